@@ -1,0 +1,30 @@
+// Names the user gives to things. Each is a type of its own, and each is checked once, at the door.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/strong.hpp"
+
+namespace fastgpu {
+
+using ClusterName = Strong<struct ClusterNameTag, std::string>;
+using NodeName = Strong<struct NodeNameTag, std::string>;
+using JobName = Strong<struct JobNameTag, std::string>;
+
+/// Checks a name from outside: 1 to 40 characters of a-z, 0-9 and '-', beginning with a letter and
+/// not ending in '-', so that it serves as a host name. Throws ErrorKind::usage with the value met;
+/// `what` is the noun, such as "cluster name".
+void check_name(std::string_view what, std::string_view value);
+
+ClusterName parse_cluster_name(std::string_view text);
+JobName parse_job_name(std::string_view text);
+
+/// The candidate nearest to `word` by edit distance, or "" where none is near enough to be meant.
+std::string nearest_name(std::string_view word, std::span<const std::string> candidates);
+
+/// `text` made printable for a message: control and delete bytes escaped, cut to 60 bytes.
+std::string printable(std::string_view text);
+
+}  // namespace fastgpu

@@ -1,0 +1,38 @@
+// Quantities as users write them: sizes, durations, bit rates. A plain number never carries a unit.
+#pragma once
+
+#include <chrono>
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace fastgpu {
+
+/// A number of bytes.
+struct Bytes {
+  std::uint64_t count = 0;
+  friend auto operator<=>(const Bytes&, const Bytes&) = default;
+};
+
+/// A link speed.
+struct BitRate {
+  std::uint64_t bits_per_second = 0;
+  friend auto operator<=>(const BitRate&, const BitRate&) = default;
+};
+
+/// "30s", "10m", "2h", "7d", "250ms", or a bare number of seconds. Throws ErrorKind::usage for
+/// anything else, for a negative value and for one over 100 years.
+std::chrono::milliseconds parse_duration(std::string_view text);
+
+/// "256MB" (10^6), "256MiB" (2^20), "4k", or a bare number of bytes. Throws ErrorKind::usage.
+Bytes parse_size(std::string_view text);
+
+/// "1gbit", "300mbit", "10gbps", "64kbit". Throws ErrorKind::usage; zero is refused.
+BitRate parse_bit_rate(std::string_view text);
+
+std::string to_string(std::chrono::milliseconds duration);  ///< "250ms", "1.5s", "3m20s", "2h05m"
+std::string to_string(Bytes size);                          ///< "1.5 GB", powers of ten
+std::string to_string(BitRate rate);                        ///< "1gbit", as parse_bit_rate reads it
+
+}  // namespace fastgpu
