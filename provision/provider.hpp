@@ -1,0 +1,90 @@
+// What fastgpu asks of a place that has machines. One implementation per place lives in
+// provision/providers/.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/cancel.hpp"
+#include "base/host_result.hpp"
+#include "base/secret.hpp"
+#include "base/units.hpp"
+#include "state/model.hpp"
+
+namespace fastgpu::provision {
+
+enum class InstanceState : std::uint8_t { pending, running, stopped, gone };
+
+/// One node as it is wanted. Repeating a request with the same token yields the same machine.
+struct NodeRequest {
+  int index = 0;
+  NodeName name;
+  std::string token;
+  Secret host_private_key;  ///< OpenSSH text; the node's sshd shows this key from its first second.
+  std::string host_public_key;
+  std::string authorized_key;  ///< Who may log in: "ssh-ed25519 AAAA...".
+};
+
+struct Instance {
+  int index = 0;
+  std::string id;     ///< The provider's own name for it.
+  std::string token;  ///< Under which it was asked for.
+  InstanceState state = InstanceState::pending;
+  std::string address{};          ///< Where SSH answers; empty until assigned.
+  std::string private_address{};  ///< Where the other nodes reach it.
+  std::uint16_t port = 22;
+};
+
+/// Something that carries our marks and that no cluster we know of owns.
+struct Orphan {
+  std::string kind;  ///< "bridge", "instance", "directory", ...
+  std::string id;
+  state::ClusterId cluster;  ///< The identity written on it.
+};
+
+/// A provider keeps nothing between calls: `state::Cluster` says what was wished (spec_json) and
+/// `list` finds what there is. Every call may be repeated after a kill at any instant.
+class Provider {
+ public:
+  virtual ~Provider() = default;
+
+  virtual std::string_view name() const noexcept = 0;  ///< What users write after --provider.
+
+  /// Whether this place can be used by us now; throws with the reason and the way out where not.
+  virtual void check_usable() = 0;
+
+  /// Makes what the nodes share (a bridge, a network, ...) or finds it made; returns the text to
+  /// keep in Cluster::network.
+  virtual std::string prepare(const state::Cluster& cluster) = 0;
+
+  /// Asks for machines, all at once where the place can do that; returns without waiting for SSH.
+  virtual std::vector<HostResult<Instance>> create(const state::Cluster& cluster,
+                                                   std::span<const NodeRequest> requests,
+                                                   const Cancel& cancel) = 0;
+
+  /// Every machine of `cluster` that still takes room or money, by index.
+  virtual std::vector<Instance> list(const state::Cluster& cluster) = 0;
+
+  virtual std::vector<HostResult<Instance>> start(const state::Cluster& cluster,
+                                                  std::span<const state::Node> nodes,
+                                                  const Cancel& cancel) = 0;
+  virtual std::vector<HostResult<Instance>> stop(const state::Cluster& cluster,
+                                                 std::span<const state::Node> nodes,
+                                                 const Cancel& cancel) = 0;
+
+  /// Ends machines for good, with what is on them. One that is gone already is a success.
+  virtual std::vector<HostResult<Instance>> destroy(const state::Cluster& cluster,
+                                                    std::span<const state::Node> nodes) = 0;
+
+  /// Takes back what `prepare` made, once no machine is left. Succeeds where nothing is left.
+  virtual void release(const state::Cluster& cluster) = 0;
+
+  /// What carries our marks but belongs to none of `known`; `remove_orphan` deletes one such thing.
+  virtual std::vector<Orphan> orphans(std::span<const state::ClusterId> known) = 0;
+  virtual void remove_orphan(const Orphan& orphan) = 0;
+};
+
+}  // namespace fastgpu::provision

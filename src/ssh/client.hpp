@@ -1,0 +1,64 @@
+// Commands on many hosts at once, as the rest of fastgpu sees them. The libssh2 implementation is
+// ssh/libssh2_client.hpp; tests use fakes/fake_ssh.hpp.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/cancel.hpp"
+#include "base/host_result.hpp"
+#include "ssh/host.hpp"
+
+namespace fastgpu::ssh {
+
+/// How a remote command ended.
+struct Exit {
+  int status = 0;      ///< As the remote shell reports it; 0 where a signal ended it.
+  std::string signal;  ///< "KILL", "SEGV", ... without "SIG"; empty where it exited by itself.
+
+  /// The code a shell would show: the status, or 128 + the signal's number.
+  int code() const noexcept;
+};
+
+/// One command on one host.
+struct Task {
+  Host host;
+  std::string command;  ///< Read by the remote login shell: build it with shell_join.
+  /// Called with output as it arrives, in pieces of no particular size. Null discards.
+  std::function<void(std::string_view)> on_stdout{};
+  std::function<void(std::string_view)> on_stderr{};
+  /// The next piece of standard input, asked for when there is room; absent ends the input. Null
+  /// means no input.
+  std::function<std::optional<std::string>()> next_input{};
+  /// Without `next_input`: keeps standard input open, and closes it when the run is cancelled or
+  /// timed out. A supervisor at the far end takes that as the order to end what it started.
+  bool hold_input_open = false;
+};
+
+struct RunOptions {
+  int width = 64;  ///< Sessions open at once.
+  std::chrono::milliseconds connect_timeout{10'000};
+  std::chrono::milliseconds timeout{0};  ///< For each task from its start; 0 is without end.
+  /// After a cancel or a time-out, how long a remote command may take to end by itself.
+  std::chrono::milliseconds grace{3'000};
+  /// Told of each task as it ends, with its index in the list of tasks.
+  std::function<void(std::size_t, const HostResult<Exit>&)> on_finished{};
+};
+
+/// Callbacks run on the caller's thread. One run at a time per object.
+class Client {
+ public:
+  virtual ~Client() = default;
+
+  /// Runs every task and returns one outcome each, in the order of `tasks`. A failure to connect is
+  /// transient, a wrong host key or refused key denied, a passed time-out timeout, a cancel
+  /// interrupted. What callbacks throw ends that task with it. Throws for no host.
+  virtual std::vector<HostResult<Exit>> run(std::vector<Task> tasks, const RunOptions& options,
+                                            const Cancel& cancel) = 0;
+};
+
+}  // namespace fastgpu::ssh

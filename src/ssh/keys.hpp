@@ -1,0 +1,22 @@
+// Ed25519 key pairs made here, in the forms that OpenSSH reads.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/secret.hpp"
+
+namespace fastgpu::ssh {
+
+struct KeyPair {
+  Secret private_key;      ///< The text of an OpenSSH private key file, without passphrase.
+  std::string public_key;  ///< "ssh-ed25519 AAAA..." without comment.
+};
+
+/// A new key pair from the kernel's random source. Throws ErrorKind::local where that fails.
+KeyPair generate_key_pair(std::string_view comment);
+
+/// "SHA256:..." as ssh-keygen -l shows it. Throws ErrorKind::usage where `public_key` is none.
+std::string fingerprint(std::string_view public_key);
+
+}  // namespace fastgpu::ssh

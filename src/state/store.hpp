@@ -1,0 +1,57 @@
+// The database of one state directory. SQLite in WAL mode stands behind it.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "state/model.hpp"
+
+namespace fastgpu::state {
+
+/// Every call is one transaction and is on disk when it returns. Several processes may use one
+/// directory at once; a call waits up to five seconds for another's transaction. One thread a Store.
+///
+/// Throws ErrorKind::denied for a read-only directory, capacity for a full disk, local for a corrupt
+/// database or one written by a newer fastgpu (which is left as it is), each with its path.
+class Store {
+ public:
+  /// Opens or makes `directory`/state.db (directory 0700, files 0600).
+  explicit Store(const std::filesystem::path& directory);
+  ~Store();
+  Store(Store&&) noexcept;
+  Store& operator=(Store&&) noexcept;
+
+  const std::filesystem::path& directory() const noexcept;
+
+  std::vector<Cluster> clusters() const;  ///< By name.
+  std::optional<Cluster> find_cluster(const ClusterName& name) const;
+  std::optional<Cluster> find_cluster(const ClusterId& id) const;
+  /// Throws ErrorKind::conflict where the name or the identity is taken.
+  void insert_cluster(const Cluster& cluster);
+  void update_cluster(const Cluster& cluster);  ///< By id. Throws not_found.
+  void erase_cluster(const ClusterId& id);      ///< With its nodes; jobs and their logs' places stay.
+
+  std::vector<Node> nodes(const ClusterId& cluster) const;  ///< By index.
+  void put_node(const Node& node);                          ///< Inserts or replaces by (cluster, index).
+  void erase_node(const ClusterId& cluster, int index);
+
+  std::vector<Job> jobs() const;  ///< Newest first.
+  std::optional<Job> find_job(const std::string& id) const;
+  /// "<name>-1", "<name>-2", ...: reserved for ever by the insertion. Sets `job.id`.
+  void insert_job(Job& job, const JobName& name);
+  void update_job(const Job& job);
+
+  IntentId open_intent(const Intent& intent);  ///< `intent.id` and `opened` are set by the store.
+  void close_intent(IntentId id);
+  std::vector<Intent> open_intents() const;  ///< Oldest first.
+  std::vector<Intent> open_intents(const ClusterId& cluster) const;
+
+ private:
+  class Database;
+  std::unique_ptr<Database> database_;
+};
+
+}  // namespace fastgpu::state
