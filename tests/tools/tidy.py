@@ -1,0 +1,60 @@
+"""Runs clang-tidy over the project's own sources: tidy.py BUILD_DIR
+
+A source whose preprocessed neighbourhood (itself, our headers, the settings) has passed before is not
+read again: its stamp lies in BUILD_DIR/tidy.
+"""
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path.cwd()
+
+
+def sources(build):
+    """Our sources, each once, with the compiler's command line."""
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        path = pathlib.Path(entry["directory"], entry["file"]).resolve()
+        if ROOT in path.parents and build.resolve() not in path.parents and path.suffix == ".cpp":
+            yield path, entry["command"]
+
+
+def neighbourhood():
+    """A digest of every header of ours and of the settings: when one changes, all is read again."""
+    digest = hashlib.sha256()
+    names = subprocess.run(["git", "ls-files", "*.hpp", "*.h", ".clang-tidy"], capture_output=True, text=True, check=True)
+    for name in sorted(names.stdout.split()):
+        digest.update(pathlib.Path(name).read_bytes())
+    return digest.hexdigest()
+
+
+def check(build, path):
+    done = subprocess.run(["clang-tidy", "--quiet", "-p", str(build), str(path)], capture_output=True, text=True, check=False)
+    return path, done.returncode, done.stdout
+
+
+def main():
+    build = pathlib.Path(sys.argv[1])
+    stamps = build / "tidy"
+    stamps.mkdir(exist_ok=True)
+    around, todo = neighbourhood(), {}
+    for path, command in sources(build):
+        key = hashlib.sha256((around + command).encode() + path.read_bytes()).hexdigest()
+        if not (stamps / key).exists():
+            todo[path] = stamps / key
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for path, status, text in pool.map(lambda p: check(build, p), todo):
+            if status == 0:
+                todo[path].touch()
+            else:
+                failed += 1
+                print(text)
+    print(f"clang-tidy: {len(todo)} files read, {failed} with findings")
+    sys.exit(1 if failed else 0)
+
+
+main()
