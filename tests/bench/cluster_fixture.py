@@ -1,0 +1,44 @@
+"""A local cluster for a benchmark, with an ssh_config for the tools that we are compared with."""
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+
+import measure
+
+
+class BenchCluster:
+    def __init__(self, fastgpu, name, folder):
+        self.name, self.folder = name, pathlib.Path(folder)
+        shown = json.loads(measure.output([fastgpu, "get", "nodes", name, "-o", "json"]))
+        self.nodes = shown["nodes"]
+        self.names = [node["name"] for node in self.nodes]
+        self.config = str(self.folder / "ssh_config")
+        self._write_ssh_files()
+
+    def _write_ssh_files(self):
+        known, config = [], []
+        for node in self.nodes:
+            known += [f"{node['address']} {key}" for key in node["host_keys"]]
+            config.append(f"Host {node['name']}\n  HostName {node['address']}\n  User {node['user']}\n"
+                          f"  IdentityFile {node['identity_file']}\n")
+        (self.folder / "known_hosts").write_text("\n".join(known) + "\n")
+        common = (f"Host *\n  UserKnownHostsFile {self.folder}/known_hosts\n  StrictHostKeyChecking yes\n"
+                  "  BatchMode yes\n  IdentitiesOnly yes\n")
+        pathlib.Path(self.config).write_text("".join(config) + common)
+
+
+@contextlib.contextmanager
+def cluster(fastgpu, nodes, name="bench", slots=1):
+    """Makes a cluster, yields it, deletes it whatever happens."""
+    subprocess.run([fastgpu, "create", "cluster", name, "--nodes", str(nodes), "--slots", str(slots)],
+                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        with tempfile.TemporaryDirectory(prefix="fastgpu-bench-") as folder:
+            os.chmod(folder, 0o700)
+            yield BenchCluster(fastgpu, name, folder)
+    finally:
+        subprocess.run([fastgpu, "delete", "cluster", name, "--yes"], check=True, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL)

@@ -1,0 +1,46 @@
+"""Runs benchmarks and keeps their figures: run.py BUILD_DIR [startup clusters execute copy job]
+
+Each writes docs/benchmarks/NAME.md and NAME.json, with the machine that it was measured on.
+"""
+import datetime
+import importlib
+import json
+import os
+import pathlib
+import sys
+import tempfile
+
+import measure
+
+NAMES = ("startup", "clusters", "execute", "copy", "job")
+
+
+def table(head, rows):
+    lines = [head, ["---"] * len(head)] + [[str(cell) for cell in row] for row in rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def main():
+    build, names = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:] or NAMES
+    unknown = [name for name in names if name not in NAMES]
+    if unknown:
+        raise SystemExit(f"bench: unknown benchmark '{unknown[0]}'; there are: {' '.join(NAMES)}")
+    fastgpu = str(build / "cli" / "fastgpu")
+    folder = pathlib.Path("docs/benchmarks")
+    on, today = measure.machine(), datetime.date.today().isoformat()
+    described = f"{on['cpu']}, {on['cores']} cores, {on['memory_gib']} GiB, {on['system']}, Linux {on['kernel']}"
+    with tempfile.TemporaryDirectory(prefix="fastgpu-bench-state-") as state:
+        os.environ["FASTGPU_STATE_DIR"] = state
+        for name in names:
+            print(f"==> {name}", file=sys.stderr)
+            module = importlib.import_module(name)
+            head, rows, note = module.bench(fastgpu)
+            text = f"# {module.TITLE}\n\n{table(head, rows)}\n\n{note}\n\nMeasured on {today}: {described}.\n"
+            print(text)
+            (folder / f"{name}.md").write_text(text)
+            (folder / f"{name}.json").write_text(json.dumps(
+                {"schema": "fastgpu.benchmark/1", "name": name, "date": today, "machine": on, "columns": head,
+                 "rows": rows, "note": note}, indent=1) + "\n")
+
+
+main()
