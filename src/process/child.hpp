@@ -1,0 +1,54 @@
+// One child process, owned: it does not outlive its owner unless it is released.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <optional>
+
+#include "base/cancel.hpp"
+#include "base/unique_fd.hpp"
+#include "process/command.hpp"
+#include "process/exit_status.hpp"
+
+namespace fastgpu::process {
+
+/// Destruction kills the child (its whole group, where it has one of its own) and reaps it.
+class Child {
+ public:
+  /// Returns once the program runs. Throws not_found where the program does not exist, denied where
+  /// it may not be run, and names the directory where that is what is wrong.
+  explicit Child(const Command& command);
+  ~Child();
+  Child(Child&& other) noexcept;
+  Child& operator=(Child&& other) noexcept;
+
+  pid_t pid() const noexcept { return pid_; }
+
+  /// Our ends of the streams with StreamMode::pipe, blocking; empty for the others.
+  UniqueFd& in() noexcept { return in_; }
+  UniqueFd& out() noexcept { return out_; }
+  UniqueFd& err() noexcept { return err_; }
+
+  /// How it ended, or nothing while it runs.
+  std::optional<ExitStatus> poll();
+
+  ExitStatus wait();
+
+  /// Waits at most `limit`; nothing where it still runs then, or where `cancel` came first.
+  std::optional<ExitStatus> wait_for(std::chrono::milliseconds limit, const Cancel* cancel);
+
+  /// To the child, and to its group where it has one of its own. Too late is no error.
+  void signal(int number) noexcept;
+
+  /// Leaves the child to itself: neither killed nor reaped by us from here on.
+  void release() noexcept { pid_ = -1; }
+
+ private:
+  pid_t pid_ = -1;
+  bool leads_group_ = false;
+  std::optional<ExitStatus> ended_;
+  UniqueFd in_, out_, err_;
+};
+
+}  // namespace fastgpu::process
