@@ -27,10 +27,10 @@ struct Cluster {
   ClusterName name;
   std::string provider;  ///< "local", "static", ...
   ClusterState state = ClusterState::creating;
-  int slots = 1;           ///< Ranks a node takes by default.
-  std::string user;        ///< Who we are on the nodes.
-  std::string spec_json;   ///< The provider's own part of the wish, as JSON; opaque here.
-  std::string network;     ///< What the provider made for the whole cluster (CIDR, ...).
+  int slots = 1;          ///< Ranks a node takes by default.
+  std::string user;       ///< Who we are on the nodes.
+  std::string spec_json;  ///< The provider's own part of the wish, as JSON; opaque here.
+  std::string network;    ///< What the provider made for the whole cluster (CIDR, ...).
   TimePoint created{};
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,10 +13,12 @@
 namespace fastgpu::state {
 
 /// Every call is one transaction and is on disk when it returns. Several processes may use one
-/// directory at once; a call waits up to five seconds for another's transaction. One thread a Store.
+/// directory at once; a call waits up to five seconds for another's transaction. One thread a
+/// Store.
 ///
-/// Throws ErrorKind::denied for a read-only directory, capacity for a full disk, local for a corrupt
-/// database or one written by a newer fastgpu (which is left as it is), each with its path.
+/// Throws ErrorKind::denied where a read-only directory would have to be written (reading works),
+/// capacity for a full disk, local for a corrupt database or one written by a newer fastgpu (which
+/// is left as it is), conflict where another process keeps writing; each with its path.
 class Store {
  public:
   /// Opens or makes `directory`/state.db (directory 0700, files 0600).
@@ -25,6 +28,11 @@ class Store {
   Store& operator=(Store&&) noexcept;
 
   const std::filesystem::path& directory() const noexcept;
+  bool writable() const noexcept;  ///< False for a read-only directory.
+
+  /// Makes the calls in `body` one transaction: all of them are on disk on return, or, where `body`
+  /// throws, none of them. May be nested.
+  void atomically(const std::function<void()>& body);
 
   std::vector<Cluster> clusters() const;  ///< By name.
   std::optional<Cluster> find_cluster(const ClusterName& name) const;
@@ -32,11 +40,14 @@ class Store {
   /// Throws ErrorKind::conflict where the name or the identity is taken.
   void insert_cluster(const Cluster& cluster);
   void update_cluster(const Cluster& cluster);  ///< By id. Throws not_found.
-  void erase_cluster(const ClusterId& id);      ///< With its nodes; jobs and their logs' places stay.
+  void erase_cluster(const ClusterId& id);  ///< With its nodes; jobs and their logs' places stay.
 
   std::vector<Node> nodes(const ClusterId& cluster) const;  ///< By index.
-  void put_node(const Node& node);                          ///< Inserts or replaces by (cluster, index).
+  /// Inserts or replaces by (cluster, index). Throws not_found where there is no such cluster.
+  void put_node(const Node& node);
   void erase_node(const ClusterId& cluster, int index);
+  /// The lowest index that no node of this cluster ever had.
+  int next_node_index(const ClusterId& cluster) const;
 
   std::vector<Job> jobs() const;  ///< Newest first.
   std::optional<Job> find_job(const std::string& id) const;

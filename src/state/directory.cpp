@@ -1,0 +1,112 @@
+#include "state/directory.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/error.hpp"
+#include "base/unique_fd.hpp"
+
+namespace fastgpu::state {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<fs::path> absolute_path(const Environment& environment, const char* name) {
+  const std::optional<std::string> value = environment(name);
+  if (!value || value->empty() || value->front() != '/') return std::nullopt;
+  return fs::path(*value);
+}
+
+void write_all(int fd, std::string_view text, const fs::path& path) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(fd, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw system_error("writing " + path.string(), errno);
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  if (::fsync(fd) != 0) throw system_error("writing " + path.string() + " to disk", errno);
+}
+
+void sync_directory(const fs::path& path) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd || ::fsync(fd.get()) != 0) throw system_error("syncing " + path.string(), errno);
+}
+
+}  // namespace
+
+Environment process_environment() {
+  return [](const char* name) -> std::optional<std::string> {
+    const char* value = std::getenv(name);
+    if (value == nullptr) return std::nullopt;
+    return value;
+  };
+}
+
+fs::path choose_directory(const Environment& environment) {
+  const std::optional<std::string> own = environment("FASTGPU_STATE_DIR");
+  if (own && !own->empty()) return fs::absolute(*own).lexically_normal();
+  if (const auto state_home = absolute_path(environment, "XDG_STATE_HOME"))
+    return *state_home / "fastgpu";
+  if (const auto home = absolute_path(environment, "HOME"))
+    return *home / ".local" / "state" / "fastgpu";
+  throw Error(ErrorKind::local,
+              "no place for fastgpu's state: HOME is not set; set it or FASTGPU_STATE_DIR");
+}
+
+void make_private_directory(const fs::path& path) {
+  if (path.empty() || path == path.root_path()) return;
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0) {
+    if (S_ISDIR(status.st_mode)) return;
+    throw system_error("using " + path.string() + " as a directory", ENOTDIR);
+  }
+  make_private_directory(path.parent_path());
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+    throw system_error("making the directory " + path.string(), errno);
+}
+
+fs::path cluster_directory(const fs::path& directory, const ClusterId& cluster) {
+  return directory / "clusters" / cluster.value;
+}
+
+fs::path identity_file(const fs::path& directory, const ClusterId& cluster) {
+  return cluster_directory(directory, cluster) / "id_ed25519";
+}
+
+void write_private_file(const fs::path& path, const std::string& text) {
+  const fs::path draft = path.string() + "." + std::to_string(::getpid()) + ".new";
+  try {
+    const UniqueFd fd(::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    if (!fd) throw system_error("writing " + draft.string(), errno);
+    write_all(fd.get(), text, draft);
+    if (::rename(draft.c_str(), path.c_str()) != 0)
+      throw system_error("writing " + path.string(), errno);
+  } catch (const Error&) {
+    ::unlink(draft.c_str());
+    throw;
+  }
+  sync_directory(path.parent_path());
+}
+
+std::optional<std::string> read_file(const fs::path& path) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd && errno == ENOENT) return std::nullopt;
+  if (!fd) throw system_error("reading " + path.string(), errno);
+  std::string text;
+  std::array<char, 4096> buffer{};
+  for (;;) {
+    const ssize_t got = ::read(fd.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw system_error("reading " + path.string(), errno);
+    if (got == 0) return text;
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+}
+
+}  // namespace fastgpu::state

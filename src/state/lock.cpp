@@ -1,0 +1,120 @@
+#include "state/lock.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <ctime>
+#include <string>
+
+#include "base/error.hpp"
+#include "base/units.hpp"
+#include "state/directory.hpp"
+
+namespace fastgpu::state {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr milliseconds kBetweenAttempts{25};
+
+fs::path lock_file(const fs::path& state_directory, const ClusterName& cluster) {
+  check_name("cluster name", cluster.value);
+  return state_directory / "locks" / (cluster.value + ".lock");
+}
+
+/// Whether `path` still names the file that `fd` has open: its holder may have removed it.
+bool is_same_file(int fd, const fs::path& path) {
+  struct stat open {};
+  struct stat named {};
+  return ::fstat(fd, &open) == 0 && ::stat(path.c_str(), &named) == 0 &&
+         open.st_ino == named.st_ino && open.st_dev == named.st_dev;
+}
+
+/// Writes down who holds the lock and since when, for the messages of those who wait. The lock
+/// itself is the kernel's, so a full disk costs the message only.
+void sign(int fd) noexcept {
+  std::array<char, 64> line{};
+  const int length =
+      std::snprintf(line.data(), line.size(), "%ld %lld\n", static_cast<long>(::getpid()),
+                    static_cast<long long>(std::time(nullptr)));
+  if (::ftruncate(fd, 0) != 0) return;
+  [[maybe_unused]] const ssize_t written =
+      ::pwrite(fd, line.data(), static_cast<std::size_t>(length), 0);
+}
+
+/// The lock's file, locked; none where another process holds it.
+UniqueFd attempt(const fs::path& path) {
+  for (;;) {
+    UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (!file) throw system_error("opening the lock " + path.string(), errno);
+    if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno == EINTR) continue;
+      if (errno == EWOULDBLOCK) return {};
+      throw system_error("locking " + path.string(), errno);
+    }
+    if (!is_same_file(file.get(), path)) continue;
+    sign(file.get());
+    return file;
+  }
+}
+
+/// "process 4711 (for 2m05s)", as far as the file tells.
+std::string holder(const fs::path& path) {
+  long process = 0;
+  long long since = 0;
+  const std::string text = read_file(path).value_or("");
+  if (std::sscanf(text.c_str(), "%ld %lld", &process, &since) != 2) return "another process";
+  const long long age = std::max(0LL, static_cast<long long>(std::time(nullptr)) - since);
+  return "process " + std::to_string(process) + ", for " +
+         fastgpu::to_string(milliseconds(age * 1000)) + " now";
+}
+
+void wait_a_little(milliseconds limit, const Cancel& cancel) {
+  pollfd entry{.fd = cancel.fd(), .events = POLLIN, .revents = 0};
+  ::poll(&entry, 1, static_cast<int>(std::min(limit, kBetweenAttempts).count()));
+  cancel.check();
+}
+
+}  // namespace
+
+ClusterLock::ClusterLock(UniqueFd file, fs::path path)
+    : file_(std::move(file)), path_(std::move(path)) {}
+
+ClusterLock::ClusterLock(const fs::path& state_directory, const ClusterName& cluster,
+                         milliseconds patience, const Cancel& cancel)
+    : path_(lock_file(state_directory, cluster)) {
+  make_private_directory(path_.parent_path());
+  const auto deadline = steady_clock::now() + patience;
+  for (;;) {
+    file_ = attempt(path_);
+    if (file_) return;
+    const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
+    if (left <= milliseconds::zero())
+      throw Error(ErrorKind::conflict, "cluster '" + cluster.value + "' is being changed by " +
+                                           holder(path_) + ": wait for it, or end that process");
+    wait_a_little(left, cancel);
+  }
+}
+
+std::optional<ClusterLock> ClusterLock::try_lock(const fs::path& state_directory,
+                                                 const ClusterName& cluster) {
+  fs::path path = lock_file(state_directory, cluster);
+  make_private_directory(path.parent_path());
+  UniqueFd file = attempt(path);
+  if (!file) return std::nullopt;
+  return ClusterLock(std::move(file), std::move(path));
+}
+
+void ClusterLock::remove_file() noexcept {
+  ::unlink(path_.c_str());
+}
+
+}  // namespace fastgpu::state

@@ -1,0 +1,185 @@
+#include "state/schema.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <string_view>
+#include <thread>
+
+#include "base/error.hpp"
+#include "base/fault_point.hpp"
+#include "base/unique_fd.hpp"
+#include "state/directory.hpp"
+
+namespace fastgpu::state {
+namespace {
+
+namespace fs = std::filesystem;
+using sqlite::Connection;
+using sqlite::Mode;
+
+constexpr std::int64_t kApplicationId = 0x46475055;  // "FGPU"
+
+constexpr std::array kTables = {
+    "CREATE TABLE clusters(id TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, provider TEXT NOT NULL,"
+    " state TEXT NOT NULL, slots INTEGER NOT NULL, user TEXT NOT NULL, spec TEXT NOT NULL,"
+    " network TEXT NOT NULL, created INTEGER NOT NULL, next_node INTEGER NOT NULL DEFAULT 0)",
+    "CREATE TABLE nodes(cluster TEXT NOT NULL REFERENCES clusters(id) ON DELETE CASCADE,"
+    " position INTEGER NOT NULL, name TEXT NOT NULL, state TEXT NOT NULL, token TEXT NOT NULL,"
+    " instance TEXT NOT NULL, address TEXT NOT NULL, port INTEGER NOT NULL,"
+    " private_address TEXT NOT NULL, user TEXT NOT NULL, slots INTEGER NOT NULL,"
+    " identity TEXT NOT NULL, host_keys TEXT NOT NULL, jumps TEXT NOT NULL,"
+    " PRIMARY KEY(cluster, position)) WITHOUT ROWID",
+    "CREATE TABLE jobs(sequence INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,"
+    " cluster TEXT NOT NULL, spec TEXT NOT NULL, state TEXT NOT NULL, exit_code INTEGER,"
+    " reason TEXT NOT NULL, created INTEGER NOT NULL, ended INTEGER)",
+    "CREATE TABLE job_numbers(name TEXT PRIMARY KEY, last INTEGER NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE intents(id INTEGER PRIMARY KEY AUTOINCREMENT, cluster TEXT NOT NULL,"
+    " action TEXT NOT NULL, subject TEXT NOT NULL, token TEXT NOT NULL, detail TEXT NOT NULL,"
+    " opened INTEGER NOT NULL)",
+    "CREATE INDEX intents_of_cluster ON intents(cluster)",
+};
+
+[[noreturn]] void refuse_newer(const fs::path& file, std::int64_t version) {
+  throw Error(ErrorKind::local,
+              "the state database " + file.string() + " was written by a newer fastgpu (version " +
+                  std::to_string(version) + ", this one knows " + std::to_string(kSchemaVersion) +
+                  "): use that one, or set FASTGPU_STATE_DIR to another place");
+}
+
+[[noreturn]] void refuse_foreign(const fs::path& file) {
+  throw Error(ErrorKind::local, "the state database " + file.string() +
+                                    " is corrupt (it is no database of fastgpu): move it away, "
+                                    "then `fastgpu gc` removes what its clusters left behind");
+}
+
+bool has_bytes(const fs::path& file) {
+  struct stat status {};
+  return ::stat(file.c_str(), &status) == 0 && status.st_size > 0;
+}
+
+std::uint32_t big_endian(std::string_view bytes) {
+  std::uint32_t value = 0;
+  for (const char c : bytes)
+    value = value << 8 | static_cast<unsigned char>(c);
+  return value;
+}
+
+/// Looks at the file's first bytes only, so that a database which is not for us stays untouched.
+void check_header(const fs::path& file) {
+  constexpr std::size_t kHeader = 100;
+  constexpr std::string_view kMagic{"SQLite format 3\0", 16};
+  const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) throw system_error("opening the state database " + file.string(), errno);
+  std::array<char, kHeader> buffer{};
+  const ssize_t got = ::read(fd.get(), buffer.data(), buffer.size());
+  if (got < 0) throw system_error("reading the state database " + file.string(), errno);
+  if (got == 0) return;
+  const std::string_view header(buffer.data(), static_cast<std::size_t>(got));
+  if (header.size() < kHeader || header.substr(0, kMagic.size()) != kMagic) refuse_foreign(file);
+  const std::uint32_t version = big_endian(header.substr(60, 4));
+  if (version > kSchemaVersion) refuse_newer(file, version);
+}
+
+/// The version as the tables' readers see it: a log beside the file may be ahead of its header.
+void check_log(const fs::path& file) {
+  Connection connection(file, Mode::read_only);
+  const std::int64_t version = connection.number("PRAGMA user_version");
+  if (version > kSchemaVersion) refuse_newer(file, version);
+}
+
+void create_tables(Connection& connection, const fs::path& file) {
+  connection.run("BEGIN IMMEDIATE");
+  const std::int64_t version = connection.number("PRAGMA user_version");
+  if (version > kSchemaVersion) refuse_newer(file, version);
+  if (version == 0) {
+    if (connection.number("SELECT count(*) FROM sqlite_schema") != 0) refuse_foreign(file);
+    for (const char* table : kTables)
+      connection.run(table);
+    connection.run("PRAGMA application_id=" + std::to_string(kApplicationId));
+    connection.run("PRAGMA user_version=" + std::to_string(kSchemaVersion));
+  }
+  connection.run("COMMIT");
+}
+
+/// Two processes may ask for the same conversion at once; SQLite then does not wait by itself.
+void use_write_ahead_log(Connection& connection) {
+  using namespace std::chrono_literals;
+  for (int attempt = 0;; ++attempt) {
+    try {
+      connection.run("PRAGMA journal_mode=WAL");
+      return;
+    } catch (const Error& e) {
+      if (e.kind() != ErrorKind::conflict || attempt == 100) throw;
+      std::this_thread::sleep_for(50ms);
+    }
+  }
+}
+
+void make_file(const fs::path& file) {
+  const UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  if (!fd) throw system_error("making the state database " + file.string(), errno);
+}
+
+Connection open_writable(const fs::path& file) {
+  fault_point("store:opening");
+  make_file(file);
+  Connection connection(file, Mode::read_write);
+  if (connection.number("PRAGMA user_version") != kSchemaVersion) {
+    use_write_ahead_log(connection);
+    fault_point("store:converted");
+    create_tables(connection, file);
+  }
+  connection.run("PRAGMA synchronous=FULL");
+  connection.run("PRAGMA foreign_keys=ON");
+  return connection;
+}
+
+Connection open_readable(const fs::path& file) {
+  if (!has_bytes(file)) {
+    Connection empty(file, Mode::memory);
+    create_tables(empty, file);
+    return empty;
+  }
+  const bool has_log = has_bytes(file.string() + "-wal");
+  return {file, has_log ? Mode::read_only : Mode::immutable};
+}
+
+bool may_write(const fs::path& path) {
+  return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0;
+}
+
+/// False where the directory is there but closed to us, or cannot be made on a read-only disk.
+bool prepare_directory(const fs::path& directory) try {
+  make_private_directory(directory);
+  const fs::path file = database_file(directory);
+  return may_write(directory) && (!fs::exists(file) || may_write(file));
+} catch (const Error& e) {
+  if (e.kind() == ErrorKind::denied) return false;
+  throw;
+}
+
+}  // namespace
+
+fs::path database_file(const fs::path& directory) {
+  return directory / "state.db";
+}
+
+OpenDatabase open_database(const fs::path& directory) {
+  const fs::path file = database_file(directory);
+  const bool writable = prepare_directory(directory);
+  if (has_bytes(file)) {
+    if (has_bytes(file.string() + "-wal")) {
+      check_log(file);
+    } else if (!has_bytes(file.string() + "-journal")) {
+      check_header(file);
+    }
+  }
+  return {writable ? open_writable(file) : open_readable(file), writable};
+}
+
+}  // namespace fastgpu::state

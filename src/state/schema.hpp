@@ -1,0 +1,25 @@
+// The tables, their version, and the care that opening a database takes.
+#pragma once
+
+#include <filesystem>
+
+#include "state/sqlite.hpp"
+
+namespace fastgpu::state {
+
+/// Raised by one with every change of the tables.
+constexpr int kSchemaVersion = 1;
+
+struct OpenDatabase {
+  sqlite::Connection connection;
+  bool writable = true;
+};
+
+/// Opens `directory`/state.db, making both where they are missing. A database of a newer version,
+/// of another program, or a corrupt one is refused before anything is written. A read-only
+/// directory gives a connection for reading; one without a database then reads as empty.
+OpenDatabase open_database(const std::filesystem::path& directory);
+
+std::filesystem::path database_file(const std::filesystem::path& directory);
+
+}  // namespace fastgpu::state

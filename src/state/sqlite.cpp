@@ -1,0 +1,164 @@
+#include "state/sqlite.hpp"
+
+#include <sqlite3.h>
+
+#include <cassert>
+#include <cerrno>
+
+#include "base/error.hpp"
+
+namespace fastgpu::state::sqlite {
+namespace {
+
+constexpr int kBusyMilliseconds = 5000;
+
+bool is_full(int code, int error_number) {
+  return code == SQLITE_FULL || error_number == ENOSPC || error_number == EDQUOT ||
+         code == SQLITE_IOERR_SHMSIZE;
+}
+
+bool is_denied(int code, int error_number) {
+  const int primary = code & 0xff;
+  return primary == SQLITE_READONLY || primary == SQLITE_PERM || primary == SQLITE_AUTH ||
+         error_number == EACCES || error_number == EPERM || error_number == EROFS;
+}
+
+/// What went wrong, said so that the reader knows what to do.
+Error error_of(int code, sqlite3* connection, const std::filesystem::path& file) {
+  const int primary = code & 0xff;
+  const bool about_files = primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN;
+  const int error_number = about_files ? sqlite3_system_errno(connection) : 0;
+  const std::string path = file.string();
+  const std::string detail = sqlite3_errmsg(connection);
+  if (is_full(code, error_number))
+    return {ErrorKind::capacity, "no space left for the state database " + path +
+                                     ": free some space there and try again"};
+  if (is_denied(code, error_number))
+    return {ErrorKind::denied, "the state database " + path + " is read-only: make it and its " +
+                                   "directory writable, or set FASTGPU_STATE_DIR"};
+  if (primary == SQLITE_BUSY || primary == SQLITE_LOCKED)
+    return {ErrorKind::conflict, "another process has been writing to the state database " + path +
+                                     " for over five seconds: try again when it is done"};
+  if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB)
+    return {ErrorKind::local, "the state database " + path + " is corrupt (" + detail +
+                                  "): move it away, then `fastgpu gc` removes what its clusters "
+                                  "left behind"};
+  return {ErrorKind::local, "the state database " + path + ": " + detail};
+}
+
+std::string address_of(const std::filesystem::path& file) {
+  std::string escaped;
+  for (const char c : file.string()) {
+    if (c == '%')
+      escaped += "%25";
+    else if (c == '?')
+      escaped += "%3f";
+    else if (c == '#')
+      escaped += "%23";
+    else
+      escaped += c;
+  }
+  return "file:" + escaped + "?immutable=1";
+}
+
+int open_flags(Mode mode) {
+  switch (mode) {
+    case Mode::read_write:
+      return SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    case Mode::read_only:
+      return SQLITE_OPEN_READONLY;
+    case Mode::immutable:
+      return SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
+    case Mode::memory:
+      return SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void close(sqlite3* connection) noexcept {
+  sqlite3_close_v2(connection);
+}
+void finalize(sqlite3_stmt* statement) noexcept {
+  sqlite3_finalize(statement);
+}
+
+Statement::Statement(sqlite3* connection, const std::filesystem::path& file, std::string_view sql)
+    : connection_(connection), file_(file) {
+  sqlite3_stmt* statement = nullptr;
+  const int length = static_cast<int>(sql.size());
+  check(sqlite3_prepare_v2(connection, sql.data(), length, &statement, nullptr));
+  statement_.reset(statement);
+}
+
+void Statement::bind(std::int64_t value) {
+  check(sqlite3_bind_int64(statement_.get(), ++bound_, value));
+}
+
+void Statement::bind(std::string_view value) {
+  const char* data = value.data() == nullptr ? "" : value.data();
+  check(sqlite3_bind_text64(statement_.get(), ++bound_, data, value.size(), SQLITE_TRANSIENT,
+                            SQLITE_UTF8));
+}
+
+void Statement::bind(std::optional<std::int64_t> value) {
+  if (value) return bind(*value);
+  check(sqlite3_bind_null(statement_.get(), ++bound_));
+}
+
+bool Statement::step() {
+  assert(bound_ == sqlite3_bind_parameter_count(statement_.get()));
+  const int code = sqlite3_step(statement_.get());
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  throw error_of(sqlite3_extended_errcode(connection_), connection_, file_);
+}
+
+std::string Statement::text(int column) const {
+  const unsigned char* data = sqlite3_column_text(statement_.get(), column);
+  const int length = sqlite3_column_bytes(statement_.get(), column);
+  if (data == nullptr) return {};
+  return {data, data + length};
+}
+
+std::int64_t Statement::number(int column) const {
+  return sqlite3_column_int64(statement_.get(), column);
+}
+
+std::optional<std::int64_t> Statement::optional_number(int column) const {
+  if (sqlite3_column_type(statement_.get(), column) == SQLITE_NULL) return std::nullopt;
+  return number(column);
+}
+
+void Statement::check(int code) const {
+  if (code != SQLITE_OK) throw error_of(sqlite3_extended_errcode(connection_), connection_, file_);
+}
+
+Connection::Connection(const std::filesystem::path& file, Mode mode) : file_(file) {
+  const std::string address = mode == Mode::memory      ? ":memory:"
+                              : mode == Mode::immutable ? address_of(file)
+                                                        : file.string();
+  sqlite3* connection = nullptr;
+  const int code = sqlite3_open_v2(address.c_str(), &connection, open_flags(mode), nullptr);
+  handle_.reset(connection);
+  if (connection == nullptr) throw Error(ErrorKind::local, "SQLite found no memory to begin with");
+  sqlite3_extended_result_codes(connection, 1);
+  if (code != SQLITE_OK) throw error_of(sqlite3_extended_errcode(connection), connection, file_);
+  sqlite3_busy_timeout(connection, kBusyMilliseconds);
+}
+
+std::int64_t Connection::number(std::string_view sql) {
+  Statement statement = query(sql);
+  return statement.step() ? statement.number(0) : 0;
+}
+
+std::int64_t Connection::last_row_id() const noexcept {
+  return sqlite3_last_insert_rowid(handle_.get());
+}
+
+int Connection::changes() const noexcept {
+  return sqlite3_changes(handle_.get());
+}
+
+}  // namespace fastgpu::state::sqlite

@@ -1,0 +1,148 @@
+// Opening, transactions, and clusters; nodes, jobs and the journal have files of their own.
+#include "state/store.hpp"
+
+#include <utility>
+
+#include "state/database.hpp"
+#include "state/words.hpp"
+
+namespace fastgpu::state {
+namespace {
+
+constexpr std::string_view kSelect =
+    "SELECT id, name, provider, state, slots, user, spec, network, created FROM clusters ";
+
+Cluster cluster_of(const sqlite::Statement& row) {
+  return {.id = {row.text(0)},
+          .name = {row.text(1)},
+          .provider = row.text(2),
+          .state = parse_cluster_state(row.text(3)),
+          .slots = static_cast<int>(row.number(4)),
+          .user = row.text(5),
+          .spec_json = row.text(6),
+          .network = row.text(7),
+          .created = time_of(row.number(8))};
+}
+
+std::vector<Cluster> all_of(sqlite::Statement rows) {
+  std::vector<Cluster> clusters;
+  while (rows.step())
+    clusters.push_back(cluster_of(rows));
+  return clusters;
+}
+
+std::optional<Cluster> first_of(sqlite::Statement rows) {
+  if (!rows.step()) return std::nullopt;
+  return cluster_of(rows);
+}
+
+}  // namespace
+
+std::int64_t to_column(TimePoint time) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
+}
+
+TimePoint time_of(std::int64_t column) {
+  return TimePoint(std::chrono::milliseconds(column));
+}
+
+void refuse_value(std::string_view what, std::string_view value) {
+  throw Error(ErrorKind::local, "the state database holds " + std::string(what) + " '" +
+                                    printable(value) + "' that cannot be read");
+}
+
+Store::Database::Database(const std::filesystem::path& directory)
+    : directory_(directory), open_(open_database(directory)) {}
+
+void Store::Database::require_writable() const {
+  if (open_.writable) return;
+  throw Error(ErrorKind::denied, "the state directory " + directory_.string() +
+                                     " is read-only: make it writable, or set FASTGPU_STATE_DIR "
+                                     "to another place");
+}
+
+void Store::Database::roll_back() noexcept {
+  try {
+    open_.connection.run("ROLLBACK");
+  } catch (const Error&) {
+    // SQLite has rolled back by itself, which it does for the gravest failures.
+    return;
+  }
+}
+
+void Store::Database::atomically(const std::function<void()>& body) {
+  require_writable();
+  if (depth_ > 0) return body();
+  open_.connection.run("BEGIN IMMEDIATE");
+  ++depth_;
+  try {
+    body();
+    fault_point("store:commit");
+    open_.connection.run("COMMIT");
+    --depth_;
+  } catch (...) {
+    --depth_;
+    roll_back();
+    throw;
+  }
+}
+
+Store::Store(const std::filesystem::path& directory)
+    : database_(std::make_unique<Database>(directory)) {}
+Store::~Store() = default;
+Store::Store(Store&&) noexcept = default;
+Store& Store::operator=(Store&&) noexcept = default;
+
+const std::filesystem::path& Store::directory() const noexcept {
+  return database_->directory();
+}
+bool Store::writable() const noexcept {
+  return database_->writable();
+}
+void Store::atomically(const std::function<void()>& body) {
+  database_->atomically(body);
+}
+
+std::vector<Cluster> Store::clusters() const {
+  return all_of(database_->query(std::string(kSelect) + "ORDER BY name"));
+}
+
+std::optional<Cluster> Store::find_cluster(const ClusterName& name) const {
+  return first_of(database_->query(std::string(kSelect) + "WHERE name=?", name.value));
+}
+
+std::optional<Cluster> Store::find_cluster(const ClusterId& id) const {
+  return first_of(database_->query(std::string(kSelect) + "WHERE id=?", id.value));
+}
+
+void Store::insert_cluster(const Cluster& c) {
+  const int inserted = database_->write(
+      "store:insert_cluster",
+      "INSERT INTO clusters(id, name, provider, state, slots, user, spec, network, created)"
+      " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+      c.id.value, c.name.value, c.provider, to_string(c.state), c.slots, c.user, c.spec_json,
+      c.network, to_column(c.created));
+  if (inserted == 0)
+    throw Error(ErrorKind::conflict, "cluster '" + c.name.value + "' exists already");
+}
+
+void Store::update_cluster(const Cluster& c) {
+  database_->atomically([&] {
+    const std::optional<Cluster> namesake = find_cluster(c.name);
+    if (namesake && namesake->id != c.id)
+      throw Error(ErrorKind::conflict, "cluster '" + c.name.value + "' exists already");
+    const int updated = database_->write(
+        "store:update_cluster",
+        "UPDATE clusters SET name=?, provider=?, state=?, slots=?, user=?, spec=?, network=?,"
+        " created=? WHERE id=?",
+        c.name.value, c.provider, to_string(c.state), c.slots, c.user, c.spec_json, c.network,
+        to_column(c.created), c.id.value);
+    if (updated == 0) throw Error(ErrorKind::not_found, "cluster '" + c.name.value + "' is gone");
+  });
+}
+
+void Store::erase_cluster(const ClusterId& id) {
+  database_->write("store:erase_cluster", "DELETE FROM clusters WHERE id=?", id.value);
+}
+
+}  // namespace fastgpu::state

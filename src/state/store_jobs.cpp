@@ -1,0 +1,76 @@
+// Jobs of a Store.
+#include "state/database.hpp"
+#include "state/store.hpp"
+#include "state/words.hpp"
+
+namespace fastgpu::state {
+namespace {
+
+constexpr std::string_view kSelect =
+    "SELECT id, cluster, spec, state, exit_code, reason, created, ended FROM jobs ";
+
+Job job_of(const sqlite::Statement& row) {
+  Job job{.id = row.text(0),
+          .cluster = {row.text(1)},
+          .spec_json = row.text(2),
+          .state = parse_job_state(row.text(3)),
+          .reason = row.text(5),
+          .created = time_of(row.number(6))};
+  if (const auto code = row.optional_number(4)) job.exit_code = static_cast<int>(*code);
+  if (const auto ended = row.optional_number(7)) job.ended = time_of(*ended);
+  return job;
+}
+
+std::optional<std::int64_t> optional_column(const std::optional<TimePoint>& time) {
+  if (!time) return std::nullopt;
+  return to_column(*time);
+}
+
+}  // namespace
+
+std::vector<Job> Store::jobs() const {
+  std::vector<Job> jobs;
+  sqlite::Statement rows = database_->query(std::string(kSelect) + "ORDER BY sequence DESC");
+  while (rows.step())
+    jobs.push_back(job_of(rows));
+  return jobs;
+}
+
+std::optional<Job> Store::find_job(const std::string& id) const {
+  sqlite::Statement rows = database_->query(std::string(kSelect) + "WHERE id=?", id);
+  if (!rows.step()) return std::nullopt;
+  return job_of(rows);
+}
+
+void Store::insert_job(Job& job, const JobName& name) {
+  atomically([&] {
+    database_->write("store:insert_job",
+                     "INSERT INTO job_numbers(name, last) VALUES(?, 1)"
+                     " ON CONFLICT(name) DO UPDATE SET last=last+1",
+                     name.value);
+    sqlite::Statement row =
+        database_->query("SELECT last FROM job_numbers WHERE name=?", name.value);
+    row.step();
+    std::string id = name.value + "-" + std::to_string(row.number(0));
+    database_->write("store:insert_job:numbered",
+                     "INSERT INTO jobs(id, cluster, spec, state, exit_code, reason, created, ended)"
+                     " VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+                     id, job.cluster.value, job.spec_json, to_string(job.state),
+                     std::optional<std::int64_t>(job.exit_code), job.reason, to_column(job.created),
+                     optional_column(job.ended));
+    job.id = std::move(id);
+  });
+}
+
+void Store::update_job(const Job& job) {
+  const int updated = database_->write(
+      "store:update_job",
+      "UPDATE jobs SET cluster=?, spec=?, state=?, exit_code=?, reason=?, created=?, ended=?"
+      " WHERE id=?",
+      job.cluster.value, job.spec_json, to_string(job.state),
+      std::optional<std::int64_t>(job.exit_code), job.reason, to_column(job.created),
+      optional_column(job.ended), job.id);
+  if (updated == 0) throw Error(ErrorKind::not_found, "there is no job '" + job.id + "'");
+}
+
+}  // namespace fastgpu::state

@@ -1,0 +1,76 @@
+#include "state/words.hpp"
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/names.hpp"
+
+namespace fastgpu::state {
+namespace {
+
+template <class State>
+using Word = std::pair<State, std::string_view>;
+
+constexpr std::array<Word<ClusterState>, 5> kClusterWords = {{
+    {ClusterState::creating, "creating"},
+    {ClusterState::running, "running"},
+    {ClusterState::stopped, "stopped"},
+    {ClusterState::degraded, "degraded"},
+    {ClusterState::deleting, "deleting"},
+}};
+constexpr std::array<Word<NodeState>, 5> kNodeWords = {{
+    {NodeState::creating, "creating"},
+    {NodeState::running, "running"},
+    {NodeState::stopped, "stopped"},
+    {NodeState::lost, "lost"},
+    {NodeState::deleting, "deleting"},
+}};
+constexpr std::array<Word<JobState>, 6> kJobWords = {{
+    {JobState::starting, "starting"},
+    {JobState::running, "running"},
+    {JobState::succeeded, "succeeded"},
+    {JobState::failed, "failed"},
+    {JobState::cancelled, "cancelled"},
+    {JobState::lost, "lost"},
+}};
+
+template <class Words, class State>
+std::string_view word_of(const Words& words, State state) {
+  for (const auto& [value, word] : words)
+    if (value == state) return word;
+  return "unknown";
+}
+
+template <class State, class Words>
+State state_of(const Words& words, std::string_view what, std::string_view text) {
+  for (const auto& [value, word] : words)
+    if (word == text) return value;
+  throw Error(ErrorKind::local, "the state database holds a " + std::string(what) + " state '" +
+                                    printable(text) + "' that is none");
+}
+
+}  // namespace
+
+std::string_view to_string(ClusterState state) {
+  return word_of(kClusterWords, state);
+}
+std::string_view to_string(NodeState state) {
+  return word_of(kNodeWords, state);
+}
+std::string_view to_string(JobState state) {
+  return word_of(kJobWords, state);
+}
+
+ClusterState parse_cluster_state(std::string_view word) {
+  return state_of<ClusterState>(kClusterWords, "cluster", word);
+}
+NodeState parse_node_state(std::string_view word) {
+  return state_of<NodeState>(kNodeWords, "node", word);
+}
+JobState parse_job_state(std::string_view word) {
+  return state_of<JobState>(kJobWords, "job", word);
+}
+
+}  // namespace fastgpu::state

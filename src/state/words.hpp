@@ -1,0 +1,19 @@
+// States as words: in the database, in tables and in JSON.
+#pragma once
+
+#include <string_view>
+
+#include "state/model.hpp"
+
+namespace fastgpu::state {
+
+std::string_view to_string(ClusterState state);
+std::string_view to_string(NodeState state);
+std::string_view to_string(JobState state);
+
+/// Throw ErrorKind::local for any other word.
+ClusterState parse_cluster_state(std::string_view word);
+NodeState parse_node_state(std::string_view word);
+JobState parse_job_state(std::string_view word);
+
+}  // namespace fastgpu::state
