@@ -1,0 +1,105 @@
+#include "comm/call.hpp"
+
+#include "base/error.hpp"
+#include "comm/algorithms/ring.hpp"
+#include "comm/algorithms/tree.hpp"
+#include "comm/wire.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+constexpr std::uint32_t kMagic = 0x46474361;  // "FGCa"
+
+/// The first byte of a number in memory: data of a machine that orders bytes otherwise is refused.
+std::uint32_t native_order() {
+  const std::uint32_t value = 0x01020304;
+  const auto* first = reinterpret_cast<const std::byte*>(&value);
+  return std::to_integer<std::uint32_t>(*first);
+}
+
+std::string unreadable(Rank peer) {
+  return "rank " + std::to_string(peer.value) +
+         " sent no collective call: it runs another version, or died in the middle of one";
+}
+
+std::string number(const Call& call) {
+  return " number " + std::to_string(call.sequence);
+}
+
+/// The reverse of encode, as far as a message needs it. Throws where it is no call at all.
+Call decode(const EncodedCall& bytes, Rank peer) {
+  WireReader in(bytes);
+  if (in.get<std::uint32_t>() != kMagic) throw Error(ErrorKind::remote, unreadable(peer));
+  Call call;
+  const auto kind = in.get<std::uint8_t>();
+  const auto type = in.get<std::uint8_t>();
+  const auto op = in.get<std::uint8_t>();
+  const auto order = in.get<std::uint8_t>();
+  if (kind > static_cast<std::uint8_t>(CallKind::all_gather) ||
+      type > static_cast<std::uint8_t>(ElementType::int64) ||
+      op > static_cast<std::uint8_t>(ReduceOp::max) || order != native_order())
+    throw Error(ErrorKind::remote, unreadable(peer));
+  call.kind = static_cast<CallKind>(kind);
+  call.reduction = {static_cast<ElementType>(type), static_cast<ReduceOp>(op)};
+  call.sequence = in.get<std::uint64_t>();
+  call.bytes = in.get<std::uint64_t>();
+  call.root = {static_cast<int>(in.get<std::uint32_t>())};
+  return call;
+}
+
+}  // namespace
+
+EncodedCall encode(const Call& call) {
+  EncodedCall bytes{};
+  WireWriter(bytes)
+      .put(kMagic)
+      .put(static_cast<std::uint8_t>(call.kind))
+      .put(static_cast<std::uint8_t>(call.reduction.type))
+      .put(static_cast<std::uint8_t>(call.reduction.op))
+      .put(static_cast<std::uint8_t>(native_order()))
+      .put(call.sequence)
+      .put(call.bytes)
+      .put(static_cast<std::uint32_t>(call.root.value));
+  return bytes;
+}
+
+std::string describe(const Call& call) {
+  const std::string bytes = std::to_string(call.bytes) + " bytes";
+  switch (call.kind) {
+    case CallKind::barrier:
+      return "barrier" + number(call);
+    case CallKind::all_reduce:
+      return "all_reduce" + number(call) + " (" + std::string(name_of(call.reduction.op)) + " of " +
+             std::to_string(call.bytes / size_of(call.reduction.type)) + " " +
+             std::string(name_of(call.reduction.type)) + ")";
+    case CallKind::broadcast:
+      return "broadcast" + number(call) + " (" + bytes + " of rank " +
+             std::to_string(call.root.value) + ")";
+    case CallKind::all_gather:
+      return "all_gather" + number(call) + " (" + bytes + " each)";
+  }
+  return "unknown collective";
+}
+
+void check_same(const Call& mine, const EncodedCall& theirs, Rank peer) {
+  if (encode(mine) == theirs) return;
+  throw Error(ErrorKind::usage, "rank " + std::to_string(peer.value) + " is in " +
+                                    describe(decode(theirs, peer)) + ", but this rank is in " +
+                                    describe(mine) +
+                                    ": every rank must make the same calls in the same order");
+}
+
+void agree_along_ring(Transport& transport, const Call& call) {
+  const EncodedCall mine = encode(call);
+  EncodedCall theirs;
+  transport.exchange(right_of(transport), mine, left_of(transport), theirs);
+  check_same(call, theirs, left_of(transport));
+}
+
+void agree_along_tree(Transport& transport, const Call& call) {
+  EncodedCall roots = encode(call);
+  tree_broadcast(transport, roots, call.root, roots.size());
+  check_same(call, roots, call.root);
+}
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,232 @@
+#include "comm/rendezvous.hpp"
+
+#include <poll.h>
+
+#include <cerrno>
+#include <map>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/names.hpp"
+#include "base/units.hpp"
+#include "comm/rendezvous/doorkeeper.hpp"
+#include "comm/rendezvous/endpoint.hpp"
+#include "comm/rendezvous/handshake.hpp"
+#include "comm/rendezvous/stream.hpp"
+#include "comm/transports/socket.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// For one attempt to reach an address, which may be one of several.
+constexpr auto kAttempt = 10s;
+
+using Sockets = std::vector<UniqueFd>;
+
+std::size_t index(Rank rank) {
+  return static_cast<std::size_t>(rank.value);
+}
+
+Identity identity_of(const JobPlace& place, const Session& session) {
+  return {place.rank, place.size, place.secret, session};
+}
+
+bool has_secret(const JobPlace& place) {
+  return !place.secret.reveal().empty();
+}
+
+std::string master_name(const JobPlace& place) {
+  return "rank 0 at " + printable(place.master_host) + ":" + std::to_string(place.master_port);
+}
+
+/// The addresses at which rank 0 may be met.
+std::vector<Endpoint> meeting_points(const JobPlace& place) {
+  std::vector<Endpoint> points = resolve(place.master_host, place.master_port);
+  if (has_secret(place)) return points;
+  std::erase_if(points, [](const Endpoint& point) { return !point.is_loopback(); });
+  if (points.empty())
+    throw Error(ErrorKind::usage, "rank " + std::to_string(place.rank.value) +
+                                      ": FASTGPU_COMM_SECRET is not set, and '" +
+                                      printable(place.master_host) +
+                                      "' is no loopback address: give all ranks the same secret");
+  return points;
+}
+
+/// Where to listen on the way that leads through `nearby`, an address of this machine or its
+/// loopback interface.
+Endpoint listening_address(const JobPlace& place, const Endpoint& nearby, std::uint16_t port) {
+  Endpoint address = nearby;
+  if (!place.interface.empty())
+    address = address_of_interface(place.interface, nearby.family);
+  else if (has_secret(place))
+    address = any_address(nearby.family);
+  address.port = port;
+  return address;
+}
+
+// ---- rank 0 ----
+
+UniqueFd open_door(const JobPlace& place) {
+  const Endpoint point = meeting_points(place).front();
+  return listen_at(listening_address(place, point, place.master_port));
+}
+
+/// Where `guest` reaches `other`. One that came to rank 0 over loopback is on rank 0's machine, and
+/// from outside has the address at which the guest met rank 0.
+Endpoint seen_by(const Guest& guest, const Guest& other) {
+  Endpoint endpoint = other.listens_at;
+  if (!endpoint.is_loopback() || guest.listens_at.is_loopback()) return endpoint;
+  const Endpoint here = local_end(guest.socket.get());
+  return {here.family, here.address, endpoint.port};
+}
+
+void tell_everyone(const std::map<Rank, Guest>& guests, Deadline deadline) {
+  for (const auto& [rank, guest] : guests) {
+    std::vector<std::byte> table;
+    for (const auto& [other_rank, other] : guests) {
+      const auto entry = encode(seen_by(guest, other));
+      table.insert(table.end(), entry.begin(), entry.end());
+    }
+    try {
+      send_all(guest.socket.get(), table, deadline);
+    } catch (const Error& e) {
+      throw e.during("rank " + std::to_string(rank.value));
+    }
+  }
+}
+
+Sockets host(const JobPlace& place, Deadline deadline) {
+  const UniqueFd door = open_door(place);
+  const Identity me = identity_of(place, {});
+  auto guests = Doorkeeper(door.get(), me, random_nonce()).admit_all(deadline);
+  tell_everyone(guests, deadline);
+  Sockets peers(static_cast<std::size_t>(place.size));
+  for (auto& [rank, guest] : guests)
+    peers[index(rank)] = std::move(guest.socket);
+  return peers;
+}
+
+// ---- the others ----
+
+std::optional<Endpoint> source_address(const JobPlace& place, Family family) {
+  if (place.interface.empty()) return std::nullopt;
+  return address_of_interface(place.interface, family);
+}
+
+/// A rank's connection to rank 0, and where it listens itself.
+struct Visit {
+  UniqueFd master;
+  UniqueFd door;
+  Endpoint listens_at;
+  Session session{};
+};
+
+Visit introduce(const JobPlace& place, UniqueFd master, Deadline deadline) {
+  Endpoint here = local_end(master.get());
+  UniqueFd door = listen_at(listening_address(place, here, 0));
+  here.port = local_end(door.get()).port;
+  const Session session = present(master.get(), identity_of(place, {}), here, deadline);
+  return {std::move(master), std::move(door), here, session};
+}
+
+/// One attempt at one address; what went wrong is in `obstacle` where trying again may help.
+std::optional<Visit> try_to_visit(const JobPlace& place, const Endpoint& point, Deadline deadline,
+                                  std::string& obstacle) {
+  const Deadline attempt = within(deadline, kAttempt);
+  Connection connection = connect_to(point, source_address(place, point.family), attempt);
+  if (connection.error != 0) {
+    obstacle = to_string(point) + ": " + std::generic_category().message(connection.error);
+    return std::nullopt;
+  }
+  try {
+    return introduce(place, std::move(connection.socket), attempt);
+  } catch (const Error& e) {
+    if (e.kind() != ErrorKind::transient && e.kind() != ErrorKind::timeout)
+      throw e.during("rank " + std::to_string(place.rank.value) + ": " + master_name(place));
+    obstacle = to_string(point) + ": " + e.what();
+    return std::nullopt;
+  }
+}
+
+void pause(std::chrono::milliseconds duration, Deadline deadline) {
+  ::poll(nullptr, 0, within(deadline, duration).left_for_poll());
+}
+
+/// Keeps trying until rank 0 is there: ranks start in any order.
+Visit visit_master(const JobPlace& place, Deadline deadline) {
+  std::string obstacle;
+  auto wait = 10ms;
+  while (!deadline.passed()) {
+    for (const Endpoint& point : meeting_points(place))
+      if (auto visit = try_to_visit(place, point, deadline, obstacle)) return std::move(*visit);
+    pause(wait, deadline);
+    wait = std::min(wait * 2, std::chrono::milliseconds(500));
+  }
+  throw Error(ErrorKind::timeout, "rank " + std::to_string(place.rank.value) + ": " +
+                                      master_name(place) + " did not let it in within " +
+                                      fastgpu::to_string(place.timeout) + " (last: " + obstacle +
+                                      ")");
+}
+
+/// Element r-1 is where rank r listens.
+std::vector<Endpoint> receive_table(const JobPlace& place, int master, Deadline deadline) try {
+  std::vector<std::byte> table(static_cast<std::size_t>(place.size - 1) * kEndpointBytes);
+  receive_all(master, table, deadline);
+  std::vector<Endpoint> endpoints;
+  for (std::size_t at = 0; at < table.size(); at += kEndpointBytes) {
+    const auto endpoint = decode_endpoint(std::span(table).subspan(at, kEndpointBytes));
+    if (!endpoint) throw Error(ErrorKind::remote, "it named an address that is none");
+    endpoints.push_back(*endpoint);
+  }
+  return endpoints;
+} catch (const Error& e) {
+  throw e.during("rank " + std::to_string(place.rank.value) + " heard from " + master_name(place) +
+                 " but not where the others are");
+}
+
+UniqueFd visit_peer(const JobPlace& place, const Visit& visit, Rank peer, const Endpoint& endpoint,
+                    Deadline deadline) {
+  const std::string doing = "rank " + std::to_string(place.rank.value) + ": rank " +
+                            std::to_string(peer.value) + " at " + to_string(endpoint);
+  Connection connection = connect_to(endpoint, source_address(place, endpoint.family), deadline);
+  if (connection.error != 0)
+    throw Error(ErrorKind::transient,
+                doing + ": " + std::generic_category().message(connection.error));
+  try {
+    present(connection.socket.get(), identity_of(place, visit.session), visit.listens_at, deadline);
+  } catch (const Error& e) {
+    throw e.during(doing);
+  }
+  return std::move(connection.socket);
+}
+
+/// Each rank visits those below it and receives those above it.
+Sockets visit(const JobPlace& place, Deadline deadline) {
+  Visit visit = visit_master(place, deadline);
+  const auto endpoints = receive_table(place, visit.master.get(), deadline);
+  Sockets peers(static_cast<std::size_t>(place.size));
+  peers[0] = std::move(visit.master);
+  for (Rank peer{1}; peer < place.rank; ++peer.value)
+    peers[index(peer)] = visit_peer(place, visit, peer, endpoints[index(peer) - 1], deadline);
+  const Identity me = identity_of(place, visit.session);
+  auto guests = Doorkeeper(visit.door.get(), me, visit.session).admit_all(deadline);
+  for (auto& [rank, guest] : guests)
+    peers[index(rank)] = std::move(guest.socket);
+  return peers;
+}
+
+}  // namespace
+
+std::unique_ptr<Transport> join(const JobPlace& place) {
+  const Deadline deadline(place.timeout);
+  Sockets peers(1);
+  if (place.size > 1)
+    peers = place.rank == Rank{0} ? host(place, deadline) : visit(place, deadline);
+  return std::make_unique<SocketTransport>(place.rank, std::move(peers), place.timeout);
+}
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,41 @@
+// A point in time by which something must have happened.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+namespace fastgpu::comm {
+
+class Deadline {
+ public:
+  explicit Deadline(std::chrono::milliseconds from_now)
+      : at_(std::chrono::steady_clock::now() + from_now) {}
+
+  bool passed() const { return std::chrono::steady_clock::now() >= at_; }
+
+  /// Never negative, rounded up, so that waiting for it does not end too early.
+  std::chrono::milliseconds left() const {
+    const auto rest = at_ - std::chrono::steady_clock::now();
+    return std::max(std::chrono::ceil<std::chrono::milliseconds>(rest),
+                    std::chrono::milliseconds(0));
+  }
+
+  /// For poll().
+  int left_for_poll() const {
+    constexpr std::chrono::milliseconds::rep kMost = std::numeric_limits<int>::max();
+    return static_cast<int>(std::min(left().count(), kMost));
+  }
+
+  friend auto operator<=>(const Deadline&, const Deadline&) = default;
+
+ private:
+  std::chrono::steady_clock::time_point at_;
+};
+
+/// The sooner of `deadline` and `limit` from now.
+inline Deadline within(Deadline deadline, std::chrono::milliseconds limit) {
+  return std::min(deadline, Deadline(limit));
+}
+
+}  // namespace fastgpu::comm

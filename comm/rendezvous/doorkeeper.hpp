@@ -1,0 +1,51 @@
+// Lets the awaited ranks in through a listening socket, many at a time, and turns strangers away.
+#pragma once
+
+#include <list>
+#include <map>
+#include <set>
+#include <string>
+
+#include "base/unique_fd.hpp"
+#include "comm/rendezvous/handshake.hpp"
+
+namespace fastgpu::comm {
+
+/// A rank that has proved itself.
+struct Guest {
+  UniqueFd socket;
+  Endpoint listens_at;
+};
+
+/// A stranger costs at most one of a bounded number of seats for a bounded time, so that neither
+/// garbage nor silence keeps the ranks out.
+class Doorkeeper {
+ public:
+  /// Borrows both. Awaits every rank above the host's own, and names `session` to them.
+  Doorkeeper(int listener, const Identity& host, const Session& session);
+  ~Doorkeeper();
+
+  /// Throws ErrorKind::timeout at the deadline, naming the ranks that have not come and the last
+  /// visitor that was turned away.
+  std::map<Rank, Guest> admit_all(Deadline deadline);
+
+ private:
+  class Visitor;
+
+  void wait(Deadline deadline);
+  void take_newcomers();
+  bool serve(Visitor& visitor);
+  bool decide(Visitor& visitor);
+  void admit(Visitor& visitor);
+  std::string absent() const;
+
+  int listener_;
+  const Identity& host_;
+  Session session_;
+  std::set<Rank> awaited_;
+  std::map<Rank, Guest> guests_;
+  std::list<Visitor> visitors_;
+  std::string last_refusal_;
+};
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,215 @@
+#include "comm/rendezvous/endpoint.hpp"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "base/c_handle.hpp"
+#include "base/error.hpp"
+#include "base/names.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+constexpr int kBacklog = 1024;
+
+struct SocketAddress {
+  sockaddr_storage storage{};
+  socklen_t length = sizeof(sockaddr_storage);
+
+  sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
+};
+
+SocketAddress to_socket_address(const Endpoint& endpoint) {
+  SocketAddress result;
+  if (endpoint.family == Family::ipv4) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(endpoint.port);
+    std::memcpy(&address.sin_addr, endpoint.address.data(), sizeof(address.sin_addr));
+    std::memcpy(&result.storage, &address, sizeof(address));
+    result.length = sizeof(address);
+  } else {
+    sockaddr_in6 address{};
+    address.sin6_family = AF_INET6;
+    address.sin6_port = htons(endpoint.port);
+    std::memcpy(&address.sin6_addr, endpoint.address.data(), sizeof(address.sin6_addr));
+    std::memcpy(&result.storage, &address, sizeof(address));
+    result.length = sizeof(address);
+  }
+  return result;
+}
+
+/// Absent for a family that is not of the internet. `address` points to a whole sockaddr of its
+/// family. An IPv4 address in IPv6's clothes becomes an IPv4 address.
+std::optional<Endpoint> to_endpoint(const sockaddr* address) {
+  Endpoint result;
+  if (address->sa_family == AF_INET) {
+    sockaddr_in ipv4{};
+    std::memcpy(&ipv4, address, sizeof(ipv4));
+    std::memcpy(result.address.data(), &ipv4.sin_addr, sizeof(ipv4.sin_addr));
+    result.port = ntohs(ipv4.sin_port);
+    return result;
+  }
+  if (address->sa_family != AF_INET6) return std::nullopt;
+  sockaddr_in6 ipv6{};
+  std::memcpy(&ipv6, address, sizeof(ipv6));
+  result.port = ntohs(ipv6.sin6_port);
+  const bool is_mapped = IN6_IS_ADDR_V4MAPPED(&ipv6.sin6_addr);
+  if (is_mapped) {
+    std::memcpy(result.address.data(), ipv6.sin6_addr.s6_addr + 12, 4);
+  } else {
+    result.family = Family::ipv6;
+    std::memcpy(result.address.data(), &ipv6.sin6_addr, sizeof(ipv6.sin6_addr));
+  }
+  return result;
+}
+
+int domain(Family family) {
+  return family == Family::ipv4 ? AF_INET : AF_INET6;
+}
+
+UniqueFd open_socket(Family family) {
+  UniqueFd socket(::socket(domain(family), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket) throw system_error("opening a TCP socket", errno);
+  return socket;
+}
+
+void set_option(int socket, int level, int option, int value) noexcept {
+  ::setsockopt(socket, level, option, &value, sizeof(value));
+}
+
+using NameFunction = int (*)(int, sockaddr*, socklen_t*);
+
+Endpoint end_of(int socket, NameFunction name) {
+  SocketAddress address;
+  if (name(socket, address.get(), &address.length) != 0)
+    throw system_error("reading a connection's address", errno);
+  if (const auto endpoint = to_endpoint(address.get())) return *endpoint;
+  throw Error(ErrorKind::local, "a connection has no internet address");
+}
+
+/// The error number that a non-blocking connect ends with, 0 for success.
+int wait_until_connected(int socket, Deadline deadline) {
+  pollfd end{socket, POLLOUT, 0};
+  int ready = 0;
+  do {
+    ready = ::poll(&end, 1, deadline.left_for_poll());
+  } while (ready < 0 && errno == EINTR);
+  if (ready < 0) return errno;
+  if (ready == 0) return ETIMEDOUT;
+  int error = 0;
+  socklen_t length = sizeof(error);
+  if (::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &length) != 0) return errno;
+  return error;
+}
+
+/// A port of the ephemeral range that nobody listens at can be given to the very socket that tries
+/// to reach it; TCP then connects it to itself.
+bool is_connected_to_itself(int socket) {
+  return local_end(socket) == remote_end(socket);
+}
+
+}  // namespace
+
+bool Endpoint::is_loopback() const noexcept {
+  if (family == Family::ipv4) return address[0] == std::byte{127};
+  std::array<std::byte, 16> loopback{};
+  loopback[15] = std::byte{1};
+  return address == loopback;
+}
+
+std::string to_string(const Endpoint& endpoint) {
+  char text[INET6_ADDRSTRLEN] = "";
+  ::inet_ntop(domain(endpoint.family), endpoint.address.data(), text, sizeof(text));
+  const std::string port = ":" + std::to_string(endpoint.port);
+  if (endpoint.family == Family::ipv4) return text + port;
+  return "[" + std::string(text) + "]" + port;
+}
+
+std::vector<Endpoint> resolve(const std::string& host, std::uint16_t port) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* list = nullptr;
+  const int status = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &list);
+  const CHandle<addrinfo, ::freeaddrinfo> owner(list);
+  std::vector<Endpoint> endpoints;
+  for (const addrinfo* one = list; one != nullptr; one = one->ai_next)
+    if (const auto endpoint = to_endpoint(one->ai_addr)) endpoints.push_back(*endpoint);
+  if (!endpoints.empty()) return endpoints;
+  const std::string why = status == 0 ? "it has no internet address" : ::gai_strerror(status);
+  throw Error(ErrorKind::not_found, "the address of rank 0, '" + printable(host) + "': " + why);
+}
+
+Endpoint address_of_interface(const std::string& interface, Family family) {
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) throw system_error("listing the network interfaces", errno);
+  const CHandle<ifaddrs, ::freeifaddrs> owner(list);
+  for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr || interface != one->ifa_name) continue;
+    const auto endpoint = to_endpoint(one->ifa_addr);
+    if (endpoint && endpoint->family == family) return Endpoint{family, endpoint->address, 0};
+  }
+  const std::string kind = family == Family::ipv4 ? "IPv4" : "IPv6";
+  throw Error(ErrorKind::usage, "FASTGPU_COMM_INTERFACE is '" + printable(interface) +
+                                    "', but this machine has no such interface with an " + kind +
+                                    " address");
+}
+
+Endpoint any_address(Family family) {
+  return {.family = family};
+}
+
+Endpoint local_end(int socket) {
+  return end_of(socket, [](int s, sockaddr* a, socklen_t* l) { return ::getsockname(s, a, l); });
+}
+
+Endpoint remote_end(int socket) {
+  return end_of(socket, [](int s, sockaddr* a, socklen_t* l) { return ::getpeername(s, a, l); });
+}
+
+UniqueFd listen_at(const Endpoint& endpoint) {
+  UniqueFd socket = open_socket(endpoint.family);
+  set_option(socket.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+  if (endpoint.family == Family::ipv6) set_option(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
+  SocketAddress address = to_socket_address(endpoint);
+  const std::string doing = "listening at " + to_string(endpoint);
+  if (::bind(socket.get(), address.get(), address.length) != 0 ||
+      ::listen(socket.get(), kBacklog) != 0) {
+    if (errno == EADDRINUSE)
+      throw Error(ErrorKind::conflict, doing + ": the port is in use; choose another");
+    throw system_error(doing, errno);
+  }
+  return socket;
+}
+
+Connection connect_to(const Endpoint& endpoint, const std::optional<Endpoint>& source,
+                      Deadline deadline) {
+  UniqueFd socket = open_socket(endpoint.family);
+  if (source) {
+    SocketAddress address = to_socket_address(*source);
+    if (::bind(socket.get(), address.get(), address.length) != 0) return {UniqueFd(), errno};
+  }
+  SocketAddress address = to_socket_address(endpoint);
+  int error = ::connect(socket.get(), address.get(), address.length) == 0 ? 0 : errno;
+  if (error == EINPROGRESS) error = wait_until_connected(socket.get(), deadline);
+  if (error == 0 && is_connected_to_itself(socket.get())) error = ECONNREFUSED;
+  if (error != 0) return {UniqueFd(), error};
+  disable_delay(socket.get());
+  return {std::move(socket), 0};
+}
+
+void disable_delay(int socket) noexcept {
+  set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+}
+
+}  // namespace fastgpu::comm

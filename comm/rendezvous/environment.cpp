@@ -1,0 +1,90 @@
+#include "comm/rendezvous/environment.hpp"
+
+#include <charconv>
+#include <cstdlib>
+
+#include "base/error.hpp"
+#include "base/names.hpp"
+#include "base/units.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+struct Variable {
+  std::string name;
+  std::string value;
+};
+
+Variable need(const Environment& environment, const std::string& name, const std::string& why) {
+  if (auto value = environment(name)) return {name, std::move(*value)};
+  throw Error(ErrorKind::usage, name + " is not set, but " + why);
+}
+
+int number(const Variable& variable, int least, int most) {
+  int value = 0;
+  const char* const end = variable.value.data() + variable.value.size();
+  const auto [stop, error] = std::from_chars(variable.value.data(), end, value);
+  if (error == std::errc() && stop == end && value >= least && value <= most) return value;
+  throw Error(ErrorKind::usage, variable.name + " is '" + printable(variable.value) +
+                                    "', not a number from " + std::to_string(least) + " to " +
+                                    std::to_string(most));
+}
+
+void read_rank(JobPlace& place, const Environment& environment, const std::string& rank,
+               const std::string& size) {
+  const Variable ranks = need(environment, size, rank + " is");
+  const Variable self = need(environment, rank, size + " is");
+  place.size = number(ranks, 1, kMostRanks);
+  place.rank = {number(self, 0, place.size - 1)};
+}
+
+/// FASTGPU_COMM_`name`, or `name` itself as other launchers set it.
+Variable master(const Environment& environment, const std::string& name) {
+  const std::string ours = "FASTGPU_COMM_" + name;
+  if (auto value = environment(ours)) return {ours, std::move(*value)};
+  if (auto value = environment(name)) return {name, std::move(*value)};
+  throw Error(ErrorKind::usage, ours +
+                                    " is not set: the ranks meet at the address and port of "
+                                    "rank 0, which the launcher sets for each of them");
+}
+
+std::chrono::milliseconds timeout(const std::string& text) {
+  try {
+    const auto parsed = parse_duration(text);
+    if (parsed > std::chrono::milliseconds(0)) return parsed;
+  } catch (const Error& e) {
+    throw e.during("FASTGPU_COMM_TIMEOUT");
+  }
+  throw Error(ErrorKind::usage, "FASTGPU_COMM_TIMEOUT is '" + printable(text) + "', not above 0");
+}
+
+}  // namespace
+
+Environment process_environment() {
+  return [](const std::string& name) -> std::optional<std::string> {
+    const char* const value = std::getenv(name.c_str());
+    if (value == nullptr || *value == '\0') return std::nullopt;
+    return value;
+  };
+}
+
+JobPlace job_place(const Environment& environment) {
+  JobPlace place;
+  const bool is_plain = environment("RANK") || environment("WORLD_SIZE");
+  const bool is_mpi = environment("OMPI_COMM_WORLD_RANK").has_value();
+  if (is_plain)
+    read_rank(place, environment, "RANK", "WORLD_SIZE");
+  else if (is_mpi)
+    read_rank(place, environment, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE");
+  if (place.size > 1) {
+    place.master_host = master(environment, "MASTER_ADDR").value;
+    const int port = number(master(environment, "MASTER_PORT"), 1, 65535);
+    place.master_port = static_cast<std::uint16_t>(port);
+  }
+  place.interface = environment("FASTGPU_COMM_INTERFACE").value_or("");
+  place.secret = Secret(environment("FASTGPU_COMM_SECRET").value_or(""));
+  if (const auto text = environment("FASTGPU_COMM_TIMEOUT")) place.timeout = timeout(*text);
+  return place;
+}
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,39 @@
+// What the environment variables say about this rank's place in its job.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/secret.hpp"
+#include "comm/transport.hpp"
+
+namespace fastgpu::comm {
+
+/// More ranks than this are taken for a mistake.
+constexpr int kMostRanks = 65536;
+
+struct JobPlace {
+  Rank rank{0};
+  int size = 1;
+  std::string master_host;  ///< Where rank 0 is met; empty in a world of one.
+  std::uint16_t master_port = 0;
+  std::string interface {};  ///< Network interface to use, or empty: the one that leads to rank 0.
+  Secret secret{};           ///< Empty: loopback only.
+  std::chrono::milliseconds timeout{60'000};  ///< For meeting, and for any wait without progress.
+};
+
+/// The value of one variable; an empty value counts as absent.
+using Environment = std::function<std::optional<std::string>(const std::string& name)>;
+
+Environment process_environment();
+
+/// Reads RANK and WORLD_SIZE, or Open MPI's OMPI_COMM_WORLD_RANK and _SIZE, or takes a world of
+/// one; then FASTGPU_COMM_MASTER_ADDR and _PORT, or MASTER_ADDR and MASTER_PORT; then
+/// FASTGPU_COMM_INTERFACE, FASTGPU_COMM_SECRET and FASTGPU_COMM_TIMEOUT.
+/// Throws ErrorKind::usage, naming the variable, for whatever is missing or makes no sense.
+JobPlace job_place(const Environment& environment);
+
+}  // namespace fastgpu::comm

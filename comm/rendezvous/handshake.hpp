@@ -1,0 +1,96 @@
+// The four messages by which a connecting rank and an accepting rank come to trust each other:
+//   visitor -> host  Hello       who I am, how many I think we are, my nonce
+//   host -> visitor  Challenge   the host's nonce
+//   visitor -> host  Answer      where I listen, proof over all of this
+//   host -> visitor  Verdict     welcome or not, proof over all of this
+// Every message has a fixed length, so nothing that a stranger sends decides how much is read.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/secret.hpp"
+#include "comm/rendezvous/deadline.hpp"
+#include "comm/rendezvous/endpoint.hpp"
+#include "comm/rendezvous/proof.hpp"
+#include "comm/transport.hpp"
+
+namespace fastgpu::comm {
+
+constexpr std::uint16_t kProtocolVersion = 1;
+
+/// Names one meeting, so that ranks of two jobs cannot mix. All 0 until rank 0 has told it.
+using Session = Nonce;
+
+/// A rank as it presents itself.
+struct Identity {
+  Rank rank;
+  int size = 1;
+  Secret secret{};
+  Session session{};
+};
+
+constexpr std::size_t kHelloBytes = 46;
+constexpr std::size_t kChallengeBytes = 24;
+constexpr std::size_t kEndpointBytes = 20;
+constexpr std::size_t kAnswerBytes = kEndpointBytes + sizeof(Proof);
+constexpr std::size_t kVerdictBytes = 4 + sizeof(Session) + sizeof(Proof);
+template <std::size_t count>
+using Message = std::array<std::byte, count>;
+
+enum class Refusal : std::uint16_t {
+  none,
+  other_version,
+  wrong_secret,
+  other_size,
+  no_such_rank,
+  rank_taken,
+  other_session,
+};
+std::string_view describe(Refusal refusal) noexcept;
+
+Message<kEndpointBytes> encode(const Endpoint& endpoint);
+
+/// Absent where it is no address with a port.
+std::optional<Endpoint> decode_endpoint(std::span<const std::byte> bytes);
+
+/// The visitor's side, whole: presents `me`, who listens at `listens_at`, to the rank behind
+/// `socket`. Returns the session that the host names. Throws ErrorKind::transient where the host
+/// hangs up, and final kinds where it refuses, is no rank, or does not know the secret.
+Session present(int socket, const Identity& me, const Endpoint& listens_at, Deadline deadline);
+
+/// The host's side of one handshake, a message at a time.
+class Reception {
+ public:
+  explicit Reception(const Identity& host) : host_(host), nonce_(random_nonce()) {}
+
+  /// The answer to a Hello; absent where these bytes come from no rank at all.
+  std::optional<Message<kChallengeBytes>> challenge(const Message<kHelloBytes>& hello);
+
+  /// What is wrong with the visitor, apart from its rank being taken.
+  Refusal judge(const Message<kAnswerBytes>& answer);
+
+  Message<kVerdictBytes> verdict(Refusal refusal, const Session& session) const;
+
+  Refusal refusal() const noexcept { return refusal_; }  ///< Known from the Hello alone.
+  Rank visitor() const noexcept { return visitor_; }     ///< In range once judged `none`.
+  const Endpoint& listens_at() const noexcept { return listens_at_; }  ///< As above.
+
+ private:
+  const Identity& host_;
+  Nonce nonce_;
+  Message<kHelloBytes> hello_{};
+  Message<kChallengeBytes> challenge_{};
+  Message<kAnswerBytes> answer_{};
+  Refusal refusal_ = Refusal::none;
+  std::uint32_t size_ = 0;
+  Session session_{};
+  Rank visitor_{};
+  Endpoint listens_at_{};
+};
+
+}  // namespace fastgpu::comm

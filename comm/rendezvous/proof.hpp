@@ -1,0 +1,28 @@
+// Proof of knowing a secret without sending it: HMAC-SHA256 over what both sides have said.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+
+#include "base/secret.hpp"
+
+namespace fastgpu::comm {
+
+using Nonce = std::array<std::byte, 16>;
+using Proof = std::array<std::byte, 32>;
+
+/// Unpredictable bytes from the kernel.
+Nonce random_nonce();
+
+/// `label` keeps one side's proof from serving as the other's. The parts have fixed lengths, so
+/// that their concatenation is unambiguous.
+Proof prove(const Secret& secret, std::string_view label,
+            std::initializer_list<std::span<const std::byte>> parts);
+
+/// In constant time.
+bool is_equal(const Proof& a, const Proof& b) noexcept;
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,15 @@
+// Whole messages over a non-blocking socket, with a deadline.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "comm/rendezvous/deadline.hpp"
+
+namespace fastgpu::comm {
+
+/// Throw ErrorKind::transient where the other side closes, ErrorKind::timeout at the deadline.
+void send_all(int socket, std::span<const std::byte> message, Deadline deadline);
+void receive_all(int socket, std::span<std::byte> message, Deadline deadline);
+
+}  // namespace fastgpu::comm
