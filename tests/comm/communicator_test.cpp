@@ -1,0 +1,102 @@
+#include "comm/communicator.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "support/connect_in_process.hpp"
+#include "support/failure.hpp"
+#include "support/run_ranks.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+using namespace std::chrono_literals;
+using test::communicators_in_process;
+using test::failure_of;
+using test::outcomes_of_ranks;
+
+Error failure_in(const std::exception_ptr& outcome) {
+  return failure_of([&] {
+    if (outcome) std::rethrow_exception(outcome);
+  });
+}
+
+bool mentions(const Error& e, const std::string& text) {
+  return std::string(e.what()).find(text) != std::string::npos;
+}
+
+TEST_SUITE_BEGIN("comm/communicator");
+
+TEST_CASE("ranks that reduce different lengths are told which rank and which lengths") {
+  auto ranks = communicators_in_process(2, 5s);
+  const auto outcomes = outcomes_of_ranks(ranks, [](Communicator& comm) {
+    std::vector<float> values(comm.rank() == Rank{0} ? 10 : 12);
+    comm.all_reduce(std::span(values), ReduceOp::sum);
+  });
+  const Error e = failure_in(outcomes[0]);
+  CHECK(e.kind() == ErrorKind::usage);
+  CHECK(mentions(e, "rank 1 is in all_reduce number 0 (sum of 12 float32)"));
+  CHECK(mentions(e, "sum of 10 float32"));
+  CHECK(failure_in(outcomes[1]).kind() == ErrorKind::usage);
+}
+
+TEST_CASE("ranks in different collectives are told so") {
+  auto ranks = communicators_in_process(2, 5s);
+  const auto outcomes = outcomes_of_ranks(ranks, [](Communicator& comm) {
+    std::vector<float> values(3);
+    if (comm.rank() == Rank{0})
+      comm.barrier();
+    else
+      comm.all_reduce(std::span(values), ReduceOp::min);
+  });
+  CHECK(mentions(failure_in(outcomes[0]), "rank 1 is in all_reduce number 0 (min of 3 float32)"));
+  CHECK(mentions(failure_in(outcomes[1]), "rank 0 is in barrier number 0"));
+}
+
+TEST_CASE("a rank that missed a call is told by the number of the call") {
+  auto ranks = communicators_in_process(2, 5s);
+  const auto outcomes = outcomes_of_ranks(ranks, [](Communicator& comm) {
+    float value = 0;
+    if (comm.rank() == Rank{0}) comm.broadcast(std::as_writable_bytes(std::span(&value, 1)), {0});
+    comm.barrier();
+  });
+  CHECK(failure_in(outcomes[1]).kind() == ErrorKind::usage);
+  CHECK(mentions(failure_in(outcomes[1]), "broadcast number 0"));
+}
+
+TEST_CASE("a communicator that has failed once refuses further calls and says why") {
+  auto ranks = communicators_in_process(2, 10ms);
+  const Error first = failure_of([&] { ranks[0].barrier(); });
+  const Error second = failure_of([&] { ranks[0].barrier(); });
+  CHECK(first.kind() == ErrorKind::transient);
+  CHECK(mentions(first, "barrier number 0: rank 1 sent nothing for 10ms"));
+  CHECK(second.kind() == ErrorKind::remote);
+  CHECK(mentions(second, "broken since barrier number 0"));
+}
+
+TEST_CASE("a rank that dies ends the call of the others with its name") {
+  auto ranks = communicators_in_process(2, 5s);
+  ranks.pop_back();
+  std::vector<float> values(1 << 20);
+  const Error e = failure_of([&] { ranks[0].all_reduce(std::span(values), ReduceOp::sum); });
+  CHECK(e.kind() == ErrorKind::remote);
+  CHECK(mentions(e, "rank 1"));
+}
+
+TEST_CASE("a wrong argument is refused before anything is sent") {
+  auto ranks = communicators_in_process(2, 10ms);
+  std::vector<std::byte> bytes(7);
+  const auto float32_sum = Reduction{ElementType::float32, ReduceOp::sum};
+  CHECK(failure_of([&] { ranks[0].all_reduce(std::span(bytes), float32_sum); }).kind() ==
+        ErrorKind::usage);
+  CHECK(failure_of([&] { ranks[0].broadcast(bytes, {2}); }).kind() == ErrorKind::usage);
+  CHECK(failure_of([&] { ranks[0].broadcast(bytes, {-1}); }).kind() == ErrorKind::usage);
+  CHECK(failure_of([&] { ranks[0].all_gather(bytes, bytes); }).kind() == ErrorKind::usage);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::comm

@@ -1,0 +1,108 @@
+#include "comm/rendezvous/environment.hpp"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <string>
+
+#include "support/failure.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+using namespace std::chrono_literals;
+using test::failure_of;
+using Variables = std::map<std::string, std::string>;
+
+JobPlace place_with(const Variables& variables) {
+  return job_place([&](const std::string& name) -> std::optional<std::string> {
+    const auto found = variables.find(name);
+    if (found == variables.end()) return std::nullopt;
+    return found->second;
+  });
+}
+
+const Variables kPlain{
+    {"RANK", "2"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "node-0"}, {"MASTER_PORT", "29500"}};
+
+Variables plain_but(const std::string& name, const std::string& value) {
+  Variables variables = kPlain;
+  variables[name] = value;
+  return variables;
+}
+
+TEST_SUITE_BEGIN("comm/environment");
+
+TEST_CASE("a program started alone is a world of one") {
+  const JobPlace place = place_with({});
+  CHECK(place.rank == Rank{0});
+  CHECK(place.size == 1);
+  CHECK(place.timeout == 60s);
+}
+
+TEST_CASE("RANK and its companions are read") {
+  const JobPlace place = place_with(kPlain);
+  CHECK(place.rank == Rank{2});
+  CHECK(place.size == 4);
+  CHECK(place.master_host == "node-0");
+  CHECK(place.master_port == 29500);
+}
+
+TEST_CASE("under Open MPI the rank is mpirun's and the address is ours") {
+  const JobPlace place = place_with({{"OMPI_COMM_WORLD_RANK", "1"},
+                                     {"OMPI_COMM_WORLD_SIZE", "2"},
+                                     {"FASTGPU_COMM_MASTER_ADDR", "10.0.0.1"},
+                                     {"FASTGPU_COMM_MASTER_PORT", "4000"},
+                                     {"FASTGPU_COMM_INTERFACE", "eth1"},
+                                     {"FASTGPU_COMM_SECRET", "s3cret"},
+                                     {"FASTGPU_COMM_TIMEOUT", "250ms"}});
+  CHECK(place.rank == Rank{1});
+  CHECK(place.size == 2);
+  CHECK(place.master_host == "10.0.0.1");
+  CHECK(place.master_port == 4000);
+  CHECK(place.interface == "eth1");
+  CHECK(place.secret.reveal() == "s3cret");
+  CHECK(place.timeout == 250ms);
+}
+
+TEST_CASE("our own master variables win over those of others") {
+  Variables variables = plain_but("FASTGPU_COMM_MASTER_ADDR", "ours");
+  variables["FASTGPU_COMM_MASTER_PORT"] = "5";
+  CHECK(place_with(variables).master_host == "ours");
+  CHECK(place_with(variables).master_port == 5);
+}
+
+TEST_CASE("a variable that makes no sense is named with its value") {
+  const std::multimap<std::string, std::string> wrong{{"RANK", "4"},
+                                                      {"RANK", "-1"},
+                                                      {"RANK", "two"},
+                                                      {"WORLD_SIZE", "0"},
+                                                      {"WORLD_SIZE", "4x"},
+                                                      {"WORLD_SIZE", "99999999999"},
+                                                      {"MASTER_PORT", "0"},
+                                                      {"MASTER_PORT", "70000"},
+                                                      {"MASTER_PORT", " 1"},
+                                                      {"FASTGPU_COMM_TIMEOUT", "0"},
+                                                      {"FASTGPU_COMM_TIMEOUT", "soon"}};
+  for (const auto& [name, value] : wrong) {
+    const Error e = failure_of([&] { place_with(plain_but(name, value)); });
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(std::string(e.what()).find(name) == 0);
+    CHECK(std::string(e.what()).find("'" + value + "'") != std::string::npos);
+  }
+}
+
+TEST_CASE("a variable that is missing is named") {
+  for (const std::string name : {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}) {
+    Variables variables = kPlain;
+    variables.erase(name);
+    const Error e = failure_of([&] { place_with(variables); });
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(std::string(e.what()).find(name + " is not set") != std::string::npos);
+  }
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::comm
