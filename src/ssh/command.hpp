@@ -1,0 +1,79 @@
+// One task in flight: connects, starts the command, moves its bytes, learns how it ended.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/clock.hpp"
+#include "ssh/client.hpp"
+#include "ssh/connection.hpp"
+
+namespace fastgpu::ssh {
+
+/// Driven by a poll loop: `step` when its descriptor is ready or its time has come. The task and
+/// the options are borrowed.
+class Command {
+ public:
+  using time_point = Clock::time_point;
+
+  Command(const Task& task, const RunOptions& options, Identities& identities, time_point now);
+
+  /// Goes on without blocking; true once the task has ended. `scratch` is for output on its way.
+  bool step(time_point now, std::span<char> scratch);
+
+  /// Begins to end the task, which will have ended with `why`: closes its input and gives it
+  /// options.grace to react.
+  void wind_down(const Error& why, time_point now);
+
+  pollfd wanted() const;
+  /// When to step even if the descriptor has nothing to say.
+  time_point wake_at() const;
+  /// Still occupies one of the logins that an sshd allows at a time.
+  bool logging_in() const noexcept { return phase_ == Phase::connecting; }
+
+  HostResult<Exit> take_result() { return {task_.host.name, std::move(*result_)}; }
+
+ private:
+  enum class Phase : std::uint8_t { connecting, opening, starting, running, closing, ended };
+
+  void advance(time_point now, std::span<char> scratch);
+  bool connect(time_point now);
+  bool reconnect_later(const Error& why, time_point now);
+  bool open();
+  bool start();
+  bool pump(std::span<char> scratch);
+  bool pump_output(int stream, const std::function<void(std::string_view)>& sink,
+                   std::span<char> scratch);
+  void pump_input();
+  bool refill_input();
+  void close_input();
+  bool close();
+  void check_time(time_point now);
+  void end(std::variant<Exit, Error> result);
+  Error lost() const;
+
+  const Task& task_;
+  const RunOptions& options_;
+  Identities& identities_;
+  std::unique_ptr<Connection> connection_;
+  Channel channel_;  // Goes before the connection.
+  Phase phase_ = Phase::connecting;
+  time_point connect_until_;
+  time_point run_until_;
+  time_point reconnect_at_ = time_point::max();
+  time_point grace_until_ = time_point::max();
+  std::string input_;
+  std::size_t input_at_ = 0;
+  bool input_closed_ = false;
+  bool more_ = false;      // Stopped to let others go on, not for want of work.
+  bool silenced_ = false;  // A callback threw: it hears no more.
+  std::optional<Error> why_;
+  std::optional<std::variant<Exit, Error>> result_;
+};
+
+/// How the command on `channel` ended; for a channel that the other side has closed.
+Exit exit_of(_LIBSSH2_CHANNEL* channel);
+
+}  // namespace fastgpu::ssh

@@ -1,0 +1,178 @@
+#include "ssh/libssh2_client.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <list>
+#include <map>
+
+#include "ssh/command.hpp"
+
+namespace fastgpu::ssh {
+namespace {
+
+using time_point = Clock::time_point;
+
+/// Logins at a time to one sshd, which by default begins to turn them away at ten.
+constexpr int kLoginsAtOnce = 8;
+constexpr std::size_t kScratch = 64 * 1024;
+
+/// Each session has a descriptor of its own; some are kept for everybody else.
+std::size_t width_within_limits(int wanted) {
+  constexpr rlim_t kOthers = 64;
+  rlimit limit{};
+  const bool known = ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  const rlim_t room = known ? std::max(limit.rlim_cur, kOthers + 1) - kOthers : 4096;
+  return std::min(static_cast<std::size_t>(std::max(wanted, 1)), static_cast<std::size_t>(room));
+}
+
+/// The sshd that is asked for a login first.
+std::string first_door(const Host& host) {
+  const Host& first = host.jumps.empty() ? host : host.jumps.front();
+  return first.address + " " + std::to_string(first.port);
+}
+
+int poll_timeout(time_point now, time_point wake) {
+  using std::chrono::milliseconds;
+  if (wake <= now) return 0;
+  if (wake == time_point::max()) return -1;
+  const auto rest = std::chrono::ceil<milliseconds>(wake - now);
+  return static_cast<int>(std::min(rest, milliseconds(3'600'000)).count());
+}
+
+/// One call of Client::run.
+class Run {
+ public:
+  Run(std::vector<Task> tasks, const RunOptions& options, const Cancel& cancel)
+      : tasks_(std::move(tasks)),
+        options_(options),
+        cancel_(cancel),
+        width_(width_within_limits(options.width)),
+        results_(tasks_.size()),
+        scratch_(kScratch) {
+    for (std::size_t i = 0; i < tasks_.size(); ++i)
+      waiting_[first_door(tasks_[i].host)].push_back(i);
+  }
+
+  std::vector<HostResult<Exit>> all() {
+    while (finished_ < tasks_.size()) {
+      if (!cancelled_ && cancel_.requested()) stop_all();
+      start_more();
+      wait();
+      step_ready();
+    }
+    std::vector<HostResult<Exit>> out;
+    for (auto& result : results_)
+      out.push_back(std::move(*result));
+    return out;
+  }
+
+ private:
+  struct Flight {
+    Flight(std::size_t task_index, std::string where, const Task& task, const RunOptions& options,
+           Identities& identities, time_point now)
+        : index(task_index), door(std::move(where)), command(task, options, identities, now) {}
+
+    std::size_t index;
+    std::string door;
+    Command command;
+    bool logging_in = true;  // Counted in logins_.
+    bool ready = true;
+  };
+
+  void start_more() {
+    const time_point now = std::chrono::steady_clock::now();
+    for (auto door = waiting_.begin(); door != waiting_.end();) {
+      auto& [where, queue] = *door;
+      while (!queue.empty() && flights_.size() < width_ && logins_[where] < kLoginsAtOnce) {
+        const std::size_t index = queue.front();
+        queue.pop_front();
+        ++logins_[where];
+        flights_.emplace_back(index, where, tasks_[index], options_, identities_, now);
+      }
+      door = queue.empty() ? waiting_.erase(door) : std::next(door);
+      if (flights_.size() >= width_) return;
+    }
+  }
+
+  void wait() {
+    const time_point now = std::chrono::steady_clock::now();
+    time_point wake = time_point::max();
+    polled_.clear();
+    for (const Flight& flight : flights_) {
+      polled_.push_back(flight.command.wanted());
+      wake = std::min(wake, flight.command.wake_at());
+    }
+    polled_.push_back({cancelled_ ? -1 : cancel_.fd(), POLLIN, 0});
+    const int count = ::poll(polled_.data(), polled_.size(), poll_timeout(now, wake));
+    const time_point after = std::chrono::steady_clock::now();
+    std::size_t at = 0;
+    for (Flight& flight : flights_) {
+      const short events = count > 0 ? polled_[at].revents : short{0};
+      flight.ready = events != 0 || flight.command.wake_at() <= after;
+      ++at;
+    }
+  }
+
+  void step_ready() {
+    for (auto flight = flights_.begin(); flight != flights_.end();) {
+      const time_point now = std::chrono::steady_clock::now();
+      const bool ended = flight->ready && flight->command.step(now, scratch_);
+      if (flight->logging_in && (ended || !flight->command.logging_in())) {
+        flight->logging_in = false;
+        --logins_[flight->door];
+      }
+      if (ended) {
+        const std::size_t index = flight->index;
+        HostResult<Exit> result = flight->command.take_result();
+        flight = flights_.erase(flight);
+        finish(index, std::move(result));
+      } else {
+        ++flight;
+      }
+    }
+  }
+
+  void finish(std::size_t index, HostResult<Exit> result) {
+    ++finished_;
+    results_[index] = std::move(result);
+    if (options_.on_finished) options_.on_finished(index, *results_[index]);
+  }
+
+  void stop_all() {
+    cancelled_ = true;
+    const time_point now = std::chrono::steady_clock::now();
+    for (Flight& flight : flights_)
+      flight.command.wind_down(interrupted(tasks_[flight.index].host), now);
+    for (const auto& [where, queue] : std::exchange(waiting_, {}))
+      for (const std::size_t index : queue)
+        finish(index, {tasks_[index].host.name, interrupted(tasks_[index].host)});
+  }
+
+  static Error interrupted(const Host& host) {
+    return {ErrorKind::interrupted, place(host) + ": interrupted"};
+  }
+
+  std::vector<Task> tasks_;
+  const RunOptions& options_;
+  const Cancel& cancel_;
+  std::size_t width_;
+  Identities identities_;
+  std::map<std::string, std::list<std::size_t>> waiting_;  // Tasks not begun, by first door.
+  std::map<std::string, int> logins_;
+  std::list<Flight> flights_;
+  std::vector<pollfd> polled_;
+  std::vector<std::optional<HostResult<Exit>>> results_;
+  std::vector<char> scratch_;
+  std::size_t finished_ = 0;
+  bool cancelled_ = false;
+};
+
+}  // namespace
+
+std::vector<HostResult<Exit>> Libssh2Client::run(std::vector<Task> tasks, const RunOptions& options,
+                                                 const Cancel& cancel) {
+  return Run(std::move(tasks), options, cancel).all();
+}
+
+}  // namespace fastgpu::ssh

@@ -1,0 +1,71 @@
+// One libssh2 session over a stream, with its bytes gathered on the way in and out, so that the
+// many small reads and writes of libssh2 do not become as many system calls.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "ssh/stream.hpp"
+
+struct _LIBSSH2_SESSION;
+struct _LIBSSH2_CHANNEL;
+
+namespace fastgpu::ssh {
+
+/// Stays at its place: libssh2 keeps its address.
+class Session {
+ public:
+  explicit Session(std::unique_ptr<Stream> stream);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session();
+
+  _LIBSSH2_SESSION* get() const noexcept { return session_.get(); }
+  Stream& stream() noexcept { return *stream_; }
+
+  /// Before and after a round of libssh2 calls; all of them may be made in between.
+  void woken();
+  void flush();
+
+  /// Room for one more packet. libssh2 is never told to wait in the middle of one, as it would then
+  /// allow nothing else before that packet: whoever makes it send asks here first.
+  bool can_send();
+
+  pollfd wanted() const { return stream_->wanted(); }
+
+  /// libssh2's words for its last failure.
+  std::string last_error() const;
+  /// The other side has closed the connection, or it broke.
+  bool lost() const noexcept { return lost_; }
+
+  /// For libssh2's callbacks.
+  ssize_t receive(char* buffer, std::size_t size);
+  ssize_t send(const char* data, std::size_t size);
+
+ private:
+  struct Release {
+    void operator()(_LIBSSH2_SESSION* session) const noexcept;
+  };
+
+  void refill();
+  void drain();
+  ssize_t failed(ssize_t code) noexcept;
+
+  std::unique_ptr<Stream> stream_;
+  std::string input_;
+  std::size_t input_at_ = 0;
+  bool input_dry_ = false;  // The stream has nothing more until it is polled again.
+  std::string output_;
+  bool refused_ = false;  // Somebody waits for room in this round: only the poll set may go on.
+  bool lost_ = false;
+  ssize_t failure_ = 0;  // What reads and writes report once lost.
+  std::unique_ptr<_LIBSSH2_SESSION, Release> session_;
+};
+
+/// Sends a polite farewell with the release of a channel, as far as that goes without blocking.
+struct ReleaseChannel {
+  void operator()(_LIBSSH2_CHANNEL* channel) const noexcept;
+};
+using Channel = std::unique_ptr<_LIBSSH2_CHANNEL, ReleaseChannel>;
+
+}  // namespace fastgpu::ssh

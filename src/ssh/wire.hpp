@@ -1,0 +1,41 @@
+// The encodings of SSH: length-prefixed strings, base64, public keys in one line.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace fastgpu::ssh {
+
+void put_u32(std::string& out, std::uint32_t value);
+void put_string(std::string& out, std::string_view text);
+
+/// Takes an encoding apart from the front. What is not there reads as absent.
+class WireReader {
+ public:
+  explicit WireReader(std::string_view bytes) noexcept : rest_(bytes) {}
+
+  std::optional<std::uint32_t> u32() noexcept;
+  std::optional<std::string_view> string() noexcept;
+  /// The next `count` bytes as they stand.
+  std::optional<std::string_view> bytes(std::size_t count) noexcept;
+
+ private:
+  std::string_view rest_;
+};
+
+std::string base64_encode(std::string_view bytes);
+std::optional<std::string> base64_decode(std::string_view text);
+
+/// The binary form of the Ed25519 key in "ssh-ed25519 AAAA... [comment]". Throws ErrorKind::usage
+/// where `line` is none.
+std::string public_key_blob(std::string_view line);
+
+/// "ssh-ed25519 AAAA..." for a key's binary form.
+std::string public_key_line(std::string_view blob);
+
+/// "SHA256:..." of a key of any type in its binary form.
+std::string blob_fingerprint(std::string_view blob);
+
+}  // namespace fastgpu::ssh

@@ -1,0 +1,272 @@
+#include <doctest/doctest.h>
+
+#include <deque>
+
+#include "ssh/libssh2_client.hpp"
+#include "support/sshd_fixture.hpp"
+
+namespace fastgpu {
+namespace {
+
+using namespace std::chrono_literals;
+using ssh::Exit;
+using ssh::Host;
+using ssh::Task;
+
+struct Captured {
+  std::string out;
+  std::string err;
+};
+
+Task task_on(const Host& host, const std::string& command, Captured& captured) {
+  return {.host = host,
+          .command = command,
+          .on_stdout = [&](std::string_view piece) { captured.out += piece; },
+          .on_stderr = [&](std::string_view piece) { captured.err += piece; }};
+}
+
+HostResult<Exit> run_one(Task task, const ssh::RunOptions& options = {}) {
+  ssh::Libssh2Client client;
+  const Cancel cancel;
+  return client.run({std::move(task)}, options, cancel).at(0);
+}
+
+TEST_SUITE_BEGIN("integration/ssh/client");
+
+TEST_CASE("output, error output and the exit status come back") {
+  const test::Sshd sshd;
+  Captured captured;
+  const auto result = run_one(task_on(sshd.host("a"), "echo out; echo err >&2; exit 3", captured));
+  REQUIRE_MESSAGE(result.ok(), result.error().what());
+  CHECK(result.value().status == 3);
+  CHECK(result.value().code() == 3);
+  CHECK(captured.out == "out\n");
+  CHECK(captured.err == "err\n");
+}
+
+TEST_CASE("a signal that ends the command is named") {
+  const test::Sshd sshd;
+  Captured captured;
+  const auto result = run_one(task_on(sshd.host("a"), "kill -9 $$", captured));
+  REQUIRE_MESSAGE(result.ok(), result.error().what());
+  CHECK(result.value().signal == "KILL");
+  CHECK(result.value().code() == 137);
+}
+
+TEST_CASE("no tasks give no results") {
+  ssh::Libssh2Client client;
+  const Cancel cancel;
+  CHECK(client.run({}, {}, cancel).empty());
+}
+
+TEST_CASE("input of any bytes arrives unchanged and complete") {
+  const test::Sshd sshd;
+  std::string sent;
+  for (int i = 0; i < 5'000'000; ++i)
+    sent += static_cast<char>(i * 7 + i / 251);
+  Captured captured;
+  Task task = task_on(sshd.host("a"), "cat", captured);
+  std::size_t at = 0;
+  task.next_input = [&]() -> std::optional<std::string> {
+    if (at == sent.size()) return std::nullopt;
+    std::string piece = sent.substr(at, 100'000);
+    at += piece.size();
+    return piece;
+  };
+  const auto result = run_one(std::move(task));
+  REQUIRE_MESSAGE(result.ok(), result.error().what());
+  CHECK(captured.out == sent);
+}
+
+TEST_CASE("a command that reads none of its input ends all the same") {
+  const test::Sshd sshd;
+  Captured captured;
+  Task task = task_on(sshd.host("a"), "exit 5", captured);
+  task.next_input = [] { return std::string(100'000, 'x'); };
+  const auto result = run_one(std::move(task));
+  REQUIRE_MESSAGE(result.ok(), result.error().what());
+  CHECK(result.value().code() == 5);
+}
+
+TEST_CASE("eight hosts answer in the order of the tasks") {
+  std::deque<test::Sshd> sshds(8);
+  std::vector<Captured> captured(8);
+  std::vector<Task> tasks;
+  for (std::size_t i = 0; i < 8; ++i)
+    tasks.push_back(
+        task_on(sshds[i].host("n" + std::to_string(i)), "echo " + std::to_string(i), captured[i]));
+  ssh::Libssh2Client client;
+  const Cancel cancel;
+  const auto results = client.run(std::move(tasks), {}, cancel);
+  for (std::size_t i = 0; i < 8; ++i) {
+    CHECK(results[i].host.value == "n" + std::to_string(i));
+    CHECK(results[i].ok());
+    CHECK(captured[i].out == std::to_string(i) + "\n");
+  }
+}
+
+TEST_CASE("200 tasks on one sshd all end well") {
+  const test::Sshd sshd("MaxStartups 300");
+  std::vector<Task> tasks;
+  for (int i = 0; i < 200; ++i)
+    tasks.push_back({.host = sshd.host("a"), .command = "exit 4"});
+  ssh::Libssh2Client client;
+  const Cancel cancel;
+  const auto results = client.run(std::move(tasks), {.width = 32}, cancel);
+  for (const auto& result : results) {
+    REQUIRE_MESSAGE(result.ok(), result.error().what());
+    CHECK(result.value().code() == 4);
+  }
+}
+
+TEST_CASE("a wrong host key is refused before we log in, with both fingerprints") {
+  const test::Sshd sshd("LogLevel VERBOSE");
+  Host host = sshd.host("a");
+  host.host_keys = {ssh::generate_key_pair("other").public_key};
+  Captured captured;
+  const auto result = run_one(task_on(host, "true", captured));
+  REQUIRE(!result.ok());
+  CHECK(result.error().kind() == ErrorKind::denied);
+  const std::string message = result.error().what();
+  CHECK(message.find(ssh::fingerprint(sshd.host_key())) != message.npos);
+  CHECK(message.find(ssh::fingerprint(host.host_keys[0])) != message.npos);
+  CHECK(sshd.log().find("Accepted") == std::string::npos);
+}
+
+TEST_CASE("a host of which no key is known is refused") {
+  const test::Sshd sshd;
+  Host host = sshd.host("a");
+  host.host_keys.clear();
+  Captured captured;
+  const auto result = run_one(task_on(host, "true", captured));
+  REQUIRE(!result.ok());
+  CHECK(result.error().kind() == ErrorKind::denied);
+}
+
+TEST_CASE("a key that the host does not accept is denied") {
+  const test::Sshd sshd;
+  Host host = sshd.host("a");
+  test::write_file(sshd.directory() / "other", ssh::generate_key_pair("x").private_key.reveal(),
+                   std::filesystem::perms::owner_read);
+  host.identity = sshd.directory() / "other";
+  Captured captured;
+  const auto result = run_one(task_on(host, "true", captured));
+  REQUIRE(!result.ok());
+  CHECK(result.error().kind() == ErrorKind::denied);
+}
+
+TEST_CASE("where nobody listens the error says so and is transient") {
+  const test::Sshd sshd;
+  Host host = sshd.host("a");
+  host.port = test::free_port();
+  Captured captured;
+  const auto result = run_one(task_on(host, "true", captured));
+  REQUIRE(!result.ok());
+  CHECK(result.error().kind() == ErrorKind::transient);
+  CHECK(std::string(result.error().what()).find("connection refused") != std::string::npos);
+}
+
+TEST_CASE("a host that accepts and then says nothing is given up in time") {
+  const UniqueFd silent(::socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  REQUIRE(::bind(silent.get(), generic, size) == 0);
+  REQUIRE(::listen(silent.get(), 1) == 0);
+  REQUIRE(::getsockname(silent.get(), generic, &size) == 0);
+  const test::Sshd sshd;
+  Host host = sshd.host("a");
+  host.port = ntohs(address.sin_port);
+  Captured captured;
+  const auto result = run_one(task_on(host, "true", captured), {.connect_timeout = 200ms});
+  REQUIRE(!result.ok());
+  CHECK(result.error().kind() == ErrorKind::transient);
+}
+
+TEST_CASE("a time-out closes the held input, and the command may still say farewell") {
+  const test::Sshd sshd;
+  Captured captured;
+  Task task = task_on(sshd.host("a"), "cat; echo bye", captured);
+  task.hold_input_open = true;
+  const auto result = run_one(std::move(task), {.timeout = 500ms});
+  REQUIRE(!result.ok());
+  CHECK(result.error().kind() == ErrorKind::timeout);
+  CHECK(captured.out == "bye\n");
+}
+
+TEST_CASE("a cancel ends running and waiting tasks as interrupted") {
+  const test::Sshd sshd;
+  Cancel cancel;
+  std::vector<Task> tasks;
+  for (int i = 0; i < 5; ++i)
+    tasks.push_back({.host = sshd.host("a"),
+                     .command = "echo; cat",
+                     .on_stdout = [&](std::string_view) { cancel.request(); },
+                     .hold_input_open = true});
+  ssh::Libssh2Client client;
+  const auto results = client.run(std::move(tasks), {.width = 2}, cancel);
+  for (const auto& result : results) {
+    REQUIRE(!result.ok());
+    CHECK(result.error().kind() == ErrorKind::interrupted);
+  }
+}
+
+TEST_CASE("what a callback throws ends its task with it") {
+  const test::Sshd sshd;
+  const auto result =
+      run_one({.host = sshd.host("a"),
+               .command = "echo; cat",
+               .on_stdout = [](std::string_view) { throw Error(ErrorKind::capacity, "no room"); },
+               .hold_input_open = true});
+  REQUIRE(!result.ok());
+  CHECK(result.error().kind() == ErrorKind::capacity);
+}
+
+TEST_CASE("a host behind two jump hosts is reached, and its bytes come through unchanged") {
+  const test::Sshd gate;
+  const test::Sshd second;
+  const test::Sshd target;
+  Host host = target.host("inner");
+  host.jumps = {gate.host("gate"), second.host("second")};
+  Captured captured;
+  const auto result = run_one(task_on(host, "head -c 3000000 /dev/zero; exit 2", captured));
+  REQUIRE_MESSAGE(result.ok(), result.error().what());
+  CHECK(result.value().code() == 2);
+  CHECK(captured.out == std::string(3'000'000, '\0'));
+}
+
+TEST_CASE("a wrong key of a jump host is refused in its name") {
+  const test::Sshd gate;
+  const test::Sshd target;
+  Host host = target.host("inner");
+  host.jumps = {gate.host("gate")};
+  host.jumps[0].host_keys = {target.host_key()};
+  Captured captured;
+  const auto result = run_one(task_on(host, "true", captured));
+  REQUIRE(!result.ok());
+  CHECK(result.error().kind() == ErrorKind::denied);
+  CHECK(std::string(result.error().what()).find("gate (127.0.0.1:") != std::string::npos);
+}
+
+TEST_CASE("many bytes survive a change of keys in the middle") {
+  const test::Sshd sshd("RekeyLimit 1M");
+  std::size_t received = 0;
+  Task task{.host = sshd.host("a"), .command = "cat", .on_stdout = [&](std::string_view piece) {
+              received += piece.size();
+            }};
+  int left = 100;
+  task.next_input = [&]() -> std::optional<std::string> {
+    if (left-- == 0) return std::nullopt;
+    return std::string(200'000, 'y');
+  };
+  const auto result = run_one(std::move(task));
+  REQUIRE_MESSAGE(result.ok(), result.error().what());
+  CHECK(received == 20'000'000);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu
