@@ -1,0 +1,133 @@
+#include "cli/app.hpp"
+
+#include <array>
+#include <string_view>
+
+#include "cli/commands/commands.hpp"
+#include "cli/help.hpp"
+#include "cli/parser.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+constexpr std::array kCommands = {
+    Command{"get", "cluster", "List clusters", "fastgpu get clusters -o json",
+            describe_get_clusters},
+    Command{"get", "node", "List the nodes of one cluster or of all", "fastgpu get nodes demo",
+            describe_get_nodes},
+    Command{"get", "job", "List jobs", "fastgpu get jobs", describe_get_jobs},
+    Command{"get", "provider", "List the places that can give machines", "fastgpu get providers",
+            describe_get_providers},
+    Command{"describe", "cluster", "Show all that is known of a cluster",
+            "fastgpu describe cluster demo", describe_describe_cluster},
+    Command{"describe", "node", "Show all that is known of a node", "fastgpu describe node demo-0",
+            describe_describe_node},
+    Command{"describe", "job", "Show all that is known of a job", "fastgpu describe job train-1",
+            describe_describe_job},
+    Command{"completion", "", "Print the completion script of a shell",
+            "source <(fastgpu completion bash)", describe_completion},
+    Command{"doctor", "", "Check whether this machine has what fastgpu needs", "fastgpu doctor",
+            describe_doctor},
+    Command{"version", "", "Show the version", "fastgpu version", describe_version},
+    Command{"__complete", "", "", "", describe_complete},
+};
+
+/// What every command takes.
+struct Common {
+  std::string output = "table";
+  std::string color = "auto";
+  std::string state_directory;
+  bool quiet = false;
+};
+
+void describe_common(Arguments& arguments, Common& common) {
+  Argument& output = arguments.text("--output", "FORMAT", "How to show results", common.output);
+  output.letter = "-o";
+  output.values = Values::choice;
+  output.choices = {"table", "wide", "json", "yaml", "name"};
+  Argument& color = arguments.text("--color", "WHEN", "Colours on stdout and stderr", common.color);
+  color.values = Values::choice;
+  color.choices = {"auto", "always", "never"};
+  Argument& state = arguments.text("--state-dir", "DIR", "Where fastgpu remembers things",
+                                   common.state_directory);
+  state.values = Values::path;
+  arguments.flag("--quiet", "Say nothing but results, warnings and errors", common.quiet).letter =
+      "-q";
+}
+
+void apply(const Common& common, Context& context) {
+  Ui& ui = context.ui();
+  ui.set_format(parse_format(common.output));
+  if (common.quiet) ui.set_chatter(Chatter::quiet);
+  if (common.color != "auto") {
+    const ColorWish wish = common.color == "always" ? ColorWish::always : ColorWish::never;
+    ui.set_terminal(look_at_terminal(wish, context.environment()));
+  }
+  if (!common.state_directory.empty()) context.set_state_directory(common.state_directory);
+}
+
+int run_without_command(const Resolved& resolved, Context& context) {
+  std::vector<std::string> words = resolved.rest;
+  if (std::erase(words, "--version") > 0) {
+    words.insert(words.begin(), "version");
+    return run_app(words, context);
+  }
+  if (!resolved.verb.empty()) {
+    context.ui().data(help_for_verb(commands(), resolved.verb));
+    return 0;
+  }
+  const std::string help = help_for_all(commands());
+  if (resolved.help) {
+    context.ui().data(help);
+    return 0;
+  }
+  if (!resolved.rest.empty())
+    throw Error(ErrorKind::usage, "no command among the words; fastgpu --help lists them");
+  context.ui().error_data(help);
+  return exit_code(ErrorKind::usage);
+}
+
+}  // namespace
+
+std::span<const Command> commands() {
+  return kCommands;
+}
+
+Arguments arguments_of(const Command& command) {
+  Common common;
+  Arguments arguments;
+  command.describe(arguments);
+  describe_common(arguments, common);
+  return arguments;
+}
+
+int run_app(const std::vector<std::string>& words, Context& context) {
+  const Resolved resolved = resolve(commands(), words);
+  if (resolved.command == nullptr) return run_without_command(resolved, context);
+  const Command& command = *resolved.command;
+  Common common;
+  Arguments arguments;
+  const Action action = command.describe(arguments);
+  describe_common(arguments, common);
+  if (resolved.help) {
+    context.ui().data(help_for_command(command, arguments));
+    return 0;
+  }
+  parse_words(command.words(), resolved.rest, arguments, context.environment());
+  apply(common, context);
+  return action(context);
+}
+
+bool wants_json(std::span<const std::string> words, const state::Environment& environment) {
+  std::string wish = environment("FASTGPU_OUTPUT").value_or("");
+  for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+    const std::string_view word = words[i];
+    const bool named = word == "-o" || word == "--output";
+    if (named && i + 1 < words.size()) wish = words[i + 1];
+    if (word.starts_with("--output=")) wish = word.substr(9);
+    if (word.starts_with("-o") && word.size() > 2) wish = word.substr(2);
+  }
+  return wish == "json";
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,28 @@
+// The table of commands, and one command line from its words to its exit code.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "cli/context.hpp"
+
+namespace fastgpu::cli {
+
+std::span<const Command> commands();
+
+/// Runs what `words` (without the program's name) ask for; returns the exit code. Throws Error.
+int run_app(const std::vector<std::string>& words, Context& context);
+
+/// The arguments of `command`, with those that every command takes. For help and completion.
+Arguments arguments_of(const Command& command);
+
+/// Whether the user wants JSON, found without understanding the rest: for errors in the rest.
+bool wants_json(std::span<const std::string> words, const state::Environment& environment);
+
+/// The exit code that stands for an error of `kind`.
+int exit_code(ErrorKind kind) noexcept;
+std::string_view word_for(ErrorKind kind) noexcept;  ///< As JSON shows it: "not_found".
+
+}  // namespace fastgpu::cli

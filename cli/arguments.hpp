@@ -1,0 +1,82 @@
+// What one command accepts, described once: the parser, the help and the completion all read this.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/units.hpp"
+
+namespace fastgpu::cli {
+
+/// What the shell may offer for a value.
+enum class Values : std::uint8_t {
+  none,
+  cluster,
+  target,       ///< CLUSTER or CLUSTER/NODESET
+  remote_path,  ///< CLUSTER[/NODESET]:PATH, or a path here
+  job,
+  node,
+  provider,
+  path,
+  choice,
+};
+
+struct Argument {
+  std::string name;     ///< "--nodes", or "NAME" for a positional.
+  std::string value{};  ///< How help calls the value; empty for a bare flag.
+  std::string help{};
+  std::string letter{};  ///< A second spelling: "-f", "-np".
+  Values values = Values::none;
+  std::vector<std::string> choices{};  ///< For Values::choice, and checked.
+  bool required = false;
+  bool repeated = false;
+  /// Receives each value, "" for a bare flag. Throws ErrorKind::usage.
+  std::function<void(const std::string&)> take{};
+
+  bool positional() const noexcept { return !name.starts_with('-'); }
+  bool bare() const noexcept { return !positional() && value.empty(); }
+  std::string environment_name() const;  ///< "FASTGPU_LINK_RATE" for "--link-rate".
+};
+
+/// The words after "--", for the commands that start a program elsewhere.
+struct ProgramArgument {
+  std::string help;
+  bool required = true;
+  std::vector<std::string>* words = nullptr;
+};
+
+class Arguments {
+ public:
+  Argument& add(Argument argument);
+  void program(ProgramArgument program) { program_ = std::move(program); }
+
+  Argument& text(std::string_view name, std::string_view value, std::string_view help,
+                 std::string& target);
+  Argument& list(std::string_view name, std::string_view value, std::string_view help,
+                 std::vector<std::string>& target);
+  Argument& flag(std::string_view name, std::string_view help, bool& target);
+  /// A whole number of least to most.
+  Argument& count(std::string_view name, std::string_view value, std::string_view help,
+                  std::optional<int>& target, int least, int most);
+  Argument& duration(std::string_view name, std::string_view help,
+                     std::optional<std::chrono::milliseconds>& target);
+
+  /// The argument spelt `word`, or null.
+  const Argument* find(std::string_view word) const noexcept;
+  const std::deque<Argument>& all() const noexcept { return all_; }
+  const std::optional<ProgramArgument>& program() const noexcept { return program_; }
+
+ private:
+  std::deque<Argument> all_;  // References into it stay good.
+  std::optional<ProgramArgument> program_;
+};
+
+/// A whole number of least to most; throws ErrorKind::usage, naming `what` and the value met.
+int parse_count(std::string_view what, std::string_view text, int least, int most);
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,42 @@
+// One row of the table of commands, and how words find their row.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/arguments.hpp"
+
+namespace fastgpu::cli {
+
+class Context;
+
+/// What a command does once its words are read; returns the exit code of the process.
+using Action = std::function<int(Context&)>;
+
+struct Command {
+  std::string_view verb;
+  std::string_view noun;  ///< Singular; empty where the verb stands alone.
+  std::string_view summary;
+  std::string_view example;
+  /// Describes the command's arguments and returns what to do with them after the parse.
+  Action (*describe)(Arguments& arguments);
+
+  std::string words() const;  ///< "create cluster", "get clusters"
+};
+
+/// A command and the words that are left for it.
+struct Resolved {
+  const Command* command = nullptr;  ///< Null where help was asked for a verb, or for everything.
+  std::string verb;
+  std::vector<std::string> rest;
+  bool help = false;
+};
+
+/// Finds the command that `words` name: plural nouns, the other names that people try ("ls",
+/// "kill") and flags before the verb are understood. Throws ErrorKind::usage with the nearest name.
+Resolved resolve(std::span<const Command> table, std::vector<std::string> words);
+
+}  // namespace fastgpu::cli

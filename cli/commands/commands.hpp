@@ -1,0 +1,21 @@
+// Every command of the table: each describes its arguments and returns what it does with them.
+#pragma once
+
+#include "cli/command.hpp"
+
+namespace fastgpu::cli {
+
+Action describe_get_clusters(Arguments& arguments);
+Action describe_get_nodes(Arguments& arguments);
+Action describe_get_jobs(Arguments& arguments);
+Action describe_get_providers(Arguments& arguments);
+Action describe_describe_cluster(Arguments& arguments);
+Action describe_describe_node(Arguments& arguments);
+Action describe_describe_job(Arguments& arguments);
+Action describe_init(Arguments& arguments);
+Action describe_completion(Arguments& arguments);
+Action describe_complete(Arguments& arguments);
+Action describe_version(Arguments& arguments);
+Action describe_doctor(Arguments& arguments);
+
+}  // namespace fastgpu::cli

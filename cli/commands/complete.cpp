@@ -1,0 +1,80 @@
+#include <filesystem>
+#include <memory>
+
+#include "cli/app.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/completion.hpp"
+#include "provision/providers.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> words;
+};
+
+/// Answers from the store; where there is none yet, none is made.
+KnownNames names_in(Context& context) {
+  const auto exists = [&context] {
+    return std::filesystem::exists(context.state_directory() / "state.db");
+  };
+  KnownNames known;
+  known.clusters = [&context, exists] {
+    std::vector<std::string> out;
+    if (!exists()) return out;
+    for (const state::Cluster& cluster : context.store().clusters())
+      out.push_back(cluster.name.value);
+    return out;
+  };
+  known.nodes = [&context, exists](const std::string& wanted) {
+    std::vector<std::string> out;
+    if (!exists()) return out;
+    for (const state::Cluster& cluster : context.store().clusters())
+      if (wanted.empty() || cluster.name.value == wanted)
+        for (const state::Node& node : context.store().nodes(cluster.id))
+          out.push_back(node.name.value);
+    return out;
+  };
+  known.jobs = [&context, exists] {
+    std::vector<std::string> out;
+    if (!exists()) return out;
+    for (const state::Job& job : context.store().jobs())
+      out.push_back(job.id);
+    return out;
+  };
+  known.providers = [] {
+    std::vector<std::string> out;
+    for (const provision::ProviderInfo& info : provision::provider_table())
+      out.emplace_back(info.name);
+    return out;
+  };
+  return known;
+}
+
+/// One candidate a line, with its help after a tab; then what the shell is to add by itself.
+std::string answer(const Completion& completion) {
+  std::string out;
+  for (const Candidate& candidate : completion.candidates)
+    out += candidate.word + (candidate.help.empty() ? "" : "\t" + candidate.help) + "\n";
+  if (completion.files) out += ":files\n";
+  if (completion.keep_open) out += ":nospace\n";
+  return out;
+}
+
+int run(Context& context, const Options& options) {
+  try {
+    context.ui().data(answer(complete(commands(), options.words, names_in(context))));
+  } catch (const std::exception&) {  // A message in the middle of the user's line helps nobody.
+  }
+  return 0;
+}
+
+}  // namespace
+
+Action describe_complete(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  arguments.program({"The words of the line", false, &options->words});
+  return [options](Context& context) { return run(context, *options); };
+}
+
+}  // namespace fastgpu::cli

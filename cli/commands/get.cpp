@@ -1,0 +1,123 @@
+#include <chrono>
+#include <map>
+#include <memory>
+
+#include "cli/commands/commands.hpp"
+#include "cli/commands/lookup.hpp"
+#include "cli/commands/views.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+struct Options {
+  std::string name;
+};
+
+std::vector<ClusterAndNodes> wanted_clusters(Context& context, const std::string& name) {
+  std::vector<ClusterAndNodes> out;
+  if (!name.empty()) {
+    const state::Cluster cluster = find_cluster(context, name);
+    return {{cluster, context.store().nodes(cluster.id)}};
+  }
+  for (const state::Cluster& cluster : context.store().clusters())
+    out.push_back({cluster, context.store().nodes(cluster.id)});
+  return out;
+}
+
+std::vector<JobAndCluster> wanted_jobs(Context& context, const std::string& name) {
+  std::map<std::string, std::string> names;
+  for (const state::Cluster& cluster : context.store().clusters())
+    names[cluster.id.value] = cluster.name.value;
+  std::vector<state::Job> jobs;
+  if (name.empty())
+    jobs = context.store().jobs();
+  else
+    jobs = {find_job(context, name)};
+  std::vector<JobAndCluster> out;
+  for (state::Job& job : jobs) {
+    const auto found = names.find(job.cluster.value);
+    out.push_back({std::move(job), found == names.end() ? "" : found->second});
+  }
+  return out;
+}
+
+enum class Need : std::uint8_t { optional, required };
+
+std::shared_ptr<Options> describe_name(Arguments& arguments, std::string_view help, Values values,
+                                       Need need) {
+  auto options = std::make_shared<Options>();
+  Argument& name = arguments.text("NAME", "", help, options->name);
+  name.values = values;
+  name.required = need == Need::required;
+  return options;
+}
+
+}  // namespace
+
+Action describe_get_clusters(Arguments& arguments) {
+  const auto options =
+      describe_name(arguments, "Show this one alone", Values::cluster, Need::optional);
+  return [options](Context& context) {
+    const auto clusters = wanted_clusters(context, options->name);
+    context.ui().show(view_of(clusters, std::chrono::system_clock::now()));
+    return 0;
+  };
+}
+
+Action describe_get_nodes(Arguments& arguments) {
+  const auto options =
+      describe_name(arguments, "The cluster; all of them without", Values::cluster, Need::optional);
+  return [options](Context& context) {
+    context.ui().show(view_of_nodes(wanted_clusters(context, options->name)));
+    return 0;
+  };
+}
+
+Action describe_get_jobs(Arguments& arguments) {
+  const auto options = describe_name(arguments, "Show this one alone", Values::job, Need::optional);
+  return [options](Context& context) {
+    const auto jobs = wanted_jobs(context, options->name);
+    context.ui().show(view_of(jobs, std::chrono::system_clock::now()));
+    return 0;
+  };
+}
+
+Action describe_describe_cluster(Arguments& arguments) {
+  const auto options = describe_name(arguments, "The cluster", Values::cluster, Need::required);
+  return [options](Context& context) {
+    const state::Cluster cluster = find_cluster(context, options->name);
+    Json fields = to_json(cluster);
+    fields["nodes"] = Json::array();
+    for (const state::Node& node : context.store().nodes(cluster.id))
+      fields["nodes"].push_back(to_json(node));
+    fields["open_intents"] = context.store().open_intents(cluster.id).size();
+    context.ui().show(view_of_one("cluster", fields, cluster.name.value));
+    return 0;
+  };
+}
+
+Action describe_describe_node(Arguments& arguments) {
+  const auto options =
+      describe_name(arguments, "The node, or CLUSTER/NODE", Values::node, Need::required);
+  return [options](Context& context) {
+    const state::Node node = find_node(context, options->name);
+    Json fields = to_json(node);
+    if (const auto cluster = context.store().find_cluster(node.cluster))
+      fields["cluster"] = cluster->name.value;
+    context.ui().show(view_of_one("node", fields, node.name.value));
+    return 0;
+  };
+}
+
+Action describe_describe_job(Arguments& arguments) {
+  const auto options = describe_name(arguments, "The job", Values::job, Need::required);
+  return [options](Context& context) {
+    const JobAndCluster found = wanted_jobs(context, options->name).front();
+    Json fields = to_json(found.job);
+    fields["cluster"] = found.cluster;
+    context.ui().show(view_of_one("job", fields, found.job.id));
+    return 0;
+  };
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,27 @@
+#include "cli/commands/commands.hpp"
+#include "cli/context.hpp"
+#include "provision/providers.hpp"
+
+namespace fastgpu::cli {
+
+Action describe_get_providers(Arguments&) {
+  return [](Context& context) {
+    View view;
+    view.root = document("providers");
+    view.root["providers"] = Json::array();
+    view.table.columns = {{"PROVIDER"}, {"PRICE"}, {"WHAT IT IS"}};
+    for (const provision::ProviderInfo& info : provision::provider_table()) {
+      view.names.emplace_back(info.name);
+      view.table.rows.push_back({std::string(info.name), "0/h", std::string(info.description)});
+      Json item;
+      item["name"] = info.name;
+      item["description"] = info.description;
+      item["price_per_hour"] = 0;
+      view.root["providers"].push_back(std::move(item));
+    }
+    context.ui().show(view);
+    return 0;
+  };
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,102 @@
+#include "cli/commands/lookup.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/names.hpp"
+#include "cli/ui/fold.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+[[noreturn]] void refuse(std::string_view what, std::string_view name,
+                         const std::vector<std::string>& known, std::string_view list_command) {
+  const std::string near = nearest_name(name, known);
+  throw Error(ErrorKind::not_found,
+              "there is no " + std::string(what) + " '" + printable(name) + "'" +
+                  (near.empty() ? std::string("; ") + std::string(list_command) + " lists them"
+                                : ", did you mean " + near + "?"));
+}
+
+bool is_index(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+bool answers_to(const state::Node& node, const std::string& word) {
+  return node.name.value == word || (is_index(word) && std::to_string(node.index) == word);
+}
+
+}  // namespace
+
+state::Cluster find_cluster(Context& context, std::string_view name) {
+  const ClusterName checked = parse_cluster_name(name);
+  if (const auto found = context.store().find_cluster(checked)) return *found;
+  std::vector<std::string> known;
+  for (const state::Cluster& cluster : context.store().clusters())
+    known.push_back(cluster.name.value);
+  refuse("cluster", name, known, "fastgpu get clusters");
+}
+
+state::Node find_node(Context& context, std::string_view name) {
+  const Target target = parse_target(name);
+  if (!target.node_set.empty()) {
+    const auto nodes = find_nodes(context, find_cluster(context, target.cluster), target.node_set);
+    if (nodes.size() == 1) return nodes.front();
+    throw Error(ErrorKind::usage, "'" + printable(name) + "' names " +
+                                      std::to_string(nodes.size()) + " nodes, one is wanted");
+  }
+  std::vector<std::string> known;
+  std::vector<state::Node> found;
+  for (const state::Cluster& cluster : context.store().clusters())
+    for (const state::Node& node : context.store().nodes(cluster.id)) {
+      known.push_back(node.name.value);
+      if (node.name.value == name) found.push_back(node);
+    }
+  if (found.size() == 1) return found.front();
+  if (found.empty()) refuse("node", name, known, "fastgpu get nodes");
+  throw Error(ErrorKind::usage, "several clusters have a node '" + printable(name) +
+                                    "': write CLUSTER/" + printable(name));
+}
+
+state::Job find_job(Context& context, std::string_view name) {
+  if (const auto found = context.store().find_job(std::string(name))) return *found;
+  std::vector<std::string> known;
+  for (const state::Job& job : context.store().jobs()) {
+    if (job.id.substr(0, job.id.rfind('-')) == name) return job;
+    known.push_back(job.id);
+  }
+  refuse("job", name, known, "fastgpu get jobs");
+}
+
+std::vector<state::Node> find_nodes(Context& context, const state::Cluster& cluster,
+                                    std::string_view node_set) {
+  std::vector<state::Node> nodes = context.store().nodes(cluster.id);
+  if (node_set.empty()) return nodes;
+  const std::vector<std::string> words = unfold_names(node_set);
+  for (const std::string& word : words) {
+    if (std::ranges::any_of(nodes, [&](const state::Node& n) { return answers_to(n, word); }))
+      continue;
+    std::vector<std::string> known;
+    for (const state::Node& node : nodes)
+      known.push_back(node.name.value);
+    refuse("node of cluster " + cluster.name.value, word, known,
+           "fastgpu get nodes " + cluster.name.value);
+  }
+  std::erase_if(nodes, [&](const state::Node& node) {
+    return std::ranges::none_of(words,
+                                [&](const std::string& word) { return answers_to(node, word); });
+  });
+  return nodes;
+}
+
+Target parse_target(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return {std::string(text), ""};
+  Target target{std::string(text.substr(0, slash)), std::string(text.substr(slash + 1))};
+  if (target.node_set.empty())
+    throw Error(ErrorKind::usage,
+                "'" + printable(text) + "' names no node after the slash: write it like demo/0");
+  return target;
+}
+
+}  // namespace fastgpu::cli

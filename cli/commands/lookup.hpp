@@ -1,0 +1,34 @@
+// Things the user names, looked up; what is not there is reported with the nearest name.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/context.hpp"
+#include "state/model.hpp"
+
+namespace fastgpu::cli {
+
+/// The named cluster. Throws ErrorKind::usage for an impossible name, not_found for an unknown one.
+state::Cluster find_cluster(Context& context, std::string_view name);
+
+/// The node of that name in any cluster; "CLUSTER/NODE" and "CLUSTER/INDEX" name one as well.
+state::Node find_node(Context& context, std::string_view name);
+
+/// The job with that identity; a job's bare name means the newest job that has it.
+state::Job find_job(Context& context, std::string_view name);
+
+/// The nodes of `cluster` that `node_set` names ("0,2", "demo-[0-3]"), in the cluster's order; all
+/// of them where it is empty.
+std::vector<state::Node> find_nodes(Context& context, const state::Cluster& cluster,
+                                    std::string_view node_set);
+
+/// "CLUSTER/NODESET" in its two parts.
+struct Target {
+  std::string cluster;
+  std::string node_set;  ///< Empty: the whole cluster.
+};
+Target parse_target(std::string_view text);
+
+}  // namespace fastgpu::cli

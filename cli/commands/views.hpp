@@ -1,0 +1,37 @@
+// Clusters, nodes and jobs as the user sees them.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "cli/ui/view.hpp"
+#include "state/model.hpp"
+
+namespace fastgpu::cli {
+
+struct ClusterAndNodes {
+  state::Cluster cluster;
+  std::vector<state::Node> nodes;
+};
+
+Json to_json(const state::Cluster& cluster);
+Json to_json(const state::Node& node);
+Json to_json(const state::Job& job);
+
+View view_of(std::span<const ClusterAndNodes> clusters, state::TimePoint now);
+/// All nodes of all `clusters`.
+View view_of_nodes(std::span<const ClusterAndNodes> clusters);
+
+/// A job with the name of its cluster, which may be gone.
+struct JobAndCluster {
+  state::Job job;
+  std::string cluster;
+};
+View view_of(std::span<const JobAndCluster> jobs, state::TimePoint now);
+
+/// One cluster, node or job, as field and value.
+View view_of_one(std::string_view kind, const Json& fields, std::string name);
+
+Color color_of(std::string_view state) noexcept;
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,160 @@
+#include "cli/completion.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "cli/app.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+class Completer {
+ public:
+  Completer(std::span<const Command> table, const KnownNames& known, const std::string& typed)
+      : table_(table), known_(known), typed_(typed) {}
+
+  Completion of(std::span<const std::string> before);
+
+ private:
+  void offer(std::string word, std::string_view help = "");
+  void offer_all(const std::vector<std::string>& words, const std::string& prefix = "");
+  void offer_verbs();
+  void offer_nouns(std::string_view verb);
+  void offer_flags(const Arguments& arguments);
+  void offer_values(const Argument& argument);
+  void offer_targets(bool with_paths);
+  void offer_argument(const Arguments& arguments, std::span<const std::string> words);
+
+  std::span<const Command> table_;
+  const KnownNames& known_;
+  std::string typed_;
+  Completion out_;
+};
+
+void Completer::offer(std::string word, std::string_view help) {
+  if (!word.starts_with(typed_)) return;
+  const bool there = std::ranges::any_of(
+      out_.candidates, [&](const Candidate& candidate) { return candidate.word == word; });
+  if (!there) out_.candidates.push_back({std::move(word), std::string(help)});
+}
+
+void Completer::offer_all(const std::vector<std::string>& words, const std::string& prefix) {
+  for (const std::string& word : words)
+    offer(prefix + word);
+}
+
+void Completer::offer_verbs() {
+  for (const Command& command : table_)
+    if (!command.summary.empty())
+      offer(std::string(command.verb), command.noun.empty() ? command.summary : "");
+}
+
+void Completer::offer_nouns(std::string_view verb) {
+  for (const Command& command : table_)
+    if (command.verb == verb)
+      offer(std::string(command.noun) + (verb == "get" ? "s" : ""), command.summary);
+}
+
+void Completer::offer_flags(const Arguments& arguments) {
+  for (const Argument& argument : arguments.all())
+    if (!argument.positional()) offer(argument.name, argument.help);
+  offer("--help", "Show the page of this command");
+}
+
+void Completer::offer_targets(bool with_paths) {
+  const std::size_t slash = typed_.find('/');
+  if (slash != std::string::npos && typed_.find(':') == std::string::npos) {
+    const std::string cluster = typed_.substr(0, slash);
+    offer_all(known_.nodes(cluster), cluster + "/");
+    if (with_paths) out_.files = true;
+    return;
+  }
+  for (const std::string& name : known_.clusters())
+    offer(with_paths ? name + ":" : name);
+  if (with_paths) out_.files = out_.keep_open = true;
+}
+
+void Completer::offer_values(const Argument& argument) {
+  switch (argument.values) {
+    case Values::none:
+      return;
+    case Values::cluster:
+      return offer_all(known_.clusters());
+    case Values::target:
+      return offer_targets(false);
+    case Values::remote_path:
+      return offer_targets(true);
+    case Values::job:
+      return offer_all(known_.jobs());
+    case Values::node:
+      return offer_all(known_.nodes(""));
+    case Values::provider:
+      return offer_all(known_.providers());
+    case Values::choice:
+      return offer_all(argument.choices);
+    case Values::path:
+      out_.files = true;
+      return;
+  }
+}
+
+/// What `words`, all before the one being typed, leave room for.
+void Completer::offer_argument(const Arguments& arguments, std::span<const std::string> words) {
+  std::size_t positionals = 0;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--") {
+      out_.files = true;  // The program's own arguments.
+      return;
+    }
+    const Argument* const flag = arguments.find(words[i]);
+    if (flag != nullptr && !flag->bare() && ++i == words.size()) return offer_values(*flag);
+    if (flag == nullptr && !words[i].starts_with('-')) ++positionals;
+  }
+  if (typed_.starts_with('-')) return offer_flags(arguments);
+  for (const Argument& argument : arguments.all()) {
+    if (!argument.positional()) continue;
+    if (positionals == 0 || argument.repeated) return offer_values(argument);
+    --positionals;
+  }
+}
+
+Completion Completer::of(std::span<const std::string> before) {
+  if (before.empty()) {
+    offer_verbs();
+    return out_;
+  }
+  std::optional<Resolved> resolved;
+  try {
+    resolved = resolve(table_, {before.begin(), before.end()});
+  } catch (const Error&) {  // A verb that still lacks its noun, or a word that is none.
+  }
+  if (!resolved || resolved->command == nullptr) {
+    if (before.size() == 1) offer_nouns(before.front());
+    return out_;
+  }
+  const Arguments arguments = arguments_of(*resolved->command);
+  const std::size_t equals = typed_.starts_with("--") ? typed_.find('=') : std::string::npos;
+  if (equals == std::string::npos) {
+    offer_argument(arguments, resolved->rest);
+    return out_;
+  }
+  const Argument* const flag = arguments.find(typed_.substr(0, equals));
+  const std::string head = typed_.substr(0, equals + 1);
+  typed_ = typed_.substr(equals + 1);
+  if (flag != nullptr) offer_values(*flag);
+  for (Candidate& candidate : out_.candidates)
+    candidate.word = head + candidate.word;
+  return out_;
+}
+
+}  // namespace
+
+Completion complete(std::span<const Command> table, std::span<const std::string> words,
+                    const KnownNames& known) {
+  if (words.empty()) return Completer(table, known, "").of({});
+  return Completer(table, known, words.back()).of(words.first(words.size() - 1));
+}
+
+}  // namespace fastgpu::cli

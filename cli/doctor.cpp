@@ -1,0 +1,179 @@
+#include "cli/doctor.hpp"
+
+#include <sched.h>
+#include <sys/statvfs.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <fstream>
+
+#include "base/error.hpp"
+#include "base/units.hpp"
+#include "process/capture.hpp"
+#include "state/store.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+constexpr int kNamespaces = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWPID | CLONE_NEWUTS;
+constexpr long kOverlayMagic = 0x794c7630;
+constexpr std::uint64_t kLittleRoom = 1'000'000'000;
+
+/// Whether a child may unshare `flags`; the errno where it may not.
+int try_unshare(int flags) {
+  const pid_t child = ::fork();
+  if (child < 0) return errno;
+  if (child == 0) ::_exit(::unshare(flags) == 0 ? 0 : errno);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : EPERM;
+}
+
+Check check_namespaces() {
+  const bool root = ::geteuid() == 0;
+  const int error = try_unshare(root ? kNamespaces : kNamespaces | CLONE_NEWUSER);
+  const std::string who = root ? "root" : "user " + std::to_string(::geteuid());
+  if (error == 0) {
+    if (root) return {"namespaces", Verdict::ok, "root may make them", ""};
+    return {"namespaces", Verdict::warn, who + " may make them inside a user namespace",
+            "run as root for clusters with every feature"};
+  }
+  return {"namespaces", Verdict::fail, who + " may not: " + system_error("unshare", error).what(),
+          root ? "give this container CAP_SYS_ADMIN, or use --provider static"
+               : "run as root, or allow them: sysctl kernel.unprivileged_userns_clone=1"};
+}
+
+Check check_kernel() {
+  utsname name{};
+  ::uname(&name);
+  std::ifstream list("/proc/filesystems");
+  bool overlay = false;
+  for (std::string line; std::getline(list, line);)
+    overlay = overlay || line.ends_with("\toverlay");
+  std::error_code ignored;
+  const std::string module = "/lib/modules/" + std::string(name.release) + "/kernel/fs/overlayfs";
+  overlay = overlay || std::filesystem::exists(module, ignored);
+  if (overlay) return {"kernel", Verdict::ok, std::string(name.release) + " with overlayfs", ""};
+  return {"kernel", Verdict::fail, std::string(name.release) + " without overlayfs",
+          "load it: modprobe overlay"};
+}
+
+std::filesystem::path nearest_existing(std::filesystem::path path) {
+  std::error_code ignored;
+  while (!std::filesystem::exists(path, ignored) && path.has_relative_path())
+    path = path.parent_path();
+  return path;
+}
+
+Check check_overlay_place(const std::filesystem::path& directory) {
+  struct statfs system {};
+  const std::filesystem::path place = nearest_existing(directory);
+  if (::statfs(place.c_str(), &system) != 0)
+    return {"node file systems", Verdict::fail, system_error(place.string(), errno).what(),
+            "name a directory on a local disk with FASTGPU_LOCAL_DIR"};
+  if (static_cast<long>(system.f_type) == kOverlayMagic)
+    return {"node file systems", Verdict::warn, place.string() + " lies on an overlay",
+            "another place is looked for; name one with FASTGPU_LOCAL_DIR"};
+  return {"node file systems", Verdict::ok, place.string() + " can carry them", ""};
+}
+
+Check check_room(const std::filesystem::path& directory) {
+  struct statvfs system {};
+  const std::filesystem::path place = nearest_existing(directory);
+  if (::statvfs(place.c_str(), &system) != 0)
+    return {"disk", Verdict::warn, system_error(place.string(), errno).what(), ""};
+  const Bytes free{static_cast<std::uint64_t>(system.f_bavail) * system.f_frsize};
+  const std::string found = to_string(free) + " free at " + place.string();
+  if (free.count >= kLittleRoom) return {"disk", Verdict::ok, found, ""};
+  return {"disk", Verdict::warn, found, "make room, or choose another place with --state-dir"};
+}
+
+/// sshd lies where an ordinary user's PATH does not lead.
+std::string search_path(const state::Environment& environment) {
+  return environment("PATH").value_or("/usr/bin:/bin") + ":/usr/local/sbin:/usr/sbin:/sbin";
+}
+
+struct Program {
+  std::string_view name;
+  std::string_view package;
+  std::string_view purpose;
+  Verdict when_missing;
+};
+
+constexpr std::array kPrograms = {
+    Program{"sshd", "openssh-server", "the nodes of a cluster on this machine", Verdict::fail},
+    Program{"mpirun", "openmpi-bin", "jobs", Verdict::fail},
+    Program{"ssh", "openssh-client", "mpirun's way from node to node", Verdict::fail},
+};
+
+Check check_program(const Program& program, const std::string& path) {
+  const std::string name(program.name);
+  try {
+    return {name, Verdict::ok, process::find_program(name, path).string(), ""};
+  } catch (const Error& e) {
+    return {name, program.when_missing, e.what(),
+            "install it (Debian: apt-get install " + std::string(program.package) +
+                "); needed for " + std::string(program.purpose)};
+  }
+}
+
+Check check_state(const std::filesystem::path& directory) {
+  try {
+    if (!std::filesystem::exists(directory / "state.db"))
+      return {"state", Verdict::ok, directory.string() + " (nothing there yet)", ""};
+    const state::Store store(directory);
+    const std::size_t open = store.open_intents().size();
+    const std::string found =
+        directory.string() + ": " + std::to_string(store.clusters().size()) + " clusters";
+    if (open == 0) return {"state", Verdict::ok, found, ""};
+    return {"state", Verdict::warn, found + ", " + std::to_string(open) + " steps not settled",
+            "settle them: fastgpu gc"};
+  } catch (const std::exception& e) {
+    return {"state", Verdict::fail, e.what(), "choose another place with --state-dir"};
+  }
+}
+
+Check check_clock() {
+  using namespace std::chrono;
+  const auto now = system_clock::now();
+  if (now > sys_days(year{2025} / January / 1)) return {"clock", Verdict::ok, "plausible", ""};
+  return {"clock", Verdict::warn, "before 2025", "set it: keys and jobs carry the time"};
+}
+
+}  // namespace
+
+std::string_view to_string(Verdict verdict) noexcept {
+  switch (verdict) {
+    case Verdict::ok:
+      return "ok";
+    case Verdict::warn:
+      return "warn";
+    case Verdict::fail:
+      return "fail";
+  }
+  return "fail";
+}
+
+std::vector<Check> examine(const std::filesystem::path& state_directory,
+                           const state::Environment& environment, const Cancel& cancel) {
+  const std::string local = environment("FASTGPU_LOCAL_DIR").value_or("");
+  const std::string path = search_path(environment);
+  std::vector<Check> out = {check_namespaces(), check_kernel()};
+  cancel.check();
+  out.push_back(
+      check_overlay_place(local.empty() ? state_directory : std::filesystem::path(local)));
+  out.push_back(check_room(state_directory));
+  for (const Program& program : kPrograms)
+    out.push_back(check_program(program, path));
+  out.push_back(check_state(state_directory));
+  out.push_back(check_clock());
+  cancel.check();
+  return out;
+}
+
+}  // namespace fastgpu::cli

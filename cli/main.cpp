@@ -1,0 +1,108 @@
+// The program: descriptors in order, one command run, an error turned into an exit code.
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <exception>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "cli/app.hpp"
+#include "cli/signals.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+/// A descriptor that was closed at the start would be taken by the next file that is opened.
+void open_missing_descriptors() {
+  for (int fd = 0; fd <= 2; ++fd)
+    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) {
+      const int made = ::open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY);
+      if (made >= 0 && made != fd) ::dup2(made, fd);
+    }
+}
+
+/// One line of standard input without its end; throws ErrorKind::interrupted on a stop.
+std::string read_line(const Cancel& cancel) {
+  std::string line;
+  for (char c = 0;;) {
+    std::array<pollfd, 2> fds{pollfd{STDIN_FILENO, POLLIN, 0}, pollfd{cancel.fd(), POLLIN, 0}};
+    const int ready = ::poll(fds.data(), fds.size(), -1);
+    cancel.check();
+    if (ready < 0) continue;
+    const ssize_t count = ::read(STDIN_FILENO, &c, 1);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0 || c == '\n') return line;
+    line += c;
+  }
+}
+
+void report(Ui& ui, const Error& error, bool json) {
+  const bool colored = ui.terminal().color_err;
+  ui.end_progress();
+  ui.error_data(colored ? "\x1b[31merror:\x1b[0m " : "error: ");
+  ui.error_data(std::string(error.what()) + "\n");
+  if (!json) return;
+  Json root = document("error");
+  root["error"]["kind"] = word_for(error.kind());
+  root["error"]["message"] = error.what();
+  try {
+    ui.data(root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  } catch (const Error&) {  // It stands on stderr already.
+  }
+}
+
+/// Runs the command; every failure becomes a sentence and a code.
+int guarded_run(const std::vector<std::string>& words, Context& context) {
+  const bool json = wants_json(words, context.environment());
+  try {
+    return run_app(words, context);
+  } catch (const OutputClosed&) {
+    return 0;
+  } catch (const Error& e) {
+    report(context.ui(), e, json);
+    return exit_code(e.kind());
+  } catch (const std::bad_alloc&) {
+    report(context.ui(), {ErrorKind::capacity, "out of memory"}, json);
+    return exit_code(ErrorKind::capacity);
+  } catch (const std::exception& e) {
+    report(context.ui(),
+           {ErrorKind::internal, std::string("this is a bug in fastgpu: ") + e.what()}, json);
+    return exit_code(ErrorKind::internal);
+  }
+}
+
+int run(const std::vector<std::string>& words) {
+  Cancel cancel;
+  Signals signals(cancel);
+  FdSink out(STDOUT_FILENO, cancel);
+  FdSink err(STDERR_FILENO, cancel);
+  const state::Environment environment = state::process_environment();
+  Ui ui(out, err, look_at_terminal(ColorWish::automatic, environment),
+        [&cancel] { return read_line(cancel); });
+  Context context(ui, cancel, environment);
+  context.on_parting_words(
+      [&signals](const std::string& words_left) { signals.set_parting_words(words_left); });
+  int code = guarded_run(words, context);
+  ui.end_progress();
+  if (::close(STDOUT_FILENO) != 0 && errno != EBADF && code == 0) {  // A late ENOSPC shows here.
+    report(ui, {ErrorKind::local, system_error("writing the output", errno).what()}, false);
+    code = 1;
+  }
+  return code;
+}
+
+}  // namespace
+}  // namespace fastgpu::cli
+
+int main(int argc, char** argv) try {
+  fastgpu::cli::open_missing_descriptors();
+  return fastgpu::cli::run({argv + (argc > 0 ? 1 : 0), argv + argc});
+} catch (const std::exception& e) {
+  const std::string line = std::string("error: ") + e.what() + "\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+  return 1;
+}

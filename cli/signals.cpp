@@ -1,0 +1,61 @@
+#include "cli/signals.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <list>
+
+namespace fastgpu::cli {
+namespace {
+
+constexpr int kInterrupted = 130;
+constexpr std::array kStopping = {SIGINT, SIGTERM, SIGHUP};
+
+// What a handler may touch: lock-free atomics, and text that is never freed before the exit.
+std::atomic<Cancel*> g_cancel{nullptr};
+std::atomic<const std::string*> g_parting{nullptr};
+static_assert(std::atomic<Cancel*>::is_always_lock_free);
+
+void on_signal(int) noexcept {
+  Cancel* const cancel = g_cancel.load();
+  if (cancel == nullptr) return;
+  if (!cancel->requested()) return cancel->request();
+  const std::string* const words = g_parting.load();
+  if (words != nullptr) {
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, words->data(), words->size());
+  }
+  ::_exit(kInterrupted);
+}
+
+}  // namespace
+
+Signals::Signals(Cancel& cancel) {
+  g_cancel.store(&cancel);
+  set_parting_words(
+      "left at once; what was under way is settled by the next command or: fastgpu gc");
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  sigemptyset(&action.sa_mask);
+  for (const int number : kStopping)
+    sigaddset(&action.sa_mask, number);
+  for (const int number : kStopping) {
+    struct sigaction before {};
+    ::sigaction(number, nullptr, &before);
+    if (before.sa_handler != SIG_IGN) ::sigaction(number, &action, nullptr);
+  }
+  ::signal(SIGPIPE, SIG_IGN);
+}
+
+Signals::~Signals() {
+  g_cancel.store(nullptr);
+}
+
+void Signals::set_parting_words(const std::string& sentence) {
+  static std::list<std::string> kept;  // A handler may be reading the one before.
+  kept.push_back("\nfastgpu: " + sentence + "\n");
+  g_parting.store(&kept.back());
+}
+
+}  // namespace fastgpu::cli

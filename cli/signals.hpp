@@ -1,0 +1,24 @@
+// Ctrl-C and its relatives: the first asks for an orderly end, the second ends at once.
+#pragma once
+
+#include <string>
+
+#include "base/cancel.hpp"
+
+namespace fastgpu::cli {
+
+/// From construction on, the first SIGINT, SIGTERM or SIGHUP requests `cancel`; a second one writes
+/// one line to stderr and ends the process with 130. Signals that were ignored at the start (nohup,
+/// background jobs) stay ignored; SIGPIPE becomes an error of write(). One object a process.
+class Signals {
+ public:
+  explicit Signals(Cancel& cancel);
+  ~Signals();
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  /// What a second signal leaves behind and which command removes it, in one sentence.
+  void set_parting_words(const std::string& sentence);
+};
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,46 @@
+// Where bytes for the user go: a descriptor, or a string in tests.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/cancel.hpp"
+#include "base/error.hpp"
+
+namespace fastgpu::cli {
+
+/// Nobody reads our output any more. Not a failure: the program ends quietly.
+class OutputClosed : public Error {
+ public:
+  OutputClosed() : Error(ErrorKind::local, "nobody reads the output") {}
+};
+
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  /// Writes all of `bytes`. Throws OutputClosed, or ErrorKind::local where they cannot be kept.
+  virtual void write(std::string_view bytes) = 0;
+};
+
+/// A descriptor that is borrowed. A write that waits for a slow reader ends, with
+/// ErrorKind::interrupted, when `cancel` is requested, unless that was so before it began.
+class FdSink : public Sink {
+ public:
+  FdSink(int fd, const Cancel& cancel);
+  void write(std::string_view bytes) override;
+
+ private:
+  void wait_for_room();
+
+  int fd_;
+  const Cancel& cancel_;
+  bool may_block_;
+};
+
+class StringSink : public Sink {
+ public:
+  void write(std::string_view bytes) override { text += bytes; }
+  std::string text;
+};
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,23 @@
+// Small pieces of text as a terminal shows them: widths, cuts, ages.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+namespace fastgpu::cli {
+
+/// Columns that UTF-8 `text` takes; a broken byte counts as one.
+std::size_t display_width(std::string_view text);
+
+/// `text` in at most `width` columns, ending in "…" where something was left out.
+std::string cut_to_width(std::string_view text, std::size_t width);
+
+/// The time since `then` in its one largest unit: "12s", "3m", "5h", "9d"; "0s" for the future.
+std::string age(std::chrono::system_clock::time_point then,
+                std::chrono::system_clock::time_point now);
+
+/// "2026-03-01T12:00:00Z"
+std::string timestamp(std::chrono::system_clock::time_point when);
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,33 @@
+// What a command shows, in every form that -o can ask for.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/ui/table.hpp"
+
+namespace fastgpu::cli {
+
+using Json = nlohmann::ordered_json;
+
+enum class Format : std::uint8_t { table, wide, json, yaml, name };
+
+/// Throws ErrorKind::usage for a word that is none.
+Format parse_format(std::string_view word);
+
+struct View {
+  Json root;  ///< An object with "schema" first.
+  Table table;
+  std::vector<std::string> names;  ///< One a line under -o name.
+  std::string when_empty{};        ///< Said on stderr in place of a table without rows.
+};
+
+/// `view` as the text that goes to stdout.
+std::string print_view(const View& view, Format format, const Terminal& terminal);
+
+/// An object whose first field is its schema: {"schema": "fastgpu.<kind>/1"}.
+Json document(std::string_view kind);
+
+}  // namespace fastgpu::cli

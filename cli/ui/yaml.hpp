@@ -1,0 +1,12 @@
+// JSON values written as YAML blocks.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace fastgpu::cli {
+
+/// `value` as a YAML document that any YAML reader reads back as the same value.
+std::string to_yaml(const nlohmann::ordered_json& value);
+
+}  // namespace fastgpu::cli
