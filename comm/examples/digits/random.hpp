@@ -1,0 +1,33 @@
+// Random numbers that are the same with every compiler and library, as those of std's
+// distributions are not.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <utility>
+#include <vector>
+
+namespace digits {
+
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
+
+  /// In [-limit, limit).
+  float uniform(float limit) {
+    const double unit = static_cast<double>(engine_() >> 11) * 0x1p-53;
+    return static_cast<float>((2 * unit - 1) * limit);
+  }
+
+  template <class T>
+  void shuffle(std::vector<T>& values) {
+    for (std::size_t left = values.size(); left > 1; --left)
+      std::swap(values[left - 1], values[engine_() % left]);
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+}  // namespace digits
