@@ -56,6 +56,11 @@ class Provider {
   /// Whether this place can be used by us now; throws with the reason and the way out where not.
   virtual void check_usable() = 0;
 
+  /// Says of a node what this place knows before it is asked for: its name, user, slots, keys where
+  /// they differ from the cluster's. The default knows nothing. Throws ErrorKind::usage where the
+  /// place can have no node of that index.
+  virtual void describe_node(const state::Cluster& /*cluster*/, state::Node& /*node*/) const {}
+
   /// Makes what the nodes share (a bridge, a network, ...) or finds it made; returns the text to
   /// keep in Cluster::network.
   virtual std::string prepare(const state::Cluster& cluster) = 0;
@@ -75,7 +80,8 @@ class Provider {
                                                  std::span<const state::Node> nodes,
                                                  const Cancel& cancel) = 0;
 
-  /// Ends machines for good, with what is on them. One that is gone already is a success.
+  /// Ends machines for good, with what is on them. One that is gone already is a success. A node
+  /// without `instance_id` was asked for and never heard of again: it is found by its token.
   virtual std::vector<HostResult<Instance>> destroy(const state::Cluster& cluster,
                                                     std::span<const state::Node> nodes) = 0;
 

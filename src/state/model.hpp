@@ -23,60 +23,60 @@ enum class NodeState : std::uint8_t { creating, running, stopped, lost, deleting
 enum class JobState : std::uint8_t { starting, running, succeeded, failed, cancelled, lost };
 
 struct Cluster {
-  ClusterId id;
-  ClusterName name;
-  std::string provider;  ///< "local", "static", ...
+  ClusterId id{};
+  ClusterName name{};
+  std::string provider{};  ///< "local", "static", ...
   ClusterState state = ClusterState::creating;
-  int slots = 1;          ///< Ranks a node takes by default.
-  std::string user;       ///< Who we are on the nodes.
-  std::string spec_json;  ///< The provider's own part of the wish, as JSON; opaque here.
-  std::string network;    ///< What the provider made for the whole cluster (CIDR, ...).
+  int slots = 1;            ///< Ranks a node takes by default.
+  std::string user{};       ///< Who we are on the nodes.
+  std::string spec_json{};  ///< The provider's own part of the wish, as JSON; opaque here.
+  std::string network{};    ///< What the provider made for the whole cluster (CIDR, ...).
   TimePoint created{};
 };
 
 struct JumpHost {
-  std::string address;
+  std::string address{};
   std::uint16_t port = 22;
-  std::string user;
-  std::vector<std::string> host_keys;
+  std::string user{};
+  std::vector<std::string> host_keys{};
 };
 
 struct Node {
-  ClusterId cluster;
-  int index = 0;  ///< Its place in the cluster; never reused while the cluster lives.
-  NodeName name;  ///< "<cluster>-<index>", or the host's own name with the static provider.
+  ClusterId cluster{};
+  int index = 0;    ///< Its place in the cluster; never reused while the cluster lives.
+  NodeName name{};  ///< "<cluster>-<index>", or the host's own name with the static provider.
   NodeState state = NodeState::creating;
-  std::string token;        ///< The idempotency token under which it was asked for.
-  std::string instance_id;  ///< The provider's name for it; empty until known.
-  std::string address;      ///< Where SSH answers.
+  std::string token{};        ///< The idempotency token under which it was asked for.
+  std::string instance_id{};  ///< The provider's name for it; empty until known.
+  std::string address{};      ///< Where SSH answers.
   std::uint16_t port = 22;
-  std::string private_address;  ///< Where the other nodes reach it.
-  std::string user;
+  std::string private_address{};  ///< Where the other nodes reach it.
+  std::string user{};
   int slots = 1;
-  std::string identity_file;             ///< Absent ("") means the cluster's own key.
+  std::string identity_file{};           ///< Absent ("") means the cluster's own key.
   std::vector<std::string> host_keys{};  ///< "ssh-ed25519 AAAA..."
   std::vector<JumpHost> jumps{};
 };
 
 struct Job {
-  std::string id;  ///< "<name>-<n>", unique for ever in this state directory.
-  ClusterId cluster;
-  std::string spec_json;  ///< The job as it was asked for; opaque here.
+  std::string id{};  ///< "<name>-<n>", unique for ever in this state directory.
+  ClusterId cluster{};
+  std::string spec_json{};  ///< The job as it was asked for; opaque here.
   JobState state = JobState::starting;
   std::optional<int> exit_code{};
-  std::string reason;  ///< Why it ended as it did, in one sentence.
+  std::string reason{};  ///< Why it ended as it did, in one sentence.
   TimePoint created{};
   std::optional<TimePoint> ended{};
 };
 
 /// One thing that was about to be done when it was written down.
 struct Intent {
-  IntentId id;
-  ClusterId cluster;
-  std::string action;   ///< "create-node", "delete-node", "run-job", "copy", ...
-  std::string subject;  ///< What it is done to: a node's or job's name.
-  std::string token;    ///< Idempotency token; empty where the action needs none.
-  std::string detail;   ///< JSON, for whoever settles it.
+  IntentId id{};
+  ClusterId cluster{};
+  std::string action{};   ///< "create-node", "delete-node", "run-job", "copy", ...
+  std::string subject{};  ///< What it is done to: a node's or job's name.
+  std::string token{};    ///< Idempotency token; empty where the action needs none.
+  std::string detail{};   ///< JSON, for whoever settles it.
   TimePoint opened{};
 };
 

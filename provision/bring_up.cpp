@@ -1,0 +1,165 @@
+#include "provision/bring_up.hpp"
+
+#include <algorithm>
+
+#include "base/fault_point.hpp"
+#include "provision/failures.hpp"
+#include "provision/journal.hpp"
+#include "provision/marks.hpp"
+#include "provision/observe.hpp"
+#include "provision/plan.hpp"
+
+namespace fastgpu::provision {
+namespace {
+
+using namespace std::chrono_literals;
+using state::Node;
+using state::NodeState;
+
+std::vector<NodeRequest> requests_for(const Tools& tools, const state::Cluster& cluster,
+                                      const std::vector<Node>& nodes, const HostKeys& host_keys) {
+  const auto authorized = authorized_key(tools.store.directory(), cluster.id);
+  if (!authorized)
+    throw Error(ErrorKind::local, "the key of cluster '" + cluster.name.value + "' is missing");
+  std::vector<NodeRequest> requests;
+  for (const Node& node : nodes) {
+    const auto pair = host_keys.find(node.token);
+    if (pair == host_keys.end())
+      throw Error(ErrorKind::local, "the host key of " + node.name.value + " is missing");
+    requests.push_back({.index = node.index,
+                        .name = node.name,
+                        .token = node.token,
+                        .host_private_key = pair->second.private_key,
+                        .host_public_key = pair->second.public_key,
+                        .authorized_key = *authorized});
+  }
+  return requests;
+}
+
+bool all_have_addresses(const std::vector<Node>& nodes) {
+  return std::ranges::none_of(nodes, [](const Node& node) { return node.address.empty(); });
+}
+
+/// A machine that an earlier run made may have been stopped since, by a reboot for example.
+void wake(const Tools& tools, Provider& provider, const state::Cluster& cluster,
+          std::vector<Node>& nodes, const std::vector<HostResult<Instance>>& results) {
+  std::vector<Node> sleeping;
+  for (const HostResult<Instance>& result : results) {
+    if (!result.ok() || result.value().state != InstanceState::stopped) continue;
+    for (const Node& node : nodes)
+      if (node.name == result.host) sleeping.push_back(node);
+  }
+  if (sleeping.empty()) return;
+  const auto woken = provider.start(cluster, sleeping, tools.cancel);
+  note_results(tools, nodes, woken);
+  std::vector<Failure> failures;
+  add_failures(failures, woken);
+  throw_failures("starting nodes", failures);
+}
+
+/// Some places give addresses only after a while: asks until they have.
+void await_addresses(const Tools& tools, Provider& provider, const state::Cluster& cluster,
+                     std::vector<Node>& nodes) {
+  std::chrono::milliseconds pause = 200ms;
+  while (!all_have_addresses(nodes)) {
+    tools.cancel.check();
+    const std::vector<Instance> found = provider.list(cluster);
+    for (Node& node : nodes)
+      if (const Instance* instance = find_instance(found, node)) note_instance(node, *instance);
+    if (all_have_addresses(nodes)) break;
+    if (tools.clock.now() >= tools.deadline)
+      throw Error(ErrorKind::timeout, "not every node had an address in time");
+    tools.clock.sleep(pause);
+    pause = std::min<std::chrono::milliseconds>(pause * 2, 5s);
+  }
+  tools.store.atomically([&] {
+    for (const Node& node : nodes)
+      tools.store.put_node(node);
+  });
+}
+
+void await_reachable(const Tools& tools, const state::Cluster& cluster,
+                     const std::vector<Node>& nodes) {
+  const auto reached = tools.reachability.wait(cluster, nodes, tools.deadline, tools.cancel);
+  fault_point("provision:reached");
+  std::vector<Failure> failures;
+  add_failures(failures, reached);
+  tools.cancel.check();
+  throw_failures("waiting for nodes", failures);
+}
+
+}  // namespace
+
+std::string count_of_nodes(std::size_t count) {
+  return std::to_string(count) + (count == 1 ? " node" : " nodes");
+}
+
+std::vector<Node> new_nodes(const Provider& provider, const state::Cluster& cluster,
+                            int first_index, int count) {
+  std::vector<Node> nodes;
+  for (int index = first_index; index < first_index + count; ++index) {
+    Node node{.cluster = cluster.id,
+              .index = index,
+              .name = node_name(cluster.name, index),
+              .state = NodeState::creating,
+              .token = new_token(),
+              .user = cluster.user,
+              .slots = cluster.slots};
+    provider.describe_node(cluster, node);
+    nodes.push_back(std::move(node));
+  }
+  return nodes;
+}
+
+void write_down(const Tools& tools, const state::Cluster& /*cluster*/, std::vector<Node>& nodes,
+                const HostKeys& host_keys) {
+  for (Node& node : nodes)
+    if (node.host_keys.empty()) node.host_keys = {host_keys.at(node.token).public_key};
+  tools.store.atomically([&] {
+    for (const Node& node : nodes) {
+      tools.store.put_node(node);
+      open_node_intent(tools.store, node, kCreateNode);
+    }
+  });
+  fault_point("provision:written");
+}
+
+void note_results(const Tools& tools, std::vector<Node>& nodes,
+                  const std::vector<HostResult<Instance>>& results) {
+  tools.store.atomically([&] {
+    for (const HostResult<Instance>& result : results) {
+      const auto node = std::ranges::find(nodes, result.host, &Node::name);
+      if (!result.ok() || node == nodes.end()) continue;
+      note_instance(*node, result.value());
+      tools.store.put_node(*node);
+    }
+  });
+}
+
+void bring_up(const Tools& tools, Provider& provider, const state::Cluster& cluster,
+              std::vector<Node>& nodes, const HostKeys& host_keys) {
+  run_step(tools, "creating " + count_of_nodes(nodes.size()), [&] {
+    tools.cancel.check();
+    const auto requests = requests_for(tools, cluster, nodes, host_keys);
+    fault_point("provision:create");
+    const auto results = provider.create(cluster, requests, tools.cancel);
+    fault_point("provision:created");
+    note_results(tools, nodes, results);
+    std::vector<Failure> failures;
+    add_failures(failures, results);
+    tools.cancel.check();
+    throw_failures("creating nodes", failures);
+    wake(tools, provider, cluster, nodes, results);
+  });
+  await_nodes(tools, provider, cluster, nodes);
+}
+
+void await_nodes(const Tools& tools, Provider& provider, const state::Cluster& cluster,
+                 std::vector<Node>& nodes) {
+  run_step(tools, "waiting for " + count_of_nodes(nodes.size()), [&] {
+    await_addresses(tools, provider, cluster, nodes);
+    await_reachable(tools, cluster, nodes);
+  });
+}
+
+}  // namespace fastgpu::provision

@@ -1,0 +1,44 @@
+// From nodes written down to nodes that answer: the part that creating and scaling share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "provision/cluster_keys.hpp"
+#include "provision/tools.hpp"
+
+namespace fastgpu::provision {
+
+/// Announces a step, does it, and announces its end where it succeeds.
+template <class Action>
+void run_step(const Tools& tools, const std::string& text, Action action) {
+  tools.events.step_started(text);
+  action();
+  tools.events.step_finished(text);
+}
+
+/// Rows for `count` new nodes, each under a fresh token. Nothing is stored.
+std::vector<state::Node> new_nodes(const Provider& provider, const state::Cluster& cluster,
+                                   int first_index, int count);
+
+/// Stores the nodes as `creating`, with their keys' public halves, each with an open intent.
+void write_down(const Tools& tools, const state::Cluster& cluster, std::vector<state::Node>& nodes,
+                const HostKeys& host_keys);
+
+/// Asks for nodes that are written down (again, where an earlier run has asked already) and waits
+/// until all of them let us in. What is learnt of them is stored on the way. Their intents stay
+/// open. Throws with the first node's failure.
+void bring_up(const Tools& tools, Provider& provider, const state::Cluster& cluster,
+              std::vector<state::Node>& nodes, const HostKeys& host_keys);
+
+/// Waits until `nodes` have addresses and let us in.
+void await_nodes(const Tools& tools, Provider& provider, const state::Cluster& cluster,
+                 std::vector<state::Node>& nodes);
+
+/// Takes over what a provider answered about `nodes`, and stores it. Returns nothing of failures.
+void note_results(const Tools& tools, std::vector<state::Node>& nodes,
+                  const std::vector<HostResult<Instance>>& results);
+
+std::string count_of_nodes(std::size_t count);  ///< "1 node", "2 nodes"
+
+}  // namespace fastgpu::provision

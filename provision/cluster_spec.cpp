@@ -1,0 +1,41 @@
+#include "provision/cluster_spec.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+
+namespace fastgpu::provision {
+namespace {
+
+void check_range(const char* what, int value, int most) {
+  if (value >= 1 && value <= most) return;
+  throw Error(ErrorKind::usage, std::string(what) + " must be 1 to " + std::to_string(most) +
+                                    ", not " + std::to_string(value));
+}
+
+/// What useradd takes, and no more: the name ends up in files on the nodes.
+bool is_user_name(const std::string& user) {
+  constexpr std::size_t kLongest = 32;
+  const auto usable = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.';
+  };
+  return !user.empty() && user.size() <= kLongest && user.front() != '-' &&
+         std::ranges::all_of(user, usable);
+}
+
+}  // namespace
+
+void check_node_count(int nodes) {
+  check_range("the number of nodes", nodes, kMostNodes);
+}
+
+void check_spec(const ClusterSpec& spec) {
+  check_name("cluster name", spec.name.value);
+  check_node_count(spec.nodes);
+  check_range("the number of slots on a node", spec.slots, kMostSlots);
+  if (!is_user_name(spec.user))
+    throw Error(ErrorKind::usage, "user '" + printable(spec.user) + "' is no user name");
+}
+
+}  // namespace fastgpu::provision

@@ -1,0 +1,163 @@
+// Creating a cluster.
+#include "base/fault_point.hpp"
+#include "provision/bring_up.hpp"
+#include "provision/held_cluster.hpp"
+#include "provision/journal.hpp"
+#include "provision/lifecycle.hpp"
+#include "provision/marks.hpp"
+#include "provision/providers.hpp"
+#include "provision/settle.hpp"
+#include "provision/take_down.hpp"
+
+namespace fastgpu::provision {
+namespace {
+
+using state::Cluster;
+using state::ClusterState;
+using state::Node;
+using state::NodeState;
+
+Found find(const Tools& tools, const ClusterName& name) {
+  Found found{.cluster = tools.store.find_cluster(name)};
+  if (!found.cluster) return found;
+  found.nodes = tools.store.nodes(found.cluster->id);
+  found.instances = tools.providers(found.cluster->provider).list(*found.cluster);
+  return found;
+}
+
+/// Puts the cluster on record before anything of it exists.
+Cluster begin(const Tools& tools, const ClusterSpec& spec) {
+  Cluster cluster{.id = new_cluster_id(),
+                  .name = spec.name,
+                  .provider = spec.provider,
+                  .state = ClusterState::creating,
+                  .slots = spec.slots,
+                  .user = spec.user,
+                  .spec_json = spec.spec_json,
+                  .network = {},
+                  .created = std::chrono::system_clock::now()};
+  tools.store.atomically([&] {
+    tools.store.insert_cluster(cluster);
+    open_cluster_intent(tools.store, cluster, kCreateCluster);
+  });
+  fault_point("provision:begun");
+  return cluster;
+}
+
+/// What an earlier run began can be taken over only with the keys that it wrote.
+bool can_resume(const Tools& tools, const Found& found) {
+  const auto keys = read_host_keys(tools.store.directory(), found.cluster->id);
+  if (!keys || found.nodes.empty()) return false;
+  for (const Node& node : found.nodes)
+    if (!keys->contains(node.token)) return false;
+  return authorized_key(tools.store.directory(), found.cluster->id).has_value();
+}
+
+void make_nodes(const Tools& tools, Provider& provider, const ClusterSpec& spec, Cluster& cluster,
+                std::vector<Node>& nodes) {
+  HostKeys keys = read_host_keys(tools.store.directory(), cluster.id).value_or(HostKeys{});
+  if (nodes.empty()) {
+    std::vector<Node> fresh = new_nodes(provider, cluster, 0, spec.nodes);
+    make_keys(tools, cluster, fresh, keys);
+    write_down(tools, cluster, fresh, keys);
+    nodes = std::move(fresh);
+  }
+  run_step(tools, "preparing the network", [&] {
+    tools.cancel.check();
+    cluster.network = provider.prepare(cluster);
+    fault_point("provision:prepared");
+    tools.store.update_cluster(cluster);
+  });
+  bring_up(tools, provider, cluster, nodes, keys);
+}
+
+void finish(const Tools& tools, ClusterView& view) {
+  view.cluster.state = ClusterState::running;
+  for (Node& node : view.nodes)
+    node.state = NodeState::running;
+  tools.store.atomically([&] {
+    for (const Node& node : view.nodes)
+      tools.store.put_node(node);
+    tools.store.update_cluster(view.cluster);
+    close_node_intents(tools.store, view.cluster.id, view.nodes);
+    close_cluster_intents(tools.store, view.cluster, kCreateCluster);
+  });
+  fault_point("provision:finished");
+  drop_host_keys(tools.store.directory(), view.cluster.id);
+  for (const Node& node : view.nodes)
+    tools.events.node_changed(node);
+}
+
+/// What was made stays on record, as degraded.
+void keep(const Tools& tools, Cluster cluster) {
+  std::vector<Node> nodes = tools.store.nodes(cluster.id);
+  cluster.state = ClusterState::degraded;
+  for (Node& node : nodes)
+    node.state = NodeState::lost;
+  tools.store.atomically([&] {
+    for (const Node& node : nodes)
+      tools.store.put_node(node);
+    tools.store.update_cluster(cluster);
+    close_node_intents(tools.store, cluster.id, nodes);
+    close_cluster_intents(tools.store, cluster, kCreateCluster);
+  });
+}
+
+[[noreturn]] void give_up(const Tools& tools, Provider& provider, state::ClusterLock& lock,
+                          Cluster cluster, OnFailure on_failure, const Error& reason) {
+  const std::string name = cluster.name.value;
+  const std::string message = "creating cluster '" + name + "': " + reason.what();
+  const std::string way_out = "`fastgpu delete cluster " + name + "` removes it";
+  try {
+    if (on_failure == OnFailure::remove) {
+      mark_deleting(tools, cluster);
+      finish_delete(tools, provider, cluster);
+      lock.remove_file();
+    } else {
+      keep(tools, cluster);
+    }
+  } catch (const Error& e) {
+    throw Error(reason.kind(), message + "; something is left (" + e.what() + "): " + way_out);
+  }
+  if (on_failure == OnFailure::remove) throw Error(reason.kind(), message);
+  throw Error(reason.kind(), message + "; what was made is kept: " + way_out);
+}
+
+}  // namespace
+
+Plan plan_cluster(const Tools& tools, const ClusterSpec& spec) {
+  check_spec(spec);
+  check_provider_name(spec.provider);
+  return make_plan(spec, find(tools, spec.name));
+}
+
+CreateResult create_cluster(const Tools& tools, const ClusterSpec& spec, OnFailure on_failure) {
+  check_spec(spec);
+  check_provider_name(spec.provider);
+  state::ClusterLock lock = lock_cluster(tools, spec.name);
+  if (const auto cluster = tools.store.find_cluster(spec.name))
+    settle_cluster(tools, *cluster, HalfMade::leave);
+  Found found = find(tools, spec.name);
+  Plan plan = make_plan(spec, found);
+  Provider& provider = tools.providers(spec.provider);
+  if (found.cluster) destroy_strays(tools, provider, *found.cluster);
+  if (plan.kind == PlanKind::unchanged) return {{*found.cluster, found.nodes}, plan.kind};
+  provider.check_usable();
+  if (plan.kind == PlanKind::resume && !can_resume(tools, found)) {
+    mark_deleting(tools, *found.cluster);
+    finish_delete(tools, provider, *found.cluster);
+    found = {};
+    plan.kind = PlanKind::create;
+  }
+  ClusterView view{found.cluster ? *found.cluster : begin(tools, spec), found.nodes};
+  try {
+    make_nodes(tools, provider, spec, view.cluster, view.nodes);
+    tools.cancel.check();
+    finish(tools, view);
+  } catch (const Error& e) {
+    give_up(tools, provider, lock, view.cluster, on_failure, e);
+  }
+  return {std::move(view), plan.kind};
+}
+
+}  // namespace fastgpu::provision

@@ -1,0 +1,24 @@
+#include "provision/failures.hpp"
+
+#include <string>
+
+namespace fastgpu::provision {
+
+void throw_failures(std::string_view doing, const std::vector<Failure>& failures) {
+  constexpr std::size_t kNamed = 4;
+  if (failures.empty()) return;
+  const Failure& first = failures.front();
+  std::string message = std::string(doing) + ": ";
+  if (std::string_view(first.error.what()).substr(0, first.node.value.size()) != first.node.value)
+    message += first.node.value + ": ";
+  message += first.error.what();
+  std::string others;
+  for (std::size_t i = 1; i < failures.size() && i <= kNamed; ++i)
+    others += (i == 1 ? "" : ", ") + failures[i].node.value;
+  if (failures.size() > kNamed + 1)
+    others += " and " + std::to_string(failures.size() - kNamed - 1) + " more";
+  if (!others.empty()) message += " (and so " + others + ")";
+  throw Error(first.error.kind(), message);
+}
+
+}  // namespace fastgpu::provision

@@ -1,0 +1,102 @@
+#include "provision/gc.hpp"
+
+#include <filesystem>
+#include <set>
+#include <system_error>
+
+#include "provision/cluster_keys.hpp"
+#include "provision/journal.hpp"
+#include "provision/providers.hpp"
+#include "state/lock.hpp"
+
+namespace fastgpu::provision {
+namespace {
+
+namespace fs = std::filesystem;
+using state::Cluster;
+using state::ClusterId;
+
+bool is_free(const Tools& tools, const ClusterName& name) {
+  return state::ClusterLock::try_lock(tools.store.directory(), name).has_value();
+}
+
+/// What settle would do.
+std::vector<Settled> unfinished(const Tools& tools) {
+  std::set<ClusterId> ids;
+  for (const state::Intent& intent : tools.store.open_intents())
+    if (is_ours(intent)) ids.insert(intent.cluster);
+  std::vector<Settled> found;
+  for (const ClusterId& id : ids) {
+    const std::optional<Cluster> cluster = tools.store.find_cluster(id);
+    if (!cluster || !is_free(tools, cluster->name)) continue;
+    for (const state::Intent& intent : our_intents(tools.store, id))
+      found.push_back({cluster->name.value, "unfinished " + intent.action + " " + intent.subject});
+  }
+  return found;
+}
+
+void close_ownerless_intents(const Tools& tools, GcMode mode, std::vector<Settled>& items) {
+  for (const state::Intent& intent : tools.store.open_intents()) {
+    if (tools.store.find_cluster(intent.cluster)) continue;
+    items.push_back(
+        {intent.cluster.value, "journal entry " + intent.action + " " + intent.subject});
+    if (mode == GcMode::remove) tools.store.close_intent(intent.id);
+  }
+}
+
+/// A cluster is on record before anything carries its mark, so one that is on record by now has an
+/// owner, even if it was not yet when the orphans were listed.
+void remove_one(const Tools& tools, Provider& provider, const Orphan& orphan, GcMode mode,
+                std::vector<Settled>& items) {
+  if (tools.store.find_cluster(orphan.cluster)) return;
+  Settled item{orphan.cluster.value, "orphan " + orphan.kind + " " + orphan.id};
+  try {
+    if (mode == GcMode::remove) provider.remove_orphan(orphan);
+  } catch (const Error& e) {
+    item.error = e;
+  }
+  items.push_back(std::move(item));
+}
+
+void remove_orphans(const Tools& tools, const std::string& name, GcMode mode,
+                    std::vector<Settled>& items) try {
+  std::vector<ClusterId> known;
+  for (const Cluster& cluster : tools.store.clusters())
+    known.push_back(cluster.id);
+  Provider& provider = tools.providers(name);
+  for (const Orphan& orphan : provider.orphans(known))
+    remove_one(tools, provider, orphan, mode, items);
+} catch (const Error& e) {
+  items.push_back({"", "looking for orphans of provider " + name, e});
+}
+
+/// Key files of clusters that are gone. The record comes before the files, too.
+void remove_files(const Tools& tools, GcMode mode, std::vector<Settled>& items) {
+  const fs::path place = tools.store.directory() / "clusters";
+  std::error_code none;
+  for (const fs::directory_entry& entry : fs::directory_iterator(place, none)) {
+    const ClusterId id{entry.path().filename().string()};
+    if (tools.store.find_cluster(id)) continue;
+    Settled item{id.value, "files " + entry.path().string()};
+    try {
+      if (mode == GcMode::remove) remove_key_files(tools.store.directory(), id);
+    } catch (const Error& e) {
+      item.error = e;
+    }
+    items.push_back(std::move(item));
+  }
+}
+
+}  // namespace
+
+std::vector<Settled> collect_garbage(const Tools& tools, GcMode mode) {
+  std::vector<Settled> items =
+      mode == GcMode::look ? unfinished(tools) : settle(tools, HalfMade::remove);
+  close_ownerless_intents(tools, mode, items);
+  for (const ProviderInfo& provider : provider_table())
+    remove_orphans(tools, std::string(provider.name), mode, items);
+  remove_files(tools, mode, items);
+  return items;
+}
+
+}  // namespace fastgpu::provision

@@ -1,0 +1,64 @@
+#include "provision/held_cluster.hpp"
+
+#include "base/fault_point.hpp"
+#include "provision/journal.hpp"
+#include "provision/lifecycle.hpp"
+#include "provision/settle.hpp"
+
+namespace fastgpu::provision {
+
+namespace {
+
+/// Does not make a lock's file for a name that nobody uses.
+state::ClusterLock lock_existing(const Tools& tools, const ClusterName& name) {
+  require_cluster(tools.store, name);
+  return lock_cluster(tools, name);
+}
+
+}  // namespace
+
+state::ClusterLock lock_cluster(const Tools& tools, const ClusterName& name) {
+  return {tools.store.directory(), name, tools.patience, tools.cancel};
+}
+
+state::Cluster require_cluster(const state::Store& store, const ClusterName& name) {
+  if (auto cluster = store.find_cluster(name)) return *std::move(cluster);
+  std::vector<std::string> names;
+  for (const state::Cluster& cluster : store.clusters())
+    names.push_back(cluster.name.value);
+  std::string message = "there is no cluster '" + printable(name.value) + "'";
+  const std::string nearest = nearest_name(name.value, names);
+  if (!nearest.empty()) message += ", did you mean '" + nearest + "'?";
+  throw Error(ErrorKind::not_found, message);
+}
+
+HeldCluster::HeldCluster(const Tools& tools, const ClusterName& name)
+    : tools_(tools),
+      lock_(lock_existing(tools, name)),
+      cluster_(require_cluster(tools.store, name)) {
+  settle_cluster(tools, cluster_, HalfMade::leave);
+  cluster_ = require_cluster(tools.store, name);
+  if (cluster_.state == state::ClusterState::creating)
+    throw Error(ErrorKind::conflict, "cluster '" + name.value +
+                                         "' was left half-made: repeat its creation, or `fastgpu "
+                                         "delete cluster " +
+                                         name.value + "`");
+}
+
+ClusterView HeldCluster::look() const {
+  const auto found = provider().list(cluster_);
+  return observe({cluster_, tools_.store.nodes(cluster_.id)}, found);
+}
+
+void HeldCluster::store(const ClusterView& view, std::string_view action) const {
+  tools_.store.atomically([&] {
+    for (const state::Node& node : view.nodes)
+      tools_.store.put_node(node);
+    tools_.store.update_cluster(view.cluster);
+    close_cluster_intents(tools_.store, view.cluster, action);
+  });
+  for (const state::Node& node : view.nodes)
+    tools_.events.node_changed(node);
+}
+
+}  // namespace fastgpu::provision

@@ -1,0 +1,62 @@
+#include "provision/journal.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string>
+
+namespace fastgpu::provision {
+
+bool is_ours(const state::Intent& intent) {
+  constexpr std::array kOurs = {kCreateCluster, kDeleteCluster, kCreateNode,
+                                kDeleteNode,    kStartCluster,  kStopCluster};
+  return std::ranges::find(kOurs, intent.action) != kOurs.end();
+}
+
+std::vector<state::Intent> our_intents(const state::Store& store, const state::ClusterId& cluster) {
+  std::vector<state::Intent> intents = store.open_intents(cluster);
+  std::erase_if(intents, [](const state::Intent& intent) { return !is_ours(intent); });
+  return intents;
+}
+
+void open_cluster_intent(state::Store& store, const state::Cluster& cluster,
+                         std::string_view action) {
+  store.open_intent({.id = {},
+                     .cluster = cluster.id,
+                     .action = std::string(action),
+                     .subject = cluster.name.value,
+                     .token = {},
+                     .detail = {}});
+}
+
+void open_node_intent(state::Store& store, const state::Node& node, std::string_view action) {
+  store.open_intent({.id = {},
+                     .cluster = node.cluster,
+                     .action = std::string(action),
+                     .subject = node.name.value,
+                     .token = node.token,
+                     .detail = {}});
+}
+
+void close_cluster_intents(state::Store& store, const state::Cluster& cluster,
+                           std::string_view action) {
+  store.atomically([&] {
+    for (const state::Intent& intent : store.open_intents(cluster.id))
+      if (intent.action == action) store.close_intent(intent.id);
+  });
+}
+
+void close_node_intents(state::Store& store, const state::ClusterId& cluster,
+                        std::span<const state::Node> nodes) {
+  std::set<std::string> names;
+  for (const state::Node& node : nodes)
+    names.insert(node.name.value);
+  store.atomically([&] {
+    for (const state::Intent& intent : store.open_intents(cluster)) {
+      const bool is_of_node = intent.action == kCreateNode || intent.action == kDeleteNode;
+      if (is_of_node && names.contains(intent.subject)) store.close_intent(intent.id);
+    }
+  });
+}
+
+}  // namespace fastgpu::provision

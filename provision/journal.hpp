@@ -1,0 +1,38 @@
+// The intents of provisioning: what they are called, and how they are opened and closed.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "state/store.hpp"
+
+namespace fastgpu::provision {
+
+// A cluster or node in state `creating` or `deleting` has one of these open as long as it is so.
+constexpr std::string_view kCreateCluster = "create-cluster";
+constexpr std::string_view kDeleteCluster = "delete-cluster";
+constexpr std::string_view kCreateNode = "create-node";
+constexpr std::string_view kDeleteNode = "delete-node";
+constexpr std::string_view kStartCluster = "start-cluster";
+constexpr std::string_view kStopCluster = "stop-cluster";
+
+/// Whether `intent` is one of provisioning's, and not of a job or a copy.
+bool is_ours(const state::Intent& intent);
+
+/// The cluster's open intents that are ours.
+std::vector<state::Intent> our_intents(const state::Store& store, const state::ClusterId& cluster);
+
+void open_cluster_intent(state::Store& store, const state::Cluster& cluster,
+                         std::string_view action);
+void open_node_intent(state::Store& store, const state::Node& node, std::string_view action);
+
+/// Closes what is open for the cluster as a whole under `action`.
+void close_cluster_intents(state::Store& store, const state::Cluster& cluster,
+                           std::string_view action);
+
+/// Closes what is open for these nodes, made or unmade.
+void close_node_intents(state::Store& store, const state::ClusterId& cluster,
+                        std::span<const state::Node> nodes);
+
+}  // namespace fastgpu::provision

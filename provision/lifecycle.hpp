@@ -1,0 +1,57 @@
+// What can be done to a cluster. Every operation takes the cluster's lock, first settles what an
+// earlier run that died left open, writes each intent down before it acts, and may be repeated.
+//
+// All throw ErrorKind::conflict where another fastgpu holds the cluster for longer than
+// Tools::patience, interrupted after a cancel, timeout after Tools::deadline, and not_found, with
+// the nearest name, for a cluster that is not there.
+#pragma once
+
+#include <cstdint>
+
+#include "provision/cluster_spec.hpp"
+#include "provision/observe.hpp"
+#include "provision/plan.hpp"
+#include "provision/tools.hpp"
+
+namespace fastgpu::provision {
+
+enum class OnFailure : std::uint8_t {
+  remove,  ///< A cluster that cannot be made whole is removed again.
+  keep,    ///< What was made stays, for somebody to look at; the cluster is degraded.
+};
+
+struct CreateResult {
+  ClusterView view;
+  PlanKind kind = PlanKind::create;
+};
+
+/// What create_cluster would do. Changes nothing and takes no lock.
+Plan plan_cluster(const Tools& tools, const ClusterSpec& spec);
+
+/// Makes a cluster, or takes over what a run that died made of it, or finds it as wanted. After a
+/// failure or a cancel nothing is left, or the message says what is and which command removes it.
+CreateResult create_cluster(const Tools& tools, const ClusterSpec& spec, OnFailure on_failure);
+
+/// Removes the cluster in whatever state it is.
+void delete_cluster(const Tools& tools, const ClusterName& name);
+
+/// Nodes that run (start) or are stopped (stop) already are left alone. Where some nodes fail the
+/// others keep their new state and the failure is thrown.
+ClusterView start_cluster(const Tools& tools, const ClusterName& name);
+ClusterView stop_cluster(const Tools& tools, const ClusterName& name);
+
+/// Adds nodes under new indexes, or removes those with the highest. New nodes that fail are
+/// removed.
+ClusterView scale_cluster(const Tools& tools, const ClusterName& name, int nodes);
+
+/// Gives the cluster another name. Its nodes keep theirs: they are known by them.
+ClusterView rename_cluster(const Tools& tools, const ClusterName& from, const ClusterName& to);
+
+/// The cluster as its provider finds it now. What changed is stored where nobody else is working on
+/// the cluster and the state directory can be written.
+ClusterView refresh_cluster(const Tools& tools, const ClusterName& name);
+
+/// The cluster, or Error not_found with the nearest name there is.
+state::Cluster require_cluster(const state::Store& store, const ClusterName& name);
+
+}  // namespace fastgpu::provision

@@ -1,0 +1,80 @@
+#include "provision/observe.hpp"
+
+#include <algorithm>
+
+namespace fastgpu::provision {
+namespace {
+
+using state::ClusterState;
+using state::NodeState;
+
+NodeState observed(NodeState stored, const Instance* instance) {
+  if (stored == NodeState::creating || stored == NodeState::deleting) return stored;
+  if (instance == nullptr) return NodeState::lost;
+  switch (instance->state) {
+    case InstanceState::pending:
+      return stored;
+    case InstanceState::running:
+      return NodeState::running;
+    case InstanceState::stopped:
+      return NodeState::stopped;
+    case InstanceState::gone:
+      return NodeState::lost;
+  }
+  return stored;
+}
+
+}  // namespace
+
+bool is_node(const Instance& instance, const state::Node& node) {
+  if (!instance.token.empty()) return instance.token == node.token;
+  if (!instance.id.empty() && !node.instance_id.empty()) return instance.id == node.instance_id;
+  return instance.index == node.index;
+}
+
+const Instance* find_instance(std::span<const Instance> instances, const state::Node& node) {
+  const auto found =
+      std::ranges::find_if(instances, [&](const Instance& i) { return is_node(i, node); });
+  return found == instances.end() ? nullptr : &*found;
+}
+
+void note_instance(state::Node& node, const Instance& instance) {
+  if (!instance.id.empty()) node.instance_id = instance.id;
+  if (!instance.private_address.empty()) node.private_address = instance.private_address;
+  if (instance.address.empty()) return;
+  node.address = instance.address;
+  node.port = instance.port;
+}
+
+ClusterView observe(ClusterView stored, std::span<const Instance> found) {
+  for (state::Node& node : stored.nodes) {
+    const Instance* instance = find_instance(found, node);
+    node.state = observed(node.state, instance);
+    if (instance != nullptr) note_instance(node, *instance);
+  }
+  const ClusterState state = stored.cluster.state;
+  if (state != ClusterState::creating && state != ClusterState::deleting)
+    stored.cluster.state = state_of(stored.nodes);
+  return stored;
+}
+
+ClusterState state_of(std::span<const state::Node> nodes) {
+  const auto all = [&](NodeState state) {
+    return std::ranges::all_of(nodes, [&](const state::Node& n) { return n.state == state; });
+  };
+  if (nodes.empty()) return ClusterState::degraded;
+  if (all(NodeState::running)) return ClusterState::running;
+  if (all(NodeState::stopped)) return ClusterState::stopped;
+  return ClusterState::degraded;
+}
+
+std::vector<Instance> strays(std::span<const state::Node> nodes, std::span<const Instance> found) {
+  std::vector<Instance> result;
+  for (const Instance& instance : found) {
+    const auto owns = [&](const state::Node& node) { return is_node(instance, node); };
+    if (!instance.token.empty() && std::ranges::none_of(nodes, owns)) result.push_back(instance);
+  }
+  return result;
+}
+
+}  // namespace fastgpu::provision

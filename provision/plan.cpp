@@ -1,0 +1,152 @@
+#include "provision/plan.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "provision/observe.hpp"
+#include "provision/providers.hpp"
+
+namespace fastgpu::provision {
+namespace {
+
+using state::ClusterState;
+
+std::string count_of_nodes(std::size_t count) {
+  return std::to_string(count) + (count == 1 ? " node" : " nodes");
+}
+
+[[noreturn]] void refuse_size(const ClusterSpec& wanted, const Found& found) {
+  const std::string& name = wanted.name.value;
+  const std::string nodes = std::to_string(wanted.nodes);
+  const std::string there = count_of_nodes(found.nodes.size());
+  if (found.cluster->state == ClusterState::creating)
+    throw Error(ErrorKind::conflict,
+                "cluster '" + name + "' was left half-made with " + there + ", not " + nodes +
+                    ": repeat that creation, or `fastgpu delete cluster " + name + "` first");
+  throw Error(ErrorKind::conflict, "cluster '" + name + "' exists already with " + there +
+                                       ", not " + nodes + ": `fastgpu scale cluster " + name + " " +
+                                       nodes + "` changes its size");
+}
+
+void check_same(const ClusterSpec& wanted, const Found& found) {
+  const state::Cluster& there = *found.cluster;
+  const std::string name = wanted.name.value;
+  if (there.provider != wanted.provider)
+    throw Error(ErrorKind::conflict, "cluster '" + name + "' exists already with provider '" +
+                                         there.provider + "', not '" + wanted.provider +
+                                         "': choose another name, or delete it first (`fastgpu " +
+                                         "scale cluster` changes only its size)");
+  if (there.state == ClusterState::deleting)
+    throw Error(ErrorKind::conflict, "cluster '" + name + "' is being deleted: `fastgpu delete " +
+                                         "cluster " + name + "` finishes that");
+  const auto size = static_cast<std::size_t>(wanted.nodes);
+  const bool is_begun = there.state != ClusterState::creating || !found.nodes.empty();
+  if (is_begun && found.nodes.size() != size) refuse_size(wanted, found);
+  if (there.slots != wanted.slots)
+    throw Error(ErrorKind::conflict, "cluster '" + name + "' exists already with " +
+                                         std::to_string(there.slots) + " slots a node, not " +
+                                         std::to_string(wanted.slots) +
+                                         ": delete it first, or leave --slots out");
+}
+
+Step step_for(int index, const ClusterSpec& wanted, const Found& found) {
+  Step step{.index = index, .name = node_name(wanted.name, index), .instance_id = {}};
+  for (const state::Node& node : found.nodes) {
+    if (node.index != index) continue;
+    step.name = node.name;
+    if (const Instance* instance = find_instance(found.instances, node)) {
+      step.kind = StepKind::adopt_node;
+      step.instance_id = instance->id;
+    }
+  }
+  return step;
+}
+
+std::string line_of(const Step& step) {
+  switch (step.kind) {
+    case StepKind::prepare:
+      return "prepare what the nodes share";
+    case StepKind::create_node:
+      return "create node " + step.name.value;
+    case StepKind::adopt_node:
+      return "adopt node " + step.name.value + " (" + step.instance_id + ")";
+    case StepKind::destroy_stray:
+      return "destroy stray machine " + step.instance_id;
+  }
+  return {};
+}
+
+std::string word_of(StepKind kind) {
+  switch (kind) {
+    case StepKind::prepare:
+      return "prepare";
+    case StepKind::create_node:
+      return "create-node";
+    case StepKind::adopt_node:
+      return "adopt-node";
+    case StepKind::destroy_stray:
+      return "destroy-stray";
+  }
+  return {};
+}
+
+std::string word_of(PlanKind kind) {
+  switch (kind) {
+    case PlanKind::create:
+      return "create";
+    case PlanKind::resume:
+      return "resume";
+    case PlanKind::unchanged:
+      return "unchanged";
+  }
+  return {};
+}
+
+}  // namespace
+
+NodeName node_name(const ClusterName& cluster, int index) {
+  return {cluster.value + "-" + std::to_string(index)};
+}
+
+Plan make_plan(const ClusterSpec& wanted, const Found& found) {
+  check_spec(wanted);
+  check_provider_name(wanted.provider);
+  Plan plan{.wanted = wanted, .steps = {}};
+  if (found.cluster) {
+    check_same(wanted, found);
+    const bool is_creating = found.cluster->state == ClusterState::creating;
+    plan.kind = is_creating ? PlanKind::resume : PlanKind::unchanged;
+    for (const Instance& stray : strays(found.nodes, found.instances))
+      plan.steps.push_back({StepKind::destroy_stray, stray.index, {}, stray.id});
+  }
+  if (plan.kind == PlanKind::unchanged) return plan;
+  plan.steps.push_back({StepKind::prepare, 0, {}, {}});
+  for (int index = 0; index < wanted.nodes; ++index)
+    plan.steps.push_back(step_for(index, wanted, found));
+  return plan;
+}
+
+std::vector<std::string> describe(const Plan& plan) {
+  std::vector<std::string> lines;
+  for (const Step& step : plan.steps)
+    lines.push_back(line_of(step));
+  if (plan.kind == PlanKind::unchanged && lines.empty())
+    lines.push_back("nothing to do: cluster '" + plan.wanted.name.value + "' is as it is wanted");
+  return lines;
+}
+
+nlohmann::json to_json(const Plan& plan) {
+  nlohmann::json steps = nlohmann::json::array();
+  for (const Step& step : plan.steps) {
+    nlohmann::json one = {{"step", word_of(step.kind)}};
+    if (!step.name.value.empty()) one["node"] = step.name.value;
+    if (!step.instance_id.empty()) one["instance"] = step.instance_id;
+    steps.push_back(std::move(one));
+  }
+  return {{"schema", "fastgpu/plan/v1"},      {"cluster", plan.wanted.name.value},
+          {"provider", plan.wanted.provider}, {"nodes", plan.wanted.nodes},
+          {"slots", plan.wanted.slots},       {"user", plan.wanted.user},
+          {"result", word_of(plan.kind)},     {"steps", std::move(steps)}};
+}
+
+}  // namespace fastgpu::provision

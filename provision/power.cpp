@@ -1,0 +1,94 @@
+// Starting and stopping a cluster.
+#include <algorithm>
+
+#include "base/fault_point.hpp"
+#include "provision/bring_up.hpp"
+#include "provision/failures.hpp"
+#include "provision/held_cluster.hpp"
+#include "provision/journal.hpp"
+#include "provision/lifecycle.hpp"
+
+namespace fastgpu::provision {
+namespace {
+
+using state::Node;
+using state::NodeState;
+
+std::vector<Node> nodes_in(const ClusterView& view, NodeState state) {
+  std::vector<Node> nodes;
+  for (const Node& node : view.nodes)
+    if (node.state == state) nodes.push_back(node);
+  return nodes;
+}
+
+void start_nodes(const Tools& tools, const HeldCluster& held, std::vector<Node> nodes) {
+  std::vector<Failure> failures;
+  run_step(tools, "starting " + count_of_nodes(nodes.size()), [&] {
+    const auto results = held.provider().start(held.cluster(), nodes, tools.cancel);
+    fault_point("provision:started");
+    note_results(tools, nodes, results);
+    add_failures(failures, results);
+    tools.cancel.check();
+    std::erase_if(nodes, [&](const Node& node) {
+      return std::ranges::find(failures, node.name, &Failure::node) != failures.end();
+    });
+  });
+  await_nodes(tools, held.provider(), held.cluster(), nodes);
+  throw_failures("starting nodes", failures);
+}
+
+void stop_nodes(const Tools& tools, const HeldCluster& held, const std::vector<Node>& nodes) {
+  run_step(tools, "stopping " + count_of_nodes(nodes.size()), [&] {
+    const auto results = held.provider().stop(held.cluster(), nodes, tools.cancel);
+    fault_point("provision:stopped");
+    std::vector<Failure> failures;
+    add_failures(failures, results);
+    tools.cancel.check();
+    throw_failures("stopping nodes", failures);
+  });
+}
+
+/// Does `act` under an intent. However it ends, what is true then is asked and stored.
+template <class Action>
+ClusterView under_intent(const Tools& tools, const HeldCluster& held, std::string_view action,
+                         Action act) {
+  open_cluster_intent(tools.store, held.cluster(), action);
+  try {
+    act();
+  } catch (const Error& e) {
+    held.store(held.look(), action);
+    throw e.during(action == kStartCluster
+                       ? "starting cluster '" + held.cluster().name.value + "'"
+                       : "stopping cluster '" + held.cluster().name.value + "'");
+  }
+  ClusterView view = held.look();
+  held.store(view, action);
+  return view;
+}
+
+}  // namespace
+
+ClusterView start_cluster(const Tools& tools, const ClusterName& name) {
+  const HeldCluster held(tools, name);
+  ClusterView view = held.look();
+  const std::vector<Node> stopped = nodes_in(view, NodeState::stopped);
+  if (stopped.empty()) {
+    held.store(view, kStartCluster);
+    return view;
+  }
+  held.provider().check_usable();
+  return under_intent(tools, held, kStartCluster, [&] { start_nodes(tools, held, stopped); });
+}
+
+ClusterView stop_cluster(const Tools& tools, const ClusterName& name) {
+  const HeldCluster held(tools, name);
+  ClusterView view = held.look();
+  const std::vector<Node> running = nodes_in(view, NodeState::running);
+  if (running.empty()) {
+    held.store(view, kStopCluster);
+    return view;
+  }
+  return under_intent(tools, held, kStopCluster, [&] { stop_nodes(tools, held, running); });
+}
+
+}  // namespace fastgpu::provision

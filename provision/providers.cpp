@@ -1,0 +1,36 @@
+#include "provision/providers.hpp"
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/names.hpp"
+
+namespace fastgpu::provision {
+namespace {
+
+constexpr std::array kProviders = {
+    ProviderInfo{"local", "nodes on this machine, made of the kernel's namespaces"},
+    ProviderInfo{"static", "hosts that you have, listed in a file and reached by SSH"},
+};
+
+}  // namespace
+
+std::span<const ProviderInfo> provider_table() {
+  return kProviders;
+}
+
+void check_provider_name(std::string_view name) {
+  std::vector<std::string> names;
+  for (const ProviderInfo& provider : kProviders) {
+    if (provider.name == name) return;
+    names.emplace_back(provider.name);
+  }
+  std::string message = "there is no provider '" + printable(name) + "'";
+  const std::string nearest = nearest_name(name, names);
+  if (!nearest.empty()) message += ", did you mean '" + nearest + "'?";
+  throw Error(ErrorKind::usage, message + " (`fastgpu get providers` lists them)");
+}
+
+}  // namespace fastgpu::provision

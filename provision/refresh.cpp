@@ -1,0 +1,48 @@
+// A cluster as it is now.
+#include "provision/held_cluster.hpp"
+#include "provision/lifecycle.hpp"
+
+namespace fastgpu::provision {
+namespace {
+
+bool differs(const ClusterView& a, const ClusterView& b) {
+  if (a.cluster.state != b.cluster.state || a.nodes.size() != b.nodes.size()) return true;
+  for (std::size_t i = 0; i < a.nodes.size(); ++i) {
+    const state::Node& x = a.nodes[i];
+    const state::Node& y = b.nodes[i];
+    if (x.state != y.state || x.address != y.address || x.port != y.port ||
+        x.private_address != y.private_address || x.instance_id != y.instance_id)
+      return true;
+  }
+  return false;
+}
+
+ClusterView stored_view(const Tools& tools, const ClusterName& name) {
+  const state::Cluster cluster = require_cluster(tools.store, name);
+  return {cluster, tools.store.nodes(cluster.id)};
+}
+
+}  // namespace
+
+ClusterView refresh_cluster(const Tools& tools, const ClusterName& name) {
+  ClusterView stored = stored_view(tools, name);
+  Provider& provider = tools.providers(stored.cluster.provider);
+  ClusterView seen = observe(stored, provider.list(stored.cluster));
+  if (!differs(stored, seen) || !tools.store.writable()) return seen;
+  const auto lock = state::ClusterLock::try_lock(tools.store.directory(), name);
+  if (!lock) return seen;
+  // Looked at again under the lock: an operation may have ended in between.
+  stored = stored_view(tools, name);
+  seen = observe(stored, provider.list(stored.cluster));
+  if (!differs(stored, seen)) return seen;
+  tools.store.atomically([&] {
+    for (const state::Node& node : seen.nodes)
+      tools.store.put_node(node);
+    tools.store.update_cluster(seen.cluster);
+  });
+  for (const state::Node& node : seen.nodes)
+    tools.events.node_changed(node);
+  return seen;
+}
+
+}  // namespace fastgpu::provision

@@ -1,0 +1,31 @@
+// Renaming a cluster.
+#include <optional>
+
+#include "base/fault_point.hpp"
+#include "provision/held_cluster.hpp"
+#include "provision/lifecycle.hpp"
+
+namespace fastgpu::provision {
+
+ClusterView rename_cluster(const Tools& tools, const ClusterName& from, const ClusterName& to) {
+  check_name("cluster name", to.value);
+  require_cluster(tools.store, from);
+  // Everybody takes two locks in the order of their names, so that nobody waits in a circle.
+  std::optional<state::ClusterLock> other;
+  if (to < from) other.emplace(lock_cluster(tools, to));
+  const HeldCluster held(tools, from);
+  if (from < to) other.emplace(lock_cluster(tools, to));
+  ClusterView view{held.cluster(), tools.store.nodes(held.cluster().id)};
+  if (from == to) return view;
+  view.cluster.name = to;
+  try {
+    tools.store.update_cluster(view.cluster);
+  } catch (const Error& e) {
+    if (!tools.store.find_cluster(to)) other->remove_file();
+    throw e.during("renaming cluster '" + from.value + "'");
+  }
+  fault_point("provision:renamed");
+  return view;
+}
+
+}  // namespace fastgpu::provision

@@ -1,0 +1,87 @@
+// More nodes, or fewer.
+#include "base/fault_point.hpp"
+#include "provision/bring_up.hpp"
+#include "provision/held_cluster.hpp"
+#include "provision/journal.hpp"
+#include "provision/lifecycle.hpp"
+#include "provision/take_down.hpp"
+
+namespace fastgpu::provision {
+namespace {
+
+using state::Node;
+using state::NodeState;
+
+void mark_running(const Tools& tools, const state::Cluster& cluster, std::vector<Node>& nodes) {
+  for (Node& node : nodes)
+    node.state = NodeState::running;
+  tools.store.atomically([&] {
+    for (const Node& node : nodes)
+      tools.store.put_node(node);
+    close_node_intents(tools.store, cluster.id, nodes);
+  });
+  drop_host_keys(tools.store.directory(), cluster.id);
+  for (const Node& node : nodes)
+    tools.events.node_changed(node);
+}
+
+void add_nodes(const Tools& tools, const HeldCluster& held, int count) {
+  const state::Cluster& cluster = held.cluster();
+  Provider& provider = held.provider();
+  provider.check_usable();
+  std::vector<Node> nodes =
+      new_nodes(provider, cluster, tools.store.next_node_index(cluster.id), count);
+  HostKeys keys;
+  make_keys(tools, cluster, nodes, keys);
+  write_down(tools, cluster, nodes, keys);
+  try {
+    bring_up(tools, provider, cluster, nodes, keys);
+    mark_running(tools, cluster, nodes);
+  } catch (const Error& e) {
+    const std::string message = "adding nodes to cluster '" + cluster.name.value + "': " + e.what();
+    try {
+      take_down_nodes(tools, provider, cluster, nodes);
+    } catch (const Error& left) {
+      throw Error(e.kind(),
+                  message + "; something is left (" + left.what() + "): `fastgpu gc` removes it");
+    }
+    throw Error(e.kind(), message);
+  }
+}
+
+/// Those with the highest indexes, written down as going.
+void remove_nodes(const Tools& tools, const HeldCluster& held, std::size_t keep) {
+  std::vector<Node> nodes = tools.store.nodes(held.cluster().id);
+  nodes.erase(nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(keep));
+  tools.store.atomically([&] {
+    for (Node& node : nodes) {
+      node.state = NodeState::deleting;
+      tools.store.put_node(node);
+      open_node_intent(tools.store, node, kDeleteNode);
+    }
+  });
+  fault_point("provision:marked");
+  run_step(tools, "removing " + count_of_nodes(nodes.size()),
+           [&] { take_down_nodes(tools, held.provider(), held.cluster(), nodes); });
+}
+
+}  // namespace
+
+ClusterView scale_cluster(const Tools& tools, const ClusterName& name, int nodes) {
+  check_node_count(nodes);
+  const HeldCluster held(tools, name);
+  ClusterView before = held.look();
+  const auto wanted = static_cast<std::size_t>(nodes);
+  if (wanted > before.nodes.size() && before.cluster.state != state::ClusterState::running)
+    throw Error(ErrorKind::conflict, "cluster '" + name.value +
+                                         "' does not run on all its nodes: `fastgpu start " +
+                                         "cluster " + name.value + "` before adding nodes");
+  if (wanted > before.nodes.size())
+    add_nodes(tools, held, static_cast<int>(wanted - before.nodes.size()));
+  if (wanted < before.nodes.size()) remove_nodes(tools, held, wanted);
+  ClusterView after = held.look();
+  tools.store.update_cluster(after.cluster);
+  return after;
+}
+
+}  // namespace fastgpu::provision

@@ -1,0 +1,99 @@
+#include "provision/settle.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "provision/journal.hpp"
+#include "provision/observe.hpp"
+#include "provision/take_down.hpp"
+#include "state/lock.hpp"
+
+namespace fastgpu::provision {
+namespace {
+
+using state::Cluster;
+using state::ClusterState;
+using state::Node;
+using state::NodeState;
+
+/// Nodes half-made or half-removed in a cluster that stands: a scaling that died.
+void take_down_unfinished(const Tools& tools, Provider& provider, const Cluster& cluster,
+                          std::vector<Settled>& done) {
+  std::vector<Node> unfinished = tools.store.nodes(cluster.id);
+  std::erase_if(unfinished, [](const Node& node) {
+    return node.state != NodeState::creating && node.state != NodeState::deleting;
+  });
+  if (unfinished.empty()) return;
+  take_down_nodes(tools, provider, cluster, unfinished);
+  for (const Node& node : unfinished)
+    done.push_back({cluster.name.value, "removed unfinished node " + node.name.value});
+}
+
+/// A start or stop that died: what is true is asked, not guessed.
+void look_again(const Tools& tools, Provider& provider, const Cluster& cluster,
+                std::vector<Settled>& done) {
+  const ClusterView view =
+      observe({cluster, tools.store.nodes(cluster.id)}, provider.list(cluster));
+  tools.store.atomically([&] {
+    for (const Node& node : view.nodes)
+      tools.store.put_node(node);
+    tools.store.update_cluster(view.cluster);
+    for (const state::Intent& intent : our_intents(tools.store, cluster.id)) {
+      done.push_back({cluster.name.value, "looked again after an unfinished " + intent.action});
+      tools.store.close_intent(intent.id);
+    }
+  });
+}
+
+void settle_one(const Tools& tools, const state::ClusterId& id, HalfMade half_made,
+                std::vector<Settled>& done) {
+  std::optional<Cluster> cluster = tools.store.find_cluster(id);
+  if (!cluster) return;
+  const ClusterName name = cluster->name;
+  auto lock = state::ClusterLock::try_lock(tools.store.directory(), name);
+  if (!lock) return;
+  cluster = tools.store.find_cluster(id);  // Its owner may have finished or renamed it just now.
+  if (!cluster || cluster->name != name) return;
+  try {
+    for (Settled& settled : settle_cluster(tools, *cluster, half_made))
+      done.push_back(std::move(settled));
+  } catch (const Error& e) {
+    done.push_back({cluster->name.value, "could not be put right", e});
+  }
+  if (!tools.store.find_cluster(id)) lock->remove_file();
+}
+
+}  // namespace
+
+std::vector<Settled> settle_cluster(const Tools& tools, const Cluster& cluster,
+                                    HalfMade half_made) {
+  if (our_intents(tools.store, cluster.id).empty()) return {};
+  if (cluster.state == ClusterState::creating && half_made == HalfMade::leave) return {};
+  Provider& provider = tools.providers(cluster.provider);
+  std::vector<Settled> done;
+  if (cluster.state == ClusterState::creating || cluster.state == ClusterState::deleting) {
+    const bool was_creating = cluster.state == ClusterState::creating;
+    Cluster doomed = cluster;
+    mark_deleting(tools, doomed);
+    finish_delete(tools, provider, doomed);
+    done.push_back({cluster.name.value, was_creating ? "rolled its unfinished creation back"
+                                                     : "finished its deletion"});
+    return done;
+  }
+  take_down_unfinished(tools, provider, cluster, done);
+  look_again(tools, provider, cluster, done);
+  return done;
+}
+
+std::vector<Settled> settle(const Tools& tools, HalfMade half_made) {
+  if (!tools.store.writable()) return {};
+  std::set<state::ClusterId> unfinished;
+  for (const state::Intent& intent : tools.store.open_intents())
+    if (is_ours(intent)) unfinished.insert(intent.cluster);
+  std::vector<Settled> done;
+  for (const state::ClusterId& id : unfinished)
+    settle_one(tools, id, half_made, done);
+  return done;
+}
+
+}  // namespace fastgpu::provision

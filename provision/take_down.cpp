@@ -1,0 +1,107 @@
+#include "provision/take_down.hpp"
+
+#include <algorithm>
+
+#include "base/fault_point.hpp"
+#include "provision/bring_up.hpp"
+#include "provision/cluster_keys.hpp"
+#include "provision/failures.hpp"
+#include "provision/journal.hpp"
+#include "provision/observe.hpp"
+
+namespace fastgpu::provision {
+namespace {
+
+using state::ClusterState;
+using state::Node;
+using state::NodeState;
+
+/// Those among `nodes` that `results` say are gone.
+std::vector<Node> gone(const std::vector<Node>& nodes,
+                       const std::vector<HostResult<Instance>>& results) {
+  std::vector<Node> ended;
+  for (const HostResult<Instance>& result : results) {
+    const auto node = std::ranges::find(nodes, result.host, &Node::name);
+    if (result.ok() && node != nodes.end()) ended.push_back(*node);
+  }
+  return ended;
+}
+
+/// A machine as a node, so that it can be destroyed like one.
+Node node_of(const state::Cluster& cluster, const Instance& instance) {
+  Node node{.cluster = cluster.id, .index = instance.index, .token = instance.token};
+  node.name = {"stray machine " + instance.id};
+  note_instance(node, instance);
+  return node;
+}
+
+void erase_record(const Tools& tools, const state::Cluster& cluster) {
+  tools.store.atomically([&] {
+    for (const state::Intent& intent : tools.store.open_intents(cluster.id))
+      tools.store.close_intent(intent.id);
+    tools.store.erase_cluster(cluster.id);
+  });
+  fault_point("provision:erased");
+}
+
+}  // namespace
+
+void take_down_nodes(const Tools& tools, Provider& provider, const state::Cluster& cluster,
+                     const std::vector<Node>& nodes) {
+  if (nodes.empty()) return;
+  fault_point("provision:destroy");
+  const auto results = provider.destroy(cluster, nodes);
+  fault_point("provision:destroyed");
+  const std::vector<Node> ended = gone(nodes, results);
+  tools.store.atomically([&] {
+    for (const Node& node : ended)
+      tools.store.erase_node(cluster.id, node.index);
+    close_node_intents(tools.store, cluster.id, ended);
+  });
+  std::vector<Failure> failures;
+  add_failures(failures, results);
+  throw_failures("destroying nodes", failures);
+}
+
+int destroy_strays(const Tools& tools, Provider& provider, const state::Cluster& cluster) {
+  std::vector<Node> lost;
+  for (const Instance& stray : strays(tools.store.nodes(cluster.id), provider.list(cluster)))
+    lost.push_back(node_of(cluster, stray));
+  if (lost.empty()) return 0;
+  std::vector<Failure> failures;
+  add_failures(failures, provider.destroy(cluster, lost));
+  throw_failures("destroying stray machines", failures);
+  return static_cast<int>(lost.size());
+}
+
+void mark_deleting(const Tools& tools, state::Cluster& cluster) {
+  if (cluster.state == ClusterState::deleting) return;
+  tools.store.atomically([&] {
+    state::Cluster marked = cluster;
+    marked.state = ClusterState::deleting;
+    tools.store.update_cluster(marked);
+    open_cluster_intent(tools.store, marked, kDeleteCluster);
+    for (Node node : tools.store.nodes(cluster.id)) {
+      node.state = NodeState::deleting;
+      tools.store.put_node(node);
+      open_node_intent(tools.store, node, kDeleteNode);
+    }
+  });
+  cluster.state = ClusterState::deleting;
+  fault_point("provision:marked");
+}
+
+void finish_delete(const Tools& tools, Provider& provider, const state::Cluster& cluster) {
+  const std::vector<Node> nodes = tools.store.nodes(cluster.id);
+  run_step(tools, "deleting " + count_of_nodes(nodes.size()), [&] {
+    take_down_nodes(tools, provider, cluster, nodes);
+    destroy_strays(tools, provider, cluster);
+    provider.release(cluster);
+    fault_point("provision:released");
+    remove_key_files(tools.store.directory(), cluster.id);
+    fault_point("provision:files_removed");
+    erase_record(tools, cluster);
+  });
+}
+
+}  // namespace fastgpu::provision

@@ -1,0 +1,25 @@
+// From nodes to nothing: the part that deleting, scaling down, rolling back and gc share.
+#pragma once
+
+#include <vector>
+
+#include "provision/tools.hpp"
+
+namespace fastgpu::provision {
+
+/// Ends the machines of `nodes`, then erases each that is gone, with its intents. Throws with the
+/// first that is not; those stay on record as `deleting`.
+void take_down_nodes(const Tools& tools, Provider& provider, const state::Cluster& cluster,
+                     const std::vector<state::Node>& nodes);
+
+/// Ends machines that carry the cluster's mark and a token that nobody knows. Returns how many.
+int destroy_strays(const Tools& tools, Provider& provider, const state::Cluster& cluster);
+
+/// Writes down that the cluster goes: cluster and nodes `deleting`, each with an open intent.
+void mark_deleting(const Tools& tools, state::Cluster& cluster);
+
+/// Removes a cluster marked as deleting: nodes, strays, what they shared, its files, its record and
+/// all its intents. May be repeated after a kill at any instant.
+void finish_delete(const Tools& tools, Provider& provider, const state::Cluster& cluster);
+
+}  // namespace fastgpu::provision

@@ -1,0 +1,70 @@
+// What the operations on clusters work with. All of it is borrowed from the caller.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/cancel.hpp"
+#include "base/clock.hpp"
+#include "base/host_result.hpp"
+#include "base/secret.hpp"
+#include "provision/provider.hpp"
+#include "state/store.hpp"
+
+namespace fastgpu::provision {
+
+struct KeyPair {
+  Secret private_key;      ///< The text of an OpenSSH private key file.
+  std::string public_key;  ///< "ssh-ed25519 AAAA..." without comment.
+};
+
+class KeyMaker {
+ public:
+  virtual ~KeyMaker() = default;
+  virtual KeyPair make(std::string_view comment) = 0;
+};
+
+/// A node that has answered.
+struct Reached {};
+
+class Reachability {
+ public:
+  virtual ~Reachability() = default;
+
+  /// Waits until each node lets us in over SSH with its pinned host key. One outcome a node;
+  /// timeout after `deadline`, interrupted after a cancel. Throws for no node.
+  virtual std::vector<HostResult<Reached>> wait(const state::Cluster& cluster,
+                                                std::span<const state::Node> nodes,
+                                                Clock::time_point deadline,
+                                                const Cancel& cancel) = 0;
+};
+
+/// Hears how an operation goes, on the caller's thread. Must not throw.
+class ClusterEvents {
+ public:
+  virtual ~ClusterEvents() = default;
+  virtual void step_started(std::string_view /*step*/) {}   ///< "creating 2 nodes"
+  virtual void step_finished(std::string_view /*step*/) {}  ///< The same text.
+  virtual void node_changed(const state::Node& /*node*/) {}
+};
+
+/// The provider of that name, alive as long as the Tools; throws for an unknown name.
+using ProviderLookup = std::function<Provider&(const std::string& name)>;
+
+struct Tools {
+  state::Store& store;
+  ProviderLookup providers;
+  KeyMaker& keys;
+  Reachability& reachability;
+  ClusterEvents& events;
+  Clock& clock;
+  const Cancel& cancel;
+  Clock::time_point deadline = Clock::time_point::max();
+  std::chrono::milliseconds patience{10'000};  ///< With another fastgpu on the same cluster.
+};
+
+}  // namespace fastgpu::provision
