@@ -21,7 +21,7 @@ const std::map<std::string, Modules> kMayInclude = {
     {"state", {"base", "config"}},
     {"remote", {"base", "ssh"}},
     {"provision", {"base", "config", "process", "state"}},
-    {"launcher", {"base", "config", "process", "remote", "ssh", "state"}},
+    {"launcher", {"agent", "base", "config", "process", "remote", "ssh", "state"}},
     {"agent", {"base", "process"}},
     {"comm", {"base"}},
     {"cli",

@@ -1,0 +1,106 @@
+#include "agent/disk.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+
+#include "base/error.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+Error failed(const char* doing, const std::filesystem::path& path) {
+  return system_error(std::string(doing) + " " + path.string(), errno);
+}
+
+}  // namespace
+
+std::filesystem::path below_home(const std::filesystem::path& path) {
+  if (path.is_absolute()) return path;
+  const char* home = ::getenv("HOME");
+  if (home == nullptr || *home == '\0')
+    throw Error(ErrorKind::local, "HOME is not set, so '" + path.string() + "' has no place");
+  return std::filesystem::path(home) / path;
+}
+
+std::optional<std::string> read_file(const std::filesystem::path& path, std::size_t limit) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file && (errno == ENOENT || errno == ENOTDIR)) return std::nullopt;
+  if (!file) throw failed("opening", path);
+  std::string text;
+  std::array<char, 65536> buffer;
+  for (;;) {
+    const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw failed("reading", path);
+    if (got == 0) return text;
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+    if (text.size() > limit)
+      throw Error(ErrorKind::local,
+                  path.string() + " is larger than " + std::to_string(limit) + " bytes");
+  }
+}
+
+void write_atomically(const std::filesystem::path& path, std::string_view content, unsigned mode) {
+  const std::filesystem::path temporary = path.string() + ".new." + std::to_string(::getpid());
+  UniqueFd file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!file || ::fchmod(file.get(), mode) != 0) throw failed("making", temporary);
+  write_all(file.get(), content);
+  file = UniqueFd();
+  if (::rename(temporary.c_str(), path.c_str()) != 0) throw failed("making", path);
+}
+
+UniqueFd open_for_append(const std::filesystem::path& path) {
+  UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  if (!file) throw failed("opening", path);
+  return file;
+}
+
+void make_private_directory(const std::filesystem::path& path) {
+  std::string made;
+  for (const auto& part : path) {
+    made += made.empty() || made.back() == '/' ? part.string() : "/" + part.string();
+    if (::mkdir(made.c_str(), 0700) != 0 && errno != EEXIST && errno != EROFS && errno != EACCES)
+      throw failed("making", made);
+  }
+  if (!std::filesystem::is_directory(path)) throw failed("making", path);
+}
+
+void write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t put = ::write(fd, text.data(), text.size());
+    if (put < 0 && errno != EINTR) throw system_error("writing", errno);
+    if (put > 0) text.remove_prefix(static_cast<std::size_t>(put));
+  }
+}
+
+void touch(const std::filesystem::path& path) {
+  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  if (!file || ::futimens(file.get(), nullptr) != 0) throw failed("renewing", path);
+}
+
+std::optional<UniqueFd> try_lock(const std::filesystem::path& path) {
+  UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!file) throw failed("opening", path);
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
+  if (errno == EWOULDBLOCK) return std::nullopt;
+  throw failed("locking", path);
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+}
+
+std::int64_t now_ns() {
+  using namespace std::chrono;
+  return duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace fastgpu::agent

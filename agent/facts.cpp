@@ -1,0 +1,66 @@
+// `facts`: what the launcher must know of this node.
+#include <sched.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+
+#include "agent/disk.hpp"
+#include "agent/options.hpp"
+#include "agent/protocol/facts.hpp"
+#include "agent/subcommands.hpp"
+#include "process/capture.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+/// Where Open MPI lives when it is not in PATH.
+constexpr std::string_view kOtherPlaces =
+    ":/usr/local/bin:/usr/bin:/opt/amazon/openmpi5/bin:/opt/amazon/openmpi/bin:"
+    "/usr/lib64/openmpi/bin:/opt/openmpi/bin:/usr/mpi/gcc/openmpi/bin:/usr/local/mpi/bin:"
+    "/opt/hpcx/ompi/bin";
+
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return CPU_COUNT(&set);
+}
+
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
+void find_mpirun(NodeFacts& facts) try {
+  const char* path = ::getenv("PATH");
+  const std::string places = (path != nullptr ? path : "") + std::string(kOtherPlaces);
+  const auto mpirun = process::find_program("mpirun", places);
+  const Cancel never;
+  const auto answer = process::capture({.argv = {mpirun, "--version"}}, {}, never);
+  facts.mpirun = mpirun;
+  facts.mpirun_version = first_line(answer.out);
+} catch (const Error&) {
+  facts.mpirun.clear();  // The launcher says so, with the node's name.
+}
+
+}  // namespace
+
+int run_facts(Arguments arguments) {
+  Options options(arguments);
+  const bool wants_mpirun = options.take_flag("--mpirun");
+  options.expect_end();
+  NodeFacts facts{.host = host_name(),
+                  .home = below_home("").string(),
+                  .root = ::geteuid() == 0,
+                  .cores = usable_cores(),
+                  .boot_id = first_line(read_file("/proc/sys/kernel/random/boot_id").value_or("")),
+                  .mpirun = {},
+                  .mpirun_version = {}};
+  while (facts.home.size() > 1 && facts.home.back() == '/')
+    facts.home.pop_back();
+  if (wants_mpirun) find_mpirun(facts);
+  write_all(STDOUT_FILENO, to_text(facts));
+  return 0;
+}
+
+}  // namespace fastgpu::agent

@@ -1,0 +1,56 @@
+#include "agent/follow_options.hpp"
+
+#include <ranges>
+
+#include "agent/disk.hpp"
+#include "agent/options.hpp"
+#include "agent/protocol/frame.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+std::set<int> parse_ranks(const std::string& text) {
+  std::set<int> ranks;
+  for (const auto part : std::views::split(text, ',')) {
+    const auto rank = parse_number<int>({part.begin(), part.end()}, "--ranks");
+    if (rank < kLauncherRank || rank > kLargestRank)
+      throw Error(ErrorKind::usage, "--ranks: " + std::to_string(rank) + " is not a rank");
+    ranks.insert(rank);
+  }
+  return ranks;
+}
+
+void add_offset(FollowOptions& options, const std::string& text) {
+  const auto equals = text.find('=');
+  if (equals == std::string::npos)
+    throw Error(ErrorKind::usage, "--from '" + printable(text) + "' is not NAME=OFFSET");
+  options.from[text.substr(0, equals)] =
+      parse_number<std::uint64_t>(text.substr(equals + 1), "--from");
+}
+
+}  // namespace
+
+FollowOptions parse_follow_options(Arguments arguments) {
+  Options words(arguments);
+  FollowOptions options{.directory = below_home(words.take_word("the job's directory"))};
+  while (!words.done()) {
+    if (const auto text = words.take_value("--from")) {
+      add_offset(options, *text);
+    } else if (const auto list = words.take_value("--ranks")) {
+      options.ranks = parse_ranks(*list);
+    } else if (const auto lines = words.take_value("--tail")) {
+      options.tail = parse_number<std::uint64_t>(*lines, "--tail");
+    } else if (words.take_flag("--no-follow")) {
+      options.follow = false;
+    } else if (words.take_flag("--no-data")) {
+      options.data = false;
+    } else if (words.take_flag("--renew-lease")) {
+      options.renew_lease = true;
+    } else {
+      words.expect_end();
+    }
+  }
+  return options;
+}
+
+}  // namespace fastgpu::agent

@@ -1,0 +1,26 @@
+// Frames on standard output, to a reader that may be slow or gone.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include "agent/protocol/frame.hpp"
+
+namespace fastgpu::agent {
+
+/// Waits for the reader as long as it takes, calling `idle` at least every half second meanwhile.
+class FrameWriter {
+ public:
+  explicit FrameWriter(std::function<void()> idle);
+
+  /// Throws local once the reader has gone.
+  void send(FrameHeader header, std::string_view bytes);
+
+ private:
+  void write(std::string_view bytes);
+
+  std::function<void()> idle_;
+};
+
+}  // namespace fastgpu::agent

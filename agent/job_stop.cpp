@@ -1,0 +1,101 @@
+// `job-stop`, `job-sweep`, `job-remove`: the ways a job goes.
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "agent/disk.hpp"
+#include "agent/options.hpp"
+#include "agent/processes.hpp"
+#include "agent/protocol/plan.hpp"
+#include "agent/subcommands.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+using std::chrono::milliseconds;
+using SteadyClock = std::chrono::steady_clock;
+
+Belonging members_of(const std::string& id) {
+  return {.marker = std::string(kJobMarker) + "=" + id};
+}
+
+int report_left(std::size_t left, const std::string& id) {
+  if (left == 0) return 0;
+  throw Error(ErrorKind::local, host_name() + ": " + std::to_string(left) + " processes of job " +
+                                    id + " do not end, even by SIGKILL");
+}
+
+std::optional<Plan> read_plan(const std::filesystem::path& directory) {
+  for (const char* name : {"spec", "rank"})
+    if (const auto text = read_file(directory / name)) return parse_plan(*text);
+  return std::nullopt;
+}
+
+bool has_supervisor(const std::filesystem::path& directory) {
+  return read_file(directory / "started") && !try_lock(directory / "lock");
+}
+
+bool supervisor_ends_within(const std::filesystem::path& directory, milliseconds limit) {
+  const auto deadline = SteadyClock::now() + limit;
+  while (has_supervisor(directory)) {
+    if (SteadyClock::now() >= deadline) return false;
+    ::poll(nullptr, 0, 10);
+  }
+  return true;
+}
+
+/// The supervisor passes the order on to its launcher, and that to all ranks on all nodes.
+void ask_supervisor(const std::filesystem::path& directory, milliseconds grace) {
+  const auto pid = parse_number<pid_t>(read_file(directory / "started").value_or(""), "process");
+  ::kill(pid, SIGTERM);
+  supervisor_ends_within(directory, grace);
+}
+
+milliseconds seconds_of(const std::string& text) {
+  const auto seconds = parse_number<int>(text, "--kill-after");
+  if (seconds < 0 || seconds > 3'600)
+    throw Error(ErrorKind::usage, "--kill-after " + text + " is not within 0 to 3600 seconds");
+  return std::chrono::seconds(seconds);
+}
+
+}  // namespace
+
+int run_job_stop(Arguments arguments) {
+  Options options(arguments);
+  const auto directory = below_home(options.take_word("the job's directory"));
+  milliseconds grace(2'000);
+  if (const auto text = options.take_value("--kill-after")) grace = seconds_of(*text);
+  options.expect_end();
+  const auto plan = read_plan(directory);
+  if (!plan) return 0;  // Removed, or never there: it does not run.
+  const bool supervised = has_supervisor(directory);
+  if (supervised) ask_supervisor(directory, grace);
+  const auto left =
+      end_processes(members_of(plan->id), supervised ? milliseconds(0) : grace, nullptr);
+  if (supervised) supervisor_ends_within(directory, milliseconds(3'000));
+  return report_left(left, plan->id);
+}
+
+int run_job_sweep(Arguments arguments) {
+  Options options(arguments);
+  const std::string id = options.take_word("the job's id");
+  options.expect_end();
+  if (id.empty()) throw Error(ErrorKind::usage, "the job's id is empty");
+  return report_left(end_processes(members_of(id), milliseconds(0), nullptr), id);
+}
+
+int run_job_remove(Arguments arguments) {
+  Options options(arguments);
+  const auto directory = below_home(options.take_word("the job's directory"));
+  options.expect_end();
+  if (!std::filesystem::exists(directory)) return 0;
+  if (!read_plan(directory))
+    throw Error(ErrorKind::usage, directory.string() + " is not the directory of a job");
+  if (has_supervisor(directory))
+    throw Error(ErrorKind::usage,
+                "the job in " + directory.string() + " is running: stop it first");
+  std::filesystem::remove_all(directory);
+  return 0;
+}
+
+}  // namespace fastgpu::agent

@@ -1,0 +1,74 @@
+// fastgpu-agent: put on nodes over SSH, started for one thing at a time, gone when that is done.
+#include <signal.h>
+
+#include <array>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "agent/subcommands.hpp"
+#include "base/error.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+int run_version(Arguments) {
+  std::puts(FASTGPU_VERSION);
+  return 0;
+}
+
+struct Subcommand {
+  const char* name;
+  const char* usage;
+  int (*run)(Arguments);
+};
+
+constexpr std::array kSubcommands = {
+    Subcommand{"version", "", run_version},
+    Subcommand{"exec", "[--env K=V]... -- COMMAND", run_exec},
+    Subcommand{"facts", "[--mpirun]", run_facts},
+    Subcommand{"put-files", "DIR < FILES", run_put_files},
+    Subcommand{"job-start", "DIR", run_job_start},
+    Subcommand{"rank", "DIR [-- COMMAND]", run_rank},
+    Subcommand{"job-follow",
+               "DIR [--from NAME=OFFSET]... [--ranks 0,1] [--tail N] [--no-follow] [--no-data] "
+               "[--renew-lease]",
+               run_job_follow},
+    Subcommand{"job-stop", "DIR [--kill-after SECONDS]", run_job_stop},
+    Subcommand{"job-sweep", "ID", run_job_sweep},
+    Subcommand{"job-remove", "DIR", run_job_remove},
+};
+
+int show_usage() {
+  for (const Subcommand& subcommand : kSubcommands)
+    std::fprintf(stderr, "fastgpu-agent %s %s\n", subcommand.name, subcommand.usage);
+  return 2;
+}
+
+int exit_code(ErrorKind kind) {
+  if (kind == ErrorKind::usage) return 2;
+  if (kind == ErrorKind::not_found) return 127;
+  if (kind == ErrorKind::denied) return 126;
+  return 1;
+}
+
+int run(const std::vector<std::string>& words) {
+  if (words.empty()) return show_usage();
+  for (const Subcommand& subcommand : kSubcommands)
+    if (words[0] == subcommand.name) return subcommand.run(Arguments(words).subspan(1));
+  return show_usage();
+}
+
+}  // namespace
+}  // namespace fastgpu::agent
+
+int main(int argc, char** argv) try {
+  ::signal(SIGPIPE, SIG_IGN);
+  return fastgpu::agent::run({argv + 1, argv + argc});
+} catch (const fastgpu::Error& e) {
+  std::fprintf(stderr, "%s\n", e.what());
+  return fastgpu::agent::exit_code(e.kind());
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "fastgpu-agent: %s\n", e.what());
+  return 1;
+}

@@ -1,0 +1,30 @@
+#include "agent/protocol/facts.hpp"
+
+#include "agent/protocol/records.hpp"
+
+namespace fastgpu::agent {
+
+std::string to_text(const NodeFacts& facts) {
+  Records records;
+  records.add("host", facts.host);
+  records.add("home", facts.home);
+  records.add("root", facts.root ? 1 : 0);
+  records.add("cores", facts.cores);
+  records.add("boot_id", facts.boot_id);
+  records.add("mpirun", facts.mpirun);
+  records.add("mpirun_version", facts.mpirun_version);
+  return records.text();
+}
+
+NodeFacts parse_node_facts(std::string_view text) {
+  const Records records(text, "node facts");
+  return {.host = records.get("host"),
+          .home = records.get("home"),
+          .root = records.number("root") != 0,
+          .cores = static_cast<int>(records.number("cores")),
+          .boot_id = records.get("boot_id"),
+          .mpirun = records.get("mpirun"),
+          .mpirun_version = records.get("mpirun_version")};
+}
+
+}  // namespace fastgpu::agent

@@ -1,0 +1,60 @@
+#include "agent/protocol/records.hpp"
+
+#include <charconv>
+
+#include "base/error.hpp"
+#include "base/names.hpp"
+
+namespace fastgpu::agent {
+
+Records::Records(std::string_view text, std::string what) : what_(std::move(what)) {
+  while (!text.empty()) {
+    const auto end = text.find('\0');
+    if (end == std::string_view::npos) throw Error(ErrorKind::remote, what_ + " is cut off");
+    const std::string_view entry = text.substr(0, end);
+    const auto equals = entry.find('=');
+    if (equals == std::string_view::npos)
+      throw Error(ErrorKind::remote, what_ + ": '" + printable(entry) + "' has no '='");
+    add(entry.substr(0, equals), entry.substr(equals + 1));
+    text.remove_prefix(end + 1);
+  }
+}
+
+void Records::add(std::string_view key, std::string_view value) {
+  entries_.emplace_back(key, value.substr(0, value.find('\0')));
+}
+
+void Records::add(std::string_view key, std::int64_t value) {
+  add(key, std::to_string(value));
+}
+
+std::string Records::text() const {
+  std::string out;
+  for (const auto& [key, value] : entries_)
+    out.append(key).append("=").append(value) += '\0';
+  return out;
+}
+
+std::string Records::get(std::string_view key) const {
+  for (const auto& [name, value] : entries_)
+    if (name == key) return value;
+  throw Error(ErrorKind::remote, what_ + " has no '" + std::string(key) + "'");
+}
+
+std::int64_t Records::number(std::string_view key) const {
+  const std::string text = get(key);
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc{} && end == text.data() + text.size()) return value;
+  throw Error(ErrorKind::remote,
+              what_ + ": " + std::string(key) + " '" + printable(text) + "' is not a number");
+}
+
+std::vector<std::string> Records::all(std::string_view key) const {
+  std::vector<std::string> out;
+  for (const auto& [name, value] : entries_)
+    if (name == key) out.push_back(value);
+  return out;
+}
+
+}  // namespace fastgpu::agent

@@ -1,0 +1,73 @@
+#include "agent/protocol/status.hpp"
+
+#include <array>
+
+#include "agent/protocol/records.hpp"
+#include "base/error.hpp"
+#include "base/names.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+constexpr std::array<std::string_view, 5> kCauses = {"none", "request", "timeout", "lease",
+                                                     "vanished"};
+
+StopCause parse_cause(const std::string& text) {
+  for (std::size_t i = 0; i < kCauses.size(); ++i)
+    if (kCauses[i] == text) return static_cast<StopCause>(i);
+  throw Error(ErrorKind::remote, "job status: '" + printable(text) + "' is no cause");
+}
+
+void add_how(Records& records, const process::ExitStatus& how) {
+  records.add("code", how.code);
+  records.add("signal", how.signal);
+}
+
+process::ExitStatus get_how(const Records& records) {
+  return {.code = static_cast<int>(records.number("code") & 255),
+          .signal = static_cast<int>(records.number("signal") & 127)};
+}
+
+}  // namespace
+
+std::string to_text(const RankEnd& end) {
+  Records records;
+  records.add("rank", end.rank);
+  add_how(records, end.how);
+  records.add("ended", end.ended);
+  records.add("told", end.told ? 1 : 0);
+  records.add("host", end.host);
+  records.add("reason", end.reason);
+  return records.text();
+}
+
+std::string to_text(const JobEnd& end) {
+  Records records;
+  add_how(records, end.how);
+  records.add("ended", end.ended);
+  records.add("cause", kCauses.at(static_cast<std::size_t>(end.cause)));
+  records.add("host", end.host);
+  records.add("reason", end.reason);
+  return records.text();
+}
+
+RankEnd parse_rank_end(std::string_view text) {
+  const Records records(text, "rank status");
+  return {.rank = static_cast<int>(records.number("rank")),
+          .how = get_how(records),
+          .ended = records.number("ended"),
+          .told = records.number("told") != 0,
+          .host = records.get("host"),
+          .reason = records.get("reason")};
+}
+
+JobEnd parse_job_end(std::string_view text) {
+  const Records records(text, "job status");
+  return {.how = get_how(records),
+          .ended = records.number("ended"),
+          .cause = parse_cause(records.get("cause")),
+          .host = records.get("host"),
+          .reason = records.get("reason")};
+}
+
+}  // namespace fastgpu::agent

@@ -1,0 +1,42 @@
+// How ranks and jobs ended, as the agent writes it down.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "process/exit_status.hpp"
+
+namespace fastgpu::agent {
+
+struct RankEnd {
+  int rank = 0;
+  process::ExitStatus how{};
+  std::int64_t ended = 0;  ///< Nanoseconds since 1970 by the node's clock.
+  bool told = false;       ///< It had been told to stop before it ended.
+  std::string host;
+  std::string reason;  ///< Why it could not run; empty where it ran.
+};
+
+enum class StopCause : std::uint8_t {
+  none,      ///< It ended by itself.
+  request,   ///< Somebody asked for it.
+  timeout,   ///< It ran longer than it was given.
+  lease,     ///< Nobody had shown a sign of life.
+  vanished,  ///< The supervisor is gone and left no status: killed, or the node was restarted.
+};
+
+struct JobEnd {
+  process::ExitStatus how{};
+  std::int64_t ended = 0;
+  StopCause cause = StopCause::none;
+  std::string host;
+  std::string reason;  ///< Why it could not be started; empty where it ran.
+};
+
+std::string to_text(const RankEnd& end);
+std::string to_text(const JobEnd& end);
+RankEnd parse_rank_end(std::string_view text);  ///< Throws remote.
+JobEnd parse_job_end(std::string_view text);    ///< Throws remote.
+
+}  // namespace fastgpu::agent

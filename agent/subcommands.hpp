@@ -1,0 +1,21 @@
+// What the agent can do. Each takes the words after its name and returns the exit code.
+#pragma once
+
+#include <span>
+#include <string>
+
+namespace fastgpu::agent {
+
+using Arguments = std::span<const std::string>;
+
+int run_exec(Arguments arguments);
+int run_facts(Arguments arguments);
+int run_put_files(Arguments arguments);
+int run_job_start(Arguments arguments);
+int run_rank(Arguments arguments);
+int run_job_follow(Arguments arguments);
+int run_job_stop(Arguments arguments);
+int run_job_sweep(Arguments arguments);
+int run_job_remove(Arguments arguments);
+
+}  // namespace fastgpu::agent

@@ -1,0 +1,358 @@
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include "agent/protocol/facts.hpp"
+#include "agent/protocol/files.hpp"
+#include "support/agent_process.hpp"
+#include "support/failure.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using test::eventually;
+using test::follow;
+using test::Followed;
+using test::read_text;
+using test::run_agent;
+using test::running;
+using test::ScratchHome;
+using test::start_follower;
+using test::write_file;
+
+/// A job of one node: its launcher runs `launcher`, each `agent rank` runs `program`.
+class Job {
+ public:
+  explicit Job(std::string launcher, std::string program = "true", std::vector<int> ranks = {0}) {
+    spec.argv = {"sh", "-c", std::move(launcher)};
+    rank.argv = {"sh", "-c", std::move(program)};
+    rank.ranks = std::move(ranks);
+    spec.id = rank.id = "job-" + home.path().filename().string();
+    spec.environment = {"AGENT=" + test::agent_path()};
+  }
+  ~Job() { run_agent(home, {"job-stop", "job", "--kill-after", "0"}); }
+
+  void write() const {
+    write_file(directory() / "spec", to_text(spec));
+    write_file(directory() / "rank", to_text(rank));
+  }
+  process::Captured start() const {
+    write();
+    return run_agent(home, {"job-start", "job"});
+  }
+  std::filesystem::path directory() const { return home.path() / "job"; }
+
+  ScratchHome home;
+  Plan spec, rank;
+};
+
+const std::string kOneRank = "OMPI_COMM_WORLD_RANK=0 exec \"$AGENT\" rank job";
+const std::string kTwoRanks =
+    "OMPI_COMM_WORLD_RANK=0 \"$AGENT\" rank job & OMPI_COMM_WORLD_RANK=1 \"$AGENT\" rank job; wait";
+
+TEST_SUITE_BEGIN("agent/job");
+
+TEST_CASE("a job outlives the connection that started it and keeps its status") {
+  Job job("echo started; echo trouble >&2; exit 3");
+  CHECK(job.start().status.ok());
+  const Followed seen = follow(job.home, {"job"});
+  REQUIRE(seen.job.size() == 1);
+  CHECK(seen.job[0].how.code == 3);
+  CHECK(seen.job[0].cause == StopCause::none);
+  CHECK(seen.logs.at("launcher.out") == "started\n");
+  CHECK(seen.logs.at("launcher.err") == "trouble\n");
+}
+
+TEST_CASE("starting twice is one start") {
+  Job job("echo once; sleep 0.3");
+  CHECK(job.start().status.ok());
+  CHECK(run_agent(job.home, {"job-start", "job"}).status.ok());
+  CHECK(follow(job.home, {"job"}).logs.at("launcher.out") == "once\n");
+  CHECK(run_agent(job.home, {"job-start", "job"}).status.ok());
+  CHECK(follow(job.home, {"job"}).logs.at("launcher.out") == "once\n");
+}
+
+TEST_CASE("a launcher that is not there is a status, not a silence") {
+  Job job("");
+  job.spec.argv = {"no-such-launcher"};
+  CHECK(job.start().status.ok());
+  const Followed seen = follow(job.home, {"job"});
+  REQUIRE(seen.job.size() == 1);
+  CHECK(seen.job[0].how.code == 127);
+  CHECK(seen.job[0].reason == "no-such-launcher: No such file or directory");
+}
+
+TEST_CASE("a supervisor that was killed is noticed, and its job is not started again") {
+  Job job("echo ran; sleep 60");
+  CHECK(job.start().status.ok());
+  CHECK(eventually([&] { return read_text(job.directory() / "launcher.out") == "ran\n"; }));
+  ::kill(std::stoi(read_text(job.directory() / "started")), SIGKILL);
+  const Followed seen = follow(job.home, {"job"});
+  REQUIRE(seen.job.size() == 1);
+  CHECK(seen.job[0].cause == StopCause::vanished);
+  CHECK(run_agent(job.home, {"job-start", "job"}).status.ok());
+  CHECK(follow(job.home, {"job"}).logs.at("launcher.out") == "ran\n");
+  CHECK(run_agent(job.home, {"job-sweep", job.spec.id}).status.ok());
+}
+
+TEST_CASE("a rank's output is on the disk byte for byte, with how it ended") {
+  Job job(kOneRank, "printf 'a\\000b\\377\\n'; printf oops >&2; exit 4");
+  CHECK(job.start().status.ok());
+  const Followed seen = follow(job.home, {"job"});
+  CHECK(seen.logs.at("0.out") == std::string("a\0b\xff\n", 5));
+  CHECK(seen.logs.at("0.err") == "oops");
+  CHECK(read_text(job.directory() / "ranks" / "0.out") == seen.logs.at("0.out"));
+  CHECK(seen.ranks.at(0).how.code == 4);
+  CHECK_FALSE(seen.ranks.at(0).told);
+  CHECK(seen.job.at(0).how.code == 4);
+}
+
+TEST_CASE("a rank knows who it is, and gets its variables from the file") {
+  Job job(kOneRank, "echo \"$FASTGPU_RANK $FASTGPU_JOB_ID $SECRET\"; pwd");
+  job.rank.environment = {"SECRET=a b\n$c"};
+  job.rank.directory = "job/ranks";
+  CHECK(job.start().status.ok());
+  CHECK(follow(job.home, {"job"}).logs.at("0.out") ==
+        "0 " + job.spec.id + " a b\n$c\n" + (job.directory() / "ranks").string() + "\n");
+}
+
+TEST_CASE("a program that does not exist is named with its node") {
+  Job job(kOneRank);
+  job.rank.argv = {"no-such-program", "x"};
+  CHECK(job.start().status.ok());
+  const Followed seen = follow(job.home, {"job"});
+  CHECK(seen.ranks.at(0).how.code == 127);
+  CHECK(seen.ranks.at(0).reason == "no-such-program: No such file or directory");
+  CHECK(seen.logs.at("0.err").find(": no-such-program: No such file or directory\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("a rank that a signal ends says which") {
+  Job job(kOneRank, "kill -SEGV $$");
+  CHECK(job.start().status.ok());
+  const Followed seen = follow(job.home, {"job"});
+  CHECK(seen.ranks.at(0).how.signal == SIGSEGV);
+  CHECK(seen.job.at(0).how.code == 139);
+}
+
+TEST_CASE("a rank that is told to stop says so, also where it ignores SIGTERM") {
+  Job job(
+      "OMPI_COMM_WORLD_RANK=0 \"$AGENT\" rank job & pid=$!; "
+      "while ! grep -q ready job/ranks/0.out; do sleep 0.01; done; kill $pid; wait $pid",
+      "trap '' TERM; echo ready; while :; do sleep 0.01; done");
+  CHECK(job.start().status.ok());
+  const Followed seen = follow(job.home, {"job"});
+  CHECK(seen.ranks.at(0).told);
+  CHECK(seen.ranks.at(0).how.signal == SIGKILL);
+}
+
+TEST_CASE("100 MB of output pass through follow byte for byte") {
+  Job job(kOneRank, "yes 0123456789abcdefghijklmnopqrstuvwxyz | head -c 100000000");
+  CHECK(job.start().status.ok());
+  process::Child follower = start_follower(job.home, {"job"});
+  std::size_t total = 0;
+  bool intact = true;
+  launcher::FrameDecoder decoder([&](const FrameHeader& header, std::string_view text) {
+    if (header.kind != FrameKind::data || header.rank != 0) return;
+    constexpr std::string_view kLine = "0123456789abcdefghijklmnopqrstuvwxyz\n";
+    intact = intact && header.offset == total;
+    for (const char c : text)
+      intact = intact && c == kLine[total++ % kLine.size()];
+  });
+  std::array<char, 65536> buffer;
+  for (ssize_t got = 0; (got = ::read(follower.out().get(), buffer.data(), buffer.size())) > 0;)
+    decoder.feed({buffer.data(), static_cast<std::size_t>(got)});
+  CHECK(decoder.ended());
+  CHECK(total == 100'000'000);
+  CHECK(intact);
+}
+
+TEST_CASE("a line of 10 MB without an end arrives whole") {
+  Job job(kOneRank, "head -c 10000000 /dev/zero | tr '\\000' x");
+  CHECK(job.start().status.ok());
+  CHECK(follow(job.home, {"job"}).logs.at("0.out") == std::string(10'000'000, 'x'));
+}
+
+TEST_CASE("a killed follower is taken up from where it was") {
+  Job job(kOneRank, "echo first; while [ ! -e job/go ]; do sleep 0.01; done; echo second");
+  CHECK(job.start().status.ok());
+  Followed seen;
+  {
+    process::Child follower = start_follower(job.home, {"job"});
+    std::array<char, 4096> buffer;
+    while (seen.logs["0.out"].empty()) {
+      const ssize_t got = ::read(follower.out().get(), buffer.data(), buffer.size());
+      REQUIRE(got > 0);
+      seen.decoder.feed({buffer.data(), static_cast<std::size_t>(got)});
+    }
+  }
+  write_file(job.directory() / "go", "");
+  CHECK(seen.logs.at("0.out") == "first\n");
+  CHECK(follow(job.home, {"job", "--from", "0.out=6"}).logs.at("0.out") == "second\n");
+}
+
+TEST_CASE("logs can be asked for by rank, by their last lines, and without waiting") {
+  Job job(kTwoRanks, "for i in 1 2 3 4; do echo \"$FASTGPU_RANK.$i\"; done; printf end", {0, 1});
+  CHECK(job.start().status.ok());
+  follow(job.home, {"job"});
+  const Followed one = follow(job.home, {"job", "--no-follow", "--ranks", "1", "--tail", "2"});
+  CHECK(one.logs.size() == 1 + 0);
+  CHECK(one.logs.at("1.out") == "1.4\nend");
+  const Followed all = follow(job.home, {"job", "--no-follow", "--tail", "100"});
+  CHECK(all.logs.at("0.out") == "0.1\n0.2\n0.3\n0.4\nend");
+  CHECK(follow(job.home, {"job", "--no-follow", "--tail", "0"}).logs.empty());
+  const Followed none = follow(job.home, {"job", "--no-data"});
+  CHECK(none.logs.empty());
+  CHECK(none.ranks.size() == 2);
+}
+
+TEST_CASE("a job whose lease nobody renews is ended, with everything it started") {
+  Job job("setsid sh -c 'trap \"\" TERM; while :; do sleep 4712.1; done' & sleep 4712.1");
+  job.spec.lease = 1s;
+  CHECK(job.start().status.ok());
+  CHECK(eventually([&] { return std::filesystem::exists(job.directory() / "status"); }));
+  CHECK(parse_job_end(read_text(job.directory() / "status")).cause == StopCause::lease);
+  CHECK(running("sleep 4712.1") == 0);
+}
+
+TEST_CASE("a follower renews the lease for as long as it is asked") {
+  Job job("sleep 2.5; echo done");
+  job.spec.lease = 1s;
+  CHECK(job.start().status.ok());
+  const Followed seen = follow(job.home, {"job", "--renew-lease"});
+  CHECK(seen.job.at(0).cause == StopCause::none);
+  CHECK(seen.logs.at("launcher.out") == "done\n");
+}
+
+TEST_CASE("a job that runs too long is ended and says so") {
+  Job job("sleep 60");
+  job.spec.timeout = 200ms;
+  CHECK(job.start().status.ok());
+  const Followed seen = follow(job.home, {"job"});
+  CHECK(seen.job.at(0).cause == StopCause::timeout);
+  CHECK(seen.job.at(0).how.signal == SIGTERM);
+}
+
+TEST_CASE("stopping a job ends all of it, and stopping it again is no error") {
+  Job job("trap '' TERM; (while :; do sleep 4713.1; done) & while :; do sleep 4713.1; done");
+  CHECK(job.start().status.ok());
+  CHECK(eventually([] { return running("sleep 4713.1") == 2; }));
+  CHECK(run_agent(job.home, {"job-stop", "job", "--kill-after", "1"}).status.ok());
+  CHECK(running("sleep 4713.1") == 0);
+  CHECK(follow(job.home, {"job"}).job.at(0).cause == StopCause::request);
+  CHECK(run_agent(job.home, {"job-stop", "job"}).status.ok());
+  CHECK(run_agent(job.home, {"job-stop", "no-such-job"}).status.ok());
+}
+
+TEST_CASE("on a node with ranks only, stopping and sweeping find them by their marker") {
+  for (const bool sweep : {false, true}) {
+    CAPTURE(sweep);
+    Job job("", "sleep 4714.1");
+    write_file(job.directory() / "rank", to_text(job.rank));
+    process::Command command = test::agent_command(job.home, {"rank", "job"});
+    process::set_variable(*command.environment, "OMPI_COMM_WORLD_RANK=0");
+    process::Child rank(command);
+    CHECK(eventually([] { return running("sleep 4714.1") == 1; }));
+    const auto words = sweep ? std::vector<std::string>{"job-sweep", job.rank.id}
+                             : std::vector<std::string>{"job-stop", "job"};
+    CHECK(run_agent(job.home, words).status.ok());
+    CHECK(running("sleep 4714.1") == 0);
+    CHECK(eventually([&] { return rank.poll().has_value(); }));
+  }
+}
+
+TEST_CASE("a rank's program does not outlive a killed agent") {
+  Job job("", "sleep 4715.1");
+  write_file(job.directory() / "rank", to_text(job.rank));
+  process::Command command = test::agent_command(job.home, {"rank", "job"});
+  process::set_variable(*command.environment, "OMPI_COMM_WORLD_RANK=0");
+  job.rank.argv = {"sleep", "4715.1"};
+  write_file(job.directory() / "rank", to_text(job.rank));
+  process::Child rank(command);
+  CHECK(eventually([] { return running("sleep 4715.1") == 1; }));
+  rank.signal(SIGKILL);
+  CHECK(eventually([] { return running("sleep 4715.1") == 0; }));
+}
+
+TEST_CASE("a follower on a node with ranks only ends after the last of them, or when it is left") {
+  Job job("", "echo hello");
+  job.rank.ranks = {0, 5};
+  write_file(job.directory() / "rank", to_text(job.rank));
+  process::Child follower = start_follower(job.home, {"job"});
+  const auto run_rank = [&](const std::string& rank) {
+    process::Command command = test::agent_command(job.home, {"rank", "job"});
+    process::set_variable(*command.environment, "OMPI_COMM_WORLD_RANK=" + rank);
+    CHECK(process::Child(command).wait().ok());
+  };
+  run_rank("0");
+  process::Child left = start_follower(job.home, {"job"});
+  left.in() = UniqueFd();
+  Followed part;
+  CHECK(part.read_from(left));
+  CHECK(part.ranks.size() == 1);
+  run_rank("5");
+  Followed all;
+  CHECK(all.read_from(follower));
+  CHECK(all.ranks.size() == 2);
+  CHECK(all.logs.at("5.out") == "hello\n");
+}
+
+TEST_CASE("files are put where they belong, private, and nowhere else") {
+  const ScratchHome home;
+  const std::string files = encode_files(
+      {{"spec", std::string("a\0b\n", 4)}, {"ranks/x", ""}, {"run me", "#!/bin/sh\n", 0700}});
+  CHECK(run_agent(home, {"put-files", "a/b"}, files).status.ok());
+  CHECK(read_text(home.path() / "a/b/spec") == std::string("a\0b\n", 4));
+  struct stat about {};
+  REQUIRE(::stat((home.path() / "a/b/spec").c_str(), &about) == 0);
+  CHECK((about.st_mode & 0777) == 0600);
+  REQUIRE(::stat((home.path() / "a").c_str(), &about) == 0);
+  CHECK((about.st_mode & 0777) == 0700);
+  CHECK_FALSE(run_agent(home, {"put-files", "c"}, files.substr(0, files.size() - 2)).status.ok());
+  CHECK_FALSE(run_agent(home, {"put-files", "c"}, encode_files({{"../x", ""}})).status.ok());
+  CHECK_FALSE(run_agent(home, {"put-files", "c"}, encode_files({{"/x", ""}})).status.ok());
+  CHECK_FALSE(std::filesystem::exists(home.path() / "c"));
+}
+
+TEST_CASE("a job's directory is removed once it has ended, and only such a directory") {
+  Job job("sleep 60");
+  CHECK(job.start().status.ok());
+  CHECK(run_agent(job.home, {"job-remove", "job"}).status.code == 2);
+  CHECK(run_agent(job.home, {"job-stop", "job"}).status.ok());
+  CHECK(run_agent(job.home, {"job-remove", "job"}).status.ok());
+  CHECK_FALSE(std::filesystem::exists(job.directory()));
+  CHECK(run_agent(job.home, {"job-remove", "job"}).status.ok());
+  std::filesystem::create_directories(job.home.path() / "precious");
+  CHECK(run_agent(job.home, {"job-remove", "precious"}).status.code == 2);
+}
+
+TEST_CASE("what is not understood is refused with 2 and a sentence") {
+  const ScratchHome home;
+  for (const std::vector<std::string>& words : {std::vector<std::string>{},
+                                                {"dance"},
+                                                {"job-start"},
+                                                {"job-start", "none"},
+                                                {"job-follow", "x", "--from", "y"},
+                                                {"job-follow", "x", "--ranks", "one"},
+                                                {"job-stop", "x", "--kill-after", "-1"},
+                                                {"rank", "x"},
+                                                {"job-sweep", ""}}) {
+    const auto answer = run_agent(home, words);
+    CHECK(answer.status.code == 2);
+    CHECK_FALSE(answer.err.empty());
+  }
+}
+
+TEST_CASE("facts tell what the launcher must know") {
+  const ScratchHome home;
+  const NodeFacts facts = parse_node_facts(run_agent(home, {"facts"}).out);
+  CHECK(facts.home == home.path().string());
+  CHECK(facts.cores >= 1);
+  CHECK(facts.boot_id.size() == 36);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::agent

@@ -1,0 +1,151 @@
+// The agent as a process of a test, and a home of its own for it.
+#pragma once
+
+#include <doctest/doctest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "agent/protocol/plan.hpp"
+#include "agent/protocol/status.hpp"
+#include "launcher/frames.hpp"
+#include "process/capture.hpp"
+#include "process/child.hpp"
+
+namespace fastgpu::test {
+
+inline std::string agent_path() {
+  return std::string(FASTGPU_BUILD_ROOT) + "/agent/fastgpu-agent";
+}
+
+/// A directory that goes when the test ends.
+class ScratchHome {
+ public:
+  ScratchHome() {
+    std::string name = (std::filesystem::temp_directory_path() / "fastgpu-test-XXXXXX").string();
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  ~ScratchHome() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  ScratchHome(const ScratchHome&) = delete;
+  ScratchHome& operator=(const ScratchHome&) = delete;
+
+  const std::filesystem::path& path() const noexcept { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline void write_file(const std::filesystem::path& path, const std::string& text) {
+  std::filesystem::create_directories(path.parent_path());
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+inline std::string read_text(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+inline process::Command agent_command(const ScratchHome& home, std::vector<std::string> words) {
+  words.insert(words.begin(), agent_path());
+  process::Command command{.argv = std::move(words)};
+  command.environment = process::current_environment();
+  process::set_variable(*command.environment, "HOME=" + home.path().string());
+  return command;
+}
+
+/// The agent run to its end.
+inline process::Captured run_agent(const ScratchHome& home, std::vector<std::string> words,
+                                   const std::string& input = "") {
+  const Cancel never;
+  process::CaptureOptions options;
+  options.input = input;
+  return process::capture(agent_command(home, std::move(words)), options, never);
+}
+
+/// Waits until `condition` holds; false where it does not within ten seconds.
+template <class Condition>
+bool eventually(Condition condition) {
+  using namespace std::chrono_literals;
+  const auto deadline = std::chrono::steady_clock::now() + 10s;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(5ms);
+  }
+  return true;
+}
+
+/// How many processes run with exactly this command line; the tests use words of their own.
+inline int running(const std::string& command_line) {
+  int found = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::string line = read_text(entry.path() / "cmdline");
+    if (line.empty() ||
+        !std::isdigit(static_cast<unsigned char>(entry.path().filename().string()[0])))
+      continue;
+    line.pop_back();
+    for (char& c : line)
+      if (c == '\0') c = ' ';
+    if (line == command_line) ++found;
+  }
+  return found;
+}
+
+/// What `job-follow` said, by log and by kind.
+struct Followed {
+  std::map<std::string, std::string> logs;  ///< "0.out", "launcher.err"
+  std::map<int, agent::RankEnd> ranks;
+  std::vector<agent::JobEnd> job;
+  launcher::FrameDecoder decoder{
+      [this](const agent::FrameHeader& header, std::string_view text) { add(header, text); }};
+
+  void add(const agent::FrameHeader& header, std::string_view text) {
+    if (header.kind == agent::FrameKind::rank_status)
+      ranks[header.rank] = agent::parse_rank_end(text);
+    if (header.kind == agent::FrameKind::job_status) job.push_back(agent::parse_job_end(text));
+    if (header.kind != agent::FrameKind::data) return;
+    const std::string name = header.rank < 0 ? "launcher" : std::to_string(header.rank);
+    logs[name + (header.stream == agent::OutputStream::out ? ".out" : ".err")] += text;
+  }
+
+  /// Reads until the follower ends; false where it ended before the last frame.
+  bool read_from(process::Child& follower) {
+    std::array<char, 65536> buffer;
+    for (;;) {
+      const ssize_t got = ::read(follower.out().get(), buffer.data(), buffer.size());
+      if (got <= 0) break;
+      decoder.feed({buffer.data(), static_cast<std::size_t>(got)});
+    }
+    return decoder.ended() && follower.wait().ok();
+  }
+};
+
+/// `job-follow` with its standard input held open, as the launcher does it.
+inline process::Child start_follower(const ScratchHome& home, std::vector<std::string> words) {
+  words.insert(words.begin(), "job-follow");
+  process::Command command = agent_command(home, std::move(words));
+  command.in.mode = process::StreamMode::pipe;
+  command.out.mode = process::StreamMode::pipe;
+  return process::Child(command);
+}
+
+inline Followed follow(const ScratchHome& home, std::vector<std::string> words) {
+  process::Child follower = start_follower(home, std::move(words));
+  Followed followed;
+  CHECK(followed.read_from(follower));
+  return followed;
+}
+
+}  // namespace fastgpu::test
