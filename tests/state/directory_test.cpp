@@ -1,0 +1,67 @@
+#include "state/directory.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <map>
+
+#include "support/failure.hpp"
+#include "support/temp_directory.hpp"
+
+namespace fastgpu::state {
+namespace {
+
+using test::failure_of;
+using test::TempDirectory;
+
+Environment environment(std::map<std::string, std::string> variables) {
+  return [variables = std::move(variables)](const char* name) -> std::optional<std::string> {
+    const auto found = variables.find(name);
+    if (found == variables.end()) return std::nullopt;
+    return found->second;
+  };
+}
+
+TEST_SUITE_BEGIN("state/directory");
+
+TEST_CASE("the first of FASTGPU_STATE_DIR, XDG_STATE_HOME and HOME decides") {
+  CHECK(choose_directory(environment({{"FASTGPU_STATE_DIR", "/s"}, {"HOME", "/h"}})) == "/s");
+  CHECK(choose_directory(environment({{"XDG_STATE_HOME", "/x"}, {"HOME", "/h"}})) == "/x/fastgpu");
+  CHECK(choose_directory(environment({{"HOME", "/h"}})) == "/h/.local/state/fastgpu");
+}
+
+TEST_CASE("empty variables and a relative XDG_STATE_HOME count as unset") {
+  CHECK(choose_directory(
+            environment({{"FASTGPU_STATE_DIR", ""}, {"XDG_STATE_HOME", "x"}, {"HOME", "/h"}})) ==
+        "/h/.local/state/fastgpu");
+  CHECK(failure_of([] { choose_directory(environment({})); }).kind() == ErrorKind::local);
+}
+
+TEST_CASE("a file where a directory should be is named") {
+  const TempDirectory temp;
+  write_private_file(temp.path() / "file", "x");
+  const Error e = failure_of([&] { make_private_directory(temp.path() / "file" / "sub"); });
+  CHECK(e.kind() == ErrorKind::local);
+  CHECK(std::string(e.what()).find("file") != std::string::npos);
+}
+
+TEST_CASE("a private file is 0600, replaced whole, and read back") {
+  const TempDirectory temp;
+  const auto path = temp.path() / "key";
+  CHECK_FALSE(read_file(path));
+  write_private_file(path, std::string(10'000, 'a'));
+  write_private_file(path, "short");
+  CHECK(read_file(path) == "short");
+  struct stat status {};
+  REQUIRE(::stat(path.c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0600);
+}
+
+TEST_CASE("a cluster's key lies in the cluster's own place") {
+  CHECK(identity_file("/s", {"0badcafe"}) == "/s/clusters/0badcafe/id_ed25519");
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::state

@@ -1,0 +1,191 @@
+// Several processes on one state directory, and processes that die.
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include "sample.hpp"
+#include "state/directory.hpp"
+#include "state/lock.hpp"
+#include "state/store.hpp"
+#include "support/child.hpp"
+#include "support/failure.hpp"
+#include "support/temp_directory.hpp"
+
+namespace fastgpu::state {
+namespace {
+
+using namespace std::chrono_literals;
+using test::Child;
+using test::failure_of;
+using test::in_child;
+using test::sample_cluster;
+using test::sample_intent;
+using test::sample_node;
+using test::TempDirectory;
+
+int add_intents(const std::filesystem::path& directory, int count) {
+  Store store(directory);
+  for (int i = 0; i < count; ++i)
+    store.open_intent(sample_intent(std::to_string(i)));
+  return 0;
+}
+
+/// One change of several rows that only make sense together, over and over.
+int write_pairs_for_ever(const std::filesystem::path& directory) {
+  Store store(directory);
+  for (int i = 0;; i = (i + 1) % 50) {
+    store.atomically([&] {
+      store.put_node(sample_node(2 * i));
+      store.open_intent(sample_intent("pair"));
+      store.put_node(sample_node(2 * i + 1));
+    });
+    store.atomically([&] {
+      for (const Intent& intent : store.open_intents())
+        store.close_intent(intent.id);
+      for (const Node& node : store.nodes({"0badcafe"})) store.erase_node(node.cluster, node.index);
+    });
+  }
+}
+
+/// A child that holds the lock until it is killed, and is known to.
+class Holder {
+ public:
+  explicit Holder(const std::filesystem::path& directory)
+      : child_([&directory, this] {
+          const Cancel cancel;
+          const ClusterLock lock(directory, {"demo"}, 0ms, cancel);
+          [[maybe_unused]] const auto told = ::write(pipe_.ends[1], "x", 1);
+          for (;;)
+            ::pause();
+          return 0;
+        }) {
+    char told = 0;
+    REQUIRE(::read(pipe_.ends[0], &told, 1) == 1);
+  }
+  void kill() {
+    child_.kill();
+    child_.wait();
+  }
+
+ private:
+  struct Pipe {
+    Pipe() { REQUIRE(::pipe(ends) == 0); }
+    ~Pipe() {
+      ::close(ends[0]);
+      ::close(ends[1]);
+    }
+    int ends[2] = {-1, -1};
+  } pipe_;
+  Child child_;
+};
+
+TEST_SUITE_BEGIN("state/processes");
+
+TEST_CASE("two processes that make the same store at once both succeed") {
+  for (int round = 0; round < 5; ++round) {
+    const TempDirectory temp;
+    Child a([&] { return add_intents(temp.path(), 20); });
+    Child b([&] { return add_intents(temp.path(), 20); });
+    CHECK(a.wait().status == 0);
+    CHECK(b.wait().status == 0);
+    CHECK(Store(temp.path()).open_intents().size() == 40);
+  }
+}
+
+TEST_CASE("two processes that want the same name: one has it, the other a conflict") {
+  const TempDirectory temp;
+  const auto insert = [&](const std::string& id) {
+    try {
+      Store(temp.path()).insert_cluster(sample_cluster("demo", id));
+      return 0;
+    } catch (const Error& e) {
+      return e.kind() == ErrorKind::conflict ? 1 : 2;
+    }
+  };
+  Child a([&] { return insert("aaaaaaaa"); });
+  Child b([&] { return insert("bbbbbbbb"); });
+  CHECK(a.wait().status + b.wait().status == 1);
+}
+
+TEST_CASE("a process killed at any instant leaves whole transactions only") {
+  const TempDirectory temp;
+  Store(temp.path()).insert_cluster(sample_cluster());
+  std::mt19937 random(7);
+  for (int round = 0; round < 25; ++round) {
+    Child writer([&] { return write_pairs_for_ever(temp.path()); });
+    std::this_thread::sleep_for(std::chrono::microseconds(2000 + random() % 30'000));
+    writer.kill();
+    CHECK(writer.wait().signal == SIGKILL);
+    const Store store(temp.path());
+    const std::size_t nodes = store.nodes({"0badcafe"}).size();
+    CHECK(nodes % 2 == 0);
+    CHECK(nodes == 2 * store.open_intents().size());
+  }
+}
+
+TEST_CASE("a process killed while it makes the store does not spoil it for the next") {
+  std::mt19937 random(11);
+  for (int round = 0; round < 25; ++round) {
+    const TempDirectory temp;
+    Child maker([&] { return add_intents(temp.path(), 1); });
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 8'000));
+    maker.kill();
+    maker.wait();
+    Store store(temp.path());
+    store.insert_cluster(sample_cluster());
+    CHECK(store.clusters().size() == 1);
+  }
+}
+
+TEST_CASE("a lock that is held is a conflict that names its holder") {
+  const TempDirectory temp;
+  Holder holder(temp.path());
+  const Cancel cancel;
+  const Error e = failure_of([&] { ClusterLock(temp.path(), {"demo"}, 30ms, cancel); });
+  CHECK(e.kind() == ErrorKind::conflict);
+  CHECK(std::string(e.what()).find("'demo'") != std::string::npos);
+  CHECK(std::string(e.what()).find("process ") != std::string::npos);
+  CHECK_FALSE(ClusterLock::try_lock(temp.path(), {"demo"}));
+  CHECK(ClusterLock::try_lock(temp.path(), {"other"}));
+}
+
+TEST_CASE("a lock is free as soon as its holder is killed") {
+  const TempDirectory temp;
+  Holder holder(temp.path());
+  holder.kill();
+  CHECK(ClusterLock::try_lock(temp.path(), {"demo"}));
+}
+
+TEST_CASE("a cancel ends the wait for a lock at once") {
+  const TempDirectory temp;
+  Holder holder(temp.path());
+  Cancel cancel;
+  std::jthread user([&] { cancel.request(); });
+  const Error e = failure_of([&] { ClusterLock(temp.path(), {"demo"}, 1h, cancel); });
+  CHECK(e.kind() == ErrorKind::interrupted);
+}
+
+TEST_CASE("a lock whose file its holder removed is taken on a new file, by one only") {
+  const TempDirectory temp;
+  const Cancel cancel;
+  {
+    ClusterLock lock(temp.path(), {"demo"}, 0ms, cancel);
+    lock.remove_file();
+  }
+  const ClusterLock lock(temp.path(), {"demo"}, 0ms, cancel);
+  CHECK_FALSE(ClusterLock::try_lock(temp.path(), {"demo"}));
+}
+
+TEST_CASE("a lock cannot leave its folder by its name") {
+  const TempDirectory temp;
+  CHECK(failure_of([&] { ClusterLock::try_lock(temp.path(), {"../x"}); }).kind() ==
+        ErrorKind::usage);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::state

@@ -1,0 +1,211 @@
+#include "state/store.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include "sample.hpp"
+#include "support/failure.hpp"
+#include "support/temp_directory.hpp"
+
+namespace fastgpu::state {
+namespace {
+
+using test::failure_of;
+using test::sample_cluster;
+using test::sample_intent;
+using test::sample_node;
+using test::TempDirectory;
+
+int mode_of(const std::filesystem::path& path) {
+  struct stat status {};
+  REQUIRE(::stat(path.c_str(), &status) == 0);
+  return static_cast<int>(status.st_mode & 0777);
+}
+
+TEST_SUITE_BEGIN("state/store");
+
+TEST_CASE("a new store is empty, and nobody else may look into it") {
+  const TempDirectory temp;
+  const auto place = temp.path() / "a" / "b";
+  const Store store(place);
+  CHECK(store.clusters().empty());
+  CHECK(store.jobs().empty());
+  CHECK(store.open_intents().empty());
+  CHECK(store.writable());
+  CHECK(mode_of(place) == 0700);
+  CHECK(mode_of(place / "state.db") == 0600);
+}
+
+TEST_CASE("a cluster is remembered with all its fields by the next run") {
+  const TempDirectory temp;
+  const Cluster cluster = sample_cluster();
+  Store(temp.path()).insert_cluster(cluster);
+  const Store store(temp.path());
+  const auto found = store.find_cluster(ClusterName{"demo"});
+  REQUIRE(found);
+  CHECK(found->id == cluster.id);
+  CHECK(found->provider == "local");
+  CHECK(found->state == ClusterState::creating);
+  CHECK(found->slots == 4);
+  CHECK(found->user == "root");
+  CHECK(found->spec_json == cluster.spec_json);
+  CHECK(found->network == cluster.network);
+  CHECK(found->created == cluster.created);
+  CHECK(store.find_cluster(ClusterId{"0badcafe"})->name.value == "demo");
+  CHECK_FALSE(store.find_cluster(ClusterName{"dem"}));
+}
+
+TEST_CASE("a name or an identity that is taken is a conflict") {
+  const TempDirectory temp;
+  Store store(temp.path());
+  store.insert_cluster(sample_cluster("one", "11111111"));
+  store.insert_cluster(sample_cluster("two", "22222222"));
+  CHECK(failure_of([&] { store.insert_cluster(sample_cluster("one", "33333333")); }).kind() ==
+        ErrorKind::conflict);
+  CHECK(failure_of([&] { store.insert_cluster(sample_cluster("three", "11111111")); }).kind() ==
+        ErrorKind::conflict);
+  const Error e = failure_of([&] { store.update_cluster(sample_cluster("two", "11111111")); });
+  CHECK(e.kind() == ErrorKind::conflict);
+  CHECK(store.clusters().size() == 2);
+  CHECK(store.clusters()[0].name.value == "one");
+}
+
+TEST_CASE("updating a cluster that is gone is not found") {
+  const TempDirectory temp;
+  Store store(temp.path());
+  CHECK(failure_of([&] { store.update_cluster(sample_cluster()); }).kind() == ErrorKind::not_found);
+}
+
+TEST_CASE("a node is remembered with all its fields and replaced by its index") {
+  const TempDirectory temp;
+  Store store(temp.path());
+  store.insert_cluster(sample_cluster());
+  store.put_node(sample_node(1));
+  store.put_node(sample_node(0));
+  Node changed = sample_node(1);
+  changed.state = NodeState::lost;
+  store.put_node(changed);
+  const std::vector<Node> nodes = store.nodes({"0badcafe"});
+  REQUIRE(nodes.size() == 2);
+  const Node& node = nodes[1];
+  CHECK(nodes[0].index == 0);
+  CHECK(node.state == NodeState::lost);
+  CHECK(node.name.value == "demo-1");
+  CHECK(node.token == "token-1");
+  CHECK(node.instance_id == "i-1");
+  CHECK(node.address == "fd00::1");
+  CHECK(node.port == 2222);
+  CHECK(node.private_address == "10.7.0.2");
+  CHECK(node.user == "ada");
+  CHECK(node.slots == 3);
+  CHECK(node.identity_file == "/home/ada/key");
+  CHECK(node.host_keys == changed.host_keys);
+  REQUIRE(node.jumps.size() == 1);
+  CHECK(node.jumps[0].address == "gate.example");
+  CHECK(node.jumps[0].port == 2200);
+  CHECK(node.jumps[0].user == "eve");
+  CHECK(node.jumps[0].host_keys == changed.jumps[0].host_keys);
+}
+
+TEST_CASE("a node of a cluster that is gone is not found, and nodes go with their cluster") {
+  const TempDirectory temp;
+  Store store(temp.path());
+  CHECK(failure_of([&] { store.put_node(sample_node(0)); }).kind() == ErrorKind::not_found);
+  store.insert_cluster(sample_cluster());
+  store.put_node(sample_node(0));
+  store.erase_cluster({"0badcafe"});
+  CHECK(store.nodes({"0badcafe"}).empty());
+  store.erase_cluster({"0badcafe"});
+}
+
+TEST_CASE("an index is never used again while the cluster lives") {
+  const TempDirectory temp;
+  Store store(temp.path());
+  store.insert_cluster(sample_cluster());
+  CHECK(store.next_node_index({"0badcafe"}) == 0);
+  store.put_node(sample_node(2));
+  store.erase_node({"0badcafe"}, 2);
+  CHECK(store.next_node_index({"0badcafe"}) == 3);
+}
+
+TEST_CASE("jobs are numbered by name, and a number is never used again") {
+  const TempDirectory temp;
+  Store store(temp.path());
+  Job first{.id = "", .cluster = {"0badcafe"}, .spec_json = "{}", .reason = ""};
+  Job second = first;
+  Job other = first;
+  store.insert_job(first, {"train"});
+  store.insert_job(second, {"train"});
+  store.insert_job(other, {"eval"});
+  CHECK(first.id == "train-1");
+  CHECK(second.id == "train-2");
+  CHECK(other.id == "eval-1");
+  CHECK(store.jobs().front().id == "eval-1");
+}
+
+TEST_CASE("a job's end is remembered, and an unknown job cannot end") {
+  const TempDirectory temp;
+  Store store(temp.path());
+  Job job{.id = "", .cluster = {"0badcafe"}, .spec_json = "{}", .reason = ""};
+  store.insert_job(job, {"train"});
+  CHECK_FALSE(store.find_job("train-1")->exit_code);
+  CHECK_FALSE(store.find_job("train-1")->ended);
+  job.state = JobState::failed;
+  job.exit_code = 137;
+  job.reason = "rank 3 was killed";
+  job.ended = TimePoint(std::chrono::milliseconds(42));
+  store.update_job(job);
+  const auto found = store.find_job("train-1");
+  REQUIRE(found);
+  CHECK(found->state == JobState::failed);
+  CHECK(found->exit_code == 137);
+  CHECK(found->reason == job.reason);
+  CHECK(found->ended == job.ended);
+  job.id = "train-9";
+  CHECK(failure_of([&] { store.update_job(job); }).kind() == ErrorKind::not_found);
+  CHECK_FALSE(store.find_job("train-9"));
+}
+
+TEST_CASE("intents are listed oldest first until they are closed") {
+  const TempDirectory temp;
+  Store store(temp.path());
+  const IntentId a = store.open_intent(sample_intent("demo-0"));
+  store.open_intent(sample_intent("demo-1"));
+  REQUIRE(store.open_intents().size() == 2);
+  CHECK(store.open_intents()[0].subject == "demo-0");
+  CHECK(store.open_intents()[0].opened > TimePoint{});
+  store.close_intent(a);
+  store.close_intent(a);
+  CHECK(store.open_intents(ClusterId{"0badcafe"}).size() == 1);
+  CHECK(store.open_intents(ClusterId{"other"}).empty());
+}
+
+TEST_CASE("a transaction that throws leaves nothing, also where it is nested") {
+  const TempDirectory temp;
+  Store store(temp.path());
+  const auto half = [&] {
+    store.atomically([&] {
+      store.insert_cluster(sample_cluster());
+      store.atomically([&] { store.put_node(sample_node(0)); });
+      store.put_node(sample_node(0, "nowhere0"));
+    });
+  };
+  CHECK(failure_of(half).kind() == ErrorKind::not_found);
+  CHECK(store.clusters().empty());
+  store.insert_cluster(sample_cluster());
+  CHECK(store.clusters().size() == 1);
+}
+
+TEST_CASE("text of any bytes comes back unchanged") {
+  const TempDirectory temp;
+  Store store(temp.path());
+  Cluster cluster = sample_cluster();
+  cluster.spec_json = std::string("a\0b'\"; DROP TABLE clusters; \xff ä", 34);
+  store.insert_cluster(cluster);
+  CHECK(store.find_cluster(cluster.id)->spec_json == cluster.spec_json);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::state

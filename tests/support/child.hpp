@@ -1,0 +1,64 @@
+// Work done in a child process, so that it can be killed, or be another fastgpu.
+#pragma once
+
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <exception>
+#include <utility>
+
+namespace fastgpu::test {
+
+/// The child's end.
+struct ChildEnd {
+  int status = 0;  ///< Exit status; 0 where a signal ended it.
+  int signal = 0;  ///< 0 where it exited by itself.
+};
+
+/// A forked child running `work`; exits with its result, or with 99 where it throws. Killed and
+/// reaped with the object.
+class Child {
+ public:
+  template <class Work>
+  explicit Child(Work work) : pid_(::fork()) {
+    REQUIRE(pid_ >= 0);
+    if (pid_ == 0) ::_exit(run(work));
+  }
+  ~Child() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  void kill() const noexcept { ::kill(pid_, SIGKILL); }
+
+  ChildEnd wait() {
+    int status = 0;
+    REQUIRE(::waitpid(std::exchange(pid_, -1), &status, 0) > 0);
+    if (WIFSIGNALED(status)) return {0, WTERMSIG(status)};
+    return {WEXITSTATUS(status), 0};
+  }
+
+ private:
+  template <class Work>
+  static int run(Work& work) noexcept try {
+    return work();
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "child: %s\n", e.what());
+    return 99;
+  }
+
+  pid_t pid_;
+};
+
+/// Runs `work` in a child to its end.
+template <class Work>
+ChildEnd in_child(Work work) {
+  return Child(std::move(work)).wait();
+}
+
+}  // namespace fastgpu::test
