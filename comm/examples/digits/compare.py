@@ -1,0 +1,21 @@
+"""Compares two reports of fastgpu-digits: compare.py ONE_RANK MANY_RANKS
+
+Exits with 1 where the accuracy is under 95 % or the two differ by more than 0.5 percentage points.
+"""
+import json
+import sys
+
+LEAST, APART = 0.95, 0.005
+
+
+def main():
+    one, many = (json.load(open(path, encoding="utf-8")) for path in sys.argv[1:3])
+    apart = abs(one["accuracy"] - many["accuracy"])
+    for report in (one, many):
+        print(f"{report['ranks']} rank{'s' if report['ranks'] > 1 else ' '}: accuracy {report['accuracy']:.2%}, "
+              f"loss {report['loss']:.4f}, {report['seconds']:.2f} s")
+    print(f"apart by {apart * 100:.2f} percentage points (at most {APART * 100:.1f} allowed)")
+    sys.exit(0 if apart <= APART and min(one["accuracy"], many["accuracy"]) >= LEAST else 1)
+
+
+main()
