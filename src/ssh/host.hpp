@@ -11,11 +11,11 @@
 namespace fastgpu::ssh {
 
 struct Host {
-  NodeName name;        ///< For messages and line prefixes.
-  std::string address;  ///< IPv4, IPv6 or DNS name.
+  NodeName name{};        ///< For messages and line prefixes.
+  std::string address{};  ///< IPv4, IPv6 or DNS name.
   std::uint16_t port = 22;
-  std::string user;
-  std::filesystem::path identity;  ///< Private key file in OpenSSH's format, Ed25519.
+  std::string user{};
+  std::filesystem::path identity{};  ///< Private key file in OpenSSH's format, Ed25519.
   /// Public keys in the form "ssh-ed25519 AAAA...", one of which the host must prove to own. Empty
   /// means that nothing is known of the host: connecting fails with ErrorKind::denied.
   std::vector<std::string> host_keys{};

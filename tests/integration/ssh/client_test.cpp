@@ -3,6 +3,7 @@
 #include <deque>
 
 #include "ssh/libssh2_client.hpp"
+#include "ssh/scan.hpp"
 #include "support/sshd_fixture.hpp"
 
 namespace fastgpu {
@@ -264,6 +265,19 @@ TEST_CASE("many bytes survive a change of keys in the middle") {
   const auto result = run_one(std::move(task));
   REQUIRE_MESSAGE(result.ok(), result.error().what());
   CHECK(received == 20'000'000);
+}
+
+TEST_CASE("a scan shows the key that a host owns, without logging in") {
+  const test::Sshd sshd;
+  std::vector<Host> hosts = {sshd.host("a"), sshd.host("b")};
+  hosts[0].host_keys.clear();
+  hosts[1].port = test::free_port();
+  const Cancel cancel;
+  const auto results = ssh::scan_host_keys(hosts, 5s, cancel);
+  REQUIRE(results[0].ok());
+  CHECK(results[0].value() == sshd.host_key());
+  REQUIRE(!results[1].ok());
+  CHECK(results[1].error().kind() == ErrorKind::transient);
 }
 
 TEST_SUITE_END();

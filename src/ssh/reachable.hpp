@@ -1,0 +1,32 @@
+// Waits for machines that are still on their way up.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "ssh/client.hpp"
+
+namespace fastgpu::ssh {
+
+struct Reachable {};
+
+struct ReachOptions {
+  std::chrono::milliseconds limit{300'000};
+  std::chrono::milliseconds first_pause{100};  ///< Doubles up to last_pause.
+  std::chrono::milliseconds last_pause{2'000};
+  /// How long a host may refuse our key or show another one: while a machine boots, sshd can be up
+  /// before the keys are in place.
+  std::chrono::milliseconds denied_limit{30'000};
+  /// Told of each host as it answers.
+  std::function<void(const NodeName&)> on_reachable{};
+};
+
+/// Tries to log in and run nothing until each host has let us. A host that does not in time ends
+/// with ErrorKind::timeout and the last thing that went wrong, or with denied.
+std::vector<HostResult<Reachable>> wait_until_reachable(Client& client, std::span<const Host> hosts,
+                                                        const ReachOptions& options,
+                                                        const Cancel& cancel);
+
+}  // namespace fastgpu::ssh
