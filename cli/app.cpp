@@ -11,6 +11,18 @@ namespace fastgpu::cli {
 namespace {
 
 constexpr std::array kCommands = {
+    Command{"create", "cluster", "Make a cluster", "fastgpu create cluster demo --nodes 2",
+            describe_create_cluster},
+    Command{"start", "cluster", "Start a stopped cluster", "fastgpu start cluster demo",
+            describe_start_cluster},
+    Command{"stop", "cluster", "Stop a cluster; its files stay", "fastgpu stop cluster demo",
+            describe_stop_cluster},
+    Command{"scale", "cluster", "Add nodes to a cluster, or remove the last ones",
+            "fastgpu scale cluster demo --nodes 4", describe_scale_cluster},
+    Command{"rename", "cluster", "Give a cluster another name", "fastgpu rename cluster demo prod",
+            describe_rename_cluster},
+    Command{"delete", "cluster", "Delete a cluster with all that is on it",
+            "fastgpu delete cluster demo --yes", describe_delete_cluster},
     Command{"get", "cluster", "List clusters", "fastgpu get clusters -o json",
             describe_get_clusters},
     Command{"get", "node", "List the nodes of one cluster or of all", "fastgpu get nodes demo",
@@ -24,6 +36,8 @@ constexpr std::array kCommands = {
             describe_describe_node},
     Command{"describe", "job", "Show all that is known of a job", "fastgpu describe job train-1",
             describe_describe_job},
+    Command{"gc", "", "Put right what runs that died left behind", "fastgpu gc --dry-run",
+            describe_gc},
     Command{"completion", "", "Print the completion script of a shell",
             "source <(fastgpu completion bash)", describe_completion},
     Command{"doctor", "", "Check whether this machine has what fastgpu needs", "fastgpu doctor",

@@ -2,25 +2,62 @@
 
 #include <utility>
 
+#include "provision/providers.hpp"
+#include "ssh/libssh2_client.hpp"
+
 namespace fastgpu::cli {
 
 Context::Context(Ui& ui, const Cancel& cancel, state::Environment environment)
-    : ui_(ui), cancel_(cancel), environment_(std::move(environment)) {}
+    : ui_(ui), cancel_(cancel), environment_(std::move(environment)), clock_(cancel), events_(ui) {}
 
 Context::~Context() = default;
 
-void Context::set_state_directory(std::filesystem::path directory) {
+void Context::set_state_directory(const std::filesystem::path& directory) {
   state_directory_ = std::filesystem::absolute(directory);
 }
 
 const std::filesystem::path& Context::state_directory() {
-  if (state_directory_.empty()) state_directory_ = state::choose_directory(environment_);
+  if (state_directory_.empty()) set_state_directory(state::choose_directory(environment_));
   return state_directory_;
 }
 
 state::Store& Context::store() {
   if (!store_) store_ = std::make_unique<state::Store>(state_directory());
   return *store_;
+}
+
+ssh::Client& Context::ssh() {
+  if (!ssh_) ssh_ = make_ssh();
+  return *ssh_;
+}
+
+provision::Provider& Context::provider(const std::string& name) {
+  std::unique_ptr<provision::Provider>& place = providers_[name];
+  if (!place) place = make_provider(name);
+  return *place;
+}
+
+provision::Tools Context::tools() {
+  if (!reachability_)
+    reachability_ = std::make_unique<SshReachability>(ssh(), clock_, state_directory());
+  return {.store = store(),
+          .providers = [this](const std::string& name) -> provision::Provider& {
+            return provider(name);
+          },
+          .keys = keys_,
+          .reachability = *reachability_,
+          .events = events_,
+          .clock = clock_,
+          .cancel = cancel_};
+}
+
+std::unique_ptr<ssh::Client> Context::make_ssh() {
+  return std::make_unique<ssh::Libssh2Client>();
+}
+
+std::unique_ptr<provision::Provider> Context::make_provider(const std::string& name) {
+  provision::check_provider_name(name);
+  throw Error(ErrorKind::usage, "provider '" + name + "' is not part of this build");
 }
 
 void Context::set_parting_words(const std::string& sentence) {

@@ -3,11 +3,15 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
 #include "base/cancel.hpp"
+#include "cli/cluster_tools.hpp"
 #include "cli/ui/ui.hpp"
+#include "provision/tools.hpp"
+#include "ssh/client.hpp"
 #include "state/directory.hpp"
 #include "state/store.hpp"
 
@@ -23,21 +27,39 @@ class Context {
   Ui& ui() noexcept { return ui_; }
   const Cancel& cancel() const noexcept { return cancel_; }
   const state::Environment& environment() const noexcept { return environment_; }
+  Clock& clock() noexcept { return clock_; }
 
-  void set_state_directory(std::filesystem::path directory);
+  void set_state_directory(const std::filesystem::path& directory);
   const std::filesystem::path& state_directory();
   state::Store& store();  ///< Throws as its constructor does.
+
+  ssh::Client& ssh();
+  /// Throws ErrorKind::usage for an unknown name.
+  provision::Provider& provider(const std::string& name);
+  /// Everything for an operation on a cluster, without a deadline.
+  provision::Tools tools();
 
   /// Told what a second Ctrl-C would leave behind, and which command removes it.
   void on_parting_words(std::function<void(const std::string&)> hear) { hear_ = std::move(hear); }
   void set_parting_words(const std::string& sentence);
 
+ protected:
+  // What a test replaces.
+  virtual std::unique_ptr<ssh::Client> make_ssh();
+  virtual std::unique_ptr<provision::Provider> make_provider(const std::string& name);
+
  private:
   Ui& ui_;
   const Cancel& cancel_;
   state::Environment environment_;
+  SystemClock clock_;
+  SshKeyMaker keys_;
+  ProgressEvents events_;
   std::filesystem::path state_directory_;
   std::unique_ptr<state::Store> store_;
+  std::unique_ptr<ssh::Client> ssh_;
+  std::unique_ptr<SshReachability> reachability_;
+  std::map<std::string, std::unique_ptr<provision::Provider>> providers_;
   std::function<void(const std::string&)> hear_;
 };
 

@@ -5,6 +5,13 @@
 
 namespace fastgpu::cli {
 
+Action describe_create_cluster(Arguments& arguments);
+Action describe_delete_cluster(Arguments& arguments);
+Action describe_start_cluster(Arguments& arguments);
+Action describe_stop_cluster(Arguments& arguments);
+Action describe_rename_cluster(Arguments& arguments);
+Action describe_scale_cluster(Arguments& arguments);
+Action describe_gc(Arguments& arguments);
 Action describe_get_clusters(Arguments& arguments);
 Action describe_get_nodes(Arguments& arguments);
 Action describe_get_jobs(Arguments& arguments);

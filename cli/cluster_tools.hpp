@@ -1,0 +1,71 @@
+// The parts that operations on clusters work with, as the program has them.
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "base/clock.hpp"
+#include "cli/ui/ui.hpp"
+#include "provision/tools.hpp"
+#include "ssh/client.hpp"
+
+namespace fastgpu::cli {
+
+/// Sleeps end early when the user asks to stop.
+class SystemClock final : public Clock {
+ public:
+  explicit SystemClock(const Cancel& cancel) : cancel_(cancel) {}
+  time_point now() const noexcept override { return std::chrono::steady_clock::now(); }
+  void sleep(std::chrono::milliseconds duration) override;
+
+ private:
+  const Cancel& cancel_;
+};
+
+class SshKeyMaker final : public provision::KeyMaker {
+ public:
+  provision::KeyPair make(std::string_view comment) override;
+};
+
+/// Shows the steps of an operation, and how many nodes are ready, as progress.
+class ProgressEvents final : public provision::ClusterEvents {
+ public:
+  explicit ProgressEvents(Ui& ui) : ui_(ui) {}
+  void step_started(std::string_view step) override;
+  void step_finished(std::string_view step) override;
+
+ private:
+  Ui& ui_;
+};
+
+/// Asks each node to run `true` until it does.
+class SshReachability final : public provision::Reachability {
+ public:
+  SshReachability(ssh::Client& client, Clock& clock, std::filesystem::path state_directory)
+      : client_(client), clock_(clock), state_directory_(std::move(state_directory)) {}
+
+  std::vector<HostResult<provision::Reached>> wait(const state::Cluster& cluster,
+                                                   std::span<const state::Node> nodes,
+                                                   Clock::time_point deadline,
+                                                   const Cancel& cancel) override;
+
+ private:
+  ssh::Client& client_;
+  Clock& clock_;
+  std::filesystem::path state_directory_;
+};
+
+/// For those who do not want to wait: every node counts as reached.
+class NoWaiting final : public provision::Reachability {
+ public:
+  std::vector<HostResult<provision::Reached>> wait(const state::Cluster& cluster,
+                                                   std::span<const state::Node> nodes,
+                                                   Clock::time_point deadline,
+                                                   const Cancel& cancel) override;
+};
+
+/// Where SSH finds `node` and with which key.
+ssh::Host to_host(const std::filesystem::path& state_directory, const state::Cluster& cluster,
+                  const state::Node& node);
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,123 @@
+// start, stop, rename, scale and delete: an operation on a cluster that exists.
+#include <memory>
+
+#include "cli/commands/cluster_options.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/lookup.hpp"
+#include "cli/commands/views.hpp"
+#include "provision/lifecycle.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+struct Options : ClusterOptions {
+  std::string new_name;
+  std::optional<int> nodes;
+  bool yes = false;
+};
+
+std::string counted(std::size_t count) {
+  return std::to_string(count) + (count == 1 ? " node" : " nodes");
+}
+
+int run_delete(Context& context, const Options& options) {
+  const state::Cluster cluster = find_cluster(context, options.name);
+  const std::size_t count = context.store().nodes(cluster.id).size();
+  if (!options.yes &&
+      !context.ui().confirm("Delete cluster " + options.name + " (" + counted(count) + ")?")) {
+    context.ui().note("nothing deleted");
+    return 1;
+  }
+  context.set_parting_words("cluster " + options.name +
+                            " is half deleted; remove the rest with: fastgpu gc");
+  provision::delete_cluster(tools_for(context, options), cluster.name);
+  View view;
+  view.root = document("deleted");
+  view.root["cluster"] = options.name;
+  view.names = {options.name};
+  context.ui().end_progress();
+  if (context.ui().for_people())
+    context.ui().note("deleted cluster " + options.name);
+  else
+    context.ui().show(view);
+  return 0;
+}
+
+int run_start(Context& context, const Options& options) {
+  const ClusterName name = parse_cluster_name(options.name);
+  show_cluster(context, provision::start_cluster(tools_for(context, options), name));
+  return 0;
+}
+
+int run_stop(Context& context, const Options& options) {
+  const ClusterName name = parse_cluster_name(options.name);
+  show_cluster(context, provision::stop_cluster(tools_for(context, options), name));
+  context.ui().hint("fastgpu start cluster " + options.name);
+  return 0;
+}
+
+int run_rename(Context& context, const Options& options) {
+  const ClusterName from = parse_cluster_name(options.name);
+  const ClusterName to = parse_cluster_name(options.new_name);
+  show_cluster(context, provision::rename_cluster(tools_for(context, options), from, to));
+  return 0;
+}
+
+int run_scale(Context& context, const Options& options) {
+  if (!options.nodes) throw Error(ErrorKind::usage, "scale cluster: --nodes is missing");
+  const state::Cluster cluster = find_cluster(context, options.name);
+  const std::size_t present = context.store().nodes(cluster.id).size();
+  const auto wanted = static_cast<std::size_t>(*options.nodes);
+  if (wanted < present && !options.yes &&
+      !context.ui().confirm("Delete the last " + counted(present - wanted) + " of cluster " +
+                            options.name + "?")) {
+    context.ui().note("nothing deleted");
+    return 1;
+  }
+  context.set_parting_words("cluster " + options.name +
+                            " is half scaled; settle it with: fastgpu gc");
+  show_cluster(context,
+               provision::scale_cluster(tools_for(context, options), cluster.name, *options.nodes));
+  return 0;
+}
+
+std::shared_ptr<Options> describe_options(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  describe_cluster_options(arguments, *options);
+  return options;
+}
+
+}  // namespace
+
+Action describe_delete_cluster(Arguments& arguments) {
+  const auto options = describe_options(arguments);
+  arguments.flag("--yes", "Do not ask", options->yes).letter = "-y";
+  return [options](Context& context) { return run_delete(context, *options); };
+}
+
+Action describe_start_cluster(Arguments& arguments) {
+  const auto options = describe_options(arguments);
+  return [options](Context& context) { return run_start(context, *options); };
+}
+
+Action describe_stop_cluster(Arguments& arguments) {
+  const auto options = describe_options(arguments);
+  return [options](Context& context) { return run_stop(context, *options); };
+}
+
+Action describe_rename_cluster(Arguments& arguments) {
+  const auto options = describe_options(arguments);
+  arguments.text("NEW", "", "Its new name", options->new_name).required = true;
+  return [options](Context& context) { return run_rename(context, *options); };
+}
+
+Action describe_scale_cluster(Arguments& arguments) {
+  const auto options = describe_options(arguments);
+  Argument& nodes = arguments.count("--nodes", "N", "How many nodes it shall have", options->nodes,
+                                    1, provision::kMostNodes);
+  nodes.letter = "-n";
+  arguments.flag("--yes", "Do not ask before deleting nodes", options->yes).letter = "-y";
+  return [options](Context& context) { return run_scale(context, *options); };
+}
+
+}  // namespace fastgpu::cli

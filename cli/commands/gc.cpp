@@ -1,0 +1,54 @@
+#include "provision/gc.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "cli/commands/commands.hpp"
+#include "cli/commands/views.hpp"
+#include "cli/context.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+struct Options {
+  bool dry_run = false;
+};
+
+View view_of(const std::vector<provision::Settled>& all) {
+  View view;
+  view.when_empty = "nothing to put right";
+  view.root = document("gc");
+  view.root["settled"] = Json::array();
+  view.table.columns = {{"CLUSTER"}, {"WHAT"}, {"RESULT"}};
+  for (const provision::Settled& settled : all) {
+    const std::string error = settled.error ? settled.error->what() : "";
+    view.names.push_back(settled.cluster);
+    view.table.rows.push_back({settled.cluster, settled.what,
+                               settled.error ? Cell(error, Color::red) : Cell("ok", Color::green)});
+    Json item;
+    item["cluster"] = settled.cluster;
+    item["what"] = settled.what;
+    item["error"] = settled.error ? Json(error) : Json(nullptr);
+    view.root["settled"].push_back(std::move(item));
+  }
+  return view;
+}
+
+int run(Context& context, const Options& options) {
+  const auto mode = options.dry_run ? provision::GcMode::look : provision::GcMode::remove;
+  const auto settled = provision::collect_garbage(context.tools(), mode);
+  context.ui().show(view_of(settled));
+  const bool failed = std::ranges::any_of(
+      settled, [](const provision::Settled& one) { return one.error.has_value(); });
+  return failed ? 1 : 0;
+}
+
+}  // namespace
+
+Action describe_gc(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  arguments.flag("--dry-run", "Say what would be removed and change nothing", options->dry_run);
+  return [options](Context& context) { return run(context, *options); };
+}
+
+}  // namespace fastgpu::cli
