@@ -1,0 +1,41 @@
+// A command line run in this process, with strings in place of the terminal.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/app.hpp"
+#include "support/temp_directory.hpp"
+
+namespace fastgpu::cli::test {
+
+/// What the program sees of the user: nothing but the variables set here.
+class Session {
+ public:
+  Session() : ui(out, err, {}, [] { return std::string(); }), context(ui, cancel, environment()) {
+    context.set_state_directory(directory.path());
+  }
+
+  int run(const std::vector<std::string>& words) { return run_app(words, context); }
+
+  std::map<std::string, std::string> variables;
+  fastgpu::test::TempDirectory directory;
+  Cancel cancel;
+  StringSink out;
+  StringSink err;
+  Ui ui;
+  Context context;
+
+ private:
+  state::Environment environment() {
+    return [this](const char* name) -> std::optional<std::string> {
+      const auto found = variables.find(name);
+      if (found == variables.end()) return std::nullopt;
+      return found->second;
+    };
+  }
+};
+
+}  // namespace fastgpu::cli::test
