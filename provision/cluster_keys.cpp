@@ -57,7 +57,8 @@ std::optional<HostKeys> read_host_keys(const fs::path& state_directory,
   if (!text) return std::nullopt;
   try {
     HostKeys keys;
-    for (const auto& [token, pair] : json::parse(*text).items())
+    const json object = json::parse(*text);
+    for (const auto& [token, pair] : object.items())
       keys.emplace(token, KeyPair{Secret(pair.at("private").get<std::string>()),
                                   pair.at("public").get<std::string>()});
     return keys;

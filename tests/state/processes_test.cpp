@@ -38,14 +38,15 @@ int write_pairs_for_ever(const std::filesystem::path& directory) {
   Store store(directory);
   for (int i = 0;; i = (i + 1) % 50) {
     store.atomically([&] {
+      for (const Intent& intent : store.open_intents())
+        store.close_intent(intent.id);
+      for (const Node& node : store.nodes({"0badcafe"}))
+        store.erase_node(node.cluster, node.index);
+    });
+    store.atomically([&] {
       store.put_node(sample_node(2 * i));
       store.open_intent(sample_intent("pair"));
       store.put_node(sample_node(2 * i + 1));
-    });
-    store.atomically([&] {
-      for (const Intent& intent : store.open_intents())
-        store.close_intent(intent.id);
-      for (const Node& node : store.nodes({"0badcafe"})) store.erase_node(node.cluster, node.index);
     });
   }
 }

@@ -1,0 +1,220 @@
+// A place with machines that exist only in a file, so that they outlive the process that asked for
+// them, as real ones do.
+#pragma once
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/fault_point.hpp"
+#include "provision/provider.hpp"
+#include "state/directory.hpp"
+
+namespace fastgpu::test {
+
+/// Keeps its books in `file`: machines by token and networks by cluster. What it is asked for is
+/// counted, and told to fail by node name. An address is given at the `list` after the creation
+/// where `slow_addresses` says so.
+class FakeProvider final : public provision::Provider {
+  using Results = std::vector<HostResult<provision::Instance>>;
+
+ public:
+  explicit FakeProvider(std::filesystem::path file, std::string name = "local")
+      : file_(std::move(file)), name_(std::move(name)) {}
+
+  std::map<std::string, Error> create_failures;  ///< By node name.
+  std::map<std::string, Error> destroy_failures;
+  std::map<std::string, Error> stop_failures;
+  std::function<void()> on_create;  ///< Called before each machine is made.
+  bool slow_addresses = false;
+  int create_calls = 0;
+  int destroy_calls = 0;
+  int check_calls = 0;
+
+  std::string_view name() const noexcept override { return name_; }
+  void check_usable() override { ++check_calls; }
+
+  std::string prepare(const state::Cluster& cluster) override {
+    edit([&](json& books) { books["networks"][cluster.id.value] = "10.0.0.0/24"; });
+    return "10.0.0.0/24";
+  }
+
+  Results create(const state::Cluster& cluster, std::span<const provision::NodeRequest> requests,
+                 const Cancel& cancel) override {
+    ++create_calls;
+    Results results;
+    for (const provision::NodeRequest& request : requests) {
+      if (on_create) on_create();
+      if (cancel.requested()) {
+        results.push_back({request.name, Error(ErrorKind::interrupted, "interrupted")});
+      } else if (const auto failure = create_failures.find(request.name.value);
+                 failure != create_failures.end()) {
+        results.push_back({request.name, failure->second});
+      } else {
+        results.push_back({request.name, make(cluster, request)});
+      }
+      fault_point("fake:create");
+    }
+    return results;
+  }
+
+  std::vector<provision::Instance> list(const state::Cluster& cluster) override {
+    std::vector<provision::Instance> found;
+    edit([&](json& books) {
+      for (auto& [token, machine] : books["machines"].items()) {
+        if (machine["cluster"] != cluster.id.value) continue;
+        if (machine["address"] == "") machine["address"] = machine["later"];
+        found.push_back(instance_of(token, machine));
+      }
+    });
+    std::ranges::sort(found, {}, &provision::Instance::index);
+    return found;
+  }
+
+  Results start(const state::Cluster& /*cluster*/, std::span<const state::Node> nodes,
+                const Cancel& /*cancel*/) override {
+    return turn(nodes, "running", {});
+  }
+
+  Results stop(const state::Cluster& /*cluster*/, std::span<const state::Node> nodes,
+               const Cancel& /*cancel*/) override {
+    return turn(nodes, "stopped", stop_failures);
+  }
+
+  Results destroy(const state::Cluster& /*cluster*/, std::span<const state::Node> nodes) override {
+    ++destroy_calls;
+    Results results;
+    for (const state::Node& node : nodes) {
+      const auto failure = destroy_failures.find(node.name.value);
+      if (failure != destroy_failures.end()) {
+        results.push_back({node.name, failure->second});
+        continue;
+      }
+      edit([&](json& books) { books["machines"].erase(node.token); });
+      results.push_back({node.name, provision::Instance{.index = node.index,
+                                                        .id = node.instance_id,
+                                                        .token = node.token,
+                                                        .state = provision::InstanceState::gone}});
+      fault_point("fake:destroy");
+    }
+    return results;
+  }
+
+  void release(const state::Cluster& cluster) override {
+    edit([&](json& books) { books["networks"].erase(cluster.id.value); });
+  }
+
+  std::vector<provision::Orphan> orphans(std::span<const state::ClusterId> known) override {
+    std::set<std::string> owners;
+    for (const state::ClusterId& id : known)
+      owners.insert(id.value);
+    std::vector<provision::Orphan> found;
+    const json books = read();
+    for (const auto& [token, machine] : books["machines"].items())
+      if (!owners.contains(machine["cluster"]))
+        found.push_back({"machine", token, {machine["cluster"].get<std::string>()}});
+    for (const auto& [cluster, network] : books["networks"].items())
+      if (!owners.contains(cluster)) found.push_back({"network", cluster, {cluster}});
+    return found;
+  }
+
+  void remove_orphan(const provision::Orphan& orphan) override {
+    edit([&](json& books) {
+      books[orphan.kind == "network" ? "networks" : "machines"].erase(orphan.id);
+    });
+  }
+
+  // What a test looks at, and does behind everybody's back.
+  std::size_t machines() const { return read()["machines"].size(); }
+  std::size_t networks() const { return read()["networks"].size(); }
+  int machines_ever() const { return read()["made"].get<int>(); }
+  void lose_machine(const std::string& token) {
+    edit([&](json& books) { books["machines"].erase(token); });
+  }
+  void reboot() {
+    edit([](json& books) {
+      for (auto& machine : books["machines"])
+        machine["state"] = "stopped";
+    });
+  }
+  void add_machine(const std::string& cluster, const std::string& token) {
+    edit([&](json& books) { books["machines"][token] = machine_for(cluster, 99, "10.0.0.99"); });
+  }
+
+ private:
+  using json = nlohmann::json;
+
+  static json machine_for(const std::string& cluster, int index, const std::string& address) {
+    return {{"cluster", cluster}, {"index", index},   {"state", "running"},
+            {"address", address}, {"later", address}, {"host_key", ""}};
+  }
+
+  static provision::Instance instance_of(const std::string& token, const json& machine) {
+    const bool is_running = machine["state"] == "running";
+    return {
+        .index = machine["index"],
+        .id = "i-" + token.substr(0, 6),
+        .token = token,
+        .state = is_running ? provision::InstanceState::running : provision::InstanceState::stopped,
+        .address = machine["address"],
+        .private_address = machine["address"],
+        .port = 22};
+  }
+
+  provision::Instance make(const state::Cluster& cluster, const provision::NodeRequest& request) {
+    provision::Instance made;
+    edit([&](json& books) {
+      json& machines = books["machines"];
+      if (!machines.contains(request.token)) {
+        books["made"] = books["made"].get<int>() + 1;
+        machines[request.token] = machine_for(cluster.id.value, request.index,
+                                              "10.0.0." + std::to_string(request.index + 2));
+        machines[request.token]["host_key"] = request.host_public_key;
+        if (slow_addresses) machines[request.token]["address"] = "";
+      }
+      made = instance_of(request.token, machines[request.token]);
+    });
+    return made;
+  }
+
+  Results turn(std::span<const state::Node> nodes, const std::string& state,
+               const std::map<std::string, Error>& failures) {
+    Results results;
+    for (const state::Node& node : nodes) {
+      if (const auto failure = failures.find(node.name.value); failure != failures.end()) {
+        results.push_back({node.name, failure->second});
+        continue;
+      }
+      edit([&](json& books) {
+        json& machine = books["machines"].at(node.token);
+        machine["state"] = state;
+        results.push_back({node.name, instance_of(node.token, machine)});
+      });
+      fault_point("fake:turn");
+    }
+    return results;
+  }
+
+  json read() const {
+    const auto text = state::read_file(file_);
+    if (text) return json::parse(*text);
+    return {{"machines", json::object()}, {"networks", json::object()}, {"made", 0}};
+  }
+
+  template <class Edit>
+  void edit(Edit change) {
+    json books = read();
+    change(books);
+    state::write_private_file(file_, books.dump());
+  }
+
+  std::filesystem::path file_;
+  std::string name_;
+};
+
+}  // namespace fastgpu::test

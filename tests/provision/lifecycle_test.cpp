@@ -1,0 +1,305 @@
+#include "provision/lifecycle.hpp"
+
+#include <doctest/doctest.h>
+
+#include "provision/gc.hpp"
+#include "provision/settle.hpp"
+#include "state/directory.hpp"
+#include "state/lock.hpp"
+#include "support/failure.hpp"
+#include "workshop.hpp"
+
+namespace fastgpu::provision {
+namespace {
+
+using state::ClusterState;
+using state::NodeState;
+using test::failure_of;
+using test::sample_spec;
+using test::TempDirectory;
+using test::Workshop;
+
+const ClusterName kDemo{"demo"};
+
+struct World {
+  TempDirectory place;
+  Workshop shop{place.path()};
+  Tools tools = shop.tools();
+
+  ClusterView create(int nodes = 2) {
+    return create_cluster(tools, sample_spec(nodes), OnFailure::remove).view;
+  }
+  void check_nothing_left() {
+    CHECK(shop.provider.machines() == 0);
+    CHECK(shop.provider.networks() == 0);
+    CHECK(shop.store.clusters().empty());
+    CHECK(shop.store.open_intents().empty());
+    CHECK(std::filesystem::is_empty(shop.store.directory() / "clusters"));
+  }
+};
+
+bool has(const Error& e, const std::string& text) {
+  return std::string(e.what()).find(text) != std::string::npos;
+}
+
+TEST_SUITE_BEGIN("provision/lifecycle");
+
+TEST_CASE("creating a cluster makes its machines and remembers them") {
+  World world;
+  const ClusterView view = world.create();
+  CHECK(view.cluster.state == ClusterState::running);
+  CHECK(view.cluster.network == "10.0.0.0/24");
+  const auto nodes = world.shop.store.nodes(view.cluster.id);
+  REQUIRE(nodes.size() == 2);
+  CHECK(nodes[1].name.value == "demo-1");
+  CHECK(nodes[1].state == NodeState::running);
+  CHECK(nodes[1].address == "10.0.0.3");
+  CHECK(nodes[1].slots == 2);
+  CHECK(nodes[1].host_keys.size() == 1);
+  CHECK(nodes[0].host_keys != nodes[1].host_keys);
+  CHECK(world.shop.provider.machines() == 2);
+  CHECK(world.shop.store.open_intents().empty());
+}
+
+TEST_CASE("the cluster's key is there, and the nodes' private keys are not") {
+  World world;
+  const ClusterView view = world.create();
+  const auto identity = state::identity_file(world.shop.store.directory(), view.cluster.id);
+  CHECK(state::read_file(identity)->starts_with("private "));
+  CHECK_FALSE(std::filesystem::exists(identity.parent_path() / "host_keys.json"));
+}
+
+TEST_CASE("creating the same cluster again changes nothing") {
+  World world;
+  const ClusterView first = world.create();
+  const CreateResult again = create_cluster(world.tools, sample_spec(), OnFailure::remove);
+  CHECK(again.kind == PlanKind::unchanged);
+  CHECK(again.view.cluster.id == first.cluster.id);
+  CHECK(world.shop.provider.create_calls == 1);
+}
+
+TEST_CASE("addresses that come late are waited for") {
+  World world;
+  world.shop.provider.slow_addresses = true;
+  CHECK(world.create().nodes[0].address == "10.0.0.2");
+}
+
+TEST_CASE("a node that cannot be made takes the whole cluster back") {
+  World world;
+  world.shop.provider.create_failures.emplace("demo-1", Error(ErrorKind::capacity, "no stock"));
+  const Error e = failure_of([&] { world.create(3); });
+  CHECK(e.kind() == ErrorKind::capacity);
+  CHECK(std::string(e.what()) == "creating cluster 'demo': creating nodes: demo-1: no stock");
+  world.check_nothing_left();
+}
+
+TEST_CASE("a node that does not answer takes the whole cluster back") {
+  World world;
+  world.shop.reachability.failures.emplace("demo-0", Error(ErrorKind::timeout, "no answer"));
+  CHECK(failure_of([&] { world.create(); }).kind() == ErrorKind::timeout);
+  world.check_nothing_left();
+}
+
+TEST_CASE("what was made is kept where that is asked for, and can be deleted") {
+  World world;
+  world.shop.reachability.failures.emplace("demo-0", Error(ErrorKind::timeout, "no answer"));
+  const Error e = failure_of([&] { create_cluster(world.tools, sample_spec(), OnFailure::keep); });
+  CHECK(has(e, "`fastgpu delete cluster demo` removes it"));
+  CHECK(world.shop.provider.machines() == 2);
+  CHECK(world.shop.store.clusters().at(0).state == ClusterState::degraded);
+  CHECK(world.shop.store.open_intents().empty());
+  delete_cluster(world.tools, kDemo);
+  world.check_nothing_left();
+}
+
+TEST_CASE("a cancel in the middle of a creation removes what was made") {
+  World world;
+  world.shop.provider.on_create = [&] { world.shop.cancel.request(); };
+  const Error e = failure_of([&] { world.create(); });
+  CHECK(e.kind() == ErrorKind::interrupted);
+  world.check_nothing_left();
+}
+
+TEST_CASE("a cancel while nodes boot removes them") {
+  World world;
+  world.shop.reachability.on_wait = [&] { world.shop.cancel.request(); };
+  CHECK(failure_of([&] { world.create(); }).kind() == ErrorKind::interrupted);
+  world.check_nothing_left();
+}
+
+TEST_CASE("what cannot be removed after a failure is said, with the command that removes it") {
+  World world;
+  world.shop.reachability.failures.emplace("demo-0", Error(ErrorKind::timeout, "no answer"));
+  world.shop.provider.destroy_failures.emplace("demo-1", Error(ErrorKind::transient, "busy"));
+  const Error e = failure_of([&] { world.create(); });
+  CHECK(e.kind() == ErrorKind::timeout);
+  CHECK(has(e, "something is left"));
+  CHECK(has(e, "`fastgpu delete cluster demo`"));
+  CHECK(world.shop.provider.machines() == 1);
+  world.shop.provider.destroy_failures.clear();
+  delete_cluster(world.tools, kDemo);
+  world.check_nothing_left();
+}
+
+TEST_CASE("deleting removes everything, and a second time there is nothing to delete") {
+  World world;
+  world.create();
+  delete_cluster(world.tools, kDemo);
+  world.check_nothing_left();
+  CHECK(failure_of([&] { delete_cluster(world.tools, kDemo); }).kind() == ErrorKind::not_found);
+}
+
+TEST_CASE("deleting again finishes what failed half-way") {
+  World world;
+  world.create(3);
+  world.shop.provider.destroy_failures.emplace("demo-1", Error(ErrorKind::transient, "busy"));
+  const Error e = failure_of([&] { delete_cluster(world.tools, kDemo); });
+  CHECK(has(e, "demo-1: busy"));
+  CHECK(world.shop.store.clusters().at(0).state == ClusterState::deleting);
+  CHECK(world.shop.store.nodes(world.shop.store.clusters().at(0).id).size() == 1);
+  world.shop.provider.destroy_failures.clear();
+  delete_cluster(world.tools, kDemo);
+  world.check_nothing_left();
+}
+
+TEST_CASE("an unknown cluster is named with the nearest one") {
+  World world;
+  world.create();
+  const Error e = failure_of([&] { stop_cluster(world.tools, {"dema"}); });
+  CHECK(e.kind() == ErrorKind::not_found);
+  CHECK(std::string(e.what()) == "there is no cluster 'dema', did you mean 'demo'?");
+}
+
+TEST_CASE("a cluster stops and starts, and either twice is fine") {
+  World world;
+  world.create();
+  CHECK(stop_cluster(world.tools, kDemo).cluster.state == ClusterState::stopped);
+  CHECK(stop_cluster(world.tools, kDemo).cluster.state == ClusterState::stopped);
+  CHECK(start_cluster(world.tools, kDemo).cluster.state == ClusterState::running);
+  CHECK(start_cluster(world.tools, kDemo).nodes[1].state == NodeState::running);
+  CHECK(world.shop.store.open_intents().empty());
+}
+
+TEST_CASE("a node that does not stop leaves the cluster degraded, and the others stopped") {
+  World world;
+  world.create();
+  world.shop.provider.stop_failures.emplace("demo-0", Error(ErrorKind::remote, "stuck"));
+  const Error e = failure_of([&] { stop_cluster(world.tools, kDemo); });
+  CHECK(std::string(e.what()) == "stopping cluster 'demo': stopping nodes: demo-0: stuck");
+  CHECK(world.shop.store.clusters().at(0).state == ClusterState::degraded);
+  CHECK(world.shop.store.open_intents().empty());
+}
+
+TEST_CASE("after a reboot the cluster is found stopped, and starts") {
+  World world;
+  world.create();
+  world.shop.provider.reboot();
+  CHECK(refresh_cluster(world.tools, kDemo).cluster.state == ClusterState::stopped);
+  CHECK(world.shop.store.clusters().at(0).state == ClusterState::stopped);
+  CHECK(start_cluster(world.tools, kDemo).cluster.state == ClusterState::running);
+}
+
+TEST_CASE("a dead node is lost and its cluster degraded") {
+  World world;
+  const ClusterView view = world.create();
+  world.shop.provider.lose_machine(view.nodes[1].token);
+  const ClusterView seen = refresh_cluster(world.tools, kDemo);
+  CHECK(seen.cluster.state == ClusterState::degraded);
+  CHECK(seen.nodes[0].state == NodeState::running);
+  CHECK(seen.nodes[1].state == NodeState::lost);
+}
+
+TEST_CASE("scaling up adds nodes, scaling down removes the highest") {
+  World world;
+  world.create();
+  CHECK(scale_cluster(world.tools, kDemo, 4).nodes.size() == 4);
+  CHECK(world.shop.provider.machines() == 4);
+  const ClusterView small = scale_cluster(world.tools, kDemo, 1);
+  REQUIRE(small.nodes.size() == 1);
+  CHECK(small.nodes[0].name.value == "demo-0");
+  CHECK(world.shop.provider.machines() == 1);
+  CHECK(scale_cluster(world.tools, kDemo, 1).nodes.size() == 1);
+  CHECK(scale_cluster(world.tools, kDemo, 2).nodes.at(1).name.value == "demo-4");
+  CHECK(world.shop.store.open_intents().empty());
+  CHECK(failure_of([&] { scale_cluster(world.tools, kDemo, 0); }).kind() == ErrorKind::usage);
+}
+
+TEST_CASE("scaling up that fails leaves the cluster as it was") {
+  World world;
+  world.create();
+  world.shop.provider.create_failures.emplace("demo-3", Error(ErrorKind::capacity, "no stock"));
+  CHECK(failure_of([&] { scale_cluster(world.tools, kDemo, 4); }).kind() == ErrorKind::capacity);
+  CHECK(world.shop.provider.machines() == 2);
+  CHECK(world.shop.store.clusters().at(0).state == ClusterState::running);
+  CHECK(world.shop.store.open_intents().empty());
+}
+
+TEST_CASE("a cluster is renamed, and not to a name that is taken") {
+  World world;
+  world.create();
+  CHECK(rename_cluster(world.tools, kDemo, {"train"}).cluster.name.value == "train");
+  CHECK_FALSE(world.shop.store.find_cluster(kDemo));
+  world.create();
+  const Error e = failure_of([&] { rename_cluster(world.tools, {"train"}, kDemo); });
+  CHECK(e.kind() == ErrorKind::conflict);
+  CHECK(failure_of([&] { rename_cluster(world.tools, kDemo, {"a/b"}); }).kind() ==
+        ErrorKind::usage);
+}
+
+TEST_CASE("a cluster that another fastgpu is changing is a conflict") {
+  World world;
+  world.create();
+  const auto lock = state::ClusterLock::try_lock(world.shop.store.directory(), kDemo);
+  CHECK(failure_of([&] { delete_cluster(world.tools, kDemo); }).kind() == ErrorKind::conflict);
+  CHECK(failure_of([&] { stop_cluster(world.tools, kDemo); }).kind() == ErrorKind::conflict);
+  CHECK(failure_of([&] { world.create(); }).kind() == ErrorKind::conflict);
+}
+
+TEST_CASE("gc removes what no cluster owns, and a dry run only names it") {
+  World world;
+  world.create();
+  world.shop.provider.add_machine("deadbeef", "lonely");
+  std::filesystem::create_directories(world.shop.store.directory() / "clusters" / "deadbeef");
+  const auto seen = collect_garbage(world.tools, GcMode::look);
+  CHECK(seen.size() == 2);
+  CHECK(seen.at(0).what == "orphan machine lonely");
+  CHECK(world.shop.provider.machines() == 3);
+  CHECK(collect_garbage(world.tools, GcMode::remove).size() == 2);
+  CHECK(world.shop.provider.machines() == 2);
+  CHECK(collect_garbage(world.tools, GcMode::remove).empty());
+}
+
+TEST_CASE("gc leaves a cluster alone that somebody is working on") {
+  World world;
+  ClusterView view = world.create();
+  view.cluster.state = ClusterState::creating;
+  world.shop.store.update_cluster(view.cluster);
+  world.shop.store.open_intent({.id = {},
+                                .cluster = view.cluster.id,
+                                .action = "create-cluster",
+                                .subject = "demo",
+                                .token = {},
+                                .detail = {}});
+  {
+    const auto lock = state::ClusterLock::try_lock(world.shop.store.directory(), kDemo);
+    CHECK(collect_garbage(world.tools, GcMode::remove).empty());
+    CHECK(world.shop.provider.machines() == 2);
+  }
+  CHECK(settle(world.tools).empty());
+  CHECK(world.shop.provider.machines() == 2);
+  CHECK(collect_garbage(world.tools, GcMode::remove).size() == 1);
+  world.check_nothing_left();
+}
+
+TEST_CASE("steps are announced to the observer") {
+  World world;
+  world.create();
+  CHECK(world.shop.events.steps.front() == "> preparing the network");
+  CHECK(world.shop.events.steps.back() == "< waiting for 2 nodes");
+  CHECK(world.shop.events.nodes == std::vector<std::string>{"demo-0", "demo-1"});
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::provision

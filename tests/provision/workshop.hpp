@@ -1,0 +1,102 @@
+// Everything that an operation on a cluster needs, made of fakes in one directory.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "fakes/fake_provider.hpp"
+#include "provision/lifecycle.hpp"
+#include "provision/tools.hpp"
+#include "support/temp_directory.hpp"
+
+namespace fastgpu::test {
+
+/// Time that passes only while somebody sleeps.
+class FakeClock final : public Clock {
+ public:
+  time_point now() const noexcept override { return now_; }
+  void sleep(std::chrono::milliseconds duration) override { now_ += duration; }
+
+ private:
+  time_point now_{};
+};
+
+class FakeKeys final : public provision::KeyMaker {
+ public:
+  provision::KeyPair make(std::string_view comment) override {
+    ++made;
+    const std::string number = std::to_string(made) + " " + std::string(comment);
+    return {Secret("private " + number), "ssh-ed25519 PUBLIC" + number};
+  }
+  int made = 0;
+};
+
+class FakeReachability final : public provision::Reachability {
+ public:
+  std::vector<HostResult<provision::Reached>> wait(const state::Cluster& /*cluster*/,
+                                                   std::span<const state::Node> nodes,
+                                                   Clock::time_point /*deadline*/,
+                                                   const Cancel& /*cancel*/) override {
+    if (on_wait) on_wait();
+    std::vector<HostResult<provision::Reached>> results;
+    for (const state::Node& node : nodes) {
+      const auto failure = failures.find(node.name.value);
+      if (failure == failures.end())
+        results.push_back({node.name, provision::Reached{}});
+      else
+        results.push_back({node.name, failure->second});
+    }
+    return results;
+  }
+  std::map<std::string, Error> failures;
+  std::function<void()> on_wait;
+};
+
+class RecordedEvents final : public provision::ClusterEvents {
+ public:
+  void step_started(std::string_view step) override { steps.push_back("> " + std::string(step)); }
+  void step_finished(std::string_view step) override { steps.push_back("< " + std::string(step)); }
+  void node_changed(const state::Node& node) override { nodes.push_back(node.name.value); }
+  std::vector<std::string> steps;
+  std::vector<std::string> nodes;
+};
+
+/// As one process of fastgpu sees the world that lies in `place`.
+class Workshop {
+ public:
+  explicit Workshop(const std::filesystem::path& place)
+      : provider(place / "books.json"),
+        other(place / "other.json", "static"),
+        store(place / "state") {}
+
+  provision::Tools tools() {
+    return {.store = store,
+            .providers = [this](const std::string& name) -> provision::Provider& {
+              return name == "local" ? provider : other;
+            },
+            .keys = keys,
+            .reachability = reachability,
+            .events = events,
+            .clock = clock,
+            .cancel = cancel,
+            .deadline = Clock::time_point(std::chrono::hours(1)),
+            .patience = std::chrono::milliseconds(0)};
+  }
+
+  FakeProvider provider;
+  FakeProvider other;
+  state::Store store;
+  FakeKeys keys;
+  FakeReachability reachability;
+  RecordedEvents events;
+  FakeClock clock;
+  Cancel cancel;
+};
+
+inline provision::ClusterSpec sample_spec(int nodes = 2) {
+  return {.name = {"demo"}, .nodes = nodes, .slots = 2};
+}
+
+}  // namespace fastgpu::test
