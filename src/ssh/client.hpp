@@ -17,8 +17,8 @@ namespace fastgpu::ssh {
 
 /// How a remote command ended.
 struct Exit {
-  int status = 0;      ///< As the remote shell reports it; 0 where a signal ended it.
-  std::string signal;  ///< "KILL", "SEGV", ... without "SIG"; empty where it exited by itself.
+  int status = 0;        ///< As the remote shell reports it; 0 where a signal ended it.
+  std::string signal{};  ///< "KILL", "SEGV", ... without "SIG"; empty where it exited by itself.
 
   /// The code a shell would show: the status, or 128 + the signal's number.
   int code() const noexcept;

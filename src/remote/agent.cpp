@@ -1,0 +1,151 @@
+#include "remote/agent.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <memory>
+
+#include "base/quote.hpp"
+#include "base/unique_fd.hpp"
+#include "transfer/sha256.hpp"
+
+namespace fastgpu::remote {
+namespace {
+
+constexpr std::size_t kPiece = 256 * 1024;
+constexpr std::size_t kHashDigits = 16;
+
+/// What the install script exits with, so that its failures have kinds.
+enum InstallStatus : int {
+  home_not_writable = 11,
+  not_stored = 12,
+  no_sha256sum = 13,
+  damaged = 14
+};
+
+/// A whole file, mapped: all uploads read from the same pages.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::filesystem::path& file) {
+    const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    struct stat info {};
+    if (!fd || ::fstat(fd.get(), &info) != 0)
+      throw system_error("reading the agent " + file.string(), errno);
+    size_ = static_cast<std::size_t>(info.st_size);
+    if (size_ == 0) throw Error(ErrorKind::local, "the agent " + file.string() + " is empty");
+    data_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd.get(), 0);
+    if (data_ == MAP_FAILED) throw system_error("reading the agent " + file.string(), errno);
+  }
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile() { ::munmap(data_, size_); }
+
+  std::string_view bytes() const noexcept { return {static_cast<const char*>(data_), size_}; }
+
+ private:
+  void* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+std::string name_on_host(const AgentHash& hash) {
+  return "fastgpu-agent-" + hash.value;
+}
+
+/// Reads the program from its input. A connection that breaks leaves a wrong sum and so nothing.
+std::string install_script(const AgentHash& hash, const std::string& sha256) {
+  const std::string script =
+      "umask 077; d=$HOME/.fastgpu/bin; t=$d/.new.$$\n"
+      "mkdir -p \"$d\" && chmod 700 \"$HOME/.fastgpu\" \"$d\" && : >\"$t\" || exit 11\n"
+      "trap 'rm -f \"$t\"' 0; trap 'exit 1' 1 2 15\n"
+      "cat >\"$t\" || exit 12\n"
+      "command -v sha256sum >/dev/null || exit 13\n"
+      "test \"$(sha256sum <\"$t\")\" = '" +
+      sha256 +
+      "  -' || exit 14\n"
+      "chmod 755 \"$t\" && mv -f \"$t\" \"$d/" +
+      name_on_host(hash) + "\" || exit 12\n";
+  const std::vector<std::string> words = {"exec", "/bin/sh", "-c", script};
+  return shell_join(words);
+}
+
+/// Why the script ended with `status`; `said` is its error output.
+Error install_error(int status, std::string_view said) {
+  const auto with = [&](ErrorKind kind, const std::string& text) {
+    std::string shown = printable(said.substr(0, said.find('\n')));
+    return Error(kind, "putting the agent there: " + text + (said.empty() ? "" : ": " + shown));
+  };
+  const bool full = said.find("No space left") != said.npos || said.find("quota") != said.npos;
+  switch (status) {
+    case home_not_writable:
+      return with(full ? ErrorKind::capacity : ErrorKind::denied,
+                  "the home directory cannot be written");
+    case not_stored:
+      return with(full ? ErrorKind::capacity : ErrorKind::remote, "it cannot be stored");
+    case no_sha256sum:
+      return with(ErrorKind::remote, "sha256sum is missing");
+    case damaged:
+      return with(ErrorKind::transient, "it arrived damaged");
+    default:
+      return with(ErrorKind::remote, "the shell ended with " + std::to_string(status));
+  }
+}
+
+std::function<std::optional<std::string>()> pieces_of(std::shared_ptr<const MappedFile> file) {
+  return [file = std::move(file), at = std::size_t{0}]() mutable -> std::optional<std::string> {
+    const std::string_view rest = file->bytes().substr(at);
+    if (rest.empty()) return std::nullopt;
+    const std::string_view piece = rest.substr(0, kPiece);
+    at += piece.size();
+    return std::string(piece);
+  };
+}
+
+HostResult<AgentInstalled> installed(const HostResult<ssh::Exit>& ended, const std::string& said) {
+  if (!ended.ok()) return {ended.host, ended.error()};
+  if (ended.value().code() == 0) return {ended.host, AgentInstalled{}};
+  return {ended.host, install_error(ended.value().code(), said).during(ended.host.value)};
+}
+
+}  // namespace
+
+AgentProgram read_agent_program(const std::filesystem::path& file) {
+  const MappedFile mapped(file);
+  return {file, {transfer::sha256_hex(mapped.bytes()).substr(0, kHashDigits)}};
+}
+
+std::string agent_command(const AgentHash& hash, std::span<const std::string> arguments) {
+  std::string command = "exec ~/.fastgpu/bin/" + name_on_host(hash);
+  if (!arguments.empty()) command += " " + shell_join(arguments);
+  return command;
+}
+
+bool agent_missing(const AgentHash& hash, const ssh::Exit& exit, std::string_view error_output) {
+  const bool not_run = exit.code() == 127 || exit.code() == 126;
+  return not_run && error_output.find(name_on_host(hash)) != error_output.npos;
+}
+
+std::vector<HostResult<AgentInstalled>> install_agent(ssh::Client& client,
+                                                      std::span<const ssh::Host> hosts,
+                                                      const AgentProgram& program,
+                                                      const ssh::RunOptions& options,
+                                                      const Cancel& cancel) {
+  // Shared by the uploads, which end in an order of their own.
+  const auto file = std::make_shared<const MappedFile>(program.file);
+  const std::string script = install_script(program.hash, transfer::sha256_hex(file->bytes()));
+  std::vector<std::string> said(hosts.size());
+  std::vector<ssh::Task> tasks;
+  for (std::size_t i = 0; i < hosts.size(); ++i)
+    tasks.push_back({.host = hosts[i],
+                     .command = script,
+                     .on_stderr = [&text = said[i]](std::string_view piece) { text += piece; },
+                     .next_input = pieces_of(file)});
+  const auto ended = client.run(std::move(tasks), options, cancel);
+  std::vector<HostResult<AgentInstalled>> results;
+  for (std::size_t i = 0; i < ended.size(); ++i)
+    results.push_back(installed(ended[i], said[i]));
+  return results;
+}
+
+}  // namespace fastgpu::remote

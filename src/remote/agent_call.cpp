@@ -1,0 +1,154 @@
+#include "remote/agent_call.hpp"
+
+#include <memory>
+#include <optional>
+
+namespace fastgpu::remote {
+namespace {
+
+/// Holds error output back for as long as it may be a shell's complaint about a missing agent.
+class ComplaintFilter {
+ public:
+  ComplaintFilter(const AgentHash& hash, std::function<void(std::string_view)> sink)
+      : hash_(hash), sink_(std::move(sink)) {}
+
+  void add(std::string_view piece) {
+    if (passing_) {
+      give(piece);
+      return;
+    }
+    held_ += piece;
+    constexpr std::size_t kLongestComplaint = 4096;
+    const auto line = held_.find('\n');
+    const bool undecided =
+        line == held_.npos || held_.substr(0, line).find(hash_.value) != held_.npos;
+    if (!undecided || held_.size() > kLongestComplaint) release();
+  }
+
+  bool was_complaint(const ssh::Exit& exit) const {
+    return !passing_ && agent_missing(hash_, exit, held_);
+  }
+
+  void release() {
+    passing_ = true;
+    give(held_);
+    held_.clear();
+  }
+
+ private:
+  void give(std::string_view text) const {
+    if (sink_ && !text.empty()) sink_(text);
+  }
+
+  const AgentHash& hash_;
+  std::function<void(std::string_view)> sink_;
+  std::string held_;
+  bool passing_ = false;
+};
+
+class AgentCall {
+ public:
+  AgentCall(ssh::Client& client, std::span<const ssh::Host> hosts, const AgentProgram& agent,
+            const MakeTask& make_task, const ssh::RunOptions& options, const Cancel& cancel)
+      : client_(client),
+        hosts_(hosts),
+        agent_(agent),
+        make_task_(make_task),
+        options_(options),
+        cancel_(cancel),
+        results_(hosts.size()) {}
+
+  std::vector<CallResult> all() {
+    std::vector<std::size_t> indices(hosts_.size());
+    for (std::size_t i = 0; i < indices.size(); ++i)
+      indices[i] = i;
+    const std::vector<std::size_t> without = try_on(indices);
+    if (!without.empty()) {
+      for (const std::size_t i : try_on(install_on(without)))
+        results_[i] = NoAgent{Error(ErrorKind::remote, "the agent does not start there")};
+    }
+    std::vector<CallResult> out;
+    for (auto& result : results_)
+      out.push_back(std::move(*result));
+    return out;
+  }
+
+ private:
+  /// Calls the agent on some hosts; returns those that have none, without a result yet.
+  std::vector<std::size_t> try_on(const std::vector<std::size_t>& indices) {
+    std::vector<ssh::Task> tasks;
+    std::vector<std::unique_ptr<ComplaintFilter>> filters;
+    for (const std::size_t i : indices) {
+      ssh::Task task = make_task_(i);
+      filters.push_back(std::make_unique<ComplaintFilter>(agent_.hash, task.on_stderr));
+      task.on_stderr = [filter = filters.back().get()](std::string_view text) {
+        filter->add(text);
+      };
+      tasks.push_back(std::move(task));
+    }
+    auto ended = client_.run(std::move(tasks), options_, cancel_);
+    std::vector<std::size_t> without;
+    for (std::size_t at = 0; at < indices.size(); ++at) {
+      if (ended[at].ok() && filters[at]->was_complaint(ended[at].value())) {
+        without.push_back(indices[at]);
+      } else {
+        settle(indices[at], ended[at], *filters[at]);
+      }
+    }
+    return without;
+  }
+
+  void settle(std::size_t index, const HostResult<ssh::Exit>& ended, ComplaintFilter& filter) try {
+    filter.release();
+    if (ended.ok()) {
+      results_[index] = ended.value();
+    } else {
+      results_[index] = ended.error();
+    }
+  } catch (const Error& e) {
+    results_[index] = e;
+  }
+
+  /// Returns the hosts that have the agent now; the others have their result.
+  std::vector<std::size_t> install_on(const std::vector<std::size_t>& indices) {
+    std::vector<ssh::Host> hosts;
+    for (const std::size_t i : indices)
+      hosts.push_back(hosts_[i]);
+    const auto installed = install_agent(client_, hosts, agent_, options_, cancel_);
+    std::vector<std::size_t> ready;
+    for (std::size_t at = 0; at < indices.size(); ++at) {
+      if (installed[at].ok()) {
+        ready.push_back(indices[at]);
+      } else if (is_about_the_agent(installed[at].error())) {
+        results_[indices[at]] = NoAgent{installed[at].error()};
+      } else {
+        results_[indices[at]] = installed[at].error();
+      }
+    }
+    return ready;
+  }
+
+  /// The host works, but has no place for the agent.
+  static bool is_about_the_agent(const Error& e) {
+    return e.kind() == ErrorKind::capacity || e.kind() == ErrorKind::denied ||
+           e.kind() == ErrorKind::remote;
+  }
+
+  ssh::Client& client_;
+  std::span<const ssh::Host> hosts_;
+  const AgentProgram& agent_;
+  const MakeTask& make_task_;
+  ssh::RunOptions options_;
+  const Cancel& cancel_;
+  std::vector<std::optional<CallResult>> results_;
+};
+
+}  // namespace
+
+std::vector<CallResult> call_agent(ssh::Client& client, std::span<const ssh::Host> hosts,
+                                   const AgentProgram& agent, const MakeTask& make_task,
+                                   const ssh::RunOptions& options, const Cancel& cancel) {
+  return AgentCall(client, hosts, agent, make_task, options, cancel).all();
+}
+
+}  // namespace fastgpu::remote

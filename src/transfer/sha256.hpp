@@ -1,0 +1,32 @@
+// SHA-256 in one go and piece by piece.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+
+struct SHA256state_st;
+
+namespace fastgpu::transfer {
+
+using Digest = std::array<unsigned char, 32>;
+
+class Sha256 {
+ public:
+  Sha256();
+  void add(std::string_view bytes) noexcept;
+  /// Ends the computation: nothing may be added after.
+  Digest finish() noexcept;
+
+ private:
+  struct Release {
+    void operator()(SHA256state_st* state) const noexcept;
+  };
+  std::unique_ptr<SHA256state_st, Release> state_;
+};
+
+std::string hex(const Digest& digest);
+std::string sha256_hex(std::string_view bytes);
+
+}  // namespace fastgpu::transfer

@@ -1,0 +1,152 @@
+#include "remote/exec.hpp"
+
+#include <doctest/doctest.h>
+
+#include <deque>
+
+#include "ssh/libssh2_client.hpp"
+#include "support/sshd_fixture.hpp"
+
+namespace fastgpu {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Recorded final : remote::OutputSink {
+  void output(std::size_t host, remote::Channel channel, std::string_view text) override {
+    (channel == remote::Channel::out ? out : err).at(host) += text;
+    if (on_output) on_output();
+  }
+  std::vector<std::string> out = std::vector<std::string>(16);
+  std::vector<std::string> err = std::vector<std::string>(16);
+  std::function<void()> on_output;
+};
+
+remote::AgentProgram built_agent() {
+  return remote::read_agent_program(std::string(FASTGPU_BUILD_ROOT) + "/agent/fastgpu-agent");
+}
+
+auto exec(std::span<const ssh::Host> hosts, const std::vector<std::string>& argv, Recorded& sink,
+          const remote::ExecOptions& options = {}) {
+  ssh::Libssh2Client client;
+  const Cancel cancel;
+  return remote::exec_everywhere(client, hosts, argv, built_agent(), options, sink, cancel);
+}
+
+bool is_running(const std::string& pid_text) {
+  return ::kill(static_cast<pid_t>(std::stol(pid_text)), 0) == 0;
+}
+
+bool ends_within(const std::string& pid_text, std::chrono::milliseconds limit) {
+  for (auto waited = 0ms; waited < limit; waited += 20ms) {
+    if (!is_running(pid_text)) return true;
+    std::this_thread::sleep_for(20ms);
+  }
+  return false;
+}
+
+TEST_SUITE_BEGIN("integration/ssh/exec");
+
+TEST_CASE("the first exec brings the agent to eight hosts, the second finds it there") {
+  std::deque<test::Sshd> sshds(8);
+  std::vector<ssh::Host> hosts;
+  for (const test::Sshd& sshd : sshds)
+    hosts.push_back(sshd.host("n" + std::to_string(hosts.size())));
+  for (int round = 0; round < 2; ++round) {
+    Recorded sink;
+    const auto results = exec(hosts, {"sh", "-c", "echo out; echo err >&2; exit 3"}, sink);
+    for (std::size_t i = 0; i < 8; ++i) {
+      REQUIRE_MESSAGE(results[i].ok(), results[i].error().what());
+      CHECK(results[i].value().exit.code() == 3);
+      CHECK(results[i].value().unsupervised == "");
+      CHECK(sink.out[i] == "out\n");
+      CHECK(sink.err[i] == "err\n");
+    }
+  }
+  const auto file =
+      sshds[0].home() / ".fastgpu/bin" / ("fastgpu-agent-" + built_agent().hash.value);
+  CHECK(std::filesystem::exists(file));
+  CHECK(std::filesystem::status(file.parent_path()).permissions() ==
+        std::filesystem::perms::owner_all);
+}
+
+TEST_CASE("arguments of any bytes arrive unchanged") {
+  const test::Sshd sshd;
+  std::string all;
+  for (int c = 1; c < 256; ++c)
+    all += static_cast<char>(c);
+  const std::vector<std::string> words = {"printf",     "%s\\n", all,    "",    "a b",
+                                          "$HOME `id`", "'\"\\", "; rm", "*~!", "\n\n",
+                                          "--",         "-n",    "ä€"};
+  std::string expected;
+  for (std::size_t i = 2; i < words.size(); ++i)
+    expected += words[i] + "\n";
+  Recorded sink;
+  const auto results = exec(std::vector{sshd.host("a")}, words, sink);
+  REQUIRE_MESSAGE(results[0].ok(), results[0].error().what());
+  CHECK(results[0].value().exit.code() == 0);
+  CHECK(sink.out[0] == expected);
+}
+
+TEST_CASE("a program that does not exist is named, and one that a signal ends has its code") {
+  const test::Sshd sshd;
+  Recorded sink;
+  const auto none = exec(std::vector{sshd.host("a")}, {"no-such-program"}, sink);
+  CHECK(none[0].value().exit.code() == 127);
+  CHECK(sink.err[0].find("no-such-program") != std::string::npos);
+  const auto killed = exec(std::vector{sshd.host("a")}, {"sh", "-c", "kill -SEGV $$"}, sink);
+  CHECK(killed[0].value().exit.code() == 139);
+}
+
+TEST_CASE("a time-out ends the remote program and what it started") {
+  const test::Sshd sshd;
+  Recorded sink;
+  const auto results = exec(std::vector{sshd.host("a")}, {"sh", "-c", "sleep 1000 & echo $!; wait"},
+                            sink, {.timeout = 1s});
+  REQUIRE(!results[0].ok());
+  CHECK(results[0].error().kind() == ErrorKind::timeout);
+  CHECK(ends_within(sink.out[0], 3s));
+}
+
+TEST_CASE("when the client is killed by -9 the remote program ends") {
+  const test::Sshd sshd;
+  Recorded warm;
+  exec(std::vector{sshd.host("a")}, {"true"}, warm);
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  const pid_t client = ::fork();
+  if (client == 0) {
+    Recorded sink;
+    sink.on_output = [&] {
+      const std::string& text = sink.out[0];
+      if (::write(ends[1], text.data(), text.size()) < 0) ::_exit(1);
+    };
+    exec(std::vector{sshd.host("a")}, {"sh", "-c", "trap '' HUP; echo $$; sleep 1000; :"}, sink);
+    ::_exit(0);
+  }
+  std::string pid(64, '\0');
+  const ssize_t size = ::read(ends[0], pid.data(), pid.size());
+  REQUIRE(size > 0);
+  pid.resize(static_cast<std::size_t>(size));
+  CHECK(is_running(pid));
+  ::kill(client, SIGKILL);
+  ::waitpid(client, nullptr, 0);
+  CHECK(ends_within(pid, 4s));
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+TEST_CASE("where no agent can be put the command runs all the same") {
+  const test::Sshd sshd;
+  test::write_file(sshd.home() / ".fastgpu", "in the way", std::filesystem::perms::owner_read);
+  Recorded sink;
+  const auto results = exec(std::vector{sshd.host("a")}, {"echo", "plain"}, sink);
+  REQUIRE_MESSAGE(results[0].ok(), results[0].error().what());
+  CHECK(sink.out[0] == "plain\n");
+  CHECK(results[0].value().unsupervised != "");
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu
