@@ -36,6 +36,8 @@ constexpr std::array kCommands = {
             describe_describe_node},
     Command{"describe", "job", "Show all that is known of a job", "fastgpu describe job train-1",
             describe_describe_job},
+    Command{"exec", "", "Run a program on all nodes at once", "fastgpu exec demo -b -- uname -r",
+            describe_exec},
     Command{"gc", "", "Put right what runs that died left behind", "fastgpu gc --dry-run",
             describe_gc},
     Command{"completion", "", "Print the completion script of a shell",

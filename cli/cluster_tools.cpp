@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ssh/keys.hpp"
+#include "ssh/reachable.hpp"
 #include "state/directory.hpp"
 
 namespace fastgpu::cli {
@@ -13,21 +14,10 @@ namespace {
 using std::chrono::milliseconds;
 using Outcomes = std::vector<HostResult<provision::Reached>>;
 
-constexpr milliseconds kFirstPause{50};  // A node of this machine is there at once.
-constexpr milliseconds kLongestPause{1'000};
-constexpr milliseconds kOneTry{5'000};
-
-bool worth_repeating(const Error& error) {
-  return error.kind() == ErrorKind::transient || error.kind() == ErrorKind::timeout;
-}
-
-/// One outcome of a try: reached, or why not.
-HostResult<provision::Reached> outcome_of(const HostResult<ssh::Exit>& tried) {
-  if (!tried.ok()) return {tried.host, tried.error()};
-  if (tried.value().code() == 0) return {tried.host, provision::Reached{}};
-  return {tried.host, Error(ErrorKind::transient, tried.host.value + ": its shell ended with " +
-                                                      std::to_string(tried.value().code()))};
-}
+// Keys lie on a node before its sshd starts, so a refusal is no matter of waiting long.
+constexpr milliseconds kDeniedLimit{5'000};
+constexpr milliseconds kFirstPause{20};  // A node of this machine is there at once.
+constexpr milliseconds kLongestWait{24 * 3'600'000};
 
 }  // namespace
 
@@ -54,33 +44,21 @@ void ProgressEvents::step_finished(std::string_view) {
 
 Outcomes SshReachability::wait(const state::Cluster& cluster, std::span<const state::Node> nodes,
                                Clock::time_point deadline, const Cancel& cancel) {
-  Outcomes out;
+  std::vector<ssh::Host> hosts;
   for (const state::Node& node : nodes)
-    out.push_back(
-        {node.name, Error(ErrorKind::timeout, node.name.value + ": no time left to reach it")});
-  std::vector<std::size_t> pending(nodes.size());
-  for (std::size_t i = 0; i < pending.size(); ++i)
-    pending[i] = i;
-  milliseconds pause = kFirstPause;
-  while (!pending.empty() && clock_.now() < deadline) {
-    std::vector<ssh::Task> tasks;
-    for (const std::size_t i : pending)
-      tasks.push_back({.host = to_host(state_directory_, cluster, nodes[i]), .command = "true"});
-    const ssh::RunOptions options{.connect_timeout = kOneTry, .timeout = kOneTry};
-    const auto tried = client_.run(std::move(tasks), options, cancel);
-    std::vector<std::size_t> again;
-    for (std::size_t i = 0; i < pending.size(); ++i) {
-      out[pending[i]] = outcome_of(tried[i]);
-      const auto& outcome = out[pending[i]];
-      if (!outcome.ok() && worth_repeating(outcome.error())) again.push_back(pending[i]);
-    }
-    pending = std::move(again);
-    if (pending.empty() || cancel.requested()) break;
-    clock_.sleep(pause);
-    pause = std::min(pause * 2, kLongestPause);
+    hosts.push_back(to_host(state_directory_, cluster, node));
+  const auto left =
+      std::chrono::duration_cast<milliseconds>(deadline - std::min(clock_.now(), deadline));
+  const ssh::ReachOptions options{.limit = std::min(left, kLongestWait),
+                                  .first_pause = kFirstPause,
+                                  .denied_limit = kDeniedLimit};
+  Outcomes out;
+  for (const auto& reached : ssh::wait_until_reachable(client_, hosts, options, cancel)) {
+    if (reached.ok())
+      out.push_back({reached.host, provision::Reached{}});
+    else
+      out.push_back({reached.host, reached.error()});
   }
-  for (const std::size_t i : pending)
-    if (!cancel.requested()) out[i].result = Error(ErrorKind::timeout, out[i].error().what());
   return out;
 }
 

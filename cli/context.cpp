@@ -2,12 +2,14 @@
 
 #include <utility>
 
+#include "cli/helpers.hpp"
 #include "provision/providers.hpp"
+#include "provision/providers/local/local_provider.hpp"
 #include "ssh/libssh2_client.hpp"
 
 namespace fastgpu::cli {
 
-Context::Context(Ui& ui, const Cancel& cancel, state::Environment environment)
+Context::Context(Ui& ui, Cancel& cancel, state::Environment environment)
     : ui_(ui), cancel_(cancel), environment_(std::move(environment)), clock_(cancel), events_(ui) {}
 
 Context::~Context() = default;
@@ -29,6 +31,11 @@ state::Store& Context::store() {
 ssh::Client& Context::ssh() {
   if (!ssh_) ssh_ = make_ssh();
   return *ssh_;
+}
+
+const remote::AgentProgram& Context::agent() {
+  if (!agent_) agent_ = remote::read_agent_program(find_helper("fastgpu-agent"));
+  return *agent_;
 }
 
 provision::Provider& Context::provider(const std::string& name) {
@@ -57,6 +64,15 @@ std::unique_ptr<ssh::Client> Context::make_ssh() {
 
 std::unique_ptr<provision::Provider> Context::make_provider(const std::string& name) {
   provision::check_provider_name(name);
+  if (name == "local") {
+    const std::string chosen = environment_("FASTGPU_LOCAL_DIR").value_or("");
+    const std::filesystem::path root =
+        chosen.empty() ? state_directory() / "local" : std::filesystem::absolute(chosen);
+    return std::make_unique<provision::LocalProvider>(
+        provision::local::LocalConfig{.root = root,
+                                      .init_program = find_helper("fastgpu-node-init"),
+                                      .hidden = {state_directory(), root}});
+  }
   throw Error(ErrorKind::usage, "provider '" + name + "' is not part of this build");
 }
 

@@ -5,12 +5,14 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/cancel.hpp"
 #include "cli/cluster_tools.hpp"
 #include "cli/ui/ui.hpp"
 #include "provision/tools.hpp"
+#include "remote/agent.hpp"
 #include "ssh/client.hpp"
 #include "state/directory.hpp"
 #include "state/store.hpp"
@@ -19,13 +21,13 @@ namespace fastgpu::cli {
 
 class Context {
  public:
-  Context(Ui& ui, const Cancel& cancel, state::Environment environment);
+  Context(Ui& ui, Cancel& cancel, state::Environment environment);
   virtual ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
   Ui& ui() noexcept { return ui_; }
-  const Cancel& cancel() const noexcept { return cancel_; }
+  Cancel& cancel() noexcept { return cancel_; }
   const state::Environment& environment() const noexcept { return environment_; }
   Clock& clock() noexcept { return clock_; }
 
@@ -34,6 +36,7 @@ class Context {
   state::Store& store();  ///< Throws as its constructor does.
 
   ssh::Client& ssh();
+  const remote::AgentProgram& agent();  ///< Throws ErrorKind::local where it is missing.
   /// Throws ErrorKind::usage for an unknown name.
   provision::Provider& provider(const std::string& name);
   /// Everything for an operation on a cluster, without a deadline.
@@ -50,7 +53,7 @@ class Context {
 
  private:
   Ui& ui_;
-  const Cancel& cancel_;
+  Cancel& cancel_;
   state::Environment environment_;
   SystemClock clock_;
   SshKeyMaker keys_;
@@ -58,6 +61,7 @@ class Context {
   std::filesystem::path state_directory_;
   std::unique_ptr<state::Store> store_;
   std::unique_ptr<ssh::Client> ssh_;
+  std::optional<remote::AgentProgram> agent_;
   std::unique_ptr<SshReachability> reachability_;
   std::map<std::string, std::unique_ptr<provision::Provider>> providers_;
   std::function<void(const std::string&)> hear_;

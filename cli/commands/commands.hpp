@@ -12,6 +12,7 @@ Action describe_stop_cluster(Arguments& arguments);
 Action describe_rename_cluster(Arguments& arguments);
 Action describe_scale_cluster(Arguments& arguments);
 Action describe_gc(Arguments& arguments);
+Action describe_exec(Arguments& arguments);
 Action describe_get_clusters(Arguments& arguments);
 Action describe_get_nodes(Arguments& arguments);
 Action describe_get_jobs(Arguments& arguments);

@@ -1,0 +1,152 @@
+#include "remote/exec.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "cli/commands/commands.hpp"
+#include "cli/commands/lookup.hpp"
+#include "cli/commands/remote_output.hpp"
+#include "remote/lines.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+constexpr int kMostFanout = 1'024;
+
+struct Options {
+  std::string target;
+  bool fold = false;
+  std::optional<int> fanout;
+  std::optional<std::chrono::milliseconds> timeout;
+  std::vector<std::string> environment;
+  std::vector<std::string> program;
+};
+
+using Results = std::vector<HostResult<remote::Executed>>;
+
+int code_of(const HostResult<remote::Executed>& result) {
+  return result.ok() ? result.value().exit.code() : exit_code(result.error().kind());
+}
+
+int highest_code(const Results& results) {
+  int highest = 0;
+  for (const auto& result : results)
+    highest = std::max(highest, code_of(result));
+  return highest;
+}
+
+Json to_json(const HostResult<remote::Executed>& result, const HeldOutput& held) {
+  Json out;
+  out["name"] = result.host.value;
+  out["exit_code"] = code_of(result);
+  out["signal"] = result.ok() && !result.value().exit.signal.empty()
+                      ? Json(result.value().exit.signal)
+                      : Json(nullptr);
+  out["error"] = nullptr;
+  if (!result.ok()) {
+    out["error"] = Json::object();
+    out["error"]["kind"] = word_for(result.error().kind());
+    out["error"]["message"] = result.error().what();
+  }
+  out["stdout"] = held.out;
+  out["stderr"] = held.err;
+  out["truncated"] = held.truncated;
+  return out;
+}
+
+View view_of(const Options& options, const Results& results, const std::vector<HeldOutput>& held) {
+  View view;
+  view.root = document("exec");
+  view.root["target"] = options.target;
+  view.root["command"] = options.program;
+  view.root["exit_code"] = highest_code(results);
+  view.root["hosts"] = Json::array();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    view.root["hosts"].push_back(to_json(results[i], held[i]));
+    view.names.push_back(results[i].host.value);
+  }
+  return view;
+}
+
+/// Each output once, under the names of the hosts that gave it.
+void show_folded(Ui& ui, const Results& results, const std::vector<HeldOutput>& held) {
+  std::vector<remote::Output> outputs;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!held[i].err.empty()) ui.error_data(with_prefix(results[i].host.value + ": ", held[i].err));
+    if (held[i].truncated) ui.warn(results[i].host.value + ": its output was cut");
+    if (results[i].ok() || !held[i].out.empty()) outputs.push_back({results[i].host, held[i].out});
+  }
+  for (const remote::OutputGroup& group : remote::fold(outputs)) {
+    std::vector<std::string> names;
+    for (const NodeName& name : group.hosts)
+      names.push_back(name.value);
+    const std::string rule(16, '-');
+    const bool ends = group.text.empty() || group.text.back() == '\n';
+    ui.data(rule + "\n" + fold_names(names) + " (" + std::to_string(names.size()) + ")\n" + rule +
+            "\n" + group.text + (ends ? "" : "\n"));
+  }
+}
+
+/// What did not go well, a line a host.
+void report(Ui& ui, const Results& results) {
+  for (const auto& result : results) {
+    const std::string& host = result.host.value;
+    if (!result.ok()) {
+      ui.error_data(std::string(result.error().what()).starts_with(host)
+                        ? std::string(result.error().what()) + "\n"
+                        : host + ": " + result.error().what() + "\n");
+    } else if (!result.value().exit.signal.empty()) {
+      ui.note(host + ": killed by SIG" + result.value().exit.signal);
+    } else if (result.value().exit.status != 0) {
+      ui.note(host + ": exited with " + std::to_string(result.value().exit.status));
+    }
+    if (result.ok() && !result.value().unsupervised.empty())
+      ui.warn(host + ": ran without a supervisor: " + result.value().unsupervised);
+  }
+}
+
+int run(Context& context, const Options& options) {
+  const RemoteTarget target = running_nodes(context, options.target);
+  const bool held_back = options.fold || !context.ui().for_people();
+  remote::ExecOptions settings;
+  settings.width = options.fanout.value_or(settings.width);
+  settings.timeout = options.timeout.value_or(settings.timeout);
+  settings.environment = options.environment;
+  settings.delivery = remote::Delivery::pieces;
+  std::vector<std::string> names;
+  for (const ssh::Host& host : target.hosts)
+    names.push_back(host.name.value);
+  HoldingSink holding(names.size());
+  StreamingSink streaming(context, names);
+  remote::OutputSink& sink = held_back ? static_cast<remote::OutputSink&>(holding) : streaming;
+  const Results results =
+      remote::exec_everywhere(context.ssh(), target.hosts, options.program, context.agent(),
+                              settings, sink, context.cancel());
+  if (streaming.closed()) return kBrokenPipe;
+  if (!context.ui().for_people()) {
+    context.ui().show(view_of(options, results, holding.held()));
+  } else {
+    if (options.fold) show_folded(context.ui(), results, holding.held());
+    report(context.ui(), results);
+  }
+  return highest_code(results);
+}
+
+}  // namespace
+
+Action describe_exec(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  Argument& target = arguments.text(
+      "CLUSTER[/NODES]", "", "All nodes, or some: demo/0,2 or demo/demo-[0-3]", options->target);
+  target.required = true;
+  target.values = Values::target;
+  arguments.flag("--fold", "Show equal outputs once", options->fold).letter = "-b";
+  arguments.count("--fanout", "N", "Hosts at once (64)", options->fanout, 1, kMostFanout);
+  arguments.duration("--timeout", "End the program after this time", options->timeout);
+  arguments.list("--env", "K=V", "A variable for the program", options->environment).letter = "-e";
+  arguments.program(
+      {"What to run on every node, its arguments unchanged", true, &options->program});
+  return [options](Context& context) { return run(context, *options); };
+}
+
+}  // namespace fastgpu::cli

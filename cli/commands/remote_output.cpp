@@ -1,0 +1,91 @@
+#include "cli/commands/remote_output.hpp"
+
+#include <array>
+
+#include "cli/commands/lookup.hpp"
+#include "state/words.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+constexpr std::size_t kMostHeld = 64 * 1024 * 1024;
+constexpr std::array kHostColors = {Color::cyan, Color::green, Color::yellow, Color::magenta,
+                                    Color::blue};
+
+std::string prefix_of(const std::string& name, std::size_t number, bool colored) {
+  if (!colored) return name + ": ";
+  return std::string(escape(kHostColors[number % kHostColors.size()])) + name + ":" +
+         std::string(kColorEnd) + " ";
+}
+
+}  // namespace
+
+RemoteTarget running_nodes(Context& context, std::string_view text) {
+  const Target target = parse_target(text);
+  RemoteTarget out;
+  out.cluster = find_cluster(context, target.cluster);
+  out.nodes = find_nodes(context, out.cluster, target.node_set);
+  for (const state::Node& node : out.nodes) {
+    if (node.state != state::NodeState::running)
+      throw Error(ErrorKind::conflict,
+                  node.name.value + " is " + std::string(state::to_string(node.state)) +
+                      ": start it with: fastgpu start cluster " + target.cluster);
+    out.hosts.push_back(to_host(context.state_directory(), out.cluster, node));
+  }
+  if (out.hosts.empty())
+    throw Error(ErrorKind::conflict, "cluster " + target.cluster + " has no nodes yet");
+  return out;
+}
+
+std::string with_prefix(std::string_view prefix, std::string_view text) {
+  StringSink sink;
+  LineMux lines(sink);
+  lines.write(lines.add(std::string(prefix)), text);
+  lines.finish_all();
+  return sink.text;
+}
+
+void HoldingSink::output(std::size_t host, remote::Channel channel, std::string_view text) {
+  HeldOutput& held = held_[host];
+  std::string& kept = channel == remote::Channel::out ? held.out : held.err;
+  const std::size_t room = kMostHeld - kept.size();
+  held.truncated = held.truncated || text.size() > room;
+  kept += text.substr(0, room);
+}
+
+void StreamingSink::UiSink::write(std::string_view bytes) {
+  if (closed) return;
+  if (channel == remote::Channel::err) return context.ui().error_data(bytes);
+  try {
+    context.ui().data(bytes);
+  } catch (const OutputClosed&) {
+    closed = true;
+    context.cancel().request();
+  }
+}
+
+StreamingSink::StreamingSink(Context& context, const std::vector<std::string>& names)
+    : out_(context, remote::Channel::out),
+      err_(context, remote::Channel::err),
+      out_lines_(out_),
+      err_lines_(err_) {
+  const Terminal& terminal = context.ui().terminal();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    out_lines_.add(prefix_of(names[i], i, terminal.color_out));
+    err_lines_.add(prefix_of(names[i], i, terminal.color_err));
+  }
+}
+
+void StreamingSink::output(std::size_t host, remote::Channel channel, std::string_view text) {
+  if (channel == remote::Channel::out)
+    out_lines_.write(host, text);
+  else
+    err_lines_.write(host, text);
+}
+
+void StreamingSink::ended(std::size_t host) {
+  out_lines_.finish(host);
+  err_lines_.finish(host);
+}
+
+}  // namespace fastgpu::cli

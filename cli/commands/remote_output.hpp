@@ -1,0 +1,74 @@
+// Nodes as targets of commands, and what they say on the user's screen.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/app.hpp"
+#include "cli/context.hpp"
+#include "cli/ui/fold.hpp"
+#include "cli/ui/line_mux.hpp"
+#include "remote/exec.hpp"
+
+namespace fastgpu::cli {
+
+/// What a shell shows for a program that wrote to nobody: 128 + SIGPIPE.
+inline constexpr int kBrokenPipe = 141;
+
+struct RemoteTarget {
+  state::Cluster cluster;
+  std::vector<state::Node> nodes;
+  std::vector<ssh::Host> hosts;  ///< One a node.
+};
+
+/// The nodes that "CLUSTER[/NODESET]" names. Throws ErrorKind::conflict, naming the way out, where
+/// one of them does not run.
+RemoteTarget running_nodes(Context& context, std::string_view text);
+
+/// `text` with `prefix` before each line, ending in a newline.
+std::string with_prefix(std::string_view prefix, std::string_view text);
+
+struct HeldOutput {
+  std::string out;
+  std::string err;
+  bool truncated = false;
+};
+
+/// Keeps what each host says, up to 64 MiB a stream.
+class HoldingSink final : public remote::OutputSink {
+ public:
+  explicit HoldingSink(std::size_t hosts) : held_(hosts) {}
+  void output(std::size_t host, remote::Channel channel, std::string_view text) override;
+  const std::vector<HeldOutput>& held() const noexcept { return held_; }
+
+ private:
+  std::vector<HeldOutput> held_;
+};
+
+/// Writes the lines of all streams as they come, each under its host's name. When nobody reads
+/// them any more, asks the whole program to stop.
+class StreamingSink final : public remote::OutputSink {
+ public:
+  StreamingSink(Context& context, const std::vector<std::string>& names);
+  void output(std::size_t host, remote::Channel channel, std::string_view text) override;
+  void ended(std::size_t host) override;
+  bool closed() const noexcept { return out_.closed; }
+
+ private:
+  struct UiSink final : Sink {
+    UiSink(Context& context_of, remote::Channel channel_of)
+        : context(context_of), channel(channel_of) {}
+    void write(std::string_view bytes) override;
+    Context& context;
+    remote::Channel channel;
+    bool closed = false;
+  };
+
+  UiSink out_;
+  UiSink err_;
+  LineMux out_lines_;
+  LineMux err_lines_;
+};
+
+}  // namespace fastgpu::cli

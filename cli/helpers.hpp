@@ -1,0 +1,13 @@
+// The programs that come with fastgpu: where they lie beside it.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+namespace fastgpu::cli {
+
+/// "fastgpu-agent" or "fastgpu-node-init": in ../libexec/fastgpu of an installation, or in the tree
+/// of a build. Throws ErrorKind::local, naming the places, where it is in neither.
+std::filesystem::path find_helper(std::string_view name);
+
+}  // namespace fastgpu::cli
