@@ -1,0 +1,139 @@
+#include "config/cluster_file.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "base/names.hpp"
+
+namespace fastgpu::config {
+namespace {
+
+constexpr int kMostNodes = 10'000;
+constexpr int kMostSlots = 1'024;
+constexpr int kHighestPort = 65'535;
+
+bool is_address_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+         c == '-' || c == ':' || c == '_' || c == '%';
+}
+
+/// An IPv4 or IPv6 address or a DNS name, by its looks: it must not pass for an option or a word of
+/// a shell.
+std::string address_of(const Value& value) {
+  constexpr std::size_t kLongest = 253;
+  const std::string text = value.text();
+  if (text.empty() || text.size() > kLongest || text.front() == '-' ||
+      !std::ranges::all_of(text, is_address_character))
+    throw value.error("'" + printable(text) + "' is no address and no host name");
+  return text;
+}
+
+std::string user_of(const Value& value) {
+  const std::string text = value.text();
+  const auto usable = [](char c) { return is_address_character(c) && c != ':' && c != '%'; };
+  if (text.empty() || text.front() == '-' || !std::ranges::all_of(text, usable))
+    throw value.error("'" + printable(text) + "' is no user name");
+  return text;
+}
+
+std::uint16_t port_of(const Value& value) {
+  return static_cast<std::uint16_t>(value.integer(1, kHighestPort));
+}
+
+std::string host_key_of(const Value& value) {
+  const std::string text = value.text();
+  const std::size_t space = text.find(' ');
+  const bool is_line = text.find('\n') == std::string::npos;
+  if (!is_line || space == std::string::npos || space + 1 == text.size())
+    throw value.error("'" + printable(text) +
+                      "' is no host key: write it like 'ssh-ed25519 AAAA...'");
+  return text;
+}
+
+/// One key under host_key, or several under host_keys.
+std::vector<std::string> host_keys_of(const Value& host) {
+  std::vector<std::string> keys;
+  if (const auto one = host.find("host_key")) keys.push_back(host_key_of(*one));
+  if (const auto several = host.find("host_keys"))
+    for (const Value& key : several->list())
+      keys.push_back(host_key_of(key));
+  return keys;
+}
+
+Value required(const Value& map, std::string_view key) {
+  if (auto value = map.find(key)) return *std::move(value);
+  throw map.error("'" + std::string(key) + "' is missing");
+}
+
+JumpEntry jump_of(const Value& value) {
+  if (!value.is_map()) return {.address = address_of(value)};
+  value.allow_only({"address", "port", "user", "host_key", "host_keys"});
+  JumpEntry jump{.address = address_of(required(value, "address"))};
+  if (const auto port = value.find("port")) jump.port = port_of(*port);
+  if (const auto user = value.find("user")) jump.user = user_of(*user);
+  jump.host_keys = host_keys_of(value);
+  return jump;
+}
+
+std::vector<JumpEntry> jumps_of(const Value& value) {
+  if (!value.is_list()) return {jump_of(value)};
+  std::vector<JumpEntry> jumps;
+  for (const Value& jump : value.list())
+    jumps.push_back(jump_of(jump));
+  return jumps;
+}
+
+/// A host is an address alone, or a map.
+HostEntry host_of(const Value& value) {
+  if (!value.is_map()) return {.address = address_of(value), .where = value.where()};
+  value.allow_only(
+      {"name", "address", "port", "user", "slots", "identity", "host_key", "host_keys", "jump"});
+  HostEntry host{.address = address_of(required(value, "address")), .where = value.where()};
+  if (const auto name = value.find("name")) {
+    host.name = name->text();
+    name->parsed([](const std::string& text) { return check_name("host name", text), 0; });
+  }
+  if (const auto port = value.find("port")) host.port = port_of(*port);
+  if (const auto user = value.find("user")) host.user = user_of(*user);
+  if (const auto slots = value.find("slots")) host.slots = slots->integer(1, kMostSlots);
+  if (const auto identity = value.find("identity")) host.identity = identity->text();
+  if (const auto jump = value.find("jump")) host.jumps = jumps_of(*jump);
+  host.host_keys = host_keys_of(value);
+  return host;
+}
+
+std::vector<HostEntry> hosts_of(const Value& value) {
+  std::vector<HostEntry> hosts;
+  std::set<std::string> names;
+  std::set<std::pair<std::string, std::uint16_t>> places;
+  for (const Value& item : value.list()) {
+    HostEntry host = host_of(item);
+    if (!host.name.empty() && !names.insert(host.name).second)
+      throw item.error("host name '" + host.name + "' is there twice");
+    if (!places.emplace(host.address, host.port).second)
+      throw item.error("host " + host.address + " port " + std::to_string(host.port) +
+                       " is there twice");
+    hosts.push_back(std::move(host));
+  }
+  if (hosts.empty()) throw value.error("there must be at least one host");
+  return hosts;
+}
+
+}  // namespace
+
+ClusterFile read_cluster_file(const Document& document) {
+  const Value root = document.root();
+  root.allow_only({"name", "provider", "nodes", "slots", "link-rate", "user", "hosts"});
+  ClusterFile file;
+  if (const auto name = root.find("name"))
+    file.name = name->parsed([](const std::string& t) { return parse_cluster_name(t).value; });
+  if (const auto provider = root.find("provider")) file.provider = provider->text();
+  if (const auto nodes = root.find("nodes")) file.nodes = nodes->integer(1, kMostNodes);
+  if (const auto slots = root.find("slots")) file.slots = slots->integer(1, kMostSlots);
+  if (const auto rate = root.find("link-rate")) file.link_rate = rate->bit_rate();
+  if (const auto user = root.find("user")) file.user = user_of(*user);
+  if (const auto hosts = root.find("hosts")) file.hosts = hosts_of(*hosts);
+  return file;
+}
+
+}  // namespace fastgpu::config

@@ -1,0 +1,48 @@
+// cluster.yaml: a cluster as a user writes it down. What is not written is absent here.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+#include "config/document.hpp"
+
+namespace fastgpu::config {
+
+/// A host to go through on the way to another.
+struct JumpEntry {
+  std::string address;
+  std::uint16_t port = 22;
+  std::string user{};
+  std::vector<std::string> host_keys{};  ///< "ssh-ed25519 AAAA..."; empty asks for known_hosts.
+};
+
+/// One host of a static cluster.
+struct HostEntry {
+  std::string name{};  ///< Empty where the file gives none.
+  std::string address;
+  std::uint16_t port = 22;
+  std::string user{};
+  std::optional<int> slots{};
+  std::string identity{};                ///< A private key file, as written.
+  std::vector<std::string> host_keys{};  ///< "ssh-ed25519 AAAA..."; empty asks for known_hosts.
+  std::vector<JumpEntry> jumps{};        ///< The one nearest to us first.
+  std::string where{};                   ///< "cluster.yaml:7:3", for messages.
+};
+
+struct ClusterFile {
+  std::optional<std::string> name{};
+  std::optional<std::string> provider{};
+  std::optional<int> nodes{};
+  std::optional<int> slots{};
+  std::optional<BitRate> link_rate{};
+  std::optional<std::string> user{};
+  std::vector<HostEntry> hosts{};
+};
+
+/// Throws ErrorKind::usage with line and column for what cannot be.
+ClusterFile read_cluster_file(const Document& document);
+
+}  // namespace fastgpu::config

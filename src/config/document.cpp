@@ -1,0 +1,150 @@
+#include "config/document.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <span>
+
+#include "base/error.hpp"
+#include "base/names.hpp"
+#include "base/unique_fd.hpp"
+
+namespace fastgpu::config {
+namespace {
+
+/// Reads to the end, or just past the size that is refused anyway.
+std::string read_all(int fd, const std::string& source) {
+  std::string text;
+  std::array<char, 1 << 14> buffer{};
+  while (text.size() <= kLargestText) {
+    const ssize_t got = ::read(fd, buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw system_error("reading " + source, errno);
+    if (got == 0) break;
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+  return text;
+}
+
+UniqueFd open_file(const std::filesystem::path& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd) return fd;
+  if (errno == ENOENT)
+    throw Error(ErrorKind::not_found, "there is no file " + printable(path.string()));
+  throw system_error("opening " + printable(path.string()), errno);
+}
+
+std::vector<std::string> split_path(const std::string& path) {
+  std::vector<std::string> words(1);
+  for (const char c : path) {
+    if (c == '.')
+      words.emplace_back();
+    else
+      words.back() += c;
+  }
+  return words;
+}
+
+/// One `--set` on its way down the tree.
+struct Assignment {
+  Place place;
+  TreePtr value;
+};
+
+TreePtr replaced(const TreePtr& tree, std::span<const std::string> path, const Assignment& set);
+
+TreePtr replaced_item(const Tree& list, std::span<const std::string> path, const Assignment& set) {
+  const std::string& word = path.front();
+  std::size_t index = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), index);
+  const bool is_number = error == std::errc{} && end == word.data() + word.size();
+  if (!is_number || index >= list.items.size())
+    throw Error(ErrorKind::usage, set.place.text() + ": '" + printable(word) +
+                                      "' is no place in a list of " +
+                                      std::to_string(list.items.size()));
+  Tree changed = list;
+  changed.items[index] = replaced(list.items[index], path.subspan(1), set);
+  return std::make_shared<const Tree>(std::move(changed));
+}
+
+TreePtr replaced_entry(const Tree& map, std::span<const std::string> path, const Assignment& set) {
+  Tree changed = map;
+  changed.kind = Tree::Kind::map;
+  const auto found = std::ranges::find(changed.entries, path.front(), &Entry::key);
+  if (found != changed.entries.end()) {
+    found->value = replaced(found->value, path.subspan(1), set);
+  } else {
+    const TreePtr empty = std::make_shared<const Tree>(Tree{.place = set.place});
+    changed.entries.push_back(
+        {.key = path.front(), .place = set.place, .value = replaced(empty, path.subspan(1), set)});
+  }
+  return std::make_shared<const Tree>(std::move(changed));
+}
+
+TreePtr replaced(const TreePtr& tree, std::span<const std::string> path, const Assignment& set) {
+  if (path.empty()) return set.value;
+  switch (tree->kind) {
+    case Tree::Kind::null:
+    case Tree::Kind::map:
+      return replaced_entry(*tree, path, set);
+    case Tree::Kind::list:
+      return replaced_item(*tree, path, set);
+    case Tree::Kind::scalar:
+      break;
+  }
+  throw Error(ErrorKind::usage, set.place.text() + ": '" + printable(path.front()) +
+                                    "' would lie in a value that has no parts");
+}
+
+/// The tree with every place said to be `place`: one line on a command line has no lines to count.
+TreePtr moved(const TreePtr& tree, const Place& place) {
+  Tree copy = *tree;
+  copy.place = place;
+  for (TreePtr& item : copy.items)
+    item = moved(item, place);
+  for (Entry& entry : copy.entries) {
+    entry.place = place;
+    entry.value = moved(entry.value, place);
+  }
+  return std::make_shared<const Tree>(std::move(copy));
+}
+
+}  // namespace
+
+Document::Document() : Document(parse("", "")) {}
+
+Document Document::parse(const std::string& text, const std::string& source) {
+  return Document(parse_yaml(text, source));
+}
+
+Document Document::read(const std::filesystem::path& path) {
+  if (path == "-") return parse(read_all(STDIN_FILENO, "standard input"), "standard input");
+  const UniqueFd fd = open_file(path);
+  const std::string source = printable(path.string());
+  return parse(read_all(fd.get(), source), source);
+}
+
+void Document::set(const std::string& assignment) {
+  constexpr std::size_t kLongest = 4096;
+  const std::string source = "--set " + printable(assignment);
+  const std::size_t equals = assignment.find('=');
+  const Place place{.source = std::make_shared<const std::string>(source)};
+  const std::vector<std::string> path = split_path(assignment.substr(0, equals));
+  if (equals == std::string::npos || assignment.size() > kLongest || path.size() > kDeepest ||
+      std::ranges::any_of(path, [](const std::string& word) { return word.empty(); }))
+    throw Error(ErrorKind::usage,
+                source + ": write it like --set nodes=4 or --set hosts.0.port=22");
+  const std::string text = assignment.substr(equals + 1);
+  TreePtr value = moved(parse_yaml(text, source), place);
+  if (text.empty())
+    value = std::make_shared<const Tree>(
+        Tree{.kind = Tree::Kind::scalar, .place = place, .is_quoted = true});
+  tree_ = replaced(tree_, path, {.place = place, .value = value});
+}
+
+}  // namespace fastgpu::config

@@ -1,0 +1,34 @@
+// A configuration document: a file, standard input, and what `--set` puts over it.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "config/value.hpp"
+
+namespace fastgpu::config {
+
+class Document {
+ public:
+  Document();  ///< Empty.
+
+  /// Throws ErrorKind::usage as parse_yaml does. `source` names the text in errors.
+  static Document parse(const std::string& text, const std::string& source);
+
+  /// Reads a file, or standard input for "-". Throws not_found where there is no such file, denied
+  /// or local where it cannot be read, usage where it is too large or no YAML.
+  static Document read(const std::filesystem::path& path);
+
+  /// Applies one `--set`: "nodes=4", "hosts.0.port=2222". The value is read as YAML. Maps are made
+  /// on the way, list items are not. Throws usage.
+  void set(const std::string& assignment);
+
+  Value root() const { return {tree_, ""}; }
+
+ private:
+  explicit Document(TreePtr tree) : tree_(std::move(tree)) {}
+
+  TreePtr tree_;
+};
+
+}  // namespace fastgpu::config

@@ -1,0 +1,70 @@
+#include "config/job_file.hpp"
+
+#include <algorithm>
+
+#include "base/names.hpp"
+
+namespace fastgpu::config {
+namespace {
+
+constexpr int kMostRanks = 10'000 * 1'024;
+constexpr int kMostSlots = 1'024;
+
+bool is_variable_name(const std::string& name) {
+  const auto usable = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  return !name.empty() && !(name.front() >= '0' && name.front() <= '9') &&
+         std::ranges::all_of(name, usable);
+}
+
+std::vector<std::pair<std::string, std::string>> environment_of(const Value& value) {
+  std::vector<std::pair<std::string, std::string>> variables;
+  for (const auto& [name, entry] : value.entries()) {
+    if (!is_variable_name(name))
+      throw entry.error("'" + printable(name) + "' is no name of an environment variable");
+    variables.emplace_back(name, entry.text());
+  }
+  return variables;
+}
+
+/// A list of words. A single text would have to be split by rules of a shell, which is left alone.
+std::vector<std::string> command_of(const Value& value) {
+  if (!value.is_list())
+    throw value.error("the command must be a list of words, such as [python, train.py]");
+  std::vector<std::string> words = value.texts();
+  if (words.empty() || words.front().empty()) throw value.error("the command is empty");
+  return words;
+}
+
+std::string path_of(const Value& value) {
+  std::string text = value.text();
+  if (text.empty()) throw value.error("the path is empty");
+  return text;
+}
+
+}  // namespace
+
+JobFile read_job_file(const Document& document) {
+  const Value root = document.root();
+  root.allow_only({"name", "cluster", "np", "npernode", "env", "sync", "workdir", "command",
+                   "timeout", "detach", "engine"});
+  JobFile file;
+  if (const auto name = root.find("name"))
+    file.name = name->parsed([](const std::string& text) { return parse_job_name(text).value; });
+  if (const auto cluster = root.find("cluster"))
+    file.cluster =
+        cluster->parsed([](const std::string& text) { return parse_cluster_name(text).value; });
+  if (const auto np = root.find("np")) file.np = np->integer(1, kMostRanks);
+  if (const auto npernode = root.find("npernode")) file.npernode = npernode->integer(1, kMostSlots);
+  if (const auto env = root.find("env")) file.env = environment_of(*env);
+  if (const auto sync = root.find("sync")) file.sync = path_of(*sync);
+  if (const auto workdir = root.find("workdir")) file.workdir = path_of(*workdir);
+  if (const auto command = root.find("command")) file.command = command_of(*command);
+  if (const auto timeout = root.find("timeout")) file.timeout = timeout->duration();
+  if (const auto detach = root.find("detach")) file.detach = detach->boolean();
+  if (const auto engine = root.find("engine")) file.engine = engine->text();
+  return file;
+}
+
+}  // namespace fastgpu::config

@@ -1,0 +1,127 @@
+#include "config/value.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/names.hpp"
+
+namespace fastgpu::config {
+namespace {
+
+std::string shown(const Tree& tree) {
+  switch (tree.kind) {
+    case Tree::Kind::null:
+      return "nothing";
+    case Tree::Kind::scalar:
+      return "'" + printable(tree.text) + "'";
+    case Tree::Kind::list:
+      return "a list";
+    case Tree::Kind::map:
+      return "a map";
+  }
+  return {};
+}
+
+std::string range_text(int least, int most) {
+  return "a whole number from " + std::to_string(least) + " to " + std::to_string(most);
+}
+
+}  // namespace
+
+std::string Value::text() const {
+  if (tree_->kind != Tree::Kind::scalar) refuse("text");
+  if (tree_->text.find('\0') != std::string::npos) refuse("text without NUL bytes");
+  return tree_->text;
+}
+
+int Value::integer(int least, int most) const {
+  if (tree_->kind != Tree::Kind::scalar || tree_->is_quoted) refuse(range_text(least, most));
+  const std::string& text = tree_->text;
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_whole = error == std::errc{} && end == text.data() + text.size();
+  if (!is_whole || number < least || number > most) refuse(range_text(least, most));
+  return number;
+}
+
+bool Value::boolean() const {
+  if (tree_->kind == Tree::Kind::scalar && !tree_->is_quoted) {
+    if (tree_->text == "true" || tree_->text == "yes") return true;
+    if (tree_->text == "false" || tree_->text == "no") return false;
+  }
+  refuse("true or false");
+}
+
+std::chrono::milliseconds Value::duration() const {
+  return parsed([&](const std::string& written) { return parse_duration(written); });
+}
+
+Bytes Value::size() const {
+  return parsed([&](const std::string& written) { return parse_size(written); });
+}
+
+BitRate Value::bit_rate() const {
+  return parsed([&](const std::string& written) { return parse_bit_rate(written); });
+}
+
+std::vector<Value> Value::list() const {
+  if (!is_list() && !is_null()) refuse("a list");
+  std::vector<Value> values;
+  for (const TreePtr& item : tree_->items)
+    values.emplace_back(item, name_ + "[" + std::to_string(values.size()) + "]");
+  return values;
+}
+
+std::vector<std::string> Value::texts() const {
+  std::vector<std::string> texts;
+  for (const Value& value : list())
+    texts.push_back(value.text());
+  return texts;
+}
+
+std::vector<std::pair<std::string, Value>> Value::entries() const {
+  if (!is_map() && !is_null()) refuse("a map of names and values");
+  std::vector<std::pair<std::string, Value>> values;
+  for (const Entry& entry : tree_->entries)
+    values.emplace_back(entry.key,
+                        Value(entry.value, name_.empty() ? entry.key : name_ + "." + entry.key));
+  return values;
+}
+
+std::optional<Value> Value::find(std::string_view key) const {
+  for (auto& [name, value] : entries())
+    if (name == key && !value.is_null()) return std::move(value);
+  return std::nullopt;
+}
+
+void Value::allow_only(std::initializer_list<std::string_view> known) const {
+  allow_only(std::vector<std::string>(known.begin(), known.end()));
+}
+
+void Value::allow_only(const std::vector<std::string>& known) const {
+  if (!is_map() && !is_null()) refuse("a map of names and values");
+  for (const Entry& entry : tree_->entries) {
+    if (std::ranges::find(known, entry.key) != known.end()) continue;
+    std::string message = entry.place.text() + ": unknown field '" + printable(entry.key) + "'";
+    const std::string nearest = nearest_name(entry.key, known);
+    if (!nearest.empty()) message += ", did you mean '" + nearest + "'?";
+    throw Error(ErrorKind::usage, message);
+  }
+}
+
+Error Value::error(const std::string& message) const {
+  const std::string name = name_.empty() ? "" : quoted_name() + ": ";
+  return {ErrorKind::usage, where() + ": " + name + message};
+}
+
+void Value::refuse(const std::string& wanted) const {
+  const std::string subject = name_.empty() ? "the file" : quoted_name();
+  throw Error(ErrorKind::usage,
+              where() + ": " + subject + " must be " + wanted + ", not " + shown(*tree_));
+}
+
+std::string Value::quoted_name() const {
+  return "'" + printable(name_) + "'";
+}
+
+}  // namespace fastgpu::config

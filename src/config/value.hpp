@@ -1,0 +1,71 @@
+// One value of a configuration document, read as the type that it should have.
+#pragma once
+
+#include <chrono>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/units.hpp"
+#include "config/tree.hpp"
+
+namespace fastgpu::config {
+
+/// Every reading throws ErrorKind::usage with the place, the field and the value met:
+/// "cluster.yaml:7:3: 'nodes' must be a whole number from 1 to 10000, not 'many'".
+class Value {
+ public:
+  Value(TreePtr tree, std::string name) : tree_(std::move(tree)), name_(std::move(name)) {}
+
+  const std::string& name() const noexcept { return name_; }  ///< "hosts[1].port"; "" for the root.
+  std::string where() const { return tree_->place.text(); }
+
+  bool is_null() const noexcept { return tree_->kind == Tree::Kind::null; }
+  bool is_list() const noexcept { return tree_->kind == Tree::Kind::list; }
+  bool is_map() const noexcept { return tree_->kind == Tree::Kind::map; }
+
+  std::string text() const;  ///< Any scalar as it was written, without its quotes.
+  int integer(int least, int most) const;
+  bool boolean() const;
+  std::chrono::milliseconds duration() const;
+  Bytes size() const;
+  BitRate bit_rate() const;
+
+  std::vector<Value> list() const;                             ///< Null is empty.
+  std::vector<std::string> texts() const;                      ///< A list of texts.
+  std::vector<std::pair<std::string, Value>> entries() const;  ///< Of a map; null is empty.
+
+  /// The value of `key` in this map; absent where it is missing or null.
+  std::optional<Value> find(std::string_view key) const;
+
+  /// Throws for a key that is none of `known`, with the nearest that is.
+  void allow_only(std::initializer_list<std::string_view> known) const;
+  void allow_only(const std::vector<std::string>& known) const;
+
+  /// An Error about this value, at its place.
+  Error error(const std::string& message) const;
+
+  /// `parse(text())`, with this value's place put before what it throws.
+  template <class Parse>
+  auto parsed(Parse parse) const {
+    const std::string written = text();
+    try {
+      return parse(written);
+    } catch (const Error& e) {
+      throw error(e.what());
+    }
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& wanted) const;
+  std::string quoted_name() const;
+
+  TreePtr tree_;
+  std::string name_;
+};
+
+}  // namespace fastgpu::config

@@ -1,0 +1,150 @@
+// The one place that knows yaml-cpp: its events become a Tree.
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <map>
+#include <optional>
+#include <set>
+#include <sstream>
+
+#include "base/error.hpp"
+#include "base/names.hpp"
+#include "config/tree.hpp"
+
+namespace fastgpu::config {
+namespace {
+
+[[noreturn]] void refuse(const Place& place, const std::string& message) {
+  throw Error(ErrorKind::usage, place.text() + ": " + message);
+}
+
+/// A list or map whose end has not come yet.
+struct OpenTree {
+  Tree tree;
+  YAML::anchor_t anchor = 0;
+  std::optional<Entry> key{};  ///< Read, while its value is awaited.
+  std::set<std::string> keys{};
+};
+
+class Builder final : public YAML::EventHandler {
+ public:
+  explicit Builder(const std::string& source)
+      : source_(std::make_shared<const std::string>(source)) {}
+
+  TreePtr root() const { return root_; }
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (root_) refuse(place(mark), "a second document begins here, and only one is read");
+  }
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    add(std::make_shared<const Tree>(Tree{.kind = Tree::Kind::null, .place = place(mark)}), anchor);
+  }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto found = anchors_.find(anchor);
+    if (found == anchors_.end()) refuse(place(mark), "an alias of something that is not complete");
+    add(found->second, 0);
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    add(std::make_shared<const Tree>(Tree{.kind = Tree::Kind::scalar,
+                                          .place = place(mark),
+                                          .text = value,
+                                          .is_quoted = tag == "!"}),
+        anchor);
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& /*tag*/, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value /*style*/) override {
+    open(Tree::Kind::list, mark, anchor);
+  }
+  void OnSequenceEnd() override { close(); }
+
+  void OnMapStart(const YAML::Mark& mark, const std::string& /*tag*/, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value /*style*/) override {
+    open(Tree::Kind::map, mark, anchor);
+  }
+  void OnMapEnd() override { close(); }
+
+ private:
+  Place place(const YAML::Mark& mark) const {
+    return {.source = source_, .line = mark.line + 1, .column = mark.column + 1};
+  }
+
+  void open(Tree::Kind kind, const YAML::Mark& mark, YAML::anchor_t anchor) {
+    if (open_.size() == kDeepest)
+      refuse(place(mark), "nested deeper than " + std::to_string(kDeepest) + " levels");
+    open_.push_back({.tree = {.kind = kind, .place = place(mark)}, .anchor = anchor});
+  }
+
+  void close() {
+    OpenTree done = std::move(open_.back());
+    open_.pop_back();
+    add(std::make_shared<const Tree>(std::move(done.tree)), done.anchor);
+  }
+
+  void add(const TreePtr& tree, YAML::anchor_t anchor) {
+    if (anchor != 0) anchors_[anchor] = tree;
+    if (open_.empty()) {
+      root_ = tree;
+      return;
+    }
+    OpenTree& parent = open_.back();
+    parent.tree.weight += tree->weight;
+    if (parent.tree.weight > kMostValues)
+      refuse(tree->place, "more than " + std::to_string(kMostValues) + " values, aliases included");
+    if (parent.tree.kind == Tree::Kind::list) {
+      parent.tree.items.push_back(tree);
+    } else if (!parent.key) {
+      add_key(parent, *tree);
+    } else {
+      parent.key->value = tree;
+      parent.tree.entries.push_back(*std::move(parent.key));
+      parent.key.reset();
+    }
+  }
+
+  static void add_key(OpenTree& parent, const Tree& key) {
+    if (key.kind != Tree::Kind::scalar) refuse(key.place, "a field's name must be plain text");
+    if (!parent.keys.insert(key.text).second)
+      refuse(key.place, "field '" + printable(key.text) + "' is there twice");
+    parent.key = Entry{.key = key.text, .place = key.place, .value = nullptr};
+  }
+
+  std::shared_ptr<const std::string> source_;
+  std::vector<OpenTree> open_;
+  std::map<YAML::anchor_t, TreePtr> anchors_;
+  TreePtr root_;
+};
+
+}  // namespace
+
+std::string Place::text() const {
+  if (line == 0) return *source;
+  return *source + ":" + std::to_string(line) + ":" + std::to_string(column);
+}
+
+TreePtr parse_yaml(const std::string& text, const std::string& source) {
+  if (text.size() > kLargestText)
+    throw Error(ErrorKind::usage, source + " is larger than 1 MB, which no such file is");
+  Builder builder(source);
+  try {
+    std::istringstream stream(text);
+    YAML::Parser parser(stream);
+    while (parser.HandleNextDocument(builder))
+      continue;
+  } catch (const YAML::Exception& e) {
+    const auto where = std::make_shared<const std::string>(source);
+    const Place place{.source = where, .line = e.mark.line + 1, .column = e.mark.column + 1};
+    refuse(e.mark.is_null() ? Place{.source = where} : place, "this is not YAML: " + e.msg);
+  }
+  if (builder.root()) return builder.root();
+  return std::make_shared<const Tree>(
+      Tree{.place = {.source = std::make_shared<const std::string>(source)}});
+}
+
+}  // namespace fastgpu::config
