@@ -39,8 +39,11 @@ class Builder final : public YAML::EventHandler {
   }
   void OnDocumentEnd() override {}
 
+  /// Nothing has no place of its own: it is said to be where its field's name is.
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    add(std::make_shared<const Tree>(Tree{.kind = Tree::Kind::null, .place = place(mark)}), anchor);
+    const bool has_key = !open_.empty() && open_.back().key;
+    const Place where = has_key ? open_.back().key->place : place(mark);
+    add(std::make_shared<const Tree>(Tree{.kind = Tree::Kind::null, .place = where}), anchor);
   }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {

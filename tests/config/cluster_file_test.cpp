@@ -1,0 +1,135 @@
+#include "config/cluster_file.hpp"
+
+#include <doctest/doctest.h>
+
+#include "support/failure.hpp"
+
+namespace fastgpu::config {
+namespace {
+
+using test::failure_of;
+
+ClusterFile read(const std::string& text) {
+  return read_cluster_file(Document::parse(text, "cluster.yaml"));
+}
+
+TEST_SUITE_BEGIN("config/cluster_file");
+
+TEST_CASE("every field of a cluster file is read") {
+  const ClusterFile file = read(R"(name: train
+provider: static
+nodes: 2
+slots: 8
+link-rate: 1gbit
+user: ada
+hosts:
+  - 10.0.0.1
+  - name: second
+    address: "fd00::2"
+    port: 2222
+    user: eve
+    slots: 4
+    identity: ~/.ssh/id_ed25519
+    host_key: ssh-ed25519 AAAA
+    jump:
+      - {address: gate.example, port: 22, user: bob, host_keys: [ssh-ed25519 BBBB]}
+      - inner.example
+)");
+  CHECK(file.name == "train");
+  CHECK(file.provider == "static");
+  CHECK(file.nodes == 2);
+  CHECK(file.slots == 8);
+  CHECK(file.link_rate == BitRate{1'000'000'000});
+  CHECK(file.user == "ada");
+  REQUIRE(file.hosts.size() == 2);
+  CHECK(file.hosts[0].address == "10.0.0.1");
+  CHECK(file.hosts[0].port == 22);
+  CHECK(file.hosts[0].where == "cluster.yaml:8:5");
+  const HostEntry& second = file.hosts[1];
+  CHECK(second.name == "second");
+  CHECK(second.address == "fd00::2");
+  CHECK(second.port == 2222);
+  CHECK(second.user == "eve");
+  CHECK(second.slots == 4);
+  CHECK(second.identity == "~/.ssh/id_ed25519");
+  CHECK(second.host_keys == std::vector<std::string>{"ssh-ed25519 AAAA"});
+  REQUIRE(second.jumps.size() == 2);
+  CHECK(second.jumps[0].user == "bob");
+  CHECK(second.jumps[0].host_keys == std::vector<std::string>{"ssh-ed25519 BBBB"});
+  CHECK(second.jumps[1].address == "inner.example");
+}
+
+TEST_CASE("what is not written is absent, also in an empty file") {
+  for (const char* text : {"", "# nothing\n", "name:\n", "---\n"}) {
+    CAPTURE(text);
+    const ClusterFile file = read(text);
+    CHECK_FALSE(file.name);
+    CHECK_FALSE(file.nodes);
+    CHECK(file.hosts.empty());
+  }
+}
+
+struct Bad {
+  const char* text;
+  const char* message;
+};
+
+TEST_CASE("what cannot be is refused with line and column") {
+  const std::vector<Bad> table = {
+      {"name: a\nnode: 2\n", "cluster.yaml:2:1: unknown field 'node', did you mean 'nodes'?"},
+      {"banana: 2\n", "cluster.yaml:1:1: unknown field 'banana'"},
+      {"nodes: many\n",
+       "cluster.yaml:1:8: 'nodes' must be a whole number from 1 to 10000, not 'many'"},
+      {"nodes: 0\n", "cluster.yaml:1:8: 'nodes' must be a whole number from 1 to 10000, not '0'"},
+      {"nodes: 1.5\n",
+       "cluster.yaml:1:8: 'nodes' must be a whole number from 1 to 10000, not '1.5'"},
+      {"nodes: 99999999999999999999\n",
+       "cluster.yaml:1:8: 'nodes' must be a whole number from 1 to 10000, not "
+       "'99999999999999999999'"},
+      {"nodes: \"2\"\n",
+       "cluster.yaml:1:8: 'nodes' must be a whole number from 1 to 10000, not '2'"},
+      {"nodes: [2]\n",
+       "cluster.yaml:1:8: 'nodes' must be a whole number from 1 to 10000, not a list"},
+      {"name: a/b\n",
+       "cluster.yaml:1:7: 'name': cluster name 'a/b' is not usable: use 1 to 40 of a-z, 0-9 and "
+       "'-', begin with a letter and do not end in '-'"},
+      {"link-rate: fast\n",
+       "cluster.yaml:1:12: 'link-rate': 'fast' is not a link rate: write it like 300mbit, 1gbit or "
+       "10gbit"},
+      {"- a\n", "cluster.yaml:1:1: the file must be a map of names and values, not a list"},
+      {"name: a\nname: b\n", "cluster.yaml:2:1: field 'name' is there twice"},
+      {"a: 1\n---\nb: 2\n",
+       "cluster.yaml:2:1: a second document begins here, and only one is read"},
+      {"hosts: []\n", "cluster.yaml:1:8: 'hosts': there must be at least one host"},
+      {"hosts:\n  - port: 22\n", "cluster.yaml:2:5: 'hosts[0]': 'address' is missing"},
+      {"hosts:\n  - address: -oProxyCommand=x\n",
+       "cluster.yaml:2:14: 'hosts[0].address': '-oProxyCommand=x' is no address and no host name"},
+      {"hosts:\n  - address: a\n    port: 70000\n",
+       "cluster.yaml:3:11: 'hosts[0].port' must be a whole number from 1 to 65535, not '70000'"},
+      {"hosts: [a, a]\n", "cluster.yaml:1:12: 'hosts[1]': host a port 22 is there twice"},
+      {"hosts:\n  - {address: a, host_key: AAAA}\n",
+       "cluster.yaml:2:28: 'hosts[0].host_key': 'AAAA' is no host key: write it like 'ssh-ed25519 "
+       "AAAA...'"},
+      {"{1: 2}: x\n", "cluster.yaml:1:1: a field's name must be plain text"},
+  };
+  for (const Bad& bad : table) {
+    CAPTURE(bad.text);
+    const Error e = failure_of([&] { read(bad.text); });
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(std::string(e.what()) == bad.message);
+  }
+}
+
+TEST_CASE("what is no YAML is refused with its place") {
+  for (const char* text : {"a: [1, 2\n", "a: b: c\n", "\"abc\n", "a: *nothing\n", "\t- x\n"}) {
+    CAPTURE(text);
+    const Error e = failure_of([&] { read(text); });
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(std::string(e.what()).starts_with("cluster.yaml:"));
+  }
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::config

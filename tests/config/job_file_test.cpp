@@ -1,0 +1,76 @@
+#include "config/job_file.hpp"
+
+#include <doctest/doctest.h>
+
+#include "support/failure.hpp"
+
+namespace fastgpu::config {
+namespace {
+
+using test::failure_of;
+
+JobFile read(const std::string& text) {
+  return read_job_file(Document::parse(text, "job.yaml"));
+}
+
+TEST_SUITE_BEGIN("config/job_file");
+
+TEST_CASE("every field of a job file is read") {
+  const JobFile file = read(R"(name: train
+cluster: demo
+np: 8
+npernode: 4
+env:
+  ZETA: 1
+  ALPHA: "two words $HOME"
+sync: ./src
+workdir: /work
+command: [python, train.py, --lr, 0.1, ""]
+timeout: 2h
+detach: true
+engine: mpirun
+)");
+  CHECK(file.name == "train");
+  CHECK(file.cluster == "demo");
+  CHECK(file.np == 8);
+  CHECK(file.npernode == 4);
+  CHECK(file.env == std::vector<std::pair<std::string, std::string>>{{"ZETA", "1"},
+                                                                     {"ALPHA", "two words $HOME"}});
+  CHECK(file.sync == "./src");
+  CHECK(file.workdir == "/work");
+  CHECK(file.command == std::vector<std::string>{"python", "train.py", "--lr", "0.1", ""});
+  CHECK(file.timeout == std::chrono::hours(2));
+  CHECK(file.detach == true);
+  CHECK(file.engine == "mpirun");
+}
+
+TEST_CASE("what cannot be is refused with line and column") {
+  const std::vector<std::pair<std::string, std::string>> table = {
+      {"comand: [a]\n", "job.yaml:1:1: unknown field 'comand', did you mean 'command'?"},
+      {"command: python train.py\n",
+       "job.yaml:1:10: 'command': the command must be a list of words, such as [python, train.py]"},
+      {"command: []\n", "job.yaml:1:10: 'command': the command is empty"},
+      {"command: [a, [b]]\n", "job.yaml:1:14: 'command[1]' must be text, not a list"},
+      {"np: -1\n", "job.yaml:1:5: 'np' must be a whole number from 1 to 10240000, not '-1'"},
+      {"timeout: soon\n",
+       "job.yaml:1:10: 'timeout': 'soon' is not a duration: write it like 250ms, 30s, 10m, 2h or "
+       "7d"},
+      {"detach: maybe\n", "job.yaml:1:9: 'detach' must be true or false, not 'maybe'"},
+      {"env:\n  A B: 1\n", "job.yaml:2:8: 'env.A B': 'A B' is no name of an environment variable"},
+      {"env:\n  A:\n", "job.yaml:2:3: 'env.A' must be text, not nothing"},
+      {"env: [A]\n", "job.yaml:1:6: 'env' must be a map of names and values, not a list"},
+      {"sync: ''\n", "job.yaml:1:7: 'sync': the path is empty"},
+      {"command: [\"a\\0b\"]\n",
+       "job.yaml:1:11: 'command[0]' must be text without NUL bytes, not 'a\\x00b'"},
+  };
+  for (const auto& [text, message] : table) {
+    const Error e = failure_of([&text = text] { read(text); });
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(std::string(e.what()) == message);
+  }
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::config
