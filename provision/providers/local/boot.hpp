@@ -1,0 +1,28 @@
+// Starts nodes, several at a time, and says of each when it serves or why it does not.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/cancel.hpp"
+#include "base/error.hpp"
+#include "provision/providers/local/order.hpp"
+
+namespace fastgpu::provision::local {
+
+struct BootJob {
+  BootOrder order;
+  /// Shown among the process's arguments, so that a node whose folder is lost can be found.
+  std::string mark;
+};
+
+/// Runs `init_program` once for each job and returns when all have answered, one outcome each. A
+/// node that lives already is a success. After a cancel no further node is started and those that
+/// are not yet whole are ended.
+std::vector<std::optional<Error>> boot_nodes(const std::filesystem::path& init_program,
+                                             std::span<const BootJob> jobs, const Cancel& cancel);
+
+}  // namespace fastgpu::provision::local

@@ -1,0 +1,19 @@
+// What the local provider is told about this machine.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+namespace fastgpu::provision::local {
+
+struct LocalConfig {
+  std::filesystem::path root;          ///< Where node directories live, such as <state>/local.
+  std::filesystem::path init_program;  ///< fastgpu-node-init.
+  std::vector<std::filesystem::path> hidden{};  ///< Folders that no node may see; root is one.
+  /// Homes whose .ssh is empty on the nodes, besides those of root and of the calling user.
+  std::vector<std::filesystem::path> private_homes{};
+  std::vector<std::filesystem::path> sshd_programs{"/usr/sbin/sshd", "/usr/local/sbin/sshd",
+                                                   "/usr/bin/sshd"};
+};
+
+}  // namespace fastgpu::provision::local

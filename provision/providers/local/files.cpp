@@ -1,0 +1,84 @@
+#include "provision/providers/local/files.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+#include "base/error.hpp"
+#include "base/unique_fd.hpp"
+
+namespace fastgpu::provision::local {
+namespace {
+
+namespace fs = std::filesystem;
+
+void write_all(int file, std::string_view text, const fs::path& path) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(file, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw system_error("writing " + path.string(), errno);
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void sync_folder(const fs::path& path) {
+  const UniqueFd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder) ::fsync(folder.get());
+}
+
+}  // namespace
+
+void replace_file(const fs::path& path, std::string_view text, mode_t mode, Durability durability) {
+  const fs::path draft = path.string() + ".new";
+  {
+    const UniqueFd file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
+    if (!file) throw system_error("writing " + draft.string(), errno);
+    ::fchmod(file.get(), mode);
+    write_all(file.get(), text, draft);
+    if (durability == Durability::on_disk && ::fsync(file.get()) != 0)
+      throw system_error("writing " + draft.string(), errno);
+  }
+  if (::rename(draft.c_str(), path.c_str()) != 0)
+    throw system_error("writing " + path.string(), errno);
+  if (durability == Durability::on_disk) sync_folder(path.parent_path());
+}
+
+std::optional<std::string> read_file(const fs::path& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file && (errno == ENOENT || errno == ENOTDIR)) return std::nullopt;
+  if (!file) throw system_error("reading " + path.string(), errno);
+  std::string text;
+  std::array<char, 8192> piece;
+  for (;;) {
+    const ssize_t size = ::read(file.get(), piece.data(), piece.size());
+    if (size == 0) return text;
+    if (size < 0 && errno != EINTR) throw system_error("reading " + path.string(), errno);
+    if (size > 0) text.append(piece.data(), static_cast<std::size_t>(size));
+  }
+}
+
+void make_private_folder(const fs::path& path) {
+  if (path.has_parent_path() && !fs::exists(path.parent_path()))
+    make_private_folder(path.parent_path());
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+    throw system_error("making " + path.string(), errno);
+}
+
+std::vector<std::string> folders_in(const fs::path& path) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(path, error))
+    if (entry.symlink_status().type() == fs::file_type::directory)
+      names.push_back(entry.path().filename().string());
+  if (error && error != std::errc::no_such_file_or_directory)
+    throw system_error("reading " + path.string(), error.value());
+  std::ranges::sort(names);
+  return names;
+}
+
+}  // namespace fastgpu::provision::local

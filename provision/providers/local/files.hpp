@@ -1,0 +1,33 @@
+// Files and folders of the local provider, written so that a kill leaves the old or the new.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fastgpu::provision::local {
+
+enum class Durability { until_crash, on_disk };
+
+/// Writes beside `path` and renames. On disk means that a power cut after the call loses nothing.
+void replace_file(const std::filesystem::path& path, std::string_view text, mode_t mode,
+                  Durability durability);
+
+/// Absent where there is no such file; throws where it cannot be read.
+std::optional<std::string> read_file(const std::filesystem::path& path);
+
+/// Makes the folder, open to root alone, and its parents; does nothing where it exists.
+void make_private_folder(const std::filesystem::path& path);
+
+/// The names of the folders in `path`; none where there is no `path`.
+std::vector<std::string> folders_in(const std::filesystem::path& path);
+
+/// Deletes a whole tree, however deep and whatever flags its files carry, without following links.
+/// Succeeds where nothing is there.
+void remove_tree(const std::filesystem::path& path);
+
+}  // namespace fastgpu::provision::local

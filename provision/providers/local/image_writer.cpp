@@ -1,0 +1,89 @@
+#include "provision/providers/local/image_writer.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "base/error.hpp"
+#include "provision/providers/local/files.hpp"
+
+namespace fastgpu::provision::local {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Makes `upper` as this machine's `lower` is: an overlay shows the upper folder's owner and mode.
+void make_folder_like(const fs::path& upper, const fs::path& lower) {
+  if (::mkdir(upper.c_str(), 0755) != 0) {
+    if (errno == EEXIST) return;
+    throw system_error("making " + upper.string(), errno);
+  }
+  struct stat ours {};
+  if (::stat(lower.c_str(), &ours) != 0 || !S_ISDIR(ours.st_mode)) return;
+  if (::chown(upper.c_str(), ours.st_uid, ours.st_gid) != 0 ||
+      ::chmod(upper.c_str(), ours.st_mode & 07777) != 0)
+    throw system_error("setting the mode of " + upper.string(), errno);
+}
+
+}  // namespace
+
+fs::path layer_storage(const fs::path& folder, const Layer& layer) {
+  return folder / "layers" / layer.storage;
+}
+
+ImageWriter::ImageWriter(fs::path folder, std::vector<Layer> layers)
+    : folder_(std::move(folder)), layers_(std::move(layers)) {
+  make_private_folder(folder_ / "merged");
+  for (const Layer& layer : layers_) {
+    const fs::path storage = layer_storage(folder_, layer);
+    make_private_folder(storage / "work");
+    make_folder_like(storage / "upper", layer.point);
+  }
+}
+
+fs::path ImageWriter::place(const std::string& path) {
+  const PlaceInLayer found = find_place(layers_, path);
+  fs::path upper = layer_storage(folder_, *found.layer) / "upper";
+  fs::path lower = found.layer->point;
+  const fs::path rest = found.rest;
+  for (const fs::path& part : rest.parent_path()) {
+    upper /= part;
+    lower /= part;
+    make_folder_like(upper, lower);
+  }
+  return upper / rest.filename();
+}
+
+void ImageWriter::put_file(const std::string& path, std::string_view text, mode_t mode) {
+  replace_file(place(path), text, mode, Durability::until_crash);
+}
+
+void ImageWriter::put_like_ours(const std::string& path, std::string_view text) {
+  struct stat ours {};
+  if (::stat(path.c_str(), &ours) != 0) throw system_error("reading " + path, errno);
+  const fs::path target = place(path);
+  replace_file(target, text, ours.st_mode & 07777, Durability::until_crash);
+  if (::chown(target.c_str(), ours.st_uid, ours.st_gid) != 0)
+    throw system_error("setting the owner of " + target.string(), errno);
+}
+
+void ImageWriter::put_empty_folder(const std::string& path, mode_t mode) {
+  const fs::path target = place(path);
+  make_folder_like(target, path);
+  if (::chmod(target.c_str(), mode) != 0 ||
+      ::setxattr(target.c_str(), "trusted.overlay.opaque", "y", 1, 0) != 0)
+    throw system_error("emptying " + target.string(), errno);
+}
+
+void ImageWriter::put_nothing(const std::string& path) {
+  const fs::path target = place(path);
+  if (::mknod(target.c_str(), S_IFCHR | 0600, makedev(0, 0)) != 0 && errno != EEXIST)
+    throw system_error("hiding " + target.string(), errno);
+}
+
+}  // namespace fastgpu::provision::local

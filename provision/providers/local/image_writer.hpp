@@ -1,0 +1,40 @@
+// Writes into the upper directories of a node that does not run, as if through its overlays.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "provision/providers/local/mounts.hpp"
+
+namespace fastgpu::provision::local {
+
+/// Paths are the node's and absolute. For a fresh node only: once its programs have run, a link of
+/// theirs could lead out of the tree.
+class ImageWriter {
+ public:
+  /// Makes the upper and work directories of all layers below `folder`.
+  ImageWriter(std::filesystem::path folder, std::vector<Layer> layers);
+
+  void put_file(const std::string& path, std::string_view text, mode_t mode);
+  /// As put_file, with the owner and the mode that the file has on this machine.
+  void put_like_ours(const std::string& path, std::string_view text);
+  /// An empty folder in place of whatever this machine has there.
+  void put_empty_folder(const std::string& path, mode_t mode);
+  /// Nothing in place of what this machine has there.
+  void put_nothing(const std::string& path);
+
+ private:
+  std::filesystem::path place(const std::string& path);
+
+  std::filesystem::path folder_;
+  std::vector<Layer> layers_;
+};
+
+/// Where a layer's upper and work directories are kept.
+std::filesystem::path layer_storage(const std::filesystem::path& folder, const Layer& layer);
+
+}  // namespace fastgpu::provision::local

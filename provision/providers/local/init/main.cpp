@@ -1,0 +1,199 @@
+// fastgpu-node-init: the first process of a local node. Reads a boot order from its standard input
+// and answers once on its standard output; from then on the node lives by itself.
+//   fastgpu-node-init boot ROOT-ID CLUSTER-ID INDEX      fastgpu-node-init probe DIRECTORY
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/unique_fd.hpp"
+#include "provision/providers/local/init/file_system.hpp"
+#include "provision/providers/local/init/network.hpp"
+#include "provision/providers/local/init/supervise.hpp"
+#include "provision/providers/local/init/system.hpp"
+
+namespace fastgpu::provision::local {
+namespace {
+
+constexpr std::uint64_t kNamespaces =
+    CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNET;
+
+pid_t clone_into(std::uint64_t namespaces) {
+  clone_args arguments{};
+  arguments.flags = namespaces;
+  arguments.exit_signal = SIGCHLD;
+  return static_cast<pid_t>(::syscall(SYS_clone3, &arguments, sizeof arguments));
+}
+
+void answer(std::string_view text) {
+  // Nobody may be there to read it: the node lives all the same.
+  [[maybe_unused]] const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
+}
+
+/// The record lock says that the node lives, and the kernel takes it back whatever happens.
+/// Returns whether it was free; it is held as long as the descriptor, which stays open, is.
+bool take_lock(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (file < 0) throw system_error("opening " + path, errno);
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  if (::fcntl(file, F_SETLK, &lock) == 0) return true;
+  if (errno == EACCES || errno == EAGAIN) return false;
+  throw system_error("locking " + path, errno);
+}
+
+/// Nobody sets this machine's clock or loads drivers from inside a node by mistake.
+void give_up_rights() {
+  constexpr std::array kGivenUp = {16UL, 17UL, 25UL};  // SYS_MODULE, SYS_RAWIO, SYS_TIME
+  for (const unsigned long capability : kGivenUp)
+    ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
+}
+
+void raise_limits() {
+  constexpr rlim_t kOpenFiles = 65'536;
+  rlimit files{};
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = std::min(files.rlim_max, kOpenFiles);
+  ::setrlimit(RLIMIT_NOFILE, &files);
+  const rlimit memory{RLIM_INFINITY, RLIM_INFINITY};  // RDMA pins what it sends.
+  ::setrlimit(RLIMIT_MEMLOCK, &memory);
+}
+
+bool is_hung_up(int pipe) {
+  pollfd wait{pipe, 0, 0};
+  return ::poll(&wait, 1, 0) > 0;
+}
+
+/// What the node's first process is given by the one that made it.
+struct Handover {
+  BootOrder order;
+  std::optional<NetlinkSocket> outside;  ///< Of this machine's network namespace.
+  UniqueFd maker;                        ///< Hangs up when the maker is gone.
+  UniqueFd done;                         ///< Closed to tell the maker that it is needed no longer.
+};
+
+/// From now on the node holds nothing of whoever made it.
+void let_go(Handover& given) {
+  const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  ::dup2(nothing.get(), STDIN_FILENO);
+  ::dup2(nothing.get(), STDOUT_FILENO);
+  given.outside.reset();
+  given.maker = UniqueFd();
+  given.done = UniqueFd();
+}
+
+/// Everything between being born and serving.
+void boot(Handover& given) {
+  const BootOrder& order = given.order;
+  enter_network(order, *given.outside);
+  if (::sethostname(order.node_name.c_str(), order.node_name.size()) != 0)
+    throw system_error("setting the host name", errno);
+  enter_file_system(order);
+  give_up_rights();
+  raise_limits();
+  ::umask(022);
+  const int sshd = start_sshd(order.sshd);
+  ::prctl(PR_SET_PDEATHSIG, 0);
+  if (is_hung_up(given.maker.get())) throw Error(ErrorKind::interrupted, "the maker has gone");
+  answer(kReady);
+  let_go(given);
+  supervise(order.sshd, sshd);
+}
+
+/// The first process of the node. It never returns: its end is the node's.
+[[noreturn]] void live(Handover& given) {
+  int status = 0;
+  try {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (is_hung_up(given.maker.get())) ::_exit(1);
+    block_signals();
+    if (take_lock(given.order.directory + "/lock")) {
+      boot(given);
+    } else {
+      answer(kHeld);
+    }
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    answer(std::string(kFailed) + e.what());
+    status = 1;
+  }
+  ::_exit(status);
+}
+
+std::array<UniqueFd, 2> make_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw system_error("making a pipe", errno);
+  return {UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+/// Makes the node's first process and stays until it has answered: dying before that ends it too.
+int make_node() {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (is_hung_up(STDOUT_FILENO)) return 1;
+  Handover given;
+  given.order = decode(read_text("/proc/self/fd/0"));
+  given.outside.emplace();
+  std::array<UniqueFd, 2> alive = make_pipe();
+  std::array<UniqueFd, 2> done = make_pipe();
+  pid_t child = clone_into(kNamespaces | CLONE_NEWCGROUP);
+  if (child < 0 && errno == EINVAL) child = clone_into(kNamespaces);
+  if (child < 0) throw system_error("making the node's namespaces", errno);
+  if (child == 0) {
+    given.maker = std::move(alive[0]);
+    alive[1] = UniqueFd();
+    done[0] = UniqueFd();
+    given.done = std::move(done[1]);
+    live(given);
+  }
+  done[1] = UniqueFd();
+  pollfd wait{done[0].get(), 0, 0};
+  while (::poll(&wait, 1, -1) < 0 && errno == EINTR) {
+  }
+  return 0;
+}
+
+int probe(const std::string& directory) {
+  if (::unshare(CLONE_NEWNS) != 0) throw system_error("making a mount namespace", errno);
+  try_overlay(directory);
+  return 0;
+}
+
+int run(std::span<char*> arguments) {
+  const std::string verb = arguments.size() > 1 ? arguments[1] : "";
+  try {
+    if (verb == "boot") return make_node();
+    if (verb == "probe" && arguments.size() > 2) return probe(arguments[2]);
+    std::fprintf(stderr, "fastgpu-node-init is started by fastgpu alone\n");
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    if (verb == "boot") answer(std::string(kFailed) + e.what());
+  }
+  return 1;
+}
+
+}  // namespace
+}  // namespace fastgpu::provision::local
+
+int main(int count, char** arguments) {
+  ::close_range(3, ~0U, 0);
+  return fastgpu::provision::local::run({arguments, static_cast<std::size_t>(count)});
+}

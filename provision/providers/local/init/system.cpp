@@ -1,0 +1,63 @@
+#include "provision/providers/local/init/system.hpp"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <array>
+#include <cerrno>
+
+#include "base/error.hpp"
+
+namespace fastgpu::provision::local {
+
+void mount_at(const std::string& source, const std::string& target, const char* type,
+              unsigned long flags, const std::string& options) {
+  if (::mount(source.c_str(), target.c_str(), type, flags, options.c_str()) != 0)
+    throw system_error("mounting " + source + " at " + target, errno);
+}
+
+Root::Root(const std::string& path) : directory_(::open(path.c_str(), O_PATH | O_CLOEXEC)) {
+  if (!directory_) throw system_error("opening " + path, errno);
+}
+
+UniqueFd Root::find(const std::string& path) const {
+  open_how how{};
+  how.flags = O_PATH | O_CLOEXEC;
+  how.resolve = RESOLVE_IN_ROOT;
+  const long fd = ::syscall(SYS_openat2, directory_.get(), path.c_str(), &how, sizeof how);
+  if (fd < 0 && errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
+    throw system_error("looking for " + path, errno);
+  return UniqueFd(static_cast<int>(fd));
+}
+
+std::string path_of(const UniqueFd& file) {
+  return "/proc/self/fd/" + std::to_string(file.get());
+}
+
+void make_directory(const std::string& path, unsigned mode) {
+  if (::mkdir(path.c_str(), mode) == 0) {
+    ::chmod(path.c_str(), mode);  // Whatever the umask says.
+  } else if (errno != EEXIST) {
+    throw system_error("making " + path, errno);
+  }
+}
+
+void write_text(const std::string& path, std::string_view text) {
+  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!file || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+    throw system_error("writing " + path, errno);
+}
+
+std::string read_text(const std::string& path) {
+  std::string text;
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 4096> piece;
+  for (ssize_t n; file && (n = ::read(file.get(), piece.data(), piece.size())) > 0;)
+    text.append(piece.data(), static_cast<std::size_t>(n));
+  return text;
+}
+
+}  // namespace fastgpu::provision::local

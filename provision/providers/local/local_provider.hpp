@@ -1,0 +1,46 @@
+// Nodes out of this very machine: each a set of Linux namespaces with its own sshd.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "provision/provider.hpp"
+#include "provision/providers/local/config.hpp"
+
+namespace fastgpu::provision {
+
+/// Whether a node lives is asked of the kernel each time, by a lock that its first process holds:
+/// no number of a process is written down, so that a reboot or a crash is seen at once.
+class LocalProvider : public Provider {
+ public:
+  explicit LocalProvider(local::LocalConfig config);
+
+  std::string_view name() const noexcept override { return "local"; }
+  void check_usable() override;
+  void describe_node(const state::Cluster& cluster, state::Node& node) const override;
+  std::string prepare(const state::Cluster& cluster) override;
+  std::vector<HostResult<Instance>> create(const state::Cluster& cluster,
+                                           std::span<const NodeRequest> requests,
+                                           const Cancel& cancel) override;
+  std::vector<Instance> list(const state::Cluster& cluster) override;
+  std::vector<HostResult<Instance>> start(const state::Cluster& cluster,
+                                          std::span<const state::Node> nodes,
+                                          const Cancel& cancel) override;
+  /// Takes up to 6 s where processes on the nodes do not heed SIGTERM.
+  std::vector<HostResult<Instance>> stop(const state::Cluster& cluster,
+                                         std::span<const state::Node> nodes,
+                                         const Cancel& cancel) override;
+  std::vector<HostResult<Instance>> destroy(const state::Cluster& cluster,
+                                            std::span<const state::Node> nodes) override;
+  /// Throws ErrorKind::conflict while a node lives.
+  void release(const state::Cluster& cluster) override;
+  std::vector<Orphan> orphans(std::span<const state::ClusterId> known) override;
+  void remove_orphan(const Orphan& orphan) override;
+
+ private:
+  local::LocalConfig config_;
+};
+
+}  // namespace fastgpu::provision

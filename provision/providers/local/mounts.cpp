@@ -1,0 +1,128 @@
+#include "provision/providers/local/mounts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <sstream>
+
+namespace fastgpu::provision::local {
+namespace {
+
+constexpr std::array kOwnPlaces = {"/proc", "/sys", "/dev", "/run", "/tmp"};
+
+// Windows of the kernel, memory, and places that mount by themselves: nothing of them is a disk.
+constexpr std::array kNoDisk = {
+    "autofs",          "binfmt_misc", "bpf",       "cgroup",   "cgroup2", "configfs",
+    "debugfs",         "devpts",      "devtmpfs",  "efivarfs", "fuse",    "fusectl",
+    "hugetlbfs",       "mqueue",      "nsfs",      "proc",     "pstore",  "ramfs",
+    "rpc_pipefs",      "securityfs",  "selinuxfs", "sysfs",    "tmpfs",   "tracefs",
+    "fuse.gvfsd-fuse", "fuse.portal", "nfsd",      "smackfs"};
+
+/// mountinfo writes space, tab, newline and backslash as three octal digits.
+std::string unescape(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto digit = [&](std::size_t k) { return text[i + k] >= '0' && text[i + k] <= '7'; };
+    if (text[i] == '\\' && i + 3 < text.size() && digit(1) && digit(2) && digit(3)) {
+      out +=
+          static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + text[i + 3] - '0');
+      i += 3;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+bool has_option(std::string_view options, std::string_view wanted) {
+  std::istringstream in{std::string(options)};
+  for (std::string option; std::getline(in, option, ',');)
+    if (option == wanted) return true;
+  return false;
+}
+
+bool is_own_place(std::string_view path) {
+  return std::ranges::any_of(kOwnPlaces, [&](const char* own) { return lies_in(path, own); });
+}
+
+/// The path as one folder's name.
+std::string folder_name(std::string_view path) {
+  std::string out;
+  for (const char c : path)
+    out += c == '/' ? std::string("%2F") : c == '%' ? std::string("%25") : std::string(1, c);
+  return out;
+}
+
+std::string escape(std::string_view path) {
+  std::string out;
+  for (const char c : path) {
+    if (c == '\\' || c == ',' || c == ':') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Mount> parse_mountinfo(std::string_view text) {
+  std::vector<Mount> mounts;
+  std::istringstream lines{std::string(text)};
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string id, parent, device, root, point, options, word;
+    words >> id >> parent >> device >> root >> point >> options;
+    while (words >> word && word != "-") {
+    }
+    std::string type;
+    if (words >> type) mounts.push_back({unescape(point), type, has_option(options, "ro")});
+  }
+  return mounts;
+}
+
+bool lies_in(std::string_view path, std::string_view folder) {
+  if (folder == "/") return true;
+  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
+}
+
+const Mount& mount_of(const std::vector<Mount>& mounts, std::string_view path) {
+  const Mount* best = &mounts.front();
+  for (const Mount& mount : mounts)
+    if (lies_in(path, mount.point) && mount.point.size() >= best->point.size()) best = &mount;
+  return *best;
+}
+
+std::vector<Layer> choose_layers(const std::vector<Mount>& mounts,
+                                 const std::vector<std::string>& hidden) {
+  std::map<std::string, std::string> type_of;  // The last mount on a place is the one seen there.
+  for (const Mount& mount : mounts)
+    type_of[mount.point] = mount.type;
+  std::vector<Layer> layers = {{"/", "root"}};
+  for (const auto& [point, type] : type_of) {
+    const auto covers = [&path = point](const std::string& folder) {
+      return lies_in(path, folder);
+    };
+    if (point == "/" || is_own_place(point) || std::ranges::any_of(hidden, covers)) continue;
+    if (std::ranges::find(kNoDisk, type) == kNoDisk.end())
+      layers.push_back({point, folder_name(point)});
+  }
+  return layers;
+}
+
+PlaceInLayer find_place(const std::vector<Layer>& layers, std::string_view path) {
+  PlaceInLayer place;
+  for (const Layer& layer : layers)
+    if (lies_in(path, layer.point) &&
+        (place.layer == nullptr || layer.point.size() >= place.layer->point.size()))
+      place.layer = &layer;
+  std::string_view rest = path.substr(place.layer->point.size());
+  while (rest.starts_with('/'))
+    rest.remove_prefix(1);
+  place.rest = rest;
+  return place;
+}
+
+std::string overlay_options(std::string_view lower, std::string_view upper, std::string_view work) {
+  return "lowerdir=" + escape(lower) + ",upperdir=" + escape(upper) + ",workdir=" + escape(work);
+}
+
+}  // namespace fastgpu::provision::local

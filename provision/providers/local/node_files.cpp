@@ -1,0 +1,75 @@
+#include "provision/providers/local/node_files.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+#include "provision/providers/local/order.hpp"
+
+namespace fastgpu::provision::local {
+namespace {
+
+constexpr std::string_view kBegin = "# The cluster's hosts, kept by fastgpu\n";
+constexpr std::string_view kEnd = "# End of the cluster's hosts\n";
+
+}  // namespace
+
+std::string hosts_block(std::span<const HostEntry> entries) {
+  std::string text(kBegin);
+  for (const HostEntry& entry : entries)
+    text += to_string(entry.address) + " " + entry.name + "\n";
+  return text + std::string(kEnd);
+}
+
+std::string merge_hosts(std::string_view existing, std::string_view block) {
+  const std::size_t begin = existing.find(kBegin);
+  const std::size_t end = existing.find(kEnd, begin == existing.npos ? 0 : begin);
+  std::string text;
+  if (begin == existing.npos || end == existing.npos) {
+    text = existing;
+    if (!text.empty() && text.back() != '\n') text += '\n';
+    return text.append(block);
+  }
+  text = existing.substr(0, begin);
+  return text.append(block).append(existing.substr(end + kEnd.size()));
+}
+
+std::string first_hosts(std::string_view block) {
+  return "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n" + std::string(block);
+}
+
+std::string sshd_config() {
+  return std::string(
+             "Port 22\n"
+             "HostKey /etc/ssh/ssh_host_ed25519_key\n"
+             "AuthorizedKeysFile /etc/fastgpu/authorized_keys .ssh/authorized_keys\n"
+             "PasswordAuthentication no\n"
+             "KbdInteractiveAuthentication no\n"
+             "PermitRootLogin prohibit-password\n"
+             "UsePAM no\n"
+             "UseDNS no\n"
+             "MaxStartups 1000\n"
+             "MaxSessions 1000\n"
+             "PrintMotd no\n"
+             "PrintLastLog no\n"
+             "AcceptEnv LANG LC_*\n"
+             "SetEnv PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n"
+             "Subsystem sftp internal-sftp\n"
+             "PidFile ") +
+         kSshdPidFile + "\n";
+}
+
+std::string unlock_accounts(std::string_view shadow, std::span<const std::string> users) {
+  std::string text;
+  std::istringstream lines{std::string(shadow)};
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t colon = line.find(':');
+    const bool wanted =
+        colon != line.npos && std::ranges::find(users, line.substr(0, colon)) != users.end();
+    if (wanted && line.compare(colon + 1, 1, "!") == 0)
+      line.replace(colon + 1, line.find(':', colon + 1) - colon - 1, "*");
+    text += line + "\n";
+  }
+  return text;
+}
+
+}  // namespace fastgpu::provision::local

@@ -1,0 +1,35 @@
+// The text of the files that make a node its own host. Pure functions.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/names.hpp"
+#include "provision/providers/local/subnet.hpp"
+
+namespace fastgpu::provision::local {
+
+struct HostEntry {
+  Ipv4 address;
+  std::string name;
+};
+
+/// The cluster's part of /etc/hosts, between two marks.
+std::string hosts_block(std::span<const HostEntry> entries);
+
+/// `existing` with its marked part replaced by `block` (or with `block` behind it), the user's own
+/// lines kept.
+std::string merge_hosts(std::string_view existing, std::string_view block);
+
+/// A whole /etc/hosts for a node that has none yet.
+std::string first_hosts(std::string_view block);
+
+/// sshd's configuration: keys alone, one host key, no look-ups, room for many sessions.
+std::string sshd_config();
+
+/// /etc/shadow with the accounts of `users` open to keys: sshd takes a password that begins with
+/// '!' for a locked account, and one that is "*" only for an impossible password.
+std::string unlock_accounts(std::string_view shadow, std::span<const std::string> users);
+
+}  // namespace fastgpu::provision::local

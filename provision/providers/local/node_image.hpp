@@ -1,0 +1,27 @@
+// What a new node's file system has besides this machine's files, and what it has not.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "provision/provider.hpp"
+#include "provision/providers/local/mounts.hpp"
+
+namespace fastgpu::provision::local {
+
+struct ImagePlan {
+  std::filesystem::path folder;  ///< The node's.
+  std::vector<Layer> layers;
+  std::string hosts;                       ///< The whole /etc/hosts.
+  std::vector<std::string> open_accounts;  ///< Users who may log in by key.
+  std::vector<std::filesystem::path> private_homes;
+};
+
+/// Fills the upper directories of a node that has none. Throws where the disk is full.
+void fill_image(const ImagePlan& plan, const NodeRequest& request);
+
+/// The homes of root and of the calling user, as the system's user table has them.
+std::vector<std::filesystem::path> own_homes();
+
+}  // namespace fastgpu::provision::local

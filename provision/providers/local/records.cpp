@@ -1,0 +1,97 @@
+#include "provision/providers/local/records.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/json.hpp"
+#include "provision/providers/local/files.hpp"
+
+namespace fastgpu::provision::local {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr const char* kClusterFile = "cluster.json";
+constexpr const char* kNodeFile = "node.json";
+
+std::optional<int> parse_index(const std::string& text) {
+  int index = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
+  if (error != std::errc{} || end != text.data() + text.size() || index < 0) return std::nullopt;
+  return index;
+}
+
+/// A file cut short by a crash counts as none: what it described is then made anew or deleted.
+std::optional<json> read_json(const fs::path& path) {
+  const auto text = read_file(path);
+  if (!text) return std::nullopt;
+  json parsed = json::parse(*text, nullptr, false);
+  return parsed.is_object() ? std::optional(std::move(parsed)) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<ClusterRecord> read_cluster(const fs::path& folder) {
+  const auto parsed = read_json(folder / kClusterFile);
+  if (!parsed) return std::nullopt;
+  const auto subnet = parse_subnet(field<std::string>(*parsed, "subnet"));
+  if (!subnet)
+    throw Error(ErrorKind::local, (folder / kClusterFile).string() + " names no usable subnet");
+  ClusterRecord record{field<std::string>(*parsed, "id"), field<std::string>(*parsed, "name"),
+                       *subnet};
+  for (const auto& [index, name] : field<std::map<std::string, std::string>>(*parsed, "nodes"))
+    if (const auto number = parse_index(index)) record.nodes[*number] = name;
+  return record;
+}
+
+void write_cluster(const fs::path& folder, const ClusterRecord& record) {
+  json nodes = json::object();
+  for (const auto& [index, name] : record.nodes)
+    nodes[std::to_string(index)] = name;
+  const json out = {{"schema", "fastgpu.local-cluster/1"},
+                    {"id", record.id},
+                    {"name", record.name},
+                    {"subnet", to_string(record.subnet)},
+                    {"nodes", nodes}};
+  replace_file(folder / kClusterFile, out.dump(2) + "\n", 0600, Durability::on_disk);
+}
+
+std::optional<NodeRecord> read_node(const fs::path& folder) {
+  const auto parsed = read_json(folder / kNodeFile);
+  if (!parsed) return std::nullopt;
+  return NodeRecord{
+      field<int>(*parsed, "index"), field<std::string>(*parsed, "name"),
+      field<std::string>(*parsed, "token"),
+      field<bool>(*parsed, "image_ready") ? ImageState::ready : ImageState::unfinished};
+}
+
+void write_node(const fs::path& folder, const NodeRecord& record) {
+  const json out = {{"schema", "fastgpu.local-node/1"},
+                    {"index", record.index},
+                    {"name", record.name},
+                    {"token", record.token},
+                    {"image_ready", record.image == ImageState::ready}};
+  replace_file(folder / kNodeFile, out.dump(2) + "\n", 0600, Durability::until_crash);
+}
+
+std::vector<int> node_indices(const fs::path& cluster_folder) {
+  std::vector<int> indices;
+  for (const std::string& name : folders_in(cluster_folder))
+    if (const auto index = parse_index(name)) indices.push_back(*index);
+  std::ranges::sort(indices);
+  return indices;
+}
+
+std::string link_rate_of(const std::string& spec_json) {
+  const json spec = json::parse(spec_json.empty() ? "{}" : spec_json, nullptr, false);
+  if (!spec.is_object())
+    throw Error(ErrorKind::usage, "the local part of the cluster's wish is no JSON object");
+  const auto rate = spec.find("link_rate_bits");
+  if (rate == spec.end() || rate->is_null()) return {};
+  if (!rate->is_number_unsigned() || rate->get<std::uint64_t>() == 0)
+    throw Error(ErrorKind::usage, "link_rate_bits must be a positive number, not " + rate->dump());
+  return std::to_string(rate->get<std::uint64_t>());
+}
+
+}  // namespace fastgpu::provision::local

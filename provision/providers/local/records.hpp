@@ -1,0 +1,45 @@
+// What the local provider writes beside its nodes: one file a cluster, one a node.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "provision/providers/local/subnet.hpp"
+
+namespace fastgpu::provision::local {
+
+struct ClusterRecord {
+  std::string id;
+  std::string name;
+  Subnet subnet;
+  std::map<int, std::string> nodes{};  ///< Names by index.
+};
+
+/// Whether a node's file system has been filled, or is about to be deleted or made anew.
+enum class ImageState { unfinished, ready };
+
+struct NodeRecord {
+  int index = 0;
+  std::string name;
+  std::string token;
+  ImageState image = ImageState::unfinished;
+};
+
+/// `folder` is the cluster's; absent where nothing usable is written there.
+std::optional<ClusterRecord> read_cluster(const std::filesystem::path& folder);
+void write_cluster(const std::filesystem::path& folder, const ClusterRecord& record);
+
+/// `folder` is the node's; absent where nothing usable is written there, as after a kill.
+std::optional<NodeRecord> read_node(const std::filesystem::path& folder);
+void write_node(const std::filesystem::path& folder, const NodeRecord& record);
+
+/// The indices of the node folders in a cluster's folder, in order.
+std::vector<int> node_indices(const std::filesystem::path& cluster_folder);
+
+/// Bits per second out of Cluster::spec_json; empty is without limit. Throws ErrorKind::usage.
+std::string link_rate_of(const std::string& spec_json);
+
+}  // namespace fastgpu::provision::local

@@ -1,0 +1,54 @@
+#include "provision/providers/local/running_hosts.hpp"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/error.hpp"
+#include "base/unique_fd.hpp"
+#include "provision/providers/local/files.hpp"
+#include "provision/providers/local/node_files.hpp"
+
+namespace fastgpu::provision::local {
+namespace {
+
+UniqueFd open_in(int root, const char* path, std::uint64_t flags) {
+  open_how how{};
+  how.flags = flags | O_CLOEXEC;
+  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  return UniqueFd(static_cast<int>(::syscall(SYS_openat2, root, path, &how, sizeof how)));
+}
+
+/// The text of a plain file; nothing of devices and pipes, which could keep us waiting for ever.
+std::string text_of(const UniqueFd& file) {
+  struct stat found {};
+  if (!file || ::fstat(file.get(), &found) != 0 || !S_ISREG(found.st_mode)) return {};
+  return read_file("/proc/self/fd/" + std::to_string(file.get())).value_or("");
+}
+
+}  // namespace
+
+void update_hosts_of(pid_t pid, const std::string& block) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/root";
+  const UniqueFd root(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!root) return;  // It has just ended.
+  const UniqueFd etc = open_in(root.get(), "etc", O_PATH | O_DIRECTORY);
+  if (!etc) return;
+  const std::string old = text_of(open_in(root.get(), "etc/hosts", O_RDONLY | O_NONBLOCK));
+  const std::string text = merge_hosts(old, block);
+  if (text == old) return;
+  constexpr const char* kDraft = ".hosts.fastgpu";
+  ::unlinkat(etc.get(), kDraft, 0);
+  const UniqueFd draft(
+      ::openat(etc.get(), kDraft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+  if (!draft || ::fchmod(draft.get(), 0644) != 0 ||
+      ::write(draft.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
+      ::renameat(etc.get(), kDraft, etc.get(), "hosts") != 0)
+    throw system_error("writing /etc/hosts of a node", errno);
+}
+
+}  // namespace fastgpu::provision::local

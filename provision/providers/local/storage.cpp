@@ -1,0 +1,147 @@
+#include "provision/providers/local/storage.hpp"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+#include "base/cancel.hpp"
+#include "base/error.hpp"
+#include "process/capture.hpp"
+#include "provision/providers/local/files.hpp"
+#include "provision/providers/local/mounts.hpp"
+
+namespace fastgpu::provision::local {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array kDisks = {"ext4", "xfs", "btrfs", "ext3", "ext2", "f2fs", "zfs"};
+constexpr std::uint64_t kLeastRoom = 256ULL << 20U;  // Less would fill with the first job's files.
+
+fs::path id_file(const LocalConfig& config) {
+  return config.root / "id";
+}
+fs::path storage_file(const LocalConfig& config) {
+  return config.root / "storage";
+}
+
+std::string trimmed(std::string text) {
+  while (!text.empty() && text.back() == '\n')
+    text.pop_back();
+  return text;
+}
+
+std::string random_digits() {
+  std::array<unsigned char, 4> bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+    throw system_error("reading random bytes", errno);
+  std::string digits;
+  for (const unsigned char byte : bytes)
+    for (const int half : {byte >> 4, byte & 15})
+      digits += "0123456789abcdef"[static_cast<std::size_t>(half)];
+  return digits;
+}
+
+bool has_room(const fs::path& folder) {
+  struct statvfs found {};
+  return ::statvfs(folder.c_str(), &found) == 0 && found.f_bavail * found.f_frsize >= kLeastRoom &&
+         (found.f_flag & ST_RDONLY) == 0;
+}
+
+/// A folder that nobody else can have put there for us to fall into.
+bool make_own_folder(const fs::path& folder) {
+  if (::mkdir(folder.c_str(), 0700) == 0) return true;
+  struct stat found {};
+  return errno == EEXIST && ::lstat(folder.c_str(), &found) == 0 && S_ISDIR(found.st_mode) &&
+         found.st_uid == ::geteuid() && (found.st_mode & 077) == 0;
+}
+
+/// The reason why an overlay cannot be stored below `folder`, or "" where it can.
+std::string refusal(const LocalConfig& config, const fs::path& folder) {
+  const fs::path scratch = folder / ("probe-" + random_digits());
+  if (::mkdir(scratch.c_str(), 0700) != 0)
+    return std::error_code(errno, std::generic_category()).message();
+  process::Command command{.argv = {config.init_program.string(), "probe", scratch.string()}};
+  const process::Captured probe = process::capture(command, {}, Cancel());
+  remove_tree(scratch);
+  return probe.status.ok() ? "" : trimmed(probe.err + probe.out);
+}
+
+std::vector<fs::path> candidates() {
+  std::vector<fs::path> folders = {"/var/lib", "/var/tmp"};
+  std::vector<fs::path> memory;
+  for (const Mount& mount : parse_mountinfo(read_file("/proc/self/mountinfo").value_or(""))) {
+    if (mount.read_only) continue;
+    if (std::ranges::find(kDisks, mount.type) != kDisks.end()) folders.emplace_back(mount.point);
+    if (mount.type == "tmpfs") memory.emplace_back(mount.point);
+  }
+  folders.insert(folders.end(), memory.begin(), memory.end());
+  return folders;
+}
+
+std::optional<fs::path> find_elsewhere(const LocalConfig& config, const std::string& id) {
+  for (const fs::path& parent : candidates()) {
+    std::error_code error;
+    if (!fs::is_directory(parent, error) || !has_room(parent)) continue;
+    const fs::path folder = parent / ("fastgpu-local-" + id);
+    if (!make_own_folder(folder)) continue;
+    if (refusal(config, folder).empty()) return folder;
+    ::rmdir(folder.c_str());
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> find_root_id(const LocalConfig& config) {
+  const auto text = read_file(id_file(config));
+  return text ? std::optional(trimmed(*text)) : std::nullopt;
+}
+
+std::optional<fs::path> find_storage(const LocalConfig& config) {
+  const auto text = read_file(storage_file(config));
+  return text ? std::optional<fs::path>(trimmed(*text)) : std::nullopt;
+}
+
+std::string make_root_id(const LocalConfig& config) {
+  if (const auto found = find_root_id(config)) return *found;
+  make_private_folder(config.root);
+  const std::string id = random_digits();
+  replace_file(id_file(config), id + "\n", 0600, Durability::on_disk);
+  return id;
+}
+
+fs::path choose_storage(const LocalConfig& config) {
+  const std::string id = make_root_id(config);
+  if (const auto found = find_storage(config)) {
+    if (make_own_folder(*found)) return *found;
+    throw Error(ErrorKind::local, found->string() + ", where local nodes are kept, is no private " +
+                                      "folder of ours: put it back, or delete " +
+                                      storage_file(config).string() + " to begin anew");
+  }
+  const std::string reason = refusal(config, config.root);
+  std::optional<fs::path> place = config.root;
+  if (!reason.empty()) place = find_elsewhere(config, id);
+  if (!place)
+    throw Error(ErrorKind::local,
+                config.root.string() + " cannot carry the file systems of local nodes (" + reason +
+                    "), and no other file system here can: set FASTGPU_LOCAL_DIR to a folder on "
+                    "ext4, xfs, btrfs or tmpfs");
+  replace_file(storage_file(config), place->string() + "\n", 0600, Durability::on_disk);
+  return *place;
+}
+
+void release_storage(const LocalConfig& config) {
+  const auto place = find_storage(config);
+  if (!place || *place == config.root || ::rmdir(place->c_str()) != 0) return;
+  ::unlink(storage_file(config).c_str());
+}
+
+}  // namespace fastgpu::provision::local
