@@ -27,7 +27,7 @@ constexpr std::array kSubcommands = {
     Subcommand{"version", "", run_version},
     Subcommand{"exec", "[--env K=V]... -- COMMAND", run_exec},
     Subcommand{"facts", "[--mpirun]", run_facts},
-    Subcommand{"put-files", "DIR < FILES", run_put_files},
+    Subcommand{"put-files", "DIR [--facts] [--start JOB_DIR] < FILES", run_put_files},
     Subcommand{"job-start", "DIR", run_job_start},
     Subcommand{"rank", "DIR [-- COMMAND]", run_rank},
     Subcommand{"job-follow",

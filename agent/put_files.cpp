@@ -1,4 +1,5 @@
-// `put-files`: writes small private files that arrive on standard input.
+// `put-files`: writes small private files that arrive on standard input; then, in the same round
+// trip, what they were written for.
 #include <unistd.h>
 
 #include <array>
@@ -33,6 +34,8 @@ std::string read_input() {
 int run_put_files(Arguments arguments) {
   Options options(arguments);
   const auto directory = below_home(options.take_word("the directory"));
+  const bool wants_facts = options.take_flag("--facts");
+  const auto job = options.take_value("--start");
   options.expect_end();
   const auto files = decode_files(read_input());  // All of it, before anything is written.
   make_private_directory(directory);
@@ -41,6 +44,9 @@ int run_put_files(Arguments arguments) {
     make_private_directory(path.parent_path());
     write_atomically(path, file.content, file.mode);
   }
+  const std::vector<std::string> with_mpirun = {"--mpirun"};
+  if (wants_facts) return run_facts(with_mpirun);
+  if (job) return run_job_start({&*job, 1});
   return 0;
 }
 

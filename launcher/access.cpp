@@ -1,0 +1,53 @@
+#include "launcher/access.hpp"
+
+namespace fastgpu::launcher {
+namespace {
+
+std::string below_fastgpu(const ClusterAccess& access) {
+  return "clusters/" + access.cluster_id;
+}
+
+}  // namespace
+
+std::string access_directory(const ClusterAccess& access) {
+  return ".fastgpu/" + below_fastgpu(access);
+}
+
+std::string known_hosts(std::span<const Peer> peers) {
+  std::string text;
+  for (const Peer& peer : peers) {
+    const std::string name =
+        peer.port == 22 ? peer.address : "[" + peer.address + "]:" + std::to_string(peer.port);
+    for (const std::string& key : peer.host_keys)
+      text += name + " " + key + "\n";
+  }
+  return text;
+}
+
+std::string ssh_config(std::span<const Peer> peers, const std::string& directory) {
+  std::string text;
+  for (const Peer& peer : peers)
+    text += "Host " + peer.address + "\n  Port " + std::to_string(peer.port) + "\n  User " +
+            peer.user + "\n";
+  // Quoted, for a home directory may have a space; whoever is not listed above is refused.
+  return text + "Host *\n  IdentityFile \"" + directory + "/id_ed25519\"\n" +
+         "  UserKnownHostsFile \"" + directory + "/known_hosts\"\n" +
+         "  GlobalKnownHostsFile /dev/null\n"
+         "  IdentitiesOnly yes\n"
+         "  StrictHostKeyChecking yes\n"
+         "  BatchMode yes\n"
+         "  ConnectTimeout 20\n"
+         "  ServerAliveInterval 15\n"
+         "  LogLevel ERROR\n";
+}
+
+std::vector<agent::SmallFile> access_files(const ClusterAccess& access, std::span<const Peer> peers,
+                                           const std::string& home) {
+  const std::string directory = home + "/" + access_directory(access);
+  const std::string below = below_fastgpu(access);
+  return {{below + "/id_ed25519", access.private_key.reveal()},
+          {below + "/known_hosts", known_hosts(peers)},
+          {below + "/ssh_config", ssh_config(peers, directory)}};
+}
+
+}  // namespace fastgpu::launcher

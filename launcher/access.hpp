@@ -1,0 +1,38 @@
+// How the first node reaches the others: a key, pinned host keys, and an ssh configuration of ours.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "agent/protocol/files.hpp"
+#include "base/secret.hpp"
+
+namespace fastgpu::launcher {
+
+/// A node as the other nodes see it.
+struct Peer {
+  std::string address;
+  std::uint16_t port = 22;
+  std::string user;
+  std::vector<std::string> host_keys;  ///< "ssh-ed25519 AAAA..."
+};
+
+struct ClusterAccess {
+  std::string cluster_id;
+  Secret private_key;  ///< OpenSSH text; every node lets its owner in.
+};
+
+/// Where the files of a cluster lie on a node, relative to home.
+std::string access_directory(const ClusterAccess& access);
+
+/// id_ed25519, known_hosts and ssh_config, named relative to ".fastgpu". `home` is the absolute
+/// home directory on the node that gets them.
+std::vector<agent::SmallFile> access_files(const ClusterAccess& access, std::span<const Peer> peers,
+                                           const std::string& home);
+
+std::string known_hosts(std::span<const Peer> peers);
+std::string ssh_config(std::span<const Peer> peers, const std::string& directory);
+
+}  // namespace fastgpu::launcher

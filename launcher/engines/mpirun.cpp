@@ -1,0 +1,89 @@
+#include "launcher/engines/mpirun.hpp"
+
+#include "agent/protocol/plan.hpp"
+#include "base/error.hpp"
+#include "base/names.hpp"
+
+namespace fastgpu::launcher {
+namespace {
+
+/// Beyond this many nodes mpirun starts its daemons in waves no wider than this.
+constexpr int kDaemonsAtOnce = 64;
+
+/// The names of one setting in both versions, whose runtimes are different programs.
+struct Setting {
+  const char* v4;
+  const char* v5;
+};
+
+constexpr Setting kAgent = {"plm_rsh_agent", "plm_ssh_agent"};
+constexpr Setting kAgentArguments = {"plm_rsh_args", "plm_ssh_args"};
+constexpr Setting kNoTree = {"plm_rsh_no_tree_spawn", "plm_ssh_no_tree_spawn"};
+constexpr Setting kConcurrent = {"plm_rsh_num_concurrent", "plm_ssh_num_concurrent"};
+constexpr Setting kDaemonNetwork = {"oob_tcp_if_include", "prte_if_include"};
+constexpr Setting kDaemon = {"orte_launch_agent", "prte_launch_agent"};
+
+class Arguments {
+ public:
+  explicit Arguments(const MpirunPlan& plan) : version_(plan.version), words_{plan.mpirun} {}
+
+  void add(std::initializer_list<std::string> words) {
+    words_.insert(words_.end(), words.begin(), words.end());
+  }
+
+  /// A setting of the runtime that starts the processes.
+  void runtime(const Setting& setting, const std::string& value) {
+    const bool old = version_ == OpenMpi::v4;
+    add({old ? "--mca" : "--prtemca", old ? setting.v4 : setting.v5, value});
+  }
+
+  std::vector<std::string> take() { return std::move(words_); }
+
+ private:
+  OpenMpi version_;
+  std::vector<std::string> words_;
+};
+
+void add_remote_start(Arguments& arguments, const MpirunPlan& plan) {
+  arguments.runtime(kAgent, "ssh");
+  arguments.runtime(kAgentArguments, "-x -F " + plan.ssh_config);
+  // Only the first node has the key, so it alone starts daemons.
+  arguments.runtime(kNoTree, "1");
+  if (plan.nodes > kDaemonsAtOnce) arguments.runtime(kConcurrent, std::to_string(kDaemonsAtOnce));
+  // The daemons carry the job's marker too: whoever sweeps finds them.
+  const std::string marker = std::string(agent::kJobMarker) + "=" + plan.job_id;
+  arguments.runtime(kDaemon, "env " + marker + (plan.version == OpenMpi::v4 ? " orted" : " prted"));
+  if (!plan.network) return;
+  arguments.runtime(kDaemonNetwork, *plan.network);
+  arguments.add({"--mca", "btl_tcp_if_include", *plan.network});
+}
+
+}  // namespace
+
+OpenMpi parse_open_mpi(const std::string& line) {
+  const auto at = line.find("(Open MPI) ");
+  const std::string version = at == std::string::npos ? "" : line.substr(at + 11);
+  if (version.starts_with("4.")) return OpenMpi::v4;
+  // What comes after 5 keeps its runtime until it is known to do otherwise.
+  if (!version.empty() && version[0] >= '5' && version[0] <= '9') return OpenMpi::v5;
+  throw Error(ErrorKind::remote,
+              "mpirun there is '" + printable(line) + "', where Open MPI 4 or later is needed");
+}
+
+std::vector<std::string> mpirun_argv(const MpirunPlan& plan) {
+  Arguments arguments(plan);
+  if (plan.root) arguments.add({"--allow-run-as-root"});
+  arguments.add({"--hostfile", plan.hostfile, "-np", std::to_string(plan.ranks)});
+  // The hostfile's slots are the placement. No binding: nodes may share cores without knowing it,
+  // and programs with threads of their own are worse off bound to one core than free.
+  arguments.add({"--map-by", "slot", "--bind-to", "none"});
+  if (!plan.ssh_config.empty()) add_remote_start(arguments, plan);
+  if (plan.crowded) arguments.add({"--mca", "mpi_yield_when_idle", "1"});
+  for (const std::string& name : plan.forward)
+    arguments.add({"-x", name});
+  for (const std::string& word : plan.program)
+    arguments.add({word});
+  return arguments.take();
+}
+
+}  // namespace fastgpu::launcher

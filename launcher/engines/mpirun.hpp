@@ -1,0 +1,34 @@
+// Open MPI's mpirun, versions 4.1 and 5: arguments and environment. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fastgpu::launcher {
+
+enum class OpenMpi : std::uint8_t { v4 = 4, v5 = 5 };
+
+/// From the first line of `mpirun --version`. Throws ErrorKind::remote for another MPI and for
+/// versions before 4.
+OpenMpi parse_open_mpi(const std::string& version_line);
+
+struct MpirunPlan {
+  std::string job_id;
+  std::string mpirun;  ///< Absolute; the same on every node.
+  OpenMpi version = OpenMpi::v4;
+  std::string hostfile;    ///< Absolute, on the first node.
+  std::string ssh_config;  ///< Absolute, on the first node; empty where no other node takes part.
+  int ranks = 1;
+  int nodes = 1;
+  std::optional<std::string> network{};  ///< "10.0.0.0/24": the interface of all MPI traffic.
+  bool root = false;                     ///< mpirun runs as root.
+  bool crowded = false;                  ///< Somewhere more ranks than cores.
+  std::vector<std::string> forward{};    ///< Names of variables that ranks get from mpirun.
+  std::vector<std::string> program;      ///< What every rank runs.
+};
+
+std::vector<std::string> mpirun_argv(const MpirunPlan& plan);
+
+}  // namespace fastgpu::launcher

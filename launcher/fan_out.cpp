@@ -1,0 +1,102 @@
+#include "launcher/fan_out.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "remote/agent_call.hpp"
+
+namespace fastgpu::launcher {
+namespace {
+
+constexpr int kWidth = 64;
+constexpr std::size_t kMostOutput = 1 << 20;
+
+void keep(std::string& text, std::string_view bytes) {
+  text += bytes.substr(0, kMostOutput - std::min(kMostOutput, text.size()));
+}
+
+std::string without_last_newlines(std::string text) {
+  while (text.ends_with('\n'))
+    text.pop_back();
+  return text;
+}
+
+std::vector<NodeAnswer> no_answers(const std::vector<NodeTask>& tasks) {
+  std::vector<NodeAnswer> answers;
+  for (const NodeTask& task : tasks)
+    answers.push_back({.result = {task.host.name, ssh::Exit{}}});
+  return answers;
+}
+
+/// `answer` is written to while the task runs.
+ssh::Task task_for(const NodeTask& wanted, NodeAnswer& answer) {
+  answer.out.clear();
+  answer.err.clear();
+  ssh::Task task{.host = wanted.host, .command = wanted.command};
+  task.on_stdout = [&answer](std::string_view bytes) { keep(answer.out, bytes); };
+  task.on_stderr = [&answer](std::string_view bytes) { keep(answer.err, bytes); };
+  if (!wanted.input.empty())
+    task.next_input = [input = std::optional(wanted.input)]() mutable {
+      return std::exchange(input, std::nullopt);
+    };
+  return task;
+}
+
+ssh::RunOptions options_for(std::chrono::milliseconds timeout) {
+  ssh::RunOptions options;
+  options.width = kWidth;
+  options.timeout = timeout;
+  if (timeout.count() > 0) options.connect_timeout = std::min(options.connect_timeout, timeout);
+  return options;
+}
+
+std::variant<ssh::Exit, Error> result_of(const remote::CallResult& result) {
+  if (const auto* exit = std::get_if<ssh::Exit>(&result)) return *exit;
+  if (const auto* missing = std::get_if<remote::NoAgent>(&result)) return missing->why;
+  return std::get<Error>(result);
+}
+
+}  // namespace
+
+std::vector<NodeAnswer> ask(ssh::Client& client, const std::vector<NodeTask>& tasks,
+                            std::chrono::milliseconds timeout, const Cancel& cancel) {
+  auto answers = no_answers(tasks);
+  std::vector<ssh::Task> running;
+  for (std::size_t i = 0; i < tasks.size(); ++i)
+    running.push_back(task_for(tasks[i], answers[i]));
+  const auto results = client.run(std::move(running), options_for(timeout), cancel);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    answers[i].result = results[i];
+  return answers;
+}
+
+std::vector<NodeAnswer> ask_agent(ssh::Client& client, const std::vector<NodeTask>& tasks,
+                                  const remote::AgentProgram& agent,
+                                  std::chrono::milliseconds timeout, const Cancel& cancel) {
+  auto answers = no_answers(tasks);
+  std::vector<ssh::Host> hosts;
+  for (const NodeTask& task : tasks)
+    hosts.push_back(task.host);
+  const auto make_task = [&](std::size_t i) { return task_for(tasks[i], answers[i]); };
+  const auto results =
+      remote::call_agent(client, hosts, agent, make_task, options_for(timeout), cancel);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    answers[i].result.result = result_of(results[i]);
+  return answers;
+}
+
+void check(const std::vector<NodeAnswer>& answers, const std::string& doing) {
+  for (const NodeAnswer& answer : answers) {
+    const std::string& host = answer.result.host.value;
+    if (!answer.result.ok()) throw answer.result.error().during(doing + " on " + host);
+    const int code = answer.result.value().code();
+    if (code == 0) continue;
+    const std::string said = without_last_newlines(answer.err);
+    throw Error(ErrorKind::remote,
+                doing + " on " + host + ": " +
+                    (said.empty() ? "the agent ended with " + std::to_string(code) : said));
+  }
+}
+
+}  // namespace fastgpu::launcher

@@ -1,0 +1,37 @@
+// One command per host, and what to make of the answers.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "base/cancel.hpp"
+#include "remote/agent.hpp"
+#include "ssh/client.hpp"
+
+namespace fastgpu::launcher {
+
+struct NodeTask {
+  ssh::Host host;
+  std::string command;
+  std::string input{};
+};
+
+struct NodeAnswer {
+  HostResult<ssh::Exit> result;
+  std::string out{};
+  std::string err{};
+};
+
+std::vector<NodeAnswer> ask(ssh::Client& client, const std::vector<NodeTask>& tasks,
+                            std::chrono::milliseconds timeout, const Cancel& cancel);
+
+/// The same, for commands that call the agent: it is put where it is missing.
+std::vector<NodeAnswer> ask_agent(ssh::Client& client, const std::vector<NodeTask>& tasks,
+                                  const remote::AgentProgram& agent,
+                                  std::chrono::milliseconds timeout, const Cancel& cancel);
+
+/// Throws the first answer that is no success: the connection's error, or what the agent said.
+void check(const std::vector<NodeAnswer>& answers, const std::string& doing);
+
+}  // namespace fastgpu::launcher

@@ -1,0 +1,216 @@
+#include "launcher/following.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <list>
+
+#include "launcher/linked_cancel.hpp"
+
+namespace fastgpu::launcher {
+namespace {
+
+using agent::FrameKind;
+using std::chrono::milliseconds;
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr milliseconds kGrace{500};  ///< For a follower that is told to end; the rest is caught up.
+constexpr milliseconds kBetweenTries{500};
+constexpr milliseconds kCatchUp{60'000};
+constexpr std::size_t kTail = 4'096;  ///< Of mpirun's last words.
+
+std::string log_name(const agent::FrameHeader& header) {
+  const std::string stem =
+      header.rank == agent::kLauncherRank ? "launcher" : std::to_string(header.rank);
+  return stem + (header.stream == agent::OutputStream::out ? ".out" : ".err");
+}
+
+void keep_tail(std::string& tail, std::string_view bytes) {
+  tail += bytes;
+  if (tail.size() > kTail) tail.erase(0, tail.size() - kTail);
+}
+
+bool may_pass(ErrorKind kind) {
+  return kind == ErrorKind::transient || kind == ErrorKind::timeout;
+}
+
+void sleep_or(const Cancel& cancel) {
+  pollfd fd{cancel.fd(), POLLIN, 0};
+  ::poll(&fd, 1, static_cast<int>(kBetweenTries.count()));
+}
+
+}  // namespace
+
+Following::Following(ssh::Client& client, std::vector<ssh::Host> hosts,
+                     std::vector<NodeRanks> placement, NodeCommands commands,
+                     FollowingOptions options, JobObserver& observer)
+    : client_(client),
+      placement_(std::move(placement)),
+      commands_(std::move(commands)),
+      options_(std::move(options)),
+      observer_(observer) {
+  for (std::size_t i = 0; i < hosts.size(); ++i)
+    nodes_.push_back({.host = std::move(hosts[i]), .ranks = placement_.at(i)});
+}
+
+void Following::run(const Cancel& cancel) {
+  while (!job_ended() && !cancel.requested()) {
+    run_once(cancel);
+    if (job_ended() || cancel.requested() || find_lost()) break;
+    sleep_or(cancel);
+  }
+  if (job_ended() && !incomplete().empty()) catch_up(kCatchUp);
+}
+
+void Following::run_once(const Cancel& cancel) {
+  const std::vector<Node*> nodes = incomplete();
+  std::list<FrameDecoder> decoders;
+  std::vector<ssh::Task> tasks;
+  for (Node* node : nodes) {
+    decoders.emplace_back([this, node](const agent::FrameHeader& header, std::string_view bytes) {
+      take(*node, header, bytes);
+    });
+    tasks.push_back(task_for(*node, decoders.back(), true));
+  }
+  LinkedCancel stop(cancel);
+  std::optional<Error> final_answer;
+  ssh::RunOptions options;
+  options.width = static_cast<int>(tasks.size());
+  options.grace = kGrace;
+  options.on_finished = [&](std::size_t i, const HostResult<ssh::Exit>& result) {
+    const bool asked = stop.both().requested();
+    if (job_ended()) stop.request();  // The others have nothing more to wait for.
+    if (asked || nodes[i]->complete) return;
+    try {
+      if (!note_result(*nodes[i], result)) stop.request();
+    } catch (const Error& e) {
+      final_answer = e;
+      stop.request();
+    }
+  };
+  client_.run(std::move(tasks), options, stop.both());
+  if (final_answer && !job_ended() && !cancel.requested()) throw Error(*final_answer);
+}
+
+ssh::Task Following::task_for(Node& node, FrameDecoder& decoder, bool wait) {
+  NodeCommands::Follow what{.from = node.offsets, .ranks = options_.ranks, .tail = options_.tail};
+  what.wait = wait;
+  what.data = options_.data;
+  what.renew_lease = options_.renew_lease == Renewal::yes && &node == &nodes_.front();
+  node.complaint.clear();
+  ssh::Task task{.host = node.host, .command = commands_.follow(what)};
+  task.hold_input_open = wait;
+  task.on_stdout = [&decoder](std::string_view bytes) { decoder.feed(bytes); };
+  task.on_stderr = [&node](std::string_view bytes) { keep_tail(node.complaint, bytes); };
+  return task;
+}
+
+void Following::take(Node& node, const agent::FrameHeader& header, std::string_view bytes) {
+  node.silent_since.reset();
+  switch (header.kind) {
+    case FrameKind::data:
+      node.offsets[log_name(header)] = header.offset + bytes.size();
+      if (header.rank == agent::kLauncherRank && header.stream == agent::OutputStream::err)
+        keep_tail(launcher_tail_, bytes);
+      observer_.output(header.rank, header.stream, bytes);
+      return;
+    case FrameKind::rank_status: {
+      const auto [end, is_new] = ends_.try_emplace(header.rank, agent::parse_rank_end(bytes));
+      if (is_new) observer_.rank_ended(end->second, node.ranks.node);
+      return;
+    }
+    case FrameKind::job_status:
+      launcher_ = agent::parse_job_end(bytes);
+      node.complete = true;
+      return;
+    case FrameKind::end: {
+      // On a node without the supervisor, complete means that all of its ranks have said how they
+      // ended: one that was killed cannot, and is not waited for once the job has ended.
+      const auto ended = std::ranges::count_if(ends_, [&](const auto& entry) {
+        return entry.first >= node.ranks.first && entry.first < node.ranks.first + node.ranks.count;
+      });
+      if (&node != &nodes_.front()) node.complete = ended == node.ranks.count;
+      return;
+    }
+  }
+}
+
+/// False where the node could not be reached; throws where its answer is final.
+bool Following::note_result(Node& node, const HostResult<ssh::Exit>& result) {
+  if (result.ok() && result.value().code() == 0) return true;
+  const Error error =
+      result.ok() ? Error(ErrorKind::remote,
+                          node.complaint.empty()
+                              ? "the agent ended with " + std::to_string(result.value().code())
+                              : node.complaint.substr(0, node.complaint.find_last_not_of('\n') + 1))
+                  : result.error();
+  // An agent that was killed is started again; one that refuses is not.
+  const bool killed = result.ok() && result.value().code() > 128;
+  if (!killed && !may_pass(error.kind())) throw error.during(node.ranks.node.value);
+  if (!node.silent_since) {
+    node.silent_since = SteadyClock::now();
+    observer_.connection_lost(node.ranks.node, error);
+  }
+  node.silence = error.what();
+  return false;
+}
+
+bool Following::find_lost() {
+  for (const Node& node : nodes_)
+    if (node.silent_since && SteadyClock::now() - *node.silent_since >= options_.lost_after)
+      lost_.push_back({node.ranks.node, node.silence});
+  return !lost_.empty();
+}
+
+std::vector<Following::Node*> Following::incomplete() {
+  std::vector<Node*> nodes;
+  for (Node& node : nodes_)
+    if (!node.complete) nodes.push_back(&node);
+  return nodes;
+}
+
+std::vector<HostResult<ssh::Exit>> Following::read_once(milliseconds limit, const Cancel& cancel) {
+  std::list<FrameDecoder> decoders;
+  std::vector<ssh::Task> tasks;
+  for (Node* node : incomplete()) {
+    decoders.emplace_back([this, node](const agent::FrameHeader& header, std::string_view bytes) {
+      take(*node, header, bytes);
+    });
+    tasks.push_back(task_for(*node, decoders.back(), false));
+  }
+  if (tasks.empty()) return {};
+  ssh::RunOptions options;
+  options.width = static_cast<int>(tasks.size());
+  options.timeout = limit;
+  if (limit.count() > 0) options.connect_timeout = std::min(options.connect_timeout, limit);
+  options.grace = kGrace;
+  return client_.run(std::move(tasks), options, cancel);
+}
+
+void Following::catch_up(milliseconds limit) {
+  const Cancel never;
+  read_once(limit, never);
+}
+
+void Following::read_all(const Cancel& cancel) {
+  const auto results = read_once(milliseconds(0), cancel);
+  cancel.check();
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (!note_result(nodes_[i], results[i]))
+      throw Error(ErrorKind::transient, nodes_[i].ranks.node.value + ": " + nodes_[i].silence);
+}
+
+JobReport Following::report() const {
+  JobReport report;
+  report.placement = placement_;
+  for (const auto& [rank, end] : ends_)
+    report.ranks.push_back(end);
+  report.launcher = launcher_;
+  report.launcher_tail = launcher_tail_;
+  while (report.launcher_tail.ends_with('\n'))
+    report.launcher_tail.pop_back();
+  report.lost = lost_;
+  return report;
+}
+
+}  // namespace fastgpu::launcher

@@ -1,0 +1,95 @@
+// Watches a job on all of its nodes until it has ended, over connections that may break.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/cancel.hpp"
+#include "launcher/frames.hpp"
+#include "launcher/node_commands.hpp"
+#include "launcher/outcome.hpp"
+#include "ssh/client.hpp"
+
+namespace fastgpu::launcher {
+
+/// Told what a job does, in the caller's thread. `rank` is agent::kLauncherRank for mpirun itself.
+class JobObserver {
+ public:
+  virtual ~JobObserver() = default;
+  /// Pieces of any size; of one stream in order, byte for byte.
+  virtual void output(int rank, agent::OutputStream stream, std::string_view bytes) = 0;
+  virtual void rank_ended(const agent::RankEnd&, const NodeName&) {}
+  virtual void connection_lost(const NodeName&, const Error&) {}  ///< It is tried again.
+};
+
+enum class Renewal : std::uint8_t { yes, no };
+
+struct FollowingOptions {
+  std::optional<std::uint64_t> tail{};  ///< Lines of what there is; absent: all.
+  std::optional<std::set<int>> ranks{};
+  bool data = true;
+  Renewal renew_lease = Renewal::yes;
+  std::chrono::milliseconds lost_after{15'000};  ///< Without contact for so long, a node is lost.
+};
+
+class Following {
+ public:
+  /// `hosts` belong to `placement`, one each; the first one has the supervisor.
+  Following(ssh::Client& client, std::vector<ssh::Host> hosts, std::vector<NodeRanks> placement,
+            NodeCommands commands, FollowingOptions options, JobObserver& observer);
+
+  /// Until the job has ended everywhere, a node is lost, or `cancel` comes (which is no error here:
+  /// look at it). Throws what a node answers that cannot be waited out: denied, no such job, no
+  /// agent.
+  void run(const Cancel& cancel);
+
+  /// What there is and was not seen yet, without waiting for more. Nodes that do not answer within
+  /// `limit` are passed over.
+  void catch_up(std::chrono::milliseconds limit);
+
+  /// All that there is, without waiting for more. Throws, after the others have been read, the
+  /// error of a node that does not answer.
+  void read_all(const Cancel& cancel);
+
+  /// What was seen so far.
+  JobReport report() const;
+
+ private:
+  struct Node {
+    ssh::Host host;
+    NodeRanks ranks;
+    std::map<std::string, std::uint64_t> offsets{};
+    bool complete = false;
+    std::string complaint{};  ///< Its stderr.
+    std::optional<std::chrono::steady_clock::time_point> silent_since{};
+    std::string silence{};  ///< Why.
+  };
+
+  ssh::Task task_for(Node& node, FrameDecoder& decoder, bool wait);
+  std::vector<Node*> incomplete();
+  void run_once(const Cancel& cancel);
+  std::vector<HostResult<ssh::Exit>> read_once(std::chrono::milliseconds limit,
+                                               const Cancel& cancel);
+  void take(Node& node, const agent::FrameHeader& header, std::string_view bytes);
+  bool note_result(Node& node, const HostResult<ssh::Exit>& result);
+  bool job_ended() const noexcept { return launcher_.has_value(); }
+  bool find_lost();
+
+  ssh::Client& client_;
+  std::vector<Node> nodes_;
+  std::vector<NodeRanks> placement_;
+  NodeCommands commands_;
+  FollowingOptions options_;
+  JobObserver& observer_;
+  std::map<int, agent::RankEnd> ends_;
+  std::optional<agent::JobEnd> launcher_;
+  std::string launcher_tail_;
+  std::vector<LostNode> lost_;
+};
+
+}  // namespace fastgpu::launcher

@@ -1,0 +1,12 @@
+#include "launcher/hostfile.hpp"
+
+namespace fastgpu::launcher {
+
+std::string hostfile(std::span<const HostfileEntry> entries) {
+  std::string text;
+  for (const HostfileEntry& entry : entries)
+    text += entry.address + " slots=" + std::to_string(entry.ranks) + "\n";
+  return text;
+}
+
+}  // namespace fastgpu::launcher

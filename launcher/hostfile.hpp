@@ -1,0 +1,18 @@
+// The file that tells mpirun where ranks go. Pure.
+#pragma once
+
+#include <span>
+#include <string>
+
+namespace fastgpu::launcher {
+
+struct HostfileEntry {
+  std::string address;  ///< Where the other nodes reach it.
+  int ranks = 0;
+};
+
+/// One line a node, "10.0.0.2 slots=4", in order. The slots are the ranks to run there, so that
+/// filling slots in order is exactly our placement.
+std::string hostfile(std::span<const HostfileEntry> entries);
+
+}  // namespace fastgpu::launcher

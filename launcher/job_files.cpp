@@ -1,0 +1,130 @@
+#include "launcher/job_files.hpp"
+
+#include <map>
+
+#include "agent/protocol/plan.hpp"
+#include "base/error.hpp"
+#include "launcher/engines/mpirun.hpp"
+#include "launcher/hostfile.hpp"
+#include "launcher/network.hpp"
+
+namespace fastgpu::launcher {
+namespace {
+
+constexpr const char* kPortVariable = "FASTGPU_COMM_MASTER_PORT";
+
+std::string below_fastgpu(const JobFilesRequest& request, const std::string& name) {
+  return "jobs/" + request.id + "/" + name;
+}
+
+bool has_variable(const JobSpec& spec, const std::string& name) {
+  for (const std::string& assignment : spec.environment)
+    if (assignment.starts_with(name + "=")) return true;
+  return false;
+}
+
+std::vector<std::string> rank_environment(const JobFilesRequest& request) {
+  std::vector<std::string> environment = {
+      "FASTGPU_COMM_MASTER_ADDR=" + request.nodes.front().peer.address,
+      "FASTGPU_COMM_SECRET=" + request.communicator_secret.reveal()};
+  // Output goes to a file, which Python would buffer; a user wants to see it now.
+  if (!has_variable(request.spec, "PYTHONUNBUFFERED")) environment.push_back("PYTHONUNBUFFERED=1");
+  const auto& own = request.spec.environment;
+  environment.insert(environment.end(), own.begin(), own.end());
+  return environment;
+}
+
+std::string working_directory(const JobFilesRequest& request) {
+  if (request.spec.directory.empty() && !request.spec.sync.empty())
+    return job_work_directory(request.id);
+  return request.spec.directory;
+}
+
+void check_mpirun(const JobFilesRequest& request, std::span<const agent::NodeFacts> facts) {
+  for (std::size_t i = 0; i < facts.size(); ++i) {
+    const std::string& node = request.nodes[i].ranks.node.value;
+    if (facts[i].mpirun.empty())
+      throw Error(ErrorKind::remote, node +
+                                         ": mpirun is not there: install Open MPI on every node "
+                                         "(Debian, Ubuntu: apt-get install openmpi-bin)");
+    if (facts[i].mpirun != facts[0].mpirun)
+      throw Error(ErrorKind::remote, node + ": mpirun is " + facts[i].mpirun + ", but " +
+                                         facts[0].mpirun + " on " +
+                                         request.nodes[0].ranks.node.value +
+                                         ": it must be the same place on all nodes");
+  }
+}
+
+/// Whether any kernel has more ranks than cores; nodes on one machine share them.
+bool is_crowded(const JobFilesRequest& request, std::span<const agent::NodeFacts> facts) {
+  std::map<std::string, int> ranks;
+  for (std::size_t i = 0; i < facts.size(); ++i)
+    ranks[facts[i].boot_id] += request.nodes[i].ranks.count;
+  for (const agent::NodeFacts& node : facts)
+    if (ranks[node.boot_id] > node.cores) return true;
+  return false;
+}
+
+MpirunPlan mpirun_plan(const JobFilesRequest& request, std::span<const agent::NodeFacts> facts,
+                       const NodeCommands& commands) {
+  const std::string fastgpu = facts[0].home + "/.fastgpu/";
+  MpirunPlan plan;
+  plan.job_id = request.id;
+  plan.mpirun = facts[0].mpirun;
+  plan.version = parse_open_mpi(facts[0].mpirun_version);
+  plan.hostfile = fastgpu + below_fastgpu(request, "hostfile");
+  plan.nodes = static_cast<int>(request.nodes.size());
+  if (plan.nodes > 1)
+    plan.ssh_config = facts[0].home + "/" + access_directory(request.access) + "/ssh_config";
+  plan.ranks = 0;
+  std::vector<std::string> addresses;
+  for (const JobNode& node : request.nodes) {
+    plan.ranks += node.ranks.count;
+    addresses.push_back(node.peer.address);
+  }
+  plan.network = covering_network(addresses);
+  plan.root = facts[0].root;
+  plan.crowded = is_crowded(request, facts);
+  plan.forward = {kPortVariable};
+  plan.program = commands.rank();
+  return plan;
+}
+
+}  // namespace
+
+std::vector<agent::SmallFile> rank_files(const JobFilesRequest& request, const JobNode& node) {
+  agent::Plan plan;
+  plan.id = request.id;
+  plan.argv = request.spec.argv;
+  plan.environment = rank_environment(request);
+  plan.directory = working_directory(request);
+  for (int i = 0; i < node.ranks.count; ++i)
+    plan.ranks.push_back(node.ranks.first + i);
+  return {{below_fastgpu(request, "rank"), to_text(plan)}};
+}
+
+std::vector<agent::SmallFile> start_files(const JobFilesRequest& request,
+                                          std::span<const agent::NodeFacts> facts,
+                                          const NodeCommands& commands) {
+  check_mpirun(request, facts);
+  agent::Plan plan;
+  plan.id = request.id;
+  plan.argv = mpirun_argv(mpirun_plan(request, facts, commands));
+  plan.lease =
+      request.spec.presence == Presence::detached ? std::chrono::milliseconds(0) : request.lease;
+  plan.timeout = request.spec.timeout;
+  plan.port_variable = kPortVariable;
+  std::vector<HostfileEntry> entries;
+  std::vector<Peer> peers;
+  for (const JobNode& node : request.nodes) {
+    entries.push_back({node.peer.address, node.ranks.count});
+    peers.push_back(node.peer);
+  }
+  std::vector<agent::SmallFile> files;
+  if (request.nodes.size() > 1) files = access_files(request.access, peers, facts[0].home);
+  files.push_back({below_fastgpu(request, "hostfile"), hostfile(entries)});
+  files.push_back({below_fastgpu(request, "spec"), to_text(plan)});
+  return files;
+}
+
+}  // namespace fastgpu::launcher

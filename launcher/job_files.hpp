@@ -1,0 +1,44 @@
+// What is written on the nodes before a job starts. Pure.
+#pragma once
+
+#include <chrono>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "agent/protocol/facts.hpp"
+#include "agent/protocol/files.hpp"
+#include "base/secret.hpp"
+#include "launcher/access.hpp"
+#include "launcher/job.hpp"
+#include "launcher/node_commands.hpp"
+
+namespace fastgpu::launcher {
+
+/// One node of a job, with what the job must know of it.
+struct JobNode {
+  NodeRanks ranks;
+  Peer peer;
+};
+
+struct JobFilesRequest {
+  std::string id;
+  JobSpec spec;
+  std::vector<JobNode> nodes;  ///< In the order of their ranks.
+  ClusterAccess access;
+  Secret communicator_secret;
+  std::chrono::milliseconds lease{30'000};
+};
+
+/// For one node: what its ranks run. Goes into the job's directory as "rank". With it the values of
+/// all variables, so that they are in no argument list.
+std::vector<agent::SmallFile> rank_files(const JobFilesRequest& request, const JobNode& node);
+
+/// For the first node: the supervisor's plan, the hostfile and the cluster's key. `facts` are those
+/// of all nodes, in order. Throws ErrorKind::remote where mpirun is missing, is another MPI, or
+/// lies elsewhere than on the first node.
+std::vector<agent::SmallFile> start_files(const JobFilesRequest& request,
+                                          std::span<const agent::NodeFacts> facts,
+                                          const NodeCommands& commands);
+
+}  // namespace fastgpu::launcher

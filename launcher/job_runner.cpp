@@ -1,0 +1,189 @@
+#include "launcher/job_runner.hpp"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "launcher/fan_out.hpp"
+#include "launcher/placement.hpp"
+
+namespace fastgpu::launcher {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kPatience{60'000};  ///< For writing files and starting.
+/// A cancel has five seconds: half of one for the followers, then these two, one after the other.
+constexpr milliseconds kStopFirst{3'000};
+constexpr milliseconds kSweep{1'300};
+constexpr milliseconds kLastWords{5'000};
+
+Secret random_secret() {
+  std::array<unsigned char, 32> bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+    throw system_error("reading random bytes", errno);
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string text;
+  for (const unsigned char byte : bytes)
+    text += {kHex[byte >> 4], kHex[byte & 15]};
+  return Secret(text);
+}
+
+}  // namespace
+
+JobRunner::JobRunner(ssh::Client& client, std::vector<ClusterNode> nodes, ClusterAccess access,
+                     RunnerOptions options)
+    : client_(client),
+      nodes_(std::move(nodes)),
+      access_(std::move(access)),
+      options_(std::move(options)) {}
+
+void JobRunner::start(const std::string& id, const JobRecord& job, const Cancel& cancel) {
+  validate(job.spec);
+  JobFilesRequest request{.id = id,
+                          .spec = job.spec,
+                          .nodes = {},
+                          .access = access_,
+                          .communicator_secret = random_secret(),
+                          .lease = options_.lease};
+  for (const NodeRanks& ranks : job.placement) {
+    const ClusterNode& place = node(ranks.node);
+    request.nodes.push_back({.ranks = ranks,
+                             .peer = {.address = place.private_address,
+                                      .port = place.private_port,
+                                      .user = place.host.user,
+                                      .host_keys = place.host.host_keys}});
+  }
+  try {
+    const auto facts = put_ranks(request, cancel);
+    put_and_start(request, facts, cancel);
+  } catch (const Error&) {
+    stop(id, job);  // It may have been started by what then broke off.
+    throw;
+  }
+}
+
+std::vector<agent::NodeFacts> JobRunner::put_ranks(const JobFilesRequest& request,
+                                                   const Cancel& cancel) {
+  std::vector<NodeTask> tasks;
+  for (const JobNode& member : request.nodes)
+    tasks.push_back({.host = node(member.ranks.node).host,
+                     .command = commands(request.id).put_files_and_facts(),
+                     .input = encode_files(rank_files(request, member))});
+  const auto answers = ask_agent(client_, tasks, options_.agent, kPatience, cancel);
+  check(answers, "preparing job " + request.id);
+  std::vector<agent::NodeFacts> facts;
+  for (const NodeAnswer& answer : answers)
+    facts.push_back(agent::parse_node_facts(answer.out));
+  return facts;
+}
+
+void JobRunner::put_and_start(const JobFilesRequest& request,
+                              std::span<const agent::NodeFacts> facts, const Cancel& cancel) {
+  const NodeCommands on_node = commands(request.id);
+  std::vector<NodeTask> task;
+  task.push_back({.host = node(request.nodes.front().ranks.node).host,
+                  .command = on_node.put_files_and_start(),
+                  .input = encode_files(start_files(request, facts, on_node))});
+  check(ask(client_, task, kPatience, cancel), "starting job " + request.id);
+}
+
+Outcome JobRunner::follow(const std::string& id, const JobRecord& job, OnCancel on_cancel,
+                          const FollowingOptions& options, JobObserver& observer,
+                          const Cancel& cancel) {
+  FollowingOptions wanted = options;
+  wanted.lost_after = options_.lost_after;
+  Following following(client_, hosts(job), job.placement, commands(id), wanted, observer);
+  following.run(cancel);
+  JobReport seen = following.report();
+  const bool cancelled = !seen.launcher && cancel.requested();
+  if (cancelled && on_cancel == OnCancel::leave_job)
+    throw Error(ErrorKind::interrupted, "interrupted; job " + id + " goes on");
+  if (cancelled || !seen.launcher) {
+    stop(id, job);
+    following.catch_up(kLastWords);
+    seen = following.report();
+  } else if (!seen.launcher->how.ok() && job.placement.size() > 1) {
+    // mpirun has ended; what it could not reach any more is ended by its marker.
+    stop(id, job);
+  }
+  seen.cancelled = cancelled;
+  seen.lease = options_.lease;
+  seen.timeout = job.spec.timeout;
+  return decide(seen);
+}
+
+std::vector<HostResult<ssh::Exit>> JobRunner::stop(const std::string& id, const JobRecord& job) {
+  const Cancel never;
+  const auto all = hosts(job);
+  std::vector<NodeTask> first, sweeps;
+  first.push_back({.host = all.front(), .command = commands(id).stop()});
+  for (const ssh::Host& host : all)
+    sweeps.push_back({.host = host, .command = commands(id).sweep()});
+  // First the launcher, which tells all ranks to end; then whoever did not listen.
+  ask(client_, first, kStopFirst, never);
+  std::vector<HostResult<ssh::Exit>> results;
+  for (NodeAnswer& answer : ask(client_, sweeps, kSweep, never))
+    results.push_back(std::move(answer.result));
+  return results;
+}
+
+void JobRunner::logs(const std::string& id, const JobRecord& job, const LogRequest& request,
+                     JobObserver& observer, const Cancel& cancel) {
+  FollowingOptions options;
+  options.tail = request.tail;
+  options.renew_lease = Renewal::no;
+  options.lost_after = options_.lost_after;
+  std::vector<NodeRanks> placement = job.placement;
+  if (request.rank) {
+    options.ranks = std::set<int>{*request.rank};
+    if (*request.rank < 0 || *request.rank >= total_ranks(placement))
+      throw Error(ErrorKind::usage, "job " + id + " has no rank " + std::to_string(*request.rank) +
+                                        ": they are 0 to " +
+                                        std::to_string(total_ranks(placement) - 1));
+    const NodeName where = node_of(placement, *request.rank);
+    // The first node stays: it knows when the job has ended.
+    const bool follows = request.mode == LogMode::follow;
+    std::erase_if(placement, [&](const NodeRanks& ranks) {
+      return ranks.node != where && !(follows && ranks.node == job.placement.front().node);
+    });
+  }
+  const JobRecord part{.spec = job.spec, .placement = placement};
+  Following following(client_, hosts(part), placement, commands(id), options, observer);
+  if (request.mode == LogMode::follow) return following.run(cancel);
+  following.read_all(cancel);
+}
+
+std::vector<HostResult<ssh::Exit>> JobRunner::remove(const std::string& id, const JobRecord& job,
+                                                     const Cancel& cancel) {
+  std::vector<NodeTask> tasks;
+  for (const ssh::Host& host : hosts(job))
+    tasks.push_back({.host = host, .command = commands(id).remove()});
+  std::vector<HostResult<ssh::Exit>> results;
+  for (NodeAnswer& answer : ask(client_, tasks, kPatience, cancel))
+    results.push_back(std::move(answer.result));
+  return results;
+}
+
+const ClusterNode& JobRunner::node(const NodeName& name) const {
+  const auto found = std::ranges::find_if(
+      nodes_, [&](const ClusterNode& candidate) { return candidate.host.name == name; });
+  if (found == nodes_.end())
+    throw Error(ErrorKind::not_found, "node " + name.value + " is not in the cluster any more");
+  return *found;
+}
+
+std::vector<ssh::Host> JobRunner::hosts(const JobRecord& job) const {
+  std::vector<ssh::Host> hosts;
+  for (const NodeRanks& ranks : job.placement)
+    hosts.push_back(node(ranks.node).host);
+  return hosts;
+}
+
+NodeCommands JobRunner::commands(const std::string& id) const {
+  return {options_.agent.hash, id};
+}
+
+}  // namespace fastgpu::launcher

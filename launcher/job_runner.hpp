@@ -1,0 +1,84 @@
+// Jobs on a cluster: started, followed, stopped, looked at afterwards.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/following.hpp"
+#include "launcher/job_files.hpp"
+#include "launcher/outcome.hpp"
+#include "ssh/client.hpp"
+
+namespace fastgpu::launcher {
+
+/// A node of the cluster as jobs need it.
+struct ClusterNode {
+  ssh::Host host;               ///< How we reach it; its host keys are what its peers pin as well.
+  std::string private_address;  ///< How its peers reach it.
+  std::uint16_t private_port = 22;
+};
+
+struct RunnerOptions {
+  remote::AgentProgram agent;  ///< Put on the nodes where it is missing.
+  std::chrono::milliseconds lease{30'000};
+  std::chrono::milliseconds lost_after{15'000};
+};
+
+/// What a cancel does to a job that is being followed.
+enum class OnCancel : std::uint8_t { stop_job, leave_job };
+
+enum class LogMode : std::uint8_t { what_there_is, follow };
+
+struct LogRequest {
+  std::optional<int> rank{};            ///< Absent: all, mpirun's own output included.
+  std::optional<std::uint64_t> tail{};  ///< Lines of each log.
+  LogMode mode = LogMode::what_there_is;
+};
+
+/// One job at a time, like the client it uses. All calls block.
+class JobRunner {
+ public:
+  /// `nodes`: all of the cluster; those that a placement names are used.
+  JobRunner(ssh::Client& client, std::vector<ClusterNode> nodes, ClusterAccess access,
+            RunnerOptions options);
+
+  /// Writes the job on its nodes and starts it. When this returns the job runs under its
+  /// supervisor; when it throws, or `cancel` comes, nothing of it runs. Starting the same id twice
+  /// is one start.
+  void start(const std::string& id, const JobRecord& job, const Cancel& cancel);
+
+  /// Follows a job, from wherever it is, to its end; a cancel stops it everywhere within five
+  /// seconds, or leaves it. With leave_job, a cancel throws ErrorKind::interrupted.
+  Outcome follow(const std::string& id, const JobRecord& job, OnCancel on_cancel,
+                 const FollowingOptions& options, JobObserver& observer, const Cancel& cancel);
+
+  /// Stops all of it on all nodes. Names the nodes where that cannot be said; stopping a job that
+  /// has ended is a success.
+  std::vector<HostResult<ssh::Exit>> stop(const std::string& id, const JobRecord& job);
+
+  /// The same bytes that the programs wrote. A node that does not answer is thrown, after the
+  /// others have been read; so is a rank that the job does not have (usage).
+  void logs(const std::string& id, const JobRecord& job, const LogRequest& request,
+            JobObserver& observer, const Cancel& cancel);
+
+  /// Removes what is left of an ended job on its nodes, logs included.
+  std::vector<HostResult<ssh::Exit>> remove(const std::string& id, const JobRecord& job,
+                                            const Cancel& cancel);
+
+ private:
+  const ClusterNode& node(const NodeName& name) const;
+  std::vector<ssh::Host> hosts(const JobRecord& job) const;
+  NodeCommands commands(const std::string& id) const;
+  std::vector<agent::NodeFacts> put_ranks(const JobFilesRequest& request, const Cancel& cancel);
+  void put_and_start(const JobFilesRequest& request, std::span<const agent::NodeFacts> facts,
+                     const Cancel& cancel);
+
+  ssh::Client& client_;
+  std::vector<ClusterNode> nodes_;
+  ClusterAccess access_;
+  RunnerOptions options_;
+};
+
+}  // namespace fastgpu::launcher

@@ -1,0 +1,48 @@
+#include "launcher/job_store.hpp"
+
+namespace fastgpu::launcher {
+
+using state::JobState;
+
+state::Job insert_job(state::Store& store, const state::ClusterId& cluster,
+                      const JobRecord& record) {
+  state::Job job{.id = {}, .cluster = cluster, .spec_json = to_json(record), .reason = {}};
+  job.created = std::chrono::system_clock::now();
+  store.insert_job(job, record.spec.name);
+  return job;
+}
+
+void mark_running(state::Store& store, state::Job& job) {
+  if (has_ended(job)) return;
+  job.state = JobState::running;
+  store.update_job(job);
+}
+
+void mark_ended(state::Store& store, state::Job& job, const Outcome& outcome) {
+  if (has_ended(job)) return;
+  job.state = outcome.state;
+  job.exit_code = outcome.exit_code;
+  job.reason = outcome.reason;
+  job.ended = std::chrono::system_clock::now();
+  store.update_job(job);
+}
+
+bool has_ended(const state::Job& job) noexcept {
+  switch (job.state) {
+    case JobState::starting:
+    case JobState::running:
+      return false;
+    case JobState::succeeded:
+    case JobState::failed:
+    case JobState::cancelled:
+    case JobState::lost:
+      return true;
+  }
+  return true;
+}
+
+Outcome stored_outcome(const state::Job& job) {
+  return {.state = job.state, .exit_code = job.exit_code.value_or(1), .reason = job.reason};
+}
+
+}  // namespace fastgpu::launcher

@@ -1,0 +1,57 @@
+#include "launcher/node_commands.hpp"
+
+#include "launcher/job.hpp"
+
+namespace fastgpu::launcher {
+
+NodeCommands::NodeCommands(remote::AgentHash agent, std::string job_id)
+    : agent_(std::move(agent)), job_id_(std::move(job_id)) {}
+
+std::string NodeCommands::call(std::vector<std::string> words) const {
+  return remote::agent_command(agent_, words);
+}
+
+std::string NodeCommands::put_files_and_facts() const {
+  return call({"put-files", ".fastgpu", "--facts"});
+}
+
+std::string NodeCommands::put_files_and_start() const {
+  return call({"put-files", ".fastgpu", "--start", job_directory(job_id_)});
+}
+
+std::string NodeCommands::follow(const Follow& what) const {
+  std::vector<std::string> words = {"job-follow", job_directory(job_id_)};
+  for (const auto& [log, offset] : what.from) {
+    words.push_back("--from");
+    words.push_back(log + "=" + std::to_string(offset));
+  }
+  if (what.ranks) {
+    std::string list;
+    for (const int rank : *what.ranks)
+      list += (list.empty() ? "" : ",") + std::to_string(rank);
+    words.insert(words.end(), {"--ranks", list});
+  }
+  if (what.tail) words.insert(words.end(), {"--tail", std::to_string(*what.tail)});
+  if (!what.wait) words.push_back("--no-follow");
+  if (!what.data) words.push_back("--no-data");
+  if (what.renew_lease) words.push_back("--renew-lease");
+  return call(std::move(words));
+}
+
+std::string NodeCommands::stop() const {
+  return call({"job-stop", job_directory(job_id_), "--kill-after", "2"});
+}
+
+std::string NodeCommands::sweep() const {
+  return call({"job-sweep", job_id_});
+}
+
+std::string NodeCommands::remove() const {
+  return call({"job-remove", job_directory(job_id_)});
+}
+
+std::vector<std::string> NodeCommands::rank() const {
+  return {"/bin/sh", "-c", call({"rank", job_directory(job_id_)})};
+}
+
+}  // namespace fastgpu::launcher

@@ -1,0 +1,48 @@
+// The lines that a node's login shell gets from us. Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "remote/agent.hpp"
+
+namespace fastgpu::launcher {
+
+/// Calls of the agent for one job.
+class NodeCommands {
+ public:
+  NodeCommands(remote::AgentHash agent, std::string job_id);
+
+  /// Files below ~/.fastgpu, from standard input, and then in the same round trip:
+  std::string put_files_and_facts() const;
+  std::string put_files_and_start() const;
+
+  struct Follow {
+    std::map<std::string, std::uint64_t> from{};
+    std::optional<std::set<int>> ranks{};
+    std::optional<std::uint64_t> tail{};
+    bool wait = true;
+    bool data = true;
+    bool renew_lease = false;
+  };
+  std::string follow(const Follow& what) const;
+
+  std::string stop() const;
+  std::string sweep() const;
+  std::string remove() const;
+
+  /// What mpirun runs as a rank, on whatever node: homes may differ.
+  std::vector<std::string> rank() const;
+
+ private:
+  std::string call(std::vector<std::string> words) const;
+
+  remote::AgentHash agent_;
+  std::string job_id_;
+};
+
+}  // namespace fastgpu::launcher

@@ -1,0 +1,105 @@
+#include "launcher/outcome.hpp"
+
+#include <algorithm>
+
+#include "base/units.hpp"
+
+namespace fastgpu::launcher {
+namespace {
+
+using agent::JobEnd;
+using agent::RankEnd;
+using agent::StopCause;
+using state::JobState;
+
+const RankEnd* first_failure(const JobReport& report) {
+  const RankEnd* first = nullptr;
+  for (const RankEnd& rank : report.ranks) {
+    if (rank.told || rank.how.ok()) continue;
+    if (first == nullptr || rank.ended < first->ended) first = &rank;
+  }
+  return first;
+}
+
+Outcome failed(int code, const std::string& reason) {
+  return {.state = JobState::failed, .exit_code = code, .reason = reason};
+}
+
+Outcome lost(const std::string& reason) {
+  return {.state = JobState::lost, .exit_code = 1, .reason = reason};
+}
+
+Outcome of_rank(const RankEnd& rank, const JobReport& report) {
+  const std::string what = rank.reason.empty() ? describe(rank.how) : rank.reason;
+  Outcome outcome =
+      failed(rank.how.shell_code(), "rank " + std::to_string(rank.rank) + " on " +
+                                        node_of(report.placement, rank.rank).value + ": " + what);
+  outcome.first_rank = rank.rank;
+  return outcome;
+}
+
+Outcome of_lost_nodes(const JobReport& report) {
+  std::string names;
+  for (const LostNode& node : report.lost)
+    names += (names.empty() ? "" : ", ") + node.node.value;
+  return lost("lost contact with " + names + ": " + report.lost.front().why);
+}
+
+std::string first_node(const JobReport& report) {
+  return report.placement.empty() ? "the first node" : report.placement.front().node.value;
+}
+
+std::string with_tail(const std::string& reason, const JobReport& report) {
+  return report.launcher_tail.empty() ? reason : reason + ":\n" + report.launcher_tail;
+}
+
+/// mpirun ended badly, and no rank did so by itself.
+Outcome of_launcher(const JobEnd& end, const JobReport& report) {
+  const std::string where = " on " + first_node(report);
+  if (!end.reason.empty())
+    return failed(end.how.shell_code(), "mpirun could not be started" + where + ": " + end.reason);
+  const int code = end.how.shell_code() == 0 ? 1 : end.how.shell_code();
+  return failed(code, with_tail("mpirun" + where + " " + describe(end.how), report));
+}
+
+std::optional<Outcome> of_stop(const JobEnd& end, const JobReport& report) {
+  switch (end.cause) {
+    case StopCause::none:
+      return std::nullopt;
+    case StopCause::request:
+      return Outcome{.state = JobState::cancelled, .exit_code = 130, .reason = "cancelled"};
+    case StopCause::timeout:
+      return failed(124, "ran longer than " + to_string(report.timeout));
+    case StopCause::lease:
+      return lost("ended by its node after " + to_string(report.lease) +
+                  " without a sign of life from here");
+    case StopCause::vanished:
+      return lost("the supervisor on " + first_node(report) +
+                  " is gone: killed, or the node was restarted");
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+NodeName node_of(std::span<const NodeRanks> placement, int rank) {
+  const auto found = std::ranges::find_if(placement, [rank](const NodeRanks& node) {
+    return rank >= node.first && rank < node.first + node.count;
+  });
+  return found == placement.end() ? NodeName{"an unknown node"} : found->node;
+}
+
+Outcome decide(const JobReport& report) {
+  if (report.cancelled)
+    return {.state = JobState::cancelled, .exit_code = 130, .reason = "cancelled"};
+  if (!report.lost.empty()) return of_lost_nodes(report);
+  // Before the ranks: what one of them does on seeing another end is no failure of its own.
+  if (report.launcher)
+    if (const auto outcome = of_stop(*report.launcher, report)) return *outcome;
+  if (const RankEnd* rank = first_failure(report)) return of_rank(*rank, report);
+  if (!report.launcher) return lost("how it ended on " + first_node(report) + " is not known");
+  if (!report.launcher->how.ok()) return of_launcher(*report.launcher, report);
+  return {};
+}
+
+}  // namespace fastgpu::launcher

@@ -1,0 +1,97 @@
+#include "launcher/placement.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.hpp"
+
+namespace fastgpu::launcher {
+namespace {
+
+constexpr int kMostRanks = 100'000;
+
+std::string plural(long long count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+/// How many ranks each node takes before it is crowded.
+std::vector<int> room_of(std::span<const NodeSlots> nodes, const JobSpec& spec) {
+  std::vector<int> room;
+  for (const NodeSlots& node : nodes) {
+    const bool fits = !spec.per_node || *spec.per_node <= node.slots;
+    if (!fits && !spec.ranks && spec.crowding == Crowding::refused)
+      throw Error(ErrorKind::usage, plural(*spec.per_node, "rank") + " per node do not fit: " +
+                                        node.name.value + " has " + plural(node.slots, "slot") +
+                                        " (--oversubscribe runs them all the same)");
+    const int allowed = spec.crowding == Crowding::allowed && spec.per_node
+                            ? *spec.per_node
+                            : std::min(node.slots, spec.per_node.value_or(node.slots));
+    room.push_back(allowed);
+  }
+  return room;
+}
+
+[[noreturn]] void refuse_too_many(long long wanted, long long room, const JobSpec& spec,
+                                  std::size_t nodes) {
+  const std::string why =
+      spec.per_node ? "at " + std::to_string(*spec.per_node) + " per node there is room for "
+                    : "there are slots for ";
+  const bool crowding_helps = !spec.per_node;
+  throw Error(ErrorKind::usage,
+              plural(wanted, "rank") + " do not fit on " +
+                  plural(static_cast<long long>(nodes), "node") + ": " + why +
+                  std::to_string(room) +
+                  (crowding_helps ? " (--oversubscribe runs them all the same)" : ""));
+}
+
+/// Takes `wanted` ranks from `room`, in order.
+std::vector<int> fill(const std::vector<int>& room, long long wanted) {
+  std::vector<int> counts;
+  for (const int free : room) {
+    const auto taken = static_cast<int>(std::min<long long>(free, wanted));
+    counts.push_back(taken);
+    wanted -= taken;
+  }
+  for (std::size_t i = 0; wanted > 0; i = (i + 1) % counts.size(), --wanted)
+    ++counts[i];
+  return counts;
+}
+
+}  // namespace
+
+std::vector<NodeRanks> place(std::span<const NodeSlots> nodes, const JobSpec& spec) {
+  if (nodes.empty()) throw Error(ErrorKind::usage, "there is no node to run on");
+  check_count("ranks (-np)", spec.ranks);
+  check_count("ranks per node (--npernode)", spec.per_node);
+  const auto room = room_of(nodes, spec);
+  const long long all = std::accumulate(room.begin(), room.end(), 0LL);
+  const long long wanted = spec.ranks ? *spec.ranks : all;
+  const bool may_crowd = spec.crowding == Crowding::allowed && !spec.per_node;
+  if (wanted > all && !may_crowd) refuse_too_many(wanted, all, spec, nodes.size());
+  if (wanted < 1) throw Error(ErrorKind::usage, "the nodes have no slots");
+  if (wanted > kMostRanks) check_count("ranks", kMostRanks + 1);
+  const auto counts = fill(room, wanted);
+  std::vector<NodeRanks> placed;
+  int first = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] > 0)
+      placed.push_back({.node = nodes[i].name, .first = first, .count = counts[i]});
+    first += counts[i];
+  }
+  return placed;
+}
+
+void check_count(const std::string& what, std::optional<int> count) {
+  if (!count || (*count >= 1 && *count <= kMostRanks)) return;
+  throw Error(ErrorKind::usage, what + ": " + std::to_string(*count) + " is not within 1 to " +
+                                    std::to_string(kMostRanks));
+}
+
+int total_ranks(std::span<const NodeRanks> placement) {
+  int total = 0;
+  for (const NodeRanks& node : placement)
+    total += node.count;
+  return total;
+}
+
+}  // namespace fastgpu::launcher

@@ -1,0 +1,29 @@
+// Which node gets how many ranks. Pure.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "launcher/job.hpp"
+
+namespace fastgpu::launcher {
+
+struct NodeSlots {
+  NodeName name;
+  int slots = 1;
+};
+
+/// Ranks in the order of `nodes`: the first node is filled before the second begins. With
+/// --npernode no node gets more than that; without -np every slot (or npernode of each node) is
+/// taken. Where crowding is allowed, ranks beyond the slots are dealt out one by one. Nodes without
+/// ranks are left out. Throws ErrorKind::usage where it does not fit, saying what would.
+std::vector<NodeRanks> place(std::span<const NodeSlots> nodes, const JobSpec& spec);
+
+/// Throws ErrorKind::usage for a count below 1 or beyond 100 000.
+void check_count(const std::string& what, std::optional<int> count);
+
+int total_ranks(std::span<const NodeRanks> placement);
+
+}  // namespace fastgpu::launcher

@@ -1,0 +1,78 @@
+#include "launcher/job.hpp"
+
+#include <doctest/doctest.h>
+
+#include "launcher/job_store.hpp"
+#include "support/failure.hpp"
+#include "support/temp_directory.hpp"
+
+namespace fastgpu::launcher {
+namespace {
+
+using test::failure_of;
+
+JobRecord example() {
+  return {.spec = {.name = {"train"},
+                   .argv = {"python", "a b", "\xff"},
+                   .environment = {"TOKEN=secret"},
+                   .directory = "work",
+                   .timeout = std::chrono::seconds(90),
+                   .presence = Presence::detached},
+          .placement = {{{"demo-0"}, 0, 2}, {{"demo-1"}, 2, 1}}};
+}
+
+TEST_SUITE_BEGIN("launcher/job");
+
+TEST_CASE("a record is read as it was written, without the values of variables") {
+  const std::string text = to_json(example());
+  CHECK(text.find("secret") == std::string::npos);
+  CHECK(text.find("TOKEN") != std::string::npos);
+  const JobRecord read = parse_job_record(text);
+  CHECK(read.spec.name.value == "train");
+  CHECK(read.spec.argv[1] == "a b");
+  CHECK(read.spec.timeout == std::chrono::seconds(90));
+  CHECK(read.spec.presence == Presence::detached);
+  REQUIRE(read.placement.size() == 2);
+  CHECK(read.placement[1].node.value == "demo-1");
+  CHECK(read.placement[1].first == 2);
+}
+
+TEST_CASE("a record that is none is refused") {
+  for (const std::string text :
+       {"", "{}", "[1]", R"({"schema":"fastgpu.job/9"})", R"({"schema":"fastgpu.job/1","name":3})"})
+    CHECK(failure_of([&] { parse_job_record(text); }).kind() == ErrorKind::remote);
+}
+
+TEST_CASE("what cannot run is refused before anything is done") {
+  const auto refused = [](auto change) {
+    JobSpec spec = example().spec;
+    change(spec);
+    return std::string(failure_of([&] { validate(spec); }).what());
+  };
+  CHECK_NOTHROW(validate(example().spec));
+  CHECK(refused([](JobSpec& s) { s.argv.clear(); }) == "job: there is no program to run");
+  CHECK(refused([](JobSpec& s) { s.environment = {"A"}; }) == "job: variable 'A' has no '='");
+  CHECK(refused([](JobSpec& s) { s.environment = {"1A=x"}; }) ==
+        "job: '1A' is not a variable's name");
+  CHECK(refused([](JobSpec& s) { s.ranks = 0; }).find("0 is not within 1 to") != std::string::npos);
+  CHECK(refused([](JobSpec& s) { s.name = {"a/b"}; }).find("a/b") != std::string::npos);
+}
+
+TEST_CASE("a job keeps its first outcome in the state directory") {
+  const test::TempDirectory directory;
+  state::Store store(directory.path());
+  state::Job job = insert_job(store, {"c0ffee00"}, example());
+  mark_running(store, job);
+  mark_ended(store, job, {.state = state::JobState::failed, .exit_code = 3, .reason = "rank 0"});
+  mark_ended(store, job, {});
+  const auto stored = store.find_job(job.id);
+  REQUIRE(stored.has_value());
+  CHECK(has_ended(*stored));
+  CHECK(stored_outcome(*stored).exit_code == 3);
+  CHECK(stored_outcome(*stored).reason == "rank 0");
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::launcher

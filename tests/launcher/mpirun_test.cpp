@@ -1,0 +1,201 @@
+#include "launcher/engines/mpirun.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "agent/protocol/plan.hpp"
+#include "launcher/job_files.hpp"
+#include "support/failure.hpp"
+
+namespace fastgpu::launcher {
+namespace {
+
+using test::failure_of;
+using Words = std::vector<std::string>;
+
+MpirunPlan two_nodes() {
+  return {.job_id = "train-1",
+          .mpirun = "/usr/bin/mpirun",
+          .hostfile = "/root/hosts",
+          .ssh_config = "/root/ssh_config",
+          .ranks = 4,
+          .nodes = 2,
+          .network = "10.0.0.0/30",
+          .forward = {"PORT"},
+          .program = {"agent", "rank", "a b"}};
+}
+
+bool has(const Words& words, const Words& part) {
+  return std::ranges::search(words, part).begin() != words.end();
+}
+
+TEST_SUITE_BEGIN("launcher/engines/mpirun");
+
+TEST_CASE("one node needs no ssh and no network") {
+  MpirunPlan plan = two_nodes();
+  plan.ssh_config.clear();
+  plan.ranks = 2;
+  CHECK(mpirun_argv(plan) == Words{"/usr/bin/mpirun", "--hostfile", "/root/hosts", "-np", "2",
+                                   "--map-by", "slot", "--bind-to", "none", "-x", "PORT", "agent",
+                                   "rank", "a b"});
+}
+
+TEST_CASE("Open MPI 4.1 starts its daemons by our ssh configuration, on the cluster's network") {
+  CHECK(mpirun_argv(two_nodes()) == Words{"/usr/bin/mpirun",
+                                          "--hostfile",
+                                          "/root/hosts",
+                                          "-np",
+                                          "4",
+                                          "--map-by",
+                                          "slot",
+                                          "--bind-to",
+                                          "none",
+                                          "--mca",
+                                          "plm_rsh_agent",
+                                          "ssh",
+                                          "--mca",
+                                          "plm_rsh_args",
+                                          "-x -F /root/ssh_config",
+                                          "--mca",
+                                          "plm_rsh_no_tree_spawn",
+                                          "1",
+                                          "--mca",
+                                          "orte_launch_agent",
+                                          "env FASTGPU_JOB_ID=train-1 orted",
+                                          "--mca",
+                                          "oob_tcp_if_include",
+                                          "10.0.0.0/30",
+                                          "--mca",
+                                          "btl_tcp_if_include",
+                                          "10.0.0.0/30",
+                                          "-x",
+                                          "PORT",
+                                          "agent",
+                                          "rank",
+                                          "a b"});
+}
+
+TEST_CASE("Open MPI 5 gets the same under the names of its own runtime") {
+  MpirunPlan plan = two_nodes();
+  plan.version = OpenMpi::v5;
+  const Words words = mpirun_argv(plan);
+  CHECK(has(words, {"--prtemca", "plm_ssh_args", "-x -F /root/ssh_config"}));
+  CHECK(has(words, {"--prtemca", "prte_if_include", "10.0.0.0/30"}));
+  CHECK(has(words, {"--prtemca", "prte_launch_agent", "env FASTGPU_JOB_ID=train-1 prted"}));
+  CHECK(has(words, {"--mca", "btl_tcp_if_include", "10.0.0.0/30"}));
+  CHECK_FALSE(has(words, {"plm_rsh_agent"}));
+}
+
+TEST_CASE("root, crowds and many nodes have settings of their own") {
+  MpirunPlan plan = two_nodes();
+  CHECK_FALSE(has(mpirun_argv(plan), {"--allow-run-as-root"}));
+  CHECK_FALSE(has(mpirun_argv(plan), {"plm_rsh_num_concurrent"}));
+  plan.root = plan.crowded = true;
+  plan.nodes = 65;
+  const Words words = mpirun_argv(plan);
+  CHECK(has(words, {"--allow-run-as-root"}));
+  CHECK(has(words, {"--mca", "mpi_yield_when_idle", "1"}));
+  CHECK(has(words, {"--mca", "plm_rsh_num_concurrent", "64"}));
+}
+
+TEST_CASE("the version is read, and another MPI is refused") {
+  CHECK(parse_open_mpi("mpirun (Open MPI) 4.1.4") == OpenMpi::v4);
+  CHECK(parse_open_mpi("mpirun (Open MPI) 5.0.3") == OpenMpi::v5);
+  for (const std::string line : {"HYDRA build details:", "mpirun (Open MPI) 1.10.7", "",
+                                 "Intel(R) MPI Library for Linux* OS, Version 2021.9"}) {
+    const Error e = failure_of([&] { parse_open_mpi(line); });
+    CHECK(e.kind() == ErrorKind::remote);
+    CHECK(std::string(e.what()).find(line) != std::string::npos);
+  }
+}
+
+JobFilesRequest request() {
+  return {.id = "train-1",
+          .spec = {.name = {"train"},
+                   .argv = {"python", "a b.py"},
+                   .environment = {"TOKEN=secret"},
+                   .timeout = std::chrono::seconds(5)},
+          .nodes = {{{{"n-0"}, 0, 2}, {"10.0.0.1", 22, "root", {"ssh-ed25519 AAA0"}}},
+                    {{{"n-1"}, 2, 1}, {"10.0.0.2", 2222, "root", {"ssh-ed25519 AAA1"}}}},
+          .access = {"c0ffee00", Secret("KEY")},
+          .communicator_secret = Secret("hush")};
+}
+
+agent::NodeFacts facts(const std::string& boot_id = "a") {
+  return {.host = "n",
+          .home = "/root",
+          .root = true,
+          .cores = 2,
+          .boot_id = boot_id,
+          .mpirun = "/usr/bin/mpirun",
+          .mpirun_version = "mpirun (Open MPI) 4.1.4"};
+}
+
+const NodeCommands kCommands({"0123456789abcdef"}, "train-1");
+
+TEST_CASE("each node gets its ranks, the program and the variables in a private file") {
+  const auto files = rank_files(request(), request().nodes[1]);
+  REQUIRE(files.size() == 1);
+  CHECK(files[0].name == "jobs/train-1/rank");
+  CHECK(files[0].mode == 0600);
+  const agent::Plan plan = agent::parse_plan(files[0].content);
+  CHECK(plan.argv == Words{"python", "a b.py"});
+  CHECK(plan.ranks == std::vector<int>{2});
+  CHECK(has(plan.environment, {"FASTGPU_COMM_MASTER_ADDR=10.0.0.1", "FASTGPU_COMM_SECRET=hush",
+                               "PYTHONUNBUFFERED=1", "TOKEN=secret"}));
+}
+
+TEST_CASE("the first node gets the key, the pinned hosts, the hostfile and the plan") {
+  const std::vector<agent::NodeFacts> both = {facts(), facts("b")};
+  const auto files = start_files(request(), both, kCommands);
+  REQUIRE(files.size() == 5);
+  CHECK(files[0].name == "clusters/c0ffee00/id_ed25519");
+  CHECK(files[0].content == "KEY");
+  CHECK(files[1].content == "10.0.0.1 ssh-ed25519 AAA0\n[10.0.0.2]:2222 ssh-ed25519 AAA1\n");
+  CHECK(files[2].content.find("StrictHostKeyChecking yes") != std::string::npos);
+  CHECK(files[3].content == "10.0.0.1 slots=2\n10.0.0.2 slots=1\n");
+  const agent::Plan plan = agent::parse_plan(files[4].content);
+  CHECK(plan.lease == std::chrono::seconds(30));
+  CHECK(plan.timeout == std::chrono::seconds(5));
+  CHECK(plan.port_variable == "FASTGPU_COMM_MASTER_PORT");
+  for (const std::string& word : plan.argv) {
+    CHECK(word.find("secret") == std::string::npos);
+    CHECK(word.find("hush") == std::string::npos);
+  }
+}
+
+TEST_CASE("a detached job has no lease, and one node needs no key") {
+  JobFilesRequest alone = request();
+  alone.nodes.resize(1);
+  alone.spec.presence = Presence::detached;
+  const std::vector<agent::NodeFacts> one = {facts()};
+  const auto files = start_files(alone, one, kCommands);
+  REQUIRE(files.size() == 2);
+  CHECK(agent::parse_plan(files[1].content).lease.count() == 0);
+}
+
+TEST_CASE("nodes on one machine share its cores") {
+  const auto yields = [](const std::vector<agent::NodeFacts>& both) {
+    return has(agent::parse_plan(start_files(request(), both, kCommands)[4].content).argv,
+               {"mpi_yield_when_idle"});
+  };
+  CHECK(yields({facts("a"), facts("a")}));
+  CHECK_FALSE(yields({facts("a"), facts("b")}));
+}
+
+TEST_CASE("a node without mpirun, or with another one, is named") {
+  std::vector<agent::NodeFacts> both = {facts(), facts()};
+  both[1].mpirun = "/opt/mpirun";
+  const auto message = [&] {
+    return std::string(failure_of([&] { start_files(request(), both, kCommands); }).what());
+  };
+  CHECK(message().find("n-1: mpirun is /opt/mpirun, but /usr/bin/mpirun on n-0") == 0);
+  both[1].mpirun.clear();
+  CHECK(message().find("n-1: mpirun is not there: install Open MPI") == 0);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::launcher

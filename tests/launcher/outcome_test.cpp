@@ -1,0 +1,115 @@
+#include "launcher/outcome.hpp"
+
+#include <doctest/doctest.h>
+
+namespace fastgpu::launcher {
+namespace {
+
+using agent::JobEnd;
+using agent::RankEnd;
+using agent::StopCause;
+using state::JobState;
+
+RankEnd rank(int number, int code, int signal, std::int64_t ended, bool told) {
+  RankEnd end;
+  end.rank = number;
+  end.how = {.code = code, .signal = signal};
+  end.ended = ended;
+  end.told = told;
+  return end;
+}
+
+JobEnd job(int code, int signal = 0, StopCause cause = StopCause::none) {
+  JobEnd end;
+  end.how = {.code = code, .signal = signal};
+  end.cause = cause;
+  return end;
+}
+
+/// Two ranks on two nodes.
+JobReport report(std::vector<RankEnd> ranks, std::optional<JobEnd> launcher) {
+  JobReport seen;
+  seen.placement = {{{"demo-0"}, 0, 1}, {{"demo-1"}, 1, 1}};
+  seen.ranks = std::move(ranks);
+  seen.launcher = std::move(launcher);
+  seen.timeout = std::chrono::minutes(10);
+  seen.lease = std::chrono::seconds(30);
+  return seen;
+}
+
+TEST_SUITE_BEGIN("launcher/outcome");
+
+TEST_CASE("all well is 0 without a word") {
+  const Outcome outcome =
+      decide(report({rank(0, 0, 0, 1, false), rank(1, 0, 0, 2, false)}, job(0)));
+  CHECK(outcome.state == JobState::succeeded);
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.reason.empty());
+}
+
+TEST_CASE("the first rank that failed by itself decides, not those ended after it") {
+  const Outcome outcome =
+      decide(report({rank(0, 0, 15, 5, true), rank(1, 0, 11, 7, false)}, job(139)));
+  CHECK(outcome.state == JobState::failed);
+  CHECK(outcome.exit_code == 139);
+  CHECK(outcome.reason == "rank 1 on demo-1: killed by SIGSEGV");
+  CHECK(outcome.first_rank == 1);
+  CHECK(decide(report({rank(0, 3, 0, 9, false), rank(1, 4, 0, 7, false)}, job(3))).exit_code == 4);
+}
+
+TEST_CASE("a program that is not there is said in the agent's words") {
+  RankEnd missing = rank(1, 127, 0, 1, false);
+  missing.reason = "trian: No such file or directory";
+  const Outcome outcome = decide(report({missing}, job(127)));
+  CHECK(outcome.exit_code == 127);
+  CHECK(outcome.reason == "rank 1 on demo-1: trian: No such file or directory");
+}
+
+TEST_CASE("whatever made the job end comes before what its ranks did then") {
+  const auto stopped = [](StopCause cause) {
+    return decide(report({rank(1, 1, 0, 1, false)}, job(0, 15, cause)));
+  };
+  CHECK(stopped(StopCause::timeout).exit_code == 124);
+  CHECK(stopped(StopCause::timeout).reason == "ran longer than 10m00s");
+  CHECK(stopped(StopCause::request).state == JobState::cancelled);
+  CHECK(stopped(StopCause::request).exit_code == 130);
+  CHECK(stopped(StopCause::lease).state == JobState::lost);
+  CHECK(stopped(StopCause::vanished).reason.find("the supervisor on demo-0 is gone") == 0);
+}
+
+TEST_CASE("a lost node is named") {
+  JobReport seen = report({rank(0, 1, 0, 1, false)}, std::nullopt);
+  seen.lost = {{{"demo-1"}, "connection refused"}};
+  const Outcome outcome = decide(seen);
+  CHECK(outcome.state == JobState::lost);
+  CHECK(outcome.exit_code == 1);
+  CHECK(outcome.reason == "lost contact with demo-1: connection refused");
+}
+
+TEST_CASE("a cancel is 130, whatever else was seen") {
+  JobReport seen = report({rank(0, 1, 0, 1, false)}, job(1));
+  seen.cancelled = true;
+  CHECK(decide(seen).exit_code == 130);
+  CHECK(decide(seen).state == JobState::cancelled);
+}
+
+TEST_CASE("where mpirun itself is what failed, its last words are shown") {
+  JobReport seen = report({}, job(1));
+  seen.launcher_tail = "ORTE was unable to start a daemon on demo-1";
+  CHECK(decide(seen).reason ==
+        "mpirun on demo-0 exited with 1:\nORTE was unable to start a daemon on demo-1");
+  JobEnd missing = job(127);
+  missing.reason = "/usr/bin/mpirun: No such file or directory";
+  CHECK(decide(report({}, missing)).reason ==
+        "mpirun could not be started on demo-0: /usr/bin/mpirun: No such file or directory");
+  CHECK(decide(report({rank(0, 0, 0, 1, false)}, job(0, 9))).exit_code == 137);
+}
+
+TEST_CASE("an end that nobody saw is not called a success") {
+  CHECK(decide(report({rank(0, 0, 0, 1, false)}, std::nullopt)).state == JobState::lost);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::launcher
