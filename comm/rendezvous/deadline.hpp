@@ -27,7 +27,7 @@ class Deadline {
     return static_cast<int>(std::min(left().count(), kMost));
   }
 
-  friend auto operator<=>(const Deadline&, const Deadline&) = default;
+  friend bool operator<(const Deadline& a, const Deadline& b) { return a.at_ < b.at_; }
 
  private:
   std::chrono::steady_clock::time_point at_;

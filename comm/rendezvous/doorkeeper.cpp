@@ -22,6 +22,22 @@ constexpr std::size_t kSeats = 512;
 /// Ranks that a message names one by one.
 constexpr std::size_t kNamed = 8;
 
+/// For a message; whoever it was may have hung up.
+std::string origin_of(int socket) {
+  try {
+    return to_string(remote_end(socket));
+  } catch (const Error&) {
+    return "a connection that is gone";
+  }
+}
+
+/// A rank that gave up on a slow handshake comes again, though we have let it in.
+bool has_left(const Guest& guest) {
+  std::byte next;
+  const ssize_t result = ::recv(guest.socket.get(), &next, 1, MSG_PEEK | MSG_DONTWAIT);
+  return result == 0 || (result < 0 && errno != EAGAIN && errno != EINTR);
+}
+
 }  // namespace
 
 /// One connection whose owner has not proved anything yet.
@@ -111,7 +127,7 @@ bool Doorkeeper::serve(Visitor& visitor) {
     if (!visitor.fill(visitor.hello)) return !visitor.is_gone;
     const auto challenge = visitor.reception.challenge(visitor.hello);
     if (!challenge) {
-      last_refusal_ = to_string(remote_end(visitor.socket.get())) + ": no rank of a fastgpu job";
+      last_refusal_ = origin_of(visitor.socket.get()) + ": no rank of a fastgpu job";
       return false;
     }
     visitor.say(*challenge);
@@ -125,22 +141,27 @@ bool Doorkeeper::serve(Visitor& visitor) {
 bool Doorkeeper::decide(Visitor& visitor) {
   Refusal refusal = visitor.reception.judge(visitor.answer);
   const Rank rank = visitor.reception.visitor();
-  if (refusal == Refusal::none && !awaited_.contains(rank)) refusal = Refusal::rank_taken;
+  if (refusal == Refusal::none && !is_free(rank)) refusal = Refusal::rank_taken;
   visitor.say(visitor.reception.verdict(refusal, refusal == Refusal::none ? session_ : Session{}));
   if (refusal == Refusal::none) {
     admit(visitor);
   } else {
-    last_refusal_ = to_string(remote_end(visitor.socket.get())) + " as rank " +
-                    std::to_string(rank.value) + ": " + std::string(describe(refusal));
+    last_refusal_ = origin_of(visitor.socket.get()) + " as rank " + std::to_string(rank.value) +
+                    ": " + std::string(describe(refusal));
   }
   return false;
+}
+
+bool Doorkeeper::is_free(Rank rank) const {
+  const auto guest = guests_.find(rank);
+  return guest == guests_.end() ? awaited_.contains(rank) : has_left(guest->second);
 }
 
 void Doorkeeper::admit(Visitor& visitor) {
   if (visitor.is_gone) return;
   const Rank rank = visitor.reception.visitor();
   awaited_.erase(rank);
-  guests_.emplace(rank, Guest{std::move(visitor.socket), visitor.reception.listens_at()});
+  guests_.insert_or_assign(rank, Guest{std::move(visitor.socket), visitor.reception.listens_at()});
 }
 
 std::string Doorkeeper::absent() const {

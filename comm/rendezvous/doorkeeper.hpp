@@ -36,6 +36,7 @@ class Doorkeeper {
   void take_newcomers();
   bool serve(Visitor& visitor);
   bool decide(Visitor& visitor);
+  bool is_free(Rank rank) const;
   void admit(Visitor& visitor);
   std::string absent() const;
 

@@ -112,10 +112,14 @@ int wait_until_connected(int socket, Deadline deadline) {
   return error;
 }
 
-/// A port of the ephemeral range that nobody listens at can be given to the very socket that tries
-/// to reach it; TCP then connects it to itself.
-bool is_connected_to_itself(int socket) {
-  return local_end(socket) == remote_end(socket);
+/// What a connection just made is worth. A port of the ephemeral range that nobody listens at can
+/// be given to the very socket that tries to reach it; TCP then connects it to itself.
+int error_of_new_connection(int socket) {
+  try {
+    return local_end(socket) == remote_end(socket) ? ECONNREFUSED : 0;
+  } catch (const Error&) {
+    return ECONNRESET;  // The other side has hung up already.
+  }
 }
 
 }  // namespace
@@ -202,7 +206,7 @@ Connection connect_to(const Endpoint& endpoint, const std::optional<Endpoint>& s
   SocketAddress address = to_socket_address(endpoint);
   int error = ::connect(socket.get(), address.get(), address.length) == 0 ? 0 : errno;
   if (error == EINPROGRESS) error = wait_until_connected(socket.get(), deadline);
-  if (error == 0 && is_connected_to_itself(socket.get())) error = ECONNREFUSED;
+  if (error == 0) error = error_of_new_connection(socket.get());
   if (error != 0) return {UniqueFd(), error};
   disable_delay(socket.get());
   return {std::move(socket), 0};

@@ -89,6 +89,13 @@ void say(const UniqueFd& socket, const std::string& text) {
   ::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL);
 }
 
+/// Sends a whole message of garbage, and ends the connection with a reset instead of a farewell.
+void reset(UniqueFd socket) {
+  say(socket, std::string(100, 'x'));
+  const linger at_once{1, 0};
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+}
+
 /// Joins every place and returns the sum of the ranks plus one, as each of them computed it.
 std::vector<std::int32_t> sums_of(const std::vector<JobPlace>& places) {
   std::vector<std::int32_t> sums(places.size());
@@ -182,7 +189,19 @@ TEST_CASE("of two processes with the same rank one gets in and the other is told
   CHECK(mentions(failures[0], "have not come in time: 2"));
   const bool first_refused = failures[1].kind() == ErrorKind::conflict;
   CHECK(mentions(failures[first_refused ? 1 : 2], "another process has that rank"));
-  CHECK(failures[first_refused ? 2 : 1].kind() == ErrorKind::timeout);
+  CHECK(mentions(failures[first_refused ? 2 : 1], "but not where the others are"));
+}
+
+TEST_CASE("a rank that was let in and left again may come again") {
+  const Meeting meeting{.size = 3};
+  const std::jthread master([&] { join(meeting.place(0)); });
+  {
+    const UniqueFd first = connect_stranger(meeting.port);
+    const Identity identity{{1}, meeting.size, Secret(meeting.secret), {}};
+    present(first.get(), identity, loopback(1), Deadline(kLong));
+  }
+  const std::vector<JobPlace> rest{meeting.place(1), meeting.place(2)};
+  CHECK_NOTHROW(run_ranks(rest, [](const JobPlace& place) { join(place); }));
 }
 
 TEST_CASE("ranks that never come are named at the deadline") {
@@ -222,6 +241,7 @@ TEST_CASE("strangers who send garbage, nothing, or half a message do not disturb
     const UniqueFd brief = connect_stranger(meeting.port);
     say(brief, "FGCR");
     connect_stranger(meeting.port);
+    reset(connect_stranger(meeting.port));
     Communicator comm(join(meeting.place(1)));
     std::int32_t value = 2;
     comm.all_reduce(std::span(&value, 1), ReduceOp::sum);

@@ -71,7 +71,7 @@ Options parse_options(std::span<const char* const> arguments) {
 fs::path default_data() {
   std::error_code error;
   const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
-  const fs::path built = folder / "digits.csv";
+  fs::path built = folder / "digits.csv";
   if (fs::exists(built, error)) return built;
   return folder.parent_path() / "share" / "fastgpu" / "digits" / "digits.csv";
 }
