@@ -1,0 +1,87 @@
+// The pure texts of the local provider: hosts, shadow, the boot order, names of links.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "provision/providers/local/cluster_network.hpp"
+#include "provision/providers/local/links.hpp"
+#include "provision/providers/local/node_files.hpp"
+#include "provision/providers/local/order.hpp"
+#include "provision/providers/local/records.hpp"
+#include "support/failure.hpp"
+
+using namespace fastgpu;
+using namespace fastgpu::provision::local;
+
+namespace {
+
+std::string block_of(const char* name) {
+  const std::vector<HostEntry> entries = {{{0x0a40000aU}, name}};
+  return hosts_block(entries);
+}
+
+}  // namespace
+
+TEST_CASE("the cluster's lines replace their older selves and leave the user's alone") {
+  const std::string first = first_hosts(block_of("demo-0")) + "10.0.0.9 mine\n";
+  const std::string second = merge_hosts(first, block_of("demo-1"));
+  CHECK(second.find("demo-0") == second.npos);
+  CHECK(second.find("10.64.0.10 demo-1\n") != second.npos);
+  CHECK(second.find("10.0.0.9 mine\n") != second.npos);
+  CHECK(second.starts_with("127.0.0.1 localhost\n"));
+  CHECK(merge_hosts(second, block_of("demo-1")) == second);
+}
+
+TEST_CASE("a hosts file whose marks are gone gets the cluster's lines at its end") {
+  CHECK(merge_hosts("127.0.0.1 me", block_of("n")) == "127.0.0.1 me\n" + block_of("n"));
+  CHECK(merge_hosts("", block_of("n")) == block_of("n"));
+}
+
+TEST_CASE("an account that is locked by its password opens to keys, and only that one") {
+  const std::vector<std::string> users = {"root", "ann"};
+  const std::string shadow = "root:!:1:0::::\nann:!$6$x:1:0::::\nbob:!:1:::::\ncy:$6$y:1:::::\n";
+  CHECK(unlock_accounts(shadow, users) ==
+        "root:*:1:0::::\nann:*:1:0::::\nbob:!:1:::::\ncy:$6$y:1:::::\n");
+}
+
+TEST_CASE("a boot order is read back as it was written") {
+  BootOrder order{.directory = "/x/a=b,\nc",
+                  .node_name = "demo-3",
+                  .address = "10.64.0.13",
+                  .port_name = "fg0a1b2c3d-3",
+                  .bridge = 17,
+                  .link_rate = "1000",
+                  .sshd = "/usr/sbin/sshd",
+                  .overlays = {{"/", "/s/root"}, {"/home", "/s/%2Fhome"}},
+                  .hidden = {"/one", "/two"}};
+  const BootOrder back = decode(encode(order));
+  CHECK(back.directory == order.directory);
+  CHECK(back.bridge == 17);
+  REQUIRE(back.overlays.size() == 2);
+  CHECK(back.overlays[1].point == "/home");
+  CHECK(back.overlays[1].storage == "/s/%2Fhome");
+  CHECK(back.hidden == order.hidden);
+  CHECK(test::failure_of([] { decode("nonsense"); }).kind() == ErrorKind::internal);
+}
+
+TEST_CASE("names of links fit the kernel's 15 characters and are read back") {
+  CHECK(port_name("0a1b2c3d", 239).size() <= 15);
+  CHECK(cluster_of_bridge(bridge_name("0a1b2c3d")) == "0a1b2c3d");
+  CHECK(cluster_of_bridge("eth0").empty());
+  CHECK(cluster_of_bridge(port_name("0a1b2c3d", 1)).empty());
+}
+
+TEST_CASE("the mark of a bridge fits into its alias, however long the path is") {
+  CHECK(bridge_mark("0a1b2c3d", "/" + std::string(400, 'x')).size() == 255);
+}
+
+TEST_CASE("the link rate is a positive number or absent") {
+  CHECK(link_rate_of("").empty());
+  CHECK(link_rate_of("{}").empty());
+  CHECK(link_rate_of(R"({"link_rate_bits": null})").empty());
+  CHECK(link_rate_of(R"({"link_rate_bits": 1000})") == "1000");
+  for (const char* wrong : {"[]", "{", R"({"link_rate_bits": 0})", R"({"link_rate_bits": -1})",
+                            R"({"link_rate_bits": "fast"})"})
+    CHECK(test::failure_of([&] { link_rate_of(wrong); }).kind() == ErrorKind::usage);
+}
