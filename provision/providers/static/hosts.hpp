@@ -1,0 +1,36 @@
+// The hosts of a static cluster, as its file lists them and as the state keeps them.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/cluster_file.hpp"
+#include "state/model.hpp"
+
+namespace fastgpu::provision {
+
+struct StaticHost {
+  std::string name{};  ///< Empty means "<cluster>-<index>".
+  std::string address;
+  std::uint16_t port = 22;
+  std::string user{};                    ///< Empty means the cluster's.
+  std::optional<int> slots{};            ///< Absent means the cluster's.
+  std::string identity{};                ///< An absolute path; empty means the cluster's own key.
+  std::vector<std::string> host_keys{};  ///< Must not be empty when a cluster is made.
+  std::vector<state::JumpHost> jumps{};
+};
+
+/// The hosts of a file. Relative identities are taken from `file_directory`, "~/" from `home`. Host
+/// keys that the file leaves out stay empty: the caller finds them before it makes a cluster.
+std::vector<StaticHost> static_hosts(const config::ClusterFile& file,
+                                     const std::filesystem::path& file_directory,
+                                     const std::filesystem::path& home);
+
+/// What state::Cluster::spec_json holds for a static cluster, and back. Reading throws
+/// ErrorKind::local where the text is none of ours.
+std::string to_spec_json(const std::vector<StaticHost>& hosts);
+std::vector<StaticHost> parse_spec_json(const state::Cluster& cluster);
+
+}  // namespace fastgpu::provision
