@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "agent/receive.hpp"
+#include "agent/send.hpp"
 #include "agent/subcommands.hpp"
 #include "base/error.hpp"
 
@@ -28,6 +30,8 @@ constexpr std::array kSubcommands = {
     Subcommand{"exec", "[--env K=V]... -- COMMAND", run_exec},
     Subcommand{"facts", "[--mpirun]", run_facts},
     Subcommand{"put-files", "DIR [--facts] [--start JOB_DIR] < FILES", run_put_files},
+    Subcommand{"receive", "[--several] -- DESTINATION < STREAM", run_receive},
+    Subcommand{"send", "-- SOURCE... > STREAM", run_send},
     Subcommand{"job-start", "DIR", run_job_start},
     Subcommand{"rank", "DIR [-- COMMAND]", run_rank},
     Subcommand{"job-follow",

@@ -1,0 +1,45 @@
+#include "agent/receive.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "agent/options.hpp"
+#include "transfer/failure_status.hpp"
+#include "transfer/home.hpp"
+#include "transfer/tree_receiver.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+void receive_all(transfer::TreeReceiver& receiver) {
+  std::string buffer(256 * 1024, '\0');
+  for (;;) {
+    const ssize_t size = ::read(STDIN_FILENO, buffer.data(), buffer.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) throw system_error("reading the stream of files", errno);
+    if (size == 0) break;
+    receiver.feed({buffer.data(), static_cast<std::size_t>(size)});
+  }
+  receiver.finish();
+}
+
+}  // namespace
+
+int run_receive(Arguments arguments) try {
+  using transfer::SourceCount;
+  Options options(arguments);
+  const auto count = options.take_flag("--several") ? SourceCount::several : SourceCount::one;
+  options.take_flag("--");
+  const std::string destination = options.take_word("the destination");
+  options.expect_end();
+  transfer::TreeReceiver receiver(transfer::below_home(destination), count);
+  receive_all(receiver);
+  return 0;
+} catch (const Error& e) {
+  std::fprintf(stderr, "%s\n", e.what());
+  return transfer::failure_status(e.kind());
+}
+
+}  // namespace fastgpu::agent

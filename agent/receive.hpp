@@ -1,0 +1,11 @@
+// `receive`: the far end of a copy to this node.
+#pragma once
+
+#include "agent/subcommands.hpp"
+
+namespace fastgpu::agent {
+
+/// `receive [--several] -- DESTINATION < STREAM`
+int run_receive(Arguments arguments);
+
+}  // namespace fastgpu::agent

@@ -1,0 +1,11 @@
+// `send`: the far end of a copy from this node.
+#pragma once
+
+#include "agent/subcommands.hpp"
+
+namespace fastgpu::agent {
+
+/// `send -- SOURCE... > STREAM`
+int run_send(Arguments arguments);
+
+}  // namespace fastgpu::agent

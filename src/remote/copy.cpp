@@ -1,0 +1,134 @@
+#include "remote/copy.hpp"
+
+#include <memory>
+
+#include "remote/agent_call.hpp"
+#include "transfer/failure_status.hpp"
+#include "transfer/tree_receiver.hpp"
+#include "transfer/tree_sender.hpp"
+
+namespace fastgpu::remote {
+namespace {
+
+using transfer::SourceCount;
+
+/// What a far end says before it fails; no more than a message of it is kept.
+void keep_message(std::string& said, std::string_view piece) {
+  constexpr std::size_t kLongest = 4096;
+  said += piece.substr(0, kLongest - std::min(said.size(), kLongest));
+}
+
+Error far_error(const NodeName& host, const ssh::Exit& exit, std::string said) {
+  while (said.ends_with('\n'))
+    said.pop_back();
+  const auto kind = exit.signal.empty() ? transfer::failure_kind(exit.status) : std::nullopt;
+  if (kind) return {*kind, host.value + ": " + said};
+  return {ErrorKind::remote, host.value + ": copying ended with " + std::to_string(exit.code()) +
+                                 (said.empty() ? "" : ": " + said)};
+}
+
+HostResult<Copied> outcome(const NodeName& host, const CallResult& called, const std::string& said,
+                           std::uint64_t bytes) {
+  if (const auto* error = std::get_if<Error>(&called)) return {host, *error};
+  if (const auto* without = std::get_if<NoAgent>(&called)) return {host, without->why};
+  const auto& exit = std::get<ssh::Exit>(called);
+  if (exit.code() != 0) return {host, far_error(host, exit, said)};
+  return {host, Copied{bytes}};
+}
+
+ssh::RunOptions run_options(const CopyOptions& options) {
+  return {.width = options.width,
+          .connect_timeout = options.connect_timeout,
+          .timeout = options.timeout};
+}
+
+std::filesystem::path place_for(const std::filesystem::path& destination, const NodeName& host) {
+  const std::filesystem::path place = destination / host.value;
+  std::error_code failure;
+  std::filesystem::create_directories(place, failure);
+  if (failure) throw system_error("making the directory " + place.string(), failure.value());
+  return place;
+}
+
+/// One host of copy_from.
+struct Incoming {
+  std::unique_ptr<transfer::TreeReceiver> receiver;
+  std::string said;
+};
+
+}  // namespace
+
+std::vector<HostResult<Copied>> copy_to(ssh::Client& client, std::span<const ssh::Host> hosts,
+                                        const std::vector<std::filesystem::path>& sources,
+                                        const std::string& destination, const AgentProgram& agent,
+                                        const CopyOptions& options, CopyProgress* progress,
+                                        const Cancel& cancel) {
+  std::vector<std::string> words = {"receive"};
+  if (sources.size() > 1) words.push_back("--several");
+  words.insert(words.end(), {"--", destination});
+  const std::string command = agent_command(agent.hash, words);
+  const auto sums = std::make_shared<transfer::FileSums>();  // One hash of a file for all hosts.
+  std::vector<std::unique_ptr<transfer::TreeSender>> senders(hosts.size());
+  std::vector<std::string> said(hosts.size());
+
+  const auto make = [&](std::size_t host) -> ssh::Task {
+    senders[host] = std::make_unique<transfer::TreeSender>(sources, sums);
+    return {.host = hosts[host],
+            .command = command,
+            .on_stderr = [&text = said[host]](auto piece) { keep_message(text, piece); },
+            .next_input =
+                [sender = senders[host].get(), host, progress] {
+                  auto piece = sender->next();
+                  if (progress != nullptr) progress->moved(host, sender->sent().bytes);
+                  return piece;
+                }};
+  };
+  const auto called = call_agent(client, hosts, agent, make, run_options(options), cancel);
+  std::vector<HostResult<Copied>> results;
+  for (std::size_t i = 0; i < hosts.size(); ++i)
+    results.push_back(outcome(hosts[i].name, called[i], said[i], senders[i]->sent().bytes));
+  return results;
+}
+
+std::vector<HostResult<Copied>> copy_from(ssh::Client& client, std::span<const ssh::Host> hosts,
+                                          const std::vector<std::string>& sources,
+                                          const std::filesystem::path& destination,
+                                          const AgentProgram& agent, const CopyOptions& options,
+                                          CopyProgress* progress, const Cancel& cancel) {
+  std::vector<std::string> words = {"send", "--"};
+  words.insert(words.end(), sources.begin(), sources.end());
+  const std::string command = agent_command(agent.hash, words);
+  const auto count = sources.size() > 1 ? SourceCount::several : SourceCount::one;
+  std::vector<Incoming> incoming(hosts.size());
+
+  const auto receive = [&](std::size_t host, std::string_view piece) {
+    auto& receiver = incoming[host].receiver;
+    if (!receiver)
+      receiver = std::make_unique<transfer::TreeReceiver>(
+          hosts.size() > 1 ? place_for(destination, hosts[host].name) : destination, count);
+    receiver->feed(piece);
+    if (progress != nullptr) progress->moved(host, receiver->bytes());
+  };
+  const auto make = [&](std::size_t host) -> ssh::Task {
+    return {.host = hosts[host],
+            .command = command,
+            .on_stdout = [&receive, host](auto piece) { receive(host, piece); },
+            .on_stderr = [&text = incoming[host].said](auto piece) { keep_message(text, piece); }};
+  };
+  const auto called = call_agent(client, hosts, agent, make, run_options(options), cancel);
+  std::vector<HostResult<Copied>> results;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    auto& [receiver, said] = incoming[i];
+    results.push_back(outcome(hosts[i].name, called[i], said, receiver ? receiver->bytes() : 0));
+    if (!results.back().ok()) continue;
+    try {
+      if (!receiver) receive(i, "");
+      receiver->finish();
+    } catch (const Error& e) {
+      results.back().result = e.during(hosts[i].name.value);
+    }
+  }
+  return results;
+}
+
+}  // namespace fastgpu::remote

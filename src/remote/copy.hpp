@@ -1,0 +1,53 @@
+// File trees to and from hosts, checked by SHA-256, visible only when complete.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "remote/agent.hpp"
+#include "ssh/client.hpp"
+
+namespace fastgpu::remote {
+
+/// Told how far a copy is.
+class CopyProgress {
+ public:
+  virtual ~CopyProgress() = default;
+  /// `bytes` of content have gone to, or come from, the host with this index in the list. May begin
+  /// again at 0 where the agent had to be put there first.
+  virtual void moved(std::size_t host, std::uint64_t bytes) = 0;
+};
+
+struct CopyOptions {
+  int width = 64;
+  std::chrono::milliseconds connect_timeout{10'000};
+  std::chrono::milliseconds timeout{0};  ///< For each host; 0 is without end.
+};
+
+struct Copied {
+  std::uint64_t bytes = 0;
+};
+
+/// Copies files and directories to the same place on every host, as cp -r would: into `destination`
+/// where that is a directory, under its name otherwise. "" and relative paths begin at the home
+/// directory. Modes (without set-ID bits), times and symbolic links are kept. Where a copy fails,
+/// nothing of it is visible on that host. Errors: not_found for a missing source or directory,
+/// conflict where file and directory would replace each other, denied, capacity, remote for content
+/// that arrived changed (naming the file); and as Client::run.
+std::vector<HostResult<Copied>> copy_to(ssh::Client& client, std::span<const ssh::Host> hosts,
+                                        const std::vector<std::filesystem::path>& sources,
+                                        const std::string& destination, const AgentProgram& agent,
+                                        const CopyOptions& options, CopyProgress* progress,
+                                        const Cancel& cancel);
+
+/// The other way: from one host as cp -r would, from several into destination/HOST for each, where
+/// the directories are made as needed.
+std::vector<HostResult<Copied>> copy_from(ssh::Client& client, std::span<const ssh::Host> hosts,
+                                          const std::vector<std::string>& sources,
+                                          const std::filesystem::path& destination,
+                                          const AgentProgram& agent, const CopyOptions& options,
+                                          CopyProgress* progress, const Cancel& cancel);
+
+}  // namespace fastgpu::remote

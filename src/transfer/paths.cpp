@@ -1,0 +1,52 @@
+#include "transfer/paths.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/names.hpp"
+
+namespace fastgpu::transfer {
+
+void check_inner_path(std::string_view path) {
+  const Error outside(ErrorKind::denied,
+                      "the other side sent the path '" + printable(path) + "', which is refused");
+  if (path.empty() || path.find('\0') != path.npos) throw outside;
+  for (std::string_view rest = path;;) {
+    const auto slash = rest.find('/');
+    const std::string_view name = rest.substr(0, slash);
+    if (name.empty() || name == "." || name == "..") throw outside;
+    if (slash == rest.npos) return;
+    rest.remove_prefix(slash + 1);
+  }
+}
+
+std::pair<std::string, std::string> split_path(const std::string& path) {
+  const auto slash = path.rfind('/');
+  if (slash == path.npos) return {"", path};
+  return {path.substr(0, slash), path.substr(slash + 1)};
+}
+
+UniqueFd open_below(int root, std::string_view path) {
+  UniqueFd at(::openat(root, ".", kDirectoryFlags));
+  while (at && !path.empty()) {
+    const std::string name(path.substr(0, path.find('/')));
+    path.remove_prefix(std::min(name.size() + 1, path.size()));
+    at = UniqueFd(::openat(at.get(), name.c_str(), kDirectoryFlags));
+  }
+  return at;
+}
+
+mode_t permission_bits(std::uint32_t mode) noexcept {
+  return static_cast<mode_t>(mode & 01777U);
+}
+
+timespec as_timespec(FileTime time) noexcept {
+  constexpr FileTime kSecond = 1'000'000'000;
+  FileTime seconds = time / kSecond;
+  if (time % kSecond < 0) --seconds;  // Before 1970: nanoseconds count forwards all the same.
+  return {seconds, static_cast<long>(time - seconds * kSecond)};
+}
+
+}  // namespace fastgpu::transfer

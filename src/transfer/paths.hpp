@@ -1,0 +1,36 @@
+// Paths below a directory that lead nowhere else, whatever the other side sent.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/unique_fd.hpp"
+#include "transfer/record.hpp"
+
+namespace fastgpu::transfer {
+
+inline constexpr int kDirectoryFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+
+/// Throws ErrorKind::denied for a path with an empty name, ".", ".." or a NUL, and for a rooted
+/// one.
+void check_inner_path(std::string_view path);
+
+/// "a/b/c" as "a/b" and "c"; "c" as "" and "c".
+std::pair<std::string, std::string> split_path(const std::string& path);
+
+/// Opens the directory `path` below `root` without following a link on the way; empty, with errno,
+/// where there is none.
+UniqueFd open_below(int root, std::string_view path);
+
+/// Read, write, run and sticky; never set-user-ID or set-group-ID, as owners change on the way.
+mode_t permission_bits(std::uint32_t mode) noexcept;
+
+timespec as_timespec(FileTime time) noexcept;
+
+}  // namespace fastgpu::transfer

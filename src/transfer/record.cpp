@@ -1,0 +1,158 @@
+#include "transfer/record.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+
+namespace fastgpu::transfer {
+namespace {
+
+constexpr std::size_t kLongestPath = 64 * 1024;
+
+void put_number(std::string& out, std::uint64_t value, int bytes) {
+  for (int i = 0; i < bytes; ++i)
+    out += static_cast<char>((value >> (8 * i)) & 0xff);
+}
+
+void put_text(std::string& out, std::string_view text) {
+  put_number(out, text.size(), 4);
+  out += text;
+}
+
+struct Encoder {
+  std::string& out;
+
+  void operator()(const DirectoryRecord& record) const { entry('D', record); }
+  void operator()(const FileRecord& record) const { entry('F', record); }
+  void operator()(const BlockRecord& record) const {
+    out += 'B';
+    put_text(out, record.bytes);
+  }
+  void operator()(const SumRecord& record) const {
+    out += 'S';
+    out.append(reinterpret_cast<const char*>(record.digest.data()), record.digest.size());
+  }
+  void operator()(const LinkRecord& record) const {
+    out += 'L';
+    put_number(out, static_cast<std::uint64_t>(record.modified), 8);
+    put_text(out, record.path);
+    put_text(out, record.target);
+  }
+  void operator()(const EndRecord&) const { out += 'E'; }
+
+ private:
+  template <class Entry>
+  void entry(char type, const Entry& record) const {
+    out += type;
+    put_number(out, record.mode, 4);
+    put_number(out, static_cast<std::uint64_t>(record.modified), 8);
+    put_text(out, record.path);
+  }
+};
+
+/// Thrown where a record is not complete yet.
+struct Incomplete {};
+
+Error malformed(std::string_view what) {
+  return {ErrorKind::remote, "the stream of files is malformed: " + std::string(what)};
+}
+
+class Fields {
+ public:
+  explicit Fields(std::string_view bytes) : rest_(bytes), size_(bytes.size()) {}
+
+  std::string_view take(std::size_t count) {
+    if (rest_.size() < count) throw Incomplete{};
+    const std::string_view taken = rest_.substr(0, count);
+    rest_.remove_prefix(count);
+    return taken;
+  }
+  std::uint64_t number(int bytes) {
+    std::uint64_t value = 0;
+    const std::string_view taken = take(static_cast<std::size_t>(bytes));
+    for (int i = bytes - 1; i >= 0; --i)
+      value = (value << 8) | static_cast<unsigned char>(taken[static_cast<std::size_t>(i)]);
+    return value;
+  }
+  std::string_view text(std::size_t longest) {
+    const auto size = static_cast<std::size_t>(number(4));
+    if (size > longest) throw malformed("a field of " + std::to_string(size) + " bytes");
+    return take(size);
+  }
+  std::uint32_t mode() { return static_cast<std::uint32_t>(number(4)); }
+  FileTime time() { return static_cast<FileTime>(number(8)); }
+  std::string path() { return std::string(text(kLongestPath)); }
+
+  std::size_t used() const noexcept { return size_ - rest_.size(); }
+
+ private:
+  std::string_view rest_;
+  std::size_t size_;
+};
+
+template <class Entry>
+Record read_entry(Fields& fields) {
+  Entry entry;
+  entry.mode = fields.mode();
+  entry.modified = fields.time();
+  entry.path = fields.path();
+  return entry;
+}
+
+Record read_link(Fields& fields) {
+  LinkRecord link;
+  link.modified = fields.time();
+  link.path = fields.path();
+  link.target = fields.path();
+  return link;
+}
+
+Record read_sum(Fields& fields) {
+  SumRecord sum;
+  const std::string_view bytes = fields.take(sum.digest.size());
+  std::ranges::copy(bytes, reinterpret_cast<char*>(sum.digest.data()));
+  return sum;
+}
+
+Record read_record(Fields& fields) {
+  const char type = fields.take(1)[0];
+  switch (type) {
+    case 'D':
+      return read_entry<DirectoryRecord>(fields);
+    case 'F':
+      return read_entry<FileRecord>(fields);
+    case 'B':
+      return BlockRecord{fields.text(kLargestBlock)};
+    case 'S':
+      return read_sum(fields);
+    case 'L':
+      return read_link(fields);
+    case 'E':
+      return EndRecord{};
+    default:
+      throw malformed("a record of type " + std::to_string(static_cast<int>(type)));
+  }
+}
+
+}  // namespace
+
+void encode(std::string& out, const Record& record) {
+  std::visit(Encoder{out}, record);
+}
+
+void Decoder::add(std::string_view piece) {
+  buffer_.erase(0, at_);
+  at_ = 0;
+  buffer_ += piece;
+}
+
+std::optional<Record> Decoder::next() try {
+  Fields fields(std::string_view(buffer_).substr(at_));
+  Record record = read_record(fields);
+  at_ += fields.used();
+  return record;
+} catch (const Incomplete&) {
+  return std::nullopt;
+}
+
+}  // namespace fastgpu::transfer

@@ -1,0 +1,69 @@
+// What a file tree looks like on its way: a sequence of records, and their encoding in bytes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "transfer/sha256.hpp"
+
+namespace fastgpu::transfer {
+
+/// Nanoseconds since 1970.
+using FileTime = std::int64_t;
+
+/// Paths are relative, with '/' between names, and begin with the name of the source. Every
+/// directory comes before what is in it.
+struct DirectoryRecord {
+  std::string path;
+  std::uint32_t mode = 0;
+  FileTime modified = 0;
+};
+
+/// Followed by its content in blocks and, after the last, their sum.
+struct FileRecord {
+  std::string path;
+  std::uint32_t mode = 0;
+  FileTime modified = 0;
+};
+
+struct BlockRecord {
+  std::string_view bytes;  ///< Not empty, at most kLargestBlock; borrowed from the decoder.
+};
+
+struct SumRecord {
+  Digest digest{};
+};
+
+struct LinkRecord {
+  std::string path;
+  std::string target;
+  FileTime modified = 0;
+};
+
+/// The last record. A stream that ends without it was cut off.
+struct EndRecord {};
+
+using Record =
+    std::variant<DirectoryRecord, FileRecord, BlockRecord, SumRecord, LinkRecord, EndRecord>;
+
+inline constexpr std::size_t kLargestBlock = 256 * 1024;
+
+void encode(std::string& out, const Record& record);
+
+/// Takes pieces of any size and gives whole records. Throws ErrorKind::remote for what is no
+/// record.
+class Decoder {
+ public:
+  void add(std::string_view piece);
+  /// The next record; absent until more is added. What it borrows is valid until the next call.
+  std::optional<Record> next();
+
+ private:
+  std::string buffer_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace fastgpu::transfer

@@ -1,0 +1,174 @@
+#include "transfer/tree_receiver.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "base/error.hpp"
+#include "base/names.hpp"
+#include "transfer/paths.hpp"
+#include "transfer/publish.hpp"
+
+namespace fastgpu::transfer {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error cannot_write(const std::string& path) {
+  return system_error("writing " + printable(path), errno);
+}
+
+void write_all(int fd, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t size = ::write(fd, bytes.data(), bytes.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) throw cannot_write(path);
+    bytes.remove_prefix(static_cast<std::size_t>(size));
+  }
+}
+
+/// The sum of what is in the file now, and not of what was meant to be written.
+Digest digest_of(int fd, const std::string& path) {
+  Sha256 sum;
+  std::string buffer(256 * 1024, '\0');
+  for (off_t at = 0;;) {
+    const ssize_t size = ::pread(fd, buffer.data(), buffer.size(), at);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) throw system_error("reading back " + printable(path), errno);
+    if (size == 0) return sum.finish();
+    sum.add({buffer.data(), static_cast<std::size_t>(size)});
+    at += size;
+  }
+}
+
+}  // namespace
+
+TreeReceiver::TreeReceiver(const fs::path& destination, SourceCount count)
+    : shown_(destination.string()) {
+  std::error_code ignored;
+  const fs::path asked = destination.empty() ? fs::path(".") : destination;
+  const bool slash = !asked.has_filename();
+  if (fs::is_directory(asked, ignored)) {
+    staging_ = std::make_unique<Staging>(asked);
+    return;
+  }
+  const bool exists = fs::exists(fs::symlink_status(slash ? asked.parent_path() : asked, ignored));
+  if (count == SourceCount::several || (slash && exists))
+    throw Error(exists ? ErrorKind::conflict : ErrorKind::not_found,
+                shown_ + (exists ? " is no directory" : " does not exist"));
+  const fs::path plain = slash ? asked.parent_path() : asked;
+  must_be_directory_ = slash;
+  new_name_ = plain.filename().string();
+  if (new_name_.empty() || new_name_ == "." || new_name_ == "..")
+    throw Error(ErrorKind::not_found, "the directory " + shown_ + " does not exist");
+  staging_ = std::make_unique<Staging>(plain.has_parent_path() ? plain.parent_path() : ".");
+}
+
+void TreeReceiver::feed(std::string_view piece) {
+  decoder_.add(piece);
+  while (const auto record = decoder_.next()) {
+    if (ended_) throw Error(ErrorKind::remote, "the stream of files goes on after its end");
+    std::visit([this](const auto& one) { take(one); }, *record);
+  }
+}
+
+void TreeReceiver::finish() {
+  if (!ended_)
+    throw Error(ErrorKind::transient, "the stream of files was cut off; nothing was changed");
+  parent_ = UniqueFd();
+  finish_directories(staging_->fd(), directories_, {}, Rights::owner_may_write);
+  const auto existing = publish(staging_->fd(), staging_->parent_fd());
+  std::erase_if(directories_, [](const auto& record) { return (record.mode & 0700U) == 0700U; });
+  finish_directories(staging_->parent_fd(), directories_, existing, Rights::as_recorded);
+  staging_.reset();
+}
+
+/// Where the entry goes below the staging directory; empty for the staging directory itself.
+std::string TreeReceiver::placed(const std::string& path, bool is_directory) {
+  if (file_) throw Error(ErrorKind::remote, "the stream of files leaves out a sum");
+  if (!path.empty()) check_inner_path(path);
+  if (new_name_.empty()) return path;
+  const auto slash = path.find('/');
+  const bool top = slash == path.npos;
+  if (top && must_be_directory_ && !is_directory)
+    throw Error(ErrorKind::not_found, "the directory " + shown_ + " does not exist");
+  return top ? new_name_ : new_name_ + path.substr(slash);
+}
+
+/// Entries come directory by directory, so that the last one opened mostly serves again.
+int TreeReceiver::open_parent(const std::string& parent) {
+  if (parent_path_ != parent) {
+    parent_path_.reset();
+    parent_ = open_below(staging_->fd(), parent);
+    if (!parent_) throw cannot_write(parent);
+    parent_path_ = parent;
+  }
+  return parent_.get();
+}
+
+void TreeReceiver::take(const DirectoryRecord& record) {
+  DirectoryRecord here = record;
+  here.path = placed(record.path, true);
+  if (here.path.empty()) return;  // The content of a directory, into one that exists.
+  const auto [parent, name] = split_path(here.path);
+  if (::mkdirat(open_parent(parent), name.c_str(), S_IRWXU) != 0 && errno != EEXIST)
+    throw cannot_write(here.path);
+  directories_.push_back(std::move(here));
+}
+
+void TreeReceiver::take(const FileRecord& record) {
+  File file{UniqueFd(), record};
+  file.record.path = placed(record.path, false);
+  const auto [parent, name] = split_path(file.record.path);
+  const int at = open_parent(parent);
+  constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  file.fd = UniqueFd(::openat(at, name.c_str(), kFlags, S_IRUSR | S_IWUSR));
+  if (!file.fd && errno == EEXIST) {  // Named by two sources: the later one counts.
+    ::unlinkat(at, name.c_str(), 0);
+    file.fd = UniqueFd(::openat(at, name.c_str(), kFlags, S_IRUSR | S_IWUSR));
+  }
+  if (!file.fd) throw cannot_write(file.record.path);
+  file_ = std::move(file);
+}
+
+void TreeReceiver::take(const BlockRecord& record) {
+  if (!file_) throw Error(ErrorKind::remote, "the stream of files has content outside of a file");
+  write_all(file_->fd.get(), record.bytes, file_->record.path);
+  bytes_ += record.bytes.size();
+}
+
+void TreeReceiver::check_content(const Digest& expected) const {
+  if (digest_of(file_->fd.get(), file_->record.path) == expected) return;
+  throw Error(ErrorKind::remote, printable(file_->record.path) +
+                                     " arrived with another SHA-256 than it was sent with; it "
+                                     "changed on the way, or while it was read");
+}
+
+void TreeReceiver::take(const SumRecord& record) {
+  if (!file_) throw Error(ErrorKind::remote, "the stream of files has a sum outside of a file");
+  check_content(record.digest);
+  const timespec modified = as_timespec(file_->record.modified);
+  const timespec times[2] = {modified, modified};
+  if (::fchmod(file_->fd.get(), permission_bits(file_->record.mode)) != 0 ||
+      ::futimens(file_->fd.get(), times) != 0)
+    throw cannot_write(file_->record.path);
+  file_.reset();
+}
+
+void TreeReceiver::take(const LinkRecord& record) {
+  const std::string path = placed(record.path, false);
+  const auto [parent, name] = split_path(path);
+  const int at = open_parent(parent);
+  if (::symlinkat(record.target.c_str(), at, name.c_str()) != 0) throw cannot_write(path);
+  const timespec modified = as_timespec(record.modified);
+  const timespec times[2] = {modified, modified};
+  ::utimensat(at, name.c_str(), times, AT_SYMLINK_NOFOLLOW);  // Not every file system can.
+}
+
+void TreeReceiver::take(const EndRecord&) {
+  if (file_) throw Error(ErrorKind::remote, "the stream of files leaves out a sum");
+  ended_ = true;
+}
+
+}  // namespace fastgpu::transfer

@@ -1,0 +1,67 @@
+// Takes a stream of records and makes it a file tree, checked and complete or not at all.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/unique_fd.hpp"
+#include "transfer/record.hpp"
+#include "transfer/staging.hpp"
+
+namespace fastgpu::transfer {
+
+/// How many sources the stream carries: with several, the destination must be a directory.
+enum class SourceCount : std::uint8_t { one, several };
+
+/// As cp -r has it: into a destination that is a directory, or under the destination's name where
+/// there is nothing yet or a file. A directory that exists is merged into.
+class TreeReceiver {
+ public:
+  /// Throws not_found where the directory around the destination does not exist, conflict where it
+  /// is a file and cannot be, denied or capacity as the file system says.
+  TreeReceiver(const std::filesystem::path& destination, SourceCount count);
+
+  /// Throws remote for a malformed stream and for content that is not what was sent (naming the
+  /// file), denied for a path that leads out of the destination, capacity for a full disk.
+  void feed(std::string_view piece);
+
+  /// The end of the stream. Throws transient where it is cut off; otherwise all is in its place.
+  void finish();
+
+  std::uint64_t bytes() const noexcept { return bytes_; }
+
+ private:
+  struct File {
+    UniqueFd fd;
+    FileRecord record;
+  };
+
+  void take(const DirectoryRecord& record);
+  void take(const FileRecord& record);
+  void take(const BlockRecord& record);
+  void take(const SumRecord& record);
+  void take(const LinkRecord& record);
+  void take(const EndRecord& record);
+
+  std::string placed(const std::string& path, bool is_directory);
+  int open_parent(const std::string& parent);
+  void check_content(const Digest& expected) const;
+
+  std::string shown_;     // The destination, for messages.
+  std::string new_name_;  // What the source is called here; empty where it keeps its name.
+  bool must_be_directory_ = false;
+  std::unique_ptr<Staging> staging_;
+  Decoder decoder_;
+  std::optional<File> file_;
+  std::vector<DirectoryRecord> directories_;
+  std::optional<std::string> parent_path_;  // The directory that parent_ has open.
+  UniqueFd parent_;
+  std::uint64_t bytes_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace fastgpu::transfer

@@ -1,0 +1,189 @@
+#include "transfer/tree_sender.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+
+#include "base/c_handle.hpp"
+#include "base/error.hpp"
+
+namespace fastgpu::transfer {
+namespace {
+
+constexpr std::size_t kPiece = 256 * 1024;
+constexpr std::size_t kRead = 128 * 1024;
+
+FileTime time_of(const struct stat& info) {
+  return FileTime{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
+}
+
+Error cannot_read(const std::string& shown, int error_number) {
+  if (error_number == ENOENT) return {ErrorKind::not_found, shown + " does not exist (any more)"};
+  return system_error("reading " + shown, error_number);
+}
+
+std::vector<std::string> names_in(int fd, const std::string& shown) {
+  const int own = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  const CHandle<DIR, ::closedir> dir(own < 0 ? nullptr : ::fdopendir(own));
+  if (!dir) throw cannot_read(shown, errno);
+  std::vector<std::string> names;
+  errno = 0;
+  while (const dirent* entry = ::readdir(dir.get())) {
+    const std::string name = entry->d_name;
+    if (name != "." && name != "..") names.push_back(name);
+    errno = 0;
+  }
+  if (errno != 0) throw cannot_read(shown, errno);
+  std::ranges::sort(names);
+  return names;
+}
+
+/// What a source is called at its destination: empty for "." and the like, whose content is meant.
+std::string name_of(const std::filesystem::path& source) {
+  std::filesystem::path name = source.filename();
+  if (name.empty()) name = source.parent_path().filename();
+  return name == "." || name == ".." || name == "/" ? "" : name.string();
+}
+
+std::string joined(const std::string& path, const std::string& name) {
+  return path.empty() ? name : path + "/" + name;
+}
+
+}  // namespace
+
+void FileSum::add(std::uint64_t offset, std::string_view bytes) {
+  if (digest_ || offset > added_ || offset + bytes.size() <= added_) return;
+  bytes.remove_prefix(static_cast<std::size_t>(added_ - offset));
+  sum_.add(bytes);
+  added_ += bytes.size();
+}
+
+Digest FileSum::finish() {
+  if (!digest_) digest_ = sum_.finish();
+  return *digest_;
+}
+
+std::shared_ptr<FileSum> FileSums::at(const std::string& file) {
+  std::erase_if(sums_, [](const auto& item) { return item.second.expired(); });
+  if (const auto found = sums_.find(file); found != sums_.end()) return found->second.lock();
+  auto made = std::make_shared<FileSum>();
+  sums_.emplace(file, made);
+  return made;
+}
+
+TreeSender::TreeSender(std::vector<std::filesystem::path> sources, std::shared_ptr<FileSums> sums)
+    : sources_(std::move(sources)), sums_(std::move(sums)), block_(kRead, '\0') {}
+
+std::optional<std::string> TreeSender::next() {
+  if (ended_) return std::nullopt;
+  std::string out;
+  out.reserve(kPiece + kRead);
+  while (!ended_ && out.size() < kPiece)
+    step(out);
+  return out;
+}
+
+void TreeSender::step(std::string& out) {
+  if (file_) {
+    send_block(out);
+  } else if (!open_.empty()) {
+    Directory& directory = open_.back();
+    if (directory.next == directory.names.size()) {
+      open_.pop_back();
+      return;
+    }
+    const std::string name = std::move(directory.names[directory.next++]);
+    begin_entry(out, directory.fd.get(), name, joined(directory.path, name),
+                directory.shown + "/" + name, O_NOFOLLOW);
+  } else if (next_source_ < sources_.size()) {
+    begin_source(out, sources_[next_source_++]);
+  } else {
+    encode(out, EndRecord{});
+    ended_ = true;
+  }
+}
+
+void TreeSender::begin_source(std::string& out, const std::filesystem::path& source) {
+  begin_entry(out, AT_FDCWD, source.string(), name_of(source), source.string(), 0);
+}
+
+void TreeSender::begin_entry(std::string& out, int parent, const std::string& name,
+                             const std::string& path, const std::string& shown, int follow) {
+  struct stat info {};
+  const int flags = follow == O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0;
+  if (::fstatat(parent, name.c_str(), &info, flags) != 0) throw cannot_read(shown, errno);
+  if (S_ISLNK(info.st_mode)) {
+    begin_link(out, parent, name, path, shown, time_of(info));
+    return;
+  }
+  if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode)) return;
+  // Should a pipe have taken the file's place by now, opening it does not wait for a writer.
+  UniqueFd fd(::openat(parent, name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | follow));
+  if (!fd || ::fstat(fd.get(), &info) != 0) throw cannot_read(shown, errno);
+  const std::uint32_t mode = info.st_mode & 07777;
+  if (S_ISDIR(info.st_mode)) {
+    encode(out, DirectoryRecord{path, mode, time_of(info)});
+    enter(std::move(fd), path, shown);
+  } else {
+    encode(out, FileRecord{path, mode, time_of(info)});
+    ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+    file_ = File{std::move(fd), shown, sums_->at(shown)};
+  }
+}
+
+void TreeSender::begin_link(std::string& out, int parent, const std::string& name,
+                            const std::string& path, const std::string& shown, FileTime modified) {
+  std::array<char, PATH_MAX> target{};
+  const ssize_t size = ::readlinkat(parent, name.c_str(), target.data(), target.size());
+  if (size < 0) throw cannot_read(shown, errno);
+  encode(out, LinkRecord{path, {target.data(), static_cast<std::size_t>(size)}, modified});
+  ++sent_.files;
+}
+
+void TreeSender::enter(UniqueFd fd, const std::string& path, const std::string& shown) {
+  Directory directory{std::move(fd), path, shown, {}};
+  directory.names = names_in(directory.fd.get(), shown);
+  open_.push_back(std::move(directory));
+}
+
+void TreeSender::send_block(std::string& out) {
+  const ssize_t size = ::read(file_->fd.get(), block_.data(), block_.size());
+  if (size < 0 && errno == EINTR) return;
+  if (size < 0) throw cannot_read(file_->shown, errno);
+  if (size == 0) {
+    encode(out, SumRecord{file_->sum->finish()});
+    ++sent_.files;
+    file_.reset();
+    return;
+  }
+  const std::string_view bytes(block_.data(), static_cast<std::size_t>(size));
+  file_->sum->add(file_->offset, bytes);
+  file_->offset += bytes.size();
+  sent_.bytes += bytes.size();
+  encode(out, BlockRecord{bytes});
+}
+
+Sent measure(const std::vector<std::filesystem::path>& sources) {
+  namespace fs = std::filesystem;
+  Sent total;
+  std::error_code ignored;
+  const auto add = [&](const fs::path& file) {
+    ++total.files;
+    const auto size = fs::file_size(file, ignored);
+    if (!ignored) total.bytes += size;
+  };
+  for (const fs::path& source : sources) {
+    if (fs::is_regular_file(source, ignored)) add(source);
+    for (auto item = fs::recursive_directory_iterator(source, ignored);
+         item != fs::recursive_directory_iterator(); item.increment(ignored))
+      if (!item->is_symlink(ignored) && item->is_regular_file(ignored)) add(item->path());
+  }
+  return total;
+}
+
+}  // namespace fastgpu::transfer

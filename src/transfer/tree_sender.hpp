@@ -1,0 +1,95 @@
+// Reads file trees and gives them as pieces of a stream of records.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/unique_fd.hpp"
+#include "transfer/record.hpp"
+
+namespace fastgpu::transfer {
+
+/// The sum of one file, computed once for all senders that read it at about the same time: whoever
+/// comes to a byte first adds it.
+class FileSum {
+ public:
+  void add(std::uint64_t offset, std::string_view bytes);
+  Digest finish();
+
+ private:
+  Sha256 sum_;
+  std::uint64_t added_ = 0;
+  std::optional<Digest> digest_;
+};
+
+/// Shared by the senders of one copy to many hosts. Not thread-safe. Keeps the sums of the files
+/// that some sender is reading now, and no others.
+class FileSums {
+ public:
+  std::shared_ptr<FileSum> at(const std::string& file);
+
+ private:
+  std::map<std::string, std::weak_ptr<FileSum>> sums_;
+};
+
+struct Sent {
+  std::uint64_t files = 0;
+  std::uint64_t bytes = 0;  ///< Content, without names and sums.
+};
+
+/// One stream. A symbolic link named as a source is followed, further ones are sent as links. What
+/// is neither file, directory nor link is passed over.
+class TreeSender {
+ public:
+  TreeSender(std::vector<std::filesystem::path> sources, std::shared_ptr<FileSums> sums);
+
+  /// The next piece; absent at the end. Throws not_found for a source that does not exist or
+  /// vanishes on the way, denied for one that cannot be read.
+  std::optional<std::string> next();
+
+  const Sent& sent() const noexcept { return sent_; }
+
+ private:
+  struct Directory {
+    UniqueFd fd;
+    std::string path;   // As the records have it.
+    std::string shown;  // For messages.
+    std::vector<std::string> names;
+    std::size_t next = 0;
+  };
+  struct File {
+    UniqueFd fd;
+    std::string shown;
+    std::shared_ptr<FileSum> sum;
+    std::uint64_t offset = 0;
+  };
+
+  void step(std::string& out);
+  void begin_source(std::string& out, const std::filesystem::path& source);
+  void begin_entry(std::string& out, int parent, const std::string& name, const std::string& path,
+                   const std::string& shown, int follow);
+  void begin_link(std::string& out, int parent, const std::string& name, const std::string& path,
+                  const std::string& shown, FileTime modified);
+  void enter(UniqueFd fd, const std::string& path, const std::string& shown);
+  void send_block(std::string& out);
+
+  std::vector<std::filesystem::path> sources_;
+  std::size_t next_source_ = 0;
+  std::shared_ptr<FileSums> sums_;  // With the other senders of the same copy.
+  std::vector<Directory> open_;
+  std::optional<File> file_;
+  std::string block_;
+  Sent sent_;
+  bool ended_ = false;
+};
+
+/// Files and bytes in the trees, for showing progress; what cannot be read counts as nothing.
+Sent measure(const std::vector<std::filesystem::path>& sources);
+
+}  // namespace fastgpu::transfer
