@@ -79,7 +79,7 @@ Results LocalProvider::create(const state::Cluster& cluster, std::span<const Nod
   }
   boot(site, config_, tasks, cancel);
   fault_point("local:booted");
-  tell_hosts(site.folder, record, tasks);
+  tell_hosts(site.folder, record);
   return results_of(tasks, site.folder, record, InstanceState::running);
 }
 
@@ -111,7 +111,7 @@ Results LocalProvider::start(const state::Cluster& cluster, std::span<const stat
       task.failure = Error(ErrorKind::not_found, task.name.value + ": its file system is gone");
   }
   boot(site, config_, tasks, cancel);
-  tell_hosts(site.folder, site.network.record, {});
+  tell_hosts(site.folder, site.network.record);
   return results_of(tasks, site.folder, site.network.record, InstanceState::running);
 }
 
@@ -139,7 +139,7 @@ Results LocalProvider::destroy(const state::Cluster& cluster, std::span<const st
       if (!task.failure) record->nodes.erase(task.index);
     write_cluster(folder, *record);
     fault_point("local:destroyed");
-    tell_hosts(folder, *record, {});
+    tell_hosts(folder, *record);
   }
   return results_of(tasks, folder, *record, InstanceState::gone);
 }

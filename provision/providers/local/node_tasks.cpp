@@ -77,11 +77,9 @@ void boot(const Site& site, const LocalConfig& config, std::vector<Task>& tasks,
     booted[i]->failure = outcomes[i];
 }
 
-void tell_hosts(const fs::path& cluster_folder, const ClusterRecord& record,
-                const std::vector<Task>& except) {
+void tell_hosts(const fs::path& cluster_folder, const ClusterRecord& record) {
   const std::string block = hosts_of(record);
   for (const auto& [index, name] : record.nodes) {
-    if (std::ranges::find(except, index, &Task::index) != except.end()) continue;
     if (const auto live = find_live(cluster_folder / std::to_string(index)))
       update_hosts_of(live->pid, block);
   }

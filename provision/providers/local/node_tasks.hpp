@@ -42,9 +42,8 @@ void prepare_node(const Site& site, const ImagePlan& common, const NodeRequest& 
 void boot(const Site& site, const LocalConfig& config, std::vector<Task>& tasks,
           const Cancel& cancel);
 
-/// Tells the nodes that run, but those in `except`, who belongs to the cluster now.
-void tell_hosts(const std::filesystem::path& cluster_folder, const ClusterRecord& record,
-                const std::vector<Task>& except);
+/// Tells the nodes that run who belongs to the cluster now.
+void tell_hosts(const std::filesystem::path& cluster_folder, const ClusterRecord& record);
 
 /// Ends the nodes' processes and deletes their links.
 void end(const std::filesystem::path& cluster_folder, const std::string& cluster_id,
