@@ -86,8 +86,7 @@ void need_handle(const fgc_comm* handle) {
   if (handle == nullptr) refuse("the communicator is NULL: fgc_init has not succeeded");
 }
 
-/// C lets any int pass for an enumerator.
-comm::ElementType type_of(fgc_type type) {
+comm::ElementType type_of(int type) {
   switch (type) {
     case FGC_FLOAT32:
       return comm::ElementType::float32;
@@ -98,10 +97,10 @@ comm::ElementType type_of(fgc_type type) {
     case FGC_INT64:
       return comm::ElementType::int64;
   }
-  refuse("there is no fgc_type " + std::to_string(static_cast<int>(type)));
+  refuse("there is no fgc_type " + std::to_string(type));
 }
 
-comm::ReduceOp op_of(fgc_op op) {
+comm::ReduceOp op_of(int op) {
   switch (op) {
     case FGC_SUM:
       return comm::ReduceOp::sum;
@@ -112,7 +111,7 @@ comm::ReduceOp op_of(fgc_op op) {
     case FGC_MAX:
       return comm::ReduceOp::max;
   }
-  refuse("there is no fgc_op " + std::to_string(static_cast<int>(op)));
+  refuse("there is no fgc_op " + std::to_string(op));
 }
 
 template <class Byte, class Pointer>
@@ -158,7 +157,7 @@ int fgc_size(const fgc_comm* comm) {
   return comm == nullptr ? -1 : comm->communicator.size();
 }
 
-fgc_status fgc_all_reduce(fgc_comm* comm, void* data, size_t count, fgc_type type, fgc_op op) {
+fgc_status fgc_all_reduce(fgc_comm* comm, void* data, size_t count, int type, int op) {
   return guarded([&] {
     need_handle(comm);
     const comm::ElementType element = type_of(type);
@@ -191,7 +190,7 @@ fgc_status fgc_barrier(fgc_comm* comm) {
 }
 
 fgc_status fgc_register_gradient(fgc_comm* comm, const char* name, void* data, size_t count,
-                                 fgc_type type) {
+                                 int type) {
   return guarded([&] {
     need_handle(comm);
     if (name == nullptr) refuse("the gradient's name is NULL");
@@ -200,7 +199,7 @@ fgc_status fgc_register_gradient(fgc_comm* comm, const char* name, void* data, s
   });
 }
 
-fgc_status fgc_all_reduce_gradients(fgc_comm* comm, fgc_op op) {
+fgc_status fgc_all_reduce_gradients(fgc_comm* comm, int op) {
   return guarded([&] {
     need_handle(comm);
     comm->gradients.all_reduce_gradients(op_of(op));

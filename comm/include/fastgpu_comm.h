@@ -35,6 +35,7 @@ typedef enum fgc_status {
   FGC_INTERNAL = 7  /* A bug in libfastgpu_comm. */
 } fgc_status;
 
+/* Parameters for these are ints: every value may be passed, and a wrong one is refused. */
 typedef enum fgc_type { FGC_FLOAT32 = 0, FGC_FLOAT64 = 1, FGC_INT32 = 2, FGC_INT64 = 3 } fgc_type;
 
 /* Integer sums wrap, integer averages round towards zero, and min and max of floating-point numbers
@@ -65,7 +66,7 @@ int fgc_size(const fgc_comm* comm);
 
 /* Reduces `count` elements over all ranks, in place. The result is the same to the last bit on
  * every rank and in every run of as many ranks. */
-fgc_status fgc_all_reduce(fgc_comm* comm, void* data, size_t count, fgc_type type, fgc_op op);
+fgc_status fgc_all_reduce(fgc_comm* comm, void* data, size_t count, int type, int op);
 
 /* Copies `bytes` bytes of rank `root` to every rank. */
 fgc_status fgc_broadcast(fgc_comm* comm, void* data, size_t bytes, int root);
@@ -80,10 +81,10 @@ fgc_status fgc_barrier(fgc_comm* comm);
 /* Registers a gradient, whose memory must stay where it is until fgc_finalize. Every rank registers
  * the same names, types and counts in the same order, before the first fgc_all_reduce_gradients. */
 fgc_status fgc_register_gradient(fgc_comm* comm, const char* name, void* data, size_t count,
-                                 fgc_type type);
+                                 int type);
 
 /* Reduces every registered gradient over all ranks, in place, many of them in one message. */
-fgc_status fgc_all_reduce_gradients(fgc_comm* comm, fgc_op op);
+fgc_status fgc_all_reduce_gradients(fgc_comm* comm, int op);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -87,7 +87,7 @@ Doorkeeper::Doorkeeper(int listener, const Identity& host, const Session& sessio
 Doorkeeper::~Doorkeeper() = default;
 
 std::map<Rank, Guest> Doorkeeper::admit_all(Deadline deadline) {
-  while (!awaited_.empty()) {
+  while (!is_complete()) {
     if (deadline.passed()) throw Error(ErrorKind::timeout, absent());
     wait(deadline);
     std::erase_if(visitors_,
@@ -152,16 +152,31 @@ bool Doorkeeper::decide(Visitor& visitor) {
   return false;
 }
 
-bool Doorkeeper::is_free(Rank rank) const {
-  const auto guest = guests_.find(rank);
-  return guest == guests_.end() ? awaited_.contains(rank) : has_left(guest->second);
+bool Doorkeeper::is_free(Rank rank) {
+  if (guests_.contains(rank)) forget_if_departed(rank);
+  return awaited_.contains(rank);
+}
+
+/// At rank 0 nobody leaves on purpose before it has heard where the others are. At another rank a
+/// guest may have all that it needs, and go as it likes.
+void Doorkeeper::forget_if_departed(Rank rank) {
+  if (host_.rank != Rank{0} || !has_left(guests_.at(rank))) return;
+  guests_.erase(rank);
+  awaited_.insert(rank);
+}
+
+bool Doorkeeper::is_complete() {
+  if (!awaited_.empty()) return false;
+  for (int rank = host_.rank.value + 1; rank < host_.size; ++rank)
+    forget_if_departed({rank});
+  return awaited_.empty();
 }
 
 void Doorkeeper::admit(Visitor& visitor) {
   if (visitor.is_gone) return;
   const Rank rank = visitor.reception.visitor();
   awaited_.erase(rank);
-  guests_.insert_or_assign(rank, Guest{std::move(visitor.socket), visitor.reception.listens_at()});
+  guests_.emplace(rank, Guest{std::move(visitor.socket), visitor.reception.listens_at()});
 }
 
 std::string Doorkeeper::absent() const {

@@ -36,7 +36,9 @@ class Doorkeeper {
   void take_newcomers();
   bool serve(Visitor& visitor);
   bool decide(Visitor& visitor);
-  bool is_free(Rank rank) const;
+  bool is_free(Rank rank);
+  bool is_complete();
+  void forget_if_departed(Rank rank);
   void admit(Visitor& visitor);
   std::string absent() const;
 

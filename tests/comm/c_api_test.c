@@ -47,10 +47,9 @@ static void check_refused_arguments(fgc_comm* comm) {
   float value = 1;
   char byte = 0;
   expect(fgc_all_reduce(comm, NULL, 1, FGC_FLOAT32, FGC_SUM) == FGC_USAGE, "no data is refused");
-  expect(fgc_all_reduce(comm, &value, 1, (fgc_type)99, FGC_SUM) == FGC_USAGE,
-         "an unknown type is refused");
+  expect(fgc_all_reduce(comm, &value, 1, 99, FGC_SUM) == FGC_USAGE, "an unknown type is refused");
   expect(strstr(fgc_last_error(), "99") != NULL, "the message has the value");
-  expect(fgc_all_reduce(comm, &value, 1, FGC_FLOAT32, (fgc_op)-1) == FGC_USAGE,
+  expect(fgc_all_reduce(comm, &value, 1, FGC_FLOAT32, -1) == FGC_USAGE,
          "an unknown operation is refused");
   expect(fgc_all_reduce(comm, &value, SIZE_MAX / 2, FGC_FLOAT32, FGC_SUM) == FGC_USAGE,
          "a count that overflows is refused");

@@ -54,6 +54,7 @@ struct Meeting {
 
   std::vector<JobPlace> places() const {
     std::vector<JobPlace> all;
+    all.reserve(static_cast<std::size_t>(size));
     for (int rank = 0; rank < size; ++rank)
       all.push_back(place(rank));
     return all;
@@ -253,9 +254,9 @@ TEST_CASE("strangers who send garbage, nothing, or half a message do not disturb
 TEST_CASE("more strangers than there are seats do not keep a rank out") {
   const Meeting meeting{.size = 2};
   const std::jthread master([&] { join(meeting.place(0)); });
-  std::vector<UniqueFd> strangers;
-  for (int i = 0; i < 600; ++i)
-    strangers.push_back(connect_stranger(meeting.port));
+  std::vector<UniqueFd> strangers(600);
+  for (UniqueFd& stranger : strangers)
+    stranger = connect_stranger(meeting.port);
   CHECK_NOTHROW(join(meeting.place(1)));
 }
 
