@@ -28,6 +28,9 @@ class LocalShellSsh final : public ssh::Client {
   /// From now on connections to this host break, and those that are open do.
   void lose(const std::string& host) { lost_.insert(host); }
 
+  /// What commands find as PATH.
+  void set_path(const std::string& path) { path_ = path; }
+
   std::filesystem::path home(const std::string& host) const { return homes_ / host; }
 
   std::vector<HostResult<ssh::Exit>> run(std::vector<ssh::Task> tasks,
@@ -149,10 +152,12 @@ class LocalShellSsh final : public ssh::Client {
     command.grouping = process::Grouping::session;
     command.environment = process::current_environment();
     process::set_variable(*command.environment, "HOME=" + home.string());
+    if (!path_.empty()) process::set_variable(*command.environment, "PATH=" + path_);
     return command;
   }
 
   std::filesystem::path homes_;
+  std::string path_;
   std::set<std::string> lost_;
   std::vector<HostResult<ssh::Exit>> results_;
 };

@@ -91,10 +91,10 @@ bool eventually(Condition condition) {
 inline int running(const std::string& command_line) {
   int found = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    std::string line = read_text(entry.path() / "cmdline");
-    if (line.empty() ||
-        !std::isdigit(static_cast<unsigned char>(entry.path().filename().string()[0])))
-      continue;
+    std::string line;
+    const bool is_process = std::isdigit(entry.path().filename().string()[0]) != 0;
+    std::ifstream in(entry.path() / "cmdline", std::ios::binary);
+    if (!is_process || !std::getline(in, line) || line.empty()) continue;  // Perhaps gone by now.
     line.pop_back();
     for (char& c : line)
       if (c == '\0') c = ' ';
