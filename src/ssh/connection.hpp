@@ -31,6 +31,7 @@ class Connection {
   bool past_handshake() const noexcept { return phase_ > Phase::handshaking; }
 
   Session& session() noexcept { return *session_; }
+  const Session& session() const noexcept { return *session_; }
   pollfd wanted() const { return session_->wanted(); }
   void woken() { session_->woken(); }
   void flush() { session_->flush(); }

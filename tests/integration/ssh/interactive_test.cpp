@@ -1,0 +1,140 @@
+#include "ssh/interactive.hpp"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/eventfd.h>
+
+#include "support/sshd_fixture.hpp"
+
+namespace fastgpu {
+namespace {
+
+using ssh::Exit;
+
+/// Our side of a session, as three files and a pipe.
+class Side {
+ public:
+  Side() {
+    int ends[2];
+    REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+    in_ = UniqueFd(ends[0]);
+    keys_ = UniqueFd(ends[1]);
+    out_ = create("out");
+    err_ = create("err");
+  }
+
+  ssh::InteractiveOptions options(const std::string& command) const {
+    return {.command = command, .in = in_.get(), .out = out_.get(), .err = err_.get()};
+  }
+  void type(std::string_view text) const {
+    REQUIRE(::write(keys_.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+  }
+  void end_input() { const UniqueFd gone = std::move(keys_); }
+  std::string out() const { return test::read_file(dir_.path() / "out"); }
+  std::string err() const { return test::read_file(dir_.path() / "err"); }
+
+ private:
+  UniqueFd create(const char* name) const {
+    return UniqueFd(::open((dir_.path() / name).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  }
+
+  test::TemporaryDirectory dir_;
+  UniqueFd in_;
+  UniqueFd keys_;
+  UniqueFd out_;
+  UniqueFd err_;
+};
+
+Exit run(const test::Sshd& sshd, const ssh::InteractiveOptions& options) {
+  const Cancel cancel;
+  return ssh::run_interactive(sshd.host("a"), options, cancel);
+}
+
+bool wait_for(const Side& side, const std::string& text) {
+  for (int i = 0; i < 500; ++i) {
+    if (side.out().find(text) != std::string::npos) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+TEST_SUITE_BEGIN("integration/ssh/interactive");
+
+TEST_CASE(
+    "without a terminal bytes go through unchanged, outputs apart, and the exit code comes back") {
+  const test::Sshd sshd;
+  Side side;
+  std::string sent;
+  for (int i = 0; i < 50'000; ++i)
+    sent += static_cast<char>(i);
+  side.type(sent);
+  side.end_input();
+  const Exit exit = run(sshd, side.options("cat; echo err >&2; exit 3"));
+  CHECK(exit.code() == 3);
+  CHECK(side.out() == sent);
+  CHECK(side.err() == "err\n");
+}
+
+TEST_CASE("with a terminal the far end knows its type and size, and hears of a new size") {
+  const test::Sshd sshd;
+  Side side;
+  const UniqueFd resized(::eventfd(0, EFD_NONBLOCK));
+  ssh::InteractiveOptions options = side.options(
+      "trap 'stty size; exit 3' WINCH; tty >/dev/null && echo $TERM; stty size; "
+      "echo ready; while :; do sleep 0.05; done");
+  ssh::WindowSize size{101, 37};
+  options.terminal = "xterm-test";
+  options.window_size = [&] { return size; };
+  options.resize_fd = resized.get();
+  std::thread resizer([&] {
+    if (!wait_for(side, "ready")) return;
+    size = {99, 22};
+    const std::uint64_t one = 1;
+    CHECK(::write(resized.get(), &one, sizeof one) == sizeof one);
+  });
+  const Exit exit = run(sshd, options);
+  resizer.join();
+  CHECK(exit.code() == 3);
+  CHECK(side.out() == "xterm-test\r\n37 101\r\nready\r\n22 99\r\n");
+}
+
+TEST_CASE("an interrupt character typed at a terminal ends the program with its signal") {
+  const test::Sshd sshd;
+  Side side;
+  ssh::InteractiveOptions options = side.options("echo ready; exec sleep 100");
+  options.terminal = "xterm";
+  std::thread typist([&] {
+    if (wait_for(side, "ready")) side.type("\x03");
+  });
+  const Exit exit = run(sshd, options);
+  typist.join();
+  CHECK(exit.signal == "INT");
+  CHECK(exit.code() == 130);
+}
+
+TEST_CASE("without a command the login shell reads what we send") {
+  const test::Sshd sshd;
+  Side side;
+  side.type("echo $((6*7))\nexit 9\n");
+  side.end_input();
+  const Exit exit = run(sshd, side.options(""));
+  CHECK(exit.code() == 9);
+  CHECK(side.out().find("42\n") != std::string::npos);
+}
+
+TEST_CASE("a cancel ends the session as interrupted") {
+  const test::Sshd sshd;
+  const Side side;
+  Cancel cancel;
+  std::thread stopper([&] {
+    if (wait_for(side, "ready")) cancel.request();
+  });
+  CHECK_THROWS_AS(
+      ssh::run_interactive(sshd.host("a"), side.options("echo ready; sleep 100"), cancel), Error);
+  stopper.join();
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu
