@@ -2,8 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include "provision/gc.hpp"
-#include "provision/settle.hpp"
 #include "state/directory.hpp"
 #include "state/lock.hpp"
 #include "support/failure.hpp"
@@ -16,27 +14,9 @@ using state::ClusterState;
 using state::NodeState;
 using test::failure_of;
 using test::sample_spec;
-using test::TempDirectory;
-using test::Workshop;
+using test::World;
 
 const ClusterName kDemo{"demo"};
-
-struct World {
-  TempDirectory place;
-  Workshop shop{place.path()};
-  Tools tools = shop.tools();
-
-  ClusterView create(int nodes = 2) {
-    return create_cluster(tools, sample_spec(nodes), OnFailure::remove).view;
-  }
-  void check_nothing_left() {
-    CHECK(shop.provider.machines() == 0);
-    CHECK(shop.provider.networks() == 0);
-    CHECK(shop.store.clusters().empty());
-    CHECK(shop.store.open_intents().empty());
-    CHECK(std::filesystem::is_empty(shop.store.directory() / "clusters"));
-  }
-};
 
 bool has(const Error& e, const std::string& text) {
   return std::string(e.what()).find(text) != std::string::npos;
@@ -253,42 +233,6 @@ TEST_CASE("a cluster that another fastgpu is changing is a conflict") {
   CHECK(failure_of([&] { delete_cluster(world.tools, kDemo); }).kind() == ErrorKind::conflict);
   CHECK(failure_of([&] { stop_cluster(world.tools, kDemo); }).kind() == ErrorKind::conflict);
   CHECK(failure_of([&] { world.create(); }).kind() == ErrorKind::conflict);
-}
-
-TEST_CASE("gc removes what no cluster owns, and a dry run only names it") {
-  World world;
-  world.create();
-  world.shop.provider.add_machine("deadbeef", "lonely");
-  std::filesystem::create_directories(world.shop.store.directory() / "clusters" / "deadbeef");
-  const auto seen = collect_garbage(world.tools, GcMode::look);
-  CHECK(seen.size() == 2);
-  CHECK(seen.at(0).what == "orphan machine lonely");
-  CHECK(world.shop.provider.machines() == 3);
-  CHECK(collect_garbage(world.tools, GcMode::remove).size() == 2);
-  CHECK(world.shop.provider.machines() == 2);
-  CHECK(collect_garbage(world.tools, GcMode::remove).empty());
-}
-
-TEST_CASE("gc leaves a cluster alone that somebody is working on") {
-  World world;
-  ClusterView view = world.create();
-  view.cluster.state = ClusterState::creating;
-  world.shop.store.update_cluster(view.cluster);
-  world.shop.store.open_intent({.id = {},
-                                .cluster = view.cluster.id,
-                                .action = "create-cluster",
-                                .subject = "demo",
-                                .token = {},
-                                .detail = {}});
-  {
-    const auto lock = state::ClusterLock::try_lock(world.shop.store.directory(), kDemo);
-    CHECK(collect_garbage(world.tools, GcMode::remove).empty());
-    CHECK(world.shop.provider.machines() == 2);
-  }
-  CHECK(settle(world.tools).empty());
-  CHECK(world.shop.provider.machines() == 2);
-  CHECK(collect_garbage(world.tools, GcMode::remove).size() == 1);
-  world.check_nothing_left();
 }
 
 TEST_CASE("steps are announced to the observer") {

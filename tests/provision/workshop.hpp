@@ -1,6 +1,8 @@
 // Everything that an operation on a cluster needs, made of fakes in one directory.
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <functional>
 #include <map>
 #include <string>
@@ -98,5 +100,23 @@ class Workshop {
 inline provision::ClusterSpec sample_spec(int nodes = 2) {
   return {.name = {"demo"}, .nodes = nodes, .slots = 2};
 }
+
+/// A workshop in a place of its own.
+struct World {
+  TempDirectory place;
+  Workshop shop{place.path()};
+  provision::Tools tools = shop.tools();
+
+  provision::ClusterView create(int nodes = 2) {
+    return provision::create_cluster(tools, sample_spec(nodes), provision::OnFailure::remove).view;
+  }
+  void check_nothing_left() {
+    CHECK(shop.provider.machines() == 0);
+    CHECK(shop.provider.networks() == 0);
+    CHECK(shop.store.clusters().empty());
+    CHECK(shop.store.open_intents().empty());
+    CHECK(std::filesystem::is_empty(shop.store.directory() / "clusters"));
+  }
+};
 
 }  // namespace fastgpu::test

@@ -200,7 +200,8 @@ TEST_CASE("text of any bytes comes back unchanged") {
   const TempDirectory temp;
   Store store(temp.path());
   Cluster cluster = sample_cluster();
-  cluster.spec_json = std::string("a\0b'\"; DROP TABLE clusters; \xff ä", 34);
+  using namespace std::string_literals;
+  cluster.spec_json = "a\0b'\"; DROP TABLE clusters; \xff ä"s;
   store.insert_cluster(cluster);
   CHECK(store.find_cluster(cluster.id)->spec_json == cluster.spec_json);
 }

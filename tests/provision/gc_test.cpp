@@ -1,0 +1,59 @@
+#include "provision/gc.hpp"
+
+#include <doctest/doctest.h>
+
+#include "provision/lifecycle.hpp"
+#include "provision/settle.hpp"
+#include "state/lock.hpp"
+#include "workshop.hpp"
+
+namespace fastgpu::provision {
+namespace {
+
+using state::ClusterState;
+using test::World;
+
+const ClusterName kDemo{"demo"};
+
+TEST_SUITE_BEGIN("provision/gc");
+
+TEST_CASE("gc removes what no cluster owns, and a dry run only names it") {
+  World world;
+  world.create();
+  world.shop.provider.add_machine("deadbeef", "lonely");
+  std::filesystem::create_directories(world.shop.store.directory() / "clusters" / "deadbeef");
+  const auto seen = collect_garbage(world.tools, GcMode::look);
+  CHECK(seen.size() == 2);
+  CHECK(seen.at(0).what == "orphan machine lonely");
+  CHECK(world.shop.provider.machines() == 3);
+  CHECK(collect_garbage(world.tools, GcMode::remove).size() == 2);
+  CHECK(world.shop.provider.machines() == 2);
+  CHECK(collect_garbage(world.tools, GcMode::remove).empty());
+}
+
+TEST_CASE("gc leaves a cluster alone that somebody is working on") {
+  World world;
+  ClusterView view = world.create();
+  view.cluster.state = ClusterState::creating;
+  world.shop.store.update_cluster(view.cluster);
+  world.shop.store.open_intent({.id = {},
+                                .cluster = view.cluster.id,
+                                .action = "create-cluster",
+                                .subject = "demo",
+                                .token = {},
+                                .detail = {}});
+  {
+    const auto lock = state::ClusterLock::try_lock(world.shop.store.directory(), kDemo);
+    CHECK(collect_garbage(world.tools, GcMode::remove).empty());
+    CHECK(world.shop.provider.machines() == 2);
+  }
+  CHECK(settle(world.tools).empty());
+  CHECK(world.shop.provider.machines() == 2);
+  CHECK(collect_garbage(world.tools, GcMode::remove).size() == 1);
+  world.check_nothing_left();
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::provision
