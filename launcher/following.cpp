@@ -59,7 +59,21 @@ void Following::run(const Cancel& cancel) {
     if (job_ended() || cancel.requested() || find_lost()) break;
     sleep_or(cancel);
   }
-  if (job_ended() && !incomplete().empty()) catch_up(kCatchUp);
+  if (job_ended()) collect_rest();
+}
+
+/// What the nodes still have after the job's end. A node that does not answer then, and whose ranks
+/// have not said how they ended, is what ended a job that went wrong for no other known reason.
+void Following::collect_rest() {
+  const std::vector<Node*> nodes = incomplete();
+  const Cancel never;
+  const auto results = read_once(kCatchUp, never);
+  const bool rank_failed = std::ranges::any_of(
+      ends_, [](const auto& end) { return !end.second.told && !end.second.how.ok(); });
+  if (launcher_->how.ok() || rank_failed) return;
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (!results[i].ok() && may_pass(results[i].error().kind()))
+      lost_.push_back({nodes[i]->ranks.node, results[i].error().what()});
 }
 
 void Following::run_once(const Cancel& cancel) {
@@ -193,11 +207,12 @@ void Following::catch_up(milliseconds limit) {
 }
 
 void Following::read_all(const Cancel& cancel) {
+  const std::vector<Node*> nodes = incomplete();
   const auto results = read_once(milliseconds(0), cancel);
   cancel.check();
   for (std::size_t i = 0; i < results.size(); ++i)
-    if (!note_result(nodes_[i], results[i]))
-      throw Error(ErrorKind::transient, nodes_[i].ranks.node.value + ": " + nodes_[i].silence);
+    if (!note_result(*nodes[i], results[i]))
+      throw Error(ErrorKind::transient, nodes[i]->ranks.node.value + ": " + nodes[i]->silence);
 }
 
 JobReport Following::report() const {

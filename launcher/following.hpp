@@ -73,6 +73,7 @@ class Following {
   ssh::Task task_for(Node& node, FrameDecoder& decoder, bool wait);
   std::vector<Node*> incomplete();
   void run_once(const Cancel& cancel);
+  void collect_rest();
   std::vector<HostResult<ssh::Exit>> read_once(std::chrono::milliseconds limit,
                                                const Cancel& cancel);
   void take(Node& node, const agent::FrameHeader& header, std::string_view bytes);

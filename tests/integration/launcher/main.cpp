@@ -1,7 +1,8 @@
-// Skipped, as 77, where there is no mpirun.
+// Skipped, as 77, where there is no mpirun, or (for nodes of namespaces) where we are not root.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -18,5 +19,11 @@ int main(int argc, char** argv) {
     std::printf("skipped: %s\n", e.what());
     return 77;
   }
+#ifdef FASTGPU_TEST_NEEDS_ROOT
+  if (::geteuid() != 0) {
+    std::puts("skipped: making nodes of namespaces needs root here");
+    return 77;
+  }
+#endif
   return doctest::Context(argc, argv).run();
 }
