@@ -73,6 +73,7 @@ class Booter {
 
   void start(std::size_t place) try {
     const BootJob& job = jobs_[place];
+    if (job.prepare) job.prepare();
     const UniqueFd order = in_memory(encode(job.order));
     const std::string log = job.order.directory + "/init.log";
     const UniqueFd messages(

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +16,9 @@ namespace fastgpu::provision::local {
 
 struct BootJob {
   BootOrder order;
+  /// Called just before the node is started, so that the files of one node are written while others
+  /// boot. What it throws is the outcome.
+  std::function<void()> prepare{};
   /// Shown among the process's arguments, so that a node whose folder is lost can be found.
   std::string mark;
 };

@@ -68,16 +68,10 @@ Results LocalProvider::create(const state::Cluster& cluster, std::span<const Nod
   fault_point("local:cluster_written");
   const ImagePlan plan = image_plan(site, config_, cluster.user);
   std::vector<Task> tasks;
-  for (const NodeRequest& request : requests) {
+  for (const NodeRequest& request : requests)
     tasks.push_back({request.index, request.name});
-    try {
-      cancel.check();
-      prepare_node(site, plan, request);
-    } catch (const Error& e) {
-      tasks.back().failure = e;
-    }
-  }
-  boot(site, config_, tasks, cancel);
+  boot(
+      site, config_, tasks, [&](std::size_t i) { prepare_node(site, plan, requests[i]); }, cancel);
   fault_point("local:booted");
   tell_hosts(site.folder, record);
   return results_of(tasks, site.folder, record, InstanceState::running);
@@ -105,12 +99,8 @@ Results LocalProvider::start(const state::Cluster& cluster, std::span<const stat
                              const Cancel& cancel) {
   const Site site = open_site(config_, cluster);
   std::vector<Task> tasks = tasks_for(nodes);
-  for (Task& task : tasks) {
-    const auto node = read_node(site.node_folder(task.index));
-    if (!node || node->image != ImageState::ready)
-      task.failure = Error(ErrorKind::not_found, task.name.value + ": its file system is gone");
-  }
-  boot(site, config_, tasks, cancel);
+  boot(
+      site, config_, tasks, [&](std::size_t i) { require_image(site, tasks[i].index); }, cancel);
   tell_hosts(site.folder, site.network.record);
   return results_of(tasks, site.folder, site.network.record, InstanceState::running);
 }
@@ -131,16 +121,18 @@ Results LocalProvider::destroy(const state::Cluster& cluster, std::span<const st
   const fs::path folder = find_cluster_folder(config_, cluster.id.value);
   std::vector<Task> tasks = tasks_for(nodes);
   auto record = folder.empty() ? std::nullopt : read_cluster(folder);
-  if (!record) record = ClusterRecord{cluster.id.value, cluster.name.value, {}};
   if (fs::exists(folder)) {
     end(folder, cluster.id.value, tasks, Ending::at_once);
     delete_folders(folder, tasks);
-    for (const Task& task : tasks)
-      if (!task.failure) record->nodes.erase(task.index);
-    write_cluster(folder, *record);
-    fault_point("local:destroyed");
-    tell_hosts(folder, *record);
   }
+  if (!record)
+    return results_of(tasks, folder, {cluster.id.value, cluster.name.value, {}},
+                      InstanceState::gone);
+  for (const Task& task : tasks)
+    if (!task.failure) record->nodes.erase(task.index);
+  write_cluster(folder, *record);
+  fault_point("local:destroyed");
+  tell_hosts(folder, *record);
   return results_of(tasks, folder, *record, InstanceState::gone);
 }
 
@@ -169,6 +161,7 @@ void LocalProvider::remove_orphan(const Orphan& orphan) {
     for (const int index : node_indices(folder))
       tasks.push_back({index, {"node " + std::to_string(index)}});
   end(folder, orphan.cluster.value, tasks, Ending::at_once);
+  delete_folders(folder, tasks);
   for (const Task& task : tasks)
     if (task.failure) throw *task.failure;
   delete_bridge(orphan.cluster.value, find_mark(config_));

@@ -1,6 +1,9 @@
 #include "provision/providers/local/node_tasks.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <exception>
+#include <thread>
 
 #include "base/fault_point.hpp"
 #include "provision/providers/local/files.hpp"
@@ -26,6 +29,21 @@ void delete_ports(const std::string& cluster_id, const std::vector<Task>& tasks)
     names.push_back(port_name(cluster_id, task.index));
   NetlinkSocket socket;
   delete_links(socket, names);
+}
+
+void delete_folder(const fs::path& cluster_folder, Task& task) noexcept try {
+  const fs::path folder = cluster_folder / std::to_string(task.index);
+  if (auto node = read_node(folder)) {
+    node->image = ImageState::unfinished;
+    write_node(folder, *node);
+  }
+  remove_tree(folder / "layers");
+  fault_point("local:layers_removed");
+  remove_tree(folder);
+} catch (const Error& e) {
+  task.failure = e.during(task.name.value);
+} catch (const std::exception& e) {
+  task.failure = Error(ErrorKind::local, task.name.value + ": " + e.what());
 }
 
 }  // namespace
@@ -63,18 +81,25 @@ Results results_of(const std::vector<Task>& tasks, const fs::path& cluster_folde
   return results;
 }
 
+void require_image(const Site& site, int index) {
+  const auto node = read_node(site.node_folder(index));
+  if (!node || node->image != ImageState::ready)
+    throw Error(ErrorKind::not_found, "its file system is gone");
+}
+
 void boot(const Site& site, const LocalConfig& config, std::vector<Task>& tasks,
-          const Cancel& cancel) {
+          const std::function<void(std::size_t)>& prepare, const Cancel& cancel) {
   std::vector<BootJob> jobs;
-  std::vector<Task*> booted;
-  for (Task& task : tasks) {
-    if (task.failure) continue;
-    jobs.push_back(boot_job(site, task.index));
-    booted.push_back(&task);
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    jobs.push_back(boot_job(site, tasks[i].index, tasks[i].name.value));
+    jobs.back().prepare = [&, i] {
+      prepare(i);
+      make_layer_folders(site, tasks[i].index);
+    };
   }
   const auto outcomes = boot_nodes(config.init_program, jobs, cancel);
-  for (std::size_t i = 0; i < booted.size(); ++i)
-    booted[i]->failure = outcomes[i];
+  for (std::size_t i = 0; i < tasks.size(); ++i)
+    tasks[i].failure = outcomes[i];
 }
 
 void tell_hosts(const fs::path& cluster_folder, const ClusterRecord& record) {
@@ -92,7 +117,7 @@ void prepare_node(const Site& site, const ImagePlan& common, const NodeRequest& 
   const bool filled = found && found->image == ImageState::ready;
   if (filled && found->token == request.token) return;
   if (filled || is_live(plan.folder))
-    throw Error(ErrorKind::conflict, request.name.value + ": another node of that index is there");
+    throw Error(ErrorKind::conflict, "another node of that index is there");
   remove_tree(plan.folder);
   make_private_folder(plan.folder);
   NodeRecord record{request.index, request.name.value, request.token, ImageState::unfinished};
@@ -125,21 +150,17 @@ void end(const fs::path& cluster_folder, const std::string& cluster_id, std::vec
 }
 
 void delete_folders(const fs::path& cluster_folder, std::vector<Task>& tasks) {
-  for (Task& task : tasks) {
-    if (task.failure) continue;
-    const fs::path folder = cluster_folder / std::to_string(task.index);
-    try {
-      if (auto node = read_node(folder)) {
-        node->image = ImageState::unfinished;
-        write_node(folder, *node);
-      }
-      remove_tree(folder / "layers");
-      fault_point("local:layers_removed");
-      remove_tree(folder);
-    } catch (const Error& e) {
-      task.failure = e.during(task.name.value);
-    }
-  }
+  // Deleting waits for the disk far more than it computes: several at a time overlap the waits.
+  constexpr std::size_t kWidth = 8;
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i; (i = next++) < tasks.size();)
+      if (!tasks[i].failure) delete_folder(cluster_folder, tasks[i]);
+  };
+  std::vector<std::jthread> helpers;
+  while (helpers.size() + 1 < std::min(kWidth, tasks.size()))
+    helpers.emplace_back(work);
+  work();
 }
 
 }  // namespace fastgpu::provision::local

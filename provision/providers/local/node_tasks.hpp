@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -39,8 +40,12 @@ ImagePlan image_plan(const Site& site, const LocalConfig& config, const std::str
 /// ErrorKind::conflict where a node of another token has that index.
 void prepare_node(const Site& site, const ImagePlan& common, const NodeRequest& request);
 
+/// Throws ErrorKind::not_found for a node whose file system is gone or has never been whole.
+void require_image(const Site& site, int index);
+
+/// Boots the nodes, `prepare` called for each just before.
 void boot(const Site& site, const LocalConfig& config, std::vector<Task>& tasks,
-          const Cancel& cancel);
+          const std::function<void(std::size_t)>& prepare, const Cancel& cancel);
 
 /// Tells the nodes that run who belongs to the cluster now.
 void tell_hosts(const std::filesystem::path& cluster_folder, const ClusterRecord& record);

@@ -85,27 +85,30 @@ std::string hosts_of(const ClusterRecord& record) {
   return hosts_block(entries);
 }
 
-BootJob boot_job(const Site& site, int index) {
+BootJob boot_job(const Site& site, int index, const std::string& name) {
   const ClusterRecord& record = site.network.record;
   const fs::path folder = site.node_folder(index);
   BootJob job;
   job.mark = site.root_id + "/" + record.id + "/" + std::to_string(index);
   job.order.directory = folder.string();
-  job.order.node_name = record.nodes.at(index);
+  job.order.node_name = name;
   job.order.address = to_string(record.subnet.node(index));
   job.order.port_name = port_name(record.id, index);
   job.order.bridge = site.network.bridge;
   job.order.link_rate = site.link_rate;
   job.order.sshd = site.sshd;
   job.order.hidden = site.hidden;
+  for (const Layer& layer : site.layers)
+    job.order.overlays.push_back({layer.point, layer_storage(folder, layer).string()});
+  return job;
+}
+
+void make_layer_folders(const Site& site, int index) {
   for (const Layer& layer : site.layers) {
-    const fs::path storage = layer_storage(folder, layer);
-    // A disk mounted since the node was made has nothing of the node's on it yet.
+    const fs::path storage = layer_storage(site.node_folder(index), layer);
     make_private_folder(storage / "work");
     make_private_folder(storage / "upper");
-    job.order.overlays.push_back({layer.point, storage.string()});
   }
-  return job;
 }
 
 fs::path find_cluster_folder(const LocalConfig& config, const std::string& cluster_id) {

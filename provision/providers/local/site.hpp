@@ -32,7 +32,10 @@ Site open_site(const LocalConfig& config, const state::Cluster& cluster);
 /// The cluster's lines of /etc/hosts: this machine at the bridge's address, and all nodes.
 std::string hosts_of(const ClusterRecord& record);
 
-BootJob boot_job(const Site& site, int index);
+BootJob boot_job(const Site& site, int index, const std::string& name);
+
+/// A disk mounted since the node was made has nothing of the node's on it yet: makes what it lacks.
+void make_layer_folders(const Site& site, int index);
 
 /// Where the cluster's folder is or would be; empty where nothing has ever been made here.
 std::filesystem::path find_cluster_folder(const LocalConfig& config, const std::string& cluster_id);
