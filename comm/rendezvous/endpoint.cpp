@@ -134,9 +134,9 @@ bool Endpoint::is_loopback() const noexcept {
 std::string to_string(const Endpoint& endpoint) {
   char text[INET6_ADDRSTRLEN] = "";
   ::inet_ntop(domain(endpoint.family), endpoint.address.data(), text, sizeof(text));
-  const std::string port = ":" + std::to_string(endpoint.port);
-  if (endpoint.family == Family::ipv4) return text + port;
-  return "[" + std::string(text) + "]" + port;
+  const std::string host = text;
+  const bool has_colons = endpoint.family == Family::ipv6;
+  return (has_colons ? '[' + host + ']' : host) + ':' + std::to_string(endpoint.port);
 }
 
 std::vector<Endpoint> resolve(const std::string& host, std::uint16_t port) {

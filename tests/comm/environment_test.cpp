@@ -88,7 +88,7 @@ TEST_CASE("a variable that makes no sense is named with its value") {
     const Error e = failure_of([&] { place_with(plain_but(name, value)); });
     CHECK(e.kind() == ErrorKind::usage);
     CHECK(std::string(e.what()).find(name) == 0);
-    CHECK(std::string(e.what()).find("'" + value + "'") != std::string::npos);
+    CHECK(std::string(e.what()).find(value) != std::string::npos);
   }
 }
 
