@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,11 @@ using test::run_ranks;
 
 /// Twelve bytes hold three float32.
 constexpr Bytes kSmallBucket{12};
+
+template <class T>
+bool all_are(const std::vector<T>& values, int expected) {
+  return std::ranges::all_of(values, [&](T value) { return value == static_cast<T>(expected); });
+}
 
 TEST_SUITE_BEGIN("comm/entry");
 
@@ -43,9 +49,8 @@ TEST_CASE("every registered gradient is averaged over the ranks, step after step
       precise.assign(precise.size(), mine);
       entry.all_reduce_gradients();
       for (const auto* values : {&small, &tiny, &large, &other})
-        if (*values != std::vector<float>(values->size(), static_cast<float>(2 * step)))
-          failure = "a float32 gradient in step " + std::to_string(step);
-      if (precise != std::vector<double>(precise.size(), 2 * step)) failure = "the float64 one";
+        if (!all_are(*values, 2 * step)) failure = "float32 in step " + std::to_string(step);
+      if (!all_are(precise, 2 * step)) failure = "float64 in step " + std::to_string(step);
     }
   });
 
