@@ -14,7 +14,7 @@ namespace fastgpu::agent {
 namespace {
 
 void receive_all(transfer::TreeReceiver& receiver) {
-  std::string buffer(256 * 1024, '\0');
+  std::string buffer(256UL * 1024, '\0');
   for (;;) {
     const ssize_t size = ::read(STDIN_FILENO, buffer.data(), buffer.size());
     if (size < 0 && errno == EINTR) continue;

@@ -14,7 +14,7 @@
 namespace fastgpu::remote {
 namespace {
 
-constexpr std::size_t kPiece = 256 * 1024;
+constexpr std::size_t kPiece = 256UL * 1024;
 constexpr std::size_t kHashDigits = 16;
 
 /// What the install script exits with, so that its failures have kinds.

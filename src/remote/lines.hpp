@@ -15,7 +15,7 @@ namespace fastgpu::remote {
 /// `kLongest` bytes is given on in parts, so that memory stays bounded whatever the output is.
 class LineCutter {
  public:
-  static constexpr std::size_t kLongest = 256 * 1024;
+  static constexpr std::size_t kLongest = 256UL * 1024;
   using Sink = std::function<void(std::string_view)>;
 
   explicit LineCutter(Sink sink) : sink_(std::move(sink)) {}

@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr unsigned kWindow = 4 * 1024 * 1024;    // 1 GB/s over a round trip of 4 ms.
+constexpr unsigned kWindow = 4U * 1024 * 1024;   // 1 GB/s over a round trip of 4 ms.
 constexpr int kTurn = 64;                        // Packets in or out before others have their turn.
 constexpr std::size_t kLongestCommand = 32'000;  // What fits into a packet of libssh2.
 constexpr auto kReconnectPause = 100ms;
@@ -216,10 +216,11 @@ bool Command::refill_input() {
   if (task_.next_input && !why_) {
     try {
       std::optional<std::string> piece = task_.next_input();
+      const bool has_more = piece.has_value();
       input_at_ = 0;
       input_ = std::move(piece).value_or("");
-      more_ = piece && input_.empty();
-      if (piece) return !more_;
+      more_ = has_more && input_.empty();
+      if (has_more) return !more_;
     } catch (const Error& e) {
       wind_down(e, std::chrono::steady_clock::now());
       return false;

@@ -17,7 +17,7 @@
 namespace fastgpu::ssh {
 namespace {
 
-constexpr std::size_t kLargestFile = 64 * 1024;
+constexpr std::size_t kLargestFile = 64UL * 1024;
 
 std::string quoted(const std::filesystem::path& file) {
   return "identity file " + file.string();

@@ -18,7 +18,7 @@ namespace {
 using std::chrono::milliseconds;
 using time_point = Clock::time_point;
 
-constexpr std::size_t kWaitingOutput = 256 * 1024;
+constexpr std::size_t kWaitingOutput = 256UL * 1024;
 
 bool is_ready(int fd, short events) noexcept {
   pollfd one{fd, events, 0};
@@ -155,7 +155,7 @@ class Interactive {
 
   void pump_output(int stream, Outlet& outlet) {
     outlet.write_ready();
-    std::array<char, 32 * 1024> buffer;
+    std::array<char, 32UL * 1024> buffer;
     while (!outlet.full()) {
       const ssize_t size =
           libssh2_channel_read_ex(channel_.get(), stream, buffer.data(), buffer.size());
@@ -187,7 +187,7 @@ class Interactive {
     input_.clear();
     input_at_ = 0;
     if (!is_ready(options_.in, POLLIN)) return false;
-    input_.resize(32 * 1024);
+    input_.resize(32UL * 1024);
     const ssize_t size = ::read(options_.in, input_.data(), input_.size());
     const bool later = size < 0 && (errno == EINTR || errno == EAGAIN);
     input_.resize(size > 0 ? static_cast<std::size_t>(size) : 0);

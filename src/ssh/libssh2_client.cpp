@@ -15,7 +15,7 @@ using time_point = Clock::time_point;
 
 /// Logins at a time to one sshd, which by default begins to turn them away at ten.
 constexpr int kLoginsAtOnce = 8;
-constexpr std::size_t kScratch = 64 * 1024;
+constexpr std::size_t kScratch = 64UL * 1024;
 
 /// Each session has a descriptor of its own; some are kept for everybody else.
 std::size_t width_within_limits(int wanted) {

@@ -12,8 +12,8 @@
 namespace fastgpu::ssh {
 namespace {
 
-constexpr std::size_t kReadAhead = 64 * 1024;
-constexpr std::size_t kGathered = 64 * 1024;  // Output held back at most within one round.
+constexpr std::size_t kReadAhead = 64UL * 1024;
+constexpr std::size_t kGathered = 64UL * 1024;  // Output held back at most within one round.
 
 /// The cheapest that sshd and libssh2 share by default: measured, see docs/benchmarks.
 constexpr const char* kKeyExchange =

@@ -7,8 +7,9 @@
 
 #include "ssh/stream.hpp"
 
-struct _LIBSSH2_SESSION;
-struct _LIBSSH2_CHANNEL;
+// libssh2's own names for its handles.
+struct _LIBSSH2_SESSION;  // NOLINT(bugprone-reserved-identifier)
+struct _LIBSSH2_CHANNEL;  // NOLINT(bugprone-reserved-identifier)
 
 namespace fastgpu::ssh {
 

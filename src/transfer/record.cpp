@@ -7,7 +7,7 @@
 namespace fastgpu::transfer {
 namespace {
 
-constexpr std::size_t kLongestPath = 64 * 1024;
+constexpr std::size_t kLongestPath = 64UL * 1024;
 
 void put_number(std::string& out, std::uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i)

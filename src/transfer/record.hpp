@@ -49,7 +49,7 @@ struct EndRecord {};
 using Record =
     std::variant<DirectoryRecord, FileRecord, BlockRecord, SumRecord, LinkRecord, EndRecord>;
 
-inline constexpr std::size_t kLargestBlock = 256 * 1024;
+inline constexpr std::size_t kLargestBlock = 256UL * 1024;
 
 void encode(std::string& out, const Record& record);
 

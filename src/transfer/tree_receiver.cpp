@@ -31,7 +31,7 @@ void write_all(int fd, std::string_view bytes, const std::string& path) {
 /// The sum of what is in the file now, and not of what was meant to be written.
 Digest digest_of(int fd, const std::string& path) {
   Sha256 sum;
-  std::string buffer(256 * 1024, '\0');
+  std::string buffer(256UL * 1024, '\0');
   for (off_t at = 0;;) {
     const ssize_t size = ::pread(fd, buffer.data(), buffer.size(), at);
     if (size < 0 && errno == EINTR) continue;

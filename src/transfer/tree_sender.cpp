@@ -15,8 +15,8 @@
 namespace fastgpu::transfer {
 namespace {
 
-constexpr std::size_t kPiece = 256 * 1024;
-constexpr std::size_t kRead = 128 * 1024;
+constexpr std::size_t kPiece = 256UL * 1024;
+constexpr std::size_t kRead = 128UL * 1024;
 
 FileTime time_of(const struct stat& info) {
   return FileTime{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
