@@ -118,7 +118,7 @@ void check_lost_node(TwoNodes& two) {
 
 TEST_SUITE_BEGIN("integration/launcher/two-nodes");
 
-void timed(const char* what, TwoNodes& two, void (*check)(TwoNodes&)) {
+void timed(const std::string& what, TwoNodes& two, void (*check)(TwoNodes&)) {
   const auto before = std::chrono::steady_clock::now();
   check(two);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - before;
