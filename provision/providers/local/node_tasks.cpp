@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 
 std::vector<fs::path> folders_of(const fs::path& cluster_folder, const std::vector<Task>& tasks) {
   std::vector<fs::path> folders;
+  folders.reserve(tasks.size());
   for (const Task& task : tasks)
     folders.push_back(cluster_folder / std::to_string(task.index));
   return folders;
@@ -25,6 +26,7 @@ std::vector<fs::path> folders_of(const fs::path& cluster_folder, const std::vect
 
 void delete_ports(const std::string& cluster_id, const std::vector<Task>& tasks) {
   std::vector<std::string> names;
+  names.reserve(tasks.size());
   for (const Task& task : tasks)
     names.push_back(port_name(cluster_id, task.index));
   NetlinkSocket socket;

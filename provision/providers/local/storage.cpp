@@ -113,7 +113,7 @@ std::optional<fs::path> find_storage(const LocalConfig& config) {
 std::string make_root_id(const LocalConfig& config) {
   if (const auto found = find_root_id(config)) return *found;
   make_private_folder(config.root);
-  const std::string id = random_digits();
+  std::string id = random_digits();
   replace_file(id_file(config), id + "\n", 0600, Durability::on_disk);
   return id;
 }

@@ -62,13 +62,13 @@ Subnet choose_subnet(std::span<const AddressRange> taken) {
   for (const Pool& pool : kPools) {
     const AddressRange all = range_of(pool.network, pool.prefix_length);
     Subnet candidate{all.first};
-    while (candidate.range().last <= all.last) {
+    while (candidate.range().last.bits <= all.last.bits) {
       const auto hit = std::ranges::find_if(
           taken, [&](const AddressRange& range) { return range.meets(candidate.range()); });
       if (hit == taken.end()) return candidate;
       // Behind the range that is in the way, at the next multiple of 256.
       candidate.network.bits = (hit->last.bits & ~(kSubnetSize - 1)) + kSubnetSize;
-      if (candidate.network <= hit->first) break;  // The range reaches the last address of all.
+      if (candidate.network.bits <= hit->first.bits) break;  // The range reaches the last address of all.
     }
   }
   throw Error(ErrorKind::capacity,

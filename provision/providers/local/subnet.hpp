@@ -12,7 +12,7 @@ namespace fastgpu::provision::local {
 /// An IPv4 address, first byte highest.
 struct Ipv4 {
   std::uint32_t bits = 0;
-  friend auto operator<=>(const Ipv4&, const Ipv4&) = default;
+  friend bool operator==(const Ipv4&, const Ipv4&) = default;
 };
 
 std::string to_string(Ipv4 address);
@@ -23,7 +23,7 @@ struct AddressRange {
   Ipv4 last;
 
   bool meets(const AddressRange& other) const noexcept {
-    return first <= other.last && other.first <= last;
+    return first.bits <= other.last.bits && other.first.bits <= last.bits;
   }
 };
 
