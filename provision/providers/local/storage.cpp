@@ -121,7 +121,8 @@ std::string make_root_id(const LocalConfig& config) {
 fs::path choose_storage(const LocalConfig& config) {
   const std::string id = make_root_id(config);
   if (const auto found = find_storage(config)) {
-    if (make_own_folder(*found)) return *found;
+    // The root is the user's choice, mode and all; other places may be open to everybody.
+    if (*found == config.root ? fs::is_directory(*found) : make_own_folder(*found)) return *found;
     throw Error(ErrorKind::local, found->string() + ", where local nodes are kept, is no private " +
                                       "folder of ours: put it back, or delete " +
                                       storage_file(config).string() + " to begin anew");

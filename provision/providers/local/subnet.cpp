@@ -68,7 +68,8 @@ Subnet choose_subnet(std::span<const AddressRange> taken) {
       if (hit == taken.end()) return candidate;
       // Behind the range that is in the way, at the next multiple of 256.
       candidate.network.bits = (hit->last.bits & ~(kSubnetSize - 1)) + kSubnetSize;
-      if (candidate.network.bits <= hit->first.bits) break;  // The range reaches the last address of all.
+      if (candidate.network.bits <= hit->first.bits)
+        break;  // The range reaches the last address of all.
     }
   }
   throw Error(ErrorKind::capacity,
