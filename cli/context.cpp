@@ -5,6 +5,7 @@
 #include "cli/helpers.hpp"
 #include "provision/providers.hpp"
 #include "provision/providers/local/local_provider.hpp"
+#include "provision/providers/static/static_provider.hpp"
 #include "ssh/libssh2_client.hpp"
 
 namespace fastgpu::cli {
@@ -73,7 +74,8 @@ std::unique_ptr<provision::Provider> Context::make_provider(const std::string& n
                                       .init_program = find_helper("fastgpu-node-init"),
                                       .hidden = {state_directory(), root}});
   }
-  throw Error(ErrorKind::usage, "provider '" + name + "' is not part of this build");
+  if (name == "static") return std::make_unique<provision::StaticProvider>();
+  throw Error(ErrorKind::internal, "provider " + name + " stands in the table and cannot be made");
 }
 
 void Context::set_parting_words(const std::string& sentence) {

@@ -1,0 +1,154 @@
+#include "remote/copy.hpp"
+
+#include <memory>
+#include <numeric>
+
+#include "cli/commands/commands.hpp"
+#include "cli/commands/remote_output.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> paths;
+  std::optional<int> fanout;
+  std::optional<std::chrono::milliseconds> timeout;
+};
+
+/// One side of a copy: a path here, or "CLUSTER[/NODES]:PATH".
+struct Place {
+  std::string target;  ///< Empty for a path here.
+  std::string path;
+};
+
+/// What begins with '/' or '.' is a path here, as is all that has no ':'.
+Place parse_place(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos || colon == 0 || text.front() == '/' || text.front() == '.')
+    return {"", text};
+  return {text.substr(0, colon), text.substr(colon + 1)};
+}
+
+struct Copy {
+  std::string target;
+  std::vector<std::string> sources;
+  std::string destination;
+  bool to_nodes = true;
+};
+
+Copy plan(const std::vector<std::string>& paths) {
+  if (paths.size() < 2)
+    throw Error(ErrorKind::usage, "cp: give at least one source and a destination");
+  const Place last = parse_place(paths.back());
+  Copy copy{.target = last.target,
+            .sources = {},
+            .destination = last.path,
+            .to_nodes = !last.target.empty()};
+  for (std::size_t i = 0; i + 1 < paths.size(); ++i) {
+    const Place source = parse_place(paths[i]);
+    if (copy.to_nodes && !source.target.empty())
+      throw Error(ErrorKind::usage, "cp: both '" + printable(paths[i]) + "' and '" +
+                                        printable(paths.back()) +
+                                        "' lie on a cluster: one side must be here");
+    if (!copy.to_nodes && source.target.empty())
+      throw Error(ErrorKind::usage,
+                  "cp: neither side lies on a cluster: write it like demo:" + printable(paths[i]));
+    if (!copy.to_nodes && i > 0 && source.target != copy.target)
+      throw Error(ErrorKind::usage, "cp: the sources lie on '" + printable(copy.target) +
+                                        "' and on '" + printable(source.target) +
+                                        "': copy from one at a time");
+    if (!copy.to_nodes) copy.target = source.target;
+    copy.sources.push_back(source.path);
+  }
+  return copy;
+}
+
+class Progress final : public remote::CopyProgress {
+ public:
+  Progress(Ui& ui, std::size_t hosts) : ui_(ui), moved_(hosts) {}
+
+  void moved(std::size_t host, std::uint64_t bytes) override {
+    moved_[host] = bytes;
+    if (!ui_.terminal().err) return;
+    const Bytes all{std::accumulate(moved_.begin(), moved_.end(), std::uint64_t{0})};
+    ui_.progress("copied " + to_string(all) + ", " + std::to_string(moved_.size()) + " nodes");
+  }
+
+ private:
+  Ui& ui_;
+  std::vector<std::uint64_t> moved_;
+};
+
+using Results = std::vector<HostResult<remote::Copied>>;
+
+Results copy(Context& context, const Copy& wanted, const RemoteTarget& target,
+             const Options& options) {
+  Progress progress(context.ui(), target.hosts.size());
+  remote::CopyOptions settings;
+  settings.width = options.fanout.value_or(settings.width);
+  settings.timeout = options.timeout.value_or(settings.timeout);
+  if (!wanted.to_nodes)
+    return remote::copy_from(context.ssh(), target.hosts, wanted.sources, wanted.destination,
+                             context.agent(), settings, &progress, context.cancel());
+  const std::vector<std::filesystem::path> sources(wanted.sources.begin(), wanted.sources.end());
+  return remote::copy_to(context.ssh(), target.hosts, sources, wanted.destination, context.agent(),
+                         settings, &progress, context.cancel());
+}
+
+View view_of(const Results& results) {
+  View view;
+  view.root = document("copy");
+  view.root["hosts"] = Json::array();
+  for (const auto& result : results) {
+    Json item;
+    item["name"] = result.host.value;
+    item["bytes"] = result.ok() ? Json(result.value().bytes) : Json(nullptr);
+    item["error"] = nullptr;
+    if (!result.ok()) {
+      item["error"] = Json::object();
+      item["error"]["kind"] = word_for(result.error().kind());
+      item["error"]["message"] = result.error().what();
+    }
+    view.root["hosts"].push_back(std::move(item));
+    view.names.push_back(result.host.value);
+  }
+  return view;
+}
+
+int run(Context& context, const Options& options) {
+  const Copy wanted = plan(options.paths);
+  const RemoteTarget target = running_nodes(context, wanted.target);
+  const Results results = copy(context, wanted, target, options);
+  context.ui().end_progress();
+  if (!context.ui().for_people()) context.ui().show(view_of(results));
+  int code = 0;
+  std::uint64_t bytes = 0;
+  for (const auto& result : results) {
+    if (result.ok())
+      bytes += result.value().bytes;
+    else
+      code = std::max(code, exit_code(result.error().kind()));
+    if (!result.ok())
+      context.ui().error_data(result.host.value + ": " + result.error().what() + "\n");
+  }
+  if (code == 0 && context.ui().for_people())
+    context.ui().note("copied " + to_string(Bytes{bytes}) + (wanted.to_nodes ? " to " : " from ") +
+                      std::to_string(results.size()) + (results.size() == 1 ? " node" : " nodes"));
+  return code;
+}
+
+}  // namespace
+
+Action describe_cp(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  Argument& paths = arguments.list(
+      "PATH", "", "Sources and, last, the destination; CLUSTER[/NODES]:PATH lies on nodes",
+      options->paths);
+  paths.required = true;
+  paths.values = Values::remote_path;
+  arguments.count("--fanout", "N", "Nodes at once (64)", options->fanout, 1, 1'024);
+  arguments.duration("--timeout", "Give up after this time", options->timeout);
+  return [options](Context& context) { return run(context, *options); };
+}
+
+}  // namespace fastgpu::cli

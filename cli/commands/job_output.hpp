@@ -1,0 +1,57 @@
+// What the ranks of a job say, on the user's screen.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "cli/context.hpp"
+#include "cli/ui/line_mux.hpp"
+#include "launcher/following.hpp"
+
+namespace fastgpu::cli {
+
+enum class RankLabels : std::uint8_t {
+  shown,  ///< "[rank] text", line by line.
+  none,   ///< The bytes as they were written.
+};
+
+/// Passes output on: what ranks wrote to stdout goes to stdout, the rest to stderr. Under -o json
+/// all of it goes to stderr, for stdout then holds one document. When nobody reads stdout any more,
+/// asks the whole program to stop.
+class JobOutput final : public launcher::JobObserver {
+ public:
+  JobOutput(Context& context, RankLabels labels);
+  void output(int rank, agent::OutputStream stream, std::string_view bytes) override;
+  void rank_ended(const agent::RankEnd& end, const NodeName& node) override;
+  void connection_lost(const NodeName& node, const Error& error) override;
+
+  void finish();  ///< Ends the lines that stand open.
+  bool closed() const noexcept { return out_.closed; }
+
+ private:
+  struct Stdout final : Sink {
+    explicit Stdout(Context& context_of) : context(context_of) {}
+    void write(std::string_view bytes) override;
+    Context& context;
+    bool closed = false;
+  };
+  struct Stderr final : Sink {
+    explicit Stderr(Context& context_of) : context(context_of) {}
+    void write(std::string_view bytes) override { context.ui().error_data(bytes); }
+    Context& context;
+  };
+  using Streams = std::map<int, LineMux::Stream>;
+
+  static LineMux::Stream stream_of(int rank, bool colored, LineMux& lines, Streams& streams);
+
+  Context& context_;
+  RankLabels labels_;
+  Stdout out_;
+  Stderr err_;
+  LineMux out_lines_;
+  LineMux err_lines_;
+  Streams out_streams_;
+  Streams err_streams_;
+};
+
+}  // namespace fastgpu::cli

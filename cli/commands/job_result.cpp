@@ -1,0 +1,60 @@
+#include "cli/commands/job_result.hpp"
+
+#include "cli/commands/remote_output.hpp"
+#include "cli/commands/views.hpp"
+#include "state/words.hpp"
+
+namespace fastgpu::cli {
+
+int show_ended(Context& context, const state::Job& job, const std::string& cluster) {
+  Ui& ui = context.ui();
+  const int code = job.exit_code.value_or(1);
+  if (!ui.for_people()) {
+    Json fields = to_json(job);
+    fields["cluster"] = cluster;
+    ui.show(view_of_one("job", fields, job.id));
+  } else if (job.state != state::JobState::succeeded) {
+    const std::string why = job.reason.empty() ? "" : ": " + job.reason;
+    ui.error_data("job " + job.id + " " + std::string(state::to_string(job.state)) + why + "\n");
+  }
+  return code;
+}
+
+int follow_job(Context& context, launcher::JobRunner& runner, OpenJob open,
+               const FollowWish& wish) {
+  JobOutput output(context, wish.labels);
+  launcher::FollowingOptions options;
+  options.data = wish.output;
+  options.tail = wish.tail;
+  const bool ours = wish.on_cancel == launcher::OnCancel::stop_job;
+  options.renew_lease = ours ? launcher::Renewal::yes : launcher::Renewal::no;
+  launcher::Outcome outcome;
+  try {
+    outcome =
+        runner.follow(open.job.id, open.record, wish.on_cancel, options, output, context.cancel());
+  } catch (const Error&) {
+    output.finish();
+    if (output.closed()) return kBrokenPipe;
+    throw;
+  }
+  output.finish();
+  launcher::mark_ended(context.store(), open.job, outcome);
+  if (output.closed()) return kBrokenPipe;
+  return show_ended(context, open.job, open.cluster.name.value);
+}
+
+int show_detached(Context& context, const state::Job& job) {
+  Ui& ui = context.ui();
+  if (!ui.for_people()) {
+    ui.show(view_of_one("job", to_json(job), job.id));
+    return 0;
+  }
+  ui.data(job.id + "\n");
+  ui.note("next:");
+  ui.hint("fastgpu logs " + job.id + " -f");
+  ui.hint("fastgpu wait job " + job.id);
+  ui.hint("fastgpu cancel job " + job.id);
+  return 0;
+}
+
+}  // namespace fastgpu::cli

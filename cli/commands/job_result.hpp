@@ -1,0 +1,27 @@
+// A job followed to its end, and what it came to.
+#pragma once
+
+#include <optional>
+
+#include "cli/commands/job_output.hpp"
+#include "cli/job_access.hpp"
+
+namespace fastgpu::cli {
+
+struct FollowWish {
+  launcher::OnCancel on_cancel = launcher::OnCancel::leave_job;
+  RankLabels labels = RankLabels::shown;
+  bool output = true;
+  std::optional<std::uint64_t> tail{};
+};
+
+/// Follows the job to its end and says how it ended. Returns its exit code.
+int follow_job(Context& context, launcher::JobRunner& runner, OpenJob open, const FollowWish& wish);
+
+/// Says how a job that has ended came to its end. Returns its exit code.
+int show_ended(Context& context, const state::Job& job, const std::string& cluster);
+
+/// Shows a job that now runs without us. Returns 0.
+int show_detached(Context& context, const state::Job& job);
+
+}  // namespace fastgpu::cli

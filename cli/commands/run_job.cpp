@@ -1,0 +1,206 @@
+#include <unistd.h>
+
+#include <memory>
+
+#include "cli/commands/commands.hpp"
+#include "cli/commands/job_result.hpp"
+#include "cli/commands/lookup.hpp"
+#include "cli/commands/remote_output.hpp"
+#include "cli/job_access.hpp"
+#include "config/job_file.hpp"
+#include "launcher/placement.hpp"
+#include "remote/copy.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+constexpr int kMostRanks = 100'000;
+
+struct Options {
+  std::string name;
+  std::string cluster;
+  std::string file;
+  std::vector<std::string> set;
+  std::optional<int> ranks;
+  std::optional<int> per_node;
+  std::vector<std::string> environment;
+  std::string sync;
+  std::string directory;
+  std::optional<std::chrono::milliseconds> timeout;
+  bool detach = false;
+  bool oversubscribe = false;
+  bool dry_run = false;
+  std::vector<std::string> program;
+};
+
+config::JobFile file_of(const Options& options) {
+  config::Document document;
+  if (!options.file.empty()) document = config::Document::read(options.file);
+  for (const std::string& assignment : options.set)
+    document.set(assignment);
+  return config::read_job_file(document);
+}
+
+/// A name for a job that was given none, from its program: "./train.py" is "train-py".
+std::string name_from(const std::string& program) {
+  std::string out;
+  for (const char c : program.substr(program.rfind('/') + 1)) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9' && !out.empty());
+    if (plain)
+      out += c;
+    else if (c >= 'A' && c <= 'Z')
+      out += static_cast<char>(c - 'A' + 'a');
+    else if (!out.empty() && out.back() != '-')
+      out += '-';
+  }
+  out = out.substr(0, 30);
+  while (out.ends_with('-'))
+    out.pop_back();
+  return out.empty() ? "job" : out;
+}
+
+/// Flags over the file.
+launcher::JobSpec spec_of(const Options& options, const config::JobFile& file) {
+  launcher::JobSpec spec;
+  spec.argv = options.program.empty() ? file.command : options.program;
+  if (spec.argv.empty())
+    throw Error(
+        ErrorKind::usage,
+        "run job: the program is missing: put it after --, or write it in the file as 'command'");
+  const std::string name =
+      options.name.empty() ? file.name.value_or(name_from(spec.argv[0])) : options.name;
+  spec.name = parse_job_name(name);
+  spec.ranks = options.ranks ? options.ranks : file.np;
+  spec.per_node = options.per_node ? options.per_node : file.npernode;
+  for (const auto& [key, value] : file.env)
+    spec.environment.push_back(key + "=" + value);
+  spec.environment.insert(spec.environment.end(), options.environment.begin(),
+                          options.environment.end());
+  spec.sync = options.sync.empty() ? file.sync.value_or("") : options.sync;
+  spec.directory = options.directory.empty() ? file.workdir.value_or("") : options.directory;
+  if (options.timeout)
+    spec.timeout = *options.timeout;
+  else if (file.timeout)
+    spec.timeout = *file.timeout;
+  if (options.detach || file.detach.value_or(false)) spec.presence = launcher::Presence::detached;
+  if (options.oversubscribe) spec.crowding = launcher::Crowding::allowed;
+  launcher::validate(spec);
+  return spec;
+}
+
+/// The cluster that is named, or the only one there is.
+std::string cluster_of(Context& context, const Options& options, const config::JobFile& file) {
+  if (!options.cluster.empty()) return options.cluster;
+  if (file.cluster) return *file.cluster;
+  const auto all = context.store().clusters();
+  if (all.size() == 1) return all.front().name.value;
+  throw Error(ErrorKind::usage,
+              all.empty()
+                  ? "run job: there is no cluster yet; make one: fastgpu create cluster demo"
+                  : "run job: --cluster is missing, there are several");
+}
+
+void upload(Context& context, const RemoteTarget& target, const launcher::JobRecord& record,
+            const std::string& id) {
+  if (record.spec.sync.empty()) return;
+  context.ui().progress("copying " + record.spec.sync);
+  std::vector<ssh::Host> hosts;
+  for (const launcher::NodeRanks& ranks : record.placement)
+    for (const ssh::Host& host : target.hosts)
+      if (host.name == ranks.node) hosts.push_back(host);
+  const auto copied = remote::copy_to(
+      context.ssh(), hosts, {std::filesystem::path(record.spec.sync)},
+      launcher::job_work_directory(id), context.agent(), {}, nullptr, context.cancel());
+  for (const auto& outcome : copied)
+    if (!outcome.ok())
+      throw outcome.error().during("copying " + record.spec.sync + " to " + outcome.host.value);
+  context.ui().end_progress();
+}
+
+/// Starts the job; where that fails it counts as ended.
+void start(Context& context, launcher::JobRunner& runner, const RemoteTarget& target,
+           const launcher::JobRecord& record, state::Job& job) {
+  try {
+    upload(context, target, record, job.id);
+    runner.start(job.id, record, context.cancel());
+  } catch (const Error& e) {
+    const bool stopped = e.kind() == ErrorKind::interrupted;
+    launcher::mark_ended(context.store(), job,
+                         {.state = stopped ? state::JobState::cancelled : state::JobState::failed,
+                          .exit_code = exit_code(e.kind()),
+                          .reason = e.what()});
+    throw;
+  }
+  launcher::mark_running(context.store(), job);
+}
+
+View view_of(const launcher::JobRecord& record) {
+  View view;
+  view.root = document("plan");
+  view.root["job"] = Json::parse(launcher::to_json(record));
+  view.root["price_per_hour"] = 0;
+  view.table.columns = {{"NODE"}, {"RANKS"}};
+  for (const launcher::NodeRanks& ranks : record.placement) {
+    const std::string last = std::to_string(ranks.first + ranks.count - 1);
+    view.table.rows.push_back({ranks.node.value, std::to_string(ranks.first) + "-" + last});
+    view.names.push_back(ranks.node.value);
+  }
+  return view;
+}
+
+int run(Context& context, const Options& options) {
+  const config::JobFile file = file_of(options);
+  launcher::JobRecord record{spec_of(options, file), {}};
+  const RemoteTarget target = running_nodes(context, cluster_of(context, options, file));
+  std::vector<launcher::NodeSlots> slots;
+  for (const state::Node& node : target.nodes)
+    slots.push_back({node.name, node.slots});
+  record.placement = launcher::place(slots, record.spec);
+  if (options.dry_run) {
+    context.ui().show(view_of(record));
+    return 0;
+  }
+  launcher::JobRunner runner = runner_for(context, target.cluster);
+  state::Job job = launcher::insert_job(context.store(), target.cluster.id, record);
+  context.set_parting_words(
+      "job " + job.id + " ends by itself within 30 s; at once with: fastgpu cancel job " + job.id);
+  start(context, runner, target, record, job);
+  if (record.spec.presence == launcher::Presence::detached) return show_detached(context, job);
+  return follow_job(context, runner, {job, record, target.cluster},
+                    {.on_cancel = launcher::OnCancel::stop_job, .labels = RankLabels::shown});
+}
+
+}  // namespace
+
+Action describe_run_job(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  arguments.text("NAME", "", "What the job is called (its program)", options->name);
+  Argument& cluster =
+      arguments.text("--cluster", "CLUSTER[/NODES]", "Where it runs", options->cluster);
+  cluster.letter = "-c";
+  cluster.values = Values::target;
+  arguments.count("--np", "N", "Ranks in all (every slot)", options->ranks, 1, kMostRanks).letter =
+      "-np";
+  arguments.count("--npernode", "K", "Ranks on each node", options->per_node, 1, kMostRanks);
+  arguments.list("--env", "K=V", "A variable for every rank", options->environment).letter = "-e";
+  Argument& file =
+      arguments.text("--file", "JOB.YAML", "A job file; - is standard input", options->file);
+  file.letter = "-f";
+  file.values = Values::path;
+  arguments.list("--set", "KEY=VALUE", "A field of the job file in another way", options->set);
+  arguments
+      .text("--sync", "DIR", "A directory to copy to the nodes, where the job then runs",
+            options->sync)
+      .values = Values::path;
+  arguments.text("--workdir", "DIR", "Where the job runs on the nodes (home)", options->directory);
+  arguments.duration("--timeout", "End the job after this time", options->timeout);
+  arguments.flag("--detach", "Return at once; the job goes on without us", options->detach).letter =
+      "-d";
+  arguments.flag("--oversubscribe", "Allow more ranks than slots", options->oversubscribe);
+  arguments.flag("--dry-run", "Show where the ranks would run, and start nothing",
+                 options->dry_run);
+  arguments.program({"What every rank runs, its arguments unchanged", false, &options->program});
+  return [options](Context& context) { return run(context, *options); };
+}
+
+}  // namespace fastgpu::cli

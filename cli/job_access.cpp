@@ -1,0 +1,93 @@
+#include "cli/job_access.hpp"
+
+#include <algorithm>
+
+#include "cli/cluster_tools.hpp"
+#include "cli/commands/lookup.hpp"
+#include "launcher/node_commands.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+constexpr std::chrono::milliseconds kGlance{2'000};
+
+class NobodyListens final : public launcher::JobObserver {
+ public:
+  void output(int, agent::OutputStream, std::string_view) override {}
+};
+
+std::vector<ssh::Host> hosts_of(Context& context, const OpenJob& open) {
+  const auto nodes = context.store().nodes(open.cluster.id);
+  std::vector<ssh::Host> hosts;
+  for (const launcher::NodeRanks& ranks : open.record.placement) {
+    const auto node = std::ranges::find(nodes, ranks.node, &state::Node::name);
+    if (node == nodes.end())
+      throw Error(ErrorKind::not_found,
+                  "node " + ranks.node.value + " is not in the cluster any more");
+    hosts.push_back(to_host(context.state_directory(), open.cluster, *node));
+  }
+  return hosts;
+}
+
+void lose(Context& context, state::Job& job, const std::string& why) {
+  launcher::mark_ended(context.store(), job,
+                       {.state = state::JobState::lost, .exit_code = 1, .reason = why});
+}
+
+}  // namespace
+
+OpenJob open_job(Context& context, std::string_view name) {
+  OpenJob out;
+  out.job = find_job(context, name);
+  out.record = launcher::parse_job_record(out.job.spec_json);
+  const auto cluster = context.store().find_cluster(out.job.cluster);
+  if (!cluster)
+    throw Error(ErrorKind::conflict,
+                "the cluster of job " + out.job.id + " is deleted, and its logs with it");
+  out.cluster = *cluster;
+  return out;
+}
+
+launcher::JobRunner runner_for(Context& context, const state::Cluster& cluster) {
+  std::vector<launcher::ClusterNode> nodes;
+  for (const state::Node& node : context.store().nodes(cluster.id))
+    nodes.push_back({.host = to_host(context.state_directory(), cluster, node),
+                     .private_address = node.private_address,
+                     .private_port = node.port});
+  const std::filesystem::path key = state::identity_file(context.state_directory(), cluster.id);
+  const auto text = state::read_file(key);
+  if (!text)
+    throw Error(ErrorKind::local,
+                "the key of cluster " + cluster.name.value + " is gone: " + key.string());
+  return {context.ssh(), std::move(nodes),
+          launcher::ClusterAccess{.cluster_id = cluster.id.value, .private_key = Secret(*text)},
+          launcher::RunnerOptions{.agent = context.agent()}};
+}
+
+state::Job refresh_job(Context& context, const state::Job& job) {
+  if (launcher::has_ended(job)) return job;
+  state::Job now = job;
+  const auto cluster = context.store().find_cluster(job.cluster);
+  if (!cluster) {
+    lose(context, now, "its cluster was deleted");
+    return now;
+  }
+  if (cluster->state != state::ClusterState::running &&
+      cluster->state != state::ClusterState::degraded)
+    return now;
+  const OpenJob open{now, launcher::parse_job_record(job.spec_json), *cluster};
+  NobodyListens nobody;
+  launcher::FollowingOptions options;
+  options.data = false;
+  options.renew_lease = launcher::Renewal::no;
+  launcher::Following following(context.ssh(), hosts_of(context, open), open.record.placement,
+                                {context.agent().hash, job.id}, options, nobody);
+  following.catch_up(kGlance);
+  launcher::JobReport report = following.report();
+  if (!report.launcher) return now;
+  report.timeout = open.record.spec.timeout;
+  launcher::mark_ended(context.store(), now, launcher::decide(report));
+  return now;
+}
+
+}  // namespace fastgpu::cli

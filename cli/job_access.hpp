@@ -1,0 +1,29 @@
+// Jobs that are remembered, and the way to them.
+#pragma once
+
+#include <string_view>
+
+#include "cli/context.hpp"
+#include "launcher/job_runner.hpp"
+#include "launcher/job_store.hpp"
+
+namespace fastgpu::cli {
+
+/// A job with what is needed to reach it.
+struct OpenJob {
+  state::Job job;
+  launcher::JobRecord record;
+  state::Cluster cluster;
+};
+
+/// The job that `name` means. Throws ErrorKind::not_found for an unknown one, conflict for one
+/// whose cluster is gone and that therefore cannot be reached.
+OpenJob open_job(Context& context, std::string_view name);
+
+launcher::JobRunner runner_for(Context& context, const state::Cluster& cluster);
+
+/// What the nodes say of a job that counts as unfinished, looked at for at most two seconds; where
+/// it has ended, or its cluster is gone, that is written down. Returns the job as it is now.
+state::Job refresh_job(Context& context, const state::Job& job);
+
+}  // namespace fastgpu::cli
