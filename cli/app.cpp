@@ -50,6 +50,8 @@ constexpr std::array kCommands = {
             "fastgpu attach job train-1 --tail 10", describe_attach_job},
     Command{"cancel", "job", "Stop a job on all of its nodes", "fastgpu cancel job train-1",
             describe_cancel_job},
+    Command{"init", "", "Write a commented cluster file or job file to start from",
+            "fastgpu init cluster", describe_init},
     Command{"gc", "", "Put right what runs that died left behind", "fastgpu gc --dry-run",
             describe_gc},
     Command{"completion", "", "Print the completion script of a shell",

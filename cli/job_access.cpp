@@ -54,7 +54,10 @@ launcher::JobRunner runner_for(Context& context, const state::Cluster& cluster) 
     nodes.push_back({.host = to_host(context.state_directory(), cluster, node),
                      .private_address = node.private_address,
                      .private_port = node.port});
-  const std::filesystem::path key = state::identity_file(context.state_directory(), cluster.id);
+  // The key that opens the nodes for us opens them for each other.
+  const std::filesystem::path key =
+      nodes.empty() ? state::identity_file(context.state_directory(), cluster.id)
+                    : nodes.front().host.identity;
   const auto text = state::read_file(key);
   if (!text)
     throw Error(ErrorKind::local,

@@ -9,13 +9,14 @@ constexpr std::chrono::minutes kUsualTimeout{10};
 
 }  // namespace
 
-void describe_cluster_options(Arguments& arguments, ClusterOptions& options) {
+Argument& describe_cluster_options(Arguments& arguments, ClusterOptions& options) {
   Argument& name = arguments.text("NAME", "", "The cluster", options.name);
   name.required = true;
   name.values = Values::cluster;
   arguments.duration("--timeout", "Give up after this time (10m)", options.timeout);
   arguments.duration("--wait", "How long to wait for another fastgpu on this cluster (10s)",
                      options.wait);
+  return name;
 }
 
 provision::Tools tools_for(Context& context, const ClusterOptions& options) {

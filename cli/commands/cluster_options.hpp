@@ -18,8 +18,8 @@ struct ClusterOptions {
   std::optional<std::chrono::milliseconds> wait;
 };
 
-/// NAME, --timeout and --wait.
-void describe_cluster_options(Arguments& arguments, ClusterOptions& options);
+/// NAME, which is returned, --timeout and --wait.
+Argument& describe_cluster_options(Arguments& arguments, ClusterOptions& options);
 
 /// The tools for one operation under the limits of `options`; what earlier runs left open is
 /// settled first.

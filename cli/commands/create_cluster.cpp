@@ -4,6 +4,7 @@
 #include "cli/commands/cluster_options.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/views.hpp"
+#include "cli/static_hosts.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/providers.hpp"
 
@@ -15,22 +16,59 @@ struct Options : ClusterOptions {
   std::optional<int> nodes;
   std::optional<int> slots;
   std::string link_rate;
+  std::string file;
+  std::vector<std::string> set;
+  bool accept_host_keys = false;
   bool dry_run = false;
   bool yes = false;
   bool detach = false;
   bool keep = false;
 };
 
-provision::ClusterSpec spec_of(const Options& options) {
-  provision::ClusterSpec spec;
-  spec.name = parse_cluster_name(options.name);
-  if (!options.provider.empty()) spec.provider = options.provider;
-  provision::check_provider_name(spec.provider);
-  spec.nodes = options.nodes.value_or(spec.nodes);
-  spec.slots = options.slots.value_or(spec.slots);
+config::ClusterFile file_of(const Options& options) {
+  config::Document document;
+  if (!options.file.empty()) document = config::Document::read(options.file);
+  for (const std::string& assignment : options.set)
+    document.set(assignment);
+  return config::read_cluster_file(document);
+}
+
+/// What the provider alone understands, as JSON.
+std::string own_part(Context& context, const Options& options, const config::ClusterFile& file,
+                     const std::string& provider) {
+  if (provider == "static") {
+    if (file.hosts.empty())
+      throw Error(
+          ErrorKind::usage,
+          "create cluster: --provider static needs a file that lists hosts: -f cluster.yaml");
+    const auto unknown = options.accept_host_keys ? UnknownHosts::accept : UnknownHosts::refuse;
+    const auto folder = std::filesystem::absolute(options.file).parent_path();
+    return provision::to_spec_json(ready_static_hosts(context, file, folder, unknown));
+  }
   Json own = Json::object();
-  if (!options.link_rate.empty()) own["link_rate"] = to_string(parse_bit_rate(options.link_rate));
-  spec.spec_json = own.dump();
+  std::optional<BitRate> rate = file.link_rate;
+  if (!options.link_rate.empty()) rate = parse_bit_rate(options.link_rate);
+  if (rate) own["link_rate_bits"] = rate->bits_per_second;
+  return own.dump();
+}
+
+/// Flags over the file.
+provision::ClusterSpec spec_of(Context& context, const Options& options) {
+  const config::ClusterFile file = file_of(options);
+  provision::ClusterSpec spec;
+  const std::string name = options.name.empty() ? file.name.value_or("") : options.name;
+  if (name.empty())
+    throw Error(ErrorKind::usage,
+                "create cluster: NAME is missing (see: fastgpu create cluster --help)");
+  spec.name = parse_cluster_name(name);
+  const std::string usual = file.hosts.empty() ? spec.provider : "static";
+  spec.provider = !options.provider.empty() ? options.provider : file.provider.value_or(usual);
+  provision::check_provider_name(spec.provider);
+  if (spec.provider == "static") spec.nodes = static_cast<int>(file.hosts.size());
+  spec.nodes = options.nodes ? *options.nodes : file.nodes.value_or(spec.nodes);
+  spec.slots = options.slots ? *options.slots : file.slots.value_or(spec.slots);
+  spec.user = file.user.value_or(spec.user);
+  spec.spec_json = own_part(context, options, file, spec.provider);
   return spec;
 }
 
@@ -58,16 +96,17 @@ void show_hints(Ui& ui, const std::string& name) {
 }
 
 int run(Context& context, const Options& options) {
-  const provision::ClusterSpec spec = spec_of(options);
+  const provision::ClusterSpec spec = spec_of(context, options);
+  const std::string& name = spec.name.value;
   Ui& ui = context.ui();
   if (options.dry_run) {
     ui.show(view_of(provision::plan_cluster(context.tools(), spec)));
     ui.note("price: 0/h; nothing was done");
     return 0;
   }
-  const std::string delete_command = "fastgpu delete cluster " + options.name;
-  context.set_parting_words("cluster " + options.name +
-                            " is half made; remove it with: " + delete_command + " --yes");
+  const std::string delete_command = "fastgpu delete cluster " + name;
+  context.set_parting_words("cluster " + name + " is half made; remove it with: " + delete_command +
+                            " --yes");
   provision::Tools tools = tools_for(context, options);
   NoWaiting no_waiting;
   const provision::Tools unhurried{tools.store,  tools.providers, tools.keys,
@@ -75,12 +114,11 @@ int run(Context& context, const Options& options) {
                                    tools.cancel, tools.deadline,  tools.patience};
   const auto on_failure = options.keep ? provision::OnFailure::keep : provision::OnFailure::remove;
   const auto made = provision::create_cluster(options.detach ? unhurried : tools, spec, on_failure);
-  context.set_parting_words("cluster " + options.name +
-                            " stands; remove it with: " + delete_command);
+  context.set_parting_words("cluster " + name + " stands; remove it with: " + delete_command);
   if (made.kind == provision::PlanKind::unchanged)
-    ui.note("cluster " + options.name + " exists already as wanted");
+    ui.note("cluster " + name + " exists already as wanted");
   show_cluster(context, made.view);
-  show_hints(ui, options.name);
+  show_hints(ui, name);
   return 0;
 }
 
@@ -88,7 +126,7 @@ int run(Context& context, const Options& options) {
 
 Action describe_create_cluster(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  describe_cluster_options(arguments, *options);
+  describe_cluster_options(arguments, *options).required = false;
   arguments
       .text("--provider", "WHERE", "local (this machine) or static (hosts that you have)",
             options->provider)
@@ -99,6 +137,13 @@ Action describe_create_cluster(Arguments& arguments) {
                   provision::kMostSlots);
   arguments.text("--link-rate", "RATE", "Speed of a local node's link, such as 1gbit",
                  options->link_rate);
+  Argument& file = arguments.text("--file", "CLUSTER.YAML", "A cluster file; - is standard input",
+                                  options->file);
+  file.letter = "-f";
+  file.values = Values::path;
+  arguments.list("--set", "KEY=VALUE", "A field of the cluster file in another way", options->set);
+  arguments.flag("--accept-host-keys", "Trust the keys that static hosts show now, and print them",
+                 options->accept_host_keys);
   arguments.flag("--dry-run", "Show the plan and do nothing", options->dry_run);
   arguments.flag("--detach", "Do not wait until the nodes answer", options->detach);
   arguments.flag("--keep", "Leave what was made when something fails", options->keep);

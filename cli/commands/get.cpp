@@ -5,6 +5,8 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/lookup.hpp"
 #include "cli/commands/views.hpp"
+#include "cli/job_access.hpp"
+#include "provision/lifecycle.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -13,15 +15,35 @@ struct Options {
   std::string name;
 };
 
-std::vector<ClusterAndNodes> wanted_clusters(Context& context, const std::string& name) {
-  std::vector<ClusterAndNodes> out;
-  if (!name.empty()) {
-    const state::Cluster cluster = find_cluster(context, name);
-    return {{cluster, context.store().nodes(cluster.id)}};
+/// The cluster as its provider finds it now, or, where that cannot be asked, as it was last known.
+ClusterAndNodes as_it_is(Context& context, const state::Cluster& cluster) {
+  try {
+    provision::ClusterView view = provision::refresh_cluster(context.tools(), cluster.name);
+    return {std::move(view.cluster), std::move(view.nodes)};
+  } catch (const Error& e) {
+    context.cancel().check();
+    context.ui().warn(cluster.name.value + ": shown as last known: " + e.what());
+    return {cluster, context.store().nodes(cluster.id)};
   }
+}
+
+std::vector<ClusterAndNodes> wanted_clusters(Context& context, const std::string& name) {
+  if (!name.empty()) return {as_it_is(context, find_cluster(context, name))};
+  std::vector<ClusterAndNodes> out;
   for (const state::Cluster& cluster : context.store().clusters())
-    out.push_back({cluster, context.store().nodes(cluster.id)});
+    out.push_back(as_it_is(context, cluster));
   return out;
+}
+
+/// The job as its nodes know it now; they may not answer.
+state::Job now(Context& context, const state::Job& job) {
+  try {
+    return refresh_job(context, job);
+  } catch (const Error& e) {
+    context.cancel().check();
+    context.ui().warn(job.id + ": shown as last known: " + e.what());
+    return job;
+  }
 }
 
 std::vector<JobAndCluster> wanted_jobs(Context& context, const std::string& name) {
@@ -34,9 +56,9 @@ std::vector<JobAndCluster> wanted_jobs(Context& context, const std::string& name
   else
     jobs = {find_job(context, name)};
   std::vector<JobAndCluster> out;
-  for (state::Job& job : jobs) {
+  for (const state::Job& job : jobs) {
     const auto found = names.find(job.cluster.value);
-    out.push_back({std::move(job), found == names.end() ? "" : found->second});
+    out.push_back({now(context, job), found == names.end() ? "" : found->second});
   }
   return out;
 }
@@ -85,10 +107,10 @@ Action describe_get_jobs(Arguments& arguments) {
 Action describe_describe_cluster(Arguments& arguments) {
   const auto options = describe_name(arguments, "The cluster", Values::cluster, Need::required);
   return [options](Context& context) {
-    const state::Cluster cluster = find_cluster(context, options->name);
+    const auto [cluster, nodes] = wanted_clusters(context, options->name).front();
     Json fields = to_json(cluster);
     fields["nodes"] = Json::array();
-    for (const state::Node& node : context.store().nodes(cluster.id))
+    for (const state::Node& node : nodes)
       fields["nodes"].push_back(to_json(node));
     fields["open_intents"] = context.store().open_intents(cluster.id).size();
     context.ui().show(view_of_one("cluster", fields, cluster.name.value));
@@ -100,10 +122,14 @@ Action describe_describe_node(Arguments& arguments) {
   const auto options =
       describe_name(arguments, "The node, or CLUSTER/NODE", Values::node, Need::required);
   return [options](Context& context) {
-    const state::Node node = find_node(context, options->name);
+    state::Node node = find_node(context, options->name);
+    const auto cluster = context.store().find_cluster(node.cluster);
+    if (cluster) {
+      for (state::Node& found : as_it_is(context, *cluster).nodes)
+        if (found.index == node.index) node = std::move(found);
+    }
     Json fields = to_json(node);
-    if (const auto cluster = context.store().find_cluster(node.cluster))
-      fields["cluster"] = cluster->name.value;
+    fields["cluster"] = cluster ? cluster->name.value : "";
     context.ui().show(view_of_one("node", fields, node.name.value));
     return 0;
   };

@@ -79,11 +79,11 @@ int run_logs(Context& context, const Options& options) {
   try {
     runner.logs(open.job.id, open.record, request, output, context.cancel());
   } catch (const Error&) {
-    output.finish();
+    output.finish(LauncherWords::dropped);
     if (output.closed()) return 0;
     throw;
   }
-  output.finish();
+  output.finish(options.rank ? LauncherWords::dropped : LauncherWords::shown);
   return 0;
 }
 

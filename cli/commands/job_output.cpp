@@ -5,6 +5,7 @@
 namespace fastgpu::cli {
 namespace {
 
+constexpr std::size_t kMostWords = 64 * 1024;
 constexpr std::array kRankColors = {Color::cyan, Color::green, Color::yellow, Color::magenta,
                                     Color::blue};
 
@@ -45,7 +46,11 @@ LineMux::Stream JobOutput::stream_of(int rank, bool colored, LineMux& lines, Str
 }
 
 void JobOutput::output(int rank, agent::OutputStream stream, std::string_view bytes) {
-  const bool to_stdout = stream == agent::OutputStream::out && rank != agent::kLauncherRank;
+  if (rank == agent::kLauncherRank) {
+    launcher_words_ += bytes.substr(0, kMostWords - launcher_words_.size());
+    return;
+  }
+  const bool to_stdout = stream == agent::OutputStream::out;
   if (labels_ == RankLabels::none) {
     Sink& sink = to_stdout ? static_cast<Sink&>(out_) : err_;
     return sink.write(bytes);
@@ -68,9 +73,15 @@ void JobOutput::connection_lost(const NodeName& node, const Error& error) {
   context_.ui().warn(node.value + " does not answer, trying on: " + error.what());
 }
 
-void JobOutput::finish() {
+void JobOutput::finish(LauncherWords words) {
   out_lines_.finish_all();
   err_lines_.finish_all();
+  if (words == LauncherWords::dropped || launcher_words_.empty()) return;
+  err_lines_.write(
+      stream_of(agent::kLauncherRank, context_.ui().terminal().color_err, err_lines_, err_streams_),
+      launcher_words_);
+  err_lines_.finish_all();
+  launcher_words_.clear();
 }
 
 }  // namespace fastgpu::cli

@@ -15,6 +15,8 @@ enum class RankLabels : std::uint8_t {
   none,   ///< The bytes as they were written.
 };
 
+enum class LauncherWords : std::uint8_t { shown, dropped };
+
 /// Passes output on: what ranks wrote to stdout goes to stdout, the rest to stderr. Under -o json
 /// all of it goes to stderr, for stdout then holds one document. When nobody reads stdout any more,
 /// asks the whole program to stop.
@@ -25,7 +27,9 @@ class JobOutput final : public launcher::JobObserver {
   void rank_ended(const agent::RankEnd& end, const NodeName& node) override;
   void connection_lost(const NodeName& node, const Error& error) override;
 
-  void finish();  ///< Ends the lines that stand open.
+  /// Ends the lines that stand open. What mpirun itself said is shown only now, and only where that
+  /// is wanted: it mostly repeats what we say shorter.
+  void finish(LauncherWords words);
   bool closed() const noexcept { return out_.closed; }
 
  private:
@@ -52,6 +56,7 @@ class JobOutput final : public launcher::JobObserver {
   LineMux err_lines_;
   Streams out_streams_;
   Streams err_streams_;
+  std::string launcher_words_;  ///< The first 64 KiB.
 };
 
 }  // namespace fastgpu::cli

@@ -33,11 +33,12 @@ int follow_job(Context& context, launcher::JobRunner& runner, OpenJob open,
     outcome =
         runner.follow(open.job.id, open.record, wish.on_cancel, options, output, context.cancel());
   } catch (const Error&) {
-    output.finish();
+    output.finish(LauncherWords::shown);
     if (output.closed()) return kBrokenPipe;
     throw;
   }
-  output.finish();
+  const bool explained = outcome.first_rank || outcome.state != state::JobState::failed;
+  output.finish(explained ? LauncherWords::dropped : LauncherWords::shown);
   launcher::mark_ended(context.store(), open.job, outcome);
   if (output.closed()) return kBrokenPipe;
   return show_ended(context, open.job, open.cluster.name.value);
