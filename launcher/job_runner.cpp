@@ -40,7 +40,8 @@ JobRunner::JobRunner(ssh::Client& client, std::vector<ClusterNode> nodes, Cluste
       access_(std::move(access)),
       options_(std::move(options)) {}
 
-void JobRunner::start(const std::string& id, const JobRecord& job, const Cancel& cancel) {
+void JobRunner::start(const std::string& id, const JobRecord& job, const Cancel& cancel,
+                      const std::function<void()>& when_prepared) {
   validate(job.spec);
   JobFilesRequest request{.id = id,
                           .spec = job.spec,
@@ -58,6 +59,7 @@ void JobRunner::start(const std::string& id, const JobRecord& job, const Cancel&
   }
   try {
     const auto facts = put_ranks(request, cancel);
+    if (when_prepared) when_prepared();
     put_and_start(request, facts, cancel);
   } catch (const Error&) {
     stop(id, job);  // It may have been started by what then broke off.

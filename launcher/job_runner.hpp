@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,8 +47,10 @@ class JobRunner {
 
   /// Writes the job on its nodes and starts it. When this returns the job runs under its
   /// supervisor; when it throws, or `cancel` comes, nothing of it runs. Starting the same id twice
-  /// is one start.
-  void start(const std::string& id, const JobRecord& job, const Cancel& cancel);
+  /// is one start. `when_prepared` is called once the job's own directory is on every node, before
+  /// anything runs there: the moment to fill job_work_directory.
+  void start(const std::string& id, const JobRecord& job, const Cancel& cancel,
+             const std::function<void()>& when_prepared = {});
 
   /// Follows a job, from wherever it is, to its end; a cancel stops it everywhere within five
   /// seconds, or leaves it. With leave_job, a cancel throws ErrorKind::interrupted.

@@ -121,8 +121,8 @@ void upload(Context& context, const RemoteTarget& target, const launcher::JobRec
 void start(Context& context, launcher::JobRunner& runner, const RemoteTarget& target,
            const launcher::JobRecord& record, state::Job& job) {
   try {
-    upload(context, target, record, job.id);
-    runner.start(job.id, record, context.cancel());
+    runner.start(job.id, record, context.cancel(),
+                 [&] { upload(context, target, record, job.id); });
   } catch (const Error& e) {
     const bool stopped = e.kind() == ErrorKind::interrupted;
     launcher::mark_ended(context.store(), job,

@@ -27,13 +27,13 @@ trap 'exit 143' TERM
 
 # train NAME RANKS: runs the job and brings its report here.
 train() {
-  "$fastgpu" run job "$1" --cluster "$cluster" -np "$2" --sync "$work/digits" -- \
+  "$fastgpu" run job "$1" --cluster "$cluster" -np "$2" --sync "$work/digits" -e LD_LIBRARY_PATH=. -- \
     ./fastgpu-digits --data digits.csv --global-batch 64 --epochs 30 --report "/root/$1.json"
   "$fastgpu" cp "$cluster/0:/root/$1.json" "$work/$1.json" 2>"$work/cp.log" || { cat "$work/cp.log" >&2; exit 1; }
 }
 
 mkdir "$work/digits"
-cp "$build/comm/examples/digits/fastgpu-digits" "$here/data/digits.csv" "$work/digits/"
+cp -L "$build/comm/examples/digits/fastgpu-digits" "$build/comm/libfastgpu_comm.so.0" "$here/data/digits.csv" "$work/digits/"
 
 if [ -n "$("$fastgpu" get clusters "$cluster" -o name 2>/dev/null)" ]; then
   say "deleting what an earlier demo left"
