@@ -1,7 +1,8 @@
 #include "cli/parser.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <map>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/names.hpp"
@@ -9,28 +10,58 @@
 namespace fastgpu::cli {
 namespace {
 
+/// One argument of ours and CLI11's option for it.
+struct Bound {
+  const Argument* argument;
+  CLI::Option* option;
+};
+
 class Parser {
  public:
-  Parser(const std::string& command, const Arguments& arguments)
-      : command_(command), arguments_(arguments) {}
+  Parser(const std::string& command, const Arguments& arguments);
 
   void read(std::span<const std::string> words);
-  void read_environment(const Environment& environment);
-  void check_complete() const;
+  void hand_over(const Environment& environment) const;
 
  private:
-  /// Takes the flag at words[at], with its value; returns how many words that were.
-  std::size_t read_flag(std::span<const std::string> words, std::size_t at);
-  void read_positional(const std::string& word);
-  void give(const Argument& argument, const std::string& value);
+  void bind(const Argument& argument);
+  std::vector<std::string> take_program(std::span<const std::string> words);
+  void hand_over(const Bound& bound, const Environment& environment) const;
+  void take_environment(const Argument& argument, const Environment& environment) const;
+  void refuse_extras() const;
   [[noreturn]] void refuse(const std::string& why) const;
   [[noreturn]] void refuse_flag(const std::string& spelling) const;
 
   const std::string& command_;
   const Arguments& arguments_;
-  std::map<const Argument*, int> given_;
+  CLI::App app_;
+  std::vector<Bound> bound_;
   bool program_given_ = false;
 };
+
+Parser::Parser(const std::string& command, const Arguments& arguments)
+    : command_(command), arguments_(arguments) {
+  app_.set_help_flag();
+  app_.allow_extras();  // So that we can name the nearest right spelling.
+  for (const Argument& argument : arguments.all())
+    bind(argument);
+}
+
+void Parser::bind(const Argument& argument) {
+  // CLI11 takes names of one letter and of several; "-np" is neither, and is translated in read().
+  std::string names =
+      argument.positional() ? "positional" + std::to_string(bound_.size()) : argument.name;
+  if (argument.letter.size() == 2) names += "," + argument.letter;
+  CLI::Option* option = nullptr;
+  if (argument.bare()) {
+    option = app_.add_flag(names)->disable_flag_override();
+  } else {
+    option = app_.add_option(names)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    option->allow_extra_args(argument.positional() && argument.repeated);
+    if (argument.positional() && argument.repeated) option->expected(-1);
+  }
+  bound_.push_back({&argument, option});
+}
 
 void Parser::refuse(const std::string& why) const {
   throw Error(ErrorKind::usage, command_ + ": " + why + " (see: fastgpu " + command_ + " --help)");
@@ -45,87 +76,65 @@ void Parser::refuse_flag(const std::string& spelling) const {
          (near.empty() ? "" : ", did you mean " + near + "?"));
 }
 
-void Parser::give(const Argument& argument, const std::string& value) {
-  if (given_[&argument]++ > 0 && !argument.repeated && !argument.bare())
-    refuse(argument.name + " is given twice");
-  argument.take(value);
+void Parser::refuse_extras() const {
+  for (const std::string& word : app_.remaining()) {
+    if (word.size() > 1 && word.front() == '-') refuse_flag(word.substr(0, word.find('=')));
+    refuse("unexpected '" + printable(word) + "'" +
+           (arguments_.program() ? ": the program to start goes after --" : ""));
+  }
 }
 
-std::size_t Parser::read_flag(std::span<const std::string> words, std::size_t at) {
-  const std::string& word = words[at];
-  const std::size_t equals = word.starts_with("--") ? word.find('=') : std::string::npos;
-  const std::string spelling = word.substr(0, equals);
-  const Argument* argument = arguments_.find(spelling);
-  if (argument == nullptr && !word.starts_with("--") && word.size() > 2) {
-    argument = arguments_.find(word.substr(0, 2));  // "-ojson"
-    if (argument == nullptr || argument->bare()) refuse_flag(spelling);
-    give(*argument, word.substr(2));
-    return 1;
+/// The words in front of "--"; those behind it are the program's.
+std::vector<std::string> Parser::take_program(std::span<const std::string> words) {
+  const auto split =
+      arguments_.program() ? std::find(words.begin(), words.end(), "--") : words.end();
+  if (split != words.end()) {
+    arguments_.program()->words->assign(split + 1, words.end());
+    program_given_ = split + 1 != words.end();
   }
-  if (argument == nullptr) refuse_flag(spelling);
-  if (argument->bare()) {
-    if (equals != std::string::npos) refuse(spelling + " takes no value");
-    give(*argument, "");
-    return 1;
-  }
-  if (equals != std::string::npos) {
-    give(*argument, word.substr(equals + 1));
-    return 1;
-  }
-  if (at + 1 >= words.size() || words[at + 1] == "--")
-    refuse(spelling + " needs a value (" + argument->value + ")");
-  give(*argument, words[at + 1]);
-  return 2;
-}
-
-void Parser::read_positional(const std::string& word) {
-  for (const Argument& argument : arguments_.all()) {
-    if (!argument.positional()) continue;
-    if (argument.repeated || !given_.contains(&argument)) return give(argument, word);
-  }
-  if (arguments_.program())
-    refuse("unexpected '" + printable(word) + "': the program to start goes after --");
-  refuse("unexpected '" + printable(word) + "'");
+  return {words.begin(), split};
 }
 
 void Parser::read(std::span<const std::string> words) {
-  for (std::size_t at = 0; at < words.size();) {
-    const std::string& word = words[at];
-    if (word == "--" && arguments_.program()) {
-      arguments_.program()->words->assign(words.begin() + static_cast<std::ptrdiff_t>(at) + 1,
-                                          words.end());
-      program_given_ = at + 1 < words.size();
-      return;
-    }
-    if (word == "--") {
-      for (++at; at < words.size(); ++at)
-        read_positional(words[at]);
-    } else if (word.size() > 1 && word.front() == '-') {
-      at += read_flag(words, at);
-    } else {
-      read_positional(words[at++]);
-    }
+  std::vector<std::string> ours = take_program(words);
+  for (std::string& word : ours)
+    for (const Argument& argument : arguments_.all())
+      if (argument.letter.size() > 2 && word == argument.letter) word = argument.name;
+  std::ranges::reverse(ours);  // As CLI11 wants them.
+  try {
+    app_.parse(std::move(ours));
+  } catch (const CLI::ParseError& e) {
+    refuse(e.what());
+  }
+  refuse_extras();
+}
+
+void Parser::take_environment(const Argument& argument, const Environment& environment) const {
+  const std::string name = argument.environment_name();
+  const std::string text = environment(name.c_str()).value_or("");
+  if (text.empty()) return;
+  if (argument.bare() && (text == "0" || text == "false" || text == "no")) return;
+  try {
+    argument.take(text);
+  } catch (const Error& e) {
+    throw Error(e.kind(), std::string(e.what()) + " (from " + name + ")");
   }
 }
 
-void Parser::read_environment(const Environment& environment) {
-  for (const Argument& argument : arguments_.all()) {
-    if (argument.positional() || given_.contains(&argument)) continue;
-    const std::string name = argument.environment_name();
-    const std::string text = environment(name.c_str()).value_or("");
-    if (text.empty()) continue;
-    if (argument.bare() && (text == "0" || text == "false" || text == "no")) continue;
-    try {
-      argument.take(text);
-    } catch (const Error& e) {
-      throw Error(e.kind(), std::string(e.what()) + " (from " + name + ")");
-    }
-  }
+void Parser::hand_over(const Bound& bound, const Environment& environment) const {
+  const auto& [argument, option] = bound;
+  if (option->count() == 0 && argument->required) refuse(argument->name + " is missing");
+  if (option->count() == 0 && !argument->positional()) take_environment(*argument, environment);
+  if (option->count() == 0) return;
+  if (argument->bare()) return argument->take("");
+  if (option->count() > 1 && !argument->repeated) refuse(argument->name + " is given twice");
+  for (const std::string& value : option->results())
+    argument->take(value);
 }
 
-void Parser::check_complete() const {
-  for (const Argument& argument : arguments_.all())
-    if (argument.required && !given_.contains(&argument)) refuse(argument.name + " is missing");
+void Parser::hand_over(const Environment& environment) const {
+  for (const Bound& bound : bound_)
+    hand_over(bound, environment);
   if (arguments_.program() && arguments_.program()->required && !program_given_)
     refuse("the program to start is missing: put it after --");
 }
@@ -136,8 +145,7 @@ void parse_words(const std::string& command, std::span<const std::string> words,
                  const Arguments& arguments, const Environment& environment) {
   Parser parser(command, arguments);
   parser.read(words);
-  parser.read_environment(environment);
-  parser.check_complete();
+  parser.hand_over(environment);
 }
 
 }  // namespace fastgpu::cli

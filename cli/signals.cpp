@@ -43,7 +43,10 @@ Signals::Signals(Cancel& cancel) {
   for (const int number : kStopping) {
     struct sigaction before {};
     ::sigaction(number, nullptr, &before);
-    if (before.sa_handler != SIG_IGN) ::sigaction(number, &action, nullptr);
+    // nohup is respected. An ignored SIGINT is not: scripts ignore it for what they start with &,
+    // and a job there would otherwise outlive the Ctrl-C or kill -INT that was meant for it.
+    if (number == SIGHUP && before.sa_handler == SIG_IGN) continue;
+    ::sigaction(number, &action, nullptr);
   }
   ::signal(SIGPIPE, SIG_IGN);
 }

@@ -8,8 +8,8 @@
 namespace fastgpu::cli {
 
 /// From construction on, the first SIGINT, SIGTERM or SIGHUP requests `cancel`; a second one writes
-/// one line to stderr and ends the process with 130. Signals that were ignored at the start (nohup,
-/// background jobs) stay ignored; SIGPIPE becomes an error of write(). One object a process.
+/// one line to stderr and ends the process with 130. A SIGHUP that was ignored at the start (nohup)
+/// stays ignored; SIGPIPE becomes an error of write(). One object a process.
 class Signals {
  public:
   explicit Signals(Cancel& cancel);

@@ -128,8 +128,7 @@ int run(Context& context, const Options& options) {
       bytes += result.value().bytes;
     else
       code = std::max(code, exit_code(result.error().kind()));
-    if (!result.ok())
-      context.ui().error_data(result.host.value + ": " + result.error().what() + "\n");
+    if (!result.ok()) context.ui().error_data(host_line(result.host, result.error().what()));
   }
   if (code == 0 && context.ui().for_people())
     context.ui().note("copied " + to_string(Bytes{bytes}) + (wanted.to_nodes ? " to " : " from ") +

@@ -92,9 +92,7 @@ void report(Ui& ui, const Results& results) {
   for (const auto& result : results) {
     const std::string& host = result.host.value;
     if (!result.ok()) {
-      ui.error_data(std::string(result.error().what()).starts_with(host)
-                        ? std::string(result.error().what()) + "\n"
-                        : host + ": " + result.error().what() + "\n");
+      ui.error_data(host_line(result.host, result.error().what()));
     } else if (!result.value().exit.signal.empty()) {
       ui.note(host + ": killed by SIG" + result.value().exit.signal);
     } else if (result.value().exit.status != 0) {

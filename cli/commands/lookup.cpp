@@ -9,13 +9,12 @@
 namespace fastgpu::cli {
 namespace {
 
-[[noreturn]] void refuse(std::string_view what, std::string_view name,
-                         const std::vector<std::string>& known, std::string_view list_command) {
+[[noreturn]] void refuse(const std::string& what, std::string_view name,
+                         const std::vector<std::string>& known, const std::string& list_command) {
   const std::string near = nearest_name(name, known);
-  throw Error(ErrorKind::not_found,
-              "there is no " + std::string(what) + " '" + printable(name) + "'" +
-                  (near.empty() ? std::string("; ") + std::string(list_command) + " lists them"
-                                : ", did you mean " + near + "?"));
+  throw Error(ErrorKind::not_found, what + " '" + printable(name) + "'" +
+                                        (near.empty() ? "; " + list_command + " lists them"
+                                                      : ", did you mean " + near + "?"));
 }
 
 bool is_index(std::string_view text) {
@@ -34,7 +33,7 @@ state::Cluster find_cluster(Context& context, std::string_view name) {
   std::vector<std::string> known;
   for (const state::Cluster& cluster : context.store().clusters())
     known.push_back(cluster.name.value);
-  refuse("cluster", name, known, "fastgpu get clusters");
+  refuse("there is no cluster", name, known, "fastgpu get clusters");
 }
 
 state::Node find_node(Context& context, std::string_view name) {
@@ -53,7 +52,7 @@ state::Node find_node(Context& context, std::string_view name) {
       if (node.name.value == name) found.push_back(node);
     }
   if (found.size() == 1) return found.front();
-  if (found.empty()) refuse("node", name, known, "fastgpu get nodes");
+  if (found.empty()) refuse("there is no node", name, known, "fastgpu get nodes");
   throw Error(ErrorKind::usage, "several clusters have a node '" + printable(name) +
                                     "': write CLUSTER/" + printable(name));
 }
@@ -65,7 +64,7 @@ state::Job find_job(Context& context, std::string_view name) {
     if (job.id.substr(0, job.id.rfind('-')) == name) return job;
     known.push_back(job.id);
   }
-  refuse("job", name, known, "fastgpu get jobs");
+  refuse("there is no job", name, known, "fastgpu get jobs");
 }
 
 std::vector<state::Node> find_nodes(Context& context, const state::Cluster& cluster,
@@ -79,7 +78,7 @@ std::vector<state::Node> find_nodes(Context& context, const state::Cluster& clus
     std::vector<std::string> known;
     for (const state::Node& node : nodes)
       known.push_back(node.name.value);
-    refuse("node of cluster " + cluster.name.value, word, known,
+    refuse("cluster " + cluster.name.value + " has no node", word, known,
            "fastgpu get nodes " + cluster.name.value);
   }
   std::erase_if(nodes, [&](const state::Node& node) {

@@ -37,6 +37,11 @@ RemoteTarget running_nodes(Context& context, std::string_view text) {
   return out;
 }
 
+std::string host_line(const NodeName& host, std::string_view message) {
+  const std::string prefix = host.value + ": ";
+  return (message.starts_with(prefix) ? "" : prefix) + std::string(message) + "\n";
+}
+
 std::string with_prefix(std::string_view prefix, std::string_view text) {
   StringSink sink;
   LineMux lines(sink);

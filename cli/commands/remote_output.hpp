@@ -26,6 +26,9 @@ struct RemoteTarget {
 /// one of them does not run.
 RemoteTarget running_nodes(Context& context, std::string_view text);
 
+/// One line about a host; its name stands in front once, whether or not `message` has it.
+std::string host_line(const NodeName& host, std::string_view message);
+
 /// `text` with `prefix` before each line, ending in a newline.
 std::string with_prefix(std::string_view prefix, std::string_view text);
 
