@@ -28,7 +28,8 @@ class Parser {
   std::vector<std::string> take_program(std::span<const std::string> words);
   void hand_over(const Bound& bound, const Environment& environment) const;
   void take_environment(const Argument& argument, const Environment& environment) const;
-  void refuse_extras() const;
+  void check_values(std::span<const std::string> words) const;
+  void take_extras();
   [[noreturn]] void refuse(const std::string& why) const;
   [[noreturn]] void refuse_flag(const std::string& spelling) const;
 
@@ -36,6 +37,7 @@ class Parser {
   const Arguments& arguments_;
   CLI::App app_;
   std::vector<Bound> bound_;
+  const Argument* rest_ = nullptr;  ///< Takes all words that stand alone; CLI11 splits "[a,b]".
   bool program_given_ = false;
 };
 
@@ -48,6 +50,10 @@ Parser::Parser(const std::string& command, const Arguments& arguments)
 }
 
 void Parser::bind(const Argument& argument) {
+  if (argument.positional() && argument.repeated) {
+    rest_ = &argument;
+    return;
+  }
   // CLI11 takes names of one letter and of several; "-np" is neither, and is translated in read().
   std::string names =
       argument.positional() ? "positional" + std::to_string(bound_.size()) : argument.name;
@@ -57,8 +63,7 @@ void Parser::bind(const Argument& argument) {
     option = app_.add_flag(names)->disable_flag_override();
   } else {
     option = app_.add_option(names)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    option->allow_extra_args(argument.positional() && argument.repeated);
-    if (argument.positional() && argument.repeated) option->expected(-1);
+    option->allow_extra_args(false);
   }
   bound_.push_back({&argument, option});
 }
@@ -76,12 +81,31 @@ void Parser::refuse_flag(const std::string& spelling) const {
          (near.empty() ? "" : ", did you mean " + near + "?"));
 }
 
-void Parser::refuse_extras() const {
+/// CLI11 says this less clearly.
+void Parser::check_values(std::span<const std::string> words) const {
+  for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+    const std::size_t equals = words[i].find('=');
+    const std::string spelling = words[i].substr(0, equals);
+    const Argument* const argument = arguments_.find(spelling);
+    if (argument == nullptr) continue;
+    if (argument->bare() && equals != std::string::npos) refuse(spelling + " takes no value");
+    if (argument->bare() || equals != std::string::npos) continue;
+    if (++i >= words.size() || words[i] == "--")
+      refuse(spelling + " needs a value (" + argument->value + ")");
+  }
+}
+
+void Parser::take_extras() {
+  bool taken = false;
   for (const std::string& word : app_.remaining()) {
     if (word.size() > 1 && word.front() == '-') refuse_flag(word.substr(0, word.find('=')));
-    refuse("unexpected '" + printable(word) + "'" +
-           (arguments_.program() ? ": the program to start goes after --" : ""));
+    if (rest_ == nullptr)
+      refuse("unexpected '" + printable(word) + "'" +
+             (arguments_.program() ? ": the program to start goes after --" : ""));
+    rest_->take(word);
+    taken = true;
   }
+  if (rest_ != nullptr && rest_->required && !taken) refuse(rest_->name + " is missing");
 }
 
 /// The words in front of "--"; those behind it are the program's.
@@ -100,13 +124,14 @@ void Parser::read(std::span<const std::string> words) {
   for (std::string& word : ours)
     for (const Argument& argument : arguments_.all())
       if (argument.letter.size() > 2 && word == argument.letter) word = argument.name;
+  check_values(ours);
   std::ranges::reverse(ours);  // As CLI11 wants them.
   try {
     app_.parse(std::move(ours));
   } catch (const CLI::ParseError& e) {
     refuse(e.what());
   }
-  refuse_extras();
+  take_extras();
 }
 
 void Parser::take_environment(const Argument& argument, const Environment& environment) const {
