@@ -64,8 +64,8 @@ constexpr std::array kCommands = {
 
 /// What every command takes.
 struct Common {
-  std::string output = "table";
-  std::string color = "auto";
+  std::string output;
+  std::string color;
   std::string state_directory;
   bool quiet = false;
 };
@@ -87,11 +87,16 @@ void describe_common(Arguments& arguments, Common& common) {
 
 void apply(const Common& common, Context& context) {
   Ui& ui = context.ui();
-  ui.set_format(parse_format(common.output));
+  // What is wished on the command line needs no file.
+  const auto wish = [&context](const std::string& given, std::string_view key) {
+    return given.empty() ? context.settings().text(key) : given;
+  };
+  ui.set_format(parse_format(wish(common.output, "output")));
   if (common.quiet) ui.set_chatter(Chatter::quiet);
-  if (common.color != "auto") {
-    const ColorWish wish = common.color == "always" ? ColorWish::always : ColorWish::never;
-    ui.set_terminal(look_at_terminal(wish, context.environment()));
+  const std::string color = wish(common.color, "color");
+  if (color != "auto") {
+    const ColorWish colors = color == "always" ? ColorWish::always : ColorWish::never;
+    ui.set_terminal(look_at_terminal(colors, context.environment()));
   }
   if (!common.state_directory.empty()) context.set_state_directory(common.state_directory);
 }
@@ -144,7 +149,8 @@ int run_app(const std::vector<std::string>& words, Context& context) {
     return 0;
   }
   parse_words(command.words(), resolved.rest, arguments, context.environment());
-  apply(common, context);
+  const bool hidden = command.summary.empty();  // Completion answers whatever the files say.
+  if (!hidden) apply(common, context);
   return action(context);
 }
 

@@ -29,6 +29,17 @@ state::Store& Context::store() {
   return *store_;
 }
 
+const config::Settings& Context::settings() {
+  if (settings_) return *settings_;
+  config::Layers layers;
+  layers.environment = [this](const std::string& name) { return environment_(name.c_str()); };
+  layers.project = config::read_if_there("fastgpu.yaml");
+  if (const auto file = config::user_file(layers.environment))
+    layers.user = config::read_if_there(*file);
+  settings_ = std::make_unique<config::Settings>(layers);
+  return *settings_;
+}
+
 ssh::Client& Context::ssh() {
   if (!ssh_) ssh_ = make_ssh();
   return *ssh_;

@@ -11,6 +11,7 @@
 #include "base/cancel.hpp"
 #include "cli/cluster_tools.hpp"
 #include "cli/ui/ui.hpp"
+#include "config/settings.hpp"
 #include "provision/tools.hpp"
 #include "remote/agent.hpp"
 #include "ssh/client.hpp"
@@ -34,6 +35,9 @@ class Context {
   void set_state_directory(const std::filesystem::path& directory);
   const std::filesystem::path& state_directory();
   state::Store& store();  ///< Throws as its constructor does.
+
+  /// What flags leave open: the environment, fastgpu.yaml here, the user's own file, what is usual.
+  const config::Settings& settings();
 
   ssh::Client& ssh();
   const remote::AgentProgram& agent();  ///< Throws ErrorKind::local where it is missing.
@@ -59,6 +63,7 @@ class Context {
   SshKeyMaker keys_;
   ProgressEvents events_;
   std::filesystem::path state_directory_;
+  std::unique_ptr<config::Settings> settings_;
   std::unique_ptr<state::Store> store_;
   std::unique_ptr<ssh::Client> ssh_;
   std::optional<remote::AgentProgram> agent_;

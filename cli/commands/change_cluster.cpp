@@ -23,7 +23,7 @@ std::string counted(std::size_t count) {
 int run_delete(Context& context, const Options& options) {
   const state::Cluster cluster = find_cluster(context, options.name);
   const std::size_t count = context.store().nodes(cluster.id).size();
-  if (!options.yes &&
+  if (!options.yes && !context.settings().boolean("yes") &&
       !context.ui().confirm("Delete cluster " + options.name + " (" + counted(count) + ")?")) {
     context.ui().note("nothing deleted");
     return 1;
@@ -68,7 +68,7 @@ int run_scale(Context& context, const Options& options) {
   const state::Cluster cluster = find_cluster(context, options.name);
   const std::size_t present = context.store().nodes(cluster.id).size();
   const auto wanted = static_cast<std::size_t>(*options.nodes);
-  if (wanted < present && !options.yes &&
+  if (wanted < present && !options.yes && !context.settings().boolean("yes") &&
       !context.ui().confirm("Delete the last " + counted(present - wanted) + " of cluster " +
                             options.name + "?")) {
     context.ui().note("nothing deleted");

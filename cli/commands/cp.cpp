@@ -9,6 +9,8 @@
 namespace fastgpu::cli {
 namespace {
 
+constexpr int kMostFanout = 1'024;
+
 struct Options {
   std::vector<std::string> paths;
   std::optional<int> fanout;
@@ -85,7 +87,8 @@ Results copy(Context& context, const Copy& wanted, const RemoteTarget& target,
              const Options& options) {
   Progress progress(context.ui(), target.hosts.size());
   remote::CopyOptions settings;
-  settings.width = options.fanout.value_or(settings.width);
+  settings.width = options.fanout.value_or(context.settings().integer("fanout", 1, kMostFanout));
+  settings.connect_timeout = context.settings().duration("connect-timeout");
   settings.timeout = options.timeout.value_or(settings.timeout);
   if (!wanted.to_nodes)
     return remote::copy_from(context.ssh(), target.hosts, wanted.sources, wanted.destination,
@@ -145,7 +148,7 @@ Action describe_cp(Arguments& arguments) {
       options->paths);
   paths.required = true;
   paths.values = Values::remote_path;
-  arguments.count("--fanout", "N", "Nodes at once (64)", options->fanout, 1, 1'024);
+  arguments.count("--fanout", "N", "Nodes at once (64)", options->fanout, 1, kMostFanout);
   arguments.duration("--timeout", "Give up after this time", options->timeout);
   return [options](Context& context) { return run(context, *options); };
 }

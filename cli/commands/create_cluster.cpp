@@ -61,13 +61,18 @@ provision::ClusterSpec spec_of(Context& context, const Options& options) {
     throw Error(ErrorKind::usage,
                 "create cluster: NAME is missing (see: fastgpu create cluster --help)");
   spec.name = parse_cluster_name(name);
-  const std::string usual = file.hosts.empty() ? spec.provider : "static";
+  const config::Settings& settings = context.settings();
+  const std::string usual = file.hosts.empty() ? settings.text("provider") : "static";
   spec.provider = !options.provider.empty() ? options.provider : file.provider.value_or(usual);
   provision::check_provider_name(spec.provider);
-  if (spec.provider == "static") spec.nodes = static_cast<int>(file.hosts.size());
-  spec.nodes = options.nodes ? *options.nodes : file.nodes.value_or(spec.nodes);
-  spec.slots = options.slots ? *options.slots : file.slots.value_or(spec.slots);
-  spec.user = file.user.value_or(spec.user);
+  const int usual_nodes = spec.provider == "static"
+                              ? static_cast<int>(file.hosts.size())
+                              : settings.integer("nodes", 1, provision::kMostNodes);
+  spec.nodes = options.nodes ? *options.nodes : file.nodes.value_or(usual_nodes);
+  spec.slots = options.slots
+                   ? *options.slots
+                   : file.slots.value_or(settings.integer("slots", 1, provision::kMostSlots));
+  spec.user = file.user.value_or(settings.text("user"));
   spec.spec_json = own_part(context, options, file, spec.provider);
   return spec;
 }

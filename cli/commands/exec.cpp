@@ -107,7 +107,8 @@ int run(Context& context, const Options& options) {
   const RemoteTarget target = running_nodes(context, options.target);
   const bool held_back = options.fold || !context.ui().for_people();
   remote::ExecOptions settings;
-  settings.width = options.fanout.value_or(settings.width);
+  settings.width = options.fanout.value_or(context.settings().integer("fanout", 1, kMostFanout));
+  settings.connect_timeout = context.settings().duration("connect-timeout");
   settings.timeout = options.timeout.value_or(settings.timeout);
   settings.environment = options.environment;
   settings.delivery = remote::Delivery::pieces;

@@ -92,6 +92,8 @@ launcher::JobSpec spec_of(const Options& options, const config::JobFile& file) {
 std::string cluster_of(Context& context, const Options& options, const config::JobFile& file) {
   if (!options.cluster.empty()) return options.cluster;
   if (file.cluster) return *file.cluster;
+  const std::string& usual = context.settings().text("cluster");
+  if (!usual.empty()) return usual;
   const auto all = context.store().clusters();
   if (all.size() == 1) return all.front().name.value;
   throw Error(ErrorKind::usage,

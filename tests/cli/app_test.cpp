@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "cli/completion.hpp"
+#include "cli/parser.hpp"
 #include "support/cli_session.hpp"
 #include "support/failure.hpp"
 
@@ -121,6 +122,37 @@ TEST_CASE("a flag comes from the command line first, then from the environment")
   session.variables["FASTGPU_NODES"] = "abc";
   const Error e = failure_of([&] { session.run({"create", "cluster", "x"}); });
   CHECK(std::string(e.what()).find("FASTGPU_NODES") != std::string::npos);
+}
+
+TEST_CASE("values and words that stand alone arrive as they are, whatever they look like") {
+  std::string value;
+  std::vector<std::string> several;
+  Words words;
+  Arguments arguments;
+  arguments.list("PATH", "", "paths", words);
+  arguments.text("--file", "F", "a file", value).letter = "-f";
+  arguments.list("--env", "K=V", "variables", several).letter = "-e";
+  const state::Environment none = [](const char*) { return std::nullopt; };
+  const Words line = {"[a,b]", "-f", "-",      "-e",  "A=[1,2]", "--env",
+                      "B=",    "-e", "-C=x y", "ü;$", ""};
+
+  parse_words("test", line, arguments, none);
+
+  CHECK(words == Words{"[a,b]", "ü;$", ""});
+  CHECK(value == "-");
+  CHECK(several == Words{"A=[1,2]", "B=", "-C=x y"});
+}
+
+TEST_CASE("what follows two dashes is the program's, read by nobody") {
+  Words program;
+  Arguments arguments;
+  arguments.program({"a program", true, &program});
+  const state::Environment none = [](const char*) { return std::nullopt; };
+  const Words line = {"--", "run", "--", "-x", "", "[a,b]", "--help"};
+
+  parse_words("test", line, arguments, none);
+
+  CHECK(program == Words{"run", "--", "-x", "", "[a,b]", "--help"});
 }
 
 TEST_CASE("JSON is wanted even where the rest makes no sense") {
