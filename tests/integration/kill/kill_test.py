@@ -200,7 +200,7 @@ def main():
     state = tempfile.mkdtemp(prefix="fastgpu-kill-", dir="/var/tmp")
     payload = pathlib.Path(state, "payload")
     payload.write_bytes(PAYLOAD)
-    bench = Bench(arguments.fastgpu, arguments.kill_at, state)
+    bench = Bench(os.path.abspath(arguments.fastgpu), os.path.abspath(arguments.kill_at), state)
     scenarios = {"create": Create(), "delete": Delete(), "run": Run(), "cp": Cp(str(payload))}
     passed = failed = 0
     start = time.monotonic()

@@ -312,7 +312,7 @@ def main():
     failed = 0
     for name in wanted:
         start = time.monotonic()
-        passed = run_test(name, sys.argv[1:4])
+        passed = run_test(name, [os.path.abspath(path) for path in sys.argv[1:4]])
         failed += not passed
         print(f"{'ok' if passed else 'FAILED'} {name} ({time.monotonic() - start:.1f} s)", flush=True)
     return 1 if failed else 0
