@@ -4,12 +4,14 @@
 
 #include "cli/cluster_tools.hpp"
 #include "cli/commands/lookup.hpp"
+#include "cli/job_owner.hpp"
 #include "launcher/node_commands.hpp"
 
 namespace fastgpu::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kGlance{2'000};
+constexpr std::chrono::milliseconds kMoment{2'000};
 
 class NobodyListens final : public launcher::JobObserver {
  public:
@@ -88,9 +90,33 @@ state::Job refresh_job(Context& context, const state::Job& job) {
   following.catch_up(kGlance);
   launcher::JobReport report = following.report();
   if (!report.launcher) return now;
+  report.lease = launcher::RunnerOptions{.agent = context.agent()}.lease;
   report.timeout = open.record.spec.timeout;
   launcher::mark_ended(context.store(), now, launcher::decide(report));
   return now;
+}
+
+std::vector<state::Job> abandoned_jobs(Context& context) {
+  // Between a job's entry and its owner's lock lies a moment.
+  const auto settled_before = std::chrono::system_clock::now() - kMoment;
+  std::vector<state::Job> out;
+  for (const state::Job& job : context.store().jobs()) {
+    if (launcher::has_ended(job) || job.created > settled_before) continue;
+    const auto record = launcher::parse_job_record(job.spec_json);
+    if (record.spec.presence == launcher::Presence::detached) continue;
+    if (JobOwner(context.state_directory(), job.id).held()) out.push_back(job);
+  }
+  return out;
+}
+
+void end_abandoned(Context& context, const state::Job& abandoned) {
+  state::Job job = refresh_job(context, abandoned);
+  if (launcher::has_ended(job)) return;
+  const OpenJob open = open_job(context, job.id);
+  if (open.cluster.state != state::ClusterState::stopped)
+    for (const auto& outcome : runner_for(context, open.cluster).stop(job.id, open.record))
+      if (!outcome.ok()) throw outcome.error();
+  lose(context, job, "the fastgpu that ran it was ended");
 }
 
 }  // namespace fastgpu::cli

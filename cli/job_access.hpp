@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "cli/context.hpp"
 #include "launcher/job_runner.hpp"
@@ -25,5 +26,11 @@ launcher::JobRunner runner_for(Context& context, const state::Cluster& cluster);
 /// What the nodes say of a job that counts as unfinished, looked at for at most two seconds; where
 /// it has ended, or its cluster is gone, that is written down. Returns the job as it is now.
 state::Job refresh_job(Context& context, const state::Job& job);
+
+/// Jobs that count as running and belonged to a fastgpu that is no more.
+std::vector<state::Job> abandoned_jobs(Context& context);
+
+/// Stops what is left of such a job, and writes its end down. Throws where a node cannot be asked.
+void end_abandoned(Context& context, const state::Job& abandoned);
 
 }  // namespace fastgpu::cli

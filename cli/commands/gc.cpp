@@ -5,7 +5,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/views.hpp"
-#include "cli/context.hpp"
+#include "cli/job_access.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -34,9 +34,28 @@ View view_of(const std::vector<provision::Settled>& all) {
   return view;
 }
 
+/// Jobs first: their clusters may be about to go.
+std::vector<provision::Settled> settle_jobs(Context& context, const Options& options) {
+  std::vector<provision::Settled> out;
+  for (const state::Job& job : abandoned_jobs(context)) {
+    const auto cluster = context.store().find_cluster(job.cluster);
+    out.push_back({.cluster = cluster ? cluster->name.value : job.cluster.value,
+                   .what = "abandoned job " + job.id});
+    if (options.dry_run) continue;
+    try {
+      end_abandoned(context, job);
+    } catch (const Error& e) {
+      out.back().error = e;
+    }
+  }
+  return out;
+}
+
 int run(Context& context, const Options& options) {
   const auto mode = options.dry_run ? provision::GcMode::look : provision::GcMode::remove;
-  const auto settled = provision::collect_garbage(context.tools(), mode);
+  std::vector<provision::Settled> settled = settle_jobs(context, options);
+  for (provision::Settled& one : provision::collect_garbage(context.tools(), mode))
+    settled.push_back(std::move(one));
   context.ui().show(view_of(settled));
   const bool failed = std::ranges::any_of(
       settled, [](const provision::Settled& one) { return one.error.has_value(); });

@@ -7,6 +7,7 @@
 #include "cli/commands/lookup.hpp"
 #include "cli/commands/remote_output.hpp"
 #include "cli/job_access.hpp"
+#include "cli/job_owner.hpp"
 #include "config/job_file.hpp"
 #include "launcher/placement.hpp"
 #include "remote/copy.hpp"
@@ -164,6 +165,7 @@ int run(Context& context, const Options& options) {
   }
   launcher::JobRunner runner = runner_for(context, target.cluster);
   state::Job job = launcher::insert_job(context.store(), target.cluster.id, record);
+  const JobOwner owner(context.state_directory(), job.id);
   context.set_parting_words(
       "job " + job.id + " ends by itself within 30 s; at once with: fastgpu cancel job " + job.id);
   start(context, runner, target, record, job);

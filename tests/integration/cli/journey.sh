@@ -130,6 +130,16 @@ wait $pid
 expect "with 130" test $? = 130
 expect "and no rank is left" within 5 no_job_processes
 
+"$fastgpu" run job killed -c "$cluster" -np 2 -- sleep 1000 >"$work/out" 2>"$work/err" &
+pid=$!
+expect "another job is started" within 20 "$fastgpu" exec "$cluster" -- pgrep -x sleep
+kill -KILL $pid
+wait $pid 2>/dev/null
+sleep 2  # A job that is only just written down is left alone.
+check "after kill -9 gc ends the job" 0 "$fastgpu" gc
+says "by name" out "abandoned job killed-1"
+expect "and no rank is left" within 5 no_job_processes
+
 "$fastgpu" get clusters -o json | head -c 0
 codes="${PIPESTATUS[*]}"
 expect "a reader that goes away is no failure" test "$codes" = "0 0"
