@@ -12,8 +12,9 @@ import measure
 class BenchCluster:
     def __init__(self, fastgpu, name, folder):
         self.name, self.folder = name, pathlib.Path(folder)
-        shown = json.loads(measure.output([fastgpu, "get", "nodes", name, "-o", "json"]))
-        self.nodes = shown["nodes"]
+        self.nodes = json.loads(measure.output([fastgpu, "get", "nodes", name, "-o", "json"]))["nodes"]
+        identity = json.loads(measure.output([fastgpu, "describe", "cluster", name, "-o", "json"]))["cluster"]["id"]
+        self.identity_file = pathlib.Path(os.environ["FASTGPU_STATE_DIR"], "clusters", identity, "id_ed25519")
         self.names = [node["name"] for node in self.nodes]
         self.config = str(self.folder / "ssh_config")
         self._write_ssh_files()
@@ -23,7 +24,7 @@ class BenchCluster:
         for node in self.nodes:
             known += [f"{node['address']} {key}" for key in node["host_keys"]]
             config.append(f"Host {node['name']}\n  HostName {node['address']}\n  User {node['user']}\n"
-                          f"  IdentityFile {node['identity_file']}\n")
+                          f"  IdentityFile {self.identity_file}\n")
         (self.folder / "known_hosts").write_text("\n".join(known) + "\n")
         common = (f"Host *\n  UserKnownHostsFile {self.folder}/known_hosts\n  StrictHostKeyChecking yes\n"
                   "  BatchMode yes\n  IdentitiesOnly yes\n")
