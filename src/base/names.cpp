@@ -10,8 +10,12 @@ namespace {
 
 constexpr std::size_t kLongestName = 40;  // Leaves room for "-<index>" in a 64-byte host name.
 
-bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_lower(char c) {
+  return c >= 'a' && c <= 'z';
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 bool is_name(std::string_view value) {
   if (value.empty() || value.size() > kLongestName) return false;
@@ -22,7 +26,8 @@ bool is_name(std::string_view value) {
 /// Levenshtein distance, one row at a time.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t j = 0; j <= b.size(); ++j)
+    row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
     std::size_t diagonal = row[0];
     row[0] = i;

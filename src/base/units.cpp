@@ -17,14 +17,14 @@ struct Unit {
   double factor;
 };
 
-constexpr std::array kDurations = {Unit{"", 1e3},      Unit{"ms", 1},     Unit{"s", 1e3},
-                                   Unit{"m", 6e4},     Unit{"min", 6e4},  Unit{"h", 3.6e6},
+constexpr std::array kDurations = {Unit{"", 1e3},    Unit{"ms", 1},    Unit{"s", 1e3},
+                                   Unit{"m", 6e4},   Unit{"min", 6e4}, Unit{"h", 3.6e6},
                                    Unit{"d", 8.64e7}};
-constexpr std::array kSizes = {
-    Unit{"", 1},           Unit{"b", 1},         Unit{"k", 1e3},        Unit{"kb", 1e3},
-    Unit{"m", 1e6},        Unit{"mb", 1e6},      Unit{"g", 1e9},        Unit{"gb", 1e9},
-    Unit{"t", 1e12},       Unit{"tb", 1e12},     Unit{"kib", 0x1p10},   Unit{"mib", 0x1p20},
-    Unit{"gib", 0x1p30},   Unit{"tib", 0x1p40}};
+constexpr std::array kSizes = {Unit{"", 1},         Unit{"b", 1},        Unit{"k", 1e3},
+                               Unit{"kb", 1e3},     Unit{"m", 1e6},      Unit{"mb", 1e6},
+                               Unit{"g", 1e9},      Unit{"gb", 1e9},     Unit{"t", 1e12},
+                               Unit{"tb", 1e12},    Unit{"kib", 0x1p10}, Unit{"mib", 0x1p20},
+                               Unit{"gib", 0x1p30}, Unit{"tib", 0x1p40}};
 constexpr std::array kRates = {Unit{"bit", 1},    Unit{"kbit", 1e3}, Unit{"mbit", 1e6},
                                Unit{"gbit", 1e9}, Unit{"bps", 1},    Unit{"kbps", 1e3},
                                Unit{"mbps", 1e6}, Unit{"gbps", 1e9}};
@@ -49,7 +49,8 @@ double scaled(std::string_view text, std::span<const Unit> units) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || !std::isfinite(number)) return std::nan("");
-  const std::string suffix = lower({end, static_cast<std::size_t>(text.data() + text.size() - end)});
+  const std::string suffix =
+      lower({end, static_cast<std::size_t>(text.data() + text.size() - end)});
   for (const Unit& unit : units)
     if (unit.suffix == suffix) return number * unit.factor;
   return std::nan("");
@@ -65,7 +66,8 @@ std::string print(const char* format, double value) {
 
 std::chrono::milliseconds parse_duration(std::string_view text) {
   const double value = scaled(text, kDurations);
-  if (!(value >= 0 && value <= kHundredYears)) refuse("duration", text, "250ms, 30s, 10m, 2h or 7d");
+  if (!(value >= 0 && value <= kHundredYears))
+    refuse("duration", text, "250ms, 30s, 10m, 2h or 7d");
   return std::chrono::milliseconds(std::llround(value));
 }
 
@@ -89,7 +91,7 @@ std::string to_string(std::chrono::milliseconds duration) {
   std::array<char, 48> buffer{};
   if (whole < 3600) {
     std::snprintf(buffer.data(), buffer.size(), "%lldm%02llds", whole / 60, whole % 60);
-  } else if (whole < 48 * 3600) {
+  } else if (whole < 48LL * 3600) {
     std::snprintf(buffer.data(), buffer.size(), "%lldh%02lldm", whole / 3600, whole / 60 % 60);
   } else {
     std::snprintf(buffer.data(), buffer.size(), "%lldd%02lldh", whole / 86400, whole / 3600 % 24);

@@ -32,7 +32,8 @@ TEST_CASE("every word arrives unchanged through a shell") {
       "~",   "\\",        "!x",    "ä€",    "",     "#c",         "a\tb",        "-n",
       "'",   "''a'b''c'", "&",     "|",     "<>",   "{a,b}",      "$(id)",       "\x01"};
   std::string expected;
-  for (const std::string& word : words) expected += "<" + word + ">";
+  for (const std::string& word : words)
+    expected += "<" + word + ">";
   CHECK(through_a_shell(words) == expected);
 }
 

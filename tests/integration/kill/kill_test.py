@@ -213,6 +213,7 @@ def main():
             bench.run("delete", "cluster", "k", "--yes", expect=None)
         bench.check_books_are_empty()
     finally:
+        bench.run("delete", "cluster", "k", "--yes", expect=None)
         bench.run("gc", expect=None)
         shutil.rmtree(state, ignore_errors=True)
     print(f"{time.monotonic() - start:.0f} s")
