@@ -38,22 +38,30 @@ void leave_connection() {
     ::dup2(null.get(), fd);
 }
 
+void write_never_ran(const std::filesystem::path& directory, StopCause cause, int signal) {
+  const JobEnd end{.how = {.code = 0, .signal = signal},
+                   .ended = now_ns(),
+                   .cause = cause,
+                   .host = host_name(),
+                   .reason = {}};
+  write_atomically(directory / "status", to_text(end));
+}
+
 /// Holds the lock from here to the end of the process, and with it the right to be the supervisor.
 void take_over(const std::filesystem::path& directory, const Plan& plan, UniqueFd& ready) {
   const auto lock = try_lock(directory / "lock");
   if (!lock || read_file(directory / "status")) return;  // Running, or run already.
   if (read_file(directory / "started")) {
     // Another had started it, and is gone without a word: it is not run twice.
-    const JobEnd end{.how = {.code = 0, .signal = SIGKILL},
-                     .ended = now_ns(),
-                     .cause = StopCause::vanished,
-                     .host = host_name(),
-                     .reason = {}};
-    write_atomically(directory / "status", to_text(end));
+    write_never_ran(directory, StopCause::vanished, SIGKILL);
     return;
   }
   touch(directory / "lease");
   write_atomically(directory / "started", std::to_string(::getpid()));
+  // Looked for after `started` is there, as job-stop looks for that after it has left its mark: one
+  // of the two sees the other.
+  if (std::filesystem::exists(directory / kStoppedMark))
+    return write_never_ran(directory, StopCause::request, SIGTERM);
   supervise(directory, plan, [&] { ready = UniqueFd(); });
 }
 

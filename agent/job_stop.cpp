@@ -66,6 +66,8 @@ int run_job_stop(Arguments arguments) {
   milliseconds grace(2'000);
   if (const auto text = options.take_value("--kill-after")) grace = seconds_of(*text);
   options.expect_end();
+  make_private_directory(directory);
+  touch(directory / kStoppedMark);  // A start that is still on its way will not be one.
   const auto plan = read_plan(directory);
   if (!plan) return 0;  // Removed, or never there: it does not run.
   const bool supervised = has_supervisor(directory);
@@ -89,7 +91,7 @@ int run_job_remove(Arguments arguments) {
   const auto directory = below_home(options.take_word("the job's directory"));
   options.expect_end();
   if (!std::filesystem::exists(directory)) return 0;
-  if (!read_plan(directory))
+  if (!read_plan(directory) && !std::filesystem::exists(directory / kStoppedMark))
     throw Error(ErrorKind::usage, directory.string() + " is not the directory of a job");
   if (has_supervisor(directory))
     throw Error(ErrorKind::usage,

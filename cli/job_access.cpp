@@ -11,7 +11,6 @@ namespace fastgpu::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kGlance{2'000};
-constexpr std::chrono::milliseconds kMoment{2'000};
 
 class NobodyListens final : public launcher::JobObserver {
  public:
@@ -97,11 +96,9 @@ state::Job refresh_job(Context& context, const state::Job& job) {
 }
 
 std::vector<state::Job> abandoned_jobs(Context& context) {
-  // Between a job's entry and its owner's lock lies a moment.
-  const auto settled_before = std::chrono::system_clock::now() - kMoment;
   std::vector<state::Job> out;
   for (const state::Job& job : context.store().jobs()) {
-    if (launcher::has_ended(job) || job.created > settled_before) continue;
+    if (launcher::has_ended(job)) continue;
     const auto record = launcher::parse_job_record(job.spec_json);
     if (record.spec.presence == launcher::Presence::detached) continue;
     if (JobOwner(context.state_directory(), job.id).held()) out.push_back(job);

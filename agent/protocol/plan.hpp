@@ -4,6 +4,7 @@
 //   spec               what the supervisor runs; only on the node where the job starts
 //   rank               what every rank on this node runs; only on nodes with ranks
 //   lock, started      held and written by the supervisor while it lives
+//   stopped            somebody asked for its end, perhaps before it began
 //   lease              its modification time is the last sign of life of the job's owner
 //   launcher.out/.err  the output of what the supervisor runs
 //   status             how that ended
@@ -20,6 +21,8 @@ namespace fastgpu::agent {
 /// The marker in the environment of everything that belongs to a job.
 inline constexpr std::string_view kJobMarker = "FASTGPU_JOB_ID";
 inline constexpr std::string_view kExecMarker = "FASTGPU_EXEC_ID";
+
+inline constexpr const char* kStoppedMark = "stopped";
 
 struct Plan {
   std::string id;  ///< The job's.

@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <optional>
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/job_result.hpp"
@@ -164,8 +165,12 @@ int run(Context& context, const Options& options) {
     return 0;
   }
   launcher::JobRunner runner = runner_for(context, target.cluster);
-  state::Job job = launcher::insert_job(context.store(), target.cluster.id, record);
-  const JobOwner owner(context.state_directory(), job.id);
+  state::Job job;
+  std::optional<JobOwner> owner;
+  context.store().atomically([&] {  // Nobody sees the job before it has its owner.
+    job = launcher::insert_job(context.store(), target.cluster.id, record);
+    owner.emplace(context.state_directory(), job.id);
+  });
   context.set_parting_words(
       "job " + job.id + " ends by itself within 30 s; at once with: fastgpu cancel job " + job.id);
   start(context, runner, target, record, job);

@@ -73,6 +73,16 @@ TEST_CASE("starting twice is one start") {
   CHECK(follow(job.home, {"job"}).logs.at("launcher.out") == "once\n");
 }
 
+TEST_CASE("a job that was stopped before its start arrived does not run") {
+  Job job("echo ran");
+  CHECK(run_agent(job.home, {"job-stop", "job"}).status.ok());
+  CHECK(job.start().status.ok());
+  const Followed seen = follow(job.home, {"job"});
+  REQUIRE(seen.job.size() == 1);
+  CHECK(seen.job[0].cause == StopCause::request);
+  CHECK(seen.logs.count("launcher.out") == 0);
+}
+
 TEST_CASE("a launcher that is not there is a status, not a silence") {
   Job job("");
   job.spec.argv = {"no-such-launcher"};

@@ -125,7 +125,7 @@ class Run:
     def repair(self, bench, turn):
         bench.run("gc")
         found = bench.run("exec", "k", "--", "pgrep", "-x", "sleep", expect=None)
-        assert found.returncode == 1, f"ranks run on after gc: {found.stdout}"
+        assert found.returncode == 1, f"ranks run on after gc: {found.returncode} {found.stdout}{found.stderr}"
         bench.run("run", "job", "j", "--cluster", "k", "-np", "2", "--", "true")
 
 
