@@ -151,7 +151,7 @@ Child::Child(const Command& command) {
   pid_ = ::fork();
   if (pid_ < 0) throw system_error("starting " + printable(argv[0]), errno);
   if (pid_ == 0) become(plan);
-  UniqueFd(std::move(trouble.write_end));
+  trouble.write_end = UniqueFd();
   Failure failure{};
   ssize_t got = 0;
   do

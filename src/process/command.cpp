@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <ranges>
 
 #include "base/error.hpp"
 #include "base/names.hpp"
@@ -42,8 +41,9 @@ std::optional<std::string> variable(const std::vector<std::string>& environment,
 std::filesystem::path find_program(const std::string& name, std::string_view path) {
   if (name.find('/') != std::string::npos) return name;
   bool seen = false;
-  for (const auto part : std::views::split(path, ':')) {
-    const std::string_view directory(part.begin(), part.end());
+  for (std::size_t begin = 0, end = 0; end != std::string_view::npos; begin = end + 1) {
+    end = path.find(':', begin);
+    const std::string_view directory = path.substr(begin, end - begin);
     const auto file = std::filesystem::path(directory.empty() ? "." : directory) / name;
     std::error_code ignored;
     if (name.empty() || !std::filesystem::is_regular_file(file, ignored)) continue;

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <ranges>
 
 #include "base/c_handle.hpp"
 #include "base/error.hpp"
@@ -107,8 +106,8 @@ std::set<std::string> publish(int from, int to) {
 
 void finish_directories(int root, const std::vector<DirectoryRecord>& directories,
                         const std::set<std::string>& existing, Rights rights) {
-  for (const DirectoryRecord& record : std::ranges::reverse_view(directories))
-    if (!existing.contains(record.path)) finish_directory(root, record, rights);
+  for (auto record = directories.rbegin(); record != directories.rend(); ++record)
+    if (!existing.contains(record->path)) finish_directory(root, *record, rights);
 }
 
 }  // namespace fastgpu::transfer
