@@ -13,7 +13,7 @@ class BenchCluster:
     def __init__(self, fastgpu, name, folder):
         self.name, self.folder = name, pathlib.Path(folder)
         self.nodes = json.loads(measure.output([fastgpu, "get", "nodes", name, "-o", "json"]))["nodes"]
-        identity = json.loads(measure.output([fastgpu, "describe", "cluster", name, "-o", "json"]))["cluster"]["id"]
+        identity = json.loads(measure.output([fastgpu, "describe", "cluster", name, "-o", "json"]))["id"]
         self.identity_file = pathlib.Path(os.environ["FASTGPU_STATE_DIR"], "clusters", identity, "id_ed25519")
         self.names = [node["name"] for node in self.nodes]
         self.config = str(self.folder / "ssh_config")

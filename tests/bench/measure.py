@@ -29,8 +29,8 @@ def busy_seconds():
 class Run:
     """One measured command."""
 
-    def __init__(self, wall, own_cpu, machine_cpu, peak_kib):
-        self.wall, self.own_cpu, self.machine_cpu, self.peak_kib = wall, own_cpu, machine_cpu, peak_kib
+    def __init__(self, wall, own_cpu, machine_cpu):
+        self.wall, self.own_cpu, self.machine_cpu = wall, own_cpu, machine_cpu
 
 
 def run(argv, env=None, expect=0):
@@ -45,7 +45,7 @@ def run(argv, env=None, expect=0):
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != expect:
         raise SystemExit(f"{' '.join(argv)}: exit status {process.returncode}\n{text.decode(errors='replace')}")
-    return Run(wall, usage.ru_utime + usage.ru_stime, busy_seconds() - before, usage.ru_maxrss)
+    return Run(wall, usage.ru_utime + usage.ru_stime, busy_seconds() - before)
 
 
 def repeat(commands, times, prepare=None):
