@@ -1,7 +1,5 @@
 #include "agent/follow_options.hpp"
 
-#include <ranges>
-
 #include "agent/disk.hpp"
 #include "agent/options.hpp"
 #include "agent/protocol/frame.hpp"
@@ -11,8 +9,9 @@ namespace {
 
 std::set<int> parse_ranks(const std::string& text) {
   std::set<int> ranks;
-  for (const auto part : std::views::split(text, ',')) {
-    const auto rank = parse_number<int>({part.begin(), part.end()}, "--ranks");
+  for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+    end = text.find(',', begin);
+    const auto rank = parse_number<int>(text.substr(begin, end - begin), "--ranks");
     if (rank < kLauncherRank || rank > kLargestRank)
       throw Error(ErrorKind::usage, "--ranks: " + std::to_string(rank) + " is not a rank");
     ranks.insert(rank);
