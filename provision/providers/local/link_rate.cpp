@@ -11,9 +11,9 @@
 namespace fastgpu::provision::local {
 namespace {
 
-constexpr std::uint64_t kLeastBurst = 16 * 1024;
-constexpr std::uint64_t kMostBurst = 16 * 1024 * 1024;
-constexpr std::uint64_t kLeastQueue = 64 * 1024;  // One full segment of the largest size.
+constexpr std::uint64_t kLeastBurst = 16UL * 1024;
+constexpr std::uint64_t kMostBurst = 16UL * 1024 * 1024;
+constexpr std::uint64_t kLeastQueue = 64UL * 1024;  // One full segment of the largest size.
 
 std::uint32_t narrowed(std::uint64_t value) {
   return static_cast<std::uint32_t>(

@@ -10,7 +10,7 @@
 namespace fastgpu::provision::local {
 namespace {
 
-constexpr std::size_t kReceiveBuffer = 256 * 1024;  // A dump's part is at most 32 KiB.
+constexpr std::size_t kReceiveBuffer = 256UL * 1024;  // A dump's part is at most 32 KiB.
 // Messages that go out at once: their acknowledgements must fit the socket's receive buffer.
 constexpr std::size_t kBatch = 64;
 

@@ -15,7 +15,6 @@
 namespace fastgpu::provision::local {
 namespace {
 
-namespace fs = std::filesystem;
 
 struct MarkedProcess {
   pid_t pid = 0;
