@@ -5,7 +5,7 @@
 namespace fastgpu::cli {
 namespace {
 
-constexpr std::size_t kMostWords = 64 * 1024;
+constexpr std::size_t kMostWords = 64UL * 1024;
 constexpr std::array kRankColors = {Color::cyan, Color::green, Color::yellow, Color::magenta,
                                     Color::blue};
 

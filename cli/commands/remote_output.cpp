@@ -8,7 +8,7 @@
 namespace fastgpu::cli {
 namespace {
 
-constexpr std::size_t kMostHeld = 64 * 1024 * 1024;
+constexpr std::size_t kMostHeld = 64UL * 1024 * 1024;
 constexpr std::array kHostColors = {Color::cyan, Color::green, Color::yellow, Color::magenta,
                                     Color::blue};
 

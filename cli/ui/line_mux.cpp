@@ -7,7 +7,7 @@
 namespace fastgpu::cli {
 namespace {
 
-constexpr std::size_t kLongestHeld = 64 * 1024;
+constexpr std::size_t kLongestHeld = 64UL * 1024;
 
 }  // namespace
 

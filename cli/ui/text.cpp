@@ -80,8 +80,8 @@ std::string age(std::chrono::system_clock::time_point then,
   const auto whole = std::chrono::duration_cast<seconds>(now - then);
   const long long count = std::max<long long>(0, whole.count());
   if (count < 120) return std::to_string(count) + "s";
-  if (count < 120 * 60) return std::to_string(count / 60) + "m";
-  if (count < 48 * 3600) return std::to_string(count / 3600) + "h";
+  if (count < 120LL * 60) return std::to_string(count / 60) + "m";
+  if (count < 48LL * 3600) return std::to_string(count / 3600) + "h";
   return std::to_string(count / 86400) + "d";
 }
 
