@@ -15,7 +15,6 @@
 namespace fastgpu::provision::local {
 namespace {
 
-
 struct MarkedProcess {
   pid_t pid = 0;
   std::string cluster;
