@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "process/capture.hpp"
+#include "provision/providers/local/rootless/prerequisites.hpp"
 #include "state/store.hpp"
 
 namespace fastgpu::cli {
@@ -35,17 +36,23 @@ int try_unshare(int flags) {
 }
 
 Check check_namespaces() {
-  const bool root = ::geteuid() == 0;
-  const int error = try_unshare(root ? kNamespaces : kNamespaces | CLONE_NEWUSER);
-  const std::string who = root ? "root" : "user " + std::to_string(::geteuid());
-  if (error == 0) {
-    if (root) return {"namespaces", Verdict::ok, "root may make them", ""};
-    return {"namespaces", Verdict::warn, who + " may make them inside a user namespace",
-            "run as root for clusters with every feature"};
-  }
-  return {"namespaces", Verdict::fail, who + " may not: " + system_error("unshare", error).what(),
-          root ? "give this container CAP_SYS_ADMIN, or use --provider static"
-               : "run as root, or allow them: sysctl kernel.unprivileged_userns_clone=1"};
+  const int error = try_unshare(kNamespaces);
+  if (error == 0) return {"namespaces", Verdict::ok, "root may make them", ""};
+  return {"namespaces", Verdict::fail,
+          std::string("root may not: ") + system_error("unshare", error).what(),
+          "give this container CAP_SYS_ADMIN, or use --provider static"};
+}
+
+/// What local nodes take of this machine where we are not root.
+std::vector<Check> check_rootless() {
+  constexpr const char* kName = "without root";
+  std::vector<Check> out;
+  for (const auto& obstacle : provision::local::obstacles(provision::local::look_at_machine()))
+    out.push_back({kName, Verdict::fail, obstacle.what, obstacle.remedy});
+  if (out.empty())
+    out.push_back(
+        {kName, Verdict::ok, "user namespaces, ids, newuidmap, fuse-overlayfs, /dev/fuse", ""});
+  return out;
 }
 
 Check check_kernel() {
@@ -80,6 +87,10 @@ Check check_overlay_place(const std::filesystem::path& directory) {
     return {"node file systems", Verdict::warn, place.string() + " lies on an overlay",
             "another place is looked for; name one with FASTGPU_LOCAL_DIR"};
   return {"node file systems", Verdict::ok, place.string() + " can carry them", ""};
+}
+
+std::vector<Check> check_root(const std::filesystem::path& nodes) {
+  return {check_namespaces(), check_kernel(), check_overlay_place(nodes)};
 }
 
 Check check_room(const std::filesystem::path& directory) {
@@ -163,10 +174,9 @@ std::vector<Check> examine(const std::filesystem::path& state_directory,
                            const state::Environment& environment, const Cancel& cancel) {
   const std::string local = environment("FASTGPU_LOCAL_DIR").value_or("");
   const std::string path = search_path(environment);
-  std::vector<Check> out = {check_namespaces(), check_kernel()};
+  const std::filesystem::path nodes = local.empty() ? state_directory.string() : local;
+  std::vector<Check> out = ::geteuid() == 0 ? check_root(nodes) : check_rootless();
   cancel.check();
-  out.push_back(
-      check_overlay_place(local.empty() ? state_directory : std::filesystem::path(local)));
   out.push_back(check_room(state_directory));
   for (const Program& program : kPrograms)
     out.push_back(check_program(program, path));

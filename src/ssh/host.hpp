@@ -14,6 +14,7 @@ struct Host {
   NodeName name{};        ///< For messages and line prefixes.
   std::string address{};  ///< IPv4, IPv6 or DNS name.
   std::uint16_t port = 22;
+  std::filesystem::path door{};  ///< Into the network of `address` (base/door.hpp); empty: ours.
   std::string user{};
   std::filesystem::path identity{};  ///< Private key file in OpenSSH's format, Ed25519.
   /// Public keys in the form "ssh-ed25519 AAAA...", one of which the host must prove to own. Empty

@@ -1,5 +1,6 @@
 #include "ssh/tcp_stream.hpp"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -7,6 +8,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "base/door.hpp"
 #include "base/error.hpp"
 
 namespace fastgpu::ssh {
@@ -26,6 +28,16 @@ void tune(int fd) noexcept {
   set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 35'000);
 }
 
+UniqueFd socket_behind(const std::filesystem::path& door) {
+  UniqueFd socket;
+  if (const UniqueFd knocked = knock(door)) socket = take_socket(knocked);
+  if (!socket)
+    throw Error(ErrorKind::transient,
+                "nobody answers at " + door.string() + ", the way to this host: does it run?");
+  ::fcntl(socket.get(), F_SETFL, O_NONBLOCK);
+  return socket;
+}
+
 Error connect_error(int error_number) {
   std::string reason = std::generic_category().message(error_number);
   if (error_number == ECONNREFUSED) reason = "connection refused; does sshd run there?";
@@ -37,8 +49,9 @@ Error connect_error(int error_number) {
 
 void TcpStream::start_next_address() {
   const SocketAddress& address = resolution_.addresses().at(next_address_);
-  socket_ = UniqueFd(
-      ::socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
+  constexpr int kType = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
+  socket_ = door_.empty() ? UniqueFd(::socket(address.storage.ss_family, kType, IPPROTO_TCP))
+                          : socket_behind(door_);
   if (!socket_) {
     next_address_after(errno);
     return;

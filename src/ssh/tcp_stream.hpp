@@ -1,7 +1,9 @@
 // A TCP connection as the carrier of a session.
 #pragma once
 
+#include <filesystem>
 #include <string>
+#include <utility>
 
 #include "base/unique_fd.hpp"
 #include "ssh/resolver.hpp"
@@ -12,7 +14,9 @@ namespace fastgpu::ssh {
 /// Tries the addresses of a name one after another.
 class TcpStream final : public Stream {
  public:
-  TcpStream(const std::string& address, std::uint16_t port) : resolution_(address, port) {}
+  /// Out of the network behind `door` (base/door.hpp), or ours where it is empty.
+  TcpStream(const std::string& address, std::uint16_t port, std::filesystem::path door)
+      : resolution_(address, port), door_(std::move(door)) {}
 
   bool connect() override;
   ssize_t read_some(char* buffer, std::size_t size) override;
@@ -25,6 +29,7 @@ class TcpStream final : public Stream {
   void next_address_after(int error_number);
 
   Resolution resolution_;
+  std::filesystem::path door_;
   std::size_t next_address_ = 0;
   UniqueFd socket_;
   bool connected_ = false;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 namespace fastgpu::provision::local {
@@ -12,6 +13,9 @@ struct LocalConfig {
   std::vector<std::filesystem::path> hidden{};  ///< Folders that no node may see; root is one.
   /// Homes whose .ssh is empty on the nodes, besides those of root and of the calling user.
   std::vector<std::filesystem::path> private_homes{};
+  /// The program that serves the nodes' file systems in place of the kernel's overlay, which lies
+  /// over "/" for root alone; empty for the kernel's.
+  std::string fuse_overlayfs{};
   std::vector<std::filesystem::path> sshd_programs{"/usr/sbin/sshd", "/usr/local/sbin/sshd",
                                                    "/usr/bin/sshd"};
 };

@@ -17,27 +17,39 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// How fuse-overlayfs is told without the rights that the kernel's marks take.
+constexpr const char* kNothingBelow = ".wh..wh..opq";
+constexpr const char* kNotThere = ".wh.";
+
+/// Who owns in a node what `id` owns here. In a user namespace everybody who has no id there, and
+/// that is root first of all, appears under one and the same number.
+uid_t owner_in_node(uid_t id, OverlayKind overlay) {
+  constexpr uid_t kUnknown = 65'534;
+  return overlay == OverlayKind::fuse && id == kUnknown ? 0 : id;
+}
+
+}  // namespace
+
 /// Makes `upper` as this machine's `lower` is: an overlay shows the upper folder's owner and mode.
-void make_folder_like(const fs::path& upper, const fs::path& lower) {
+void ImageWriter::make_folder_like(const fs::path& upper, const fs::path& lower) {
   if (::mkdir(upper.c_str(), 0755) != 0) {
     if (errno == EEXIST) return;
     throw system_error("making " + upper.string(), errno);
   }
   struct stat ours {};
   if (::stat(lower.c_str(), &ours) != 0 || !S_ISDIR(ours.st_mode)) return;
-  if (::chown(upper.c_str(), ours.st_uid, ours.st_gid) != 0 ||
+  if (::chown(upper.c_str(), owner_in_node(ours.st_uid, overlay_),
+              owner_in_node(ours.st_gid, overlay_)) != 0 ||
       ::chmod(upper.c_str(), ours.st_mode & 07777) != 0)
     throw system_error("setting the mode of " + upper.string(), errno);
 }
-
-}  // namespace
 
 fs::path layer_storage(const fs::path& folder, const Layer& layer) {
   return folder / "layers" / layer.storage;
 }
 
-ImageWriter::ImageWriter(fs::path folder, std::vector<Layer> layers)
-    : folder_(std::move(folder)), layers_(std::move(layers)) {
+ImageWriter::ImageWriter(fs::path folder, std::vector<Layer> layers, OverlayKind overlay)
+    : folder_(std::move(folder)), layers_(std::move(layers)), overlay_(overlay) {
   make_private_folder(folder_ / "merged");
   for (const Layer& layer : layers_) {
     const fs::path storage = layer_storage(folder_, layer);
@@ -75,13 +87,19 @@ void ImageWriter::put_like_ours(const std::string& path, std::string_view text) 
 void ImageWriter::put_empty_folder(const std::string& path, mode_t mode) {
   const fs::path target = place(path);
   make_folder_like(target, path);
+  if (overlay_ == OverlayKind::fuse)
+    replace_file(target / kNothingBelow, "", 0600, Durability::until_crash);
   if (::chmod(target.c_str(), mode) != 0 ||
-      ::setxattr(target.c_str(), "trusted.overlay.opaque", "y", 1, 0) != 0)
+      (overlay_ == OverlayKind::kernel &&
+       ::setxattr(target.c_str(), "trusted.overlay.opaque", "y", 1, 0) != 0))
     throw system_error("emptying " + target.string(), errno);
 }
 
 void ImageWriter::put_nothing(const std::string& path) {
   const fs::path target = place(path);
+  if (overlay_ == OverlayKind::fuse)
+    return replace_file(target.parent_path() / (kNotThere + target.filename().string()), "", 0600,
+                        Durability::until_crash);
   if (::mknod(target.c_str(), S_IFCHR | 0600, makedev(0, 0)) != 0 && errno != EEXIST)
     throw system_error("hiding " + target.string(), errno);
 }

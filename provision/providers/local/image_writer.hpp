@@ -12,12 +12,15 @@
 
 namespace fastgpu::provision::local {
 
+/// Which of the two overlays will read what is written.
+enum class OverlayKind { kernel, fuse };
+
 /// Paths are the node's and absolute. For a fresh node only: once its programs have run, a link of
 /// theirs could lead out of the tree.
 class ImageWriter {
  public:
   /// Makes the upper and work directories of all layers below `folder`.
-  ImageWriter(std::filesystem::path folder, std::vector<Layer> layers);
+  ImageWriter(std::filesystem::path folder, std::vector<Layer> layers, OverlayKind overlay);
 
   void put_file(const std::string& path, std::string_view text, mode_t mode);
   /// As put_file, with the owner and the mode that the file has on this machine.
@@ -29,9 +32,11 @@ class ImageWriter {
 
  private:
   std::filesystem::path place(const std::string& path);
+  void make_folder_like(const std::filesystem::path& upper, const std::filesystem::path& lower);
 
   std::filesystem::path folder_;
   std::vector<Layer> layers_;
+  OverlayKind overlay_;
 };
 
 /// Where a layer's upper and work directories are kept.

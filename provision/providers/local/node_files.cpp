@@ -58,6 +58,15 @@ std::string sshd_config() {
          kSshdPidFile + "\n";
 }
 
+std::string shadow_without_passwords(std::string_view passwd) {
+  std::string text;
+  std::istringstream lines{std::string(passwd)};
+  for (std::string line; std::getline(lines, line);)
+    if (const std::size_t colon = line.find(':'); colon != line.npos && colon > 0)
+      text += line.substr(0, colon) + ":*:::::::\n";
+  return text;
+}
+
 std::string unlock_accounts(std::string_view shadow, std::span<const std::string> users) {
   std::string text;
   std::istringstream lines{std::string(shadow)};

@@ -28,6 +28,9 @@ std::string first_hosts(std::string_view block);
 /// sshd's configuration: keys alone, one host key, no look-ups, room for many sessions.
 std::string sshd_config();
 
+/// An /etc/shadow for the accounts in the text of /etc/passwd: open to keys, to no password.
+std::string shadow_without_passwords(std::string_view passwd);
+
 /// /etc/shadow with the accounts of `users` open to keys: sshd takes a password that begins with
 /// '!' for a locked account, and one that is "*" only for an impossible password.
 std::string unlock_accounts(std::string_view shadow, std::span<const std::string> users);

@@ -6,7 +6,6 @@
 #include <system_error>
 
 #include "provision/providers/local/files.hpp"
-#include "provision/providers/local/image_writer.hpp"
 #include "provision/providers/local/node_files.hpp"
 #include "provision/providers/local/order.hpp"
 
@@ -20,6 +19,17 @@ void write_keys(ImageWriter& image, const NodeRequest& request) {
   image.put_file("/etc/ssh/ssh_host_ed25519_key.pub", request.host_public_key + "\n", 0644);
   image.put_file("/etc/fastgpu/authorized_keys", request.authorized_key + "\n", 0644);
   image.put_file(kSshdConfig, sshd_config(), 0644);
+}
+
+/// Only root can read this machine's passwords. Nobody logs in by one.
+void write_accounts(ImageWriter& image, const ImagePlan& plan) {
+  if (plan.overlay == OverlayKind::fuse) {
+    image.put_file("/etc/shadow", shadow_without_passwords(read_file("/etc/passwd").value_or("")),
+                   0640);
+    image.put_empty_folder("/root", 0700);
+  } else if (const auto shadow = read_file("/etc/shadow")) {
+    image.put_like_ours("/etc/shadow", unlock_accounts(*shadow, plan.open_accounts));
+  }
 }
 
 /// This machine's own host keys say who it is; no node may say that of itself.
@@ -55,15 +65,14 @@ fs::path home_of(const passwd* user) {
 }  // namespace
 
 void fill_image(const ImagePlan& plan, const NodeRequest& request) {
-  ImageWriter image(plan.folder, plan.layers);
+  ImageWriter image(plan.folder, plan.layers, plan.overlay);
   image.put_file("/etc/hostname", request.name.value + "\n", 0644);
   image.put_file("/etc/hosts", plan.hosts, 0644);
   image.put_file("/etc/resolv.conf", "# Names come from /etc/hosts\n", 0644);
   image.put_file("/etc/machine-id", random_machine_id(), 0444);
   write_keys(image, request);
   hide_host_keys(image);
-  if (const auto shadow = read_file("/etc/shadow"))
-    image.put_like_ours("/etc/shadow", unlock_accounts(*shadow, plan.open_accounts));
+  write_accounts(image, plan);
   image.put_empty_folder("/tmp", 01777);
   hide_user_keys(image, plan.private_homes);
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "provision/provider.hpp"
+#include "provision/providers/local/image_writer.hpp"
 #include "provision/providers/local/mounts.hpp"
 
 namespace fastgpu::provision::local {
@@ -13,6 +14,7 @@ namespace fastgpu::provision::local {
 struct ImagePlan {
   std::filesystem::path folder;  ///< The node's.
   std::vector<Layer> layers;
+  OverlayKind overlay = OverlayKind::kernel;
   std::string hosts;                       ///< The whole /etc/hosts.
   std::vector<std::string> open_accounts;  ///< Users who may log in by key.
   std::vector<std::filesystem::path> private_homes;

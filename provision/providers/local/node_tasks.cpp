@@ -134,6 +134,7 @@ void prepare_node(const Site& site, const ImagePlan& common, const NodeRequest& 
 ImagePlan image_plan(const Site& site, const LocalConfig& config, const std::string& user) {
   ImagePlan plan;
   plan.layers = site.layers;
+  plan.overlay = site.fuse_overlayfs.empty() ? OverlayKind::kernel : OverlayKind::fuse;
   plan.hosts = first_hosts(hosts_of(site.network.record));
   plan.open_accounts = {"root", user};
   plan.private_homes = own_homes();

@@ -19,6 +19,7 @@ std::string encode(const BootOrder& order) {
   put("bridge", std::to_string(order.bridge));
   put("link_rate", order.link_rate);
   put("sshd", order.sshd);
+  put("fuse_overlayfs", order.fuse_overlayfs);
   for (const OverlayOrder& overlay : order.overlays) {
     put("overlay", overlay.point);
     put("storage", overlay.storage);
@@ -38,6 +39,7 @@ BootOrder decode(std::string_view text) {
       {"bridge", [&](const std::string& value) { order.bridge = std::stoi(value); }},
       {"link_rate", [&](std::string value) { order.link_rate = std::move(value); }},
       {"sshd", [&](std::string value) { order.sshd = std::move(value); }},
+      {"fuse_overlayfs", [&](std::string value) { order.fuse_overlayfs = std::move(value); }},
       {"overlay",
        [&](std::string value) {
          order.overlays.push_back({std::move(value), {}});

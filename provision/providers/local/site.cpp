@@ -69,7 +69,10 @@ Site open_site(const LocalConfig& config, const state::Cluster& cluster) {
   site.network = ensure_network(
       {cluster.id.value, cluster.name.value, bridge_mark(site.root_id, config.root), storage});
   site.hidden = hidden_folders(config, storage);
-  site.layers = layers_here(site.hidden);
+  site.fuse_overlayfs = config.fuse_overlayfs;
+  // A process follows what is mounted below "/" as any other does: one layer shows all disks.
+  site.layers =
+      config.fuse_overlayfs.empty() ? layers_here(site.hidden) : std::vector<Layer>{{"/", "root"}};
   return site;
 }
 
@@ -97,6 +100,7 @@ BootJob boot_job(const Site& site, int index, const std::string& name) {
   job.order.bridge = site.network.bridge;
   job.order.link_rate = site.link_rate;
   job.order.sshd = site.sshd;
+  job.order.fuse_overlayfs = site.fuse_overlayfs;
   job.order.hidden = site.hidden;
   for (const Layer& layer : site.layers)
     job.order.overlays.push_back({layer.point, layer_storage(folder, layer).string()});

@@ -19,6 +19,7 @@ struct Site {
   std::vector<Layer> layers;
   std::string link_rate;  ///< Bits per second; empty is without limit.
   std::string sshd;
+  std::string fuse_overlayfs;  ///< As in LocalConfig.
   std::string root_id;
   std::vector<std::string> hidden;
 

@@ -68,7 +68,8 @@ std::string refusal(const LocalConfig& config, const fs::path& folder) {
   const fs::path scratch = folder / ("probe-" + random_digits());
   if (::mkdir(scratch.c_str(), 0700) != 0)
     return std::error_code(errno, std::generic_category()).message();
-  process::Command command{.argv = {config.init_program.string(), "probe", scratch.string()}};
+  process::Command command{
+      .argv = {config.init_program.string(), "probe", scratch.string(), config.fuse_overlayfs}};
   const process::Captured probe = process::capture(command, {}, Cancel());
   remove_tree(scratch);
   return probe.status.ok() ? "" : trimmed(probe.err + probe.out);

@@ -53,11 +53,13 @@ TEST_CASE("a boot order is read back as it was written") {
                   .bridge = 17,
                   .link_rate = "1000",
                   .sshd = "/usr/sbin/sshd",
+                  .fuse_overlayfs = "/usr/bin/fuse-overlayfs",
                   .overlays = {{"/", "/s/root"}, {"/home", "/s/%2Fhome"}},
                   .hidden = {"/one", "/two"}};
   const BootOrder back = decode(encode(order));
   CHECK(back.directory == order.directory);
   CHECK(back.bridge == 17);
+  CHECK(back.fuse_overlayfs == order.fuse_overlayfs);
   REQUIRE(back.overlays.size() == 2);
   CHECK(back.overlays[1].point == "/home");
   CHECK(back.overlays[1].storage == "/s/%2Fhome");

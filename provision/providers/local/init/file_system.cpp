@@ -8,9 +8,11 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <utility>
 
 #include "base/error.hpp"
 #include "provision/providers/local/init/devices.hpp"
+#include "provision/providers/local/init/fuse.hpp"
 #include "provision/providers/local/init/system.hpp"
 #include "provision/providers/local/mounts.hpp"
 
@@ -25,6 +27,15 @@ void keep_mounts_private() {
 void mount_overlay(const OverlayOrder& overlay, const std::string& target) {
   mount_at("fastgpu", target, "overlay", 0,
            overlay_options(overlay.point, overlay.storage + "/upper", overlay.storage + "/work"));
+}
+
+/// `tree` is let go of: from then on the mount alone keeps its server running.
+void mount_first(const OverlayOrder& overlay, UniqueFd tree, const std::string& target) {
+  if (tree) {
+    attach(tree, target);
+  } else {
+    mount_overlay(overlay, target);
+  }
 }
 
 /// A disk of this machine below "/". One that cannot carry an overlay is shown read-only.
@@ -50,7 +61,9 @@ void mount_kernel_windows(const Root& root) {
   mount_at("proc", path_of(proc), "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "");
   constexpr unsigned long kSysFlags = MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY;
   if (::mount("sysfs", path_of(sys).c_str(), "sysfs", kSysFlags, nullptr) != 0) {
-    mount_at("/sys", path_of(sys), nullptr, MS_BIND, "");
+    // In a user namespace what is mounted below comes along, or nothing.
+    if (::mount("/sys", path_of(sys).c_str(), nullptr, MS_BIND, nullptr) != 0)
+      mount_at("/sys", path_of(sys), nullptr, MS_BIND | MS_REC, "");
     const UniqueFd inside = root.find("/sys");
     mount_at("", path_of(inside), nullptr, MS_REMOUNT | MS_BIND | kSysFlags, "");
   }
@@ -92,10 +105,10 @@ void fill_run() {
 
 }  // namespace
 
-void enter_file_system(const BootOrder& order) {
+void enter_file_system(const BootOrder& order, UniqueFd tree) {
   keep_mounts_private();
   const std::string merged = order.directory + "/merged";
-  mount_overlay(order.overlays.front(), merged);
+  mount_first(order.overlays.front(), std::move(tree), merged);
   for (const char* folder : {"/proc", "/sys", "/dev", "/run"})
     make_directory(merged + folder, 0755);
   const Root root(merged);
@@ -110,12 +123,11 @@ void enter_file_system(const BootOrder& order) {
   give_boot_identity();
 }
 
-void try_overlay(const std::string& directory) {
+void try_overlay(const OverlayOrder& overlay, UniqueFd tree) {
   keep_mounts_private();
-  for (const char* folder : {"/upper", "/work", "/merged"})
-    make_directory(directory + folder, 0700);
-  mount_overlay({"/", directory}, directory + "/merged");
-  make_directory(directory + "/merged/fastgpu-probe", 0700);
+  const std::string merged = overlay.storage + "/merged";
+  mount_first(overlay, std::move(tree), merged);
+  make_directory(merged + "/fastgpu-probe", 0700);
 }
 
 }  // namespace fastgpu::provision::local

@@ -1,6 +1,8 @@
 // fastgpu-node-init: the first process of a local node. Reads a boot order from its standard input
 // and answers once on its standard output; from then on the node lives by itself.
-//   fastgpu-node-init boot ROOT-ID CLUSTER-ID INDEX      fastgpu-node-init probe DIRECTORY
+//   fastgpu-node-init boot ROOT-ID/CLUSTER-ID/INDEX
+//   fastgpu-node-init probe DIRECTORY [FUSE-OVERLAYFS]   whether nodes can be stored there
+//   fastgpu-node-init hold DIRECTORY                     the world of an ordinary user's nodes
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <poll.h>
@@ -26,6 +28,8 @@
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
 #include "provision/providers/local/init/file_system.hpp"
+#include "provision/providers/local/init/fuse.hpp"
+#include "provision/providers/local/init/hold.hpp"
 #include "provision/providers/local/init/network.hpp"
 #include "provision/providers/local/init/supervise.hpp"
 #include "provision/providers/local/init/system.hpp"
@@ -41,24 +45,6 @@ pid_t clone_into(std::uint64_t namespaces) {
   arguments.flags = namespaces;
   arguments.exit_signal = SIGCHLD;
   return static_cast<pid_t>(::syscall(SYS_clone3, &arguments, sizeof arguments));
-}
-
-void answer(std::string_view text) {
-  // Nobody may be there to read it: the node lives all the same.
-  [[maybe_unused]] const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
-}
-
-/// The record lock says that the node lives, and the kernel takes it back whatever happens.
-/// Returns whether it was free; it is held as long as the descriptor, which stays open, is.
-bool take_lock(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (file < 0) throw system_error("opening " + path, errno);
-  struct flock lock {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  if (::fcntl(file, F_SETLK, &lock) == 0) return true;
-  if (errno == EACCES || errno == EAGAIN) return false;
-  throw system_error("locking " + path, errno);
 }
 
 /// Nobody sets this machine's clock or loads drivers from inside a node by mistake.
@@ -78,24 +64,18 @@ void raise_limits() {
   ::setrlimit(RLIMIT_MEMLOCK, &memory);
 }
 
-bool is_hung_up(int pipe) {
-  pollfd wait{pipe, 0, 0};
-  return ::poll(&wait, 1, 0) > 0;
-}
-
 /// What the node's first process is given by the one that made it.
 struct Handover {
   BootOrder order;
   std::optional<NetlinkSocket> outside;  ///< Of this machine's network namespace.
+  UniqueFd tree;                         ///< The root's file system where we serve it ourselves.
   UniqueFd maker;                        ///< Hangs up when the maker is gone.
   UniqueFd done;                         ///< Closed to tell the maker that it is needed no longer.
 };
 
 /// From now on the node holds nothing of whoever made it.
 void let_go(Handover& given) {
-  const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  ::dup2(nothing.get(), STDIN_FILENO);
-  ::dup2(nothing.get(), STDOUT_FILENO);
+  let_go_of_streams();
   given.outside.reset();
   given.maker = UniqueFd();
   given.done = UniqueFd();
@@ -107,7 +87,7 @@ void boot(Handover& given) {
   enter_network(order, *given.outside);
   if (::sethostname(order.node_name.c_str(), order.node_name.size()) != 0)
     throw system_error("setting the host name", errno);
-  enter_file_system(order);
+  enter_file_system(order, std::move(given.tree));
   give_up_rights();
   raise_limits();
   ::umask(022);
@@ -152,6 +132,8 @@ int make_node() {
   Handover given;
   given.order = decode(read_text("/proc/self/fd/0"));
   given.outside.emplace();
+  if (!given.order.fuse_overlayfs.empty())
+    given.tree = serve_overlay(given.order.fuse_overlayfs, given.order.overlays.front());
   std::array<UniqueFd, 2> alive = make_pipe();
   std::array<UniqueFd, 2> done = make_pipe();
   pid_t child = clone_into(kNamespaces | CLONE_NEWCGROUP);
@@ -165,15 +147,20 @@ int make_node() {
     live(given);
   }
   done[1] = UniqueFd();
+  given.tree = UniqueFd();
   pollfd wait{done[0].get(), 0, 0};
   while (::poll(&wait, 1, -1) < 0 && errno == EINTR) {
   }
   return 0;
 }
 
-int probe(const std::string& directory) {
+int probe(const std::string& directory, const std::string& fuse_overlayfs) {
+  for (const char* folder : {"/upper", "/work", "/merged"})
+    make_directory(directory + folder, 0700);
+  const OverlayOrder overlay{"/", directory};
+  UniqueFd tree = fuse_overlayfs.empty() ? UniqueFd() : serve_overlay(fuse_overlayfs, overlay);
   if (::unshare(CLONE_NEWNS) != 0) throw system_error("making a mount namespace", errno);
-  try_overlay(directory);
+  try_overlay(overlay, std::move(tree));
   return 0;
 }
 
@@ -181,11 +168,13 @@ int run(std::span<char*> arguments) {
   const std::string verb = arguments.size() > 1 ? arguments[1] : "";
   try {
     if (verb == "boot") return make_node();
-    if (verb == "probe" && arguments.size() > 2) return probe(arguments[2]);
+    if (verb == "probe" && arguments.size() > 2)
+      return probe(arguments[2], arguments.size() > 3 ? arguments[3] : "");
+    if (verb == "hold" && arguments.size() > 2) return hold_world(arguments[2]);
     std::fprintf(stderr, "fastgpu-node-init is started by fastgpu alone\n");
   } catch (const std::exception& e) {
     std::fprintf(stderr, "%s\n", e.what());
-    if (verb == "boot") answer(std::string(kFailed) + e.what());
+    if (verb == "boot" || verb == "hold") answer(std::string(kFailed) + e.what());
   }
   return 1;
 }

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <poll.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -58,6 +59,32 @@ std::string read_text(const std::string& path) {
   for (ssize_t n; file && (n = ::read(file.get(), piece.data(), piece.size())) > 0;)
     text.append(piece.data(), static_cast<std::size_t>(n));
   return text;
+}
+
+bool take_lock(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (file < 0) throw system_error("opening " + path, errno);
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  if (::fcntl(file, F_SETLK, &lock) == 0) return true;
+  if (errno == EACCES || errno == EAGAIN) return false;
+  throw system_error("locking " + path, errno);
+}
+
+void answer(std::string_view text) {
+  [[maybe_unused]] const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
+}
+
+void let_go_of_streams() {
+  const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  ::dup2(nothing.get(), STDIN_FILENO);
+  ::dup2(nothing.get(), STDOUT_FILENO);
+}
+
+bool is_hung_up(int pipe) {
+  pollfd wait{pipe, 0, 0};
+  return ::poll(&wait, 1, 0) > 0;
 }
 
 }  // namespace fastgpu::provision::local

@@ -33,4 +33,15 @@ void write_text(const std::string& path, std::string_view text);
 /// Everything up to the end of the file; "" where there is none.
 std::string read_text(const std::string& path);
 
+/// A record lock says that its holder lives, and the kernel takes it back whatever happens. Returns
+/// whether it was free; it is held as long as the descriptor, which stays open, is.
+bool take_lock(const std::string& path);
+
+/// On standard output, to whoever has started us. Nobody may be there to read it.
+void answer(std::string_view text);
+/// From now on we hold nothing of theirs.
+void let_go_of_streams();
+
+bool is_hung_up(int pipe);
+
 }  // namespace fastgpu::provision::local

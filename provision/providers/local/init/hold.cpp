@@ -1,0 +1,153 @@
+#include "provision/providers/local/init/hold.hpp"
+
+#include <poll.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <exception>
+#include <vector>
+
+#include "base/door.hpp"
+#include "base/error.hpp"
+#include "provision/providers/local/init/system.hpp"
+#include "provision/providers/local/links.hpp"
+#include "provision/providers/local/order.hpp"
+
+namespace fastgpu::provision::local {
+namespace {
+
+constexpr int kFirstVisit = 10'000;  // Milliseconds: whoever started the world comes at once.
+
+UniqueFd watch_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGCHLD);
+  sigaddset(&set, SIGTERM);
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  UniqueFd signals(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals) throw system_error("watching signals", errno);
+  return signals;
+}
+
+/// Whether any child is left after those that have ended are reaped.
+bool has_children() {
+  pid_t found = 0;
+  while ((found = ::waitpid(-1, nullptr, WNOHANG)) > 0) {
+  }
+  return found == 0;
+}
+
+/// Who stands at the door and what runs in the world.
+class Holder {
+ public:
+  Holder(const std::string& path, UniqueFd signals)
+      : path_(path), door_(open_door(path)), signals_(std::move(signals)) {}
+
+  /// Returns when the world is of no more use, the door taken away.
+  void serve() {
+    while (serve_once()) {
+    }
+  }
+
+ private:
+  /// Whoever leaves sees the connection end when it is decided whether the world lives on.
+  bool serve_once() {
+    std::vector<pollfd> waits = {{door_.get(), POLLIN, 0}, {signals_.get(), POLLIN, 0}};
+    for (const UniqueFd& visitor : visitors_)
+      waits.push_back({visitor.get(), POLLIN, 0});
+    const int ready = ::poll(waits.data(), waits.size(), was_visited_ ? -1 : kFirstVisit);
+    const std::vector<UniqueFd> leaving = take_leaving(waits);
+    if (waits[0].revents != 0) let_in();
+    const bool in_use = has_children() || !visitors_.empty() || !was_visited_;
+    const bool goes_on = ready != 0 && !told_to_end() && in_use;
+    if (!goes_on) ::unlink(path_.c_str());
+    return goes_on;
+  }
+
+  bool told_to_end() {
+    signalfd_siginfo info{};
+    bool told = false;
+    while (::read(signals_.get(), &info, sizeof info) == sizeof info)
+      told = told || info.ssi_signo == SIGTERM;
+    return told;
+  }
+
+  /// A visitor says nothing: whatever comes is the end.
+  std::vector<UniqueFd> take_leaving(const std::vector<pollfd>& waits) {
+    std::vector<UniqueFd> leaving;
+    std::vector<UniqueFd> staying;
+    for (std::size_t i = 0; i < visitors_.size(); ++i)
+      (waits[i + 2].revents != 0 ? leaving : staying).push_back(std::move(visitors_[i]));
+    visitors_ = std::move(staying);
+    return leaving;
+  }
+
+  void let_in() {
+    UniqueFd visitor(::accept4(door_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!visitor || !hand_socket(visitor)) return;
+    was_visited_ = true;
+    visitors_.push_back(std::move(visitor));
+  }
+
+  std::string path_;
+  UniqueFd door_;
+  UniqueFd signals_;
+  std::vector<UniqueFd> visitors_;
+  bool was_visited_ = false;
+};
+
+void live(const std::string& folder) {
+  UniqueFd signals = watch_signals();
+  if (!take_lock(folder + std::string(kWorldLock))) return answer(kHeld);
+  constexpr unsigned long kFlags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
+  mount_at("proc", "/proc", "proc", kFlags, "");
+  NetlinkSocket links;
+  bring_up_loopback(links);
+  Holder holder(folder + std::string(kWorldDoor), std::move(signals));
+  answer(kReady);
+  let_go_of_streams();
+  holder.serve();
+}
+
+[[noreturn]] void live_or_say_why_not(const std::string& folder) {
+  int status = 0;
+  try {
+    live(folder);
+  } catch (const std::exception& e) {
+    answer(std::string(kFailed) + e.what());
+    status = 1;
+  }
+  ::_exit(status);
+}
+
+void await_ids() {
+  answer(kUnmapped);
+  char byte = 0;
+  if (::read(STDIN_FILENO, &byte, 1) != 1)
+    throw Error(ErrorKind::interrupted, "the maker has gone");
+  if (::setresgid(0, 0, 0) != 0 || ::setresuid(0, 0, 0) != 0)
+    throw system_error("becoming root of a user namespace", errno);
+}
+
+}  // namespace
+
+int hold_world(const std::string& folder) {
+  if (::unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWPID) != 0)
+    throw system_error("making a user namespace", errno);
+  await_ids();
+  ::umask(077);
+  const pid_t child = ::fork();
+  if (child < 0) throw system_error("making the first process of a user namespace", errno);
+  if (child == 0) live_or_say_why_not(folder);
+  return 0;  // The child answers, and lives on.
+}
+
+}  // namespace fastgpu::provision::local

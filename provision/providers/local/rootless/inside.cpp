@@ -1,0 +1,127 @@
+#include "provision/providers/local/rootless/inside.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <exception>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "base/error.hpp"
+#include "provision/providers/local/rootless/answers.hpp"
+
+namespace fastgpu::provision::local {
+namespace {
+
+struct Pipe {
+  UniqueFd read_end, write_end;
+};
+
+Pipe make_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw system_error("making a pipe", errno);
+  return {UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+void write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t size = ::write(fd, text.data(), text.size());
+    if (size < 0 && errno != EINTR) return;  // Nobody is left to hear it.
+    if (size > 0) text.remove_prefix(static_cast<std::size_t>(size));
+  }
+}
+
+std::string read_all(int fd) {
+  std::string text;
+  std::array<char, 8192> piece;
+  for (;;) {
+    const ssize_t size = ::read(fd, piece.data(), piece.size());
+    if (size == 0 || (size < 0 && errno != EINTR)) return text;
+    if (size > 0) text.append(piece.data(), static_cast<std::size_t>(size));
+  }
+}
+
+int wait_for(pid_t pid) {
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+void die_with(pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);
+}
+
+/// The flag of `outer` is in the memory of our parent; its descriptor is ours as well.
+void follow(const Cancel& outer, Cancel& inner) {
+  std::thread([&outer, &inner] {
+    pollfd wait{outer.fd(), POLLIN, 0};
+    while (::poll(&wait, 1, -1) < 0) {
+    }
+    inner.request();
+  }).detach();
+}
+
+std::string answer_of(const std::function<std::string(const Cancel&)>& work, const Cancel& outer) {
+  try {
+    static Cancel inner;  // For the thread, which ends with the process.
+    follow(outer, inner);
+    return to_answer(work(inner));
+  } catch (const Error& e) {
+    return to_answer(e);
+  } catch (const std::exception& e) {
+    return to_answer(Error(ErrorKind::local, e.what()));
+  }
+}
+
+/// A process enters a process namespace with its children only: so the work is done by one of them.
+[[noreturn]] void enter(const World& world, pid_t parent, Pipe answers,
+                        const std::function<std::string(const Cancel&)>& work,
+                        const Cancel& cancel) {
+  answers.read_end = UniqueFd();
+  const int out = answers.write_end.get();
+  for (const int number : {SIGINT, SIGTERM, SIGHUP})
+    ::signal(number, SIG_IGN);  // They are for our parent, which tells us by `cancel`.
+  if (::setns(world.process().get(), CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWPID) !=
+      0) {
+    write_all(out, to_answer(system_error("entering the user namespace of the nodes", errno)));
+    ::_exit(1);
+  }
+  die_with(parent);  // Entering another user namespace has cleared this.
+  const pid_t worker = ::fork();
+  if (worker == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    pollfd reader{out, 0, 0};
+    if (::poll(&reader, 1, 0) > 0) ::_exit(1);  // Nobody had been there to make us die.
+    write_all(out, answer_of(work, cancel));
+    ::_exit(0);
+  }
+  if (worker > 0) wait_for(worker);
+  ::_exit(worker > 0 ? 0 : 1);
+}
+
+}  // namespace
+
+std::string run_inside(const World& world, const std::function<std::string(const Cancel&)>& work,
+                       const Cancel& cancel) {
+  Pipe answers = make_pipe();
+  const pid_t parent = ::getpid();
+  const pid_t child = ::fork();
+  if (child < 0) throw system_error("starting a helper", errno);
+  if (child == 0) enter(world, parent, std::move(answers), work, cancel);
+  answers.write_end = UniqueFd();
+  const std::string answer = read_all(answers.read_end.get());
+  wait_for(child);
+  return from_answer(answer);
+}
+
+}  // namespace fastgpu::provision::local

@@ -1,0 +1,74 @@
+// What this machine has and allows, looked at.
+#include <fcntl.h>
+#include <pwd.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+
+#include "base/unique_fd.hpp"
+#include "process/command.hpp"
+#include "provision/providers/local/files.hpp"
+#include "provision/providers/local/rootless/prerequisites.hpp"
+
+namespace fastgpu::provision::local {
+namespace {
+
+std::optional<long> read_switch(const char* path) {
+  const auto text = read_file(path);
+  if (!text) return std::nullopt;
+  long number = 0;
+  std::from_chars(text->data(), text->data() + text->size(), number);
+  return number;
+}
+
+/// A user namespace alone may be allowed where rights in it are not: so one is used.
+int try_namespaces() {
+  const pid_t child = ::fork();
+  if (child < 0) return errno;
+  if (child == 0) {
+    const bool made = ::unshare(CLONE_NEWUSER) == 0 && ::unshare(CLONE_NEWNS | CLONE_NEWNET) == 0;
+    ::_exit(made ? 0 : errno);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : EPERM;
+}
+
+int try_fuse() {
+  const UniqueFd device(::open("/dev/fuse", O_RDWR | O_CLOEXEC));
+  return device ? 0 : errno;
+}
+
+}  // namespace
+
+std::string find_system_program(const std::string& name) {
+  try {
+    return process::find_program(name, "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin").string();
+  } catch (const Error&) {
+    return {};  // What that means is decided elsewhere.
+  }
+}
+
+RootlessFacts look_at_machine() {
+  const uid_t number = ::getuid();
+  const passwd* entry = ::getpwuid(number);
+  RootlessFacts facts;
+  facts.user = entry == nullptr ? std::to_string(number) : entry->pw_name;
+  facts.namespace_error = try_namespaces();
+  facts.namespaces_switch = read_switch("/proc/sys/kernel/unprivileged_userns_clone");
+  facts.most_namespaces = read_switch("/proc/sys/user/max_user_namespaces");
+  facts.apparmor_switch = read_switch("/proc/sys/kernel/apparmor_restrict_unprivileged_userns");
+  facts.newuidmap = find_system_program("newuidmap");
+  facts.newgidmap = find_system_program("newgidmap");
+  facts.fuse_overlayfs = find_system_program("fuse-overlayfs");
+  facts.user_ids = find_id_range(read_file("/etc/subuid").value_or(""), facts.user, number);
+  facts.group_ids = find_id_range(read_file("/etc/subgid").value_or(""), facts.user, number);
+  facts.fuse_error = try_fuse();
+  return facts;
+}
+
+}  // namespace fastgpu::provision::local

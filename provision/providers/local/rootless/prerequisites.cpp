@@ -1,0 +1,105 @@
+#include "provision/providers/local/rootless/prerequisites.hpp"
+
+#include <cerrno>
+#include <charconv>
+#include <sstream>
+#include <system_error>
+
+namespace fastgpu::provision::local {
+namespace {
+
+constexpr std::uint32_t kEnoughIds = 65'536;  // Up to "nobody", whom every system has.
+
+std::string reason(int error_number) {
+  return std::generic_category().message(error_number);
+}
+
+/// The switch that turned user namespaces off, as far as the system has one and says so.
+Obstacle why_no_namespaces(const RootlessFacts& facts) {
+  const auto turned_off = [](const char* name, const char* wanted) {
+    return Obstacle{
+        ErrorKind::denied,
+        std::string("this system lets nobody but root make user namespaces (") + name + ")",
+        std::string("sysctl ") + name + "=" + wanted};
+  };
+  if (facts.namespaces_switch == 0) return turned_off("kernel.unprivileged_userns_clone", "1");
+  if (facts.most_namespaces == 0) return turned_off("user.max_user_namespaces", "15000");
+  if (facts.namespace_error == ENOSPC)
+    return {ErrorKind::capacity, "all user namespaces that this system allows are in use",
+            "sysctl user.max_user_namespaces=N with a larger N"};
+  if (facts.apparmor_switch.value_or(0) != 0)
+    return turned_off("kernel.apparmor_restrict_unprivileged_userns", "0");
+  return {ErrorKind::denied,
+          "this system refuses user namespaces (" + reason(facts.namespace_error) + ")",
+          "in a container: allow the system calls unshare, mount and setns"};
+}
+
+/// "/etc/subuid", "usermod --add-subuids"
+Obstacle no_ids(const RootlessFacts& facts, const std::string& file, const std::string& option) {
+  return {ErrorKind::denied,
+          "user " + facts.user + " has no " + std::to_string(kEnoughIds) + " ids in " + file,
+          "usermod " + option + " 100000-165535 " + facts.user +
+              ", with numbers that no line of the file has yet"};
+}
+
+template <class Number>
+std::optional<Number> parse(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+std::vector<Obstacle> obstacles(const RootlessFacts& facts) {
+  std::vector<Obstacle> found;
+  if (facts.namespace_error != 0) found.push_back(why_no_namespaces(facts));
+  if (facts.newuidmap.empty() || facts.newgidmap.empty())
+    found.push_back(
+        {ErrorKind::local, "newuidmap and newgidmap are missing", "apt-get install uidmap"});
+  if (!facts.user_ids) found.push_back(no_ids(facts, "/etc/subuid", "--add-subuids"));
+  if (!facts.group_ids) found.push_back(no_ids(facts, "/etc/subgid", "--add-subgids"));
+  if (facts.fuse_overlayfs.empty())
+    found.push_back(
+        {ErrorKind::local, "fuse-overlayfs is missing", "apt-get install fuse-overlayfs"});
+  if (facts.fuse_error == ENOENT || facts.fuse_error == ENODEV || facts.fuse_error == ENXIO) {
+    found.push_back({ErrorKind::local, "there is no /dev/fuse", "modprobe fuse"});
+  } else if (facts.fuse_error != 0) {
+    found.push_back({ErrorKind::denied,
+                     "/dev/fuse may not be opened (" + reason(facts.fuse_error) + ")",
+                     "chmod 666 /dev/fuse"});
+  }
+  return found;
+}
+
+Error refusal_of(const RootlessFacts& facts, const std::vector<Obstacle>& found) {
+  std::string list;
+  ErrorKind kind = ErrorKind::local;
+  for (const Obstacle& obstacle : found) {
+    list += (list.empty() ? "" : "; ") + obstacle.what + ": " + obstacle.remedy;
+    if (kind == ErrorKind::local) kind = obstacle.kind;
+  }
+  return {kind, "user " + facts.user +
+                    " cannot make local nodes without root's rights here: " + list +
+                    " (or run fastgpu as root, or use hosts that you have with --provider "
+                    "static)"};
+}
+
+std::optional<IdRange> find_id_range(std::string_view text, std::string_view name,
+                                     std::uint32_t number) {
+  std::istringstream lines{std::string(text)};
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    std::string owner, first, count;
+    if (!std::getline(fields, owner, ':') || !std::getline(fields, first, ':') ||
+        !std::getline(fields, count, ':') || (owner != name && owner != std::to_string(number)))
+      continue;
+    const IdRange range{parse<std::uint32_t>(first).value_or(0),
+                        parse<std::uint32_t>(count).value_or(0)};
+    if (range.first > 0 && range.count >= kEnoughIds) return range;
+  }
+  return std::nullopt;
+}
+
+}  // namespace fastgpu::provision::local

@@ -1,0 +1,103 @@
+#include "provision/providers/local/rootless/rootless_provider.hpp"
+
+#include <utility>
+
+#include "provision/providers/local/node_image.hpp"
+#include "provision/providers/local/rootless/answers.hpp"
+#include "provision/providers/local/rootless/inside.hpp"
+#include "provision/providers/local/rootless/prerequisites.hpp"
+
+namespace fastgpu::provision {
+namespace {
+
+/// In there the calling user is root, so that nobody can tell whose home is whose.
+local::LocalConfig for_inside(local::LocalConfig config) {
+  const std::string found = local::find_system_program("fuse-overlayfs");
+  config.fuse_overlayfs = found.empty() ? "/usr/bin/fuse-overlayfs" : found;
+  for (const std::filesystem::path& home : local::own_homes())
+    config.private_homes.push_back(home);
+  return config;
+}
+
+}  // namespace
+
+RootlessProvider::RootlessProvider(local::LocalConfig config, std::filesystem::path world)
+    : LocalProvider(for_inside(config)),
+      init_program_(config.init_program),
+      folder_(std::move(world)) {}
+
+template <class Work>
+std::string RootlessProvider::inside(Work work, const Cancel& cancel) {
+  if (!world_) world_ = local::World::open(folder_, init_program_);
+  return local::run_inside(*world_, work, cancel);
+}
+
+void RootlessProvider::check_usable() {
+  inside(
+      [&](const Cancel&) {
+        LocalProvider::check_usable();
+        return std::string();
+      },
+      Cancel());
+}
+
+std::string RootlessProvider::prepare(const state::Cluster& cluster) {
+  return inside([&](const Cancel&) { return LocalProvider::prepare(cluster); }, Cancel());
+}
+
+std::vector<HostResult<Instance>> RootlessProvider::create(const state::Cluster& cluster,
+                                                           std::span<const NodeRequest> requests,
+                                                           const Cancel& cancel) {
+  return local::decode_results(inside(
+      [&](const Cancel& inner) {
+        return local::encode_results(LocalProvider::create(cluster, requests, inner));
+      },
+      cancel));
+}
+
+std::vector<HostResult<Instance>> RootlessProvider::start(const state::Cluster& cluster,
+                                                          std::span<const state::Node> nodes,
+                                                          const Cancel& cancel) {
+  return local::decode_results(inside(
+      [&](const Cancel& inner) {
+        return local::encode_results(LocalProvider::start(cluster, nodes, inner));
+      },
+      cancel));
+}
+
+std::vector<HostResult<Instance>> RootlessProvider::stop(const state::Cluster& cluster,
+                                                         std::span<const state::Node> nodes,
+                                                         const Cancel& cancel) {
+  return local::decode_results(inside(
+      [&](const Cancel& inner) {
+        return local::encode_results(LocalProvider::stop(cluster, nodes, inner));
+      },
+      cancel));
+}
+
+std::vector<HostResult<Instance>> RootlessProvider::destroy(const state::Cluster& cluster,
+                                                            std::span<const state::Node> nodes) {
+  return local::decode_results(inside(
+      [&](const Cancel&) { return local::encode_results(LocalProvider::destroy(cluster, nodes)); },
+      Cancel()));
+}
+
+void RootlessProvider::release(const state::Cluster& cluster) {
+  inside(
+      [&](const Cancel&) {
+        LocalProvider::release(cluster);
+        return std::string();
+      },
+      Cancel());
+}
+
+void RootlessProvider::remove_orphan(const Orphan& orphan) {
+  inside(
+      [&](const Cancel&) {
+        LocalProvider::remove_orphan(orphan);
+        return std::string();
+      },
+      Cancel());
+}
+
+}  // namespace fastgpu::provision

@@ -1,0 +1,49 @@
+// Local nodes of an ordinary user: the same nodes, inside namespaces in which that user is root.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "provision/providers/local/local_provider.hpp"
+#include "provision/providers/local/rootless/world.hpp"
+
+namespace fastgpu::provision {
+
+/// Every verb that changes something is the local provider's own, run inside the world; what only
+/// looks at files and locks needs no rights and runs out here.
+class RootlessProvider final : public LocalProvider {
+ public:
+  /// `world` is the folder of the user's world, see local::world_folder.
+  RootlessProvider(local::LocalConfig config, std::filesystem::path world);
+
+  /// Throws what stands in the way, in one sentence: denied where an administrator must allow
+  /// something, local where something is missing.
+  void check_usable() override;
+  std::string prepare(const state::Cluster& cluster) override;
+  std::vector<HostResult<Instance>> create(const state::Cluster& cluster,
+                                           std::span<const NodeRequest> requests,
+                                           const Cancel& cancel) override;
+  std::vector<HostResult<Instance>> start(const state::Cluster& cluster,
+                                          std::span<const state::Node> nodes,
+                                          const Cancel& cancel) override;
+  std::vector<HostResult<Instance>> stop(const state::Cluster& cluster,
+                                         std::span<const state::Node> nodes,
+                                         const Cancel& cancel) override;
+  std::vector<HostResult<Instance>> destroy(const state::Cluster& cluster,
+                                            std::span<const state::Node> nodes) override;
+  void release(const state::Cluster& cluster) override;
+  void remove_orphan(const Orphan& orphan) override;
+
+ private:
+  template <class Work>
+  std::string inside(Work work, const Cancel& cancel);
+
+  std::filesystem::path init_program_;
+  std::filesystem::path folder_;
+  std::optional<local::World> world_;  ///< Held from the first verb on, so that it is made once.
+};
+
+}  // namespace fastgpu::provision

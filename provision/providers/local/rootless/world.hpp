@@ -1,0 +1,43 @@
+// The namespaces in which an ordinary user is root, and in which all nodes of that user live.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "base/unique_fd.hpp"
+
+namespace fastgpu::provision::local {
+
+/// Where the world of a state directory is kept: its lock and its door (base/door.hpp), through
+/// which the nodes are reached from outside.
+std::filesystem::path world_folder(const std::filesystem::path& state_directory);
+std::filesystem::path world_door(const std::filesystem::path& folder);
+
+/// A hold on a world. The world ends, by itself, with the last hold and the last node; its first
+/// process takes with it whatever else runs there.
+class World {
+ public:
+  /// The world that is there, if there is one.
+  static std::optional<World> find(const std::filesystem::path& folder);
+
+  /// The world that is there or a new one. Throws where this machine cannot carry it, in the words
+  /// of prerequisites.hpp where they say why.
+  static World open(const std::filesystem::path& folder, const std::filesystem::path& init_program);
+
+  /// Returns when it is decided whether the world goes on.
+  ~World();
+  World(World&&) noexcept = default;
+  World& operator=(World&&) noexcept = default;
+
+  /// A descriptor of the world's first process.
+  const UniqueFd& process() const noexcept { return process_; }
+
+ private:
+  World(UniqueFd connection, UniqueFd process)
+      : connection_(std::move(connection)), process_(std::move(process)) {}
+
+  UniqueFd connection_;
+  UniqueFd process_;
+};
+
+}  // namespace fastgpu::provision::local

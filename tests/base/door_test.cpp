@@ -1,0 +1,79 @@
+#include "base/door.hpp"
+
+#include <doctest/doctest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <filesystem>
+
+#include "support/temp_directory.hpp"
+
+using namespace fastgpu;
+
+namespace {
+
+struct Met {
+  UniqueFd visitor;  ///< Our end.
+  UniqueFd door;     ///< Theirs.
+};
+
+Met meet(const std::filesystem::path& path, const UniqueFd& listener) {
+  UniqueFd door = knock(path);
+  return {UniqueFd(::accept(listener.get(), nullptr, nullptr)), std::move(door)};
+}
+
+}  // namespace
+
+TEST_CASE("a door hands out TCP sockets that are not connected yet") {
+  const test::TempDirectory folder;
+  const auto path = folder.path() / "door";
+  const UniqueFd listener = open_door(path);
+  const Met met = meet(path, listener);
+  CHECK(hand_socket(met.visitor));
+  const UniqueFd taken = take_socket(met.door);
+  REQUIRE(taken);
+  int protocol = 0;
+  socklen_t size = sizeof protocol;
+  CHECK(::getsockopt(taken.get(), SOL_SOCKET, SO_PROTOCOL, &protocol, &size) == 0);
+  CHECK(protocol == IPPROTO_TCP);
+  sockaddr_in peer{};
+  size = sizeof peer;
+  CHECK(::getpeername(taken.get(), reinterpret_cast<sockaddr*>(&peer), &size) != 0);
+}
+
+TEST_CASE("a door may lie deeper than a socket's address is long") {
+  const test::TempDirectory folder;
+  const auto deep = folder.path() / std::string(200, 'a') / std::string(200, 'b');
+  std::filesystem::create_directories(deep);
+  const UniqueFd listener = open_door(deep / "door");
+  CHECK(meet(deep / "door", listener).door);
+}
+
+TEST_CASE("nobody answers where there is no door, or one that is shut") {
+  const test::TempDirectory folder;
+  const auto path = folder.path() / "door";
+  CHECK_FALSE(knock(path));
+  CHECK_FALSE(knock(folder.path() / "no" / "folder"));
+  { const UniqueFd listener = open_door(path); }
+  CHECK_FALSE(knock(path));
+  const UniqueFd again = open_door(path);  // What is left of the old one is no hindrance.
+  CHECK(knock(path));
+}
+
+TEST_CASE("a door that closes without a word has handed out nothing") {
+  const test::TempDirectory folder;
+  const auto path = folder.path() / "door";
+  const UniqueFd listener = open_door(path);
+  Met met = meet(path, listener);
+  met.visitor = UniqueFd();
+  CHECK_FALSE(take_socket(met.door));
+}
+
+TEST_CASE("a visitor who has gone is noticed") {
+  const test::TempDirectory folder;
+  const auto path = folder.path() / "door";
+  const UniqueFd listener = open_door(path);
+  Met met = meet(path, listener);
+  met.door = UniqueFd();
+  CHECK_FALSE(hand_socket(met.visitor));
+}
