@@ -1,9 +1,11 @@
 #include "cli/cluster_tools.hpp"
 
 #include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
 
+#include "provision/providers/local/rootless/world.hpp"
 #include "ssh/keys.hpp"
 #include "ssh/reachable.hpp"
 #include "state/directory.hpp"
@@ -81,6 +83,8 @@ ssh::Host to_host(const std::filesystem::path& state_directory, const state::Clu
                  .user = node.user.empty() ? cluster.user : node.user,
                  .identity = key,
                  .host_keys = node.host_keys};
+  if (cluster.provider == "local" && ::geteuid() != 0)
+    host.door = provision::local::world_door(provision::local::world_folder(state_directory));
   for (const state::JumpHost& jump : node.jumps)
     host.jumps.push_back({.name = {jump.address},
                           .address = jump.address,

@@ -1,10 +1,13 @@
 #include "cli/context.hpp"
 
+#include <unistd.h>
+
 #include <utility>
 
 #include "cli/helpers.hpp"
 #include "provision/providers.hpp"
 #include "provision/providers/local/local_provider.hpp"
+#include "provision/providers/local/rootless/rootless_provider.hpp"
 #include "provision/providers/static/static_provider.hpp"
 #include "ssh/libssh2_client.hpp"
 
@@ -80,10 +83,12 @@ std::unique_ptr<provision::Provider> Context::make_provider(const std::string& n
     const std::string chosen = environment_("FASTGPU_LOCAL_DIR").value_or("");
     const std::filesystem::path root =
         chosen.empty() ? state_directory() / "local" : std::filesystem::absolute(chosen);
-    return std::make_unique<provision::LocalProvider>(
-        provision::local::LocalConfig{.root = root,
-                                      .init_program = find_helper("fastgpu-node-init"),
-                                      .hidden = {state_directory(), root}});
+    const provision::local::LocalConfig config{.root = root,
+                                               .init_program = find_helper("fastgpu-node-init"),
+                                               .hidden = {state_directory(), root}};
+    if (::geteuid() == 0) return std::make_unique<provision::LocalProvider>(config);
+    return std::make_unique<provision::RootlessProvider>(
+        config, provision::local::world_folder(state_directory()));
   }
   if (name == "static") return std::make_unique<provision::StaticProvider>();
   throw Error(ErrorKind::internal, "provider " + name + " stands in the table and cannot be made");
