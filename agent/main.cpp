@@ -41,6 +41,9 @@ constexpr std::array kSubcommands = {
     Subcommand{"job-stop", "DIR [--kill-after SECONDS]", run_job_stop},
     Subcommand{"job-sweep", "ID", run_job_sweep},
     Subcommand{"job-remove", "DIR", run_job_remove},
+    Subcommand{"access-check", "", run_access_check},
+    Subcommand{"access-add", "LINE", run_access_add},
+    Subcommand{"access-remove", "MARK CLUSTER", run_access_remove},
 };
 
 int show_usage() {

@@ -17,5 +17,8 @@ int run_job_follow(Arguments arguments);
 int run_job_stop(Arguments arguments);
 int run_job_sweep(Arguments arguments);
 int run_job_remove(Arguments arguments);
+int run_access_check(Arguments arguments);
+int run_access_add(Arguments arguments);
+int run_access_remove(Arguments arguments);
 
 }  // namespace fastgpu::agent

@@ -21,6 +21,14 @@ constexpr milliseconds kDeniedLimit{5'000};
 constexpr milliseconds kFirstPause{20};  // A node of this machine is there at once.
 constexpr milliseconds kLongestWait{24 * 3'600'000};
 
+/// Our key lies on a static host by now.
+Error explained(const state::Cluster& cluster, const Error& e) {
+  if (cluster.provider != "static" || e.kind() != ErrorKind::denied) return e;
+  return {e.kind(), std::string(e.what()) +
+                        ", though it stands in ~/.ssh/authorized_keys there: "
+                        "does its sshd read that file (AuthorizedKeysFile)?"};
+}
+
 }  // namespace
 
 void SystemClock::sleep(milliseconds duration) {
@@ -44,6 +52,13 @@ void ProgressEvents::step_finished(std::string_view) {
   ui_.end_progress();
 }
 
+void ProgressEvents::left_behind(std::string_view sentence) {
+  try {
+    ui_.warn(sentence);
+  } catch (const Error&) {  // The removal goes on.
+  }
+}
+
 Outcomes SshReachability::wait(const state::Cluster& cluster, std::span<const state::Node> nodes,
                                Clock::time_point deadline, const Cancel& cancel) {
   std::vector<ssh::Host> hosts;
@@ -59,7 +74,7 @@ Outcomes SshReachability::wait(const state::Cluster& cluster, std::span<const st
     if (reached.ok())
       out.push_back({reached.host, provision::Reached{}});
     else
-      out.push_back({reached.host, reached.error()});
+      out.push_back({reached.host, explained(cluster, reached.error())});
   }
   return out;
 }
@@ -74,9 +89,8 @@ Outcomes NoWaiting::wait(const state::Cluster&, std::span<const state::Node> nod
 
 ssh::Host to_host(const std::filesystem::path& state_directory, const state::Cluster& cluster,
                   const state::Node& node) {
-  const std::filesystem::path key = node.identity_file.empty()
-                                        ? state::identity_file(state_directory, cluster.id)
-                                        : std::filesystem::path(node.identity_file);
+  const std::filesystem::path key = state::identity_file(state_directory, cluster.id);
+  const std::filesystem::path own = node.identity_file;
   ssh::Host host{.name = node.name,
                  .address = node.address,
                  .port = node.port,
@@ -90,7 +104,7 @@ ssh::Host to_host(const std::filesystem::path& state_directory, const state::Clu
                           .address = jump.address,
                           .port = jump.port,
                           .user = jump.user,
-                          .identity = key,
+                          .identity = own.empty() ? key : own,
                           .host_keys = jump.host_keys});
   return host;
 }

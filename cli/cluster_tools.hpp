@@ -33,6 +33,7 @@ class ProgressEvents final : public provision::ClusterEvents {
   explicit ProgressEvents(Ui& ui) : ui_(ui) {}
   void step_started(std::string_view step) override;
   void step_finished(std::string_view step) override;
+  void left_behind(std::string_view sentence) override;
 
  private:
   Ui& ui_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cli/helpers.hpp"
+#include "cli/host_access.hpp"
 #include "provision/providers.hpp"
 #include "provision/providers/local/local_provider.hpp"
 #include "provision/providers/local/rootless/rootless_provider.hpp"
@@ -90,7 +91,10 @@ std::unique_ptr<provision::Provider> Context::make_provider(const std::string& n
     return std::make_unique<provision::RootlessProvider>(
         config, provision::local::world_folder(state_directory()));
   }
-  if (name == "static") return std::make_unique<provision::StaticProvider>();
+  if (name == "static") {
+    host_access_ = std::make_unique<SshHostAccess>(*this);
+    return std::make_unique<provision::StaticProvider>(*host_access_);
+  }
   throw Error(ErrorKind::internal, "provider " + name + " stands in the table and cannot be made");
 }
 

@@ -12,6 +12,7 @@
 #include "cli/cluster_tools.hpp"
 #include "cli/ui/ui.hpp"
 #include "config/settings.hpp"
+#include "provision/providers/static/host_access.hpp"
 #include "provision/tools.hpp"
 #include "remote/agent.hpp"
 #include "ssh/client.hpp"
@@ -68,6 +69,7 @@ class Context {
   std::unique_ptr<ssh::Client> ssh_;
   std::optional<remote::AgentProgram> agent_;
   std::unique_ptr<SshReachability> reachability_;
+  std::unique_ptr<provision::HostAccess> host_access_;
   std::map<std::string, std::unique_ptr<provision::Provider>> providers_;
   std::function<void(const std::string&)> hear_;
 };

@@ -56,9 +56,7 @@ launcher::JobRunner runner_for(Context& context, const state::Cluster& cluster) 
                      .private_address = node.private_address,
                      .private_port = node.port});
   // The key that opens the nodes for us opens them for each other.
-  const std::filesystem::path key =
-      nodes.empty() ? state::identity_file(context.state_directory(), cluster.id)
-                    : nodes.front().host.identity;
+  const auto key = state::identity_file(context.state_directory(), cluster.id);
   const auto text = state::read_file(key);
   if (!text)
     throw Error(ErrorKind::local,

@@ -1,6 +1,7 @@
 #include "cli/static_hosts.hpp"
 
 #include "base/error.hpp"
+#include "ssh/connection.hpp"
 #include "ssh/keys.hpp"
 #include "ssh/known_hosts.hpp"
 #include "ssh/scan.hpp"
@@ -40,8 +41,7 @@ std::vector<std::string> scan(Context& context, const ssh::Host& host) {
   if (!found.front().ok())
     throw found.front().error().during("asking " + host.address + " for its key");
   const std::string& key = found.front().value();
-  context.ui().warn("accepted the key of " + host.address + ":" + std::to_string(host.port) + ", " +
-                    ssh::fingerprint(key));
+  context.ui().warn("accepted the key of " + ssh::place(host) + ", " + ssh::fingerprint(key));
   return {key};
 }
 
@@ -76,7 +76,11 @@ std::vector<provision::StaticHost> ready_static_hosts(Context& context,
   std::vector<provision::StaticHost> hosts = provision::static_hosts(file, file_directory, home);
   std::string missing;
   for (provision::StaticHost& host : hosts) {
-    if (host.identity.empty() && has_own_key) host.identity = own_key;
+    if (host.identity.empty() && !has_own_key)
+      throw Error(ErrorKind::denied, "no key opens " + host.address + ": " + own_key.string() +
+                                         " is not there; make one (ssh-keygen -t ed25519), or name "
+                                         "another as the host's identity in the file");
+    if (host.identity.empty()) host.identity = own_key;
     look_up(home / ".ssh" / "known_hosts", host);
     if (unknown == UnknownHosts::accept) scan_unknown(context, host);
     const std::string place = unknown_place(host);

@@ -94,10 +94,10 @@ std::string count_of_nodes(std::size_t count) {
   return std::to_string(count) + (count == 1 ? " node" : " nodes");
 }
 
-std::vector<Node> new_nodes(const Provider& provider, const state::Cluster& cluster,
-                            int first_index, int count) {
+std::vector<Node> new_nodes(const Tools& tools, Provider& provider, const state::Cluster& cluster,
+                            std::span<const int> indexes) {
   std::vector<Node> nodes;
-  for (int index = first_index; index < first_index + count; ++index) {
+  for (const int index : indexes) {
     Node node{.cluster = cluster.id,
               .index = index,
               .name = node_name(cluster.name, index),
@@ -108,6 +108,7 @@ std::vector<Node> new_nodes(const Provider& provider, const state::Cluster& clus
     provider.describe_node(cluster, node);
     nodes.push_back(std::move(node));
   }
+  provider.check_nodes(cluster, nodes, tools.cancel);
   return nodes;
 }
 

@@ -1,6 +1,7 @@
 // From nodes written down to nodes that answer: the part that creating and scaling share.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,10 @@ void run_step(const Tools& tools, const std::string& text, Action action) {
   tools.events.step_finished(text);
 }
 
-/// Rows for `count` new nodes, each under a fresh token. Nothing is stored.
-std::vector<state::Node> new_nodes(const Provider& provider, const state::Cluster& cluster,
-                                   int first_index, int count);
+/// Rows for new nodes, each under a fresh token. Nothing is stored. Throws where the provider says
+/// that one of them cannot be had.
+std::vector<state::Node> new_nodes(const Tools& tools, Provider& provider,
+                                   const state::Cluster& cluster, std::span<const int> indexes);
 
 /// Stores the nodes as `creating`, with their keys' public halves, each with an open intent.
 void write_down(const Tools& tools, const state::Cluster& cluster, std::vector<state::Node>& nodes,

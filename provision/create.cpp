@@ -17,11 +17,14 @@ using state::ClusterState;
 using state::Node;
 using state::NodeState;
 
-Found find(const Tools& tools, const ClusterName& name) {
-  Found found{.cluster = tools.store.find_cluster(name)};
+Found find(const Tools& tools, const ClusterSpec& spec) {
+  Found found{.cluster = tools.store.find_cluster(spec.name)};
   if (!found.cluster) return found;
+  Provider& provider = tools.providers(found.cluster->provider);
   found.nodes = tools.store.nodes(found.cluster->id);
-  found.instances = tools.providers(found.cluster->provider).list(*found.cluster);
+  found.instances = provider.list(*found.cluster);
+  if (found.cluster->provider == spec.provider)
+    found.difference = provider.difference(*found.cluster, spec.spec_json);
   return found;
 }
 
@@ -57,7 +60,8 @@ void make_nodes(const Tools& tools, Provider& provider, const ClusterSpec& spec,
                 std::vector<Node>& nodes) {
   HostKeys keys = read_host_keys(tools.store.directory(), cluster.id).value_or(HostKeys{});
   if (nodes.empty()) {
-    std::vector<Node> fresh = new_nodes(provider, cluster, 0, spec.nodes);
+    const auto indexes = provider.new_indexes(cluster, {}, 0, spec.nodes);
+    std::vector<Node> fresh = new_nodes(tools, provider, cluster, indexes);
     make_keys(tools, cluster, fresh, keys);
     write_down(tools, cluster, fresh, keys);
     nodes = std::move(fresh);
@@ -128,7 +132,7 @@ void keep(const Tools& tools, Cluster cluster) {
 Plan plan_cluster(const Tools& tools, const ClusterSpec& spec) {
   check_spec(spec);
   check_provider_name(spec.provider);
-  return make_plan(spec, find(tools, spec.name));
+  return make_plan(spec, find(tools, spec));
 }
 
 CreateResult create_cluster(const Tools& tools, const ClusterSpec& spec, OnFailure on_failure) {
@@ -137,7 +141,7 @@ CreateResult create_cluster(const Tools& tools, const ClusterSpec& spec, OnFailu
   state::ClusterLock lock = lock_cluster(tools, spec.name);
   if (const auto cluster = tools.store.find_cluster(spec.name))
     settle_cluster(tools, *cluster, HalfMade::leave);
-  Found found = find(tools, spec.name);
+  Found found = find(tools, spec);
   Plan plan = make_plan(spec, found);
   Provider& provider = tools.providers(spec.provider);
   if (found.cluster) destroy_strays(tools, provider, *found.cluster);

@@ -24,8 +24,8 @@ std::string count_of_nodes(std::size_t count) {
                 "cluster '" + name + "' was left half-made with " + there + ", not " + nodes +
                     ": repeat that creation, or `fastgpu delete cluster " + name + "` first");
   throw Error(ErrorKind::conflict, "cluster '" + name + "' exists already with " + there +
-                                       ", not " + nodes + ": `fastgpu scale cluster " + name + " " +
-                                       nodes + "` changes its size");
+                                       ", not " + nodes + ": `fastgpu scale cluster " + name +
+                                       " --nodes " + nodes + "` changes its size");
 }
 
 void check_same(const ClusterSpec& wanted, const Found& found) {
@@ -47,6 +47,13 @@ void check_same(const ClusterSpec& wanted, const Found& found) {
                                          std::to_string(there.slots) + " slots a node, not " +
                                          std::to_string(wanted.slots) +
                                          ": delete it first, or leave --slots out");
+  if (there.user != wanted.user)
+    throw Error(ErrorKind::conflict, "cluster '" + name + "' exists already with user '" +
+                                         there.user + "', not '" + wanted.user +
+                                         "': choose another name, or delete it first");
+  if (!found.difference.empty())
+    throw Error(ErrorKind::conflict, "cluster '" + name + "' exists already " + found.difference +
+                                         ": choose another name, or delete it first");
 }
 
 Step step_for(int index, const ClusterSpec& wanted, const Found& found) {

@@ -39,10 +39,11 @@ struct Found {
   std::optional<state::Cluster> cluster{};
   std::vector<state::Node> nodes{};
   std::vector<Instance> instances{};
+  std::string difference{};  ///< Provider::difference of the cluster and the wish.
 };
 
 /// Throws ErrorKind::usage for a wish that cannot be, conflict where a cluster of that name exists
-/// with another size or provider, naming the way out.
+/// in another form, naming the way out.
 Plan make_plan(const ClusterSpec& wanted, const Found& found);
 
 /// One line a step, for people: "create node demo-0".

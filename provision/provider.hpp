@@ -36,6 +36,8 @@ struct Instance {
   std::string address{};          ///< Where SSH answers; empty until assigned.
   std::string private_address{};  ///< Where the other nodes reach it.
   std::uint16_t port = 22;
+  /// Of a machine that is gone: what of ours stays there all the same, in a sentence about it.
+  std::string left_behind{};
 };
 
 /// Something that carries our marks and that no cluster we know of owns.
@@ -60,6 +62,21 @@ class Provider {
   /// they differ from the cluster's. The default knows nothing. Throws ErrorKind::usage where the
   /// place can have no node of that index.
   virtual void describe_node(const state::Cluster& /*cluster*/, state::Node& /*node*/) const {}
+
+  /// The indexes that `count` further nodes get. The default gives those from `next` on, which no
+  /// node ever had. Throws ErrorKind::usage where the place has no room for so many.
+  virtual std::vector<int> new_indexes(const state::Cluster& cluster,
+                                       std::span<const state::Node> present, int next,
+                                       int count) const;
+
+  /// Throws where one of these nodes, described but not written down yet, cannot be had. The
+  /// default leaves that to `create`.
+  virtual void check_nodes(const state::Cluster& /*cluster*/,
+                           std::span<const state::Node> /*nodes*/, const Cancel& /*cancel*/) {}
+
+  /// How the cluster that is there differs from one made from `wanted`, another spec_json: "with
+  /// link rate 1gbit, not 300mbit"; empty where it does not.
+  virtual std::string difference(const state::Cluster& there, const std::string& wanted) const;
 
   /// Makes what the nodes share (a bridge, a network, ...) or finds it made; returns the text to
   /// keep in Cluster::network.

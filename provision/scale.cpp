@@ -29,8 +29,9 @@ void add_nodes(const Tools& tools, const HeldCluster& held, int count) {
   const state::Cluster& cluster = held.cluster();
   Provider& provider = held.provider();
   provider.check_usable();
-  std::vector<Node> nodes =
-      new_nodes(provider, cluster, tools.store.next_node_index(cluster.id), count);
+  const auto indexes = provider.new_indexes(cluster, tools.store.nodes(cluster.id),
+                                            tools.store.next_node_index(cluster.id), count);
+  std::vector<Node> nodes = new_nodes(tools, provider, cluster, indexes);
   HostKeys keys;
   make_keys(tools, cluster, nodes, keys);
   write_down(tools, cluster, nodes, keys);

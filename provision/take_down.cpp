@@ -35,6 +35,21 @@ Node node_of(const state::Cluster& cluster, const Instance& instance) {
   return node;
 }
 
+/// One sentence however many there are.
+void tell_what_is_left(const Tools& tools, const std::vector<HostResult<Instance>>& results) {
+  std::string sentence;
+  std::string others;
+  for (const HostResult<Instance>& result : results) {
+    if (!result.ok() || result.value().left_behind.empty()) continue;
+    if (sentence.empty())
+      sentence = result.host.value + ": " + result.value().left_behind;
+    else
+      others += (others.empty() ? "" : ", ") + result.host.value;
+  }
+  if (!others.empty()) sentence += " (and so on " + others + ")";
+  if (!sentence.empty()) tools.events.left_behind(sentence);
+}
+
 void erase_record(const Tools& tools, const state::Cluster& cluster) {
   tools.store.atomically([&] {
     for (const state::Intent& intent : tools.store.open_intents(cluster.id))
@@ -58,6 +73,7 @@ void take_down_nodes(const Tools& tools, Provider& provider, const state::Cluste
       tools.store.erase_node(cluster.id, node.index);
     close_node_intents(tools.store, cluster.id, ended);
   });
+  tell_what_is_left(tools, results);
   std::vector<Failure> failures;
   add_failures(failures, results);
   throw_failures("destroying nodes", failures);

@@ -50,6 +50,7 @@ class ClusterEvents {
   virtual void step_started(std::string_view /*step*/) {}   ///< "creating 2 nodes"
   virtual void step_finished(std::string_view /*step*/) {}  ///< The same text.
   virtual void node_changed(const state::Node& /*node*/) {}
+  virtual void left_behind(std::string_view /*sentence*/) {}  ///< What a removal had to leave.
 };
 
 /// The provider of that name, alive as long as the Tools; throws for an unknown name.

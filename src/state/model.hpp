@@ -53,7 +53,9 @@ struct Node {
   std::string private_address{};  ///< Where the other nodes reach it.
   std::string user{};
   int slots = 1;
-  std::string identity_file{};           ///< Absent ("") means the cluster's own key.
+  /// The user's own key: it opens the jump hosts, and with the static provider the node for the
+  /// first time. Empty where the cluster's key, which opens the node, is the only one.
+  std::string identity_file{};
   std::vector<std::string> host_keys{};  ///< "ssh-ed25519 AAAA..."
   std::vector<JumpHost> jumps{};
 };

@@ -30,7 +30,8 @@ class FakeProvider final : public provision::Provider {
   std::map<std::string, Error> create_failures;  ///< By node name.
   std::map<std::string, Error> destroy_failures;
   std::map<std::string, Error> stop_failures;
-  std::function<void()> on_create;  ///< Called before each machine is made.
+  std::map<std::string, std::string> left_behind;  ///< What stays of a machine that is destroyed.
+  std::function<void()> on_create;                 ///< Called before each machine is made.
   bool slow_addresses = false;
   int create_calls = 0;
   int destroy_calls = 0;
@@ -96,10 +97,13 @@ class FakeProvider final : public provision::Provider {
         continue;
       }
       edit([&](json& books) { books["machines"].erase(node.token); });
-      results.push_back({node.name, provision::Instance{.index = node.index,
-                                                        .id = node.instance_id,
-                                                        .token = node.token,
-                                                        .state = provision::InstanceState::gone}});
+      provision::Instance gone{.index = node.index,
+                               .id = node.instance_id,
+                               .token = node.token,
+                               .state = provision::InstanceState::gone};
+      if (const auto left = left_behind.find(node.name.value); left != left_behind.end())
+        gone.left_behind = left->second;
+      results.push_back({node.name, gone});
       fault_point("fake:destroy");
     }
     return results;

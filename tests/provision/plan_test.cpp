@@ -19,8 +19,12 @@ ClusterSpec wanted(int nodes = 2) {
 
 Found found(ClusterState state, int nodes, int instances) {
   Found result;
-  result.cluster = state::Cluster{
-      .id = {"0badcafe"}, .name = {"demo"}, .provider = "local", .state = state, .slots = 2};
+  result.cluster = state::Cluster{.id = {"0badcafe"},
+                                  .name = {"demo"},
+                                  .provider = "local",
+                                  .state = state,
+                                  .slots = 2,
+                                  .user = "root"};
   for (int i = 0; i < nodes; ++i)
     result.nodes.push_back({.cluster = {"0badcafe"},
                             .index = i,
@@ -64,8 +68,22 @@ TEST_CASE("a cluster of another size is a conflict that names the way out") {
   const Error e = failure_of([] { make_plan(wanted(3), found(ClusterState::running, 2, 2)); });
   CHECK(e.kind() == ErrorKind::conflict);
   CHECK(std::string(e.what()) ==
-        "cluster 'demo' exists already with 2 nodes, not 3: `fastgpu scale cluster demo 3` changes "
-        "its size");
+        "cluster 'demo' exists already with 2 nodes, not 3: `fastgpu scale cluster demo --nodes 3` "
+        "changes its size");
+}
+
+TEST_CASE("another user, or another form in the provider's eyes, is a conflict") {
+  Found other = found(ClusterState::running, 2, 2);
+  other.cluster->user = "ada";
+  const Error e = failure_of([&] { make_plan(wanted(), other); });
+  CHECK(e.kind() == ErrorKind::conflict);
+  CHECK(std::string(e.what()).find("exists already with user 'ada', not 'root'") !=
+        std::string::npos);
+  other = found(ClusterState::running, 2, 2);
+  other.difference = "with link rate 1gbit, not 300mbit";
+  CHECK(std::string(failure_of([&] { make_plan(wanted(), other); }).what()) ==
+        "cluster 'demo' exists already with link rate 1gbit, not 300mbit: choose another name, or "
+        "delete it first");
 }
 
 TEST_CASE("another provider, other slots, or a cluster on its way out are conflicts") {

@@ -61,7 +61,9 @@ class RecordedEvents final : public provision::ClusterEvents {
   void step_started(std::string_view step) override { steps.push_back("> " + std::string(step)); }
   void step_finished(std::string_view step) override { steps.push_back("< " + std::string(step)); }
   void node_changed(const state::Node& node) override { nodes.push_back(node.name.value); }
+  void left_behind(std::string_view sentence) override { left.emplace_back(sentence); }
   std::vector<std::string> steps;
+  std::vector<std::string> left;
   std::vector<std::string> nodes;
 };
 

@@ -8,10 +8,12 @@
 #include <utility>
 
 #include "base/fault_point.hpp"
+#include "base/units.hpp"
 #include "provision/providers/local/files.hpp"
 #include "provision/providers/local/node_process.hpp"
 #include "provision/providers/local/node_tasks.hpp"
 #include "provision/providers/local/orphans.hpp"
+#include "provision/providers/local/records.hpp"
 #include "provision/providers/local/site.hpp"
 #include "provision/providers/local/storage.hpp"
 
@@ -50,6 +52,17 @@ void LocalProvider::check_usable() {
 
 void LocalProvider::describe_node(const state::Cluster& /*cluster*/, state::Node& node) const {
   check_index(node.index);
+}
+
+std::string LocalProvider::difference(const state::Cluster& there,
+                                      const std::string& wanted) const {
+  const auto rate_of = [](const std::string& spec_json) {
+    const std::string bits = local::link_rate_of(spec_json);
+    return bits.empty() ? "no link rate" : "link rate " + to_string(BitRate{std::stoull(bits)});
+  };
+  const std::string now = rate_of(there.spec_json);
+  const std::string then = rate_of(wanted);
+  return now == then ? "" : "with " + now + ", not " + then;
 }
 
 std::string LocalProvider::prepare(const state::Cluster& cluster) {

@@ -1,7 +1,10 @@
 #include "provision/providers/static/static_provider.hpp"
 
+#include <algorithm>
 #include <string>
 
+#include "base/fault_point.hpp"
+#include "provision/failures.hpp"
 #include "provision/providers/static/hosts.hpp"
 
 namespace fastgpu::provision {
@@ -25,6 +28,26 @@ Instance instance_of(const StaticHost& host, int index) {
           .address = host.address,
           .private_address = host.address,
           .port = host.port};
+}
+
+NodeName name_of(const state::Cluster& cluster, const StaticHost& host, int index) {
+  if (!host.name.empty()) return {host.name};
+  return {cluster.name.value + "-" + std::to_string(index)};
+}
+
+std::string place_of(const StaticHost& host) {
+  std::string place = host.name.empty() ? "" : host.name + " ";
+  place += host.user.empty() ? host.address : host.user + "@" + host.address;
+  return place + " port " + std::to_string(host.port);
+}
+
+/// What makes two hosts the same one for a cluster: all but how we got in first.
+bool is_same(const StaticHost& a, const StaticHost& b) {
+  const auto is_same_jump = [](const state::JumpHost& x, const state::JumpHost& y) {
+    return x.address == y.address && x.port == y.port && x.user == y.user;
+  };
+  return place_of(a) == place_of(b) && a.slots == b.slots && a.host_keys == b.host_keys &&
+         std::ranges::equal(a.jumps, b.jumps, is_same_jump);
 }
 
 [[noreturn]] void refuse_switching(const state::Cluster& cluster, const std::string& verb) {
@@ -51,15 +74,82 @@ void StaticProvider::describe_node(const state::Cluster& cluster, state::Node& n
   node.jumps = host.jumps;
 }
 
+HostDoor StaticProvider::door_of(const state::Cluster& cluster, int index) const {
+  const std::vector<StaticHost> hosts = parse_spec_json(cluster);
+  const StaticHost& host = host_at(hosts, cluster, index);
+  state::Node node{.cluster = cluster.id,
+                   .index = index,
+                   .name = name_of(cluster, host, index),
+                   .address = host.address,
+                   .port = host.port,
+                   .user = cluster.user};
+  describe_node(cluster, node);
+  return {std::move(node), "fastgpu-" + cluster.id.value + "-" + std::to_string(index)};
+}
+
+std::vector<int> StaticProvider::new_indexes(const state::Cluster& cluster,
+                                             std::span<const state::Node> present, int /*next*/,
+                                             int count) const {
+  const int listed = static_cast<int>(parse_spec_json(cluster).size());
+  std::vector<int> indexes;
+  for (int index = 0; index < listed && static_cast<int>(indexes.size()) < count; ++index)
+    if (std::ranges::find(present, index, &state::Node::index) == present.end())
+      indexes.push_back(index);
+  if (static_cast<int>(indexes.size()) == count) return indexes;
+  throw Error(ErrorKind::usage,
+              "cluster '" + cluster.name.value + "' cannot have " +
+                  std::to_string(present.size() + static_cast<std::size_t>(count)) +
+                  " nodes: its file listed " + std::to_string(listed) +
+                  " hosts; list more of them in a file and create a cluster from that");
+}
+
+void StaticProvider::check_nodes(const state::Cluster& cluster, std::span<const state::Node> nodes,
+                                 const Cancel& cancel) {
+  std::vector<HostDoor> doors;
+  for (const state::Node& node : nodes)
+    doors.push_back(door_of(cluster, node.index));
+  std::vector<Failure> failures;
+  add_failures(failures, access_.check(cluster, doors, cancel));
+  cancel.check();
+  throw_failures("logging in", failures);
+}
+
+std::string StaticProvider::difference(const state::Cluster& there,
+                                       const std::string& wanted) const {
+  state::Cluster wish = there;
+  wish.spec_json = wanted;
+  const std::vector<StaticHost> now = parse_spec_json(there);
+  const std::vector<StaticHost> then = parse_spec_json(wish);
+  for (std::size_t i = 0; i < std::min(now.size(), then.size()); ++i) {
+    if (is_same(now[i], then[i])) continue;
+    if (place_of(now[i]) != place_of(then[i]))
+      return "with host " + place_of(now[i]) + ", not " + place_of(then[i]);
+    return "with another host key, jump host or number of slots for " + place_of(now[i]);
+  }
+  if (now.size() == then.size()) return "";
+  return "made of " + std::to_string(now.size()) + " listed hosts, not " +
+         std::to_string(then.size());
+}
+
 std::vector<HostResult<Instance>> StaticProvider::create(const state::Cluster& cluster,
                                                          std::span<const NodeRequest> requests,
-                                                         const Cancel& /*cancel*/) {
+                                                         const Cancel& cancel) {
   const std::vector<StaticHost> hosts = parse_spec_json(cluster);
+  if (requests.empty()) return {};
+  std::vector<HostDoor> doors;
+  for (const NodeRequest& request : requests)
+    doors.push_back(door_of(cluster, request.index));
+  const auto opened = access_.open(cluster, doors, requests.front().authorized_key, cancel);
+  fault_point("static:opened");
   std::vector<HostResult<Instance>> results;
-  for (const NodeRequest& request : requests) {
-    Instance adopted = instance_of(host_at(hosts, cluster, request.index), request.index);
-    adopted.token = request.token;
-    results.push_back({request.name, std::move(adopted)});
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (!opened[i].ok()) {
+      results.push_back({requests[i].name, opened[i].error()});
+      continue;
+    }
+    Instance adopted = instance_of(host_at(hosts, cluster, requests[i].index), requests[i].index);
+    adopted.token = requests[i].token;
+    results.push_back({requests[i].name, std::move(adopted)});
   }
   return results;
 }
@@ -83,14 +173,28 @@ std::vector<HostResult<Instance>> StaticProvider::stop(const state::Cluster& clu
   refuse_switching(cluster, "stopped");
 }
 
-std::vector<HostResult<Instance>> StaticProvider::destroy(const state::Cluster& /*cluster*/,
+std::vector<HostResult<Instance>> StaticProvider::destroy(const state::Cluster& cluster,
                                                           std::span<const state::Node> nodes) {
-  std::vector<HostResult<Instance>> results;
+  std::vector<HostDoor> doors;
   for (const state::Node& node : nodes)
-    results.push_back({node.name, Instance{.index = node.index,
-                                           .id = node.instance_id,
-                                           .token = node.token,
-                                           .state = InstanceState::gone}});
+    doors.push_back(door_of(cluster, node.index));
+  const auto closed = access_.close(cluster, doors);
+  fault_point("static:closed");
+  std::vector<HostResult<Instance>> results;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    Instance forgotten{.index = nodes[i].index,
+                       .id = nodes[i].instance_id,
+                       .token = nodes[i].token,
+                       .state = InstanceState::gone};
+    if (!closed[i].ok() && closed[i].error().kind() == ErrorKind::interrupted) {
+      results.push_back({nodes[i].name, closed[i].error()});
+      continue;
+    }
+    if (!closed[i].ok())
+      forgotten.left_behind = "the line that ends in " + doors[i].mark +
+                              " stays in ~/.ssh/authorized_keys there: " + closed[i].error().what();
+    results.push_back({nodes[i].name, std::move(forgotten)});
+  }
   return results;
 }
 

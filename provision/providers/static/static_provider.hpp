@@ -2,19 +2,31 @@
 #pragma once
 
 #include "provision/provider.hpp"
+#include "provision/providers/static/host_access.hpp"
 
 namespace fastgpu::provision {
 
-/// `state::Cluster::spec_json` is the list of hosts (hosts.hpp), host keys included. Nothing is
-/// asked of the hosts here: whether they answer is found out over SSH.
+/// `state::Cluster::spec_json` is the list of hosts (hosts.hpp), host keys included. Adopting a
+/// host is letting the cluster's key in there, and forgetting it is taking that key out again: all
+/// that `create` and `destroy` do.
 class StaticProvider final : public Provider {
  public:
+  explicit StaticProvider(HostAccess& access) : access_(access) {}
+
   std::string_view name() const noexcept override { return "static"; }
   void check_usable() override {}
 
   /// Throws ErrorKind::usage where the file lists no host for the node, denied where none of its
   /// host keys is known.
   void describe_node(const state::Cluster& cluster, state::Node& node) const override;
+
+  /// Listed hosts that are no nodes, in the order of the list: also those that were nodes once.
+  std::vector<int> new_indexes(const state::Cluster& cluster, std::span<const state::Node> present,
+                               int next, int count) const override;
+  /// Logs in on each with the user's own key.
+  void check_nodes(const state::Cluster& cluster, std::span<const state::Node> nodes,
+                   const Cancel& cancel) override;
+  std::string difference(const state::Cluster& there, const std::string& wanted) const override;
 
   std::string prepare(const state::Cluster& /*cluster*/) override { return {}; }
   std::vector<HostResult<Instance>> create(const state::Cluster& cluster,
@@ -30,11 +42,17 @@ class StaticProvider final : public Provider {
                                          std::span<const state::Node> nodes,
                                          const Cancel& cancel) override;
 
+  /// A host that does not answer is forgotten all the same, with a word on what stays there.
   std::vector<HostResult<Instance>> destroy(const state::Cluster& cluster,
                                             std::span<const state::Node> nodes) override;
   void release(const state::Cluster& /*cluster*/) override {}
   std::vector<Orphan> orphans(std::span<const state::ClusterId> /*known*/) override { return {}; }
   void remove_orphan(const Orphan& /*orphan*/) override {}
+
+ private:
+  HostDoor door_of(const state::Cluster& cluster, int index) const;
+
+  HostAccess& access_;
 };
 
 }  // namespace fastgpu::provision

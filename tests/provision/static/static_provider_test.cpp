@@ -35,13 +35,49 @@ state::Node node_at(int index) {
   return {.index = index, .name = {"demo-" + std::to_string(index)}, .user = "root", .slots = 2};
 }
 
+/// Hosts that note what is asked of them.
+class FakeAccess final : public HostAccess {
+ public:
+  Outcomes check(const state::Cluster&, std::span<const HostDoor> doors, const Cancel&) override {
+    return answer("check", doors);
+  }
+  Outcomes open(const state::Cluster&, std::span<const HostDoor> doors,
+                const std::string& public_key, const Cancel&) override {
+    return answer("open for " + public_key, doors);
+  }
+  Outcomes close(const state::Cluster&, std::span<const HostDoor> doors) override {
+    return answer("close", doors);
+  }
+
+  std::vector<std::string> calls;
+  std::optional<Error> failure;
+
+ private:
+  Outcomes answer(const std::string& call, std::span<const HostDoor> doors) {
+    Outcomes outcomes;
+    for (const HostDoor& door : doors) {
+      calls.push_back(call + ": " + door.node.name.value + " " + door.node.address + " " +
+                      door.mark);
+      outcomes.push_back({door.node.name, Granted{}});
+      if (failure) outcomes.back().result = *failure;
+    }
+    return outcomes;
+  }
+};
+
+struct Place {
+  FakeAccess access;
+  StaticProvider provider{access};
+  state::Cluster cluster = cluster_of(sample_hosts());
+  Cancel cancel;
+};
+
 TEST_SUITE_BEGIN("provision/static");
 
 TEST_CASE("a node is what the file says of its host, and the cluster's where it says nothing") {
-  const StaticProvider provider;
-  const state::Cluster cluster = cluster_of(sample_hosts());
+  const Place place;
   state::Node alpha = node_at(0);
-  provider.describe_node(cluster, alpha);
+  place.provider.describe_node(place.cluster, alpha);
   CHECK(alpha.name.value == "alpha");
   CHECK(alpha.user == "ada");
   CHECK(alpha.slots == 8);
@@ -50,7 +86,7 @@ TEST_CASE("a node is what the file says of its host, and the cluster's where it 
   REQUIRE(alpha.jumps.size() == 1);
   CHECK(alpha.jumps[0].user == "bob");
   state::Node other = node_at(1);
-  provider.describe_node(cluster, other);
+  place.provider.describe_node(place.cluster, other);
   CHECK(other.name.value == "demo-1");
   CHECK(other.user == "root");
   CHECK(other.slots == 2);
@@ -60,47 +96,104 @@ TEST_CASE("a host without a known key is refused before anything is made") {
   std::vector<StaticHost> hosts = sample_hosts();
   hosts[1].host_keys.clear();
   state::Node node = node_at(1);
-  const Error e = failure_of([&] { StaticProvider().describe_node(cluster_of(hosts), node); });
+  const Place place;
+  const Error e = failure_of([&] { place.provider.describe_node(cluster_of(hosts), node); });
   CHECK(e.kind() == ErrorKind::denied);
   CHECK(std::string(e.what()).find("--accept-host-keys") != std::string::npos);
 }
 
 TEST_CASE("a node for which no host is listed is refused") {
+  const Place place;
   state::Node node = node_at(2);
-  const Error e =
-      failure_of([&] { StaticProvider().describe_node(cluster_of(sample_hosts()), node); });
+  const Error e = failure_of([&] { place.provider.describe_node(place.cluster, node); });
   CHECK(e.kind() == ErrorKind::usage);
   CHECK(std::string(e.what()).find("2 listed hosts") != std::string::npos);
 }
 
-TEST_CASE("hosts are adopted where they are, and listed again") {
-  StaticProvider provider;
-  const state::Cluster cluster = cluster_of(sample_hosts());
-  const Cancel cancel;
+TEST_CASE("hosts are adopted where they are, the cluster's key let in, and listed again") {
+  Place place;
   std::vector<NodeRequest> requests(1);
   requests[0].name = {"alpha"};
   requests[0].token = "t";
-  const auto created = provider.create(cluster, requests, cancel);
+  requests[0].authorized_key = "ssh-ed25519 KEY";
+  const auto created = place.provider.create(place.cluster, requests, place.cancel);
+  CHECK(place.access.calls ==
+        std::vector<std::string>{"open for ssh-ed25519 KEY: alpha 10.0.0.1 fastgpu-0badcafe-0"});
   REQUIRE(created.at(0).ok());
   CHECK(created[0].value().address == "10.0.0.1");
   CHECK(created[0].value().port == 2222);
   CHECK(created[0].value().token == "t");
-  const auto listed = provider.list(cluster);
+  const auto listed = place.provider.list(place.cluster);
   REQUIRE(listed.size() == 2);
   CHECK(listed[0].id == created[0].value().id);
   CHECK(listed[1].state == InstanceState::running);
 }
 
+TEST_CASE("a host that lets nobody in is a failure before anything is written down") {
+  Place place;
+  const std::vector<state::Node> nodes = {node_at(0), node_at(1)};
+  place.provider.check_nodes(place.cluster, nodes, place.cancel);
+  CHECK(place.access.calls.size() == 2);
+  place.access.failure = Error(ErrorKind::denied, "alpha: refused");
+  const Error e =
+      failure_of([&] { place.provider.check_nodes(place.cluster, nodes, place.cancel); });
+  CHECK(e.kind() == ErrorKind::denied);
+  CHECK(std::string(e.what()) == "logging in: alpha: refused (and so demo-1)");
+}
+
+TEST_CASE("a host that does not answer is forgotten with a word on what stays there") {
+  Place place;
+  place.access.failure = Error(ErrorKind::transient, "alpha: connection refused");
+  const std::vector<state::Node> nodes = {node_at(0)};
+  const Instance gone = place.provider.destroy(place.cluster, nodes).at(0).value();
+  CHECK(gone.state == InstanceState::gone);
+  CHECK(gone.left_behind.find("fastgpu-0badcafe-0") != std::string::npos);
+  CHECK(gone.left_behind.find("connection refused") != std::string::npos);
+  place.access.failure = Error(ErrorKind::interrupted, "alpha: interrupted");
+  CHECK_FALSE(place.provider.destroy(place.cluster, nodes).at(0).ok());
+}
+
+TEST_CASE("further nodes are listed hosts that are none, also those that were once") {
+  const Place place;
+  const std::vector<state::Node> present = {node_at(1)};
+  CHECK(place.provider.new_indexes(place.cluster, present, 2, 1) == std::vector<int>{0});
+  const Error e = failure_of(
+      [&] { static_cast<void>(place.provider.new_indexes(place.cluster, present, 2, 2)); });
+  CHECK(e.kind() == ErrorKind::usage);
+  CHECK(std::string(e.what()).find("cannot have 3 nodes: its file listed 2 hosts") !=
+        std::string::npos);
+}
+
+TEST_CASE("another list of hosts is another cluster, another way in at first is not") {
+  const Place place;
+  std::vector<StaticHost> hosts = sample_hosts();
+  hosts[0].identity = "/keys/b";
+  CHECK(place.provider.difference(place.cluster, to_spec_json(hosts)).empty());
+  hosts[1].address = "10.0.0.3";
+  CHECK(place.provider.difference(place.cluster, to_spec_json(hosts)) ==
+        "with host 10.0.0.2 port 22, not 10.0.0.3 port 22");
+  hosts = sample_hosts();
+  hosts[0].host_keys = {"ssh-ed25519 ZZZZ"};
+  CHECK(place.provider.difference(place.cluster, to_spec_json(hosts)).find("host key") !=
+        std::string::npos);
+  hosts.pop_back();
+  hosts[0] = sample_hosts()[0];
+  CHECK(place.provider.difference(place.cluster, to_spec_json(hosts)) ==
+        "made of 2 listed hosts, not 1");
+}
+
 TEST_CASE("a static cluster cannot be stopped or started, and can be forgotten") {
-  StaticProvider provider;
-  const state::Cluster cluster = cluster_of(sample_hosts());
-  const Cancel cancel;
+  Place place;
+  StaticProvider& provider = place.provider;
+  const state::Cluster& cluster = place.cluster;
+  const Cancel& cancel = place.cancel;
   const Error e = failure_of([&] { provider.stop(cluster, {}, cancel); });
   CHECK(e.kind() == ErrorKind::usage);
   CHECK(std::string(e.what()).starts_with("a static cluster cannot be stopped"));
   CHECK(failure_of([&] { provider.start(cluster, {}, cancel); }).kind() == ErrorKind::usage);
   const std::vector<state::Node> nodes = {node_at(0)};
   CHECK(provider.destroy(cluster, nodes).at(0).value().state == InstanceState::gone);
+  CHECK(place.access.calls == std::vector<std::string>{"close: alpha 10.0.0.1 fastgpu-0badcafe-0"});
 }
 
 TEST_CASE("hosts survive being kept as text, and other text is refused") {

@@ -1,0 +1,43 @@
+// The way in to hosts that somebody has: opened for a cluster's key, and closed again.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/cancel.hpp"
+#include "base/host_result.hpp"
+#include "state/model.hpp"
+
+namespace fastgpu::provision {
+
+/// One host. `identity_file` of the node is the user's own key, which opens it until ours does.
+struct HostDoor {
+  state::Node node;
+  std::string mark;  ///< The last word of our line there: no other line of that host has it.
+};
+
+struct Granted {};
+
+/// Every connection is to the host key that the node has pinned, and goes by its jump hosts. One
+/// outcome a host, in their order; throws for none. May be repeated after a kill at any instant.
+class HostAccess {
+ public:
+  using Outcomes = std::vector<HostResult<Granted>>;
+
+  virtual ~HostAccess() = default;
+
+  /// Whether `open` would succeed there. Changes nothing that anybody else uses.
+  virtual Outcomes check(const state::Cluster& cluster, std::span<const HostDoor> doors,
+                         const Cancel& cancel) = 0;
+
+  /// Adds the line "<public key> <mark>" to the user's authorised keys, once.
+  virtual Outcomes open(const state::Cluster& cluster, std::span<const HostDoor> doors,
+                        const std::string& public_key, const Cancel& cancel) = 0;
+
+  /// Takes that line out, with the cluster's key or, where that opens nothing any more, the user's.
+  /// Succeeds where it is gone already.
+  virtual Outcomes close(const state::Cluster& cluster, std::span<const HostDoor> doors) = 0;
+};
+
+}  // namespace fastgpu::provision

@@ -1,0 +1,422 @@
+"""Clusters of hosts that somebody has, as a user meets them: the program, a file of hosts, real sshd processes.
+
+static_cluster_test.py FASTGPU [TEST ...]
+
+Each host is an sshd in namespaces of its own, with its own host name and /root; some have a network of their own,
+too. Needs root, sshd, mpirun, ip and unshare; exits with 77 where it cannot run. It cleans up after itself.
+"""
+import contextlib
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+SKIPPED = 77
+NETWORK = "10.203.117"
+BRIDGE = f"fgst{os.getpid() % 100000}"
+
+START = """
+set -e
+mount --bind {home} /root
+hostname {name}
+if [ -n "{address}" ]; then
+  until ip -o address show dev eth0 2>/dev/null | grep -q inet; do sleep 0.02; done
+fi
+ip link set lo up
+exec /usr/sbin/sshd -D -f {folder}/config -E {folder}/log
+"""
+
+
+def make_key(path):
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", path], check=True)
+
+
+def line_of(path):
+    return path.with_suffix(".pub").read_text().strip()
+
+
+def fingerprint(path):
+    done = subprocess.run(["ssh-keygen", "-l", "-f", path.with_suffix(".pub")], capture_output=True, text=True, check=True)
+    return done.stdout.split()[1]
+
+
+def free_port(address):
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family) as listener:
+        listener.bind((address, 0))
+        return listener.getsockname()[1]
+
+
+class Host:
+    """One sshd. With `network` it has an address that this machine and the other such hosts reach, and port 22."""
+
+    def __init__(self, lab, name, address="127.0.0.2", network=False, inside=None):
+        self.name, self.address, self.network = name, address, network
+        self.folder = lab.folder / name
+        self.home = self.folder / "root"
+        (self.home / ".ssh").mkdir(parents=True, mode=0o700)
+        self.home.chmod(0o700)
+        self.key = self.folder / "host_key"
+        make_key(self.key)
+        self.port = 22 if network or inside else free_port(address)
+        self.inside = inside
+        self.authorize((line_of(lab.user_key) + "\n").encode())
+        (self.folder / "config").write_text(
+            f"ListenAddress {address}\nPort {self.port}\nHostKey {self.key}\nPidFile none\nUsePAM no\n"
+            "PasswordAuthentication no\nPermitRootLogin yes\nPrintMotd no\nPrintLastLog no\nLogLevel VERBOSE\n"
+            "Subsystem sftp internal-sftp\nMaxStartups 100\n")
+        self.process = None
+        self.start()
+
+    def authorize(self, text):
+        self.keys_file.write_bytes(text)
+        self.keys_file.chmod(0o600)
+
+    @property
+    def keys_file(self):
+        return self.home / ".ssh" / "authorized_keys"
+
+    def start(self):
+        script = START.format(home=self.home, name=self.name, folder=self.folder,
+                              address=self.address if self.network else "")
+        namespaces = ["--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc"]
+        if self.network:
+            namespaces.append("--net")
+        prefix = ["nsenter", "-t", str(self.inside.first_process()), "--net"] if self.inside else []
+        self.process = subprocess.Popen([*prefix, "unshare", *namespaces, "bash", "-c", script])
+        if self.network:
+            self.connect()
+        if not self.inside:
+            self.await_answer()
+        else:
+            time.sleep(0.5)
+
+    def first_process(self):
+        children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        for _ in range(500):
+            if text := children.read_text().split():
+                return int(text[0])
+            time.sleep(0.01)
+        raise AssertionError(f"{self.name} does not start")
+
+    def connect(self):
+        process, link = str(self.first_process()), f"fgv{self.process.pid}"
+        ip("link", "add", link, "type", "veth", "peer", "name", "eth0", "netns", process)
+        ip("link", "set", link, "master", BRIDGE, "up")
+        for words in (["link", "set", "eth0", "up"], ["address", "add", f"{self.address}/24", "dev", "eth0"]):
+            subprocess.run(["nsenter", "-t", process, "--net", "ip", *words], check=True)
+
+    def await_answer(self):
+        for _ in range(500):
+            with contextlib.suppress(OSError), socket.create_connection((self.address, self.port), timeout=1):
+                return
+            time.sleep(0.02)
+        raise AssertionError(f"{self.name} does not answer: {self.log()}")
+
+    def stop(self):
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+    def log(self):
+        log = self.folder / "log"
+        return log.read_text() if log.exists() else ""
+
+    def logins(self, key):
+        return self.log().count(f"Accepted publickey for root from") and sum(
+            1 for line in self.log().splitlines() if "Accepted publickey" in line and fingerprint(key) in line)
+
+    def entry(self, host_key=True, **more):
+        lines = [f"address: '{self.address}'", f"name: {self.name}", f"port: {self.port}", "user: root"]
+        if host_key:
+            lines.append(f"host_keys: ['{line_of(self.key)}']")
+        lines += [f"{name}: {value}" for name, value in more.items()]
+        return "  - " + "\n    ".join(lines) + "\n"
+
+
+def ip(*words):
+    subprocess.run(["ip", *words], check=True)
+
+
+class Lab:
+    """A user with a home, a state directory, a key; and hosts."""
+
+    def __init__(self, fastgpu, folder):
+        self.fastgpu, self.folder = fastgpu, pathlib.Path(folder)
+        self.home = self.folder / "home"
+        (self.home / ".ssh").mkdir(parents=True, mode=0o700)
+        self.user_key = self.home / ".ssh" / "id_ed25519"
+        make_key(self.user_key)
+        self.hosts = []
+        self.has_bridge = False
+
+    def host(self, name, *args, **more):
+        if more.get("network") and not self.has_bridge:
+            ip("link", "add", BRIDGE, "type", "bridge")
+            self.has_bridge = True
+            ip("address", "add", f"{NETWORK}.1/24", "dev", BRIDGE)
+            ip("link", "set", BRIDGE, "up")
+        self.hosts.append(Host(self, name, *args, **more))
+        return self.hosts[-1]
+
+    def pair(self):
+        return (self.host("one", f"{NETWORK}.11", network=True), self.host("two", f"{NETWORK}.12", network=True))
+
+    def clean_up(self):
+        for host in reversed(self.hosts):
+            host.stop()
+        if self.has_bridge:
+            ip("link", "delete", BRIDGE)
+
+    def file(self, *entries):
+        path = self.folder / "cluster.yaml"
+        path.write_text("name: lab\nprovider: static\nhosts:\n" + "".join(entries))
+        return str(path)
+
+    def run(self, *words, code=0, environment=None):
+        done = subprocess.run([self.fastgpu, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
+                              env=self.environment(environment), check=False)
+        if code is not None and done.returncode != code:
+            raise AssertionError(f"{' '.join(words)}: exit code {done.returncode}, not {code}\n{done.stdout}{done.stderr}")
+        return done
+
+    def environment(self, more=None):
+        return {**os.environ, "HOME": str(self.home), "FASTGPU_STATE_DIR": str(self.folder / "state"), **(more or {})}
+
+    def create(self, *entries, code=0, more=(), environment=None):
+        return self.run("create", "cluster", "-f", self.file(*entries), *more, code=code, environment=environment)
+
+    def check_nothing_known(self):
+        check('"clusters": []' in self.run("get", "clusters", "-o", "json").stdout, "a cluster is left")
+        check('"settled": []' in self.run("gc", "-o", "json").stdout, "gc finds something")
+        check(not list((self.folder / "state" / "clusters").glob("*")), "files are left")
+
+
+def check(condition, message):
+    if not condition:
+        raise AssertionError(message)
+
+
+def ours(host):
+    return [line for line in host.keys_file.read_text().split("\n") if " fastgpu-" in line]
+
+
+def test_the_whole_life_of_a_cluster(lab):
+    one, two = lab.pair()
+    own = line_of(lab.user_key).encode()
+    before = {one: b"# mine\r\n\n" + own + b"\nssh-ed25519 AAAAforeign x", two: own + b" me\n"}
+    for host, text in before.items():
+        host.authorize(text)
+    two.keys_file.chmod(0o640)
+    entries = (one.entry(), two.entry())
+    lab.create(*entries, more=["--dry-run"])
+    check(all(host.keys_file.read_bytes() == text for host, text in before.items()), "a plan changed a host")
+    lab.create(*entries)
+    for host in (one, two):
+        check(len(ours(host)) == 1, f"{host.name} has {ours(host)}")
+        check(host.keys_file.read_bytes().startswith(before[host]), "a foreign line changed")
+    check(two.keys_file.stat().st_mode & 0o7777 == 0o640, "the mode changed")
+    check("as wanted" in lab.create(*entries).stderr, "the same file is another cluster")
+    check("one" in lab.create(two.entry(), one.entry(), code=6).stderr, "another list is the same cluster")
+
+    used = {host: host.logins(lab.user_key) for host in (one, two)}
+    check(lab.run("exec", "lab", "--", "hostname").stdout.split() == ["one:", "one", "two:", "two"]
+          or sorted(lab.run("exec", "lab", "--", "hostname").stdout.split()) == ["one", "one:", "two", "two:"], "exec")
+    nasty = ["a  b", "$HOME;", "it's \"q\"", "new\nline", "ünï", "", "*"]
+    check(lab.run("ssh", "lab/one", "--", "printf", "<%s>", *nasty).stdout == "".join(f"<{x}>" for x in nasty), "ssh")
+    payload = lab.folder / "pay load"
+    payload.write_bytes(os.urandom(300_000))
+    lab.run("cp", str(payload), "lab:")
+    check(all((host.home / "pay load").read_bytes() == payload.read_bytes() for host in (one, two)), "cp")
+    lab.run("cp", "lab/two:pay load", str(lab.folder / "back"))
+    check((lab.folder / "back").read_bytes() == payload.read_bytes(), "cp back")
+    said = lab.run("run", "job", "hello", "-c", "lab", "-np", "2", "--", "sh", "-c", "echo rank $FASTGPU_RANK of $(hostname)")
+    check(sorted(said.stdout.split("\n")[:2]) == ["[0] rank 0 of one", "[1] rank 1 of two"], said.stdout)
+
+    secret = "".join(lab.user_key.read_text().split("\n")[2:4])[:60].encode()
+    for host in (one, two):
+        check(host.logins(lab.user_key) == used[host], f"{host.name} saw the user's key after the creation")
+        for path in host.home.rglob("*"):
+            check(not path.is_file() or secret not in path.read_bytes().replace(b"\n", b""), f"the user's key is in {path}")
+
+    lab.run("scale", "cluster", "lab", "--nodes", "1", "--yes")
+    check(two.keys_file.read_bytes() == before[two], "scaled away, its keys are not as before")
+    check(len(ours(one)) == 1, "the host that stays lost its line")
+    lab.run("scale", "cluster", "lab", "--nodes", "2")
+    check(lab.run("exec", "lab/two", "--", "hostname").stdout == "two: two\n", "scaled up again")
+    check("listed 2 hosts" in lab.run("scale", "cluster", "lab", "--nodes", "3", code=2).stderr, "a third host")
+
+    lab.user_key.rename(lab.home / "elsewhere")
+    lab.run("exec", "lab", "--", "true")
+    done = lab.run("delete", "cluster", "lab", "--yes")
+    check("warning" not in done.stderr, done.stderr)
+    for host, text in before.items():
+        check(host.keys_file.read_bytes() == text, f"{host.name}: {host.keys_file.read_bytes()}")
+        check(not list((host.home / ".fastgpu" / "clusters").glob("*")), "the cluster's key is left on a host")
+    check(two.keys_file.stat().st_mode & 0o7777 == 0o640, "the mode changed")
+    lab.check_nothing_known()
+
+
+def test_a_host_that_is_away_is_named_and_forgotten(lab):
+    one, two = lab.host("one", "127.0.0.2"), lab.host("two", "127.0.0.3")
+    lab.create(one.entry(), two.entry())
+    before = one.keys_file.read_text().replace(ours(one)[0] + "\n", "")
+    mark = ours(two)[0].split()[-1]
+    two.stop()
+    done = lab.run("delete", "cluster", "lab", "--yes")
+    check(done.stderr.count(mark) == 1 and "two" in done.stderr, done.stderr)
+    check(one.keys_file.read_text() == before, "the other host keeps the line")
+    lab.check_nothing_known()
+
+
+def test_what_a_kill_leaves_is_settled(lab):
+    one, two = lab.host("one", "127.0.0.2"), lab.host("two", "127.0.0.3")
+    entries = (one.entry(), two.entry())
+    before = one.keys_file.read_bytes()
+    if lab.create(*entries, code=None, environment={"FASTGPU_FAULT": "static:opened"}).returncode == 0:
+        return  # A build without fault points.
+    check(len(ours(one)) == 1, "the kill came too early")
+    lab.run("gc")
+    check(one.keys_file.read_bytes() == before == two.keys_file.read_bytes(), "gc left a line")
+    lab.check_nothing_known()
+    lab.create(*entries, code=None, environment={"FASTGPU_FAULT": "static:opened"})
+    lab.create(*entries)
+    check(len(ours(one)) == 1, "creating again added another line")
+    lab.run("delete", "cluster", "lab", "--yes", code=None, environment={"FASTGPU_FAULT": "static:closed"})
+    check("lab" in lab.run("gc", "--dry-run").stdout, "gc does not show the unfinished deletion")
+    done = lab.run("gc")
+    check("warning" not in done.stderr, done.stderr)
+    check(one.keys_file.read_bytes() == before == two.keys_file.read_bytes(), "a line is left")
+    lab.check_nothing_known()
+
+
+def test_host_keys_come_from_the_file_or_known_hosts_or_are_accepted(lab):
+    one, two = lab.host("one", "127.0.0.2"), lab.host("two", "127.0.0.3")
+    before = one.keys_file.read_bytes()
+    unknown = lab.create(one.entry(host_key=False), two.entry(), code=3)
+    check("127.0.0.2" in unknown.stderr and "--accept-host-keys" in unknown.stderr, unknown.stderr)
+    known = lab.home / ".ssh" / "known_hosts"
+    known.write_text(f"[127.0.0.2]:{one.port} {line_of(one.key)}\n")
+    lab.create(one.entry(host_key=False), two.entry())
+    lab.run("delete", "cluster", "lab", "--yes")
+    known.unlink()
+    accepted = lab.create(one.entry(host_key=False), two.entry(), more=["--accept-host-keys"])
+    check(fingerprint(one.key) in accepted.stderr and "127.0.0.2" in accepted.stderr, accepted.stderr)
+    check(fingerprint(two.key) not in accepted.stderr, "a key that was known is accepted")
+    lab.run("exec", "lab", "--", "true")
+    lab.run("delete", "cluster", "lab", "--yes")
+    known.write_text(f"[127.0.0.2]:{one.port} {line_of(two.key)}\n")
+    for more in ([], ["--accept-host-keys"]):
+        refused = lab.create(one.entry(host_key=False), two.entry(), code=3, more=more)
+        check(fingerprint(one.key) in refused.stderr and fingerprint(two.key) in refused.stderr, refused.stderr)
+    check(one.keys_file.read_bytes() == before == two.keys_file.read_bytes(), "a refused cluster left a line")
+    lab.check_nothing_known()
+
+
+def test_a_host_whose_key_changes_later_is_refused(lab):
+    one = lab.host("one", "127.0.0.2")
+    lab.create(one.entry())
+    one.stop()
+    one.key.unlink()
+    make_key(one.key)
+    one.start()
+    refused = lab.run("exec", "lab", "--", "true", code=None)
+    check(refused.returncode != 0 and fingerprint(one.key) in refused.stderr, refused.stderr)
+    done = lab.run("delete", "cluster", "lab", "--yes")
+    check("one" in done.stderr and fingerprint(one.key) in done.stderr, done.stderr)
+    check(len(ours(one)) == 1, "a host that proved nothing was changed")
+
+
+def test_through_a_jump_host(lab):
+    gate = lab.host("gate", f"{NETWORK}.13", network=True)
+    inner = lab.host("inner", "127.0.0.1", inside=gate)
+    before = inner.keys_file.read_bytes(), gate.keys_file.read_bytes()
+    jump = f"{{address: {gate.address}, user: root, host_keys: ['{line_of(gate.key)}']}}"
+    lab.create(inner.entry(jump=jump))
+    check(gate.keys_file.read_bytes() == before[1], "the jump host was changed")
+    check(lab.run("exec", "lab", "--", "hostname").stdout == "inner: inner\n", "exec")
+    said = lab.run("run", "job", "-c", "lab", "--", "hostname")
+    check(said.stdout == "[0] inner\n", said.stdout)
+    lab.run("delete", "cluster", "lab", "--yes")
+    check((inner.keys_file.read_bytes(), gate.keys_file.read_bytes()) == before, "not as before")
+
+
+def test_over_ipv6(lab):
+    if not pathlib.Path("/proc/net/if_inet6").exists() or "lo" not in pathlib.Path("/proc/net/if_inet6").read_text():
+        return
+    one = lab.host("one", "::1")
+    before = one.keys_file.read_bytes()
+    accepted = lab.create(one.entry(host_key=False), more=["--accept-host-keys"])
+    check(f"[::1]:{one.port}" in accepted.stderr, accepted.stderr)
+    check(lab.run("exec", "lab", "--", "hostname").stdout == "one: one\n", "exec")
+    said = lab.run("run", "job", "-c", "lab", "--", "hostname")
+    check(said.stdout == "[0] one\n", said.stdout)
+    lab.run("delete", "cluster", "lab", "--yes")
+    check(one.keys_file.read_bytes() == before, "not as before")
+
+
+def test_hosts_that_cannot_be_had_are_refused_before_anything_is_written(lab):
+    one = lab.host("one", "127.0.0.2")
+    before = one.keys_file.read_bytes()
+    two = one.entry().replace("name: one", "name: two").replace(f"port: {one.port}", f"port: {free_port('127.0.0.2')}")
+    refused = lab.create(one.entry(), two, code=1)
+    check("two" in refused.stderr and "refused" in refused.stderr and "fastgpu-" not in refused.stderr, refused.stderr)
+    check(one.keys_file.read_bytes() == before, "one was changed")
+    lab.user_key.rename(lab.home / "elsewhere")
+    check("id_ed25519" in lab.create(one.entry(), code=3).stderr, "no key")
+    make_key(lab.user_key)
+    check("one" in lab.create(one.entry(), code=3).stderr, "a key that is refused")
+    check(one.keys_file.read_bytes() == before, "one was changed")
+    lab.check_nothing_known()
+
+
+def test_an_sshd_that_reads_other_files_is_explained(lab):
+    one = lab.host("one", "127.0.0.2")
+    one.stop()
+    shutil.copy(one.keys_file, one.folder / "keys")
+    (one.folder / "keys").chmod(0o600)
+    with (one.folder / "config").open("a") as config:
+        config.write(f"AuthorizedKeysFile {one.folder}/keys\nStrictModes no\n")
+    one.start()
+    before = one.keys_file.read_bytes()
+    refused = lab.create(one.entry(), code=3)
+    check("AuthorizedKeysFile" in refused.stderr, refused.stderr)
+    check(one.keys_file.read_bytes() == before, "a line is left")
+    lab.check_nothing_known()
+
+
+def main():
+    if os.geteuid() != 0 or not all(map(shutil.which, ("unshare", "nsenter", "ip", "mpirun", "ssh-keygen", "/usr/sbin/sshd"))):
+        sys.exit(SKIPPED)
+    fastgpu, wanted = os.path.abspath(sys.argv[1]), sys.argv[2:]
+    os.makedirs("/run/sshd", exist_ok=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    failed = 0
+    for name, test in list(globals().items()):
+        if not name.startswith("test_") or (wanted and name not in wanted):
+            continue
+        with tempfile.TemporaryDirectory(prefix="fastgpu-static-", dir="/var/tmp") as folder:
+            lab = Lab(fastgpu, folder)
+            try:
+                test(lab)
+                print(f"ok: {name}", flush=True)
+            except Exception:
+                failed += 1
+                print(f"FAILED: {name}", flush=True)
+                traceback.print_exc()
+                for host in lab.hosts:
+                    print(f"--- {host.name}\n{host.log()[-1500:]}", file=sys.stderr)
+            finally:
+                lab.clean_up()
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
