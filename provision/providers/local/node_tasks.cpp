@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <thread>
 
@@ -46,6 +47,13 @@ void delete_folder(const fs::path& cluster_folder, Task& task) noexcept try {
   task.failure = e.during(task.name.value);
 } catch (const std::exception& e) {
   task.failure = Error(ErrorKind::local, task.name.value + ": " + e.what());
+}
+
+/// Whatever goes wrong on a node that is about to end does not matter.
+void tell_hosts_of(const LiveNode& node, const std::string& block) try {
+  update_hosts_of(node.pid, block);
+} catch (const Error&) {
+  if (!ends_within(node.process, std::chrono::seconds(1))) throw;
 }
 
 }  // namespace
@@ -108,7 +116,7 @@ void tell_hosts(const fs::path& cluster_folder, const ClusterRecord& record) {
   const std::string block = hosts_of(record);
   for (const auto& [index, name] : record.nodes) {
     if (const auto live = find_live(cluster_folder / std::to_string(index)))
-      update_hosts_of(live->pid, block);
+      tell_hosts_of(*live, block);
   }
 }
 
