@@ -9,6 +9,11 @@ std::string below_fastgpu(const ClusterAccess& access) {
 
 }  // namespace
 
+std::string mpirun_name(const Peer& peer, std::size_t place) {
+  if (peer.address.find(':') == std::string::npos) return peer.address;
+  return place == 0 ? "localhost" : "node-" + std::to_string(place);
+}
+
 std::string access_directory(const ClusterAccess& access) {
   return ".fastgpu/" + below_fastgpu(access);
 }
@@ -26,9 +31,9 @@ std::string known_hosts(std::span<const Peer> peers) {
 
 std::string ssh_config(std::span<const Peer> peers, const std::string& directory) {
   std::string text;
-  for (const Peer& peer : peers)
-    text += "Host " + peer.address + "\n  Port " + std::to_string(peer.port) + "\n  User " +
-            peer.user + "\n";
+  for (std::size_t i = 0; i < peers.size(); ++i)
+    text += "Host " + mpirun_name(peers[i], i) + "\n  HostName " + peers[i].address + "\n  Port " +
+            std::to_string(peers[i].port) + "\n  User " + peers[i].user + "\n";
   // Quoted, for a home directory may have a space; whoever is not listed above is refused.
   return text + "Host *\n  IdentityFile \"" + directory + "/id_ed25519\"\n" +
          "  UserKnownHostsFile \"" + directory + "/known_hosts\"\n" +

@@ -24,6 +24,10 @@ struct ClusterAccess {
   Secret private_key;  ///< OpenSSH text; every node lets its owner in.
 };
 
+/// What mpirun calls the node at this place of the job, the first one being where it runs itself.
+/// The address, unless that is IPv6: Open MPI takes no colons in names.
+std::string mpirun_name(const Peer& peer, std::size_t place);
+
 /// Where the files of a cluster lie on a node, relative to home.
 std::string access_directory(const ClusterAccess& access);
 

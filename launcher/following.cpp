@@ -17,6 +17,8 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr milliseconds kGrace{500};  ///< For a follower that is told to end; the rest is caught up.
 constexpr milliseconds kBetweenTries{500};
 constexpr milliseconds kCatchUp{60'000};
+/// For one more connection to a node that was there a moment ago: a dead one is named soon.
+constexpr milliseconds kOnceMore{4'000};
 constexpr std::size_t kTail = 4'096;  ///< Of mpirun's last words.
 
 std::string log_name(const agent::FrameHeader& header) {
@@ -67,7 +69,7 @@ void Following::run(const Cancel& cancel) {
 void Following::collect_rest() {
   const std::vector<Node*> nodes = incomplete();
   const Cancel never;
-  const auto results = read_once(kCatchUp, never);
+  const auto results = read_once(kCatchUp, kOnceMore, never);
   const bool rank_failed = std::ranges::any_of(
       ends_, [](const auto& end) { return !end.second.told && !end.second.how.ok(); });
   if (launcher_->how.ok() || rank_failed) return;
@@ -183,7 +185,9 @@ std::vector<Following::Node*> Following::incomplete() {
   return nodes;
 }
 
-std::vector<HostResult<ssh::Exit>> Following::read_once(milliseconds limit, const Cancel& cancel) {
+std::vector<HostResult<ssh::Exit>> Following::read_once(milliseconds limit,
+                                                        milliseconds connect_limit,
+                                                        const Cancel& cancel) {
   std::list<FrameDecoder> decoders;
   std::vector<ssh::Task> tasks;
   for (Node* node : incomplete()) {
@@ -196,19 +200,19 @@ std::vector<HostResult<ssh::Exit>> Following::read_once(milliseconds limit, cons
   ssh::RunOptions options;
   options.width = static_cast<int>(tasks.size());
   options.timeout = limit;
-  if (limit.count() > 0) options.connect_timeout = std::min(options.connect_timeout, limit);
+  options.connect_timeout = connect_limit;
   options.grace = kGrace;
   return client_.run(std::move(tasks), options, cancel);
 }
 
 void Following::catch_up(milliseconds limit) {
   const Cancel never;
-  read_once(limit, never);
+  read_once(limit, std::min(limit, ssh::RunOptions{}.connect_timeout), never);
 }
 
 void Following::read_all(const Cancel& cancel) {
   const std::vector<Node*> nodes = incomplete();
-  const auto results = read_once(milliseconds(0), cancel);
+  const auto results = read_once(milliseconds(0), ssh::RunOptions{}.connect_timeout, cancel);
   cancel.check();
   for (std::size_t i = 0; i < results.size(); ++i)
     if (!note_result(*nodes[i], results[i]))

@@ -75,6 +75,7 @@ class Following {
   void run_once(const Cancel& cancel);
   void collect_rest();
   std::vector<HostResult<ssh::Exit>> read_once(std::chrono::milliseconds limit,
+                                               std::chrono::milliseconds connect_limit,
                                                const Cancel& cancel);
   void take(Node& node, const agent::FrameHeader& header, std::string_view bytes);
   bool note_result(Node& node, const HostResult<ssh::Exit>& result);

@@ -5,7 +5,7 @@ namespace fastgpu::launcher {
 std::string hostfile(std::span<const HostfileEntry> entries) {
   std::string text;
   for (const HostfileEntry& entry : entries)
-    text += entry.address + " slots=" + std::to_string(entry.ranks) + "\n";
+    text += entry.name + " slots=" + std::to_string(entry.ranks) + "\n";
   return text;
 }
 

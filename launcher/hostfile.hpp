@@ -7,7 +7,7 @@
 namespace fastgpu::launcher {
 
 struct HostfileEntry {
-  std::string address;  ///< Where the other nodes reach it.
+  std::string name;  ///< By which mpirun reaches it.
   int ranks = 0;
 };
 

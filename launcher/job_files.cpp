@@ -117,7 +117,7 @@ std::vector<agent::SmallFile> start_files(const JobFilesRequest& request,
   std::vector<HostfileEntry> entries;
   std::vector<Peer> peers;
   for (const JobNode& node : request.nodes) {
-    entries.push_back({node.peer.address, node.ranks.count});
+    entries.push_back({mpirun_name(node.peer, entries.size()), node.ranks.count});
     peers.push_back(node.peer);
   }
   std::vector<agent::SmallFile> files;

@@ -195,6 +195,19 @@ TEST_CASE("a node without mpirun, or with another one, is named") {
   CHECK(message().find("n-1: mpirun is not there: install Open MPI") == 0);
 }
 
+TEST_CASE("a node with an IPv6 address has another name for mpirun, which takes no colons") {
+  const std::vector<Peer> peers = {
+      {.address = "fd00::1", .port = 22, .user = "ada", .host_keys = {}},
+      {.address = "fd00::2", .port = 2200, .user = "ada", .host_keys = {}},
+      {.address = "10.0.0.3", .port = 22, .user = "ada", .host_keys = {}}};
+  CHECK(mpirun_name(peers[0], 0) == "localhost");
+  CHECK(mpirun_name(peers[1], 1) == "node-1");
+  CHECK(mpirun_name(peers[2], 2) == "10.0.0.3");
+  const std::string config = ssh_config(peers, "/root/x");
+  CHECK(config.find("Host node-1\n  HostName fd00::2\n  Port 2200\n") != std::string::npos);
+  CHECK(config.find("Host 10.0.0.3\n  HostName 10.0.0.3\n") != std::string::npos);
+}
+
 TEST_SUITE_END();
 
 }  // namespace

@@ -39,6 +39,12 @@ std::string last_line(const fs::path& log) {
   return text.empty() ? "its log is empty" : text.substr(text.rfind('\n') + 1);
 }
 
+Error failure_of(const std::string& answer, const std::string& log) {
+  if (answer.starts_with(kFailed)) return {ErrorKind::local, answer.substr(kFailed.size())};
+  if (answer.starts_with(kNoRoom)) return {ErrorKind::capacity, answer.substr(kNoRoom.size())};
+  return {ErrorKind::local, "it has not come up: " + last_line(log)};
+}
+
 /// One node on its way.
 struct Boot {
   std::size_t place;
@@ -126,11 +132,9 @@ class Booter {
     }
     boot.child.signal(SIGKILL);  // The half-made node dies with it.
     boot.child.wait();
-    std::string reason = boot.answer.starts_with(kFailed) ? boot.answer.substr(kFailed.size())
-                                                          : "it has not come up: " + last_line(log);
     outcomes_[boot.place] = interrupted_
                                 ? Error(ErrorKind::interrupted, who(boot.place) + ": interrupted")
-                                : Error(ErrorKind::local, who(boot.place) + ": " + reason);
+                                : failure_of(boot.answer, log).during(who(boot.place));
   }
 
   const fs::path& init_program_;

@@ -143,7 +143,11 @@ Results LocalProvider::destroy(const state::Cluster& cluster, std::span<const st
                       InstanceState::gone);
   for (const Task& task : tasks)
     if (!task.failure) record->nodes.erase(task.index);
-  write_cluster(folder, *record);
+  try {
+    write_cluster(folder, *record);
+  } catch (const Error& e) {  // A full disk must not stand in the way of making room.
+    if (e.kind() != ErrorKind::capacity) throw;
+  }
   fault_point("local:destroyed");
   tell_hosts(folder, *record);
   return results_of(tasks, folder, *record, InstanceState::gone);

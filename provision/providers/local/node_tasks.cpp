@@ -34,12 +34,22 @@ void delete_ports(const std::string& cluster_id, const std::vector<Task>& tasks)
   delete_links(socket, names);
 }
 
-void delete_folder(const fs::path& cluster_folder, Task& task) noexcept try {
-  const fs::path folder = cluster_folder / std::to_string(task.index);
-  if (auto node = read_node(folder)) {
+/// So that nobody takes what a kill leaves of the node for a whole one.
+void mark_unfinished(const fs::path& folder) {
+  auto node = read_node(folder);
+  if (!node) return;
+  try {
     node->image = ImageState::unfinished;
     write_node(folder, *node);
+  } catch (const Error& e) {
+    if (e.kind() != ErrorKind::capacity) throw;
+    remove_node_record(folder);  // On a full disk this can still be done, and says as much.
   }
+}
+
+void delete_folder(const fs::path& cluster_folder, Task& task) noexcept try {
+  const fs::path folder = cluster_folder / std::to_string(task.index);
+  mark_unfinished(folder);
   remove_tree(folder / "layers");
   fault_point("local:layers_removed");
   remove_tree(folder);

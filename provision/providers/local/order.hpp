@@ -32,9 +32,10 @@ std::string encode(const BootOrder& order);
 BootOrder decode(std::string_view text);
 
 // What the init answers on its standard output, once.
-constexpr std::string_view kReady = "ready";      ///< It serves, and lives by itself now.
-constexpr std::string_view kHeld = "held";        ///< Another one lives already.
-constexpr std::string_view kFailed = "failed: ";  ///< Followed by the reason; nothing runs.
+constexpr std::string_view kReady = "ready";       ///< It serves, and lives by itself now.
+constexpr std::string_view kHeld = "held";         ///< Another one lives already.
+constexpr std::string_view kFailed = "failed: ";   ///< Followed by the reason; nothing runs.
+constexpr std::string_view kNoRoom = "no room: ";  ///< The same where the disk is full.
 
 // Where things are in a node.
 constexpr const char* kSshdConfig = "/etc/fastgpu/sshd_config";

@@ -75,6 +75,10 @@ void write_node(const fs::path& folder, const NodeRecord& record) {
   replace_file(folder / kNodeFile, out.dump(2) + "\n", 0600, Durability::until_crash);
 }
 
+void remove_node_record(const fs::path& folder) {
+  fs::remove(folder / kNodeFile);
+}
+
 std::vector<int> node_indices(const fs::path& cluster_folder) {
   std::vector<int> indices;
   for (const std::string& name : folders_in(cluster_folder))

@@ -35,6 +35,7 @@ void write_cluster(const std::filesystem::path& folder, const ClusterRecord& rec
 /// `folder` is the node's; absent where nothing usable is written there, as after a kill.
 std::optional<NodeRecord> read_node(const std::filesystem::path& folder);
 void write_node(const std::filesystem::path& folder, const NodeRecord& record);
+void remove_node_record(const std::filesystem::path& folder);
 
 /// The indices of the node folders in a cluster's folder, in order.
 std::vector<int> node_indices(const std::filesystem::path& cluster_folder);

@@ -99,6 +99,12 @@ void boot(Handover& given) {
   supervise(order.sshd, sshd);
 }
 
+std::string failure(const std::exception& e) {
+  const auto* error = dynamic_cast<const Error*>(&e);
+  const bool full = error != nullptr && error->kind() == ErrorKind::capacity;
+  return std::string(full ? kNoRoom : kFailed) + e.what();
+}
+
 /// The first process of the node. It never returns: its end is the node's.
 [[noreturn]] void live(Handover& given) {
   int status = 0;
@@ -113,7 +119,7 @@ void boot(Handover& given) {
     }
   } catch (const std::exception& e) {
     std::fprintf(stderr, "%s\n", e.what());
-    answer(std::string(kFailed) + e.what());
+    answer(failure(e));
     status = 1;
   }
   ::_exit(status);
@@ -174,7 +180,7 @@ int run(std::span<char*> arguments) {
     std::fprintf(stderr, "fastgpu-node-init is started by fastgpu alone\n");
   } catch (const std::exception& e) {
     std::fprintf(stderr, "%s\n", e.what());
-    if (verb == "boot" || verb == "hold") answer(std::string(kFailed) + e.what());
+    if (verb == "boot" || verb == "hold") answer(failure(e));
   }
   return 1;
 }
