@@ -107,6 +107,8 @@ check "nodes reach each other by name" 0 fastgpu exec "$cluster/0" -- \
 says "at their sshd" out "SSH-2.0"
 check "what others may not read here is not read there" 1 fastgpu exec "$cluster/0" -- grep -q '^root:[^*]' /etc/shadow
 check "nor is a key of the user's" 0 fastgpu exec "$cluster/0" -- sh -c "ls -A $home/.ssh /root"
+check "root can become another user there" 0 fastgpu exec "$cluster/0" -- su nobody -s /bin/sh -c 'id -un'
+says "by name" out ": nobody"
 check "a terminal" 0 fastgpu exec "$cluster/0" -- script -qc tty /dev/null
 says "is one of the node's" out "/dev/pts/"
 check "a job spans both nodes" 0 fastgpu run job two -c "$cluster" -np 2 --npernode 1 -- hostname

@@ -35,7 +35,10 @@ UniqueFd make_file_system(const UniqueFd& channel) {
   configure(context, FSCONFIG_SET_FLAG, "allow_other", nullptr);
   configure(context, FSCONFIG_SET_FLAG, "default_permissions", nullptr);
   configure(context, FSCONFIG_CMD_CREATE, nullptr, nullptr);
-  UniqueFd tree(static_cast<int>(::syscall(SYS_fsmount, context.get(), FSMOUNT_CLOEXEC, 0)));
+  // Root's programs belong to "nobody" in a user namespace: run set-user-ID, they would be
+  // nobody's.
+  UniqueFd tree(
+      static_cast<int>(::syscall(SYS_fsmount, context.get(), FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID)));
   if (!tree) throw system_error("mounting a FUSE file system", errno);
   return tree;
 }

@@ -62,9 +62,12 @@ void map_ids(const std::string& program, pid_t pid, unsigned own, const IdRange&
                                          std::to_string(range.first),
                                          std::to_string(range.count)};
   const process::Captured done = process::capture({.argv = argv}, {}, Cancel());
-  if (!done.status.ok())
-    throw Error(ErrorKind::denied, "mapping the ids of a user namespace: " +
-                                       (done.err.empty() ? program + " says no" : done.err));
+  if (done.status.ok()) return;
+  const std::string said = done.err.substr(0, done.err.find('\n'));
+  throw Error(ErrorKind::denied, "mapping the ids of a user namespace: " +
+                                     (said.empty() ? program + " refuses" : said) +
+                                     " (is it set-user-ID root? apt-get install --reinstall "
+                                     "uidmap)");
 }
 
 Error failure(const std::string& answer) {
