@@ -1,0 +1,85 @@
+#include "comm/schedule/direct.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+/// The two halves of a collective, one piece of every slice at a time.
+class Exchange {
+ public:
+  Exchange(Place place, std::uint64_t count, Cut cut, Program& program)
+      : place_(place), count_(count), cut_(cut), writer_(program) {}
+
+  /// Everybody's contributions to their owners.
+  void contribute(int piece) {
+    for (int by = 1; by < place_.ranks; ++by) {
+      writer_.send(place_.right(by), piece_at(place_.right(by), piece));
+      writer_.receive_reduce(place_.left(by), piece_at(place_.self, piece));
+    }
+  }
+
+  /// The owners' results to everybody.
+  void distribute(int piece) {
+    for (int by = 1; by < place_.ranks; ++by) {
+      writer_.send(place_.right(by), piece_at(place_.self, piece));
+      writer_.receive(place_.left(by), piece_at(place_.left(by), piece));
+    }
+  }
+
+ private:
+  Piece piece_at(int owner, int piece) const {
+    return piece_of(slice_of(whole_of(count_), owner, place_.ranks), piece, cut_);
+  }
+
+  Place place_;
+  std::uint64_t count_;
+  Cut cut_;
+  Writer writer_;
+};
+
+}  // namespace
+
+Program reduce_scatter_directly(Place place, std::uint64_t count, Cut cut) {
+  Program program;
+  Exchange exchange(place, count, cut, program);
+  for (int piece = 0; piece < cut.pieces; ++piece)
+    exchange.contribute(piece);
+  return program;
+}
+
+Program all_gather_directly(Place place, std::uint64_t count, Cut cut) {
+  Program program;
+  Exchange exchange(place, count, cut, program);
+  for (int piece = 0; piece < cut.pieces; ++piece)
+    exchange.distribute(piece);
+  return program;
+}
+
+Program all_reduce_directly(Place place, std::uint64_t count, Cut cut) {
+  Program program;
+  Exchange exchange(place, count, cut, program);
+  // The next contributions go ahead of the results, which would hold them up on their channel.
+  for (int piece = 0; piece <= cut.pieces; ++piece) {
+    if (piece < cut.pieces) exchange.contribute(piece);
+    if (piece > 0) exchange.distribute(piece - 1);
+  }
+  return program;
+}
+
+Program all_to_all(Place place, std::uint64_t block, Cut cut) {
+  Program program;
+  Writer writer(program);
+  const auto block_of = [block](Buffer buffer, int rank) {
+    return Part{buffer, block * static_cast<std::uint64_t>(rank), block};
+  };
+  writer.copy(block_of(Buffer::data, place.self), block_of(Buffer::input, place.self));
+  for (int piece = 0; piece < cut.pieces; ++piece)
+    for (int by = 1; by < place.ranks; ++by) {
+      const int to = place.right(by);
+      const int from = place.left(by);
+      writer.send(to, piece_of(block_of(Buffer::input, to), piece, cut));
+      writer.receive(from, piece_of(block_of(Buffer::data, from), piece, cut));
+    }
+  return program;
+}
+
+}  // namespace fastgpu::comm

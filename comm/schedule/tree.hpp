@@ -1,0 +1,25 @@
+// Collectives along a binomial tree or a chain, both pipelined by pieces: few messages for a rank,
+// and steps that grow with the logarithm of the ranks, or with the ranks.
+// (Binomial trees as in Thakur, Rabenseifner and Gropp 2005; the barrier by dissemination is of
+// Hensgen, Finkel and Manber, Two algorithms for barrier synchronization, 1988.)
+#pragma once
+
+#include "comm/schedule/compose.hpp"
+
+namespace fastgpu::comm {
+
+/// `root`, here and below, is the number of a rank, as Place::self is.
+Program broadcast_by_tree(Place place, int root, std::uint64_t count, Cut cut);
+
+/// Each rank passes on what it gets to the next: for long data and many pieces.
+Program broadcast_by_chain(Place place, int root, std::uint64_t count, Cut cut);
+
+/// Leaves the result in the root's data, and sums half-made elsewhere.
+Program reduce_by_tree(Place place, int root, std::uint64_t count, Cut cut);
+
+Program all_reduce_by_tree(Place place, std::uint64_t count, Cut cut);
+
+/// Ends nowhere before it has begun everywhere. What it sends is one element that means nothing.
+Program barrier(Place place);
+
+}  // namespace fastgpu::comm
