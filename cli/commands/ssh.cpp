@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <array>
 #include <memory>
 #include <optional>
 
@@ -18,6 +19,18 @@ struct Options {
   std::vector<std::string> program;
 };
 
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+/// In which language and letters the user reads; Debian's sshd takes these by default.
+Variables locale_of(const state::Environment& environment) {
+  constexpr std::array kNames = {"LANG",        "LC_ALL",      "LC_CTYPE",   "LC_COLLATE",
+                                 "LC_MESSAGES", "LC_MONETARY", "LC_NUMERIC", "LC_TIME"};
+  Variables out;
+  for (const char* const name : kNames)
+    if (const auto value = environment(name)) out.emplace_back(name, *value);
+  return out;
+}
+
 int run(Context& context, const Options& options) {
   std::string wanted = options.target;
   if (parse_target(wanted).node_set.empty()) {
@@ -33,12 +46,17 @@ int run(Context& context, const Options& options) {
   session.command = shell_join(options.program);
   std::optional<ssh::RawTerminal> raw;
   std::optional<ssh::ResizeWatch> resize;
-  if (ours && (options.program.empty() || options.terminal)) {
-    session.terminal = context.environment()("TERM").value_or("xterm");
+  if (options.terminal || (ours && options.program.empty())) {
+    session.terminal = {.type = context.environment()("TERM").value_or("xterm"),
+                        .modes = ssh::terminal_modes(STDIN_FILENO)};
     session.window_size = [] { return ssh::window_size(STDIN_FILENO); };
+    session.variables = locale_of(context.environment());
+  }
+  if (ours && session.terminal) {
     resize.emplace();
     session.resize_fd = resize->fd();
-    raw.emplace(STDIN_FILENO);
+    // Until then Ctrl-C is for us: a node that does not answer must not hold the user.
+    session.on_started = [&raw] { raw.emplace(STDIN_FILENO); };
   }
   return ssh::run_interactive(found.hosts.front(), session, context.cancel()).code();
 }
@@ -51,7 +69,8 @@ Action describe_ssh(Arguments& arguments) {
       arguments.text("CLUSTER[/NODE]", "", "The node; the first one without", options->target);
   target.required = true;
   target.values = Values::target;
-  arguments.flag("--tty", "Give the program a terminal", options->terminal).letter = "-t";
+  arguments.flag("--tty", "Give the program a terminal, even where we have none", options->terminal)
+      .letter = "-t";
   arguments.program(
       {"What to run in place of a shell, its arguments unchanged", false, &options->program});
   return [options](Context& context) { return run(context, *options); };

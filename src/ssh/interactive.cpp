@@ -1,16 +1,16 @@
 #include "ssh/interactive.hpp"
 
 #include <libssh2.h>
-#include <limits.h>
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 
 #include "base/clock.hpp"
 #include "base/units.hpp"
 #include "ssh/command.hpp"
 #include "ssh/connection.hpp"
+#include "ssh/escape_keys.hpp"
+#include "ssh/local_side.hpp"
 
 namespace fastgpu::ssh {
 namespace {
@@ -18,40 +18,8 @@ namespace {
 using std::chrono::milliseconds;
 using time_point = Clock::time_point;
 
-constexpr std::size_t kWaitingOutput = 256UL * 1024;
-
-bool is_ready(int fd, short events) noexcept {
-  pollfd one{fd, events, 0};
-  return ::poll(&one, 1, 0) > 0;
-}
-
-/// Output of the far end that our side has not taken yet.
-class Outlet {
- public:
-  explicit Outlet(int fd) : fd_(fd) {}
-
-  bool full() const noexcept { return waiting_.size() >= kWaitingOutput; }
-  bool empty() const noexcept { return waiting_.empty(); }
-  void add(std::string_view bytes) { waiting_ += bytes; }
-  pollfd wanted() const noexcept { return {waiting_.empty() ? -1 : fd_, POLLOUT, 0}; }
-
-  /// Writes what can be written without blocking: a pipe that is ready takes PIPE_BUF bytes.
-  void write_ready() {
-    std::size_t done = 0;
-    while (done < waiting_.size() && is_ready(fd_, POLLOUT)) {
-      const std::size_t part = std::min<std::size_t>(waiting_.size() - done, PIPE_BUF);
-      const ssize_t size = ::write(fd_, waiting_.data() + done, part);
-      if (size < 0 && (errno == EINTR || errno == EAGAIN)) break;
-      if (size < 0) throw system_error("writing output", errno);
-      done += static_cast<std::size_t>(size);
-    }
-    waiting_.erase(0, done);
-  }
-
- private:
-  int fd_;
-  std::string waiting_;
-};
+/// Output of the far end moved at a time, so that an endless one leaves room for the user's keys.
+constexpr std::size_t kOutputAtOnce = 256UL * 1024;
 
 class Interactive {
  public:
@@ -59,6 +27,7 @@ class Interactive {
       : options_(options),
         cancel_(cancel),
         connection_(host, identities_),
+        in_(options.in),
         out_(options.out),
         err_(options.err),
         connect_until_(std::chrono::steady_clock::now() + options.connect_timeout) {}
@@ -66,17 +35,12 @@ class Interactive {
   Exit run() {
     while (!step())
       wait();
-    while (!out_.empty() || !err_.empty()) {
-      cancel_.check();
-      wait();
-      out_.write_ready();
-      err_.write_ready();
-    }
+    show_the_rest();
     return exit_of(channel_.get());
   }
 
  private:
-  enum class Phase : std::uint8_t { connecting, opening, terminal, starting, running };
+  enum class Phase : std::uint8_t { connecting, opening, environment, terminal, starting, running };
 
   /// True once the far end has ended.
   bool step() {
@@ -99,6 +63,8 @@ class Interactive {
         return true;
       case Phase::opening:
         return open();
+      case Phase::environment:
+        return send_variable();
       case Phase::terminal:
         return ask_for_terminal();
       case Phase::starting:
@@ -114,16 +80,32 @@ class Interactive {
     channel_.reset(libssh2_channel_open_session(session));
     if (!channel_ && libssh2_session_last_errno(session) == LIBSSH2_ERROR_EAGAIN) return false;
     if (!channel_) throw refused("no channel");
-    phase_ = options_.terminal ? Phase::terminal : Phase::starting;
+    phase_ = Phase::environment;
+    return true;
+  }
+
+  /// One variable a call. The far end takes those that its settings allow: a refusal is no error.
+  bool send_variable() {
+    if (variables_sent_ == options_.variables.size()) {
+      phase_ = options_.terminal ? Phase::terminal : Phase::starting;
+      return true;
+    }
+    const auto& [name, value] = options_.variables[variables_sent_];
+    const int code =
+        libssh2_channel_setenv_ex(channel_.get(), name.data(), static_cast<unsigned>(name.size()),
+                                  value.data(), static_cast<unsigned>(value.size()));
+    if (code == LIBSSH2_ERROR_EAGAIN) return false;
+    if (connection_.session().lost()) throw lost();
+    ++variables_sent_;
     return true;
   }
 
   bool ask_for_terminal() {
     const WindowSize size = current_size();
-    const std::string& type = *options_.terminal;
-    const int code = libssh2_channel_request_pty_ex(channel_.get(), type.data(),
-                                                    static_cast<unsigned>(type.size()), nullptr, 0,
-                                                    size.columns, size.rows, 0, 0);
+    const auto& [type, modes] = *options_.terminal;
+    const int code = libssh2_channel_request_pty_ex(
+        channel_.get(), type.data(), static_cast<unsigned>(type.size()), modes.data(),
+        static_cast<unsigned>(modes.size()), size.columns, size.rows, 0, 0);
     if (code == LIBSSH2_ERROR_EAGAIN) return false;
     if (code != 0) throw refused("no terminal");
     phase_ = Phase::starting;
@@ -139,71 +121,93 @@ class Interactive {
     if (code == LIBSSH2_ERROR_EAGAIN) return false;
     if (code != 0) throw refused("the command is not started");
     phase_ = Phase::running;
+    if (options_.on_started) options_.on_started();
     return true;
   }
 
   bool pump() {
-    pump_output(0, out_);
-    pump_output(SSH_EXTENDED_DATA_STDERR, err_);
+    more_ = pump_output(0, out_);
+    more_ = pump_output(SSH_EXTENDED_DATA_STDERR, err_) || more_;
     pump_input();
     pump_size();
-    if (out_.full() || err_.full() || libssh2_channel_eof(channel_.get()) == 0) return false;
+    const bool drained = !more_ && !out_.full() && !err_.full();
+    if (!drained || libssh2_channel_eof(channel_.get()) == 0) return false;
     const int code = libssh2_channel_wait_closed(channel_.get());
     if (code != 0 && code != LIBSSH2_ERROR_EAGAIN) throw lost();
     return code == 0;
   }
 
-  void pump_output(int stream, Outlet& outlet) {
+  /// True where it stopped to let others go on, not for want of output.
+  bool pump_output(int stream, Outlet& outlet) {
     outlet.write_ready();
     std::array<char, 32UL * 1024> buffer;
+    std::size_t moved = 0;
     while (!outlet.full()) {
+      if (moved >= kOutputAtOnce) return true;
       const ssize_t size =
           libssh2_channel_read_ex(channel_.get(), stream, buffer.data(), buffer.size());
-      if (size == LIBSSH2_ERROR_EAGAIN || size == 0) return;
+      if (size == LIBSSH2_ERROR_EAGAIN || size == 0) return false;
       if (size < 0) throw lost();
+      moved += static_cast<std::size_t>(size);
       outlet.add({buffer.data(), static_cast<std::size_t>(size)});
       outlet.write_ready();
     }
-  }
-
-  /// Sends until the far end takes no more or our side has no more for now.
-  void pump_input() {
-    while (!input_ended_) {
-      if (input_at_ == input_.size() && !read_input()) return;
-      if (!connection_.session().can_send()) return;
-      const ssize_t size = libssh2_channel_write(channel_.get(), input_.data() + input_at_,
-                                                 input_.size() - input_at_);
-      if (size == LIBSSH2_ERROR_EAGAIN || size == 0) return;
-      if (size < 0) {
-        if (connection_.session().lost()) throw lost();
-        input_ended_ = true;  // The command is gone, or has closed its input.
-        return;
-      }
-      input_at_ += static_cast<std::size_t>(size);
-    }
-  }
-
-  bool read_input() {
-    input_.clear();
-    input_at_ = 0;
-    if (!is_ready(options_.in, POLLIN)) return false;
-    input_.resize(32UL * 1024);
-    const ssize_t size = ::read(options_.in, input_.data(), input_.size());
-    const bool later = size < 0 && (errno == EINTR || errno == EAGAIN);
-    input_.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
-    if (size > 0 || later) return size > 0;
-    input_ended_ = true;
-    libssh2_channel_send_eof(channel_.get());
     return false;
   }
 
+  /// Reads although the far end may take nothing: the keys that make us leave a node that hangs
+  /// come the same way.
+  void pump_input() {
+    const std::string typed = in_.read_ready();
+    if (options_.terminal)
+      add_typed(typed);
+    else
+      in_.add(typed);
+    while (!in_.empty() && connection_.session().can_send()) {
+      const ssize_t size =
+          libssh2_channel_write(channel_.get(), in_.waiting().data(), in_.waiting().size());
+      if (size == LIBSSH2_ERROR_EAGAIN || size == 0) return;
+      if (size > 0) {
+        in_.take(static_cast<std::size_t>(size));
+        continue;
+      }
+      if (connection_.session().lost()) throw lost();
+      in_.close();  // The command is gone, or has closed its input.
+    }
+    if (!in_.ended() || !in_.empty() || input_ended_) return;
+    input_ended_ = true;
+    libssh2_channel_send_eof(channel_.get());
+  }
+
+  void add_typed(std::string_view typed) {
+    std::string kept;
+    keys_.filter(typed, kept);
+    in_.add(kept);
+    if (keys_.take_help()) out_.add(escape_help());
+    if (keys_.leave()) throw connection_.error(ErrorKind::interrupted, "left with ~.");
+  }
+
   void pump_size() {
-    if (options_.resize_fd < 0 || !options_.terminal || !is_ready(options_.resize_fd, POLLIN))
-      return;
+    if (options_.resize_fd < 0 || !options_.terminal) return;
     std::array<char, 4096> ignored;
-    if (::read(options_.resize_fd, ignored.data(), ignored.size()) <= 0) return;
+    pollfd resized{options_.resize_fd, POLLIN, 0};
+    if (::poll(&resized, 1, 0) > 0 &&
+        ::read(options_.resize_fd, ignored.data(), ignored.size()) > 0)
+      size_changed_ = true;
+    if (!size_changed_) return;
     const WindowSize size = current_size();
-    libssh2_channel_request_pty_size(channel_.get(), size.columns, size.rows);
+    const int code = libssh2_channel_request_pty_size(channel_.get(), size.columns, size.rows);
+    size_changed_ = code == LIBSSH2_ERROR_EAGAIN;  // In the middle of a change of keys.
+  }
+
+  void show_the_rest() {
+    while (!out_.empty() || !err_.empty()) {
+      cancel_.check();
+      std::array<pollfd, 3> polled = {{{cancel_.fd(), POLLIN, 0}, out_.wanted(), err_.wanted()}};
+      ::poll(polled.data(), polled.size(), -1);
+      out_.write_ready();
+      err_.write_ready();
+    }
   }
 
   WindowSize current_size() const {
@@ -212,18 +216,18 @@ class Interactive {
 
   void wait() {
     const bool running = phase_ == Phase::running;
-    const bool wants_input = running && !input_ended_ && input_at_ == input_.size();
     std::array<pollfd, 6> polled = {{
         out_.full() || err_.full() ? pollfd{-1, 0, 0} : connection_.wanted(),
         {cancel_.fd(), POLLIN, 0},
-        {wants_input ? options_.in : -1, POLLIN, 0},
+        running ? in_.wanted() : pollfd{-1, 0, 0},
         {running && options_.terminal ? options_.resize_fd : -1, POLLIN, 0},
         out_.wanted(),
         err_.wanted(),
     }};
     const auto rest =
         std::chrono::ceil<milliseconds>(connect_until_ - std::chrono::steady_clock::now());
-    const auto limit = running ? -1 : std::max<milliseconds::rep>(rest.count(), 0);
+    const auto patience = std::max<milliseconds::rep>(rest.count(), 0);
+    const auto limit = more_ ? 0 : running ? -1 : patience;
     ::poll(polled.data(), polled.size(), static_cast<int>(limit));
   }
 
@@ -237,12 +241,15 @@ class Interactive {
   Identities identities_;
   Connection connection_;
   Channel channel_;  // Goes before the connection.
+  Inlet in_;
   Outlet out_;
   Outlet err_;
+  EscapeKeys keys_;
   Phase phase_ = Phase::connecting;
   time_point connect_until_;
-  std::string input_;
-  std::size_t input_at_ = 0;
+  std::size_t variables_sent_ = 0;
+  bool more_ = false;  // Stopped to let others go on, not for want of output.
+  bool size_changed_ = false;
   bool input_ended_ = false;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "base/unique_fd.hpp"
 
@@ -13,6 +14,15 @@ struct WindowSize {
   int columns = 80;
   int rows = 24;
 };
+
+struct TerminalKind {
+  std::string type = "xterm";  ///< "xterm-256color"
+  std::string modes{};         ///< As terminal_modes() gives them; empty for the usual ones.
+};
+
+/// The modes of the terminal behind `fd` (its erase key, whether it speaks UTF-8) as RFC 4254
+/// encodes them; "" where it is none. To be asked before it is made raw.
+std::string terminal_modes(int fd);
 
 /// The size of the terminal behind `fd`, or 80 by 24.
 WindowSize window_size(int fd) noexcept;

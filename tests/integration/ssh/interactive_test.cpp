@@ -4,6 +4,10 @@
 #include <fcntl.h>
 #include <sys/eventfd.h>
 
+#include <array>
+#include <utility>
+
+#include "support/failure.hpp"
 #include "support/sshd_fixture.hpp"
 
 namespace fastgpu {
@@ -83,7 +87,7 @@ TEST_CASE("with a terminal the far end knows its type and size, and hears of a n
       "trap 'stty size; exit 3' WINCH; tty >/dev/null && echo $TERM; stty size; "
       "echo ready; while :; do sleep 0.05; done");
   ssh::WindowSize size{101, 37};
-  options.terminal = "xterm-test";
+  options.terminal = {.type = "xterm-test"};
   options.window_size = [&] { return size; };
   options.resize_fd = resized.get();
   std::thread resizer([&] {
@@ -102,7 +106,7 @@ TEST_CASE("an interrupt character typed at a terminal ends the program with its 
   const test::Sshd sshd;
   Side side;
   ssh::InteractiveOptions options = side.options("echo ready; exec sleep 100");
-  options.terminal = "xterm";
+  options.terminal.emplace();
   std::thread typist([&] {
     if (wait_for(side, "ready")) side.type("\x03");
   });
@@ -110,6 +114,49 @@ TEST_CASE("an interrupt character typed at a terminal ends the program with its 
   typist.join();
   CHECK(exit.signal == "INT");
   CHECK(exit.code() == 130);
+}
+
+TEST_CASE("endless output leaves room for the key that ends it") {
+  const test::Sshd sshd;
+  Side side;
+  int ends[2];
+  REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+  const UniqueFd shown(ends[0]);
+  UniqueFd screen(ends[1]);
+  ssh::InteractiveOptions options = side.options("exec yes");
+  options.terminal.emplace();
+  options.out = screen.get();
+  std::thread reader([&] {
+    std::array<char, 65536> bytes;
+    bool typed = false;
+    while (::read(shown.get(), bytes.data(), bytes.size()) > 0)
+      if (!std::exchange(typed, true)) side.type("\x03");
+  });
+  const Exit exit = run(sshd, options);
+  { const UniqueFd gone = std::move(screen); }
+  reader.join();
+  CHECK(exit.code() == 130);
+}
+
+TEST_CASE("a tilde and a dot at the start of a line leave a node that hangs") {
+  const test::Sshd sshd;
+  Side side;
+  // The sshd of this session stands still for two seconds; nothing that is typed is taken.
+  ssh::InteractiveOptions options = side.options(
+      "(sleep 2; kill -CONT $PPID) & kill -STOP $PPID; touch \"$HOME/stopped\"; sleep 5");
+  options.terminal.emplace();
+  const std::string typed = std::string(60'000, 'x') + "\r~.";
+  std::thread typist([&] {
+    for (int i = 0; i < 500 && !std::filesystem::exists(sshd.home() / "stopped"); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    side.type(typed);
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  const Error e = test::failure_of([&] { run(sshd, options); });
+  typist.join();
+  CHECK(e.kind() == ErrorKind::interrupted);
+  CHECK(std::string(e.what()).find("left with ~.") != std::string::npos);
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(1500));
 }
 
 TEST_CASE("without a command the login shell reads what we send") {
