@@ -12,17 +12,24 @@ namespace {
 
 constexpr std::array kCommands = {
     Command{"create", "cluster", "Make a cluster", "fastgpu create cluster demo --nodes 2",
-            describe_create_cluster},
+            describe_create_cluster,
+            "Asking again for a cluster that exists in the same size changes nothing; in "
+            "another size it is a conflict (exit code 6). Ctrl-C removes what was made."},
     Command{"start", "cluster", "Start a stopped cluster", "fastgpu start cluster demo",
             describe_start_cluster},
     Command{"stop", "cluster", "Stop a cluster; its files stay", "fastgpu stop cluster demo",
             describe_stop_cluster},
     Command{"scale", "cluster", "Add nodes to a cluster, or remove the last ones",
-            "fastgpu scale cluster demo --nodes 4", describe_scale_cluster},
+            "fastgpu scale cluster demo --nodes 4", describe_scale_cluster,
+            "Scaling down removes the nodes with the highest numbers, with what is on them. Of a "
+            "static cluster they are only forgotten; scaling up takes listed hosts back."},
     Command{"rename", "cluster", "Give a cluster another name", "fastgpu rename cluster demo prod",
-            describe_rename_cluster},
+            describe_rename_cluster, "Nodes keep their names."},
     Command{"delete", "cluster", "Delete a cluster with all that is on it",
-            "fastgpu delete cluster demo --yes", describe_delete_cluster},
+            "fastgpu delete cluster demo --yes", describe_delete_cluster,
+            "The hosts of a static cluster stay as they are; only the cluster's key is taken out "
+            "of their ~/.ssh/authorized_keys. Logs of jobs stay in ~/.fastgpu/jobs there. A host "
+            "that does not answer is named, and does not stop the deletion."},
     Command{"get", "cluster", "List clusters", "fastgpu get clusters -o json",
             describe_get_clusters},
     Command{"get", "node", "List the nodes of one cluster or of all", "fastgpu get nodes demo",
@@ -36,30 +43,55 @@ constexpr std::array kCommands = {
             describe_describe_node},
     Command{"describe", "job", "Show all that is known of a job", "fastgpu describe job train-1",
             describe_describe_job},
-    Command{"ssh", "", "Log in to a node", "fastgpu ssh demo/0", describe_ssh},
+    Command{"ssh", "", "Log in to a node", "fastgpu ssh demo/0", describe_ssh,
+            "With a terminal here it is a login; without one, standard input is streamed "
+            "through. Words after -- arrive as they are: there is no shell in between, so "
+            "write sh -c '...' where you want one. In a login, ~. at the start of a line "
+            "leaves a node that hangs, and ~? lists such keys."},
     Command{"exec", "", "Run a program on all nodes at once", "fastgpu exec demo -b -- uname -r",
-            describe_exec},
+            describe_exec,
+            "Lines appear as they come, with the host in front; -b waits and folds equal "
+            "outputs. The exit code is the highest. What was started is ended when we are "
+            "interrupted, time out, or are killed."},
     Command{"cp", "", "Copy files to nodes or from them", "fastgpu cp data.bin demo:/tmp/",
-            describe_cp},
+            describe_cp,
+            "One side is CLUSTER[/NODES]:PATH. As cp -r: into a directory that exists, under "
+            "the new name otherwise. Every file is checked by SHA-256 before it becomes "
+            "visible under its name."},
     Command{"run", "job", "Run a program as a distributed job",
-            "fastgpu run job --cluster demo -np 2 -- ./train --epochs 10", describe_run_job},
-    Command{"logs", "", "Show what a job wrote", "fastgpu logs train-1 --rank 0", describe_logs},
+            "fastgpu run job --cluster demo -np 2 -- ./train --epochs 10", describe_run_job,
+            "Exits with the code of the first rank that failed by itself, 128 + signal for a "
+            "signal. Ctrl-C stops all ranks everywhere. Logs are on the nodes, in "
+            "~/.fastgpu/jobs/ID."},
+    Command{"logs", "", "Show what a job wrote", "fastgpu logs train-1 --rank 0", describe_logs,
+            "What the ranks wrote, from the nodes' disks. With --rank it is that rank's bytes "
+            "and nothing else."},
     Command{"wait", "job", "Wait for the end of a job and take over its exit code",
             "fastgpu wait job train-1", describe_wait_job},
     Command{"attach", "job", "Watch a running job; Ctrl-C leaves it running",
-            "fastgpu attach job train-1 --tail 10", describe_attach_job},
+            "fastgpu attach job train-1 --tail 10", describe_attach_job,
+            "Ctrl-C leaves the job running."},
     Command{"cancel", "job", "Stop a job on all of its nodes", "fastgpu cancel job train-1",
             describe_cancel_job},
     Command{"init", "", "Write a commented cluster file or job file to start from",
-            "fastgpu init cluster", describe_init},
+            "fastgpu init cluster", describe_init, "Never overwrites a file."},
     Command{"gc", "", "Put right what runs that died left behind", "fastgpu gc --dry-run",
-            describe_gc},
+            describe_gc,
+            "Settles what killed runs left in the journal, and removes what no cluster owns."},
     Command{"completion", "", "Print the completion script of a shell",
-            "source <(fastgpu completion bash)", describe_completion},
+            "source <(fastgpu completion bash)", describe_completion,
+            "An installed fastgpu is completed by itself where bash-completion, zsh or fish "
+            "look. Otherwise put one line into the shell's start file. bash, in ~/.bashrc: "
+            "source <(fastgpu completion bash). zsh, in ~/.zshrc after compinit: source "
+            "<(fastgpu completion zsh). fish, in ~/.config/fish/config.fish: fastgpu "
+            "completion fish | source"},
     Command{"doctor", "", "Check whether this machine has what fastgpu needs", "fastgpu doctor",
-            describe_doctor},
+            describe_doctor,
+            "Exit code 1 when something is missing that local clusters need; each finding "
+            "names its remedy."},
     Command{"version", "", "Show the version", "fastgpu version", describe_version},
     Command{"__complete", "", "", "", describe_complete},
+    Command{"__man", "", "", "", describe_man},
 };
 
 /// What every command takes.

@@ -23,6 +23,7 @@ struct Command {
   std::string_view example;
   /// Describes the command's arguments and returns what to do with them after the parse.
   Action (*describe)(Arguments& arguments);
+  std::string_view notes{};  ///< What is good to know beyond the summary.
 
   std::string words() const;  ///< "create cluster", "get clusters"
 };

@@ -64,16 +64,20 @@ void Completer::offer_flags(const Arguments& arguments) {
 }
 
 void Completer::offer_targets(bool with_paths) {
-  const std::size_t slash = typed_.find('/');
-  if (slash != std::string::npos && typed_.find(':') == std::string::npos) {
-    const std::string cluster = typed_.substr(0, slash);
-    offer_all(known_.nodes(cluster), cluster + "/");
-    if (with_paths) out_.files = true;
+  const std::size_t cut = typed_.find_first_of("/:");
+  const std::vector<std::string> clusters = known_.clusters();
+  const std::string end = with_paths ? ":" : "";
+  out_.files = out_.keep_open = with_paths;
+  if (cut == std::string::npos) {
+    for (const std::string& name : clusters)
+      offer(name + end);
     return;
   }
-  for (const std::string& name : known_.clusters())
-    offer(with_paths ? name + ":" : name);
-  if (with_paths) out_.files = out_.keep_open = true;
+  const std::string cluster = typed_.substr(0, cut);
+  if (std::ranges::find(clusters, cluster) == clusters.end()) return;
+  out_.files = false;  // A path there, which nobody here knows.
+  for (const std::string& node : known_.nodes(cluster))
+    offer(cluster + "/" + node + end);
 }
 
 void Completer::offer_values(const Argument& argument) {
@@ -123,6 +127,7 @@ void Completer::offer_argument(const Arguments& arguments, std::span<const std::
 Completion Completer::of(std::span<const std::string> before) {
   if (before.empty()) {
     offer_verbs();
+    if (typed_.starts_with('-')) offer_flags({});
     return out_;
   }
   std::optional<Resolved> resolved;

@@ -1,15 +1,11 @@
 #include "cli/help.hpp"
 
 #include <algorithm>
-#include <utility>
-#include <vector>
 
 namespace fastgpu::cli {
 namespace {
 
-using Rows = std::vector<std::pair<std::string, std::string>>;
-
-std::string two_columns(const Rows& rows) {
+std::string two_columns(const HelpRows& rows) {
   constexpr std::size_t kWidest = 30;
   std::size_t width = 0;
   for (const auto& [left, right] : rows)
@@ -26,6 +22,53 @@ std::string two_columns(const Rows& rows) {
   return out;
 }
 
+std::string wrapped(std::string_view text) {
+  constexpr std::size_t kWidth = 80;
+  std::string out;
+  while (text.size() > kWidth) {
+    const std::size_t blank = text.rfind(' ', kWidth);
+    if (blank == std::string_view::npos) break;
+    out += std::string(text.substr(0, blank)) + "\n";
+    text.remove_prefix(blank + 1);
+  }
+  return out + std::string(text) + "\n";
+}
+
+std::string with_choices(const Argument& argument) {
+  std::string out = argument.help;
+  for (std::size_t i = 0; i < argument.choices.size(); ++i)
+    out += (i == 0 ? ": " : "|") + argument.choices[i];
+  return out;
+}
+
+}  // namespace
+
+HelpRows command_rows(std::span<const Command> table) {
+  HelpRows rows;
+  for (const Command& command : table)
+    if (!command.summary.empty()) rows.emplace_back(command.words(), std::string(command.summary));
+  return rows;
+}
+
+HelpRows argument_rows(const Arguments& arguments) {
+  HelpRows rows;
+  for (const Argument& argument : arguments.all())
+    if (argument.positional()) rows.emplace_back(argument.name, with_choices(argument));
+  if (arguments.program()) rows.emplace_back("PROGRAM [ARGS...]", arguments.program()->help);
+  return rows;
+}
+
+HelpRows flag_rows(const Arguments& arguments) {
+  HelpRows rows;
+  for (const Argument& argument : arguments.all()) {
+    if (argument.positional()) continue;
+    std::string left = argument.letter.empty() ? "" : argument.letter + ", ";
+    left += argument.name + (argument.value.empty() ? "" : " " + argument.value);
+    rows.emplace_back(left, with_choices(argument));
+  }
+  return rows;
+}
+
 std::string usage_line(const Command& command, const Arguments& arguments) {
   std::string out = "fastgpu " + command.words();
   for (const Argument& argument : arguments.all()) {
@@ -39,38 +82,16 @@ std::string usage_line(const Command& command, const Arguments& arguments) {
   return out;
 }
 
-Rows rows_of(const Arguments& arguments, bool positional) {
-  Rows rows;
-  for (const Argument& argument : arguments.all()) {
-    if (argument.positional() != positional) continue;
-    std::string left =
-        argument.letter.empty() ? argument.name : argument.letter + ", " + argument.name;
-    if (!positional && !argument.value.empty()) left += " " + argument.value;
-    std::string right = argument.help;
-    for (std::size_t i = 0; i < argument.choices.size(); ++i)
-      right += (i == 0 ? ": " : "|") + argument.choices[i];
-    rows.emplace_back(left, right);
-  }
-  if (positional && arguments.program())
-    rows.emplace_back("PROGRAM [ARGS...]", arguments.program()->help);
-  return rows;
-}
-
-}  // namespace
-
 std::string help_for_all(std::span<const Command> table) {
-  Rows rows;
-  for (const Command& command : table)
-    if (!command.summary.empty()) rows.emplace_back(command.words(), std::string(command.summary));
   return "fastgpu makes clusters of machines and runs distributed jobs on them.\n\n"
          "Usage: fastgpu COMMAND [flags]\n\nCommands:\n" +
-         two_columns(rows) +
+         two_columns(command_rows(table)) +
          "\nTo begin: fastgpu create cluster demo --nodes 2\n"
          "Each command has a page: fastgpu create cluster --help\n";
 }
 
 std::string help_for_verb(std::span<const Command> table, std::string_view verb) {
-  Rows rows;
+  HelpRows rows;
   for (const Command& command : table)
     if (command.verb == verb) rows.emplace_back(command.words(), std::string(command.summary));
   return "Usage: fastgpu " + std::string(verb) + " NOUN [flags]\n\n" + two_columns(rows);
@@ -79,12 +100,13 @@ std::string help_for_verb(std::span<const Command> table, std::string_view verb)
 std::string help_for_command(const Command& command, const Arguments& arguments) {
   std::string out =
       std::string(command.summary) + "\n\nUsage: " + usage_line(command, arguments) + "\n";
-  const Rows positional = rows_of(arguments, true);
+  const HelpRows positional = argument_rows(arguments);
   if (!positional.empty()) out += "\nArguments:\n" + two_columns(positional);
-  const Rows flags = rows_of(arguments, false);
+  const HelpRows flags = flag_rows(arguments);
   if (!flags.empty()) out += "\nFlags:\n" + two_columns(flags);
   if (!flags.empty())
     out += "\nEvery flag can come from the environment: --state-dir is FASTGPU_STATE_DIR.\n";
+  if (!command.notes.empty()) out += "\n" + wrapped(command.notes);
   if (!command.example.empty()) out += "\nExample:\n  " + std::string(command.example) + "\n";
   return out;
 }

@@ -52,7 +52,7 @@ int run_start(Context& context, const Options& options) {
 int run_stop(Context& context, const Options& options) {
   const ClusterName name = parse_cluster_name(options.name);
   show_cluster(context, provision::stop_cluster(tools_for(context, options), name));
-  context.ui().hint("fastgpu start cluster " + options.name);
+  context.ui().next_steps({"fastgpu start cluster " + options.name});
   return 0;
 }
 

@@ -30,6 +30,7 @@ Action describe_describe_job(Arguments& arguments);
 Action describe_init(Arguments& arguments);
 Action describe_completion(Arguments& arguments);
 Action describe_complete(Arguments& arguments);
+Action describe_man(Arguments& arguments);
 Action describe_version(Arguments& arguments);
 Action describe_doctor(Arguments& arguments);
 

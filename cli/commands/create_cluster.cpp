@@ -92,12 +92,21 @@ View view_of(const provision::Plan& plan) {
   return view;
 }
 
-void show_hints(Ui& ui, const std::string& name) {
-  if (!ui.for_people()) return;
-  ui.note("next:");
-  ui.hint("fastgpu ssh " + name);
-  ui.hint("fastgpu run job --cluster " + name + " -np 2 -- hostname");
-  ui.hint("fastgpu delete cluster " + name);
+void show_next_steps(Ui& ui, const state::Cluster& cluster, std::span<const state::Node> nodes) {
+  const std::string& name = cluster.name.value;
+  int slots = 0;
+  bool running = true;
+  for (const state::Node& node : nodes) {
+    slots += node.slots;
+    running = running && node.state == state::NodeState::running;
+  }
+  std::vector<std::string> next;
+  if (!running) next.push_back("fastgpu get nodes " + name);
+  next.push_back("fastgpu ssh " + name);
+  next.push_back("fastgpu run job --cluster " + name + " -np " + std::to_string(slots) +
+                 " -- hostname");
+  next.push_back("fastgpu delete cluster " + name);
+  ui.next_steps(next);
 }
 
 int run(Context& context, const Options& options) {
@@ -123,7 +132,7 @@ int run(Context& context, const Options& options) {
   if (made.kind == provision::PlanKind::unchanged)
     ui.note("cluster " + name + " exists already as wanted");
   show_cluster(context, made.view);
-  show_hints(ui, name);
+  show_next_steps(ui, made.view.cluster, made.view.nodes);
   return 0;
 }
 

@@ -52,7 +52,8 @@ int run(Context& context, const Options& options) {
   view.names = {path};
   if (!context.ui().for_people()) context.ui().show(view);
   context.ui().note("wrote " + path);
-  context.ui().hint(cluster ? "fastgpu create cluster -f " + path : "fastgpu run job -f " + path);
+  context.ui().next_steps(
+      {(cluster ? "fastgpu create cluster -f " : "fastgpu run job -f ") + path});
   return 0;
 }
 

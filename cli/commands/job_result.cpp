@@ -51,10 +51,8 @@ int show_detached(Context& context, const state::Job& job) {
     return 0;
   }
   ui.data(job.id + "\n");
-  ui.note("next:");
-  ui.hint("fastgpu logs " + job.id + " -f");
-  ui.hint("fastgpu wait job " + job.id);
-  ui.hint("fastgpu cancel job " + job.id);
+  ui.next_steps({"fastgpu logs " + job.id + " -f", "fastgpu wait job " + job.id,
+                 "fastgpu cancel job " + job.id});
   return 0;
 }
 

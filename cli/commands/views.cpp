@@ -29,14 +29,6 @@ std::string exit_word(const state::Job& job) {
 
 }  // namespace
 
-Color color_of(std::string_view state) noexcept {
-  if (state == "running" || state == "succeeded" || state == "ok") return Color::green;
-  if (state == "failed" || state == "lost" || state == "degraded" || state == "fail")
-    return Color::red;
-  if (state == "stopped" || state == "cancelled") return Color::dim;
-  return Color::yellow;
-}
-
 Json to_json(const state::Cluster& cluster) {
   Json out;
   out["name"] = cluster.name.value;
@@ -145,14 +137,7 @@ View view_of_one(std::string_view kind, const Json& fields, std::string name) {
   view.root = document(kind);
   view.root.update(fields);
   view.names = {std::move(name)};
-  view.table.columns = {{"FIELD"}, {"VALUE"}};
-  for (const auto& [key, value] : fields.items()) {
-    const bool is_state = key == "state";
-    const std::string text = value.is_string() ? value.get<std::string>()
-                             : value.is_null() ? ""
-                                               : value.dump();
-    view.table.rows.push_back({key, is_state ? state_cell(text) : Cell(text)});
-  }
+  view.described = fields;
   return view;
 }
 

@@ -29,9 +29,7 @@ struct JobAndCluster {
 };
 View view_of(std::span<const JobAndCluster> jobs, state::TimePoint now);
 
-/// One cluster, node or job, as field and value.
+/// One cluster, node or job, field by field.
 View view_of_one(std::string_view kind, const Json& fields, std::string name);
-
-Color color_of(std::string_view state) noexcept;
 
 }  // namespace fastgpu::cli

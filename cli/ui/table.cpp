@@ -11,19 +11,6 @@ namespace {
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kNarrowest = 8;
 
-std::string one_line(std::string_view text) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7f)
-      out += c;
-    else
-      out += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
-  }
-  return out;
-}
-
 std::vector<std::size_t> shown_columns(const Table& table, Detail detail) {
   std::vector<std::size_t> shown;
   for (std::size_t i = 0; i < table.columns.size(); ++i)
@@ -43,6 +30,19 @@ void fit(std::vector<std::size_t>& widths, std::size_t room) {
 }
 
 }  // namespace
+
+Color color_of(std::string_view state) noexcept {
+  if (state == "running" || state == "succeeded" || state == "ok") return Color::green;
+  if (state == "failed" || state == "lost" || state == "degraded" || state == "fail")
+    return Color::red;
+  if (state == "stopped" || state == "cancelled") return Color::dim;
+  return Color::yellow;
+}
+
+std::string painted(const Cell& cell, const Terminal& terminal) {
+  if (!terminal.color_out || cell.color == Color::none) return cell.text;
+  return std::string(escape(cell.color)) + cell.text + std::string(kColorEnd);
+}
 
 std::string print_table(const Table& table, Detail detail, const Terminal& terminal) {
   const std::vector<std::size_t> shown = shown_columns(table, detail);
@@ -64,10 +64,7 @@ std::string print_table(const Table& table, Detail detail, const Terminal& termi
   for (const auto& line : lines) {
     for (std::size_t i = 0; i < line.size(); ++i) {
       const std::string text = cut_to_width(line[i].text, widths[i]);
-      const bool colored = terminal.color_out && line[i].color != Color::none;
-      if (colored) out += escape(line[i].color);
-      out += text;
-      if (colored) out += kColorEnd;
+      out += painted({text, line[i].color}, terminal);
       if (i + 1 < line.size()) out += std::string(widths[i] - display_width(text) + kGap, ' ');
     }
     out += '\n';

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/ui/terminal.hpp"
@@ -19,6 +20,12 @@ struct Cell {
   std::string text;
   Color color = Color::none;
 };
+
+/// The colour of a state's word: "running" is green.
+Color color_of(std::string_view state) noexcept;
+
+/// The cell's text in its colour, where `terminal` shows colours on stdout.
+std::string painted(const Cell& cell, const Terminal& terminal);
 
 struct Table {
   std::vector<Column> columns;

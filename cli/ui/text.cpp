@@ -74,6 +74,23 @@ std::string cut_to_width(std::string_view text, std::size_t width) {
   return out + "…";
 }
 
+std::string one_line(std::string_view text) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string out;
+  unsigned char before = 0;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    // U+0080 to U+009F steer a terminal as well.
+    const bool steers = byte < 0x20 || byte == 0x7f || (before == 0xc2 && byte < 0xa0);
+    before = byte;
+    if (!steers)
+      out += c;
+    else
+      out += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
+  }
+  return out;
+}
+
 std::string age(std::chrono::system_clock::time_point then,
                 std::chrono::system_clock::time_point now) {
   using std::chrono::seconds;

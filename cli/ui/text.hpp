@@ -13,6 +13,9 @@ std::size_t display_width(std::string_view text);
 /// `text` in at most `width` columns, ending in "…" where something was left out.
 std::string cut_to_width(std::string_view text, std::size_t width);
 
+/// `text` with its control characters escaped, so that it stays on one line and steers nothing.
+std::string one_line(std::string_view text);
+
 /// The time since `then` in its one largest unit: "12s", "3m", "5h", "9d"; "0s" for the future.
 std::string age(std::chrono::system_clock::time_point then,
                 std::chrono::system_clock::time_point now);

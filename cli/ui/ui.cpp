@@ -52,12 +52,19 @@ void Ui::warn(std::string_view line) {
       "warning:" + (colored ? std::string(kColorEnd) : "") + " " + std::string(line) + "\n");
 }
 
-void Ui::hint(std::string_view command) {
+void Ui::next_steps(const std::vector<std::string>& next) {
   if (!for_people()) return;
-  const bool colored = terminal_.color_err;
-  note(colored
-           ? std::string(escape(Color::dim)) + "  " + std::string(command) + std::string(kColorEnd)
-           : "  " + std::string(command));
+  std::string out = "next:";
+  for (const std::string& command : next) {
+    const bool first = &command == &next.front();
+    if (!terminal_.err)
+      out += (first ? " " : " | ") + command;
+    else if (terminal_.color_err)
+      out += "\n  " + std::string(escape(Color::dim)) + command + std::string(kColorEnd);
+    else
+      out += "\n  " + command;
+  }
+  note(out);
 }
 
 void Ui::progress(std::string_view line) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/ui/sink.hpp"
 #include "cli/ui/terminal.hpp"
@@ -32,7 +33,9 @@ class Ui {
   void error_data(std::string_view bytes);  ///< To stderr as they are: a program's own errors.
   void note(std::string_view line);         ///< To stderr; --quiet drops it.
   void warn(std::string_view line);         ///< To stderr, always.
-  void hint(std::string_view command);      ///< What one may want to do next; only for people.
+  /// What one may want to do next, only for people: a command a line on a terminal, all of them on
+  /// one line elsewhere.
+  void next_steps(const std::vector<std::string>& next);
 
   /// What is going on now: one live line on a terminal, a plain line for each change elsewhere.
   void progress(std::string_view line);

@@ -2,9 +2,19 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "cli/ui/description.hpp"
 #include "cli/ui/yaml.hpp"
 
 namespace fastgpu::cli {
+
+namespace {
+
+std::string for_people(const View& view, Detail detail, const Terminal& terminal) {
+  if (!view.described.is_null()) return print_description(view.described, terminal);
+  return view.table.rows.empty() ? "" : print_table(view.table, detail, terminal);
+}
+
+}  // namespace
 
 Format parse_format(std::string_view word) {
   if (word == "table") return Format::table;
@@ -19,9 +29,9 @@ Format parse_format(std::string_view word) {
 std::string print_view(const View& view, Format format, const Terminal& terminal) {
   switch (format) {
     case Format::table:
-      return view.table.rows.empty() ? "" : print_table(view.table, Detail::usual, terminal);
+      return for_people(view, Detail::usual, terminal);
     case Format::wide:
-      return view.table.rows.empty() ? "" : print_table(view.table, Detail::wide, terminal);
+      return for_people(view, Detail::wide, terminal);
     case Format::json:
       return view.root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
     case Format::yaml:

@@ -20,6 +20,7 @@ Format parse_format(std::string_view word);
 struct View {
   Json root;  ///< An object with "schema" first.
   Table table;
+  Json described{};                ///< One thing in full: printed in place of the table.
   std::vector<std::string> names;  ///< One a line under -o name.
   std::string when_empty{};        ///< Said on stderr in place of a table without rows.
 };

@@ -111,6 +111,25 @@ TEST_CASE("every JSON root is an object with its schema") {
   }
 }
 
+TEST_CASE("the fields of what is described keep their names and their order in JSON") {
+  Session session;
+  put_cluster(session, "train", 1);
+  const auto keys_of = [&](const Words& words) {
+    session.out.text.clear();
+    session.run(words);
+    std::string keys;
+    const Json root = Json::parse(session.out.text);
+    for (const auto& [key, value] : root.items())
+      keys += (keys.empty() ? "" : " ") + key;
+    return keys;
+  };
+  CHECK(keys_of({"describe", "cluster", "train", "-o", "json"}) ==
+        "schema name id provider state slots user network created spec nodes open_intents");
+  CHECK(keys_of({"describe", "node", "train-0", "-o", "json"}) ==
+        "schema name index state address port private_address user slots instance host_keys "
+        "cluster");
+}
+
 TEST_CASE("a flag comes from the command line first, then from the environment") {
   Session session;
   session.variables["FASTGPU_OUTPUT"] = "json";

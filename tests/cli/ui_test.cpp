@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "cli/ui/description.hpp"
 #include "cli/ui/fold.hpp"
 #include "cli/ui/line_mux.hpp"
 #include "cli/ui/sink.hpp"
@@ -114,6 +115,76 @@ TEST_CASE("YAML keeps what JSON says, in words that no reader takes for somethin
       to_yaml(value) ==
       "schema: x/1\n\"yes\": \"yes\"\n\"n\": 3\nnone: null\nlist:\n  - 1\n  - \"1\"\n  - \"a b\"\n"
       "empty: []\ndeep:\n  - k: v\n    l: true\n");
+}
+
+TEST_CASE("a description has a line a field, sections below their names, and small tables") {
+  const Json fields = {
+      {"name", "demo"},
+      {"id", "7da9"},
+      {"state", "running"},
+      {"exit_code", nullptr},
+      {"spec", {{"command", {"sh", "-c", "a b\nc"}}, {"variables", Json::array()}}},
+      {"nodes",
+       {{{"name", "demo-0"}, {"private_address", ""}, {"host_keys", Json::array({"k"})}},
+        {{"name", "demo-1"}, {"private_address", "10.0.0.1"}}}},
+      {"count", 0}};
+
+  CHECK(print_description(fields, {}) ==
+        "Name:       demo\n"
+        "ID:         7da9\n"
+        "State:      running\n"
+        "Exit code:  <none>\n"
+        "Spec:\n"
+        "  Command:\n"
+        "    - sh\n"
+        "    - -c\n"
+        "    - a b\\x0ac\n"
+        "  Variables:  <none>\n"
+        "Nodes:\n"
+        "  NAME    PRIVATE ADDRESS\n"
+        "  demo-0  \n"
+        "  demo-1  10.0.0.1\n"
+        "  (-o yaml shows host_keys as well)\n"
+        "Count:      0\n");
+}
+
+TEST_CASE("a description has colours where the terminal has them, and its tables fit there") {
+  Terminal terminal;
+  terminal.color_out = true;
+  terminal.width = 40;
+  const Json fields = {{"state", "failed"},
+                       {"nodes", Json::array({{{"name", std::string(100, 'n')}}})}};
+
+  const std::string text = print_description(fields, terminal);
+
+  CHECK(text.find("\x1b[31mfailed\x1b[0m") != std::string::npos);
+  CHECK(text.find("\n  " + std::string(37, 'n') + "…\n") != std::string::npos);
+}
+
+TEST_CASE("next steps are one line, or a line each on a terminal, and only for people who listen") {
+  StringSink out;
+  StringSink err;
+  const auto no_input = [] { return std::string(); };
+  const std::vector<std::string> next = {"fastgpu ssh a", "fastgpu delete cluster a"};
+  Ui ui(out, err, {}, no_input);
+  ui.next_steps(next);
+  CHECK(err.text == "next: fastgpu ssh a | fastgpu delete cluster a\n");
+
+  err.text.clear();
+  Terminal terminal;
+  terminal.err = true;
+  ui.set_terminal(terminal);
+  ui.next_steps(next);
+  CHECK(err.text == "next:\n  fastgpu ssh a\n  fastgpu delete cluster a\n");
+
+  err.text.clear();
+  ui.set_format(Format::json);
+  ui.next_steps(next);
+  ui.set_format(Format::table);
+  ui.set_chatter(Chatter::quiet);
+  ui.next_steps(next);
+  CHECK(err.text.empty());
+  CHECK(out.text.empty());
 }
 
 TEST_CASE("a question without a terminal is an error that names --yes") {

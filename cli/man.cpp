@@ -1,0 +1,81 @@
+#include "cli/man.hpp"
+
+#include <algorithm>
+
+#include "cli/help.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+/// `text` as roff reads it back: no request at the start of a line, hyphens that can be copied.
+std::string roff(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const bool starts_line = out.empty() || out.back() == '\n';
+    if (starts_line && (c == '.' || c == '\'')) out += "\\&";
+    if (c == '\\')
+      out += "\\e";
+    else if (c == '-')
+      out += "\\-";
+    else if (c == '~')
+      out += "\\(ti";
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string heading(std::string name, std::string_view summary) {
+  std::string upper = name;
+  for (char& c : upper)
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  return ".TH " + upper +
+         " 1 \"\" \"fastgpu " FASTGPU_VERSION "\" \"User Commands\"\n.nh\n.ad l\n.SH NAME\n" +
+         roff(name) + " \\- " + roff(summary) + "\n";
+}
+
+std::string section(std::string_view title, std::string_view text) {
+  return text.empty() ? "" : ".SH " + std::string(title) + "\n" + std::string(text) + "\n";
+}
+
+std::string tagged(const HelpRows& rows) {
+  std::string out;
+  for (const auto& [left, right] : rows)
+    out += (out.empty() ? ".TP\n.B " : "\n.TP\n.B ") + roff(left) + "\n" + roff(right);
+  return out;
+}
+
+std::string as_typed(std::string_view line) {
+  return ".nf\n" + roff(line) + "\n.fi";
+}
+
+}  // namespace
+
+std::string man_name(const Command& command) {
+  std::string out = "fastgpu-" + command.words();
+  std::ranges::replace(out, ' ', '-');
+  return out;
+}
+
+std::string man_page_for_all(std::span<const Command> table) {
+  std::string see;
+  for (const Command& command : table)
+    if (!command.summary.empty())
+      see += (see.empty() ? "" : ",\n") + (".BR " + roff(man_name(command)) + " (1)");
+  return heading("fastgpu", "make clusters of machines and run distributed jobs on them") +
+         section("SYNOPSIS", ".B fastgpu\nCOMMAND [flags]") +
+         section("COMMANDS", tagged(command_rows(table))) + section("SEE ALSO", see);
+}
+
+std::string man_page(const Command& command, const Arguments& arguments) {
+  const std::string environment =
+      "Every flag can come from the environment: \\-\\-state\\-dir is FASTGPU_STATE_DIR.";
+  return heading(man_name(command), command.summary) +
+         section("SYNOPSIS", ".B " + roff(usage_line(command, arguments))) +
+         section("DESCRIPTION", roff(command.notes.empty() ? command.summary : command.notes)) +
+         section("ARGUMENTS", tagged(argument_rows(arguments))) +
+         section("OPTIONS", tagged(flag_rows(arguments))) + section("ENVIRONMENT", environment) +
+         section("EXAMPLES", as_typed(command.example)) + section("SEE ALSO", ".BR fastgpu (1)");
+}
+
+}  // namespace fastgpu::cli

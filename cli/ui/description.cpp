@@ -1,0 +1,150 @@
+#include "cli/ui/description.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "cli/ui/table.hpp"
+#include "cli/ui/text.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kNothing = "<none>";
+constexpr std::size_t kIndent = 2;
+
+bool is_plain(const Json& value) {
+  return value.empty() || !value.is_structured();
+}
+
+bool is_list_of_objects(const Json& value) {
+  return value.is_array() &&
+         std::ranges::all_of(value, [](const Json& item) { return item.is_object(); });
+}
+
+/// A value on one line, whatever it is.
+std::string words_of(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_null() || value.empty()) return "";
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// "Exit code" for "exit_code".
+std::string label_of(std::string_view key) {
+  if (key == "id") return "ID";
+  std::string out(key);
+  std::ranges::replace(out, '_', ' ');
+  if (!out.empty() && out.front() >= 'a' && out.front() <= 'z')
+    out.front() = static_cast<char>(out.front() - 'a' + 'A');
+  return out;
+}
+
+std::string title_of(std::string_view key) {
+  std::string out = label_of(key);
+  for (char& c : out)
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  return out;
+}
+
+/// The keys of the objects in `list`, each once, in the order in which they appear.
+std::vector<std::string> keys_of(const Json& list) {
+  std::vector<std::string> out;
+  for (const Json& item : list)
+    for (const auto& [key, value] : item.items())
+      if (std::ranges::find(out, key) == out.end()) out.push_back(key);
+  return out;
+}
+
+class Printer {
+ public:
+  explicit Printer(const Terminal& terminal) : terminal_(terminal) {}
+
+  void fields(const Json& object, std::size_t depth);
+  std::string take() { return std::move(out_); }
+
+ private:
+  void items(const Json& list, std::size_t depth);
+  void table(const Json& list, std::size_t depth);
+  void line(std::size_t depth, std::string_view text) {
+    out_ += std::string(depth * kIndent, ' ') + std::string(text) + "\n";
+  }
+
+  Terminal terminal_;
+  std::string out_;
+};
+
+void Printer::fields(const Json& object, std::size_t depth) {
+  std::size_t width = 0;
+  for (const auto& [key, value] : object.items())
+    if (is_plain(value)) width = std::max(width, display_width(label_of(key)));
+  for (const auto& [key, value] : object.items()) {
+    const std::string label = one_line(label_of(key)) + ":";
+    if (is_plain(value)) {
+      const std::string words = one_line(words_of(value));
+      const std::string gap(width + 3 - std::min(width + 1, display_width(label)), ' ');
+      const Cell cell(words.empty() ? std::string(kNothing) : words,
+                      key == "state" ? color_of(words) : Color::none);
+      line(depth, label + gap + painted(cell, terminal_));
+      continue;
+    }
+    line(depth, label);
+    if (value.is_object())
+      fields(value, depth + 1);
+    else if (is_list_of_objects(value))
+      table(value, depth + 1);
+    else
+      items(value, depth + 1);
+  }
+}
+
+void Printer::items(const Json& list, std::size_t depth) {
+  for (const Json& item : list)
+    line(depth, "- " + one_line(words_of(item)));
+}
+
+void Printer::table(const Json& list, std::size_t depth) {
+  Table out;
+  std::vector<std::string> shown;
+  std::string left_out;
+  const auto at = [](const Json& item, const std::string& key) {
+    return item.contains(key) ? item.at(key) : Json();
+  };
+  for (const std::string& key : keys_of(list)) {
+    const bool plain =
+        std::ranges::all_of(list, [&](const Json& i) { return is_plain(at(i, key)); });
+    if (!plain) {
+      left_out += (left_out.empty() ? "" : ", ") + key;
+      continue;
+    }
+    shown.push_back(key);
+    out.columns.push_back({one_line(title_of(key))});
+  }
+  for (const Json& item : list) {
+    out.rows.emplace_back();
+    for (const std::string& key : shown) {
+      const std::string words = words_of(at(item, key));
+      out.rows.back().emplace_back(words, key == "state" ? color_of(words) : Color::none);
+    }
+  }
+  Terminal inside = terminal_;
+  inside.width = std::max(0, terminal_.width - static_cast<int>(depth * kIndent));
+  const std::string text = print_table(out, Detail::usual, inside);
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    line(depth, std::string_view(text).substr(begin, end - begin));
+    begin = end + 1;
+  }
+  if (!left_out.empty()) line(depth, "(-o yaml shows " + one_line(left_out) + " as well)");
+}
+
+}  // namespace
+
+std::string print_description(const Json& fields, const Terminal& terminal) {
+  Printer printer(terminal);
+  printer.fields(fields, 0);
+  return printer.take();
+}
+
+}  // namespace fastgpu::cli
