@@ -25,6 +25,12 @@ HostResult<Granted> outcome_of(const launcher::NodeAnswer& answer) {
           Error(code == kDenied ? ErrorKind::denied : ErrorKind::remote, host.value + ": " + said)};
 }
 
+/// Another key would change nothing.
+bool is_passing(ErrorKind kind) {
+  return kind == ErrorKind::transient || kind == ErrorKind::timeout ||
+         kind == ErrorKind::interrupted;
+}
+
 }  // namespace
 
 Outcomes SshHostAccess::check(const state::Cluster& /*cluster*/, std::span<const HostDoor> doors,
@@ -53,8 +59,7 @@ Outcomes SshHostAccess::close(const state::Cluster& cluster, std::span<const Hos
   std::vector<HostDoor> shut;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    if (outcomes[i].ok() || outcomes[i].error().kind() == ErrorKind::transient) continue;
-    if (outcomes[i].error().kind() == ErrorKind::interrupted) continue;
+    if (outcomes[i].ok() || is_passing(outcomes[i].error().kind())) continue;
     shut.push_back(doors[i]);
     places.push_back(i);
   }

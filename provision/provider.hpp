@@ -36,7 +36,8 @@ struct Instance {
   std::string address{};          ///< Where SSH answers; empty until assigned.
   std::string private_address{};  ///< Where the other nodes reach it.
   std::uint16_t port = 22;
-  /// Of a machine that is gone: what of ours stays there all the same, in a sentence about it.
+  /// Of a machine that is gone: what of ours stays there all the same, in a sentence that
+  /// names it.
   std::string left_behind{};
 };
 

@@ -42,7 +42,7 @@ void tell_what_is_left(const Tools& tools, const std::vector<HostResult<Instance
   for (const HostResult<Instance>& result : results) {
     if (!result.ok() || result.value().left_behind.empty()) continue;
     if (sentence.empty())
-      sentence = result.host.value + ": " + result.value().left_behind;
+      sentence = result.value().left_behind;
     else
       others += (others.empty() ? "" : ", ") + result.host.value;
   }

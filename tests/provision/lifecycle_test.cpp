@@ -246,7 +246,7 @@ TEST_CASE("steps are announced to the observer") {
 TEST_CASE("what a deletion has to leave is said in one sentence, and the deletion goes on") {
   World world;
   world.create(3);
-  world.shop.provider.left_behind = {{"demo-0", "a line"}, {"demo-2", "a line"}};
+  world.shop.provider.left_behind = {{"demo-0", "demo-0: a line"}, {"demo-2", "demo-2: a line"}};
   delete_cluster(world.tools, kDemo);
   CHECK(world.shop.events.left == std::vector<std::string>{"demo-0: a line (and so on demo-2)"});
   world.check_nothing_left();

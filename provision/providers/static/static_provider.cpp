@@ -191,8 +191,8 @@ std::vector<HostResult<Instance>> StaticProvider::destroy(const state::Cluster& 
       continue;
     }
     if (!closed[i].ok())
-      forgotten.left_behind = "the line that ends in " + doors[i].mark +
-                              " stays in ~/.ssh/authorized_keys there: " + closed[i].error().what();
+      forgotten.left_behind = std::string(closed[i].error().what()) + "; the line that ends in " +
+                              doors[i].mark + " stays in ~/.ssh/authorized_keys there";
     results.push_back({nodes[i].name, std::move(forgotten)});
   }
   return results;
