@@ -21,7 +21,7 @@ local::LocalConfig for_inside(local::LocalConfig config) {
 
 }  // namespace
 
-RootlessProvider::RootlessProvider(local::LocalConfig config, std::filesystem::path world)
+RootlessProvider::RootlessProvider(const local::LocalConfig& config, std::filesystem::path world)
     : LocalProvider(for_inside(config)),
       init_program_(config.init_program),
       folder_(std::move(world)) {}

@@ -17,7 +17,7 @@ namespace fastgpu::provision {
 class RootlessProvider final : public LocalProvider {
  public:
   /// `world` is the folder of the user's world, see local::world_folder.
-  RootlessProvider(local::LocalConfig config, std::filesystem::path world);
+  RootlessProvider(const local::LocalConfig& config, std::filesystem::path world);
 
   /// Throws what stands in the way, in one sentence: denied where an administrator must allow
   /// something, local where something is missing.
