@@ -1,0 +1,244 @@
+#include "comm/simulator/simulator.hpp"
+
+#include <algorithm>
+#include <queue>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "comm/simulator/state.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+constexpr std::uint64_t kQuantum = 64 * 1024;  // As much as a socket takes at a time.
+constexpr std::uint64_t kMostQuanta = 16;      // Bounds the events of one message.
+
+enum class EventKind : std::uint8_t {
+  processed,
+  quantum_leaves,
+  quantum_left,
+  quantum_comes,
+  arrives
+};
+
+struct Event {
+  Seconds time{};
+  std::uint64_t number = 0;  ///< Of events at one time the one made first is first.
+  EventKind kind{};
+  bool is_last = false;     ///< Of the quanta of a message.
+  StepIndex step = 0;       ///< Of processed.
+  std::size_t rank = 0;     ///< Of processed.
+  Flow* flow = nullptr;     ///< Of all others.
+  std::uint64_t bytes = 0;  ///< Of a quantum.
+
+  bool operator<(const Event& other) const {  // Greater is first in a priority queue.
+    return std::tie(other.time, other.number) < std::tie(time, number);
+  }
+};
+
+class Simulation {
+ public:
+  Simulation(const Simulated& simulated, const ProgramOf& program_of)
+      : network_(simulated.network),
+        element_bytes_(simulated.element_bytes),
+        state_(simulated, program_of) {
+    for (const RankState& rank : state_.ranks)
+      steps_left_ += rank.waits.size();
+  }
+
+  Forecast run() {
+    begin_all();
+    while (!events_.empty()) {
+      const Event event = events_.top();
+      events_.pop();
+      now_ = event.time;
+      handle(event);
+    }
+    if (steps_left_ > 0) throw Error(ErrorKind::internal, "simulated programs wait for each other");
+    return forecast();
+  }
+
+ private:
+  /// Begins what waits for nothing; what that sets free begins on its own.
+  void begin_all() {
+    std::vector<std::pair<std::size_t, StepIndex>> first;
+    for (std::size_t rank = 0; rank < state_.ranks.size(); ++rank)
+      for (StepIndex step = 0; step < state_.ranks[rank].waits.size(); ++step)
+        if (state_.ranks[rank].waits[step] == 0) first.emplace_back(rank, step);
+    for (const auto& [rank, step] : first)
+      begin(rank, step);
+  }
+
+  void schedule(Event event) {
+    event.number = events_made_++;
+    events_.push(event);
+  }
+
+  std::uint64_t bytes_of(const Part& part) const { return part.count * element_bytes_; }
+
+  void process(std::size_t rank, StepIndex step, Seconds duration) {
+    const Seconds begun = state_.ranks[rank].processor.serve(now_, duration);
+    schedule({.time = begun + duration, .kind = EventKind::processed, .step = step, .rank = rank});
+  }
+
+  void begin(std::size_t rank, StepIndex index) {
+    RankState& state = state_.ranks[rank];
+    const Step& step = state.program.steps[index];
+    Flow* const flow = state.flow[index];
+    if (step.kind == StepKind::send) {
+      process(rank, index, network_.per_message);
+      release_next(rank, flow->sends, ++flow->sends_begun);
+    } else if (flow != nullptr) {
+      release_next(rank, flow->receives, ++flow->receives_begun);
+      take_arrived(*flow);
+    } else {
+      const Rate rate = step.kind == StepKind::copy ? network_.copy : network_.reduce;
+      process(rank, index, rate.to_move(double(bytes_of(step.to))));
+    }
+  }
+
+  /// `begun` steps of a channel have begun: the next no longer waits for them.
+  void release_next(std::size_t rank, std::span<const StepIndex> steps, std::size_t begun) {
+    if (begun < steps.size()) release(rank, steps[begun]);
+  }
+
+  void release(std::size_t rank, StepIndex step) {
+    if (--state_.ranks[rank].waits[step] == 0) begin(rank, step);
+  }
+
+  void finish(std::size_t rank, StepIndex step) {
+    --steps_left_;
+    for (const StepIndex next : state_.ranks[rank].dependencies.after[step])
+      release(rank, next);
+  }
+
+  /// Hands messages that are there to receives that are ready.
+  void take_arrived(Flow& flow) {
+    while (flow.receives_taken < std::min(flow.arrived, flow.receives_begun)) {
+      const StepIndex index = flow.receives[flow.receives_taken++];
+      const Step& step = state_.ranks[flow.receiver].program.steps[index];
+      Seconds duration = network_.per_message;
+      if (step.kind == StepKind::receive_reduce)
+        duration += network_.reduce.to_move(double(bytes_of(step.to)));
+      state_.ranks[flow.receiver].bytes_received += bytes_of(step.to);
+      process(flow.receiver, index, duration);
+    }
+  }
+
+  void handle(const Event& event) {
+    switch (event.kind) {
+      case EventKind::processed:
+        return processed(event.rank, event.step);
+      case EventKind::quantum_leaves:
+        return let_quantum_leave(*event.flow);
+      case EventKind::quantum_left:
+        return quantum_left(*event.flow);
+      case EventKind::quantum_comes:
+        return let_quantum_come(event);
+      case EventKind::arrives:
+        ++event.flow->arrived;
+        return take_arrived(*event.flow);
+    }
+  }
+
+  void processed(std::size_t rank, StepIndex step) {
+    Flow* const flow = state_.ranks[rank].flow[step];
+    if (state_.ranks[rank].program.steps[step].kind != StepKind::send) return finish(rank, step);
+    ++flow->sends_queued;
+    if (!flow->is_busy) start_message(*flow);
+  }
+
+  const Step& current_send(const Flow& flow) const {
+    return state_.ranks[flow.sender].program.steps[flow.sends[flow.sends_done]];
+  }
+
+  void start_message(Flow& flow) {
+    flow.is_busy = true;
+    flow.bytes_left = bytes_of(current_send(flow).from);
+    state_.ranks[flow.sender].bytes_sent += flow.bytes_left;
+    ++messages_;
+    let_quantum_leave(flow);
+  }
+
+  const Link& link_of(const Flow& flow) const {
+    return flow.is_inside ? network_.inside : network_.across;
+  }
+
+  Server& way_out(const Flow& flow) {
+    NodeState& node = state_.node_of(flow.sender);
+    return flow.is_inside ? node.memory : node.out;
+  }
+
+  Seconds duration_of(const Flow& flow, std::uint64_t bytes) const {
+    const Link& link = link_of(flow);
+    return std::min(link.flow, link.shared).to_move(double(bytes));
+  }
+
+  void let_quantum_leave(Flow& flow) {
+    const Link& link = link_of(flow);
+    const std::uint64_t message = bytes_of(current_send(flow).from);
+    const std::uint64_t most = std::max(kQuantum, (message + kMostQuanta - 1) / kMostQuanta);
+    const std::uint64_t bytes = std::min(flow.bytes_left, most);
+    flow.bytes_left -= bytes;
+    const Seconds begun = way_out(flow).serve(now_, link.shared.to_move(double(bytes)));
+    schedule(
+        {.time = begun + duration_of(flow, bytes), .kind = EventKind::quantum_left, .flow = &flow});
+    schedule({.time = begun + link.latency,
+              .kind = EventKind::quantum_comes,
+              .is_last = flow.bytes_left == 0,
+              .flow = &flow,
+              .bytes = bytes});
+  }
+
+  void quantum_left(Flow& flow) {
+    if (flow.bytes_left > 0) return let_quantum_leave(flow);
+    const StepIndex done = flow.sends[flow.sends_done++];
+    if (flow.sends_done < flow.sends_queued) {
+      start_message(flow);
+    } else {
+      flow.is_busy = false;
+    }
+    finish(flow.sender, done);
+  }
+
+  /// Inside a node there is no second way to queue for.
+  void let_quantum_come(const Event& event) {
+    Flow& flow = *event.flow;
+    Seconds begun = now_;
+    if (!flow.is_inside)
+      begun = state_.node_of(flow.receiver)
+                  .in.serve(now_, network_.across.shared.to_move(double(event.bytes)));
+    if (event.is_last)
+      schedule({.time = begun + duration_of(flow, event.bytes),
+                .kind = EventKind::arrives,
+                .flow = &flow});
+  }
+
+  Forecast forecast() const {
+    Forecast result{.duration = now_, .messages = messages_};
+    for (const RankState& rank : state_.ranks) {
+      result.most_bytes_sent = std::max(result.most_bytes_sent, rank.bytes_sent);
+      result.most_bytes_received = std::max(result.most_bytes_received, rank.bytes_received);
+    }
+    return result;
+  }
+
+  Network network_;
+  std::uint64_t element_bytes_;
+  SimulationState state_;
+  std::priority_queue<Event> events_;
+  std::uint64_t events_made_ = 0;
+  std::size_t steps_left_ = 0;
+  std::uint64_t messages_ = 0;
+  Seconds now_{};
+};
+
+}  // namespace
+
+Forecast simulate(const Simulated& simulated, const ProgramOf& program_of) {
+  return Simulation(simulated, program_of).run();
+}
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,85 @@
+#include "comm/simulator/state.hpp"
+
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+/// Receiver, sender as it sees it, lane.
+using Flows = std::map<std::tuple<std::size_t, int, std::uint8_t>, Flow*>;
+
+void load(RankState& state, Program program) {
+  state.program = std::move(program);
+  state.dependencies = dependencies_of(state.program);
+  const std::size_t steps = state.program.steps.size();
+  state.flow.resize(steps);
+  for (std::size_t step = 0; step < steps; ++step)
+    state.waits.push_back(static_cast<std::uint32_t>(state.dependencies.before[step].size()));
+}
+
+/// Each step but the first of a channel waits for the one ahead to begin, too.
+void chain(RankState& state, std::span<const StepIndex> steps, Flow& flow) {
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    state.flow[steps[i]] = &flow;
+    if (i > 0) ++state.waits[steps[i]];
+  }
+}
+
+/// Makes a flow of each channel out. The receiver of a rank that is not run is the one it is like;
+/// seen from there, the sender stands as far away.
+void connect_sends(std::size_t rank, SimulationState& all, Flows& flows) {
+  RankState& state = all.ranks[rank];
+  const int ranks = static_cast<int>(all.node_numbers.size());
+  const int period = static_cast<int>(all.ranks.size());
+  for (std::size_t i = 0; i < state.dependencies.channels.size(); ++i) {
+    const auto [peer, lane, direction] = state.dependencies.channels[i];
+    if (direction == Direction::in) continue;
+    const int like = peer.value % period;
+    const int seen_as = (static_cast<int>(rank) + ranks - (peer.value - like)) % ranks;
+    Flow& flow = all.flows.emplace_back();
+    flow.sender = rank;
+    flow.receiver = static_cast<std::size_t>(like);
+    flow.sends = state.dependencies.on_channel[i];
+    flow.is_inside =
+        all.node_numbers[rank] == all.node_numbers[static_cast<std::size_t>(peer.value)];
+    flows[{flow.receiver, seen_as, lane}] = &flow;
+    chain(state, flow.sends, flow);
+  }
+}
+
+void connect_receives(std::size_t rank, SimulationState& all, const Flows& flows) {
+  RankState& state = all.ranks[rank];
+  for (std::size_t i = 0; i < state.dependencies.channels.size(); ++i) {
+    const auto [peer, lane, direction] = state.dependencies.channels[i];
+    if (direction == Direction::out) continue;
+    const auto found = flows.find({rank, peer.value, lane});
+    if (found == flows.end()) throw Error(ErrorKind::internal, "a receive without its send");
+    found->second->receives = state.dependencies.on_channel[i];
+    chain(state, found->second->receives, *found->second);
+  }
+}
+
+}  // namespace
+
+SimulationState::SimulationState(const Simulated& simulated, const ProgramOf& program_of)
+    : nodes(simulated.topology.nodes.size()) {
+  const int all = simulated.topology.ranks();
+  node_numbers.resize(static_cast<std::size_t>(all));
+  for (std::size_t node = 0; node < nodes.size(); ++node)
+    for (const Rank rank : simulated.topology.nodes[node])
+      node_numbers[static_cast<std::size_t>(rank.value)] = node;
+  ranks.resize(static_cast<std::size_t>(simulated.period > 0 ? simulated.period : all));
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+    load(ranks[rank], program_of(Rank{static_cast<int>(rank)}));
+  Flows connected;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+    connect_sends(rank, *this, connected);
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+    connect_receives(rank, *this, connected);
+}
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,79 @@
+// What a simulation keeps of ranks, nodes and the flows between them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "comm/schedule/dependencies.hpp"
+#include "comm/simulator/simulator.hpp"
+
+namespace fastgpu::comm {
+
+/// Serves one thing after another.
+class Server {
+ public:
+  /// Returns when what arrives at `now` is begun.
+  Seconds serve(Seconds now, Seconds duration) {
+    const Seconds begin = std::max(now, free_at_);
+    free_at_ = begin + duration;
+    return begin;
+  }
+
+ private:
+  Seconds free_at_{};
+};
+
+/// What goes one way on one lane between two ranks: the sender's messages in the order of their
+/// steps, and how far they are.
+struct Flow {
+  std::size_t sender = 0;
+  std::size_t receiver = 0;
+  std::span<const StepIndex> sends;
+  std::span<const StepIndex> receives;
+  bool is_inside = false;
+  bool is_busy = false;
+  std::size_t sends_begun = 0;     ///< Handed to the sender's processor.
+  std::size_t sends_queued = 0;    ///< Handed to the network.
+  std::size_t sends_done = 0;      ///< Their last bytes have left.
+  std::uint64_t bytes_left = 0;    ///< Of the one on its way.
+  std::size_t arrived = 0;         ///< Messages.
+  std::size_t receives_begun = 0;  ///< Ready to take theirs.
+  std::size_t receives_taken = 0;  ///< Handed to the receiver's processor.
+};
+
+struct RankState {
+  Program program;
+  Dependencies dependencies;
+  std::vector<std::uint32_t> waits;  ///< Of each step: for how many others.
+  std::vector<Flow*> flow;           ///< Of each step; null for those within the rank.
+  Server processor;
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+};
+
+struct NodeState {
+  Server out;
+  Server in;
+  Server memory;
+};
+
+/// Where everything stands; at first, before the beginning.
+struct SimulationState {
+  /// Loads the programs and connects their flows. Throws ErrorKind::internal where a receive has no
+  /// channel that sends to it.
+  SimulationState(const Simulated& simulated, const ProgramOf& program_of);
+  SimulationState(const SimulationState&) = delete;  // Flows point into it.
+  SimulationState& operator=(const SimulationState&) = delete;
+
+  NodeState& node_of(std::size_t rank) { return nodes[node_numbers[rank]]; }
+
+  std::vector<RankState> ranks;
+  std::vector<NodeState> nodes;
+  std::vector<std::size_t> node_numbers;  ///< Of each rank, those that are not run included.
+  std::deque<Flow> flows;                 // Does not move what it holds.
+};
+
+}  // namespace fastgpu::comm
