@@ -80,11 +80,11 @@ constexpr std::array kCommands = {
             "Settles what killed runs left in the journal, and removes what no cluster owns."},
     Command{"completion", "", "Print the completion script of a shell",
             "source <(fastgpu completion bash)", describe_completion,
-            "An installed fastgpu is completed by itself where bash-completion, zsh or fish "
-            "look. Otherwise put one line into the shell's start file. bash, in ~/.bashrc: "
-            "source <(fastgpu completion bash). zsh, in ~/.zshrc after compinit: source "
-            "<(fastgpu completion zsh). fish, in ~/.config/fish/config.fish: fastgpu "
-            "completion fish | source"},
+            "An installed fastgpu is completed without further ado where bash-completion, zsh or "
+            "fish find their scripts. Otherwise put one line where the shell starts:\n"
+            "  source <(fastgpu completion bash)    into ~/.bashrc\n"
+            "  source <(fastgpu completion zsh)     into ~/.zshrc, after compinit\n"
+            "  fastgpu completion fish | source     into ~/.config/fish/config.fish"},
     Command{"doctor", "", "Check whether this machine has what fastgpu needs", "fastgpu doctor",
             describe_doctor,
             "Exit code 1 when something is missing that local clusters need; each finding "

@@ -22,16 +22,17 @@ std::string two_columns(const HelpRows& rows) {
   return out;
 }
 
+/// The lines of `text`, those over 80 columns broken at blanks.
 std::string wrapped(std::string_view text) {
   constexpr std::size_t kWidth = 80;
   std::string out;
-  while (text.size() > kWidth) {
-    const std::size_t blank = text.rfind(' ', kWidth);
-    if (blank == std::string_view::npos) break;
-    out += std::string(text.substr(0, blank)) + "\n";
-    text.remove_prefix(blank + 1);
+  while (!text.empty()) {
+    std::size_t end = std::min(text.find('\n'), text.size());
+    if (end > kWidth) end = std::min(text.rfind(' ', kWidth), end);
+    out += std::string(text.substr(0, end)) + "\n";
+    text.remove_prefix(std::min(end + 1, text.size()));
   }
-  return out + std::string(text) + "\n";
+  return out;
 }
 
 std::string with_choices(const Argument& argument) {

@@ -63,7 +63,7 @@ std::string print_table(const Table& table, Detail detail, const Terminal& termi
   std::string out;
   for (const auto& line : lines) {
     for (std::size_t i = 0; i < line.size(); ++i) {
-      const std::string text = cut_to_width(line[i].text, widths[i]);
+      const std::string text = cut_in_middle(line[i].text, widths[i]);
       out += painted({text, line[i].color}, terminal);
       if (i + 1 < line.size()) out += std::string(widths[i] - display_width(text) + kGap, ' ');
     }

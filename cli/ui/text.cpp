@@ -74,6 +74,19 @@ std::string cut_to_width(std::string_view text, std::size_t width) {
   return out + "…";
 }
 
+std::string cut_in_middle(std::string_view text, std::size_t width) {
+  std::size_t left = display_width(text);
+  if (left <= width) return std::string(text);
+  const std::size_t end = width / 3;
+  const std::string head = cut_to_width(text, width - end);
+  while (left > end) {
+    const Glyph glyph = first_glyph(text);
+    left -= glyph.columns;
+    text.remove_prefix(glyph.bytes);
+  }
+  return head + std::string(text);
+}
+
 std::string one_line(std::string_view text) {
   constexpr std::string_view kHex = "0123456789abcdef";
   std::string out;

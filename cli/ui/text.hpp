@@ -13,6 +13,10 @@ std::size_t display_width(std::string_view text);
 /// `text` in at most `width` columns, ending in "…" where something was left out.
 std::string cut_to_width(std::string_view text, std::size_t width);
 
+/// `text` in at most `width` columns, with "…" where its middle was left out: of names that begin
+/// alike the end is what tells them apart.
+std::string cut_in_middle(std::string_view text, std::size_t width);
+
 /// `text` with its control characters escaped, so that it stays on one line and steers nothing.
 std::string one_line(std::string_view text);
 

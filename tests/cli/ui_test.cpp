@@ -38,6 +38,15 @@ TEST_CASE("nothing is cut where the output is no terminal, and rows fit where it
   CHECK(shown.find("…") != std::string::npos);
 }
 
+TEST_CASE("long names that begin alike can be told apart on a narrow terminal") {
+  const std::string name(60, 'n');
+  const Table table{{{"NAME"}}, {{name + "-0"}, {name + "-1"}}};
+  Terminal terminal;
+  terminal.width = 12;
+  CHECK(print_table(table, Detail::usual, terminal) == "NAME\nnnnnnnn…nn-0\nnnnnnnn…nn-1\n");
+  CHECK(cut_in_middle("名前名前名前", 7) == "名前…前");
+}
+
 TEST_CASE("wide columns are shown with -o wide alone") {
   const Table table{{{"NAME"}, {"ID", true}}, {{"a", "1234"}}};
   CHECK(print_table(table, Detail::usual, {}) == "NAME\na\n");
@@ -158,7 +167,8 @@ TEST_CASE("a description has colours where the terminal has them, and its tables
   const std::string text = print_description(fields, terminal);
 
   CHECK(text.find("\x1b[31mfailed\x1b[0m") != std::string::npos);
-  CHECK(text.find("\n  " + std::string(37, 'n') + "…\n") != std::string::npos);
+  CHECK(text.find("\n  " + std::string(25, 'n') + "…" + std::string(12, 'n') + "\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("next steps are one line, or a line each on a terminal, and only for people who listen") {
