@@ -109,7 +109,9 @@ void mark_deleting(const Tools& tools, state::Cluster& cluster) {
 
 void finish_delete(const Tools& tools, Provider& provider, const state::Cluster& cluster) {
   const std::vector<Node> nodes = tools.store.nodes(cluster.id);
-  run_step(tools, "deleting " + count_of_nodes(nodes.size()), [&] {
+  const std::string step =
+      nodes.empty() ? "tidying up" : "deleting " + count_of_nodes(nodes.size());
+  run_step(tools, step, [&] {
     take_down_nodes(tools, provider, cluster, nodes);
     destroy_strays(tools, provider, cluster);
     provider.release(cluster);

@@ -121,8 +121,9 @@ class Host:
 
     def stop(self):
         if self.process:
-            self.process.kill()
-            self.process.wait()
+            with contextlib.suppress(OSError, AssertionError):
+                os.kill(self.first_process(), signal.SIGKILL)
+            self.process.wait()  # Until all that ran in there is gone.
             self.process = None
 
     def log(self):
@@ -130,8 +131,7 @@ class Host:
         return log.read_text() if log.exists() else ""
 
     def logins(self, key):
-        return self.log().count(f"Accepted publickey for root from") and sum(
-            1 for line in self.log().splitlines() if "Accepted publickey" in line and fingerprint(key) in line)
+        return sum("Accepted publickey" in line and fingerprint(key) in line for line in self.log().splitlines())
 
     def entry(self, host_key=True, **more):
         lines = [f"address: '{self.address}'", f"name: {self.name}", f"port: {self.port}", "user: root"]
@@ -227,8 +227,7 @@ def test_the_whole_life_of_a_cluster(lab):
     check("one" in lab.create(two.entry(), one.entry(), code=6).stderr, "another list is the same cluster")
 
     used = {host: host.logins(lab.user_key) for host in (one, two)}
-    check(lab.run("exec", "lab", "--", "hostname").stdout.split() == ["one:", "one", "two:", "two"]
-          or sorted(lab.run("exec", "lab", "--", "hostname").stdout.split()) == ["one", "one:", "two", "two:"], "exec")
+    check(sorted(lab.run("exec", "lab", "--", "hostname").stdout.split()) == ["one", "one:", "two", "two:"], "exec")
     nasty = ["a  b", "$HOME;", "it's \"q\"", "new\nline", "ünï", "", "*"]
     check(lab.run("ssh", "lab/one", "--", "printf", "<%s>", *nasty).stdout == "".join(f"<{x}>" for x in nasty), "ssh")
     payload = lab.folder / "pay load"
