@@ -25,7 +25,7 @@ std::string roff(std::string_view text) {
   return out;
 }
 
-std::string heading(std::string name, std::string_view summary) {
+std::string heading(const std::string& name, std::string_view summary) {
   std::string upper = name;
   for (char& c : upper)
     if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
