@@ -32,6 +32,7 @@ fastgpu() { as_user "$bin/bin/fastgpu" "$@"; }
 processes() {
   local status id
   for status in /proc/[0-9]*/status; do
+    grep -q '^State:.*zombie' "$status" 2>/dev/null && continue
     id=$(sed -n 's/^Uid:\t\([0-9]*\).*/\1/p' "$status" 2>/dev/null)
     if [[ $id == "$uid" || (-n $first && -n $id && $id -ge $first && $id -lt $((first + 65536))) ]]; then
       status=${status%/status}
@@ -156,6 +157,15 @@ if [[ ${5-} != quick ]]; then
   echo "the journey ended with $code"
   expect "the journey leaves no process" within 5 no_processes
 fi
+
+covered() {  # In a mount namespace of its own, where a part of /proc is covered as containers do it.
+  unshare --mount --propagation private bash -c 'mount --bind /dev/null /proc/meminfo && exec "$@"' - \
+    runuser -u "$user" -- env -i PATH="$PATH" HOME="$home" XDG_STATE_HOME="$home/state" "$@"
+}
+check "where /proc is covered nothing is made" 1 covered "$bin/bin/fastgpu" create cluster "$cluster" --nodes 1
+says "and said what would help" err "systempaths=unconfined"
+expect "in one line, too" test "$(wc -l <"$bin/err")" = 1
+expect "and no process is left there" within 5 no_processes
 
 usermod --del-subuids "$(awk -F: -v u="$user" '$1 == u {print $2 "-" $2 + $3 - 1}' /etc/subuid)" "$user"
 check "without subordinate ids nothing is made" 3 fastgpu create cluster "$cluster" --nodes 1

@@ -104,11 +104,19 @@ class Holder {
   bool was_visited_ = false;
 };
 
+/// The kernel shows a user namespace no more of /proc than what can be seen out here.
+void mount_proc() try {
+  mount_at("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "");
+} catch (const Error& e) {
+  throw Error(e.kind(), std::string(e.what()) +
+                            " (parts of /proc are covered here; for a container: "
+                            "--security-opt systempaths=unconfined)");
+}
+
 void live(const std::string& folder) {
   UniqueFd signals = watch_signals();
   if (!take_lock(folder + std::string(kWorldLock))) return answer(kHeld);
-  constexpr unsigned long kFlags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
-  mount_at("proc", "/proc", "proc", kFlags, "");
+  mount_proc();
   NetlinkSocket links;
   bring_up_loopback(links);
   Holder holder(folder + std::string(kWorldDoor), std::move(signals));
