@@ -75,11 +75,11 @@ inline process::Captured run_agent(const ScratchHome& home, std::vector<std::str
   return process::capture(agent_command(home, std::move(words)), options, never);
 }
 
-/// Waits until `condition` holds; false where it does not within ten seconds.
+/// Waits until `condition` holds; false where it does not within half a minute.
 template <class Condition>
 bool eventually(Condition condition) {
   using namespace std::chrono_literals;
-  const auto deadline = std::chrono::steady_clock::now() + 10s;
+  const auto deadline = std::chrono::steady_clock::now() + 30s;
   while (!condition()) {
     if (std::chrono::steady_clock::now() > deadline) return false;
     std::this_thread::sleep_for(5ms);

@@ -193,7 +193,7 @@ TEST_CASE("a job that is left goes on, and can be followed again and read afterw
 }
 
 TEST_CASE("a job that nobody follows any more ends by its lease, a detached one does not") {
-  Cluster cluster(1, 1s);
+  Cluster cluster(1, 5s);  // Long enough for a slow machine to start it.
   cluster.start({"sleep", "4716.3"});
   CHECK(eventually([] { return running("sleep 4716.3") == 1; }));
   CHECK(eventually([] { return running("sleep 4716.3") == 0; }));
