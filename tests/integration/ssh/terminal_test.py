@@ -46,7 +46,7 @@ class Login(unittest.TestCase):
 
     def test_ctrl_c_is_for_the_program_there(self):
         terminal = self.log_in()
-        terminal.run("echo re''ady; sleep 100", "ready\r\n")
+        terminal.run("sh -c 'echo re\"\"ady; exec sleep 100'", "ready\r\n")
         terminal.type("\x03")
         terminal.expect("$> ")
         terminal.run("echo code=$?", "code=130\r\n")
