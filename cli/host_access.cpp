@@ -27,8 +27,7 @@ HostResult<Granted> outcome_of(const launcher::NodeAnswer& answer) {
 
 /// Another key would change nothing.
 bool is_passing(ErrorKind kind) {
-  return kind == ErrorKind::transient || kind == ErrorKind::timeout ||
-         kind == ErrorKind::interrupted;
+  return kind == ErrorKind::transient || kind == ErrorKind::timeout;
 }
 
 }  // namespace
@@ -54,7 +53,8 @@ Outcomes SshHostAccess::close(const state::Cluster& cluster, std::span<const Hos
   const auto with_cluster_key = [&](const HostDoor& door) {
     return to_host(context_.state_directory(), cluster, door.node);
   };
-  Outcomes outcomes = call(doors, with_cluster_key, words, context_.cancel());
+  const Cancel never;  // Taking back what was done is what a cancel asks for.
+  Outcomes outcomes = call(doors, with_cluster_key, words, never);
   // Where our key opens nothing, it was taken out already, or never put in.
   std::vector<HostDoor> shut;
   std::vector<std::size_t> places;
@@ -63,7 +63,7 @@ Outcomes SshHostAccess::close(const state::Cluster& cluster, std::span<const Hos
     shut.push_back(doors[i]);
     places.push_back(i);
   }
-  const Outcomes again = call_as_user(shut, words, context_.cancel());
+  const Outcomes again = call_as_user(shut, words, never);
   for (std::size_t i = 0; i < again.size(); ++i)
     outcomes[places[i]] = again[i];
   return outcomes;

@@ -58,6 +58,7 @@ class Run {
     while (finished_ < tasks_.size()) {
       if (!cancelled_ && cancel_.requested()) stop_all();
       start_more();
+      if (flights_.empty()) break;  // Cancelled before any was begun.
       wait();
       step_ready();
     }

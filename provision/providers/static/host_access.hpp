@@ -36,7 +36,7 @@ class HostAccess {
                         const std::string& public_key, const Cancel& cancel) = 0;
 
   /// Takes that line out, with the cluster's key or, where that opens nothing any more, the user's.
-  /// Succeeds where it is gone already.
+  /// Succeeds where it is gone already. Cannot be cancelled, and gives up on a host after a minute.
   virtual Outcomes close(const state::Cluster& cluster, std::span<const HostDoor> doors) = 0;
 };
 

@@ -186,10 +186,6 @@ std::vector<HostResult<Instance>> StaticProvider::destroy(const state::Cluster& 
                        .id = nodes[i].instance_id,
                        .token = nodes[i].token,
                        .state = InstanceState::gone};
-    if (!closed[i].ok() && closed[i].error().kind() == ErrorKind::interrupted) {
-      results.push_back({nodes[i].name, closed[i].error()});
-      continue;
-    }
     if (!closed[i].ok())
       forgotten.left_behind = std::string(closed[i].error().what()) + "; the line that ends in " +
                               doors[i].mark + " stays in ~/.ssh/authorized_keys there";

@@ -60,6 +60,15 @@ TEST_CASE("no tasks give no results") {
   CHECK(client.run({}, {}, cancel).empty());
 }
 
+TEST_CASE("a run that is cancelled before it begins ends at once") {
+  ssh::Libssh2Client client;
+  Cancel cancel;
+  cancel.request();
+  const Host nobody{.name = NodeName{"a"}, .address = "127.0.0.1", .port = 1};
+  const auto results = client.run({{.host = nobody, .command = "true"}}, {}, cancel);
+  CHECK(results.at(0).error().kind() == ErrorKind::interrupted);
+}
+
 TEST_CASE("input of any bytes arrives unchanged and complete") {
   const test::Sshd sshd;
   std::string sent;

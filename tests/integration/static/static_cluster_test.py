@@ -89,7 +89,8 @@ class Host:
         if self.network:
             namespaces.append("--net")
         prefix = ["nsenter", "-t", str(self.inside.first_process()), "--net"] if self.inside else []
-        self.process = subprocess.Popen([*prefix, "unshare", *namespaces, "bash", "-c", script])
+        with open(self.folder / "log", "a", encoding="utf-8") as log:
+            self.process = subprocess.Popen([*prefix, "unshare", *namespaces, "bash", "-c", script], stderr=log)
         if self.network:
             self.connect()
         if not self.inside:
@@ -293,6 +294,31 @@ def test_what_a_kill_leaves_is_settled(lab):
     done = lab.run("gc")
     check("warning" not in done.stderr, done.stderr)
     check(one.keys_file.read_bytes() == before == two.keys_file.read_bytes(), "a line is left")
+    lab.check_nothing_known()
+
+
+def test_ctrl_c_takes_back_what_was_done(lab):
+    one, two = lab.host("one", "127.0.0.2"), lab.host("two", "127.0.0.3")
+    before = one.keys_file.read_bytes()
+    file = lab.file(one.entry(), two.entry())
+    lab.create(one.entry(), two.entry())
+    lab.run("delete", "cluster", "lab", "--yes")
+    codes = []
+    for wait_for, pause in ((b"creating", 0.02), (b"creating", 0.05), (b"creating", 0.1), (b"waiting", 0), (b"waiting", 0.03)):
+        process = subprocess.Popen([lab.fastgpu, "create", "cluster", "-f", file], env=lab.environment(),
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        seen = b""
+        while wait_for not in seen:
+            seen += process.stderr.read1()
+        time.sleep(pause)
+        process.send_signal(signal.SIGINT)
+        said = seen + process.communicate(timeout=60)[1]
+        codes.append(process.returncode)
+        check(process.returncode in (0, 130) and b"left" not in said, f"{process.returncode} {said.decode()}")
+        if process.returncode == 0:
+            lab.run("delete", "cluster", "lab", "--yes")
+        check(one.keys_file.read_bytes() == before == two.keys_file.read_bytes(), "a line is left")
+    check(130 in codes, "the signal always came too late")
     lab.check_nothing_known()
 
 
