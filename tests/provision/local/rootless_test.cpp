@@ -56,7 +56,8 @@ const Case kCases[] = {
        facts.namespace_error = EPERM;
        facts.apparmor_switch = 1;
      },
-     ErrorKind::denied, "apparmor_restrict", "sysctl kernel.apparmor_restrict_unprivileged_userns=0"},
+     ErrorKind::denied, "apparmor_restrict",
+     "sysctl kernel.apparmor_restrict_unprivileged_userns=0"},
     {"a container's filter", [](RootlessFacts& facts) { facts.namespace_error = EPERM; },
      ErrorKind::denied, "Operation not permitted", "allow the system calls"},
     {"newuidmap", [](RootlessFacts& facts) { facts.newuidmap.clear(); }, ErrorKind::local,
