@@ -6,6 +6,7 @@
 #include "comm/algorithms/dissemination.hpp"
 #include "comm/algorithms/ring.hpp"
 #include "comm/algorithms/tree.hpp"
+#include "comm/transports/socket.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -17,6 +18,15 @@ constexpr std::size_t kPiece = 256 << 10;
 
 Communicator::Communicator(std::unique_ptr<Transport> transport)
     : transport_(std::move(transport)), scratch_(std::make_unique<std::byte[]>(kPiece)) {}
+
+Communicator::Communicator(Connections connections)
+    : scratch_(std::make_unique<std::byte[]>(kPiece)) {
+  std::vector<UniqueFd> sockets(connections.sockets.size());
+  for (std::size_t r = 0; r < sockets.size(); ++r)
+    if (!connections.sockets[r].empty()) sockets[r] = std::move(connections.sockets[r].front());
+  transport_ =
+      std::make_unique<SocketTransport>(connections.rank, std::move(sockets), connections.timeout);
+}
 
 void Communicator::all_reduce(std::span<std::byte> data, Reduction reduction) {
   if (data.size() % size_of(reduction.type) != 0)

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "comm/call.hpp"
+#include "comm/connections.hpp"
 #include "comm/reduce.hpp"
 #include "comm/transport.hpp"
 
@@ -22,6 +23,7 @@ namespace fastgpu::comm {
 class Communicator {
  public:
   explicit Communicator(std::unique_ptr<Transport> transport);
+  explicit Communicator(Connections connections);
 
   Rank rank() const noexcept { return transport_->rank(); }
   int size() const noexcept { return transport_->size(); }

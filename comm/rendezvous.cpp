@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <map>
 #include <system_error>
@@ -15,7 +16,6 @@
 #include "comm/rendezvous/endpoint.hpp"
 #include "comm/rendezvous/handshake.hpp"
 #include "comm/rendezvous/stream.hpp"
-#include "comm/transports/socket.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -24,8 +24,6 @@ using namespace std::chrono_literals;
 
 /// For one attempt to reach an address, which may be one of several.
 constexpr auto kAttempt = 10s;
-
-using Sockets = std::vector<UniqueFd>;
 
 std::size_t index(Rank rank) {
   return static_cast<std::size_t>(rank.value);
@@ -68,6 +66,25 @@ Endpoint listening_address(const JobPlace& place, const Endpoint& nearby, std::u
   return address;
 }
 
+/// This rank's connections, and what is needed to make more of them.
+struct Mesh {
+  Mesh(const JobPlace& place, UniqueFd own_door)
+      : sockets(static_cast<std::size_t>(place.size)),
+        endpoints(static_cast<std::size_t>(place.size)),
+        door(std::move(own_door)) {}
+
+  void take(Guests guests) {
+    for (auto& [rank, guest] : guests)
+      sockets[index(rank)].push_back(std::move(guest.socket));
+  }
+
+  std::vector<std::vector<UniqueFd>> sockets;  ///< By rank.
+  std::vector<Endpoint> endpoints;             ///< Where the ranks below this one listen.
+  UniqueFd door;
+  Endpoint listens_at{};
+  Session session{};
+};
+
 // ---- rank 0 ----
 
 UniqueFd open_door(const JobPlace& place) {
@@ -84,7 +101,7 @@ Endpoint seen_by(const Guest& guest, const Guest& other) {
   return {here.family, here.address, endpoint.port};
 }
 
-void tell_everyone(const std::map<Rank, Guest>& guests, Deadline deadline) {
+void tell_everyone(const Guests& guests, Deadline deadline) {
   for (const auto& [rank, guest] : guests) {
     std::vector<std::byte> table;
     for (const auto& [other_rank, other] : guests) {
@@ -99,15 +116,15 @@ void tell_everyone(const std::map<Rank, Guest>& guests, Deadline deadline) {
   }
 }
 
-Sockets host(const JobPlace& place, Deadline deadline) {
-  const UniqueFd door = open_door(place);
+Mesh host(const JobPlace& place, Deadline deadline) {
+  Mesh mesh(place, open_door(place));
   const Identity me = identity_of(place, {});
-  auto guests = Doorkeeper(door.get(), me, random_nonce()).admit_all(deadline);
+  const Session session = random_nonce();
+  auto guests = Doorkeeper(mesh.door.get(), me, session).admit_all(deadline);
   tell_everyone(guests, deadline);
-  Sockets peers(static_cast<std::size_t>(place.size));
-  for (auto& [rank, guest] : guests)
-    peers[index(rank)] = std::move(guest.socket);
-  return peers;
+  mesh.take(std::move(guests));
+  mesh.session = session;
+  return mesh;
 }
 
 // ---- the others ----
@@ -188,8 +205,8 @@ std::vector<Endpoint> receive_table(const JobPlace& place, int master, Deadline 
                  " but not where the others are");
 }
 
-UniqueFd visit_peer(const JobPlace& place, const Visit& visit, Rank peer, const Endpoint& endpoint,
-                    Deadline deadline) {
+UniqueFd visit_peer(const JobPlace& place, const Mesh& mesh, Rank peer, Deadline deadline) {
+  const Endpoint& endpoint = mesh.endpoints[index(peer)];
   const std::string doing = "rank " + std::to_string(place.rank.value) + ": rank " +
                             std::to_string(peer.value) + " at " + to_string(endpoint);
   Connection connection = connect_to(endpoint, source_address(place, endpoint.family), deadline);
@@ -197,7 +214,7 @@ UniqueFd visit_peer(const JobPlace& place, const Visit& visit, Rank peer, const 
     throw Error(ErrorKind::transient,
                 doing + ": " + std::generic_category().message(connection.error));
   try {
-    present(connection.socket.get(), identity_of(place, visit.session), visit.listens_at, deadline);
+    present(connection.socket.get(), identity_of(place, mesh.session), mesh.listens_at, deadline);
   } catch (const Error& e) {
     throw e.during(doing);
   }
@@ -205,28 +222,52 @@ UniqueFd visit_peer(const JobPlace& place, const Visit& visit, Rank peer, const 
 }
 
 /// Each rank visits those below it and receives those above it.
-Sockets visit(const JobPlace& place, Deadline deadline) {
+Mesh visit(const JobPlace& place, Deadline deadline) {
   Visit visit = visit_master(place, deadline);
   const auto endpoints = receive_table(place, visit.master.get(), deadline);
-  Sockets peers(static_cast<std::size_t>(place.size));
-  peers[0] = std::move(visit.master);
+  Mesh mesh(place, std::move(visit.door));
+  mesh.listens_at = visit.listens_at;
+  mesh.session = visit.session;
+  mesh.endpoints[0] = remote_end(visit.master.get());
+  std::ranges::copy(endpoints, mesh.endpoints.begin() + 1);
+  mesh.sockets[0].push_back(std::move(visit.master));
   for (Rank peer{1}; peer < place.rank; ++peer.value)
-    peers[index(peer)] = visit_peer(place, visit, peer, endpoints[index(peer) - 1], deadline);
-  const Identity me = identity_of(place, visit.session);
-  auto guests = Doorkeeper(visit.door.get(), me, visit.session).admit_all(deadline);
-  for (auto& [rank, guest] : guests)
-    peers[index(rank)] = std::move(guest.socket);
-  return peers;
+    mesh.sockets[index(peer)].push_back(visit_peer(place, mesh, peer, deadline));
+  const Identity me = identity_of(place, mesh.session);
+  mesh.take(Doorkeeper(mesh.door.get(), me, mesh.session).admit_all(deadline));
+  return mesh;
+}
+
+// ---- all ----
+
+/// Connections beyond the first, in the same order of visits.
+void connect_further(const JobPlace& place, Mesh& mesh, const std::vector<int>& flows,
+                     Deadline deadline) {
+  std::map<Rank, int> awaited;
+  for (Rank peer{0}; peer.value < place.size; ++peer.value) {
+    const int further = peer == place.rank ? 0 : flows[index(peer)] - 1;
+    if (peer > place.rank && further > 0) awaited.emplace(peer, further);
+    for (int i = 0; peer < place.rank && i < further; ++i)
+      mesh.sockets[index(peer)].push_back(visit_peer(place, mesh, peer, deadline));
+  }
+  const Identity me = identity_of(place, mesh.session);
+  mesh.take(Doorkeeper(mesh.door.get(), me, std::move(awaited)).admit_all(deadline));
 }
 
 }  // namespace
 
-std::unique_ptr<Transport> join(const JobPlace& place) {
+Connections join(const JobPlace& place) {
   const Deadline deadline(place.timeout);
-  Sockets peers(1);
-  if (place.size > 1)
-    peers = place.rank == Rank{0} ? host(place, deadline) : visit(place, deadline);
-  return std::make_unique<SocketTransport>(place.rank, std::move(peers), place.timeout);
+  Connections connections{.rank = place.rank, .size = place.size, .timeout = place.timeout};
+  connections.sockets.resize(static_cast<std::size_t>(place.size));
+  if (place.size == 1) return connections;
+  Mesh mesh = place.rank == Rank{0} ? host(place, deadline) : visit(place, deadline);
+  connections.sockets = std::move(mesh.sockets);
+  const auto flows = introduce(connections, {place.shared_memory, place.flows}, deadline);
+  mesh.sockets = std::move(connections.sockets);
+  connect_further(place, mesh, flows, deadline);
+  connections.sockets = std::move(mesh.sockets);
+  return connections;
 }
 
 }  // namespace fastgpu::comm

@@ -1,10 +1,8 @@
 // How the ranks of one job find each other over TCP, prove that they belong together, and connect.
 #pragma once
 
-#include <memory>
-
+#include "comm/connections.hpp"
 #include "comm/rendezvous/environment.hpp"
-#include "comm/transport.hpp"
 
 namespace fastgpu::comm {
 
@@ -19,6 +17,6 @@ namespace fastgpu::comm {
 /// Throws ErrorKind::timeout, naming the ranks that have not come; ErrorKind::denied where secrets
 /// differ; ErrorKind::conflict where the port or the rank is taken; ErrorKind::usage where the
 /// ranks disagree on their number.
-std::unique_ptr<Transport> join(const JobPlace& place);
+Connections join(const JobPlace& place);
 
 }  // namespace fastgpu::comm

@@ -79,14 +79,21 @@ class Doorkeeper::Visitor {
 };
 
 Doorkeeper::Doorkeeper(int listener, const Identity& host, const Session& session)
-    : listener_(listener), host_(host), session_(session) {
+    : listener_(listener), host_(host), session_(session), may_come_again_(host.rank == Rank{0}) {
   for (int rank = host.rank.value + 1; rank < host.size; ++rank)
-    awaited_.insert(Rank{rank});
+    awaited_.emplace(rank, 1);
 }
+
+Doorkeeper::Doorkeeper(int listener, const Identity& host, std::map<Rank, int> awaited)
+    : listener_(listener),
+      host_(host),
+      session_(host.session),
+      awaited_(std::move(awaited)),
+      may_come_again_(false) {}
 
 Doorkeeper::~Doorkeeper() = default;
 
-std::map<Rank, Guest> Doorkeeper::admit_all(Deadline deadline) {
+Guests Doorkeeper::admit_all(Deadline deadline) {
   while (!is_complete()) {
     if (deadline.passed()) throw Error(ErrorKind::timeout, absent());
     wait(deadline);
@@ -160,9 +167,10 @@ bool Doorkeeper::is_free(Rank rank) {
 /// At rank 0 nobody leaves on purpose before it has heard where the others are. At another rank a
 /// guest may have all that it needs, and go as it likes.
 void Doorkeeper::forget_if_departed(Rank rank) {
-  if (host_.rank != Rank{0} || !has_left(guests_.at(rank))) return;
-  guests_.erase(rank);
-  awaited_.insert(rank);
+  const auto guest = guests_.find(rank);
+  if (!may_come_again_ || guest == guests_.end() || !has_left(guest->second)) return;
+  guests_.erase(guest);
+  awaited_.emplace(rank, 1);
 }
 
 bool Doorkeeper::is_complete() {
@@ -175,14 +183,14 @@ bool Doorkeeper::is_complete() {
 void Doorkeeper::admit(Visitor& visitor) {
   if (visitor.is_gone) return;
   const Rank rank = visitor.reception.visitor();
-  awaited_.erase(rank);
+  if (--awaited_.at(rank) == 0) awaited_.erase(rank);
   guests_.emplace(rank, Guest{std::move(visitor.socket), visitor.reception.listens_at()});
 }
 
 std::string Doorkeeper::absent() const {
   std::string names;
   std::size_t named = 0;
-  for (const Rank rank : awaited_) {
+  for (const auto& [rank, connections] : awaited_) {
     if (named++ == kNamed) break;
     names += (names.empty() ? "" : ", ") + std::to_string(rank.value);
   }

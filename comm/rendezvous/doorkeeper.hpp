@@ -3,7 +3,6 @@
 
 #include <list>
 #include <map>
-#include <set>
 #include <string>
 
 #include "base/unique_fd.hpp"
@@ -17,17 +16,22 @@ struct Guest {
   Endpoint listens_at;
 };
 
+using Guests = std::multimap<Rank, Guest>;
+
 /// A stranger costs at most one of a bounded number of seats for a bounded time, so that neither
 /// garbage nor silence keeps the ranks out.
 class Doorkeeper {
  public:
-  /// Borrows both. Awaits every rank above the host's own, and names `session` to them.
+  /// Borrows both. Awaits every rank above the host's own once, and names `session` to them.
   Doorkeeper(int listener, const Identity& host, const Session& session);
+
+  /// Awaits further connections of ranks that have been let in before: so many of each.
+  Doorkeeper(int listener, const Identity& host, std::map<Rank, int> awaited);
   ~Doorkeeper();
 
   /// Throws ErrorKind::timeout at the deadline, naming the ranks that have not come and the last
   /// visitor that was turned away.
-  std::map<Rank, Guest> admit_all(Deadline deadline);
+  Guests admit_all(Deadline deadline);
 
  private:
   class Visitor;
@@ -45,8 +49,9 @@ class Doorkeeper {
   int listener_;
   const Identity& host_;
   Session session_;
-  std::set<Rank> awaited_;
-  std::map<Rank, Guest> guests_;
+  std::map<Rank, int> awaited_;  ///< Connections.
+  bool may_come_again_;          ///< A rank that has been let in.
+  Guests guests_;
   std::list<Visitor> visitors_;
   std::string last_refusal_;
 };

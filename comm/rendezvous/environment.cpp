@@ -84,6 +84,12 @@ JobPlace job_place(const Environment& environment) {
   place.interface = environment("FASTGPU_COMM_INTERFACE").value_or("");
   place.secret = Secret(environment("FASTGPU_COMM_SECRET").value_or(""));
   if (const auto text = environment("FASTGPU_COMM_TIMEOUT")) place.timeout = timeout(*text);
+  if (const auto text = environment("FASTGPU_COMM_FLOWS"))
+    place.flows = number({"FASTGPU_COMM_FLOWS", *text}, 1, kMostFlows);
+  if (const auto text = environment("FASTGPU_COMM_SHARED_MEMORY")) {
+    const bool is_on = number({"FASTGPU_COMM_SHARED_MEMORY", *text}, 0, 1) == 1;
+    place.shared_memory = is_on ? SharedMemory::on : SharedMemory::off;
+  }
   return place;
 }
 

@@ -12,6 +12,12 @@
 
 namespace fastgpu::comm {
 
+/// Whether ranks of one host exchange data through memory that they share.
+enum class SharedMemory : std::uint8_t { off, on };
+
+/// Connections between two ranks on different hosts, at most.
+constexpr int kMostFlows = 64;
+
 /// More ranks than this are taken for a mistake.
 constexpr int kMostRanks = 65536;
 
@@ -23,6 +29,8 @@ struct JobPlace {
   std::string interface {};  ///< Network interface to use, or empty: the one that leads to rank 0.
   Secret secret{};           ///< Empty: loopback only.
   std::chrono::milliseconds timeout{60'000};  ///< For meeting, and for any wait without progress.
+  int flows = 4;                              ///< Connections to each rank on another host.
+  SharedMemory shared_memory = SharedMemory::on;
 };
 
 /// The value of one variable; an empty value counts as absent.
@@ -32,7 +40,8 @@ Environment process_environment();
 
 /// Reads RANK and WORLD_SIZE, or Open MPI's OMPI_COMM_WORLD_RANK and _SIZE, or takes a world of
 /// one; then FASTGPU_COMM_MASTER_ADDR and _PORT, or MASTER_ADDR and MASTER_PORT; then
-/// FASTGPU_COMM_INTERFACE, FASTGPU_COMM_SECRET and FASTGPU_COMM_TIMEOUT.
+/// FASTGPU_COMM_INTERFACE, FASTGPU_COMM_SECRET, FASTGPU_COMM_TIMEOUT, FASTGPU_COMM_FLOWS
+/// and FASTGPU_COMM_SHARED_MEMORY.
 /// Throws ErrorKind::usage, naming the variable, for whatever is missing or makes no sense.
 JobPlace job_place(const Environment& environment);
 

@@ -1,0 +1,103 @@
+#include "comm/connections.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "base/error.hpp"
+#include "comm/rendezvous/stream.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+/// Length of the address, flows, address.
+constexpr std::size_t kIntroduction = 2 + 255;
+using Introduction = std::array<std::byte, kIntroduction>;
+
+std::unique_ptr<SharedRail> shared_rail(const Connections& connections, SharedMemory wanted) {
+  if (wanted == SharedMemory::off) return nullptr;
+  try {
+    return std::make_unique<SharedRail>(connections.rank, connections.size);
+  } catch (const Error&) {
+    return nullptr;  // This host gives no memory to share: the sockets do.
+  }
+}
+
+/// Fixed messages to and from every other rank. They fit into any socket's buffer, so that all may
+/// send before any receives.
+class Round {
+ public:
+  Round(const Connections& connections, Deadline deadline)
+      : connections_(connections), deadline_(deadline) {}
+
+  template <class Message, class Take>
+  void exchange(const std::vector<Message>& out, Take take) {
+    for_others([&](int socket, std::size_t r) { send_all(socket, out[r], deadline_); });
+    for_others([&](int socket, std::size_t r) {
+      Message in;
+      receive_all(socket, in, deadline_);
+      take(r, in);
+    });
+  }
+
+ private:
+  template <class Action>
+  void for_others(Action action) {
+    for (std::size_t r = 0; r < connections_.sockets.size(); ++r) {
+      if (connections_.sockets[r].empty()) continue;
+      try {
+        action(connections_.sockets[r].front().get(), r);
+      } catch (const Error& e) {
+        throw e.during("rank " + std::to_string(connections_.rank.value) + " meeting rank " +
+                       std::to_string(r));
+      }
+    }
+  }
+
+  const Connections& connections_;
+  Deadline deadline_;
+};
+
+Introduction introduction_of(const SharedRail* shared, int flows) {
+  Introduction mine{};
+  mine[1] = static_cast<std::byte>(flows);
+  if (shared == nullptr) return mine;
+  const auto address = shared->address();
+  mine[0] = static_cast<std::byte>(address.size());
+  std::ranges::copy(address, mine.begin() + 2);
+  return mine;
+}
+
+}  // namespace
+
+std::vector<int> introduce(Connections& connections, const Wishes& wishes, Deadline deadline) {
+  using Answer = std::array<std::byte, 1>;
+  const auto ranks = static_cast<std::size_t>(connections.size);
+  auto shared = shared_rail(connections, wishes.shared_memory);
+  std::vector<int> flows(ranks, 1);
+  std::vector<Answer> answers(ranks, Answer{});
+
+  Round round(connections, deadline);
+  const Introduction mine = introduction_of(shared.get(), wishes.flows);
+  round.exchange(std::vector(ranks, mine), [&](std::size_t r, const Introduction& theirs) {
+    const auto length = std::to_integer<std::size_t>(theirs[0]);
+    const auto address = std::span(theirs).subspan(2, length);
+    const Rank rank{static_cast<int>(r)};
+    if (shared && length > 0 && shared->connect(rank, address)) answers[r] = {std::byte{1}};
+    flows[r] = std::clamp(std::to_integer<int>(theirs[1]), 1, wishes.flows);
+  });
+  round.exchange(answers, [&](std::size_t r, const Answer& theirs) {
+    const Rank rank{static_cast<int>(r)};
+    if (!shared || !shared->is_connected(rank)) return;
+    if (theirs == Answer{std::byte{1}})
+      flows[r] = 1;
+    else
+      shared->disconnect(rank);
+  });
+  connections.shared = std::move(shared);
+  return flows;
+}
+
+}  // namespace fastgpu::comm

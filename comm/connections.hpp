@@ -1,0 +1,35 @@
+// What one rank holds once it has met the others: sockets to each, and memory shared with those on
+// its host.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "base/unique_fd.hpp"
+#include "comm/rendezvous/deadline.hpp"
+#include "comm/rendezvous/environment.hpp"
+#include "comm/transports/shared_rail.hpp"
+
+namespace fastgpu::comm {
+
+struct Connections {
+  Rank rank{0};
+  int size = 1;
+  std::chrono::milliseconds timeout{60'000};     ///< For any wait in which nothing moves.
+  std::vector<std::vector<UniqueFd>> sockets{};  ///< By rank: at least one to each other rank.
+  std::unique_ptr<SharedRail> shared{};          ///< Null: no memory is shared.
+};
+
+/// What this rank would like; it gets what the other side of each connection likes too.
+struct Wishes {
+  SharedMemory shared_memory = SharedMemory::on;
+  int flows = 1;
+};
+
+/// Finds out, over the first socket to each rank, which of them share memory with this one, and
+/// connects to it. All ranks call it at once. Returns the number of sockets that there are to be to
+/// each rank: 1 where memory is shared.
+std::vector<int> introduce(Connections& connections, const Wishes& wishes, Deadline deadline);
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,105 @@
+// What one rank says to another of its host, in memory that both map: a ring of short letters, a
+// ring of bytes for small messages, and a few cells through which large ones are passed.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "comm/transports/rail.hpp"
+
+namespace fastgpu::comm {
+
+enum class LetterKind : std::uint8_t {
+  inlined,   ///< A message whose bytes are in the letter, after the note if it has one.
+  eager,     ///< A message whose bytes are next in the ring of bytes.
+  offer,     ///< A message that the receiver reads where it is: place, bytes, request.
+  announce,  ///< A message that comes through cells once the receiver wants it: bytes, request.
+  wanted,    ///< The answer to `announce`: request, and the receiver's own number for it.
+  piece,     ///< The next cell holds bytes of the message that the receiver numbered so.
+  taken,     ///< The answer to `offer`: its bytes may change now.
+  note       ///< A note alone, ahead of its message.
+};
+
+/// One cache line.
+struct Letter {
+  static constexpr std::size_t kBody = 48;
+
+  LetterKind kind = LetterKind::inlined;
+  bool has_note = false;
+  std::uint16_t length = 0;  ///< Of what is inlined.
+  std::uint32_t stamp = 0;   ///< Kept by the mailbox.
+  MessageTag tag{};
+  std::byte body[kBody] = {};
+
+  struct Terms {
+    std::uint64_t bytes = 0;
+    std::uint64_t offset = 0;  ///< In a region of the heap, or in the message.
+    std::uint32_t request = 0;
+    std::uint32_t number = 0;
+    std::uint32_t region = 0;
+    std::uint32_t generation = 0;
+  };
+  void set(const Terms& terms) noexcept;
+  Terms terms() const noexcept;
+};
+static_assert(sizeof(Letter) == 64);
+
+constexpr std::size_t kEagerBytes = 8 << 10;  ///< Most of a message that goes by the ring of bytes.
+constexpr std::size_t kCellBytes = 64 << 10;
+constexpr std::uint64_t kCells = 8;
+
+/// One direction between two ranks. Lives in shared memory, all zero to begin with.
+class Mailbox {
+ public:
+  // ---- the sender's side ----
+  bool has_room() const noexcept;
+  /// There is room.
+  void put(Letter letter) noexcept;
+  /// False where the bytes have no room now; else the next letter put must be the one for them.
+  bool put_bytes(std::span<const std::byte> bytes) noexcept;
+  /// Memory for the next `piece` letter, or empty where all cells are full.
+  std::span<std::byte> free_cell() noexcept;
+  void cell_filled() noexcept { ++sender_.cells; }
+
+  // ---- the receiver's side ----
+  /// The next letter, or null. Stays until `drop`.
+  const Letter* peek() const noexcept;
+  void drop() noexcept;
+  /// What came with an `eager` letter of `bytes` (at most kEagerBytes), until `drop_bytes`.
+  std::span<const std::byte> bytes(std::size_t bytes) const noexcept;
+  void drop_bytes(std::size_t bytes) noexcept;
+  /// What came with a `piece` letter, until `drop_cell`.
+  std::span<const std::byte> cell() const noexcept;
+  void drop_cell() noexcept;
+
+ private:
+  static constexpr std::uint64_t kLetters = 128;
+  static constexpr std::uint64_t kRing = 64 << 10;
+
+  struct Slot {
+    alignas(64) std::byte bytes[sizeof(Letter)];
+  };
+  struct Position {
+    std::uint64_t letters = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t cells = 0;
+  };
+
+  std::atomic_ref<std::uint32_t> stamp_of(std::uint64_t letter) const noexcept;
+  static std::uint32_t lap(std::uint64_t letter) noexcept {
+    return static_cast<std::uint32_t>(letter / kLetters + 1);
+  }
+
+  mutable Slot slots_[kLetters];
+  alignas(64) Position sender_;    ///< Written by the sender alone.
+  alignas(64) Position receiver_;  ///< Written by the receiver alone.
+  alignas(64) std::atomic<std::uint64_t> letters_dropped_;
+  std::atomic<std::uint64_t> bytes_dropped_;
+  std::atomic<std::uint64_t> cells_dropped_;
+  alignas(64) std::byte ring_[kRing];
+  alignas(4096) std::byte cells_[kCells][kCellBytes];
+};
+
+}  // namespace fastgpu::comm

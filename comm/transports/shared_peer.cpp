@@ -1,0 +1,281 @@
+#include "comm/transports/shared_peer.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "base/error.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+/// Read in one go, before others have their turn: fits a core's second cache.
+constexpr std::size_t kPiece = 128 << 10;
+
+constexpr int kLettersATurn = 16;
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw Error(ErrorKind::remote, what);
+}
+
+std::size_t bytes_of(const Letter& letter) {
+  return letter.kind == LetterKind::inlined ? letter.length : letter.terms().bytes;
+}
+
+void copy_note(Letter& letter, const Note& note) {
+  letter.has_note = true;
+  std::memcpy(letter.body, note.data(), note.size());
+}
+
+std::span<const std::byte> inlined_bytes(const Letter& letter) {
+  const std::size_t begin = letter.has_note ? kNoteBytes : 0;
+  if (letter.length > Letter::kBody - begin) refuse("it sent a letter that makes no sense");
+  return std::span(letter.body).subspan(begin, letter.length);
+}
+
+}  // namespace
+
+// ---- sending ----
+
+void SharedPeer::send(Outgoing& message) {
+  if (!unsent_.empty() || !try_to_send(message)) unsent_.push_back(&message);
+}
+
+/// False where there is no room now.
+bool SharedPeer::try_to_send(Outgoing& message) {
+  if (!answers_.empty() || !out_.has_room()) return false;
+  const bool fits_beside = message.bytes.size() <= Letter::kBody - kNoteBytes;
+  if (message.note != nullptr && !fits_beside) {
+    Letter letter{.kind = LetterKind::note, .tag = message.tag};
+    copy_note(letter, *message.note);
+    put(letter);
+    message.note = nullptr;
+    if (!out_.has_room()) return false;
+  }
+  return put_whole(message);
+}
+
+bool SharedPeer::put_whole(Outgoing& message) {
+  Letter letter{.tag = message.tag};
+  const std::size_t size = message.bytes.size();
+  const bool is_small = size <= kEagerBytes;
+  if (size <= Letter::kBody) {
+    letter.length = static_cast<std::uint16_t>(size);
+    if (message.note != nullptr) copy_note(letter, *message.note);
+    if (size > 0)
+      std::memcpy(letter.body + (letter.has_note ? kNoteBytes : 0), message.bytes.data(), size);
+  } else if (is_small) {
+    if (!out_.put_bytes(message.bytes)) return false;
+    letter.kind = LetterKind::eager;
+    letter.set({.bytes = size});
+  } else {
+    Letter::Terms terms{.bytes = size, .request = offered_.add(&message)};
+    letter.kind = LetterKind::announce;
+    if (const auto place = own_heap_.place_of(message.bytes)) {
+      letter.kind = LetterKind::offer;
+      terms.offset = place->offset;
+      terms.region = place->region;
+      terms.generation = place->generation;
+    }
+    letter.set(terms);
+  }
+  put(letter);
+  message.moved = is_small ? size : 0;
+  if (is_small) events_.sent(message);
+  return true;
+}
+
+void SharedPeer::put(const Letter& letter) {
+  out_.put(letter);
+  has_put_ = true;
+}
+
+void SharedPeer::answer(LetterKind kind, std::uint32_t request, std::uint32_t number) {
+  Letter letter{.kind = kind};
+  letter.set({.request = request, .number = number});
+  if (answers_.empty() && out_.has_room())
+    put(letter);
+  else
+    answers_.push_back(letter);
+}
+
+/// Puts what had no room.
+bool SharedPeer::flush() {
+  bool has_moved = false;
+  for (; !answers_.empty() && out_.has_room(); has_moved = true) {
+    put(answers_.front());
+    answers_.pop_front();
+  }
+  for (; !unsent_.empty() && try_to_send(*unsent_.front()); has_moved = true)
+    unsent_.pop_front();
+  return has_moved;
+}
+
+/// Fills cells, the oldest message first.
+bool SharedPeer::feed() {
+  bool has_moved = false;
+  while (!feeding_.empty() && out_.has_room()) {
+    const auto cell = out_.free_cell();
+    if (cell.empty()) break;
+    auto& [message, number] = feeding_.front();
+    const std::size_t size = std::min(cell.size(), message->bytes.size() - message->moved);
+    std::memcpy(cell.data(), message->bytes.data() + message->moved, size);
+    out_.cell_filled();
+    Letter letter{.kind = LetterKind::piece};
+    letter.set({.bytes = size, .offset = message->moved, .number = number});
+    put(letter);
+    message->moved += size;
+    has_moved = true;
+    if (message->moved < message->bytes.size()) continue;
+    events_.sent(*message);
+    feeding_.pop_front();
+  }
+  return has_moved;
+}
+
+// ---- receiving ----
+
+void SharedPeer::receive(Incoming& message) {
+  if (arrivals_.find(message.tag) == nullptr) {
+    wanted_.add(message.tag, &message);
+    return;
+  }
+  const Arrival arrival = arrivals_.take(message.tag);
+  begin(message, arrival.letter, arrival.bytes);
+}
+
+bool SharedPeer::progress() {
+  bool has_moved = (!unsent_.empty() || !answers_.empty()) && flush();
+  for (int i = 0; i < kLettersATurn; ++i) {
+    const Letter* const letter = in_.peek();
+    if (letter == nullptr) break;
+    open(*letter);
+    in_.drop();
+    has_moved = true;
+  }
+  if (!feeding_.empty()) has_moved = feed() || has_moved;
+  if (!reading_.empty()) has_moved = read() || has_moved;
+  return has_moved;
+}
+
+void SharedPeer::open(const Letter& letter) {
+  if (letter.has_note) {
+    Note note;
+    std::memcpy(note.data(), letter.body, note.size());
+    events_.noted(rank_, letter.tag, note);
+  }
+  switch (letter.kind) {
+    case LetterKind::inlined:
+    case LetterKind::eager:
+    case LetterKind::offer:
+    case LetterKind::announce:
+      return open_message(letter);
+    case LetterKind::wanted:
+      return open_wanted(letter);
+    case LetterKind::piece:
+      return open_piece(letter);
+    case LetterKind::taken:
+      return open_taken(letter);
+    case LetterKind::note:
+      return;
+  }
+  refuse("it sent a letter of a kind that does not exist");
+}
+
+void SharedPeer::open_message(const Letter& letter) {
+  std::span<const std::byte> bytes;
+  if (letter.kind == LetterKind::inlined) bytes = inlined_bytes(letter);
+  if (letter.kind == LetterKind::eager) {
+    if (bytes_of(letter) > kEagerBytes) refuse("it sent a letter that makes no sense");
+    bytes = in_.bytes(bytes_of(letter));
+  }
+  if (wanted_.find(letter.tag) != nullptr)
+    begin(*wanted_.take(letter.tag), letter, bytes);
+  else if (arrivals_.find(letter.tag) == nullptr)
+    arrivals_.add(letter.tag, {letter, {bytes.begin(), bytes.end()}});
+  else
+    refuse("it sent two messages where there is one");
+  if (letter.kind == LetterKind::eager) in_.drop_bytes(bytes.size());
+}
+
+void SharedPeer::begin(Incoming& message, const Letter& letter, std::span<const std::byte> bytes) {
+  const std::size_t size = bytes_of(letter);
+  if (size != message.sink.memory.size())
+    refuse("it sent " + std::to_string(size) + " bytes where " +
+           std::to_string(message.sink.memory.size()) + " were expected");
+  if (letter.kind == LetterKind::offer) {
+    const auto terms = letter.terms();
+    const auto from = heap_.at({terms.region, terms.generation, terms.offset}, terms.bytes);
+    reading_.push_back({&message, from, terms.request});
+  } else if (letter.kind == LetterKind::announce) {
+    answer(LetterKind::wanted, letter.terms().request, expected_.add(&message));
+  } else {
+    deliver(message, bytes);
+  }
+}
+
+void SharedPeer::deliver(Incoming& message, std::span<const std::byte> bytes) {
+  message.sink.take(message.moved, bytes);
+  message.moved += bytes.size();
+  if (message.moved == message.sink.memory.size()) events_.received(message);
+}
+
+void SharedPeer::open_wanted(const Letter& letter) {
+  const auto terms = letter.terms();
+  Outgoing** const message = offered_.find(terms.request);
+  if (message == nullptr) refuse("it wants a message that was not offered");
+  feeding_.push_back({*message, terms.number});
+  offered_.remove(terms.request);
+}
+
+void SharedPeer::open_piece(const Letter& letter) {
+  const auto terms = letter.terms();
+  Incoming** const expected = expected_.find(terms.number);
+  if (expected == nullptr || terms.bytes > kCellBytes || terms.offset != (*expected)->moved ||
+      terms.bytes > (*expected)->sink.memory.size() - terms.offset)
+    refuse("it sent a piece of no message");
+  Incoming& message = **expected;
+  if (terms.offset + terms.bytes == message.sink.memory.size()) expected_.remove(terms.number);
+  deliver(message, in_.cell().first(terms.bytes));
+  in_.drop_cell();
+}
+
+void SharedPeer::open_taken(const Letter& letter) {
+  const std::uint32_t request = letter.terms().request;
+  Outgoing** const message = offered_.find(request);
+  if (message == nullptr) refuse("it took a message that was not offered");
+  Outgoing& done = **message;
+  offered_.remove(request);
+  done.moved = done.bytes.size();
+  events_.sent(done);
+}
+
+/// One piece of the oldest message.
+bool SharedPeer::read() {
+  const Reading reading = reading_.front();
+  Incoming& message = *reading.message;
+  const std::size_t size = std::min(kPiece, reading.from.size() - message.moved);
+  const bool is_last = message.moved + size == reading.from.size();
+  if (is_last) {
+    reading_.pop_front();
+    message.sink.take(message.moved, reading.from.subspan(message.moved, size));
+    message.moved += size;
+    answer(LetterKind::taken, reading.request, 0);
+    events_.received(message);
+    return true;
+  }
+  deliver(message, reading.from.subspan(message.moved, size));
+  return true;
+}
+
+void SharedPeer::abandon() {
+  wanted_.clear();
+  arrivals_.clear();
+  offered_ = {};
+  expected_ = {};
+  reading_.clear();
+  feeding_.clear();
+  unsent_.clear();
+}
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,126 @@
+// One rank of this host as seen by another: both mailboxes between them, and what is on its way.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "comm/transports/mailbox.hpp"
+#include "comm/transports/shared_heap.hpp"
+#include "comm/transports/tag_table.hpp"
+
+namespace fastgpu::comm {
+
+/// Messages by small numbers that the other side gives back.
+template <class T>
+class Numbered {
+ public:
+  std::uint32_t add(T value) {
+    if (free_.empty()) {
+      free_.push_back(static_cast<std::uint32_t>(values_.size()));
+      values_.emplace_back();
+    }
+    const std::uint32_t number = free_.back();
+    free_.pop_back();
+    values_[number] = std::move(value);
+    return number;
+  }
+  T* find(std::uint32_t number) {
+    const bool is_known = number < values_.size() && values_[number];
+    return is_known ? &*values_[number] : nullptr;
+  }
+  void remove(std::uint32_t number) {
+    values_[number].reset();
+    free_.push_back(number);
+  }
+
+ private:
+  std::vector<std::optional<T>> values_;
+  std::vector<std::uint32_t> free_;
+};
+
+/// Everything of SharedRail that concerns one pair of ranks.
+class SharedPeer {
+ public:
+  /// Borrows all: the mailboxes and the peer's table of regions are mapped as long as this lives.
+  SharedPeer(Rank rank, Mailbox& out, Mailbox& in, PeerHeap heap, const SharedHeap& own_heap,
+             RailEvents& events)
+      : rank_(rank),
+        out_(out),
+        in_(in),
+        heap_(std::move(heap)),
+        own_heap_(own_heap),
+        events_(events) {}
+
+  void send(Outgoing& message);
+  void receive(Incoming& message);
+
+  /// True where something moved. Throws where the peer wrote what makes no sense.
+  bool progress();
+
+  bool has_mail() const noexcept { return in_.peek() != nullptr; }
+
+  /// Whether there is something to do that no letter announces.
+  bool is_busy() const noexcept {
+    return !reading_.empty() || !feeding_.empty() || !unsent_.empty() || !answers_.empty();
+  }
+
+  /// True once after letters have been put.
+  bool has_put() noexcept { return std::exchange(has_put_, false); }
+
+  void abandon();
+
+ private:
+  /// A message that has been told of and that nobody has asked for yet.
+  struct Arrival {
+    Letter letter{};
+    std::vector<std::byte> bytes{};
+  };
+  /// A message that is read where its sender has it.
+  struct Reading {
+    Incoming* message = nullptr;
+    std::span<const std::byte> from{};
+    std::uint32_t request = 0;
+  };
+  /// A message that goes through cells.
+  struct Feeding {
+    Outgoing* message = nullptr;
+    std::uint32_t number = 0;
+  };
+
+  bool try_to_send(Outgoing& message);
+  bool put_whole(Outgoing& message);
+  void put(const Letter& letter);
+  void answer(LetterKind kind, std::uint32_t request, std::uint32_t number);
+  bool flush();
+
+  void open(const Letter& letter);
+  void open_message(const Letter& letter);
+  void open_wanted(const Letter& letter);
+  void open_piece(const Letter& letter);
+  void open_taken(const Letter& letter);
+  void begin(Incoming& message, const Letter& letter, std::span<const std::byte> bytes);
+  void deliver(Incoming& message, std::span<const std::byte> bytes);
+
+  bool feed();
+  bool read();
+
+  Rank rank_;
+  Mailbox& out_;
+  Mailbox& in_;
+  PeerHeap heap_;
+  const SharedHeap& own_heap_;
+  RailEvents& events_;
+
+  TagTable<Incoming*> wanted_;
+  TagTable<Arrival> arrivals_;
+  Numbered<Outgoing*> offered_;   ///< Offers and announcements that are not answered.
+  Numbered<Incoming*> expected_;  ///< Messages that come through cells.
+  std::deque<Reading> reading_;
+  std::deque<Feeding> feeding_;
+  std::deque<Letter> answers_;    ///< That the mailbox has no room for.
+  std::deque<Outgoing*> unsent_;  ///< As above.
+  bool has_put_ = false;
+};
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,174 @@
+#include "comm/transports/shared_rail.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "base/error.hpp"
+#include "comm/transports/shared_peer.hpp"
+#include "comm/wire.hpp"
+
+namespace fastgpu::comm {
+
+/// The beginning of what a rank shares; a mailbox to every other rank follows. Pages that nobody
+/// touches cost nothing.
+struct SharedRail::Post {
+  Nonce nonce{};
+  alignas(64) std::atomic<std::uint32_t> is_asleep;
+  alignas(64) RegionRow regions[kMostRegions];
+
+  static std::size_t bytes(int size) {
+    return mailboxes_at() + static_cast<std::size_t>(size) * sizeof(Mailbox);
+  }
+  Mailbox& mailbox_to(Rank rank) {
+    auto* const first = reinterpret_cast<std::byte*>(this) + mailboxes_at();
+    return *reinterpret_cast<Mailbox*>(first +
+                                       static_cast<std::size_t>(rank.value) * sizeof(Mailbox));
+  }
+
+ private:
+  static constexpr std::size_t mailboxes_at() { return (sizeof(Post) + 4095) / 4096 * 4096; }
+};
+
+class SharedRail::Peer {
+ public:
+  Peer(Rank rank, Mapping mapping, pid_t pid)
+      : rank_(rank), mapping_(std::move(mapping)), pid_(pid) {}
+
+  Post& post() const { return *reinterpret_cast<Post*>(mapping_.bytes().data()); }
+  Rank rank() const noexcept { return rank_; }
+
+  void open(Rank self, Post& own, const SharedHeap& own_heap, RailEvents& events) {
+    traffic_.emplace(rank_, own.mailbox_to(rank_), post().mailbox_to(self),
+                     PeerHeap(pid_, post().regions), own_heap, events);
+  }
+  SharedPeer& traffic() { return *traffic_; }
+
+ private:
+  Rank rank_;
+  Mapping mapping_;
+  pid_t pid_;
+  std::optional<SharedPeer> traffic_;
+};
+
+namespace {
+
+constexpr std::size_t kAddressBytes = 4 + 4 + 8 + sizeof(Nonce);
+
+}  // namespace
+
+SharedRail::SharedRail(Rank self, int size)
+    : self_(self),
+      size_(size),
+      file_(create_shared_file(Post::bytes(size))),
+      mapping_(file_.get(), Post::bytes(size)),
+      post_(::new (mapping_.bytes().data()) Post),
+      heap_(std::make_unique<SharedHeap>(post_->regions)),
+      peers_(static_cast<std::size_t>(size)) {
+  post_->nonce = random_nonce();
+}
+
+SharedRail::~SharedRail() = default;
+
+void SharedRail::open(RailEvents& events, Doorbell doorbell) {
+  events_ = &events;
+  doorbell_ = std::move(doorbell);
+  for (const auto& known : peers_) {
+    if (!known) continue;
+    known->open(self_, *post_, *heap_, events);
+    connected_.push_back(known.get());
+  }
+}
+
+RailCaps SharedRail::caps() const noexcept {
+  return {.is_within_host = true, .reads_senders_memory = true};
+}
+
+std::vector<std::byte> SharedRail::address() const {
+  std::vector<std::byte> address(kAddressBytes);
+  WireWriter(address)
+      .put(static_cast<std::uint32_t>(::getpid()))
+      .put(static_cast<std::uint32_t>(file_.get()))
+      .put(std::uint64_t{Post::bytes(size_)})
+      .put(post_->nonce);
+  return address;
+}
+
+bool SharedRail::connect(Rank peer, std::span<const std::byte> address) {
+  if (address.size() != kAddressBytes) return false;
+  WireReader in(address);
+  const auto pid = static_cast<pid_t>(in.get<std::uint32_t>());
+  const auto number = static_cast<int>(in.get<std::uint32_t>());
+  const std::size_t bytes = in.get<std::uint64_t>();
+  const auto nonce = in.get_bytes<sizeof(Nonce)>();
+  const UniqueFd file = open_shared_file(pid, number);
+  if (!file || bytes != Post::bytes(size_) || size_of_file(file.get()) != bytes) return false;
+  auto found = std::make_unique<Peer>(peer, Mapping(file.get(), bytes), pid);
+  if (found->post().nonce != nonce) return false;
+  peers_.at(static_cast<std::size_t>(peer.value)) = std::move(found);
+  return true;
+}
+
+void SharedRail::disconnect(Rank peer) noexcept {
+  peers_[static_cast<std::size_t>(peer.value)].reset();
+}
+
+bool SharedRail::is_connected(Rank peer) const noexcept {
+  return peers_[static_cast<std::size_t>(peer.value)] != nullptr;
+}
+
+void SharedRail::send(Outgoing& message) {
+  Peer& to = peer(message.peer);
+  to.traffic().send(message);
+  if (to.traffic().has_put() && to.post().is_asleep.load(std::memory_order_seq_cst) != 0 &&
+      to.post().is_asleep.exchange(0) != 0)
+    doorbell_(message.peer);
+}
+
+void SharedRail::receive(Incoming& message) {
+  Peer& from = peer(message.peer);
+  try {
+    from.traffic().receive(message);
+  } catch (const Error& e) {
+    events_->lost(message.peer, e);
+  }
+}
+
+bool SharedRail::progress() {
+  bool has_moved = false;
+  for (Peer* const peer : connected_) {
+    try {
+      has_moved = peer->traffic().progress() || has_moved;
+    } catch (const Error& e) {
+      events_->lost(peer->rank(), e);
+    }
+    if (peer->traffic().has_put() && peer->post().is_asleep.load(std::memory_order_seq_cst) != 0 &&
+        peer->post().is_asleep.exchange(0) != 0)
+      doorbell_(peer->rank());
+  }
+  return has_moved;
+}
+
+bool SharedRail::may_sleep() {
+  post_->is_asleep.store(1, std::memory_order_seq_cst);
+  return std::ranges::none_of(connected_, [](Peer* peer) {
+    return peer->traffic().has_mail() || peer->traffic().is_busy();
+  });
+}
+
+void SharedRail::woke() {
+  post_->is_asleep.store(0, std::memory_order_relaxed);
+}
+
+bool SharedRail::has_mail(Rank rank) const noexcept {
+  return peer(rank).traffic().has_mail();
+}
+
+void SharedRail::abandon() noexcept {
+  for (Peer* const peer : connected_)
+    peer->traffic().abandon();
+}
+
+}  // namespace fastgpu::comm

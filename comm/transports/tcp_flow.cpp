@@ -1,0 +1,136 @@
+#include "comm/transports/tcp_flow.hpp"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+/// Bytes that a connection holds and has not sent: what is behind them could have gone by another.
+constexpr int kMostUnsent = 256 << 10;
+
+/// Frames read in one go before other connections have their turn.
+constexpr int kFramesATurn = 32;
+
+[[noreturn]] void throw_lost(int error) {
+  throw Error(ErrorKind::remote, std::generic_category().message(error));
+}
+
+/// Bytes moved; 0 where it would have blocked.
+std::size_t moved(ssize_t result) {
+  if (result >= 0) return static_cast<std::size_t>(result);
+  if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return 0;
+  throw_lost(errno);
+}
+
+}  // namespace
+
+TcpFlow::TcpFlow(UniqueFd socket)
+    : socket_(std::move(socket)), ahead_(std::make_unique<std::byte[]>(kAhead)) {
+  // Fails on a socket that is not TCP's, which does not matter.
+  ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kMostUnsent, sizeof(kMostUnsent));
+}
+
+void TcpFlow::begin(const Frame& frame, std::span<const std::byte> body, Outgoing* owner) {
+  header_ = encode(frame);
+  header_left_ = header_.size();
+  body_ = body;
+  body_size_ = body.size();
+  owner_ = owner;
+}
+
+void TcpFlow::begin_copy(const Frame& frame, std::span<const std::byte> body) {
+  copied_.assign(body.begin(), body.end());
+  begin(frame, copied_, nullptr);
+}
+
+bool TcpFlow::write() {
+  while (!is_idle()) {
+    iovec parts[2] = {{header_.data() + header_.size() - header_left_, header_left_},
+                      {const_cast<std::byte*>(body_.data()), body_.size()}};
+    msghdr message{};
+    message.msg_iov = parts;
+    message.msg_iovlen = 2;
+    constexpr int kFlags = MSG_DONTWAIT | MSG_NOSIGNAL;
+    const std::size_t written = moved(::sendmsg(socket_.get(), &message, kFlags));
+    if (written == 0) return false;
+    const std::size_t of_header = std::min(written, header_left_);
+    header_left_ -= of_header;
+    body_ = body_.subspan(written - of_header);
+  }
+  return true;
+}
+
+std::size_t TcpFlow::receive(std::span<std::byte> into) {
+  const ssize_t result = ::recv(socket_.get(), into.data(), into.size(), MSG_DONTWAIT);
+  if (result == 0) throw_lost(ECONNRESET);
+  return moved(result);
+}
+
+bool TcpFlow::read(FrameEvents& events) {
+  bool has_moved = false;
+  for (int i = 0; i < kFramesATurn; ++i) {
+    if (!has_frame_) {
+      if (ahead_end_ - ahead_begin_ < kFrameBytes) has_moved = read_ahead() || has_moved;
+      if (ahead_end_ - ahead_begin_ < kFrameBytes) return has_moved;
+      EncodedFrame header;
+      take_ahead(header);
+      frame_ = decode_frame(header);
+      has_frame_ = true;
+      filled_ = 0;
+      target_ = events.target_of(frame_);
+      if (target_.empty()) {
+        if (!staged_) staged_ = std::make_unique<std::byte[]>(kChunkBytes);
+        target_ = {staged_.get(), frame_.length};
+      }
+    }
+    const std::size_t before = filled_;
+    const bool is_whole = read_body(events);
+    has_moved = has_moved || filled_ != before || is_whole;
+    if (!is_whole) return has_moved;
+  }
+  return true;
+}
+
+/// Small frames, and the headers of long ones, come many at a time.
+bool TcpFlow::read_ahead() {
+  const std::size_t left = ahead_end_ - ahead_begin_;
+  std::memmove(ahead_.get(), ahead_.get() + ahead_begin_, left);
+  ahead_begin_ = 0;
+  const std::size_t read = receive({ahead_.get() + left, kAhead - left});
+  ahead_end_ = left + read;
+  return read > 0;
+}
+
+/// True once the frame is whole, and handed over.
+bool TcpFlow::read_body(FrameEvents& events) {
+  const std::size_t ready = std::min(frame_.length - filled_, ahead_end_ - ahead_begin_);
+  take_ahead(target_.subspan(filled_, ready));
+  filled_ += ready;
+  while (filled_ < frame_.length) {
+    const std::size_t read = receive(target_.subspan(filled_));
+    if (read == 0) return false;
+    filled_ += read;
+  }
+  has_frame_ = false;
+  events.arrived(frame_, target_);
+  return true;
+}
+
+void TcpFlow::take_ahead(std::span<std::byte> into) noexcept {
+  if (!into.empty()) std::memcpy(into.data(), ahead_.get() + ahead_begin_, into.size());
+  ahead_begin_ += into.size();
+}
+
+}  // namespace fastgpu::comm

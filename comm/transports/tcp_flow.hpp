@@ -1,0 +1,80 @@
+// One of the connections between two ranks: frames in both directions, without waiting.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/unique_fd.hpp"
+#include "comm/transports/tcp_frame.hpp"
+
+namespace fastgpu::comm {
+
+/// What is done with frames as they come.
+class FrameEvents {
+ public:
+  virtual ~FrameEvents() = default;
+
+  /// Where the bytes of a chunk may be put as they come; empty where they are to be handed to
+  /// `arrived` together.
+  virtual std::span<std::byte> target_of(const Frame& frame) = 0;
+
+  /// A whole frame: `bytes` are those of target_of where that gave room.
+  virtual void arrived(const Frame& frame, std::span<const std::byte> bytes) = 0;
+};
+
+class TcpFlow {
+ public:
+  /// A connected stream socket.
+  explicit TcpFlow(UniqueFd socket);
+
+  int socket() const noexcept { return socket_.get(); }
+
+  // ---- sending ----
+  bool is_idle() const noexcept { return header_left_ == 0 && body_.empty(); }
+  /// The flow is idle. Borrows `body` until it is idle again. `owner` is the caller's business.
+  void begin(const Frame& frame, std::span<const std::byte> body, Outgoing* owner);
+  /// The same with bytes that are copied.
+  void begin_copy(const Frame& frame, std::span<const std::byte> body);
+  /// True once the frame is written; false where the connection takes no more now. Throws
+  /// ErrorKind::remote where it is gone.
+  bool write();
+  Outgoing* owner() const noexcept { return owner_; }
+  std::size_t body_bytes() const noexcept { return body_size_; }
+  void disown() noexcept { owner_ = nullptr; }
+
+  // ---- receiving ----
+  /// Reads what there is, but not for ever; false where there was nothing. Throws ErrorKind::remote
+  /// where the connection has ended or carries nonsense.
+  bool read(FrameEvents& events);
+
+  bool wants_to_write = false;  ///< Kept by whoever polls the socket.
+
+ private:
+  std::size_t receive(std::span<std::byte> into);
+  bool read_ahead();
+  bool read_body(FrameEvents& events);
+  void take_ahead(std::span<std::byte> into) noexcept;
+
+  UniqueFd socket_;
+
+  EncodedFrame header_{};
+  std::size_t header_left_ = 0;
+  std::span<const std::byte> body_{};
+  std::size_t body_size_ = 0;
+  std::vector<std::byte> copied_;
+  Outgoing* owner_ = nullptr;
+
+  static constexpr std::size_t kAhead = 4096;
+  std::unique_ptr<std::byte[]> ahead_;  ///< Read, but not yet understood.
+  std::size_t ahead_begin_ = 0;
+  std::size_t ahead_end_ = 0;
+  bool has_frame_ = false;
+  Frame frame_{};
+  std::span<std::byte> target_{};
+  std::size_t filled_ = 0;
+  std::unique_ptr<std::byte[]> staged_;  ///< For chunks that are handed over together.
+};
+
+}  // namespace fastgpu::comm

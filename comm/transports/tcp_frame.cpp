@@ -1,0 +1,57 @@
+#include "comm/transports/tcp_frame.hpp"
+
+#include "base/error.hpp"
+#include "comm/wire.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+constexpr std::uint32_t kMagic = 0x46474373;  // "FGCs"
+
+bool is_possible(const Frame& frame) noexcept {
+  switch (frame.kind) {
+    case FrameKind::chunk:
+      return frame.length <= kChunkBytes && frame.offset <= frame.total &&
+             frame.length <= frame.total - frame.offset && (frame.length > 0 || frame.total == 0);
+    case FrameKind::wanted:
+    case FrameKind::bell:
+      return frame.length == 0;
+    case FrameKind::note:
+      return frame.length == kNoteBytes;
+    case FrameKind::farewell:
+      return frame.length <= kFarewellBytes;
+  }
+  return false;
+}
+
+}  // namespace
+
+EncodedFrame encode(const Frame& frame) {
+  EncodedFrame bytes{};
+  WireWriter(bytes)
+      .put(kMagic)
+      .put(static_cast<std::uint32_t>(frame.kind))
+      .put(frame.tag.value)
+      .put(frame.length)
+      .put(frame.offset)
+      .put(frame.total);
+  return bytes;
+}
+
+Frame decode_frame(std::span<const std::byte, kFrameBytes> bytes) {
+  WireReader in(bytes);
+  const bool is_ours = in.get<std::uint32_t>() == kMagic;
+  const auto kind = in.get<std::uint32_t>();
+  Frame frame;
+  frame.tag = {in.get<std::uint64_t>()};
+  frame.length = in.get<std::uint32_t>();
+  frame.offset = in.get<std::uint64_t>();
+  frame.total = in.get<std::uint64_t>();
+  const bool is_known = kind <= static_cast<std::uint32_t>(FrameKind::farewell);
+  if (is_known) frame.kind = static_cast<FrameKind>(kind);
+  if (!is_ours || !is_known || !is_possible(frame))
+    throw Error(ErrorKind::remote, "it sent what no rank of this version sends");
+  return frame;
+}
+
+}  // namespace fastgpu::comm

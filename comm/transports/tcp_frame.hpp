@@ -1,0 +1,42 @@
+// What travels over a connection between two ranks: frames of a fixed header and some bytes.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "comm/transports/rail.hpp"
+
+namespace fastgpu::comm {
+
+enum class FrameKind : std::uint8_t {
+  chunk,    ///< Bytes of a message, from `offset` on, of `total`.
+  wanted,   ///< The receiver of the message waits for it: a long one may come now.
+  note,     ///< The note of a message.
+  bell,     ///< Nothing but a reason to wake up.
+  farewell  ///< Why the sender gives up the job.
+};
+
+struct Frame {
+  FrameKind kind = FrameKind::bell;
+  MessageTag tag{};
+  std::uint32_t length = 0;  ///< Bytes that follow.
+  std::uint64_t offset = 0;
+  std::uint64_t total = 0;
+};
+
+constexpr std::size_t kFrameBytes = 36;
+using EncodedFrame = std::array<std::byte, kFrameBytes>;
+
+/// Longest chunk. What a slow connection holds up is at most this, and what it has buffered.
+constexpr std::size_t kChunkBytes = 128 << 10;
+constexpr std::size_t kFarewellBytes = 1024;
+
+EncodedFrame encode(const Frame& frame);
+
+/// Throws ErrorKind::remote for anything that `encode` cannot have written, and for lengths that
+/// contradict each other.
+Frame decode_frame(std::span<const std::byte, kFrameBytes> bytes);
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,202 @@
+#include "comm/transports/tcp_peer.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+/// Longest message that is sent before its receiver asks for it.
+constexpr std::size_t kUnasked = 64 << 10;
+static_assert(kUnasked <= kChunkBytes);
+
+/// What a peer may send before anybody asks for it; more is taken for an attack or a bug.
+constexpr std::size_t kMostUnasked = 256 << 20;
+/// Charged for each message, so that empty ones are bounded too.
+constexpr std::size_t kArrivalCost = 256;
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw Error(ErrorKind::remote, what);
+}
+
+}  // namespace
+
+TcpPeer::TcpPeer(Rank rank, std::vector<UniqueFd> sockets, RailEvents& events, Farewells& farewells)
+    : rank_(rank), events_(events), farewells_(farewells), used_(sockets.size()) {
+  for (UniqueFd& socket : sockets)
+    flows_.emplace_back(std::move(socket));
+}
+
+// ---- sending ----
+
+void TcpPeer::send(Outgoing& message) {
+  if (message.note != nullptr)
+    controls_.push_back({{.kind = FrameKind::note, .tag = message.tag, .length = kNoteBytes},
+                         {message.note->begin(), message.note->end()}});
+  if (message.bytes.size() > kUnasked) {
+    if (wanted_by_peer_.find(message.tag) == nullptr) {
+      unwanted_.add(message.tag, &message);
+      return;
+    }
+    wanted_by_peer_.take(message.tag);
+  }
+  sending_.push_back({&message, 0});
+}
+
+void TcpPeer::ring() {
+  controls_.push_back({{.kind = FrameKind::bell}, {}});
+}
+
+void TcpPeer::say_farewell(std::span<const std::byte> words) {
+  const auto said = words.first(std::min(words.size(), kFarewellBytes));
+  controls_.push_back(
+      {{.kind = FrameKind::farewell, .length = static_cast<std::uint32_t>(said.size())},
+       {said.begin(), said.end()}});
+}
+
+bool TcpPeer::write() {
+  bool has_moved = false;
+  for (std::size_t i = 0; i < used_; ++i) {
+    TcpFlow& flow = flows_[i];
+    while (!flow.is_idle() || give_work(flow)) {
+      if (!flow.write()) break;
+      written(flow);
+      has_moved = true;
+    }
+  }
+  return has_moved;
+}
+
+/// The next frame for an idle connection: words first, then the oldest message.
+bool TcpPeer::give_work(TcpFlow& flow) {
+  if (!controls_.empty()) {
+    flow.begin_copy(controls_.front().frame, controls_.front().bytes);
+    controls_.pop_front();
+    return true;
+  }
+  if (sending_.empty()) return false;
+  auto& [message, cut] = sending_.front();
+  const std::size_t size = std::min(kChunkBytes, message->bytes.size() - cut);
+  const Frame frame{.kind = FrameKind::chunk,
+                    .tag = message->tag,
+                    .length = static_cast<std::uint32_t>(size),
+                    .offset = cut,
+                    .total = message->bytes.size()};
+  flow.begin(frame, message->bytes.subspan(cut, size), message);
+  cut += size;
+  if (cut == message->bytes.size()) sending_.pop_front();
+  return true;
+}
+
+void TcpPeer::written(TcpFlow& flow) {
+  Outgoing* const message = flow.owner();
+  if (message == nullptr) return;
+  flow.disown();
+  message->moved += flow.body_bytes();
+  if (message->moved == message->bytes.size()) events_.sent(*message);
+}
+
+bool TcpPeer::has_work_for(const TcpFlow& flow) const noexcept {
+  const auto index = static_cast<std::size_t>(&flow - flows_.data());
+  return !flow.is_idle() || (index < used_ && (!controls_.empty() || !sending_.empty()));
+}
+
+bool TcpPeer::is_flushed() const noexcept {
+  return controls_.empty() &&
+         std::ranges::all_of(flows_, [](const TcpFlow& flow) { return flow.is_idle(); });
+}
+
+// ---- receiving ----
+
+void TcpPeer::receive(Incoming& message) {
+  if (arrivals_.find(message.tag) != nullptr) {
+    const Arrival arrival = arrivals_.take(message.tag);
+    arrived_bytes_ -= kArrivalCost + arrival.bytes.size();
+    check_length(message, {.total = arrival.total});
+    message.sink.take(0, arrival.bytes);
+    count(message, arrival.bytes.size());
+    return;
+  }
+  incoming_.add(message.tag, {&message, 0});
+  if (message.sink.memory.size() > kUnasked)
+    controls_.push_back({{.kind = FrameKind::wanted, .tag = message.tag}, {}});
+}
+
+void TcpPeer::check_length(const Incoming& message, const Frame& frame) const {
+  if (frame.total != message.sink.memory.size())
+    refuse("it sent " + std::to_string(frame.total) + " bytes where " +
+           std::to_string(message.sink.memory.size()) + " were expected");
+}
+
+std::span<std::byte> TcpPeer::target_of(const Frame& frame) {
+  if (frame.kind != FrameKind::chunk) return {};
+  Expected* const expected = incoming_.find(frame.tag);
+  if (expected == nullptr) return {};
+  check_length(*expected->message, frame);
+  if (expected->message->sink.reduction) return {};
+  expected->promised += frame.length;
+  if (expected->promised > frame.total) refuse("it sent bytes twice");
+  return expected->message->sink.memory.subspan(frame.offset, frame.length);
+}
+
+void TcpPeer::arrived(const Frame& frame, std::span<const std::byte> bytes) {
+  switch (frame.kind) {
+    case FrameKind::chunk:
+      return chunk_arrived(frame, bytes);
+    case FrameKind::wanted:
+      if (unwanted_.find(frame.tag) != nullptr)
+        sending_.push_back({unwanted_.take(frame.tag), 0});
+      else if (wanted_by_peer_.find(frame.tag) == nullptr &&
+               wanted_by_peer_.size() < kMostUnasked / kArrivalCost)
+        wanted_by_peer_.add(frame.tag, 0);
+      else
+        refuse("it asked for a message twice");
+      return;
+    case FrameKind::note: {
+      Note note;
+      std::ranges::copy(bytes, note.begin());
+      return events_.noted(rank_, frame.tag, note);
+    }
+    case FrameKind::farewell:
+      return farewells_.said_farewell(rank_, bytes);
+    case FrameKind::bell:
+      return;
+  }
+}
+
+void TcpPeer::chunk_arrived(const Frame& frame, std::span<const std::byte> bytes) {
+  if (const Expected* const expected = incoming_.find(frame.tag)) {
+    Incoming& message = *expected->message;
+    check_length(message, frame);
+    const auto& memory = message.sink.memory;
+    const bool is_in_place = !memory.empty() && bytes.data() == memory.data() + frame.offset;
+    if (!is_in_place) message.sink.take(frame.offset, bytes);
+    return count(message, bytes.size());
+  }
+  // Short ones alone come unasked, in one chunk.
+  if (frame.length != frame.total || arrivals_.find(frame.tag) != nullptr)
+    refuse("it sent a message that nobody asked for");
+  arrived_bytes_ += kArrivalCost + bytes.size();
+  if (arrived_bytes_ > kMostUnasked) refuse("it sent far more than anybody asked for");
+  arrivals_.add(frame.tag, {frame.total, {bytes.begin(), bytes.end()}});
+}
+
+void TcpPeer::count(Incoming& message, std::size_t bytes) {
+  message.moved += bytes;
+  if (message.moved > message.sink.memory.size()) refuse("it sent bytes twice");
+  if (message.moved < message.sink.memory.size()) return;
+  if (incoming_.find(message.tag) != nullptr) incoming_.take(message.tag);
+  events_.received(message);
+}
+
+void TcpPeer::abandon() {
+  sending_.clear();
+  unwanted_.clear();
+  incoming_.clear();
+  arrivals_.clear();
+}
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,91 @@
+// One rank behind the network as seen by another: what is to be sent over which connection, and
+// what has come.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "comm/transports/rail.hpp"
+#include "comm/transports/tag_table.hpp"
+#include "comm/transports/tcp_flow.hpp"
+
+namespace fastgpu::comm {
+
+/// Why another rank gives up, in its words.
+class Farewells {
+ public:
+  virtual ~Farewells() = default;
+  virtual void said_farewell(Rank from, std::span<const std::byte> words) = 0;
+};
+
+/// Everything of TcpRail that concerns one peer. A long message waits until its receiver wants it,
+/// and is then cut in chunks: each connection takes the next one as soon as it can.
+class TcpPeer final : public FrameEvents {
+ public:
+  /// Borrows both.
+  TcpPeer(Rank rank, std::vector<UniqueFd> sockets, RailEvents& events, Farewells& farewells);
+
+  Rank rank() const noexcept { return rank_; }
+  std::vector<TcpFlow>& flows() noexcept { return flows_; }
+
+  void send(Outgoing& message);
+  void receive(Incoming& message);
+  void ring();
+  void say_farewell(std::span<const std::byte> words);
+
+  /// Connections used for sending, 1 to as many as there are.
+  void use_flows(std::size_t flows) noexcept { used_ = flows; }
+
+  /// Writes what connections take now. Throws where one is gone.
+  bool write();
+  /// Whether this connection has something to write as soon as it can.
+  bool has_work_for(const TcpFlow& flow) const noexcept;
+  bool is_flushed() const noexcept;
+
+  void abandon();
+
+  std::span<std::byte> target_of(const Frame& frame) override;
+  void arrived(const Frame& frame, std::span<const std::byte> bytes) override;
+
+ private:
+  struct Control {
+    Frame frame{};
+    std::vector<std::byte> bytes{};
+  };
+  /// Chunks of a message that came before anybody asked for it.
+  struct Arrival {
+    std::uint64_t total = 0;
+    std::vector<std::byte> bytes{};
+  };
+  struct Expected {
+    Incoming* message = nullptr;
+    std::size_t promised = 0;  ///< Bytes whose place in the sink has been given to a connection.
+  };
+  struct Sending {
+    Outgoing* message = nullptr;
+    std::size_t cut = 0;  ///< Bytes that have been given to connections.
+  };
+
+  bool give_work(TcpFlow& flow);
+  void written(TcpFlow& flow);
+  void chunk_arrived(const Frame& frame, std::span<const std::byte> bytes);
+  void count(Incoming& message, std::size_t bytes);
+  void check_length(const Incoming& message, const Frame& frame) const;
+
+  Rank rank_;
+  RailEvents& events_;
+  Farewells& farewells_;
+  std::vector<TcpFlow> flows_;
+  std::size_t used_;
+
+  std::deque<Control> controls_;
+  std::deque<Sending> sending_;
+  TagTable<Outgoing*> unwanted_;   ///< Long messages that the peer has not asked for.
+  TagTable<char> wanted_by_peer_;  ///< Messages that it has asked for, and that are not there yet.
+  TagTable<Expected> incoming_;
+  TagTable<Arrival> arrivals_;
+  std::size_t arrived_bytes_ = 0;  ///< In `arrivals_`.
+};
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,181 @@
+#include "comm/transports/tcp_rail.hpp"
+
+#include <poll.h>
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include "base/error.hpp"
+#include "comm/rendezvous/deadline.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+constexpr int kEventsATurn = 32;
+
+std::uint64_t packed(Rank rank, std::size_t flow) {
+  return static_cast<std::uint64_t>(rank.value) << 16 | flow;
+}
+
+}  // namespace
+
+TcpRail::TcpRail(std::vector<std::vector<UniqueFd>> sockets, RailEvents& events,
+                 Farewells& farewells)
+    : events_(events), epoll_(::epoll_create1(EPOLL_CLOEXEC)), peers_(sockets.size()) {
+  if (!epoll_) throw system_error("making an epoll instance", errno);
+  for (std::size_t r = 0; r < sockets.size(); ++r) {
+    if (sockets[r].empty()) continue;
+    const Rank rank{static_cast<int>(r)};
+    most_flows_ = std::max(most_flows_, static_cast<int>(sockets[r].size()));
+    peers_[r] = std::make_unique<TcpPeer>(rank, std::move(sockets[r]), events, farewells);
+    auto& flows = peers_[r]->flows();
+    for (std::size_t f = 0; f < flows.size(); ++f) {
+      epoll_event event{.events = EPOLLIN, .data = {.u64 = packed(rank, f)}};
+      if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, flows[f].socket(), &event) != 0)
+        throw system_error("watching a socket", errno);
+    }
+  }
+}
+
+RailCaps TcpRail::caps() const noexcept {
+  return {.flows = most_flows_};
+}
+
+bool TcpRail::connect(Rank rank, std::span<const std::byte>) {
+  return peer(rank) != nullptr;
+}
+
+TcpPeer* TcpRail::peer(Rank rank) const {
+  return peers_.at(static_cast<std::size_t>(rank.value)).get();
+}
+
+void TcpRail::send(Outgoing& message) {
+  TcpPeer* const to = peer(message.peer);
+  if (to == nullptr) return;
+  to->send(message);
+  write(*to);
+}
+
+void TcpRail::receive(Incoming& message) {
+  TcpPeer* const from = peer(message.peer);
+  if (from == nullptr) return;
+  try {
+    from->receive(message);
+  } catch (const Error& e) {
+    return lose(message.peer, e);
+  }
+  write(*from);
+}
+
+void TcpRail::ring(Rank rank) {
+  TcpPeer* const sleeper = peer(rank);
+  if (sleeper == nullptr) return;
+  sleeper->ring();
+  write(*sleeper);
+}
+
+void TcpRail::write(TcpPeer& peer) {
+  try {
+    peer.write();
+    poll_for_writing(peer);
+  } catch (const Error&) {
+    // The other side may have said why before it went: reading tells, and ends there too.
+  }
+}
+
+/// Watches the connections that are full, and no others.
+void TcpRail::poll_for_writing(TcpPeer& peer) {
+  auto& flows = peer.flows();
+  for (std::size_t f = 0; f < flows.size(); ++f) {
+    const bool wants = peer.has_work_for(flows[f]);
+    if (wants == flows[f].wants_to_write) continue;
+    flows[f].wants_to_write = wants;
+    epoll_event event{.events = wants ? EPOLLIN | EPOLLOUT : EPOLLIN,
+                      .data = {.u64 = packed(peer.rank(), f)}};
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, flows[f].socket(), &event);
+  }
+}
+
+bool TcpRail::progress() {
+  epoll_event ready[kEventsATurn];
+  const int count = ::epoll_wait(epoll_.get(), ready, kEventsATurn, 0);
+  bool has_moved = false;
+  for (int i = 0; i < count; ++i) {
+    const Rank rank{static_cast<int>(ready[i].data.u64 >> 16)};
+    if ((ready[i].events & EPOLLOUT) != 0 && peer(rank) != nullptr) {
+      write(*peer(rank));
+      has_moved = true;
+    }
+    if ((ready[i].events & ~std::uint32_t{EPOLLOUT}) != 0)
+      has_moved = read(ready[i].data.u64) || has_moved;
+  }
+  return has_moved;
+}
+
+bool TcpRail::read(std::uint64_t where) {
+  const Rank rank{static_cast<int>(where >> 16)};
+  TcpPeer* const from = peer(rank);
+  if (from == nullptr) return false;
+  try {
+    const bool has_moved = from->flows()[where & 0xffff].read(*from);
+    if (has_moved) write(*from);  // What the peer has asked for.
+    return has_moved;
+  } catch (const Error& e) {
+    read_the_rest(*from, where & 0xffff);
+    lose(rank, e);
+    return true;
+  }
+}
+
+/// One connection has ended: the others may hold what was sent before.
+void TcpRail::read_the_rest(TcpPeer& from, std::size_t ended) noexcept {
+  for (std::size_t f = 0; f < from.flows().size(); ++f) {
+    if (f == ended) continue;
+    try {
+      while (from.flows()[f].read(from)) {
+      }
+    } catch (const Error&) {
+      continue;  // It has ended too, as it should.
+    }
+  }
+}
+
+void TcpRail::lose(Rank rank, const Error& error) noexcept {
+  peers_[static_cast<std::size_t>(rank.value)].reset();
+  events_.lost(rank, error);
+}
+
+void TcpRail::abandon() noexcept {
+  for (const auto& known : peers_)
+    if (known) known->abandon();
+}
+
+void TcpRail::say_farewell(std::span<const std::byte> words,
+                           std::chrono::milliseconds limit) noexcept {
+  const Deadline deadline(limit);
+  for (const auto& known : peers_)
+    if (known) known->say_farewell(words);
+  for (const auto& known : peers_) {
+    if (!known) continue;
+    try {
+      for (known->write(); !known->is_flushed() && !deadline.passed(); known->write()) {
+        pollfd full{known->flows().front().socket(), POLLOUT, 0};
+        ::poll(&full, 1, 1);
+      }
+    } catch (const Error&) {
+      continue;  // It is gone, and needs no telling.
+    }
+  }
+}
+
+void TcpRail::use_flows(int flows) {
+  for (const auto& known : peers_)
+    if (known)
+      known->use_flows(std::clamp<std::size_t>(static_cast<std::size_t>(std::max(flows, 1)), 1,
+                                               known->flows().size()));
+}
+
+}  // namespace fastgpu::comm
