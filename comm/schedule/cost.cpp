@@ -143,7 +143,7 @@ class Cost {
   Seconds halving(double bytes) const {
     Seconds sum = folding(bytes);
     for (int distance = 1; distance < power(); distance *= 2) {
-      const double part = bytes * distance / power();
+      const double part = bytes / (2.0 * distance);
       sum += step_at(distance, part, network_.reduce) + step_at(distance, part, kNoReduction);
     }
     return sum;

@@ -91,8 +91,7 @@ StepLists steps_before(const Program& program) {
     if (read.count > 0) buffers[std::size_t(read.buffer)].read(read, index, earlier);
     if (written.count > 0) buffers[std::size_t(written.buffer)].write(written, index, earlier);
     std::ranges::sort(earlier);
-    const auto repeated = std::ranges::unique(earlier);
-    earlier.erase(repeated.begin(), repeated.end());
+    earlier.erase(std::unique(earlier.begin(), earlier.end()), earlier.end());
     if (!earlier.empty() && earlier.back() == index) earlier.pop_back();
     before.steps.insert(before.steps.end(), earlier.begin(), earlier.end());
     end_list(before);

@@ -1,5 +1,6 @@
 #include "comm/schedule/doubling.hpp"
 
+#include <array>
 #include <bit>
 #include <utility>
 
@@ -50,6 +51,34 @@ void with_pairs_folded(const PowerOfTwo& group, std::uint64_t count, Cut cut, Pr
     }
 }
 
+enum class Order : std::uint8_t { lower_first, upper_first };
+
+/// Runs of slices, cut in pieces so that what the receiver passes on in its next step comes first:
+/// otherwise some ranks get ahead of others, and their next step takes the link from this one.
+class Halves {
+ public:
+  Halves(const Part& whole, int slices, Cut cut) : whole_(whole), slices_(slices), cut_(cut) {}
+
+  std::vector<Piece> pieces(int first, int number, Order order) const {
+    if (number == 1 || cut_.pieces == 1)
+      return pieces_of(slices_of(whole_, first, first + number, slices_), cut_);
+    const int middle = first + number / 2;
+    const Part lower = slices_of(whole_, first, middle, slices_);
+    const Part upper = slices_of(whole_, middle, first + number, slices_);
+    std::vector<Piece> result;
+    for (const Part& part :
+         order == Order::lower_first ? std::array{lower, upper} : std::array{upper, lower})
+      for (const Piece& piece : pieces_of(part, {.pieces = cut_.pieces / 2, .lanes = 1}))
+        result.push_back({piece.part, static_cast<std::uint8_t>(int(result.size()) % cut_.lanes)});
+    return result;
+  }
+
+ private:
+  Part whole_;
+  int slices_;
+  Cut cut_;
+};
+
 }  // namespace
 
 Program all_reduce_by_recursive_doubling(Place place, std::uint64_t count) {
@@ -73,23 +102,30 @@ Program all_reduce_by_recursive_doubling(Place place, std::uint64_t count) {
 Program all_reduce_by_halving_and_doubling(Place place, std::uint64_t count, Cut cut) {
   const PowerOfTwo group(place);
   Program program;
-  const auto members = [&](int first, int number) {
-    return pieces_of(slices_of(whole_of(count), first, first + number, group.size()), cut);
-  };
   with_pairs_folded(group, count, cut, program, [&](Writer& writer) {
-    // At distance d, the slices of d members that agree in all higher bits are still of concern.
-    for (int distance = group.size() / 2; distance > 0; distance /= 2) {
-      const int peer = group.rank_of(group.self() ^ distance);
-      for (const Piece& piece : members((group.self() ^ distance) & -distance, distance))
+    // Nearest partners first, for they exchange most. Of what a rank is still concerned with, the
+    // one whose bit is set keeps the upper half.
+    const auto is_upper = [self = group.self()](int bit) { return (self & bit) != 0; };
+    const Halves halves(whole_of(count), group.size(), cut);
+    int first = 0;
+    for (int bit = 1; bit < group.size(); bit <<= 1) {
+      const int half = group.size() / (2 * bit);
+      const int peer = group.rank_of(group.self() ^ bit);
+      const Order order = is_upper(2 * bit) ? Order::lower_first : Order::upper_first;
+      for (const Piece& piece : halves.pieces(is_upper(bit) ? first : first + half, half, order))
         writer.send(peer, piece);
-      for (const Piece& piece : members(group.self() & -distance, distance))
+      if (is_upper(bit)) first += half;
+      for (const Piece& piece : halves.pieces(first, half, order))
         writer.receive_reduce(peer, piece);
     }
-    for (int distance = 1; distance < group.size(); distance *= 2) {
-      const int peer = group.rank_of(group.self() ^ distance);
-      for (const Piece& piece : members(group.self() & -distance, distance))
+    for (int bit = group.size() / 2; bit > 0; bit >>= 1) {
+      const int half = group.size() / (2 * bit);
+      const int peer = group.rank_of(group.self() ^ bit);
+      const Order order = is_upper(2 * bit) ? Order::upper_first : Order::lower_first;
+      for (const Piece& piece : halves.pieces(first, half, order))
         writer.send(peer, piece);
-      for (const Piece& piece : members((group.self() ^ distance) & -distance, distance))
+      if (is_upper(bit)) first -= half;
+      for (const Piece& piece : halves.pieces(is_upper(bit) ? first : first + half, half, order))
         writer.receive(peer, piece);
     }
   });

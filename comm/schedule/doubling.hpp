@@ -13,7 +13,8 @@ namespace fastgpu::comm {
 Program all_reduce_by_recursive_doubling(Place place, std::uint64_t count);
 
 /// Rabenseifner's: partners exchange halves, then halves of halves, until each has reduced its
-/// slice, and then the other way. Twice the steps of recursive doubling, the bytes of a ring.
+/// slice, and then the other way. Twice the steps of recursive doubling, the bytes of a ring. Most
+/// goes between ranks whose numbers are close.
 Program all_reduce_by_halving_and_doubling(Place place, std::uint64_t count, Cut cut);
 
 }  // namespace fastgpu::comm

@@ -12,16 +12,10 @@
 namespace fastgpu::comm {
 namespace {
 
-constexpr std::uint64_t kQuantum = 64 * 1024;  // As much as a socket takes at a time.
-constexpr std::uint64_t kMostQuanta = 16;      // Bounds the events of one message.
+constexpr std::uint64_t kQuantum = 65536;  // As much as a socket takes at a time.
+constexpr std::uint64_t kMostQuanta = 8;   // Bounds the events of one message.
 
-enum class EventKind : std::uint8_t {
-  processed,
-  quantum_leaves,
-  quantum_left,
-  quantum_comes,
-  arrives
-};
+enum class EventKind : std::uint8_t { processed, quantum_left, quantum_comes, arrives };
 
 struct Event {
   Seconds time{};
@@ -32,6 +26,7 @@ struct Event {
   std::size_t rank = 0;     ///< Of processed.
   Flow* flow = nullptr;     ///< Of all others.
   std::uint64_t bytes = 0;  ///< Of a quantum.
+  Seconds end{};            ///< Of a quantum that comes: when its last byte can be there.
 
   bool operator<(const Event& other) const {  // Greater is first in a priority queue.
     return std::tie(other.time, other.number) < std::tie(time, number);
@@ -131,8 +126,6 @@ class Simulation {
     switch (event.kind) {
       case EventKind::processed:
         return processed(event.rank, event.step);
-      case EventKind::quantum_leaves:
-        return let_quantum_leave(*event.flow);
       case EventKind::quantum_left:
         return quantum_left(*event.flow);
       case EventKind::quantum_comes:
@@ -171,25 +164,28 @@ class Simulation {
     return flow.is_inside ? node.memory : node.out;
   }
 
-  Seconds duration_of(const Flow& flow, std::uint64_t bytes) const {
-    const Link& link = link_of(flow);
-    return std::min(link.flow, link.shared).to_move(double(bytes));
-  }
-
+  /// A quantum uses up the time of its flow while it queues, so that flows that fill their link
+  /// together end together.
   void let_quantum_leave(Flow& flow) {
     const Link& link = link_of(flow);
     const std::uint64_t message = bytes_of(current_send(flow).from);
     const std::uint64_t most = std::max(kQuantum, (message + kMostQuanta - 1) / kMostQuanta);
     const std::uint64_t bytes = std::min(flow.bytes_left, most);
     flow.bytes_left -= bytes;
-    const Seconds begun = way_out(flow).serve(now_, link.shared.to_move(double(bytes)));
-    schedule(
-        {.time = begun + duration_of(flow, bytes), .kind = EventKind::quantum_left, .flow = &flow});
-    schedule({.time = begun + link.latency,
-              .kind = EventKind::quantum_comes,
-              .is_last = flow.bytes_left == 0,
-              .flow = &flow,
-              .bytes = bytes});
+    const Seconds alone = link.shared.to_move(double(bytes));
+    const Seconds begun = way_out(flow).serve(now_, alone);
+    const Seconds left = std::max(now_ + link.flow.to_move(double(bytes)), begun + alone);
+    schedule({.time = left, .kind = EventKind::quantum_left, .flow = &flow});
+    const bool is_last = flow.bytes_left == 0;
+    if (!flow.is_inside)
+      schedule({.time = begun + link.latency,
+                .kind = EventKind::quantum_comes,
+                .is_last = is_last,
+                .flow = &flow,
+                .bytes = bytes,
+                .end = left + link.latency});
+    if (flow.is_inside && is_last)
+      schedule({.time = left + link.latency, .kind = EventKind::arrives, .flow = &flow});
   }
 
   void quantum_left(Flow& flow) {
@@ -203,17 +199,13 @@ class Simulation {
     finish(flow.sender, done);
   }
 
-  /// Inside a node there is no second way to queue for.
   void let_quantum_come(const Event& event) {
     Flow& flow = *event.flow;
-    Seconds begun = now_;
-    if (!flow.is_inside)
-      begun = state_.node_of(flow.receiver)
-                  .in.serve(now_, network_.across.shared.to_move(double(event.bytes)));
+    const Seconds alone = network_.across.shared.to_move(double(event.bytes));
+    const Seconds begun = state_.node_of(flow.receiver).in.serve(now_, alone);
     if (event.is_last)
-      schedule({.time = begun + duration_of(flow, event.bytes),
-                .kind = EventKind::arrives,
-                .flow = &flow});
+      schedule(
+          {.time = std::max(event.end, begun + alone), .kind = EventKind::arrives, .flow = &flow});
   }
 
   Forecast forecast() const {

@@ -10,7 +10,7 @@
 
 namespace fastgpu::comm {
 
-/// The model beyond Network: a message is cut in at most 16 quanta of at least 64 KiB. The quanta
+/// The model beyond Network: a message is cut in at most 8 quanta of at least 64 KiB. The quanta
 /// of one channel follow each other at the rate of a flow; those of different channels queue, first
 /// come first served, for the sending node's way out and then for the receiving node's way in
 /// (inside a node: for its memory), which comes close to fair sharing. They pass through without

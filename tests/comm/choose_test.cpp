@@ -108,19 +108,19 @@ TEST_CASE("what is chosen is nearly the quickest of all that are simulated") {
     int per_node;
     std::uint64_t count;
   };
-  for (const auto& [ranks, per_node, count] :
-       {Case{4, 4, 16}, Case{4, 4, 1 << 18}, Case{8, 1, 16}, Case{8, 1, 1 << 14},
-        Case{8, 1, 1 << 20}, Case{7, 1, 1 << 18}, Case{16, 4, 16}, Case{16, 4, 1 << 16},
-        Case{16, 4, 1 << 20}}) {
-    const Topology topology = filled_nodes(ranks, per_node);
+  for (const Case& now : {Case{4, 4, 16}, Case{4, 4, 1 << 18}, Case{8, 1, 16}, Case{8, 1, 1 << 14},
+                          Case{8, 1, 1 << 20}, Case{7, 1, 1 << 18}, Case{16, 4, 16},
+                          Case{16, 4, 1 << 16}, Case{16, 4, 1 << 20}}) {
+    const Topology topology = filled_nodes(now.ranks, now.per_node);
     const Simulated simulated{
         .topology = topology, .network = fast_nodes_slow_wire(), .element_bytes = 4, .period = 0};
     const auto simulated_time = [&](const Plan& plan) {
-      return simulate(simulated, [&](Rank self) { return all_reduce(plan, self, topology, count); })
+      return simulate(simulated,
+                      [&](Rank self) { return all_reduce(plan, self, topology, now.count); })
           .duration;
     };
-    const auto all =
-        candidates({Collective::all_reduce, 4.0 * double(count), 1}, topology, simulated.network);
+    const auto all = candidates({Collective::all_reduce, 4.0 * double(now.count), 1}, topology,
+                                simulated.network);
     Seconds quickest{1e9};
     Plan quickest_plan;
     for (const Candidate& candidate : all) {
@@ -128,9 +128,9 @@ TEST_CASE("what is chosen is nearly the quickest of all that are simulated") {
       if (time < quickest) quickest_plan = candidate.plan;
       quickest = std::min(quickest, time);
     }
-    CAPTURE(ranks);
-    CAPTURE(per_node);
-    CAPTURE(count);
+    CAPTURE(now.ranks);
+    CAPTURE(now.per_node);
+    CAPTURE(now.count);
     CAPTURE(name_of(all.front().plan.algorithm));
     CAPTURE(all.front().plan.cut.pieces);
     CAPTURE(all.front().predicted.count());

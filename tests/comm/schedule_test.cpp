@@ -268,6 +268,18 @@ TEST_CASE("a hierarchy reduces every element once whatever the nodes and leaders
         }
 }
 
+TEST_CASE("data of more elements than 32 bits count is cut without a fault") {
+  constexpr std::uint64_t kCount = (std::uint64_t{1} << 40) + 1;
+  for (const Algorithm algorithm :
+       {Algorithm::ring, Algorithm::direct, Algorithm::recursive_doubling,
+        Algorithm::halving_doubling, Algorithm::tree}) {
+    const auto programs = programs_of(7, [&](int self) {
+      return flat_all_reduce(algorithm, {self, 7}, kCount, {.pieces = 5, .lanes = 2});
+    });
+    CHECK(fault_of(programs, {.data = kCount, .input = 0}) == "");
+  }
+}
+
 TEST_CASE(
     "a ring's bytes are twice the data, whatever the ranks, and its messages twice the ranks") {
   const Program program = all_reduce_by_ring({2, 8}, 800, {});
