@@ -96,6 +96,14 @@ comm::ElementType type_of(int type) {
       return comm::ElementType::int32;
     case FGC_INT64:
       return comm::ElementType::int64;
+    case FGC_FLOAT16:
+      return comm::ElementType::float16;
+    case FGC_BFLOAT16:
+      return comm::ElementType::bfloat16;
+    case FGC_INT8:
+      return comm::ElementType::int8;
+    case FGC_UINT8:
+      return comm::ElementType::uint8;
   }
   refuse("there is no fgc_type " + std::to_string(type));
 }
@@ -110,6 +118,8 @@ comm::ReduceOp op_of(int op) {
       return comm::ReduceOp::min;
     case FGC_MAX:
       return comm::ReduceOp::max;
+    case FGC_PRODUCT:
+      return comm::ReduceOp::product;
   }
   refuse("there is no fgc_op " + std::to_string(op));
 }

@@ -35,9 +35,8 @@ Call decode(const EncodedCall& bytes, Rank peer) {
   const auto type = in.get<std::uint8_t>();
   const auto op = in.get<std::uint8_t>();
   const auto order = in.get<std::uint8_t>();
-  if (kind > static_cast<std::uint8_t>(CallKind::all_gather) ||
-      type > static_cast<std::uint8_t>(ElementType::int64) ||
-      op > static_cast<std::uint8_t>(ReduceOp::max) || order != native_order())
+  if (kind > static_cast<std::uint8_t>(CallKind::all_gather) || type >= kElementTypes ||
+      op >= kReduceOps || order != native_order())
     throw Error(ErrorKind::remote, unreadable(peer));
   call.kind = static_cast<CallKind>(kind);
   call.reduction = {static_cast<ElementType>(type), static_cast<ReduceOp>(op)};

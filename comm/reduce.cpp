@@ -1,58 +1,19 @@
 #include "comm/reduce.hpp"
 
-#include <type_traits>
+#include <algorithm>
+#include <cassert>
+
+#include "comm/kernels/kernels.hpp"
 
 namespace fastgpu::comm {
 namespace {
 
-template <class T>
-T add(T a, T b) noexcept {
-  if constexpr (std::is_integral_v<T>) {
-    using U = std::make_unsigned_t<T>;
-    return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
-  } else {
-    return a + b;
-  }
-}
+/// Of the destination: stays in the first-level cache while the sources pass.
+constexpr std::size_t kBlockBytes = 8 << 10;
 
-// `b != b` holds for NaN alone, which thereby wins.
-template <class T>
-T least(T a, T b) noexcept {
-  return b < a || b != b ? b : a;
-}
-template <class T>
-T greatest(T a, T b) noexcept {
-  return b > a || b != b ? b : a;
-}
-
-template <class T, class Combine>
-void combine(std::span<std::byte> into, std::span<const std::byte> from, Combine op) {
-  T* const a = reinterpret_cast<T*>(into.data());
-  const T* const b = reinterpret_cast<const T*>(from.data());
-  const std::size_t count = into.size() / sizeof(T);
-  for (std::size_t i = 0; i < count; ++i)
-    a[i] = op(a[i], b[i]);
-}
-
-template <class T>
-void reduce_as(std::span<std::byte> into, std::span<const std::byte> from, ReduceOp op) {
-  switch (op) {
-    case ReduceOp::sum:
-    case ReduceOp::average:
-      return combine<T>(into, from, add<T>);
-    case ReduceOp::min:
-      return combine<T>(into, from, least<T>);
-    case ReduceOp::max:
-      return combine<T>(into, from, greatest<T>);
-  }
-}
-
-template <class T>
-void divide(std::span<std::byte> data, int ranks) {
-  T* const values = reinterpret_cast<T*>(data.data());
-  const std::size_t count = data.size() / sizeof(T);
-  for (std::size_t i = 0; i < count; ++i)
-    values[i] /= static_cast<T>(ranks);
+Kernels::Reduce kernel_of(Reduction reduction) {
+  return kernels()
+      .reduce[static_cast<std::size_t>(reduction.type)][static_cast<std::size_t>(reduction.op)];
 }
 
 }  // namespace
@@ -65,6 +26,12 @@ std::size_t size_of(ElementType type) noexcept {
     case ElementType::float64:
     case ElementType::int64:
       return 8;
+    case ElementType::float16:
+    case ElementType::bfloat16:
+      return 2;
+    case ElementType::int8:
+    case ElementType::uint8:
+      return 1;
   }
   return 0;
 }
@@ -79,6 +46,14 @@ std::string_view name_of(ElementType type) noexcept {
       return "int32";
     case ElementType::int64:
       return "int64";
+    case ElementType::float16:
+      return "float16";
+    case ElementType::bfloat16:
+      return "bfloat16";
+    case ElementType::int8:
+      return "int8";
+    case ElementType::uint8:
+      return "uint8";
   }
   return "unknown type";
 }
@@ -93,35 +68,31 @@ std::string_view name_of(ReduceOp op) noexcept {
       return "min";
     case ReduceOp::max:
       return "max";
+    case ReduceOp::product:
+      return "product";
   }
   return "unknown operation";
 }
 
 void reduce_into(std::span<std::byte> into, std::span<const std::byte> from, Reduction reduction) {
-  switch (reduction.type) {
-    case ElementType::float32:
-      return reduce_as<float>(into, from, reduction.op);
-    case ElementType::float64:
-      return reduce_as<double>(into, from, reduction.op);
-    case ElementType::int32:
-      return reduce_as<std::int32_t>(into, from, reduction.op);
-    case ElementType::int64:
-      return reduce_as<std::int64_t>(into, from, reduction.op);
+  assert(into.size() == from.size());
+  kernel_of(reduction)(into.data(), from.data(), into.size() / size_of(reduction.type));
+}
+
+void reduce_into(std::span<std::byte> into, std::span<const std::byte* const> sources,
+                 Reduction reduction) {
+  const Kernels::Reduce reduce = kernel_of(reduction);
+  for (std::size_t at = 0; at < into.size(); at += kBlockBytes) {
+    const std::size_t count = std::min(kBlockBytes, into.size() - at) / size_of(reduction.type);
+    for (const std::byte* const source : sources)
+      reduce(into.data() + at, source + at, count);
   }
 }
 
 void finish(std::span<std::byte> data, Reduction reduction, int ranks) {
   if (reduction.op != ReduceOp::average) return;
-  switch (reduction.type) {
-    case ElementType::float32:
-      return divide<float>(data, ranks);
-    case ElementType::float64:
-      return divide<double>(data, ranks);
-    case ElementType::int32:
-      return divide<std::int32_t>(data, ranks);
-    case ElementType::int64:
-      return divide<std::int64_t>(data, ranks);
-  }
+  kernels().divide[static_cast<std::size_t>(reduction.type)](
+      data.data(), data.size() / size_of(reduction.type), ranks);
 }
 
 }  // namespace fastgpu::comm

@@ -36,11 +36,27 @@ typedef enum fgc_status {
 } fgc_status;
 
 /* Parameters for these are ints: every value may be passed, and a wrong one is refused. */
-typedef enum fgc_type { FGC_FLOAT32 = 0, FGC_FLOAT64 = 1, FGC_INT32 = 2, FGC_INT64 = 3 } fgc_type;
+typedef enum fgc_type {
+  FGC_FLOAT32 = 0,
+  FGC_FLOAT64 = 1,
+  FGC_INT32 = 2,
+  FGC_INT64 = 3,
+  FGC_FLOAT16 = 4,  /* IEEE 754 binary16. */
+  FGC_BFLOAT16 = 5, /* The upper half of a float32. */
+  FGC_INT8 = 6,
+  FGC_UINT8 = 7
+} fgc_type;
 
-/* Integer sums wrap, integer averages round towards zero, and min and max of floating-point numbers
- * are NaN where one of them is. */
-typedef enum fgc_op { FGC_SUM = 0, FGC_AVERAGE = 1, FGC_MIN = 2, FGC_MAX = 3 } fgc_op;
+/* On integers, sums and products wrap and averages round towards zero. On 16-bit floating-point
+ * numbers, each operation is carried out in float32 and rounded to nearest, ties to even. A
+ * floating-point result is NaN where one of the operands is, and -0 is less than 0. */
+typedef enum fgc_op {
+  FGC_SUM = 0,
+  FGC_AVERAGE = 1,
+  FGC_MIN = 2,
+  FGC_MAX = 3,
+  FGC_PRODUCT = 4
+} fgc_op;
 
 /* The library's version, such as "0.1.0". */
 const char* fgc_version(void);

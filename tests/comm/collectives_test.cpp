@@ -4,7 +4,9 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -57,6 +59,8 @@ double reference(const std::vector<double>& values, ReduceOp op, bool is_integra
       return *std::ranges::min_element(values);
     case ReduceOp::max:
       return *std::ranges::max_element(values);
+    case ReduceOp::product:
+      return std::accumulate(values.begin(), values.end(), 1.0, std::multiplies<>());
   }
   return 0;
 }

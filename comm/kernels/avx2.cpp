@@ -1,0 +1,54 @@
+// Compiled with -mavx2 -mf16c: see loops.hpp for what must not be called here.
+#include <immintrin.h>
+
+#include "comm/kernels/tables.hpp"
+#include "comm/kernels/vector_machine.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+struct Avx2 {
+  static __m128i load_bits(const void* from) noexcept {
+    return _mm_loadu_si128(static_cast<const __m128i*>(from));
+  }
+  static void store_bits(void* to, __m128i bits) noexcept {
+    _mm_storeu_si128(static_cast<__m128i*>(to), bits);
+  }
+
+  static __m256 load(const Float16* from) noexcept { return _mm256_cvtph_ps(load_bits(from)); }
+  static __m256 load(const BFloat16* from) noexcept {
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(load_bits(from)), 16));
+  }
+
+  static void store(Float16* to, __m256 value) noexcept {
+    store_bits(to, _mm256_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT));
+  }
+  static void store(BFloat16* to, __m256 value) noexcept {
+    const __m256i bits = _mm256_castps_si256(value);
+    const __m256i upper = _mm256_srli_epi32(bits, 16);
+    const __m256i odd = _mm256_and_si256(upper, _mm256_set1_epi32(1));
+    const __m256i half = _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff));
+    const __m256i rounded = _mm256_srli_epi32(_mm256_add_epi32(bits, half), 16);
+    const __m256i nan = _mm256_or_si256(upper, _mm256_set1_epi32(0x40));
+    const __m256i is_nan = _mm256_castps_si256(_mm256_cmp_ps(value, value, _CMP_UNORD_Q));
+    const __m256i result = _mm256_blendv_epi8(rounded, nan, is_nan);
+    store_bits(
+        to, _mm_packus_epi32(_mm256_castsi256_si128(result), _mm256_extracti128_si256(result, 1)));
+  }
+
+  template <class Vector>
+  static void store_past_caches(void* to, Vector value) noexcept {
+    _mm256_stream_si256(static_cast<__m256i*>(to), __builtin_bit_cast(__m256i, value));
+  }
+  static void order_stores() noexcept { _mm_sfence(); }
+};
+
+}  // namespace
+
+constexpr Kernels kAvx2 = loops::table_of<loops::VectorMachine<Avx2, 32>>();
+
+const Kernels& avx2_kernels() noexcept {
+  return kAvx2;
+}
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,92 @@
+#include "comm/kernels/convert.hpp"
+
+#include <cassert>
+#include <cstring>
+#include <string>
+
+#include "base/error.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+/// Copies of this many bytes and more are faster past the caches: see comm/bench/kernels.cpp.
+constexpr std::size_t kStreamFrom = 16 << 20;
+
+const Kernels::Conversions& entry_of(const Conversion& conversion, const Kernels& with) noexcept {
+  return with.conversions[static_cast<std::size_t>(conversion.to)]
+                         [static_cast<std::size_t>(conversion.from)];
+}
+
+bool is_copy(const Conversion& conversion) noexcept {
+  return conversion.from == conversion.to && conversion.scale == 1;
+}
+
+/// The entry, which the caller needs for more than a copy.
+const Kernels::Conversions& needed_entry(const Conversion& conversion, const Kernels& with) {
+  const Kernels::Conversions& entry = entry_of(conversion, with);
+  if (entry.convert == nullptr)
+    throw Error(ErrorKind::usage, std::string(name_of(conversion.from)) + " times " +
+                                      std::to_string(conversion.scale) +
+                                      " cannot be converted to " +
+                                      std::string(name_of(conversion.to)));
+  return entry;
+}
+
+std::size_t elements(std::span<std::byte> to, std::span<const std::byte> from,
+                     const Conversion& conversion) noexcept {
+  const std::size_t count = from.size() / size_of(conversion.from);
+  assert(to.size() == count * size_of(conversion.to));
+  return count;
+}
+
+/// What the kernels say with `count`.
+std::optional<std::size_t> found(std::size_t index, std::size_t count) noexcept {
+  return index < count ? std::optional(index) : std::nullopt;
+}
+
+}  // namespace
+
+bool is_possible(const Conversion& conversion) noexcept {
+  return is_copy(conversion) ||
+         entry_of(conversion, kernels_of(SimdLevel::portable)).convert != nullptr;
+}
+
+void convert(std::span<std::byte> to, std::span<const std::byte> from, const Conversion& conversion,
+             const Kernels& with) {
+  const std::size_t count = elements(to, from, conversion);
+  if (is_copy(conversion)) return copy_bytes(to, from, with);
+  needed_entry(conversion, with).convert(to.data(), from.data(), count, conversion.scale);
+}
+
+std::optional<std::size_t> convert_checked(std::span<std::byte> to, std::span<const std::byte> from,
+                                           const Conversion& conversion, const Kernels& with) {
+  const std::size_t count = elements(to, from, conversion);
+  if (is_copy(conversion) && entry_of(conversion, with).convert == nullptr) {
+    copy_bytes(to, from, with);
+    return std::nullopt;
+  }
+  const auto convert_and_check = needed_entry(conversion, with).convert_checked;
+  return found(convert_and_check(to.data(), from.data(), count, conversion.scale), count);
+}
+
+void convert_and_add(std::span<std::byte> to, std::span<const std::byte> from,
+                     const Conversion& conversion, const Kernels& with) {
+  const std::size_t count = elements(to, from, conversion);
+  needed_entry(conversion, with).add(to.data(), from.data(), count, conversion.scale);
+}
+
+std::optional<std::size_t> first_non_finite(std::span<const std::byte> data, ElementType type,
+                                            const Kernels& with) {
+  const Kernels::Find find = with.first_non_finite[static_cast<std::size_t>(type)];
+  const std::size_t count = data.size() / size_of(type);
+  return find == nullptr ? std::nullopt : found(find(data.data(), count), count);
+}
+
+void copy_bytes(std::span<std::byte> to, std::span<const std::byte> from, const Kernels& with) {
+  assert(to.size() == from.size());
+  if (from.empty() || to.data() == from.data()) return;
+  if (from.size() >= kStreamFrom) return with.stream(to.data(), from.data(), from.size());
+  std::memcpy(to.data(), from.data(), from.size());
+}
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,49 @@
+// Many tensors to and from one contiguous buffer, converted, scaled and checked on the way.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "comm/kernels/convert.hpp"
+
+namespace fastgpu::comm {
+
+struct ConstTensor {
+  const std::byte* data = nullptr;  ///< Aligned for its type; may be null where count is 0.
+  std::size_t count = 0;            ///< Elements.
+};
+
+struct Tensor {
+  std::byte* data = nullptr;
+  std::size_t count = 0;
+};
+
+/// Where a value that is not finite was met first: in the order of the list, then of elements.
+struct NonFinite {
+  std::size_t tensor = 0;  ///< Its place in the list.
+  std::size_t index = 0;   ///< Of the element within its tensor.
+
+  friend bool operator==(const NonFinite&, const NonFinite&) = default;
+};
+
+/// The bytes that `tensors` take in a buffer of elements of type `to`.
+std::size_t packed_bytes(std::span<const ConstTensor> tensors, ElementType to) noexcept;
+
+/// Writes the tensors to `buffer`, one after the other without gaps. `buffer` has packed_bytes,
+/// and overlaps none of them. Throws ErrorKind::usage for a conversion that is not possible.
+void pack(std::span<std::byte> buffer, std::span<const ConstTensor> tensors,
+          const Conversion& conversion, const Kernels& with = kernels());
+
+/// The same, and the first place where what was written is NaN or infinite; all is written all the
+/// same.
+std::optional<NonFinite> pack_checked(std::span<std::byte> buffer,
+                                      std::span<const ConstTensor> tensors,
+                                      const Conversion& conversion,
+                                      const Kernels& with = kernels());
+
+/// The reverse of pack: here `conversion` is from the buffer's type to that of the tensors.
+void unpack(std::span<const Tensor> tensors, std::span<const std::byte> buffer,
+            const Conversion& conversion, const Kernels& with = kernels());
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,63 @@
+// The Machine of loops.hpp for a CPU with vectors of kBytes. `Isa`, which lives in an unnamed
+// namespace, brings what the compiler has no operators for: load and store of kBytes / 4 halves
+// that become floats, and store_past_caches of an aligned vector.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "comm/kernels/loops.hpp"
+
+namespace fastgpu::comm::loops {
+
+template <class Lane, std::size_t kBytes>
+struct VectorOf {
+  using Type [[gnu::vector_size(kBytes)]] = Lane;
+};
+
+template <class Isa, std::size_t kBytes>
+struct VectorMachine {
+  template <class Lane>
+  using Vector = typename VectorOf<Lane, kBytes>::Type;
+  template <class T>
+  static constexpr std::size_t kLanes = kBytes / sizeof(LaneOf<T>);
+
+  template <class T>
+  static Vector<LaneOf<T>> load(const T* from) noexcept {
+    if constexpr (kIsHalf<T>) {
+      return Isa::load(from);
+    } else {
+      Vector<T> value;
+      __builtin_memcpy(&value, from, kBytes);
+      return value;
+    }
+  }
+
+  template <class T>
+  static void store(T* to, Vector<LaneOf<T>> value) noexcept {
+    if constexpr (kIsHalf<T>)
+      Isa::store(to, value);
+    else
+      __builtin_memcpy(to, &value, kBytes);
+  }
+
+  static void stream(void* to, const void* from, std::size_t bytes) noexcept {
+    auto* out = static_cast<char*>(to);
+    const auto* in = static_cast<const char*>(from);
+    const std::size_t before = (kLine - reinterpret_cast<std::uintptr_t>(out) % kLine) % kLine;
+    const std::size_t head = before < bytes ? before : bytes;
+    __builtin_memcpy(out, in, head);
+    std::size_t at = head;
+    for (; bytes - at >= kLine; at += kLine)
+      for (std::size_t part = 0; part < kLine; part += kBytes)
+        Isa::store_past_caches(out + at + part,
+                               load(reinterpret_cast<const char*>(in + at + part)));
+    Isa::order_stores();
+    __builtin_memcpy(out + at, in + at, bytes - at);
+  }
+
+ private:
+  static constexpr std::size_t kLine = 64;  ///< Of a cache, and a multiple of kBytes.
+};
+
+}  // namespace fastgpu::comm::loops
