@@ -1,6 +1,7 @@
 // Compiled with -mavx2 -mf16c: see loops.hpp for what must not be called here.
 #include <immintrin.h>
 
+#include "comm/kernels/table_of.hpp"
 #include "comm/kernels/tables.hpp"
 #include "comm/kernels/vector_machine.hpp"
 

@@ -2,6 +2,7 @@
 // called here.
 #include <immintrin.h>
 
+#include "comm/kernels/table_of.hpp"
 #include "comm/kernels/tables.hpp"
 #include "comm/kernels/vector_machine.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "comm/kernels/loops.hpp"
+#include "comm/kernels/table_of.hpp"
 
 namespace fastgpu::comm {
 namespace {

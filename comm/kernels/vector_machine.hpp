@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "comm/kernels/loops.hpp"
+#include "comm/kernels/formats.hpp"
 
 namespace fastgpu::comm::loops {
 
