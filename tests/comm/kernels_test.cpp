@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "comm/kernels/table_of.hpp"
 #include "comm/kernels/vector_machine.hpp"
 #include "support/failure.hpp"
 #include "support/kernel_levels.hpp"
