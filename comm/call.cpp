@@ -1,8 +1,6 @@
 #include "comm/call.hpp"
 
 #include "base/error.hpp"
-#include "comm/algorithms/ring.hpp"
-#include "comm/algorithms/tree.hpp"
 #include "comm/wire.hpp"
 
 namespace fastgpu::comm {
@@ -26,8 +24,14 @@ std::string number(const Call& call) {
   return " number " + std::to_string(call.sequence);
 }
 
+std::string elements(const Call& call) {
+  return " (" + std::string(name_of(call.reduction.op)) + " of " +
+         std::to_string(call.bytes / size_of(call.reduction.type)) + " " +
+         std::string(name_of(call.reduction.type)) + ")";
+}
+
 /// The reverse of encode, as far as a message needs it. Throws where it is no call at all.
-Call decode(const EncodedCall& bytes, Rank peer) {
+Call decode(const Note& bytes, Rank peer) {
   WireReader in(bytes);
   if (in.get<std::uint32_t>() != kMagic) throw Error(ErrorKind::remote, unreadable(peer));
   Call call;
@@ -35,7 +39,7 @@ Call decode(const EncodedCall& bytes, Rank peer) {
   const auto type = in.get<std::uint8_t>();
   const auto op = in.get<std::uint8_t>();
   const auto order = in.get<std::uint8_t>();
-  if (kind > static_cast<std::uint8_t>(CallKind::all_gather) || type >= kElementTypes ||
+  if (kind > static_cast<std::uint8_t>(CallKind::message) || type >= kElementTypes ||
       op >= kReduceOps || order != native_order())
     throw Error(ErrorKind::remote, unreadable(peer));
   call.kind = static_cast<CallKind>(kind);
@@ -48,8 +52,8 @@ Call decode(const EncodedCall& bytes, Rank peer) {
 
 }  // namespace
 
-EncodedCall encode(const Call& call) {
-  EncodedCall bytes{};
+Note encode(const Call& call) {
+  Note bytes{};
   WireWriter(bytes)
       .put(kMagic)
       .put(static_cast<std::uint8_t>(call.kind))
@@ -68,38 +72,29 @@ std::string describe(const Call& call) {
     case CallKind::barrier:
       return "barrier" + number(call);
     case CallKind::all_reduce:
-      return "all_reduce" + number(call) + " (" + std::string(name_of(call.reduction.op)) + " of " +
-             std::to_string(call.bytes / size_of(call.reduction.type)) + " " +
-             std::string(name_of(call.reduction.type)) + ")";
+      return "all_reduce" + number(call) + elements(call);
     case CallKind::broadcast:
       return "broadcast" + number(call) + " (" + bytes + " of rank " +
              std::to_string(call.root.value) + ")";
     case CallKind::all_gather:
       return "all_gather" + number(call) + " (" + bytes + " each)";
+    case CallKind::reduce_scatter:
+      return "reduce_scatter" + number(call) + elements(call);
+    case CallKind::all_to_all:
+      return "all_to_all" + number(call) + " (" + bytes + " for each)";
+    case CallKind::message:
+      return "a message of " + bytes;
   }
   return "unknown collective";
 }
 
-void check_same(const Call& mine, const EncodedCall& theirs, Rank peer) {
-  if (encode(mine) == theirs) return;
-  throw Error(ErrorKind::usage, "rank " + std::to_string(peer.value) + " is in " +
-                                    describe(decode(theirs, peer)) + ", but this rank is in " +
-                                    describe(mine) +
+void check_same(const CallOf& mine, const NoteOf& theirs) {
+  if (encode(mine.call) == theirs.note) return;
+  throw Error(ErrorKind::usage, "rank " + std::to_string(theirs.rank.value) + " is in " +
+                                    describe(decode(theirs.note, theirs.rank)) + ", but rank " +
+                                    std::to_string(mine.rank.value) + " is in " +
+                                    describe(mine.call) +
                                     ": every rank must make the same calls in the same order");
-}
-
-void agree_along_ring(Transport& transport, const Call& call) {
-  if (transport.size() == 1) return;
-  const EncodedCall mine = encode(call);
-  EncodedCall theirs;
-  transport.exchange(right_of(transport), mine, left_of(transport), theirs);
-  check_same(call, theirs, left_of(transport));
-}
-
-void agree_along_tree(Transport& transport, const Call& call) {
-  EncodedCall roots = encode(call);
-  tree_broadcast(transport, roots, call.root, roots.size());
-  check_same(call, roots, call.root);
 }
 
 }  // namespace fastgpu::comm

@@ -1,83 +1,231 @@
 #include "comm/communicator.hpp"
 
+#include <algorithm>
+#include <array>
+#include <numeric>
 #include <utility>
 
 #include "base/error.hpp"
-#include "comm/algorithms/dissemination.hpp"
-#include "comm/algorithms/ring.hpp"
-#include "comm/algorithms/tree.hpp"
-#include "comm/transports/socket.hpp"
 
 namespace fastgpu::comm {
 namespace {
 
-/// Large enough that system calls do not count, small enough to stay in a core's cache.
-constexpr std::size_t kPiece = 256 << 10;
+constexpr std::size_t kMostPrograms = 256;
+constexpr std::uint32_t kMostContexts = 4096;
+constexpr std::uint64_t kSequences = std::uint64_t{1} << 24;
+
+Error wrong_length(const std::string& call, std::size_t bytes, const std::string& what) {
+  return {ErrorKind::usage, call + ": " + std::to_string(bytes) + " bytes " + what};
+}
+
+void check_elements(const std::string& call, std::size_t bytes, Reduction reduction) {
+  if (bytes % size_of(reduction.type) != 0)
+    throw wrong_length(call, bytes,
+                       "are no whole number of " + std::string(name_of(reduction.type)));
+}
+
+/// The first ranks 0 .. size - 1.
+std::shared_ptr<const std::vector<Rank>> everybody(int size) {
+  std::vector<Rank> group;
+  for (int rank = 0; rank < size; ++rank)
+    group.push_back({rank});
+  return std::make_shared<const std::vector<Rank>>(std::move(group));
+}
 
 }  // namespace
 
-Communicator::Communicator(std::unique_ptr<Transport> transport)
-    : transport_(std::move(transport)), scratch_(std::make_unique<std::byte[]>(kPiece)) {}
-
 Communicator::Communicator(Connections connections)
-    : scratch_(std::make_unique<std::byte[]>(kPiece)) {
-  std::vector<UniqueFd> sockets(connections.sockets.size());
-  for (std::size_t r = 0; r < sockets.size(); ++r)
-    if (!connections.sockets[r].empty()) sockets[r] = std::move(connections.sockets[r].front());
-  transport_ =
-      std::make_unique<SocketTransport>(connections.rank, std::move(sockets), connections.timeout);
+    : Communicator(nullptr, everybody(connections.size), 0) {
+  self_ = connections.rank;
+  world_ = std::make_shared<World>(std::move(connections));
+  topology_ = topology_of(*group_, world_->engine.topology());
 }
 
-void Communicator::all_reduce(std::span<std::byte> data, Reduction reduction) {
-  if (data.size() % size_of(reduction.type) != 0)
-    throw Error(ErrorKind::usage, "all_reduce: " + std::to_string(data.size()) +
-                                      " bytes are no whole number of " +
-                                      std::string(name_of(reduction.type)));
-  const Call call{.kind = CallKind::all_reduce, .bytes = data.size(), .reduction = reduction};
-  run(call, [&](const Call& agreed) {
-    agree_along_ring(*transport_, agreed);
-    ring_all_reduce(*transport_, data, reduction, {scratch_.get(), kPiece});
-  });
+Communicator::Communicator(std::shared_ptr<World> world, Group group, std::uint32_t context)
+    : world_(std::move(world)),
+      group_(std::move(group)),
+      self_{},
+      context_(context),
+      sent_(group_->size()),
+      received_(group_->size()) {
+  if (!world_) return;
+  const auto self = std::ranges::find(*group_, world_->engine.rank());
+  self_ = {static_cast<int>(self - group_->begin())};
+  topology_ = topology_of(*group_, world_->engine.topology());
 }
 
-void Communicator::broadcast(std::span<std::byte> data, Rank root) {
-  if (root.value < 0 || root.value >= size())
-    throw Error(ErrorKind::usage, "broadcast: there is no rank " + std::to_string(root.value) +
-                                      " among " + std::to_string(size()));
-  const Call call{.kind = CallKind::broadcast, .bytes = data.size(), .root = root};
-  run(call, [&](const Call& agreed) {
-    agree_along_tree(*transport_, agreed);
-    tree_broadcast(*transport_, data, root, kPiece);
-  });
+// ---- the calls ----
+
+Work Communicator::prepare_all_reduce(std::span<std::byte> data, Reduction reduction) {
+  check_elements("all_reduce", data.size(), reduction);
+  return work_of({.kind = CallKind::all_reduce, .bytes = data.size(), .reduction = reduction}, data,
+                 {});
 }
 
-void Communicator::all_gather(std::span<const std::byte> mine, std::span<std::byte> all) {
-  if (all.size() != mine.size() * static_cast<std::size_t>(size()))
-    throw Error(ErrorKind::usage, "all_gather: " + std::to_string(all.size()) +
-                                      " bytes do not hold " + std::to_string(mine.size()) +
-                                      " of each of " + std::to_string(size()) + " ranks");
-  const Call call{.kind = CallKind::all_gather, .bytes = mine.size()};
-  run(call, [&](const Call& agreed) {
-    agree_along_ring(*transport_, agreed);
-    ring_all_gather(*transport_, mine, all);
-  });
+Work Communicator::prepare_reduce_scatter(std::span<const std::byte> all, std::span<std::byte> mine,
+                                          Reduction reduction) {
+  check_elements("reduce_scatter", mine.size(), reduction);
+  if (all.size() != mine.size() * group_->size())
+    throw wrong_length("reduce_scatter", all.size(),
+                       "are not " + std::to_string(mine.size()) + " for each of " +
+                           std::to_string(size()) + " ranks");
+  return work_of({.kind = CallKind::reduce_scatter, .bytes = all.size(), .reduction = reduction},
+                 mine, all);
+}
+
+Work Communicator::prepare_broadcast(std::span<std::byte> data, Rank root) {
+  check_rank("broadcast", root);
+  return work_of({.kind = CallKind::broadcast,
+                  .bytes = data.size(),
+                  .reduction = {.type = ElementType::uint8},
+                  .root = root},
+                 data, {});
+}
+
+Work Communicator::prepare_all_gather(std::span<const std::byte> mine, std::span<std::byte> all) {
+  if (all.size() != mine.size() * group_->size())
+    throw wrong_length("all_gather", all.size(),
+                       "do not hold " + std::to_string(mine.size()) + " of each of " +
+                           std::to_string(size()) + " ranks");
+  return work_of({.kind = CallKind::all_gather,
+                  .bytes = mine.size(),
+                  .reduction = {.type = ElementType::uint8}},
+                 all, mine);
+}
+
+Work Communicator::prepare_all_to_all(std::span<const std::byte> out, std::span<std::byte> in) {
+  if (out.size() != in.size() || out.size() % group_->size() != 0)
+    throw wrong_length("all_to_all", out.size(),
+                       "out and " + std::to_string(in.size()) +
+                           " in are not one block for each of " + std::to_string(size()) +
+                           " ranks");
+  return work_of({.kind = CallKind::all_to_all,
+                  .bytes = out.size() / group_->size(),
+                  .reduction = {.type = ElementType::uint8}},
+                 in, out);
+}
+
+Work Communicator::prepare_message(Way way, std::span<const std::byte> out, std::span<std::byte> in,
+                                   Rank peer) {
+  check_rank(way == Way::out ? "send" : "receive", peer);
+  if (peer == self_) throw Error(ErrorKind::usage, "a rank sends no messages to itself");
+  const Call call{.kind = CallKind::message,
+                  .bytes = way == Way::out ? out.size() : in.size(),
+                  .reduction = {.type = ElementType::uint8},
+                  .root = peer};
+  return work_of(call, in, out, way);
+}
+
+Handle Communicator::start_all_reduce(std::span<std::byte> data, Reduction reduction) {
+  return start(prepare_all_reduce(data, reduction));
+}
+
+Handle Communicator::start_reduce_scatter(std::span<const std::byte> all, std::span<std::byte> mine,
+                                          Reduction reduction) {
+  return start(prepare_reduce_scatter(all, mine, reduction));
+}
+
+Handle Communicator::start_broadcast(std::span<std::byte> data, Rank root) {
+  return start(prepare_broadcast(data, root));
+}
+
+Handle Communicator::start_all_gather(std::span<const std::byte> mine, std::span<std::byte> all) {
+  return start(prepare_all_gather(mine, all));
+}
+
+Handle Communicator::start_all_to_all(std::span<const std::byte> out, std::span<std::byte> in) {
+  return start(prepare_all_to_all(out, in));
+}
+
+Handle Communicator::start_send(std::span<const std::byte> data, Rank to) {
+  return start(prepare_message(Way::out, data, {}, to));
+}
+
+Handle Communicator::start_receive(std::span<std::byte> data, Rank from) {
+  return start(prepare_message(Way::in, {}, data, from));
 }
 
 void Communicator::barrier() {
-  run({.kind = CallKind::barrier},
-      [&](const Call& agreed) { dissemination_barrier(*transport_, agreed); });
+  run(work_of({.kind = CallKind::barrier, .reduction = {.type = ElementType::uint8}},
+              {&world_->nothing, 1}, {}));
 }
 
-void Communicator::run(Call call, const std::function<void(const Call&)>& collective) {
-  if (!failure_.empty())
-    throw Error(ErrorKind::remote, "this communicator is broken since " + failure_);
-  call.sequence = sequence_++;
-  try {
-    collective(call);
-  } catch (const Error& e) {
-    failure_ = describe(call) + ": " + e.what();
-    throw e.during(describe(call));
-  }
+std::optional<Communicator> Communicator::split(int color, int key) {
+  struct Wish {
+    int color;
+    int key;
+    std::uint32_t contexts;
+  };
+  const Wish mine{color, key, world_->contexts};
+  std::vector<Wish> all(group_->size());
+  all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
+  for (const Wish& wish : all)
+    world_->contexts = std::max(world_->contexts, wish.contexts);
+  const std::uint32_t context = world_->contexts++;
+  if (context >= kMostContexts)
+    throw Error(ErrorKind::usage, "split: there have been " + std::to_string(kMostContexts) +
+                                      " communicators already");
+  std::vector<std::size_t> members;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (color >= 0 && all[i].color == color) members.push_back(i);
+  if (members.empty()) return std::nullopt;
+  std::ranges::stable_sort(members, {}, [&](std::size_t i) { return all[i].key; });
+  std::vector<Rank> group;
+  for (const std::size_t member : members)
+    group.push_back((*group_)[member]);
+  return Communicator(world_, std::make_shared<const std::vector<Rank>>(std::move(group)), context);
+}
+
+// ---- what they have in common ----
+
+void Communicator::check_rank(std::string_view call, Rank rank) const {
+  if (rank.value < 0 || rank.value >= size())
+    throw Error(ErrorKind::usage, std::string(call) + ": there is no rank " +
+                                      std::to_string(rank.value) + " among " +
+                                      std::to_string(size()));
+}
+
+Work Communicator::work_of(Call call, std::span<std::byte> data, std::span<const std::byte> input,
+                           Way way) {
+  const auto peer = static_cast<std::size_t>(call.root.value);
+  std::uint64_t& sequence =
+      way == Way::none ? sequence_ : (way == Way::out ? sent_ : received_)[peer];
+  auto program = program_of(call, way);
+  call.sequence = sequence++;
+  return {.program = std::move(program),
+          .group = group_,
+          .data = data,
+          .input = input,
+          .reduction = call.reduction,
+          .tag_base = std::uint64_t{context_} << 52 | call.sequence % kSequences << 28,
+          .call = call,
+          .has_note = way == Way::none};
+}
+
+std::shared_ptr<const PreparedProgram> Communicator::program_of(const Call& call, Way way) {
+  const bool is_average = call.reduction.op == ReduceOp::average;
+  const ProgramKey key{call.kind,  call.bytes,      call.reduction.type,
+                       is_average, call.root.value, way};
+  const auto known = programs_.find(key);
+  if (known != programs_.end()) return known->second;
+  if (programs_.size() == kMostPrograms) programs_.clear();
+  Planned planned = plan_for(call, self_, topology_, way);
+  auto made =
+      std::make_shared<const PreparedProgram>(std::move(planned.program), planned.averaging);
+  programs_.emplace(key, made);
+  return made;
+}
+
+void Communicator::run(Work work) {
+  const auto operation = world_->engine.start(std::move(work));
+  world_->engine.wait(*operation);
+}
+
+Handle Communicator::start(Work work) {
+  std::shared_ptr<Engine> engine(world_, &world_->engine);
+  auto operation = engine->start(std::move(work));
+  engine->drive_in_background();
+  return {std::move(engine), std::move(operation)};
 }
 
 }  // namespace fastgpu::comm

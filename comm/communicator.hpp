@@ -1,60 +1,140 @@
-// The ranks of one job as one object: what a program calls to move numbers between them.
+// The ranks of one job, or some of them, as one object: what a program calls to move numbers
+// between them.
 #pragma once
 
 #include <cstddef>
-#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "comm/call.hpp"
 #include "comm/connections.hpp"
+#include "comm/engine/planner.hpp"
+#include "comm/handle.hpp"
 #include "comm/reduce.hpp"
-#include "comm/transport.hpp"
 
 namespace fastgpu::comm {
 
-/// Every rank makes the same calls in the same order; each call blocks until this rank's part is
-/// done. Ranks that differ get ErrorKind::usage naming the other rank and both calls.
+/// Every rank makes the same collective calls in the same order; a call blocks until this rank's
+/// part is done, and its `start_` twin returns a handle to wait for. Ranks that differ get
+/// ErrorKind::usage naming another rank and both calls.
 ///
-/// A call that throws leaves the ranks at different places, so every later call throws too. One
-/// thread at a time.
+/// A call that throws after it has begun leaves the ranks at different places, so every later call
+/// of this job throws too. One thread at a time, for all communicators of a job together.
 class Communicator {
  public:
-  explicit Communicator(std::unique_ptr<Transport> transport);
   explicit Communicator(Connections connections);
 
-  Rank rank() const noexcept { return transport_->rank(); }
-  int size() const noexcept { return transport_->size(); }
+  Rank rank() const noexcept { return self_; }
+  int size() const noexcept { return static_cast<int>(group_->size()); }
 
-  /// Reduces in place; the result is the same to the last bit on every rank.
+  /// Reduces in place; the result is the same to the last bit on every rank. `data` is aligned for
+  /// its elements. Throws ErrorKind::usage where the length is no multiple of their size.
+  Handle start_all_reduce(std::span<std::byte> data, Reduction reduction);
+  void all_reduce(std::span<std::byte> data, Reduction reduction) {
+    run(prepare_all_reduce(data, reduction));
+  }
   template <class T>
   void all_reduce(std::span<T> values, ReduceOp op) {
     all_reduce(std::as_writable_bytes(values), {kElementType<T>, op});
   }
 
-  /// The same for a type known at run time; `data` is aligned for it. Throws ErrorKind::usage
-  /// where the length is no multiple of the element's size.
-  void all_reduce(std::span<std::byte> data, Reduction reduction);
+  /// `mine` receives the reduction of block rank() of everybody's `all`, which is size() blocks as
+  /// long as `mine`. They do not overlap.
+  Handle start_reduce_scatter(std::span<const std::byte> all, std::span<std::byte> mine,
+                              Reduction reduction);
+  void reduce_scatter(std::span<const std::byte> all, std::span<std::byte> mine,
+                      Reduction reduction) {
+    run(prepare_reduce_scatter(all, mine, reduction));
+  }
 
   /// Copies `data` of `root` to every rank. Throws ErrorKind::usage for a root out of range.
-  void broadcast(std::span<std::byte> data, Rank root);
+  Handle start_broadcast(std::span<std::byte> data, Rank root);
+  void broadcast(std::span<std::byte> data, Rank root) { run(prepare_broadcast(data, root)); }
 
-  /// `all` receives `mine` of every rank, ordered by rank. Throws ErrorKind::usage where `all` is
-  /// not size() times as long.
-  void all_gather(std::span<const std::byte> mine, std::span<std::byte> all);
+  /// `all` receives `mine` of every rank, ordered by rank. `mine` may lie at its place in `all`.
+  /// Throws ErrorKind::usage where `all` is not size() times as long.
+  Handle start_all_gather(std::span<const std::byte> mine, std::span<std::byte> all);
+  void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) {
+    run(prepare_all_gather(mine, all));
+  }
+
+  /// Block r of `out` goes to rank r; block r of `in` comes from there. Throws ErrorKind::usage
+  /// where they are not equally long, or no whole number of blocks.
+  Handle start_all_to_all(std::span<const std::byte> out, std::span<std::byte> in);
+  void all_to_all(std::span<const std::byte> out, std::span<std::byte> in) {
+    run(prepare_all_to_all(out, in));
+  }
+
+  /// Messages between two ranks keep their order, and have the same length on both sides.
+  Handle start_send(std::span<const std::byte> data, Rank to);
+  Handle start_receive(std::span<std::byte> data, Rank from);
+  void send(std::span<const std::byte> data, Rank to) {
+    run(prepare_message(Way::out, data, {}, to));
+  }
+  void receive(std::span<std::byte> data, Rank from) {
+    run(prepare_message(Way::in, {}, data, from));
+  }
 
   /// Returns once every rank has called it.
   void barrier();
 
- private:
-  void run(Call call, const std::function<void(const Call&)>& collective);
+  /// A collective: ranks that give the same `color` form a communicator, in the order of `key`, and
+  /// of their ranks where keys are equal. Absent for a negative color.
+  std::optional<Communicator> split(int color, int key);
 
-  std::unique_ptr<Transport> transport_;
-  std::unique_ptr<std::byte[]> scratch_;
+  /// Memory that other ranks of this host read directly where it is sent from. Throws
+  /// ErrorKind::capacity where there is none, for which the program's own memory will do.
+  std::span<std::byte> allocate(std::size_t bytes) { return world_->engine.allocate(bytes); }
+  void free(std::span<std::byte> memory) { world_->engine.free(memory.data()); }
+
+  /// Connections that messages are spread over, to each rank on another host; as many as the job
+  /// was begun with are the most, and the default.
+  void use_flows(int flows) { world_->engine.use_flows(flows); }
+  RailCaps caps_of_network() const noexcept { return world_->engine.caps_of_network(); }
+
+ private:
+  struct World {
+    explicit World(Connections connections) : engine(std::move(connections)) {}
+
+    Engine engine;
+    std::uint32_t contexts = 1;  ///< Communicators that this rank knows to have been made.
+    std::byte nothing{};         ///< What a barrier sends.
+  };
+  using Group = std::shared_ptr<const std::vector<Rank>>;  ///< Shared with work under way.
+  using ProgramKey =
+      std::tuple<CallKind, std::uint64_t, ElementType, bool, int, Way>;  ///< bool: is an average.
+
+  Communicator(std::shared_ptr<World> world, Group group, std::uint32_t context);
+
+  Work prepare_all_reduce(std::span<std::byte> data, Reduction reduction);
+  Work prepare_reduce_scatter(std::span<const std::byte> all, std::span<std::byte> mine,
+                              Reduction reduction);
+  Work prepare_broadcast(std::span<std::byte> data, Rank root);
+  Work prepare_all_gather(std::span<const std::byte> mine, std::span<std::byte> all);
+  Work prepare_all_to_all(std::span<const std::byte> out, std::span<std::byte> in);
+  Work prepare_message(Way way, std::span<const std::byte> out, std::span<std::byte> in, Rank peer);
+
+  Work work_of(Call call, std::span<std::byte> data, std::span<const std::byte> input,
+               Way way = Way::none);
+  std::shared_ptr<const PreparedProgram> program_of(const Call& call, Way way);
+  void check_rank(std::string_view call, Rank rank) const;
+  void run(Work work);
+  Handle start(Work work);
+
+  std::shared_ptr<World> world_;  ///< Shared by all communicators of the job.
+  Group group_;
+  Rank self_;
+  std::uint32_t context_;
+  Topology topology_;
   std::uint64_t sequence_ = 0;
-  std::string failure_;  ///< Of the call that broke this communicator, or empty.
+  std::vector<std::uint64_t> sent_;                                        ///< Messages, by rank.
+  std::vector<std::uint64_t> received_;                                    ///< As above.
+  std::map<ProgramKey, std::shared_ptr<const PreparedProgram>> programs_;  ///< Lately used.
 };
 
 }  // namespace fastgpu::comm

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 
 #include "base/error.hpp"
 #include "comm/rendezvous/stream.hpp"
+#include "comm/wire.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -70,6 +73,33 @@ Introduction introduction_of(const SharedRail* shared, int flows) {
   return mine;
 }
 
+/// Ranks with the same lowest rank in reach are on the same node.
+Topology exchange_topology(const Connections& connections, Round& round) {
+  using Lowest = std::array<std::byte, sizeof(std::uint32_t)>;
+  const auto ranks = static_cast<std::size_t>(connections.size);
+  std::uint32_t lowest = 0;
+  const auto is_near = [&](std::uint32_t r) {
+    const Rank rank{static_cast<int>(r)};
+    return rank == connections.rank ||
+           (connections.shared && connections.shared->is_connected(rank));
+  };
+  while (!is_near(lowest))
+    ++lowest;
+  Lowest mine{};
+  WireWriter(mine).put(lowest);
+  std::map<std::uint32_t, std::vector<Rank>> nodes;
+  nodes[lowest].push_back(connections.rank);
+  round.exchange(std::vector(ranks, mine), [&](std::size_t r, const Lowest& theirs) {
+    nodes[WireReader(theirs).get<std::uint32_t>()].push_back({static_cast<int>(r)});
+  });
+  Topology topology;
+  for (auto& [first, members] : nodes) {
+    std::ranges::sort(members);
+    topology.nodes.push_back(std::move(members));
+  }
+  return topology;
+}
+
 }  // namespace
 
 std::vector<int> introduce(Connections& connections, const Wishes& wishes, Deadline deadline) {
@@ -97,6 +127,7 @@ std::vector<int> introduce(Connections& connections, const Wishes& wishes, Deadl
       shared->disconnect(rank);
   });
   connections.shared = std::move(shared);
+  connections.topology = exchange_topology(connections, round);
   return flows;
 }
 

@@ -9,6 +9,7 @@
 #include "base/unique_fd.hpp"
 #include "comm/rendezvous/deadline.hpp"
 #include "comm/rendezvous/environment.hpp"
+#include "comm/schedule/topology.hpp"
 #include "comm/transports/shared_rail.hpp"
 
 namespace fastgpu::comm {
@@ -19,6 +20,7 @@ struct Connections {
   std::chrono::milliseconds timeout{60'000};     ///< For any wait in which nothing moves.
   std::vector<std::vector<UniqueFd>> sockets{};  ///< By rank: at least one to each other rank.
   std::unique_ptr<SharedRail> shared{};          ///< Null: no memory is shared.
+  Topology topology{{{Rank{0}}}};                ///< Nodes are ranks that share memory.
 };
 
 /// What this rank would like; it gets what the other side of each connection likes too.
@@ -28,8 +30,8 @@ struct Wishes {
 };
 
 /// Finds out, over the first socket to each rank, which of them share memory with this one, and
-/// connects to it. All ranks call it at once. Returns the number of sockets that there are to be to
-/// each rank: 1 where memory is shared.
+/// connects to it; fills in `topology`. All ranks call it at once. Returns the number of sockets
+/// that there are to be to each rank: 1 where memory is shared.
 std::vector<int> introduce(Connections& connections, const Wishes& wishes, Deadline deadline);
 
 }  // namespace fastgpu::comm

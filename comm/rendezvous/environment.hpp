@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/secret.hpp"
-#include "comm/transport.hpp"
+#include "comm/rank.hpp"
 
 namespace fastgpu::comm {
 

@@ -17,7 +17,7 @@
 #include "comm/rendezvous/deadline.hpp"
 #include "comm/rendezvous/endpoint.hpp"
 #include "comm/rendezvous/proof.hpp"
-#include "comm/transport.hpp"
+#include "comm/rank.hpp"
 
 namespace fastgpu::comm {
 

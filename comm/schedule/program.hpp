@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "comm/transport.hpp"
+#include "comm/rank.hpp"
 
 namespace fastgpu::comm {
 

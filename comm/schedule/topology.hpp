@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "comm/transport.hpp"
+#include "comm/rank.hpp"
 
 namespace fastgpu::comm {
 

@@ -7,8 +7,8 @@ namespace fastgpu::comm {
 
 void Sink::take(std::size_t offset, std::span<const std::byte> piece) const {
   assert(offset <= memory.size() && piece.size() <= memory.size() - offset);
-  if (piece.empty()) return;
   const auto target = memory.subspan(offset, piece.size());
+  if (piece.empty() || target.data() == piece.data()) return;
   if (reduction)
     reduce_into(target, piece, *reduction);
   else

@@ -12,7 +12,7 @@
 #include "base/error.hpp"
 #include "base/strong.hpp"
 #include "comm/reduce.hpp"
-#include "comm/transport.hpp"
+#include "comm/rank.hpp"
 
 namespace fastgpu::comm {
 

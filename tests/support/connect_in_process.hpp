@@ -5,43 +5,57 @@
 #include <sys/socket.h>
 
 #include <chrono>
-#include <memory>
+#include <cstdlib>
+#include <optional>
 #include <utility>
 #include <vector>
 
-#include "base/unique_fd.hpp"
 #include "comm/communicator.hpp"
-#include "comm/transports/socket.hpp"
+#include "comm/connections.hpp"
+#include "support/run_ranks.hpp"
 
 namespace fastgpu::test {
 
-/// One transport per rank, each connected to every other by a socket pair. Element r is rank r.
-inline std::vector<comm::SocketTransport> connect_in_process(int size,
-                                                             std::chrono::milliseconds timeout) {
-  const auto n = static_cast<std::size_t>(size);
-  std::vector<std::vector<UniqueFd>> sockets(n);
-  for (auto& row : sockets)
-    row.resize(n);
-  for (std::size_t a = 0; a < n; ++a) {
-    for (std::size_t b = a + 1; b < n; ++b) {
-      int ends[2];
-      REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
-      sockets[a][b] = UniqueFd(ends[0]);
-      sockets[b][a] = UniqueFd(ends[1]);
+/// Both ends of a connection.
+inline std::pair<UniqueFd, UniqueFd> socket_pair() {
+  int ends[2];
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+  return {UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+/// Element r is what rank r holds, before the ranks have introduced themselves.
+inline std::vector<comm::Connections> sockets_in_process(int size,
+                                                         std::chrono::milliseconds timeout,
+                                                         int flows = 1) {
+  std::vector<comm::Connections> ranks;
+  for (int r = 0; r < size; ++r) {
+    ranks.push_back({.rank = {r}, .size = size, .timeout = timeout});
+    ranks.back().sockets.resize(static_cast<std::size_t>(size));
+  }
+  for (std::size_t a = 0; a < ranks.size(); ++a) {
+    for (std::size_t b = a + 1; b < ranks.size(); ++b) {
+      for (int flow = 0; flow < flows; ++flow) {
+        auto [end_of_a, end_of_b] = socket_pair();
+        ranks[a].sockets[b].push_back(std::move(end_of_a));
+        ranks[b].sockets[a].push_back(std::move(end_of_b));
+      }
     }
   }
-  std::vector<comm::SocketTransport> ranks;
-  for (std::size_t r = 0; r < n; ++r)
-    ranks.emplace_back(comm::Rank{static_cast<int>(r)}, std::move(sockets[r]), timeout);
   return ranks;
 }
 
-/// The same, each with a communicator on top.
-inline std::vector<comm::Communicator> communicators_in_process(int size,
-                                                                std::chrono::milliseconds timeout) {
+/// A communicator for each rank.
+inline std::vector<comm::Communicator> communicators_in_process(
+    int size, std::chrono::milliseconds timeout,
+    comm::SharedMemory shared_memory = comm::SharedMemory::on, int flows = 1) {
+  auto connections = sockets_in_process(size, timeout, flows);
+  run_ranks(connections, [&](comm::Connections& rank) {
+    const comm::Deadline deadline(std::chrono::seconds(20));
+    comm::introduce(rank, {shared_memory, flows}, deadline);
+  });
   std::vector<comm::Communicator> ranks;
-  for (auto& transport : connect_in_process(size, timeout))
-    ranks.emplace_back(std::make_unique<comm::SocketTransport>(std::move(transport)));
+  for (auto& rank : connections)
+    ranks.emplace_back(std::move(rank));
   return ranks;
 }
 

@@ -1,0 +1,245 @@
+#include "comm/engine/engine.hpp"
+
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+
+#include "base/error.hpp"
+#include "base/names.hpp"
+#include "base/units.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Without messages under way there, the network is looked at only now and then: that costs a
+/// system call.
+constexpr unsigned kTurnsBetweenLooks = 256;
+
+/// For others to hear why this rank gives up.
+constexpr auto kFarewell = 500ms;
+
+std::string name(Rank rank) {
+  return "rank " + std::to_string(rank.value);
+}
+
+std::uint64_t call_number(MessageTag tag) {
+  return tag.value >> 28;
+}
+
+}  // namespace
+
+Engine::Engine(Connections connections)
+    : self_(connections.rank),
+      timeout_(connections.timeout),
+      topology_(std::move(connections.topology)),
+      shared_(std::move(connections.shared)),
+      network_(std::make_unique<TcpRail>(std::move(connections.sockets),
+                                         static_cast<RailEvents&>(*this),
+                                         static_cast<Farewells&>(*this))),
+      calls_(self_),
+      lost_(static_cast<std::size_t>(connections.size)),
+      kick_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (!kick_) throw system_error("making an event descriptor", errno);
+  if (shared_) shared_->open(*this, [this](Rank peer) { network_->ring(peer); });
+}
+
+Engine::~Engine() {
+  if (driver_) {
+    driver_->request_stop();
+    idle_.notify_all();
+    kick();
+  }
+}
+
+bool Engine::shares_memory_with(Rank peer) const noexcept {
+  return shared_ && shared_->is_connected(peer);
+}
+
+Rail& Engine::rail_to(Rank peer) const {
+  if (shares_memory_with(peer)) return *shared_;
+  return *network_;
+}
+
+// ---- what rails report ----
+
+void Engine::sent(Outgoing& message) {
+  auto& sending = static_cast<Sending&>(message);
+  finished_.emplace_back(sending.operation, sending.step);
+  if (!shares_memory_with(message.peer)) --over_network_;
+}
+
+void Engine::received(Incoming& message) {
+  auto& receiving = static_cast<Receiving&>(message);
+  finished_.emplace_back(receiving.operation, receiving.step);
+  if (!shares_memory_with(message.peer)) --over_network_;
+}
+
+void Engine::noted(Rank from, MessageTag tag, const Note& note) {
+  try {
+    calls_.heard(call_number(tag), from, note);
+  } catch (const Error& e) {
+    if (!trouble_) trouble_ = e;
+  }
+}
+
+void Engine::lost(Rank peer, const Error& error) {
+  auto& known = lost_[static_cast<std::size_t>(peer.value)];
+  if (known) return;
+  known = error.during(name(peer));
+  newly_lost_.push_back(peer);
+}
+
+void Engine::said_farewell(Rank from, std::span<const std::byte> words) {
+  if (trouble_ || words.empty()) return;
+  const auto kind = std::to_integer<std::uint8_t>(words[0]);
+  const bool is_known = kind <= static_cast<std::uint8_t>(ErrorKind::internal);
+  const std::string text(reinterpret_cast<const char*>(words.data() + 1), words.size() - 1);
+  trouble_ = Error(is_known ? static_cast<ErrorKind>(kind) : ErrorKind::remote,
+                   printable(text) + " (" + name(from) + " says so)");
+  is_trouble_known_ = true;
+}
+
+// ---- running ----
+
+std::shared_ptr<Operation> Engine::start(Work work) {
+  const Lock lock = enter();
+  if (failure_)
+    throw Error(ErrorKind::remote,
+                "this communicator is broken since " + std::string(failure_->what()));
+  auto operation = std::make_shared<Operation>(std::move(work));
+  const Work& what = operation->work();
+  operation->seen_at = std::chrono::steady_clock::now();
+  active_.push_back(operation);
+  try {
+    if (what.has_note) calls_.begin(call_number({what.tag_base}), what.call);
+    begin_steps(*operation);
+    settle();
+  } catch (const Error& e) {
+    fail(e);
+  }
+  remove_done();
+  return operation;
+}
+
+void Engine::begin_steps(Operation& operation) {
+  while (const auto step = operation.next())
+    begin_step(operation, *step);
+}
+
+void Engine::begin_step(Operation& operation, StepIndex step) {
+  const Step& what = operation.work().program->program.steps[step];
+  if (what.kind == StepKind::copy || what.kind == StepKind::reduce) {
+    operation.run(step);
+    finished_.emplace_back(&operation, step);
+    return;
+  }
+  const Rank peer = (*operation.work().group)[static_cast<std::size_t>(what.peer.value)];
+  if (const auto& error = lost_[static_cast<std::size_t>(peer.value)]) throw Error(*error);
+  if (!shares_memory_with(peer)) ++over_network_;
+  if (what.kind == StepKind::send)
+    rail_to(peer).send(operation.sending(step));
+  else
+    rail_to(peer).receive(operation.receiving(step));
+}
+
+/// Draws the consequences of what rails have reported.
+void Engine::settle() {
+  for (std::size_t i = 0; i < finished_.size(); ++i) {
+    const auto [operation, step] = finished_[i];
+    operation->finished(step);
+    begin_steps(*operation);
+  }
+  finished_.clear();
+  if (trouble_) throw Error(*trouble_);
+}
+
+bool Engine::progress() {
+  if (failure_) return false;
+  try {
+    bool has_moved = shared_ && shared_->progress();
+    settle();
+    if (over_network_ > 0 || ++turns_ % kTurnsBetweenLooks == 0) {
+      has_moved = network_->progress() || has_moved;
+      settle();
+    }
+    if (!newly_lost_.empty()) check_lost();
+    if (has_moved) remove_done();
+    return has_moved;
+  } catch (const Error& e) {
+    fail(e);
+    return true;
+  }
+}
+
+void Engine::remove_done() {
+  std::erase_if(active_, [](const auto& operation) { return operation->is_done(); });
+}
+
+/// What a rank has put into shared memory outlives it: that is read before anybody misses it.
+void Engine::check_lost() {
+  for (const Rank peer : std::exchange(newly_lost_, {})) {
+    while (shares_memory_with(peer) && shared_->has_mail(peer) && shared_->progress())
+      settle();
+    for (const auto& operation : active_)
+      if (!operation->is_done() && awaits(*operation, peer))
+        throw Error(*lost_[static_cast<std::size_t>(peer.value)]);
+  }
+}
+
+bool Engine::awaits(const Operation& operation, Rank peer) const {
+  return std::ranges::any_of(operation.pending(),
+                             [&](const Pending& pending) { return pending.peer == peer; });
+}
+
+void Engine::check_silence() {
+  try {
+    for (const auto& operation : active_)
+      check_silence_of(*operation);
+  } catch (const Error& e) {
+    fail(e);
+  }
+}
+
+void Engine::check_silence_of(Operation& operation) {
+  const auto now = std::chrono::steady_clock::now();
+  const auto pending = operation.pending();
+  std::size_t moved = operation.work().program->program.steps.size() - operation.steps_left();
+  for (const Pending& message : pending)
+    moved += message.moved;
+  if (moved != operation.seen_moved) {
+    operation.seen_moved = moved;
+    operation.seen_at = now;
+  }
+  if (now - operation.seen_at < timeout_ || pending.empty()) return;
+  const bool is_receive = pending.front().is_receive;  // Those come first, where there are any.
+  throw Error(ErrorKind::transient, name(pending.front().peer) +
+                                        (is_receive ? " sent nothing for " : " took nothing for ") +
+                                        to_string(timeout_));
+}
+
+void Engine::fail(const Error& error) noexcept {
+  if (failure_) return;
+  failure_ = error;
+  network_->abandon();
+  if (!is_trouble_known_) tell(error);
+  if (shared_) shared_->abandon();
+  for (const auto& operation : active_)
+    if (!operation->is_done()) operation->fail(error.during(describe(operation->work().call)));
+  if (!active_.empty()) failure_ = error.during(describe(active_.front()->work().call));
+  active_.clear();
+  finished_.clear();
+}
+
+void Engine::tell(const Error& error) noexcept {
+  const std::string text = error.what();
+  const auto bytes = std::as_bytes(std::span(text));
+  std::vector<std::byte> words{static_cast<std::byte>(error.kind())};
+  words.insert(words.end(), bytes.begin(), bytes.end());
+  network_->say_farewell(words, kFarewell);
+}
+
+}  // namespace fastgpu::comm

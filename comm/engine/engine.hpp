@@ -1,0 +1,113 @@
+// Runs programs over rails, many at once: the interpreter of schedules.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "comm/connections.hpp"
+#include "comm/engine/call_book.hpp"
+#include "comm/engine/operation.hpp"
+#include "comm/schedule/topology.hpp"
+#include "comm/transports/tcp_rail.hpp"
+
+namespace fastgpu::comm {
+
+/// Whoever waits drives the rails itself. While nobody waits and operations are under way that were
+/// started to be waited for later, a thread of the engine's drives, and sleeps where nothing comes.
+///
+/// A failure of one operation breaks the engine: every rank is told, and every operation fails.
+/// Thread-safe.
+class Engine final : private RailEvents, private Farewells {
+ public:
+  explicit Engine(Connections connections);
+  ~Engine() override;
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  Rank rank() const noexcept { return self_; }
+  const Topology& topology() const noexcept { return topology_; }
+  bool shares_memory_with(Rank peer) const noexcept;
+  RailCaps caps_of_network() const noexcept { return network_->caps(); }
+
+  /// Begins, and moves what can be moved at once. Throws what broke the engine before.
+  std::shared_ptr<Operation> start(Work work);
+
+  /// Lets the engine's own thread drive from now on while nobody waits.
+  void drive_in_background();
+
+  bool test(Operation& operation);
+
+  /// Throws what the operation failed with, once.
+  void wait(Operation& operation);
+
+  /// Memory that ranks of this host read directly where it is sent from. Throws
+  /// ErrorKind::capacity.
+  std::span<std::byte> allocate(std::size_t bytes);
+  void free(const std::byte* memory);
+
+  /// Connections to send over to each rank on another host.
+  void use_flows(int flows);
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+
+  /// For the program's own threads, to whom the background thread gives way.
+  Lock enter() const;
+
+  void sent(Outgoing& message) override;
+  void received(Incoming& message) override;
+  void noted(Rank from, MessageTag tag, const Note& note) override;
+  void lost(Rank peer, const Error& error) override;
+  void said_farewell(Rank from, std::span<const std::byte> words) override;
+
+  Rail& rail_to(Rank peer) const;
+  bool progress();
+  void settle();
+  void begin_steps(Operation& operation);
+  void begin_step(Operation& operation, StepIndex step);
+  void check_lost();
+  bool awaits(const Operation& operation, Rank peer) const;
+  void check_silence();
+  void check_silence_of(Operation& operation);
+  void fail(const Error& error) noexcept;
+  void tell(const Error& error) noexcept;
+  void sleep(Lock& lock, const Operation* awaited);
+  void drive(const std::stop_token& stop);
+  void kick() const noexcept;
+  void remove_done();
+
+  Rank self_;
+  std::chrono::milliseconds timeout_;
+  Topology topology_;
+  std::unique_ptr<SharedRail> shared_;
+  std::unique_ptr<TcpRail> network_;
+  CallBook calls_;
+
+  mutable std::mutex mutex_;
+  std::vector<std::shared_ptr<Operation>> active_;  ///< Shared with those who wait for them.
+  std::vector<std::pair<Operation*, StepIndex>> finished_;  ///< Reported by rails.
+  std::vector<std::optional<Error>> lost_;                  ///< By rank.
+  std::vector<Rank> newly_lost_;
+  std::optional<Error> trouble_;   ///< Reported by rails.
+  bool is_trouble_known_ = false;  ///< To all ranks: one of them has told us.
+  std::optional<Error> failure_;
+  std::size_t over_network_ = 0;  ///< Messages on their way.
+  unsigned turns_ = 0;
+  std::map<const std::byte*, std::unique_ptr<std::byte[]>> private_memory_;
+
+  mutable std::atomic<int> entering_{0};
+  int waiters_ = 0;
+  std::condition_variable_any idle_;
+  UniqueFd kick_;  ///< Wakes the thread that sleeps.
+  std::optional<std::jthread> driver_;
+};
+
+}  // namespace fastgpu::comm

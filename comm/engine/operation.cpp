@@ -1,0 +1,115 @@
+#include "comm/engine/operation.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace fastgpu::comm {
+
+Operation::Operation(Work work)
+    : work_(std::move(work)),
+      element_(size_of(work_.reduction.type)),
+      scratch_(work_.program->program.scratch * element_),
+      note_(encode(work_.call)),
+      sendings_(work_.program->sends),
+      receivings_(work_.program->receives),
+      is_on_its_way_(work_.program->program.steps.size()),
+      left_(work_.program->program.steps.size()) {
+  const StepLists& before = work_.program->dependencies.before;
+  ready_.reserve(left_);
+  waits_for_.reserve(left_);
+  for (StepIndex step = 0; step < left_; ++step) {
+    waits_for_.push_back(static_cast<std::uint32_t>(before[step].size()));
+    if (waits_for_.back() == 0) ready_.push_back(step);
+  }
+}
+
+std::optional<StepIndex> Operation::next() noexcept {
+  if (next_ready_ == ready_.size()) return std::nullopt;
+  return ready_[next_ready_++];
+}
+
+std::span<std::byte> Operation::bytes(const Part& part) const {
+  const std::size_t begin = part.offset * element_;
+  const std::size_t size = part.count * element_;
+  switch (part.buffer) {
+    case Buffer::data:
+      return work_.data.subspan(begin, size);
+    case Buffer::scratch:
+      return std::span(const_cast<std::byte*>(scratch_.data()), scratch_.size())
+          .subspan(begin, size);
+    case Buffer::input:
+      break;
+  }
+  assert(part.buffer != Buffer::input);  // Programs do not write what is only read.
+  return {};
+}
+
+std::span<const std::byte> Operation::readable(const Part& part) const {
+  if (part.buffer != Buffer::input) return bytes(part);
+  return work_.input.subspan(part.offset * element_, part.count * element_);
+}
+
+MessageTag Operation::tag_of(StepIndex step) const noexcept {
+  const std::uint64_t lane = work_.program->program.steps[step].lane;
+  return {work_.tag_base | lane << 20 | work_.program->number[step]};
+}
+
+Sending& Operation::sending(StepIndex step) {
+  const Step& what = work_.program->program.steps[step];
+  Sending& sending = sendings_[work_.program->transfer[step]];
+  sending.peer = world_rank(what.peer);
+  sending.tag = tag_of(step);
+  sending.bytes = readable(what.from);
+  sending.note = work_.has_note && work_.program->tells[step] ? &note_ : nullptr;
+  sending.operation = this;
+  sending.step = step;
+  is_on_its_way_[step] = true;
+  return sending;
+}
+
+Receiving& Operation::receiving(StepIndex step) {
+  const Step& what = work_.program->program.steps[step];
+  Receiving& receiving = receivings_[work_.program->transfer[step]];
+  receiving.peer = world_rank(what.peer);
+  receiving.tag = tag_of(step);
+  receiving.sink.memory = bytes(what.to);
+  if (what.kind == StepKind::receive_reduce) receiving.sink.reduction = work_.reduction;
+  receiving.operation = this;
+  receiving.step = step;
+  is_on_its_way_[step] = true;
+  return receiving;
+}
+
+void Operation::run(StepIndex step) {
+  const Step& what = work_.program->program.steps[step];
+  Sink sink{.memory = bytes(what.to)};
+  if (what.kind == StepKind::reduce) sink.reduction = work_.reduction;
+  sink.take(0, readable(what.from));
+}
+
+void Operation::finished(StepIndex step) {
+  const PreparedProgram& prepared = *work_.program;
+  is_on_its_way_[step] = false;
+  const int ranks = static_cast<int>(work_.group->size());
+  if (prepared.is_sum[step]) finish(bytes(prepared.program.steps[step].to), work_.reduction, ranks);
+  for (const StepIndex after : prepared.dependencies.after[step])
+    if (--waits_for_[after] == 0) ready_.push_back(after);
+  if (--left_ == 0 && prepared.averaging == Averaging::at_end)
+    finish(work_.data, work_.reduction, ranks);
+}
+
+std::vector<Pending> Operation::pending() const {
+  std::vector<Pending> result;
+  const auto add_if = [&](const auto& message, bool is_receive) {
+    if (message.operation != nullptr && is_on_its_way_[message.step])
+      result.push_back({message.peer, is_receive, message.moved});
+  };
+  for (const Receiving& message : receivings_)
+    add_if(message, true);
+  for (const Sending& message : sendings_)
+    add_if(message, false);
+  return result;
+}
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,99 @@
+// One run of a program on one rank.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/error.hpp"
+#include "comm/call.hpp"
+#include "comm/engine/prepared.hpp"
+#include "comm/transports/rail.hpp"
+
+namespace fastgpu::comm {
+
+/// What is to be run. Buffers stay the caller's, and stay where they are until it is done.
+struct Work {
+  std::shared_ptr<const PreparedProgram> program;  ///< Shared with the cache that it comes from.
+  std::shared_ptr<const std::vector<Rank>> group;  ///< World ranks of the program's ranks.
+  std::span<std::byte> data{};
+  std::span<const std::byte> input{};
+  Reduction reduction{};       ///< Its type is that of the elements.
+  std::uint64_t tag_base = 0;  ///< What all messages' tags begin with.
+  Call call{};
+  bool has_note = true;  ///< Whether the call is told to, and expected of, the other ranks.
+};
+
+class Operation;
+
+struct Sending : Outgoing {
+  Operation* operation = nullptr;
+  StepIndex step = 0;
+};
+struct Receiving : Incoming {
+  Operation* operation = nullptr;
+  StepIndex step = 0;
+};
+
+/// A step that has begun, and has not ended, as others want to know of it.
+struct Pending {
+  Rank peer{};
+  bool is_receive = false;
+  std::size_t moved = 0;
+};
+
+class Operation {
+ public:
+  explicit Operation(Work work);
+
+  const Work& work() const noexcept { return work_; }
+  bool is_done() const noexcept { return left_ == 0 || failure_.has_value(); }
+  const std::optional<Error>& failure() const noexcept { return failure_; }
+  void fail(const Error& error) { failure_ = error; }
+
+  /// A step that may begin; none where all that are left wait for others.
+  std::optional<StepIndex> next() noexcept;
+
+  /// The message of a step that has been taken from `next`.
+  Sending& sending(StepIndex step);
+  Receiving& receiving(StepIndex step);
+
+  /// Does a step that needs nobody else.
+  void run(StepIndex step);
+
+  /// The step has done its work: others may begin.
+  void finished(StepIndex step);
+
+  std::size_t steps_left() const noexcept { return left_; }
+
+  /// Messages on their way.
+  std::vector<Pending> pending() const;
+
+  // When something of it last moved, as far as anybody has looked.
+  std::size_t seen_moved = 0;
+  std::chrono::steady_clock::time_point seen_at{};
+
+ private:
+  std::span<std::byte> bytes(const Part& part) const;
+  std::span<const std::byte> readable(const Part& part) const;
+  MessageTag tag_of(StepIndex step) const noexcept;
+  Rank world_rank(Rank rank) const { return (*work_.group)[static_cast<std::size_t>(rank.value)]; }
+
+  Work work_;
+  std::size_t element_;
+  std::vector<std::byte> scratch_;
+  Note note_{};
+  std::vector<std::uint32_t> waits_for_;  ///< Of each step: how many others.
+  std::vector<StepIndex> ready_;
+  std::size_t next_ready_ = 0;
+  std::vector<Sending> sendings_;
+  std::vector<Receiving> receivings_;
+  std::vector<bool> is_on_its_way_;
+  std::size_t left_;
+  std::optional<Error> failure_;
+};
+
+}  // namespace fastgpu::comm

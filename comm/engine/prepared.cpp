@@ -1,0 +1,95 @@
+#include "comm/engine/prepared.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+/// Stretches of the data that later steps write.
+class Written {
+ public:
+  std::uint64_t covered(std::uint64_t begin, std::uint64_t end) const {
+    std::uint64_t sum = 0;
+    auto at = ends_.upper_bound(begin);
+    if (at != ends_.begin()) --at;
+    for (; at != ends_.end() && at->first < end; ++at)
+      if (at->second > begin) sum += std::min(end, at->second) - std::max(begin, at->first);
+    return sum;
+  }
+
+  void add(std::uint64_t begin, std::uint64_t end) {
+    auto at = ends_.upper_bound(begin);
+    if (at != ends_.begin() && std::prev(at)->second >= begin) --at;
+    while (at != ends_.end() && at->first <= end) {
+      begin = std::min(begin, at->first);
+      end = std::max(end, at->second);
+      at = ends_.erase(at);
+    }
+    ends_.emplace(begin, end);
+  }
+
+ private:
+  std::map<std::uint64_t, std::uint64_t> ends_;  ///< By their begin; apart from each other.
+};
+
+}  // namespace
+
+PreparedProgram::PreparedProgram(Program program_to_run, Averaging averaging_of_plan)
+    : program(std::move(program_to_run)),
+      dependencies(dependencies_of(program)),
+      averaging(averaging_of_plan) {
+  number_messages();
+  is_sum.resize(program.steps.size());
+  if (averaging == Averaging::of_sums) find_sums();
+}
+
+void PreparedProgram::number_messages() {
+  number.resize(program.steps.size());
+  for (std::size_t c = 0; c < dependencies.channels.size(); ++c) {
+    const auto steps = dependencies.on_channel[c];
+    if (steps.size() > kMostOnChannel)
+      throw Error(ErrorKind::usage, "a program has " + std::to_string(steps.size()) +
+                                        " messages on one channel, and there may be " +
+                                        std::to_string(kMostOnChannel));
+    for (std::uint32_t i = 0; i < steps.size(); ++i)
+      number[steps[i]] = i;
+  }
+  tells.resize(program.steps.size());
+  transfer.resize(program.steps.size());
+  std::set<Rank> told;
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    const Step& step = program.steps[i];
+    const bool is_receive = step.kind == StepKind::receive || step.kind == StepKind::receive_reduce;
+    if (step.kind == StepKind::send) {
+      transfer[i] = sends++;
+      tells[i] = told.insert(step.peer).second;
+    } else if (is_receive) {
+      transfer[i] = receives++;
+    }
+  }
+}
+
+/// A sum is whole where no later step writes to its place.
+void PreparedProgram::find_sums() {
+  Written later;
+  for (std::size_t i = program.steps.size(); i-- > 0;) {
+    const Part& to = program.steps[i].to;
+    if (program.steps[i].kind == StepKind::send || to.count == 0) continue;
+    const std::uint64_t covered = later.covered(to.offset, to.offset + to.count);
+    const bool is_reduction = program.steps[i].kind == StepKind::receive_reduce;
+    is_sum[i] = is_reduction && covered == 0;
+    const bool is_clear = covered == 0 || covered == to.count;
+    if (to.buffer != Buffer::data || (is_reduction && !is_clear))
+      throw Error(ErrorKind::internal, "an average of sums that cannot be told from halves");
+    later.add(to.offset, to.offset + to.count);
+  }
+}
+
+}  // namespace fastgpu::comm

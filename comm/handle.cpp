@@ -1,0 +1,16 @@
+#include "comm/handle.hpp"
+
+#include "base/error.hpp"
+
+namespace fastgpu::comm {
+
+Handle::~Handle() {
+  if (!operation_) return;
+  try {
+    wait();
+  } catch (const Error&) {
+    return;  // Whoever wants to know has waited; later calls fail too.
+  }
+}
+
+}  // namespace fastgpu::comm
