@@ -59,6 +59,9 @@ class WireReader {
     return bytes;
   }
 
+  /// Borrowed from the message.
+  std::span<const std::byte> get_bytes(std::size_t count) { return take(count); }
+
  private:
   std::span<const std::byte> take(std::size_t count) {
     if (count > rest_.size()) throw Error(ErrorKind::remote, "a message ends too early");

@@ -1,0 +1,61 @@
+// Which gradients a model has: registered once, and the same on every rank.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/strong.hpp"
+#include "comm/reduce.hpp"
+
+namespace fastgpu::comm {
+
+using GradientId = Strong<struct GradientIdTag, std::size_t>;  ///< In order of registration.
+
+struct GradientInfo {
+  std::string name;
+  ElementType type = ElementType::float32;
+  std::vector<std::uint64_t> shape{};  ///< Empty: one element.
+  std::int32_t priority = 0;           ///< Higher goes first.
+
+  friend bool operator==(const GradientInfo&, const GradientInfo&) = default;
+};
+
+class GradientTable {
+ public:
+  /// Throws ErrorKind::usage for a name that is there already or longer than 65535 bytes, for more
+  /// than 255 dimensions, and for more bytes than memory can have.
+  GradientId add(GradientInfo info);
+
+  std::size_t size() const noexcept { return gradients_.size(); }
+  const GradientInfo& operator[](GradientId id) const { return gradients_[id.value]; }
+  std::size_t elements(GradientId id) const { return elements_[id.value]; }
+  std::size_t bytes(GradientId id) const { return elements(id) * size_of((*this)[id].type); }
+
+  /// Of order, names, types, shapes and priorities.
+  std::uint64_t hash() const;
+
+ private:
+  std::vector<GradientInfo> gradients_;
+  std::vector<std::size_t> elements_;
+  std::unordered_map<std::string, std::size_t> by_name_;
+};
+
+/// The table for another rank.
+std::vector<std::byte> encode(const GradientTable& table);
+
+/// Throws ErrorKind::remote for bytes that are no table.
+GradientTable decode_table(std::span<const std::byte> message);
+
+/// Where `theirs` first differs from `mine`, in words of one sentence; absent where it does not.
+std::optional<std::string> first_difference(const GradientTable& mine, const GradientTable& theirs);
+
+/// "float32 [64, 3, 7, 7] 'conv1.weight'"
+std::string describe(const GradientInfo& info);
+
+}  // namespace fastgpu::comm
