@@ -221,7 +221,8 @@ TEST_CASE("every command has a page with a summary and an example, and every fla
     std::erase(words, "");
     CHECK(session.run(words) == 0);
     CHECK(session.out.text.find("Example:\n  ") != std::string::npos);
-    for (const Argument& argument : arguments_of(command).all()) {
+    const Arguments arguments = arguments_of(command);
+    for (const Argument& argument : arguments.all()) {
       CAPTURE(command.words());
       CAPTURE(argument.name);
       CHECK_FALSE(argument.help.empty());
