@@ -32,14 +32,15 @@ class BenchCluster:
 
 
 @contextlib.contextmanager
-def cluster(fastgpu, nodes, name="bench", slots=1):
-    """Makes a cluster, yields it, deletes it whatever happens."""
-    subprocess.run([fastgpu, "create", "cluster", name, "--nodes", str(nodes), "--slots", str(slots)],
-                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        with tempfile.TemporaryDirectory(prefix="fastgpu-bench-") as folder:
-            os.chmod(folder, 0o700)
+def cluster(fastgpu, nodes, name="bench", slots=1, in_memory=False):
+    """Makes a cluster, yields it, deletes it whatever happens. In memory, no disk decides about the figures."""
+    quiet = {"check": True, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with tempfile.TemporaryDirectory(prefix="fastgpu-bench-", dir="/dev/shm" if in_memory else None) as folder:
+        if in_memory:
+            os.environ["FASTGPU_LOCAL_DIR"] = f"{folder}/nodes"
+        subprocess.run([fastgpu, "create", "cluster", name, "--nodes", str(nodes), "--slots", str(slots)], **quiet)
+        try:
             yield BenchCluster(fastgpu, name, folder)
-    finally:
-        subprocess.run([fastgpu, "delete", "cluster", name, "--yes"], check=True, stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL)
+        finally:
+            subprocess.run([fastgpu, "delete", "cluster", name, "--yes"], **quiet)
+            os.environ.pop("FASTGPU_LOCAL_DIR", None)
