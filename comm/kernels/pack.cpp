@@ -54,4 +54,21 @@ void unpack(std::span<const Tensor> tensors, std::span<const std::byte> buffer,
                   });
 }
 
+void unpack_and_add(std::span<const Tensor> tensors, std::span<const std::byte> buffer,
+                    const Conversion& conversion, const Kernels& with) {
+  for_each_tensor(buffer, tensors, size_of(conversion.from), size_of(conversion.to),
+                  [&](std::size_t, std::span<const std::byte> part, std::span<std::byte> tensor) {
+                    convert_and_add(tensor, part, conversion, with);
+                  });
+}
+
+std::optional<NonFinite> first_non_finite(std::span<const ConstTensor> tensors, ElementType type,
+                                          const Kernels& with) {
+  for (std::size_t place = 0; place < tensors.size(); ++place) {
+    const std::span data(tensors[place].data, tensors[place].count * size_of(type));
+    if (const auto index = first_non_finite(data, type, with)) return NonFinite{place, *index};
+  }
+  return std::nullopt;
+}
+
 }  // namespace fastgpu::comm

@@ -46,4 +46,12 @@ std::optional<NonFinite> pack_checked(std::span<std::byte> buffer,
 void unpack(std::span<const Tensor> tensors, std::span<const std::byte> buffer,
             const Conversion& conversion, const Kernels& with = kernels());
 
+/// The same, added to what the tensors hold. Floating-point types only.
+void unpack_and_add(std::span<const Tensor> tensors, std::span<const std::byte> buffer,
+                    const Conversion& conversion, const Kernels& with = kernels());
+
+/// The first NaN or infinity of a list.
+std::optional<NonFinite> first_non_finite(std::span<const ConstTensor> tensors, ElementType type,
+                                          const Kernels& with = kernels());
+
 }  // namespace fastgpu::comm

@@ -77,6 +77,31 @@ TEST_CASE("the check names the first tensor and the first element in it") {
   }
 }
 
+TEST_CASE("a list is searched without being packed") {
+  for (const test::Level& level : test::levels()) {
+    Gradients gradients;
+    const auto search = [&] {
+      return first_non_finite(gradients.read_only(), ElementType::float32, level.kernels);
+    };
+    CHECK(search() == std::nullopt);
+    gradients.values[3][0] = kInfinity;
+    gradients.values[2][4321] = kInfinity;
+    CHECK(search() == NonFinite{2, 4321});
+  }
+}
+
+TEST_CASE("what was packed is added to what tensors hold") {
+  for (const test::Level& level : test::levels()) {
+    Gradients gradients;
+    std::vector<std::byte> buffer(packed_bytes(gradients.read_only(), ElementType::float16));
+    pack(buffer, gradients.read_only(), kHalved, level.kernels);
+    unpack_and_add(gradients.writable(), buffer, {ElementType::float16, ElementType::float32, 4},
+                   level.kernels);
+    CHECK(gradients.values[0] == std::vector<float>{3, 6, 9});
+    CHECK(gradients.values[3] == std::vector<float>{15});
+  }
+}
+
 TEST_CASE("a find changes nothing of what is written") {
   Gradients gradients;
   gradients.values[0][1] = kInfinity;

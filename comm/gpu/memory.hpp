@@ -1,0 +1,93 @@
+// What CUDA lends a program, owned: memory, streams, events. Everything is made on the calling
+// thread's current device, and throws ErrorKind::local, or ErrorKind::capacity where memory is
+// short.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/c_handle.hpp"
+
+struct CUstream_st;
+struct CUevent_st;
+
+namespace fastgpu::comm::gpu {
+
+/// What CUDA calls cudaStream_t and cudaEvent_t. A null stream is the default one.
+using StreamHandle = CUstream_st*;
+using EventHandle = CUevent_st*;
+
+/// 0 where there is no driver.
+int device_count() noexcept;
+
+void free_device(std::byte* memory) noexcept;
+void free_pinned(std::byte* memory) noexcept;
+void destroy_stream(StreamHandle stream) noexcept;
+void destroy_event(EventHandle event) noexcept;
+
+/// Memory of the device.
+class DeviceBuffer {
+ public:
+  explicit DeviceBuffer(std::size_t bytes);
+
+  std::span<std::byte> span() const noexcept { return {memory_.get(), bytes_}; }
+
+ private:
+  std::size_t bytes_;
+  CHandle<std::byte, free_device> memory_;
+};
+
+/// Memory of the host that devices copy from and to by themselves.
+class PinnedBuffer {
+ public:
+  explicit PinnedBuffer(std::size_t bytes);
+
+  std::span<std::byte> span() const noexcept { return {memory_.get(), bytes_}; }
+
+ private:
+  std::size_t bytes_;
+  CHandle<std::byte, free_pinned> memory_;
+};
+
+enum class Timing : std::uint8_t { off, on };
+
+/// A place in a stream.
+class Event {
+ public:
+  explicit Event(Timing timing = Timing::off);
+
+  void record(StreamHandle stream);
+  void synchronize() const;  ///< Blocks until all that was in the stream before it is done.
+  EventHandle handle() const noexcept { return event_.get(); }
+
+ private:
+  CHandle<CUevent_st, destroy_event> event_;
+};
+
+/// Both with Timing::on, recorded, and passed.
+double seconds_between(const Event& start, const Event& end);
+
+/// A queue of work that does not wait for the default stream.
+class Stream {
+ public:
+  Stream();
+
+  StreamHandle handle() const noexcept { return stream_.get(); }
+  void synchronize() const;
+
+ private:
+  CHandle<CUstream_st, destroy_stream> stream_;
+};
+
+/// What is put into `stream` from now on waits for `event`.
+void wait_for(StreamHandle stream, const Event& event);
+
+/// Copies as many bytes as both have, between device and host or within one of them, once the
+/// stream comes to it. Host memory that is not pinned makes this block.
+void copy_async(std::span<std::byte> to, std::span<const std::byte> from, StreamHandle stream);
+
+/// Sets every byte.
+void fill_async(std::span<std::byte> memory, std::byte value, StreamHandle stream);
+
+}  // namespace fastgpu::comm::gpu

@@ -1,0 +1,90 @@
+// NCCL's own shared library, looked for when a job first needs it: neither our build nor our
+// library depends on it. What we use of its interface is declared here; a test compares it with
+// NCCL's header where there is one.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/c_handle.hpp"
+#include "comm/gpu/memory.hpp"
+
+namespace fastgpu::comm::gpu {
+
+// The binary interface of NCCL 2.11 and later; what NCCL calls ncclResult_t, ncclDataType_t,
+// ncclRedOp_t and ncclScalarResidence_t are ints.
+
+struct NcclComm;  ///< Theirs.
+
+struct NcclUniqueId {
+  char internal[128] = {};
+};
+
+namespace nccl {
+constexpr int kSuccess = 0;
+constexpr int kRemoteError = 6;
+constexpr int kInProgress = 7;
+
+constexpr int kInt8 = 0;
+constexpr int kUint8 = 1;
+constexpr int kInt32 = 2;
+constexpr int kInt64 = 4;
+constexpr int kFloat16 = 6;
+constexpr int kFloat32 = 7;
+constexpr int kFloat64 = 8;
+constexpr int kBfloat16 = 9;
+
+constexpr int kSum = 0;
+constexpr int kProduct = 1;
+constexpr int kMax = 2;
+constexpr int kMin = 3;
+constexpr int kAverage = 4;
+
+constexpr int kScalarOnHost = 1;
+}  // namespace nccl
+
+struct NcclFunctions {
+  int (*get_version)(int* version) = nullptr;
+  const char* (*get_error_string)(int result) = nullptr;
+  int (*get_unique_id)(NcclUniqueId* id) = nullptr;
+  int (*comm_init_rank)(NcclComm** comm, int ranks, NcclUniqueId id, int rank) = nullptr;
+  int (*comm_destroy)(NcclComm* comm) = nullptr;
+  int (*comm_abort)(NcclComm* comm) = nullptr;
+  int (*comm_get_async_error)(NcclComm* comm, int* result) = nullptr;
+  int (*red_op_create_pre_mul_sum)(int* op, void* scalar, int type, int residence,
+                                   NcclComm* comm) = nullptr;
+  int (*red_op_destroy)(int op, NcclComm* comm) = nullptr;
+  int (*all_reduce)(const void* from, void* to, std::size_t count, int type, int op, NcclComm* comm,
+                    StreamHandle stream) = nullptr;
+  int (*broadcast)(const void* from, void* to, std::size_t count, int type, int root,
+                   NcclComm* comm, StreamHandle stream) = nullptr;
+  int (*all_gather)(const void* mine, void* all, std::size_t count, int type, NcclComm* comm,
+                    StreamHandle stream) = nullptr;
+  int (*reduce_scatter)(const void* all, void* mine, std::size_t count, int type, int op,
+                        NcclComm* comm, StreamHandle stream) = nullptr;
+};
+
+void close_library(void* library) noexcept;
+
+class NcclLibrary {
+ public:
+  /// Loads `path`, or, where it is absent, libnccl.so.2 from where the loader looks. Throws
+  /// ErrorKind::not_found where there is none, ErrorKind::local where it lacks a function.
+  explicit NcclLibrary(const std::optional<std::string>& path = std::nullopt);
+
+  const NcclFunctions& functions() const noexcept { return functions_; }
+  int version() const;  ///< Such as 22809.
+
+  /// Throws ErrorKind::remote where another rank is to blame, else ErrorKind::local, for anything
+  /// but success.
+  void check(int result, std::string_view doing) const;
+
+ private:
+  CHandle<void, close_library> library_;
+  NcclFunctions functions_;
+};
+
+}  // namespace fastgpu::comm::gpu

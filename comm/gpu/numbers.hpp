@@ -1,0 +1,154 @@
+// Arithmetic on one element, with the bits that the CPU's kernels give: same roundings, same NaNs.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "comm/float16.hpp"
+#include "comm/gpu/host_device.hpp"
+#include "comm/kernels/formats.hpp"
+#include "comm/reduce.hpp"
+
+#ifdef __CUDACC__
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#endif
+
+namespace fastgpu::comm::gpu {
+
+using loops::Format;
+using loops::kIsFloating;
+using loops::LaneOf;
+using loops::SignedOf;
+using loops::UnsignedOf;
+
+template <class T>
+FASTGPU_HOST_DEVICE constexpr T to_lane(T value) noexcept {
+  return value;
+}
+
+FASTGPU_HOST_DEVICE constexpr float to_lane(BFloat16 half) noexcept {
+  return to_float(half);
+}
+
+/// The hardware converts numbers; what it would make of a NaN is not what CPUs do.
+FASTGPU_HOST_DEVICE inline float to_lane(Float16 half) noexcept {
+#ifdef __CUDA_ARCH__
+  if ((half.bits & 0x7fffU) <= 0x7c00U) return __half2float(__ushort_as_half(half.bits));
+#endif
+  return to_float(half);
+}
+
+template <class T>
+struct Element {
+  FASTGPU_HOST_DEVICE static constexpr T of(T lane) noexcept { return lane; }
+};
+
+template <>
+struct Element<Float16> {
+  FASTGPU_HOST_DEVICE static Float16 of(float lane) noexcept {
+#ifdef __CUDA_ARCH__
+    if (lane == lane) return {__half_as_ushort(__float2half_rn(lane))};
+#endif
+    return to_float16(lane);
+  }
+};
+
+template <>
+struct Element<BFloat16> {
+  FASTGPU_HOST_DEVICE static BFloat16 of(float lane) noexcept {
+#ifdef __CUDA_ARCH__
+    if (lane == lane) return {__bfloat16_as_ushort(__float2bfloat16_rn(lane))};
+#endif
+    return to_bfloat16(lane);
+  }
+};
+
+template <class T>
+FASTGPU_HOST_DEVICE constexpr UnsignedOf<T> bits_of(T value) noexcept {
+  return std::bit_cast<UnsignedOf<T>>(value);
+}
+
+template <class T>
+FASTGPU_HOST_DEVICE constexpr T from_bits(UnsignedOf<T> bits) noexcept {
+  return std::bit_cast<T>(bits);
+}
+
+/// The bits without the sign, which order as the numbers do, infinity and NaN last.
+template <class T>
+FASTGPU_HOST_DEVICE constexpr SignedOf<T> magnitude_of(T value) noexcept {
+  constexpr auto kAll = static_cast<UnsignedOf<T>>(-1);
+  return static_cast<SignedOf<T>>(bits_of(value) & static_cast<UnsignedOf<T>>(kAll >> 1U));
+}
+
+/// One NaN for all, so that results do not depend on the order of operands.
+template <class T>
+FASTGPU_HOST_DEVICE constexpr T one_nan(T value) noexcept {
+  return value == value ? value : from_bits<T>(Format<T>::kQuietNan);
+}
+
+/// The NaN that arithmetic on a CPU makes of the NaN `value`: the same one, quiet.
+template <class T>
+FASTGPU_HOST_DEVICE constexpr T quieted(T value) noexcept {
+  return from_bits<T>(bits_of(value) | Format<T>::kQuietNan);
+}
+
+template <class T>
+FASTGPU_HOST_DEVICE constexpr T scaled(T value, T scale) noexcept {
+  return value == value ? value * scale : quieted(value);
+}
+
+struct Sum {
+  template <class T>
+  FASTGPU_HOST_DEVICE static constexpr T of(T a, T b) noexcept {
+    if constexpr (kIsFloating<T>)
+      return one_nan(a + b);
+    else
+      return from_bits<T>(static_cast<UnsignedOf<T>>(bits_of(a) + bits_of(b)));
+  }
+};
+
+struct Product {
+  template <class T>
+  FASTGPU_HOST_DEVICE static constexpr T of(T a, T b) noexcept {
+    if constexpr (kIsFloating<T>)
+      return one_nan(a * b);
+    else
+      return from_bits<T>(static_cast<UnsignedOf<T>>(bits_of(a) * bits_of(b)));
+  }
+};
+
+/// Of two zeros that differ in sign, the negative one.
+struct Least {
+  template <class T>
+  FASTGPU_HOST_DEVICE static constexpr T of(T a, T b) noexcept {
+    if constexpr (kIsFloating<T>)
+      return one_nan(from_bits<T>(bits_of(a < b ? a : b) | bits_of(b < a ? b : a)));
+    else
+      return a < b ? a : b;
+  }
+};
+
+/// Of two zeros that differ in sign, the positive one.
+struct Greatest {
+  template <class T>
+  FASTGPU_HOST_DEVICE static constexpr T of(T a, T b) noexcept {
+    if constexpr (kIsFloating<T>) {
+      if (a != a || b != b) return from_bits<T>(Format<T>::kQuietNan);
+      return from_bits<T>(bits_of(a > b ? a : b) & bits_of(b > a ? b : a));
+    } else {
+      return a > b ? a : b;
+    }
+  }
+};
+
+/// Floating-point numbers are divided as lanes; integers round towards zero.
+template <class T>
+FASTGPU_HOST_DEVICE constexpr T divided(T value, int divisor) noexcept {
+  if constexpr (kIsFloating<T>)
+    return value == value ? value / static_cast<T>(divisor) : quieted(value);
+  else
+    return static_cast<T>(value / std::int64_t{divisor});
+}
+
+}  // namespace fastgpu::comm::gpu
