@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 #include "comm/communicator.hpp"
-#include "comm/entry.hpp"
+#include "comm/entry/gradient_entry.hpp"
 #include "comm/include/fastgpu_comm.h"
 #include "comm/rendezvous.hpp"
 
@@ -16,11 +16,20 @@ using fastgpu::Error;
 using fastgpu::ErrorKind;
 namespace comm = fastgpu::comm;
 
-struct fgc_comm {
-  explicit fgc_comm(const comm::JobPlace& place) : communicator(comm::join(place)) {}
+struct fgc_comm final : private comm::EntryEvents {
+  explicit fgc_comm(const comm::Environment& environment)
+      : communicator(comm::join(comm::job_place(environment))),
+        gradients(communicator, comm::entry_settings(environment), this) {}
 
   comm::Communicator communicator;
-  comm::GradientEntry gradients{communicator};
+  comm::GradientEntry gradients;
+  fgc_warning_handler handler = nullptr;
+  void* user = nullptr;
+
+ private:
+  void warned(const std::string& sentence) override {
+    if (handler != nullptr) handler(sentence.c_str(), user);
+  }
 };
 
 namespace {
@@ -151,7 +160,7 @@ fgc_status fgc_init(fgc_comm** comm) {
   return guarded([&] {
     if (comm == nullptr) refuse("fgc_init: the argument is NULL");
     *comm = nullptr;
-    *comm = new fgc_comm(comm::job_place(comm::process_environment()));
+    *comm = new fgc_comm(comm::process_environment());
   });
 }
 
@@ -205,7 +214,8 @@ fgc_status fgc_register_gradient(fgc_comm* comm, const char* name, void* data, s
     need_handle(comm);
     if (name == nullptr) refuse("the gradient's name is NULL");
     const comm::ElementType element = type_of(type);
-    comm->gradients.add(name, element, elements_at(data, count, element));
+    comm->gradients.add({.name = name, .type = element, .shape = {count}},
+                        elements_at(data, count, element));
   });
 }
 
@@ -214,4 +224,25 @@ fgc_status fgc_all_reduce_gradients(fgc_comm* comm, int op) {
     need_handle(comm);
     comm->gradients.all_reduce_gradients(op_of(op));
   });
+}
+
+fgc_status fgc_gradient_ready(fgc_comm* comm, size_t index) {
+  return guarded([&] {
+    need_handle(comm);
+    comm->gradients.ready({index});
+  });
+}
+
+fgc_status fgc_wait_gradients(fgc_comm* comm, int* has_results) {
+  return guarded([&] {
+    need_handle(comm);
+    const bool is_applied = comm->gradients.wait_step().is_applied;
+    if (has_results != nullptr) *has_results = is_applied ? 1 : 0;
+  });
+}
+
+void fgc_on_warning(fgc_comm* comm, fgc_warning_handler handler, void* user) {
+  if (comm == nullptr) return;
+  comm->handler = handler;
+  comm->user = user;
 }

@@ -20,16 +20,6 @@ constexpr std::size_t kMostElements = std::numeric_limits<std::size_t>::max() / 
   throw Error(ErrorKind::usage, "gradient '" + printable(info.name) + "' " + what);
 }
 
-std::size_t elements_of(const GradientInfo& info) {
-  std::size_t count = 1;
-  for (const std::uint64_t length : info.shape) {
-    if (length != 0 && count > kMostElements / length)
-      refuse(info, "has more elements than memory can hold");
-    count *= length;
-  }
-  return count;
-}
-
 std::size_t encoded_bytes(const GradientInfo& info) {
   return 2 + info.name.size() + 1 + 4 + 1 + 8 * info.shape.size();
 }
@@ -51,6 +41,16 @@ GradientInfo read_info(WireReader& reader) {
 }
 
 }  // namespace
+
+std::size_t elements_of(const GradientInfo& info) {
+  std::size_t count = 1;
+  for (const std::uint64_t length : info.shape) {
+    if (length != 0 && count > kMostElements / length)
+      refuse(info, "has more elements than memory can hold");
+    count *= length;
+  }
+  return count;
+}
 
 GradientId GradientTable::add(GradientInfo info) {
   if (info.name.size() > kLongestName) refuse(info, "has a name of more than 65535 bytes");

@@ -26,10 +26,13 @@ struct GradientInfo {
   friend bool operator==(const GradientInfo&, const GradientInfo&) = default;
 };
 
+/// Throws ErrorKind::usage for more than memory can have.
+std::size_t elements_of(const GradientInfo& info);
+
 class GradientTable {
  public:
   /// Throws ErrorKind::usage for a name that is there already or longer than 65535 bytes, for more
-  /// than 255 dimensions, and for more bytes than memory can have.
+  /// than 255 dimensions, and for more elements than memory can have.
   GradientId add(GradientInfo info);
 
   std::size_t size() const noexcept { return gradients_.size(); }

@@ -9,7 +9,7 @@
  * collective has failed the ranks are at different places, and every further collective on the
  * same handle fails too.
  *
- * One thread at a time may use a handle. */
+ * One thread at a time may use a handle, but for fgc_gradient_ready. */
 #ifndef FASTGPU_COMM_H
 #define FASTGPU_COMM_H
 
@@ -95,12 +95,28 @@ fgc_status fgc_all_gather(fgc_comm* comm, const void* mine, size_t bytes, void* 
 fgc_status fgc_barrier(fgc_comm* comm);
 
 /* Registers a gradient, whose memory must stay where it is until fgc_finalize. Every rank registers
- * the same names, types and counts in the same order, before the first fgc_all_reduce_gradients. */
+ * the same names, types and counts in the same order, before the first of the calls below; they
+ * are numbered from 0 in that order. */
 fgc_status fgc_register_gradient(fgc_comm* comm, const char* name, void* data, size_t count,
                                  int type);
 
 /* Reduces every registered gradient over all ranks, in place, many of them in one message. */
 fgc_status fgc_all_reduce_gradients(fgc_comm* comm, int op);
+
+/* The gradient is complete, and begins to travel while others are computed. In any order, from any
+ * thread; it is not touched until fgc_wait_gradients. The operation is that of the last
+ * fgc_all_reduce_gradients, and average before any. */
+fgc_status fgc_gradient_ready(fgc_comm* comm, size_t index);
+
+/* Ends the step: returns once every gradient that has been made ready on all ranks is reduced.
+ * *has_results, if not NULL, is 0 where no rank gets results because a gradient had NaN or infinity
+ * in it and FASTGPU_COMM_NANCHECK is "skip". One made ready on some ranks only is FGC_USAGE. */
+fgc_status fgc_wait_gradients(fgc_comm* comm, int* has_results);
+
+/* Is given one sentence about a rank that is late, or a gradient with NaN or infinity. Called within
+ * calls of the functions above; may call none of them. NULL: nobody is told. */
+typedef void (*fgc_warning_handler)(const char* sentence, void* user);
+void fgc_on_warning(fgc_comm* comm, fgc_warning_handler handler, void* user);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

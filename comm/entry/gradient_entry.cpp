@@ -1,0 +1,188 @@
+#include "comm/entry/gradient_entry.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/names.hpp"
+#include "comm/kernels/convert.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+/// Adds what passes until the end of its scope to a counter.
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& seconds) : seconds_(seconds) {}
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+  ~Stopwatch() {
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - began_;
+    seconds_ += passed.count();
+  }
+
+ private:
+  double& seconds_;
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+};
+
+/// Of what was looked at because it is not finite.
+NonFiniteReport::Value value_at(std::span<const std::byte> data, ElementType type,
+                                std::size_t index) {
+  const std::size_t size = size_of(type);
+  double wide = 0;
+  float value = 0;
+  const auto element = data.subspan(index * size, size);
+  if (type == ElementType::float64) {
+    convert(std::as_writable_bytes(std::span(&wide, 1)), element, {type, type});
+    return wide != wide ? NonFiniteReport::Value::nan : NonFiniteReport::Value::infinity;
+  }
+  convert(std::as_writable_bytes(std::span(&value, 1)), element, {type, ElementType::float32});
+  return value != value ? NonFiniteReport::Value::nan : NonFiniteReport::Value::infinity;
+}
+
+}  // namespace
+
+GradientEntry::GradientEntry(Communicator& communicator, EntrySettings settings,
+                             EntryEvents* events)
+    : communicator_(communicator), settings_(std::move(settings)), events_(events) {}
+
+GradientEntry::~GradientEntry() = default;
+
+GradientId GradientEntry::add(GradientInfo info, std::span<std::byte> values) {
+  const Lock lock(mutex_);
+  if (launcher_)
+    throw Error(ErrorKind::usage, "gradient '" + printable(info.name) +
+                                      "': register it before the first step begins");
+  const std::size_t bytes = elements_of(info) * size_of(info.type);
+  if (!values.empty() && values.size() != bytes)
+    throw Error(ErrorKind::usage, "gradient '" + printable(info.name) + "' has " +
+                                      std::to_string(bytes) + " bytes, but memory of " +
+                                      std::to_string(values.size()));
+  const GradientId id = table_.add(std::move(info));
+  values_.push_back(values);
+  return id;
+}
+
+// ---- before the first step, and when plans change ----
+
+void GradientEntry::begin(const Lock&) {
+  if (launcher_) return;
+  check_same_table(communicator_, table_);
+  wire_ = wire_types(table_, settings_);
+  control_ = communicator_.split(0, 0);
+  for (int lane = 0; lane < settings_.lanes; ++lane)
+    lanes_.push_back(*communicator_.split(0, 0));
+  begun_ = ready_ = GradientSet(table_.size());
+  lay_out(initial_order(table_));
+  step_began_ = std::chrono::steady_clock::now();
+  if (communicator_.size() > 1)
+    watch_.emplace([this](const std::stop_token& stop) { watch(stop); });
+}
+
+void GradientEntry::lay_out(std::vector<GradientId> order) {
+  launcher_.reset();
+  plan_ = plan_fusion(table_, order, wire_, settings_.bucket);
+  plan_hash_ = hash(plan_);
+  if (!buffer_ || buffer_->bytes().size() < plan_.buffer_bytes) {
+    buffer_.reset();
+    buffer_ = std::make_unique<FusionBuffer>(communicator_, plan_.buffer_bytes);
+  }
+  std::ranges::fill(buffer_->bytes(), std::byte{0});  // Gaps are summed too.
+  launcher_.emplace(plan_, buffer_->bytes(), lanes_);
+  launcher_->begin_step(op_);
+}
+
+std::span<std::byte> GradientEntry::in_buffer(GradientId id) const {
+  return buffer_->bytes().subspan(plan_.offset_of[id.value],
+                                  table_.elements(id) * size_of(wire_[id.value]));
+}
+
+std::span<std::byte> GradientEntry::view(GradientId id) {
+  const Lock lock(mutex_);
+  begin(lock);
+  check_exists(id);
+  values_[id.value] = {};
+  return in_buffer(id);
+}
+
+void GradientEntry::use_operation(ReduceOp op) {
+  const Lock lock(mutex_);
+  if (op == op_) return;
+  if (begun_.count() > 0)
+    throw Error(ErrorKind::usage, "the operation is changed between steps, not within one");
+  op_ = op;
+  if (launcher_) launcher_->begin_step(op_);
+}
+
+// ---- within a step ----
+
+void GradientEntry::check_exists(GradientId id) const {
+  if (id.value >= table_.size())
+    throw Error(ErrorKind::usage, "there is no gradient number " + std::to_string(id.value) +
+                                      " among " + std::to_string(table_.size()));
+}
+
+void GradientEntry::ready(GradientId id) {
+  {
+    const Lock lock(mutex_);
+    begin(lock);
+    check_exists(id);
+    if (begun_.contains(id))
+      throw Error(ErrorKind::usage,
+                  "gradient '" + printable(table_[id].name) + "' is ready already in this step");
+    begun_.add(id);
+  }
+  double seconds = 0;
+  const auto report = [&] {
+    const Stopwatch watch(seconds);
+    return pack(id);
+  }();
+  const Lock lock(mutex_);
+  counters_.pack_seconds += seconds;
+  if (report && (!report_ || report->gradient < report_->gradient)) report_ = report;
+  ready_.add(id);
+  order_.push_back(id);
+  launcher_->ready(id);
+}
+
+std::optional<NonFiniteReport> GradientEntry::pack(GradientId id) {
+  const ElementType wire = wire_[id.value];
+  const std::span<std::byte> to = in_buffer(id);
+  const bool is_view = values_[id.value].empty();
+  const std::span<const std::byte> from = is_view ? to : values_[id.value];
+  const Conversion conversion{is_view ? wire : table_[id].type, wire,
+                              scale_before(wire, op_, communicator_.size())};
+  std::optional<std::size_t> index;
+  if (is_view && conversion.scale == 1) {
+    if (settings_.non_finite != NonFiniteAction::off) index = first_non_finite(to, wire);
+  } else if (settings_.non_finite == NonFiniteAction::off) {
+    convert(to, from, conversion);
+  } else {
+    index = convert_checked(to, from, conversion);
+  }
+  if (!index) return std::nullopt;
+  return NonFiniteReport{communicator_.rank(), id, *index, value_at(to, wire, *index)};
+}
+
+void GradientEntry::unpack(const Bucket& bucket, const GradientSet& ready) {
+  const Stopwatch watch(counters_.unpack_seconds);
+  for (const GradientPiece& piece : bucket.pieces) {
+    const std::size_t id = piece.gradient.value;
+    if (values_[id].empty() || !ready.contains(piece.gradient)) continue;
+    const ElementType type = table_[piece.gradient].type;
+    const std::size_t size = size_of(type);
+    convert(values_[id].subspan(piece.first * size, piece.count * size),
+            buffer_->bytes().subspan(piece.offset, piece.count * size_of(bucket.type)),
+            {bucket.type, type});
+  }
+}
+
+void GradientEntry::all_reduce_gradients(ReduceOp op) {
+  use_operation(op);
+  for (const GradientId id : initial_order(table_))
+    ready(id);
+  wait_step();
+}
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,136 @@
+// The gradient entry layer: gradients are registered once, made ready in any order, and exchanged
+// in few large messages while others are still being computed.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "comm/communicator.hpp"
+#include "comm/entry/agree.hpp"
+#include "comm/entry/entry_events.hpp"
+#include "comm/entry/fusion_buffer.hpp"
+#include "comm/entry/launcher.hpp"
+#include "comm/entry/settings.hpp"
+
+namespace fastgpu::comm {
+
+/// What all ranks know of a step that has ended.
+struct StepOutcome {
+  std::uint32_t step = 0;             ///< From 0.
+  bool is_applied = true;             ///< Whether gradients hold results: not of a skipped step.
+  std::vector<GradientId> skipped{};  ///< Ready on no rank: left as they were.
+  std::optional<NonFiniteReport> non_finite{};
+  bool is_somebody_leaving = false;  ///< There will be no further step.
+  bool have_views_moved = false;     ///< Views must be asked for again.
+};
+
+/// Every rank registers the same gradients in the same order. The first `ready`, `view` or
+/// `wait_step` of a rank is a collective in which that is checked: it throws ErrorKind::usage,
+/// naming the rank and the difference. `ready` may be called by any thread; all else by one at a
+/// time, and a step's last `ready` has returned before its `wait_step` begins. The communicator
+/// is used by nobody else at that time.
+class GradientEntry {
+ public:
+  /// Borrows `communicator`, and `events` if there are any.
+  explicit GradientEntry(Communicator& communicator, EntrySettings settings = {},
+                         EntryEvents* events = nullptr);
+  GradientEntry(const GradientEntry&) = delete;
+  GradientEntry& operator=(const GradientEntry&) = delete;
+  ~GradientEntry();
+
+  /// Registers one gradient. Its memory stays where it is; `values` may be empty for one that is
+  /// written into its view. Throws ErrorKind::usage for a name that is registered already, for
+  /// memory of another size, and after the first step has begun.
+  GradientId add(GradientInfo info, std::span<std::byte> values);
+  template <class T>
+  GradientId add(std::string name, std::span<T> values) {
+    return add({.name = std::move(name), .type = kElementType<T>, .shape = {values.size()}},
+               std::as_writable_bytes(values));
+  }
+
+  /// Where in the fusion buffer this gradient lies, of type wire_type(id): from now on it is
+  /// written and read there, not copied.
+  std::span<std::byte> view(GradientId id);
+  /// Once the first step has begun.
+  ElementType wire_type(GradientId id) const { return wire_[id.value]; }
+
+  /// For the steps to come; average at first. Between steps.
+  void use_operation(ReduceOp op);
+
+  /// The gradient is complete on this rank, and not touched before the step ends. Throws
+  /// ErrorKind::usage for one that is ready already.
+  void ready(GradientId id);
+
+  /// Ends the step and waits for its results. Throws ErrorKind::usage where a gradient is ready on
+  /// some ranks only, naming those where it is not, and ErrorKind::remote for what is not finite
+  /// where that is to stop. The next step may follow all the same.
+  StepOutcome wait_step() { return end_step({}); }
+
+  /// Ends the step as wait_step does, and tells all ranks that this one makes no further step.
+  StepOutcome leave() { return end_step({.is_leaving = true}); }
+
+  /// All of it at once: makes ready what is not, and waits.
+  void all_reduce_gradients(ReduceOp op);
+
+  const GradientTable& table() const noexcept { return table_; }
+  std::size_t buckets() const noexcept {
+    return plan_.buckets.size();
+  }  ///< 0 before the first step.
+  const EntryCounters& counters() const noexcept { return counters_; }
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+
+  void begin(const Lock& lock);
+  void lay_out(std::vector<GradientId> order);
+  void check_exists(GradientId id) const;
+  std::optional<NonFiniteReport> pack(GradientId id);
+  void unpack(const Bucket& bucket, const GradientSet& ready);
+  std::span<std::byte> in_buffer(GradientId id) const;
+  StepOutcome end_step(Verdicts wishes);
+  Agreement negotiate(Verdicts wishes);
+  void send(const std::vector<Negotiation::Outgoing>& messages);
+  bool is_applied(const Agreement& agreement) const;
+  StepOutcome outcome_of(const Agreement& agreement) const;
+  void finish(const Agreement& agreement);
+  void next_step();
+  RankState state(Verdicts verdicts) const;
+  void watch(const std::stop_token& stop);
+  void say_late();
+
+  Communicator& communicator_;
+  EntrySettings settings_;
+  EntryEvents* events_;
+  GradientTable table_;
+  std::vector<std::span<std::byte>> values_;  ///< Empty for those in the fusion buffer.
+  std::vector<ElementType> wire_;
+
+  std::mutex mutex_;
+  std::vector<Communicator> lanes_;
+  std::optional<Communicator> control_;
+  FusionPlan plan_;
+  std::uint64_t plan_hash_ = 0;
+  std::unique_ptr<FusionBuffer> buffer_;
+  std::optional<Launcher> launcher_;  ///< Absent before the first step.
+
+  std::uint32_t step_ = 0;
+  ReduceOp op_ = ReduceOp::average;
+  GradientSet begun_;  ///< Being packed, or ready.
+  GradientSet ready_;
+  std::vector<GradientId> order_;  ///< In which they became ready in this step.
+  std::optional<NonFiniteReport> report_;
+  EntryCounters counters_;
+
+  std::condition_variable_any step_ended_;
+  std::chrono::steady_clock::time_point step_began_;
+  std::optional<std::jthread> watch_;  ///< Says that this rank is late. Last: it ends first.
+};
+
+}  // namespace fastgpu::comm

@@ -1,0 +1,90 @@
+// Finds the settings with which a job's steps are quickest, by trying few of them for few steps.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/units.hpp"
+#include "comm/schedule/network.hpp"
+
+namespace fastgpu::comm {
+
+struct Setting {
+  int flows = 1;  ///< Connections that a message is spread over.
+  int lanes = 1;  ///< Buckets that need not wait for each other.
+  Bytes bucket{};
+
+  friend auto operator<=>(const Setting&, const Setting&) = default;
+};
+
+/// A setting and what a step is expected to spend on communication with it.
+struct Prediction {
+  Setting setting;
+  Seconds expected{};
+};
+
+/// What there is to choose from.
+struct SearchSpace {
+  Setting usual;       ///< What holds without tuning.
+  int most_flows = 1;  ///< At most kMostFlows.
+  int most_lanes = 1;
+  double gradient_bytes = 0;  ///< Of one step, on the wire.
+  int gradients = 1;
+};
+
+/// Flows, lanes and bucket sizes by powers of two, each with its prediction, best first. A network
+/// is hardly known before it is measured, so this only says what to try first: flows up to a cap
+/// are taken to help, buckets to cost a latency each, and the last bucket to hide behind nothing.
+std::vector<Prediction> predictions(const SearchSpace& space, const Link& link);
+
+/// Successive halving over the most promising settings, then over their neighbours. Pure: ranks
+/// that are told the same times come to the same settings. Ends within kMostSteps steps.
+class Tuner {
+ public:
+  static constexpr int kMostSteps = 30;
+  /// What must be gained for the usual setting to be left.
+  static constexpr double kWorthwhile = 0.03;
+
+  Tuner(const SearchSpace& space, const Link& link);
+
+  /// With which the next step is to be made. Once done: the result.
+  const Setting& current() const;
+
+  /// The time of the step that was made with current(): the longest of all ranks.
+  void step_took(Seconds time);
+
+  bool is_done() const noexcept { return is_done_; }
+  int steps() const noexcept { return steps_; }
+
+ private:
+  struct Arm {
+    Setting setting;
+    std::optional<Seconds> best{};  ///< Of its steps: what disturbs a step makes it longer only.
+  };
+  struct Stage {
+    std::size_t arms = 0;  ///< At most.
+    int rounds = 0;        ///< Steps of each.
+  };
+  static constexpr Stage kStages[] = {{10, 1}, {4, 2}, {4, 2}, {2, 2}};  // 10 + 8 + 8 + 4 steps.
+  static constexpr std::size_t kRefinement = 2;  ///< The stage that neighbours come in.
+
+  void add_diverse(std::span<const Prediction> known, std::size_t count);
+  void add_neighbours(std::size_t count);
+  bool add(const Setting& setting);
+  void next_stage();
+  void finish();
+
+  SearchSpace space_;
+  std::vector<Arm> arms_;  ///< The usual setting is always among them.
+  std::vector<Setting> tried_;
+  std::size_t stage_ = 0;
+  std::size_t arm_ = 0;
+  int round_ = 0;
+  int steps_ = 0;
+  bool is_done_ = false;
+};
+
+}  // namespace fastgpu::comm

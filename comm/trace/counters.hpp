@@ -1,0 +1,24 @@
+// Numbers that a rank counts, written for programs to read.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "comm/rank.hpp"
+
+namespace fastgpu::comm {
+
+struct Counter {
+  std::string_view name;  ///< Such as "gradient_bytes"; of a-z and '_'.
+  std::string_view help;  ///< One sentence without line breaks.
+  double value = 0;
+};
+
+/// {"schema": "fastgpu.comm.counters/1", "rank": 0, "counters": {"steps": 12, ...}}
+std::string counters_json(std::span<const Counter> counters, Rank rank);
+
+/// Prometheus' text format: each as fastgpu_comm_<name>_total with a label for the rank.
+std::string counters_prometheus(std::span<const Counter> counters, Rank rank);
+
+}  // namespace fastgpu::comm

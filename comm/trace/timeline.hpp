@@ -1,0 +1,50 @@
+// What this rank did when, in the format that chrome://tracing and Perfetto show.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "comm/rank.hpp"
+
+namespace fastgpu::comm {
+
+/// Keeps the last events, and forgets those before them. Thread-safe. Where there is no timeline
+/// nothing is spent on one: those who would write to it hold a null pointer.
+class Timeline {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  struct Event {
+    const char* name = "";  ///< A literal.
+    std::uint32_t row = 0;  ///< What is drawn on one line, such as a lane.
+    std::uint32_t step = 0;
+    std::uint64_t number = 0;  ///< Of the gradient or the bucket.
+    Clock::time_point began{};
+    Clock::time_point ended{};
+  };
+
+  explicit Timeline(std::size_t most_events = std::size_t{1} << 16) : most_(most_events) {}
+
+  void add(const Event& event);
+
+  std::uint64_t forgotten() const;
+
+  /// One process for the rank. `ahead` is how far this host's clock is ahead of that of rank 0.
+  void write(std::ostream& out, Rank rank, std::chrono::nanoseconds ahead) const;
+
+ private:
+  std::size_t most_;
+  mutable std::mutex mutex_;
+  std::vector<Event> events_;  ///< A ring once it is full.
+  std::uint64_t added_ = 0;
+};
+
+/// Text as it stands between the quotes of a JSON string.
+std::string json_escaped(const std::string& text);
+
+}  // namespace fastgpu::comm
