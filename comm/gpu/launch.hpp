@@ -8,8 +8,8 @@
 
 #include "comm/gpu/check.hpp"
 #include "comm/gpu/memory.hpp"
-#include "comm/gpu/tile_loops.hpp"
 #include "comm/gpu/tiles.hpp"
+#include "comm/gpu/walk.hpp"
 
 namespace fastgpu::comm::gpu {
 

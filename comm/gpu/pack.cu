@@ -3,6 +3,8 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "comm/gpu/convert_steps.hpp"
+#include "comm/gpu/find_step.hpp"
 #include "comm/gpu/kernels.hpp"
 #include "comm/gpu/launch.hpp"
 

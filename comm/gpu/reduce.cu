@@ -3,6 +3,7 @@
 
 #include "comm/gpu/kernels.hpp"
 #include "comm/gpu/launch.hpp"
+#include "comm/gpu/reduce_steps.hpp"
 
 namespace fastgpu::comm::gpu {
 namespace {

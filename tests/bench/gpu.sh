@@ -46,7 +46,7 @@ export -f flags_of object_of compile
 library=(src/base/{error,names,units}.cpp comm/reduce.cpp comm/rendezvous/environment.cpp
   comm/kernels/{avx2,avx512,convert,kernels,pack,portable}.cpp comm/gpu/{memory,nccl,nccl_library,staged,tensor_list,tiles}.cpp
   comm/gpu/{pack,reduce}.cu)
-arithmetic=(tests/main.cpp tests/gpu/{tile_loops,tiles}_test.cpp)
+arithmetic=(tests/main.cpp tests/gpu/{steps,tiles}_test.cpp)
 device=(tests/gpu/{main,kernels_test,nccl_test,staged_test}.cpp)
 pair=(tests/gpu/nccl_pair.cpp)
 bench=(comm/bench/gpu.cpp)

@@ -1,8 +1,7 @@
 // All threads of a warp, played one after the other on the CPU.
 #pragma once
 
-#include "comm/gpu/tile_loops.hpp"
-#include "comm/gpu/tiles.hpp"
+#include "comm/gpu/walk.hpp"
 
 namespace fastgpu::test {
 

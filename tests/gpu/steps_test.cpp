@@ -1,12 +1,13 @@
 // What the kernels do, played on the CPU and compared with the CPU's own kernels bit by bit.
-#include "comm/gpu/tile_loops.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <random>
 #include <vector>
 
+#include "comm/gpu/convert_steps.hpp"
+#include "comm/gpu/find_step.hpp"
+#include "comm/gpu/reduce_steps.hpp"
 #include "comm/kernels/convert.hpp"
 #include "gpu/warp.hpp"
 #include "support/kernel_levels.hpp"
@@ -164,7 +165,7 @@ struct CountStep {
   }
 };
 
-TEST_SUITE_BEGIN("gpu/tile_loops");
+TEST_SUITE_BEGIN("gpu/steps");
 
 TEST_CASE("a warp visits every element once, in vectors that are aligned") {
   for_shapes([](std::size_t count, std::size_t a, std::size_t b) {
