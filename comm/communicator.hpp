@@ -31,6 +31,7 @@ class Communicator {
 
   Rank rank() const noexcept { return self_; }
   int size() const noexcept { return static_cast<int>(group_->size()); }
+  const Topology& topology() const noexcept { return topology_; }
 
   /// Reduces in place; the result is the same to the last bit on every rank. `data` is aligned for
   /// its elements. Throws ErrorKind::usage where the length is no multiple of their size.

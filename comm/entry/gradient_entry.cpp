@@ -10,22 +10,6 @@
 namespace fastgpu::comm {
 namespace {
 
-/// Adds what passes until the end of its scope to a counter.
-class Stopwatch {
- public:
-  explicit Stopwatch(double& seconds) : seconds_(seconds) {}
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
-  ~Stopwatch() {
-    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - began_;
-    seconds_ += passed.count();
-  }
-
- private:
-  double& seconds_;
-  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
-};
-
 /// Of what was looked at because it is not finite.
 NonFiniteReport::Value value_at(std::span<const std::byte> data, ElementType type,
                                 std::size_t index) {
@@ -71,26 +55,33 @@ void GradientEntry::begin(const Lock&) {
   check_same_table(communicator_, table_);
   wire_ = wire_types(table_, settings_);
   control_ = communicator_.split(0, 0);
-  for (int lane = 0; lane < settings_.lanes; ++lane)
+  recorder_.emplace(*control_, settings_);
+  tuning_.emplace(*control_, settings_, table_, events_);
+  const int lanes = settings_.is_tuned ? kMostLanes : settings_.lanes;
+  for (int lane = 0; lane < lanes; ++lane)
     lanes_.push_back(*communicator_.split(0, 0));
   begun_ = ready_ = GradientSet(table_.size());
-  lay_out(initial_order(table_));
-  step_began_ = std::chrono::steady_clock::now();
-  if (communicator_.size() > 1)
-    watch_.emplace([this](const std::stop_token& stop) { watch(stop); });
+  planned_order_ = initial_order(table_);
+  lay_out();
+  if (communicator_.size() > 1) watch_.emplace(mutex_, settings_.stall, [this] { say_late(); });
 }
 
-void GradientEntry::lay_out(std::vector<GradientId> order) {
+void GradientEntry::lay_out() {
+  const Setting& setting = tuning_->current();
   launcher_.reset();
-  plan_ = plan_fusion(table_, order, wire_, settings_.bucket);
+  plan_ = plan_fusion(table_, planned_order_, wire_, setting.bucket);
   plan_hash_ = hash(plan_);
   if (!buffer_ || buffer_->bytes().size() < plan_.buffer_bytes) {
     buffer_.reset();
     buffer_ = std::make_unique<FusionBuffer>(communicator_, plan_.buffer_bytes);
   }
   std::ranges::fill(buffer_->bytes(), std::byte{0});  // Gaps are summed too.
-  launcher_.emplace(plan_, buffer_->bytes(), lanes_);
-  launcher_->begin_step(op_);
+  if (settings_.is_tuned) communicator_.use_flows(setting.flows);
+  const auto lanes = static_cast<std::size_t>(setting.lanes);
+  const Summing summing = settings_.wire == WireType::mixed ? Summing::wide : Summing::as_type;
+  launcher_.emplace(plan_, buffer_->bytes(), std::span(lanes_).first(lanes), summing,
+                    recorder_->timeline());
+  launcher_->begin_step(op_, step_);
 }
 
 std::span<std::byte> GradientEntry::in_buffer(GradientId id) const {
@@ -112,7 +103,7 @@ void GradientEntry::use_operation(ReduceOp op) {
   if (begun_.count() > 0)
     throw Error(ErrorKind::usage, "the operation is changed between steps, not within one");
   op_ = op;
-  if (launcher_) launcher_->begin_step(op_);
+  if (launcher_) launcher_->begin_step(op_, step_);
 }
 
 // ---- within a step ----
@@ -133,13 +124,13 @@ void GradientEntry::ready(GradientId id) {
                   "gradient '" + printable(table_[id].name) + "' is ready already in this step");
     begun_.add(id);
   }
-  double seconds = 0;
-  const auto report = [&] {
-    const Stopwatch watch(seconds);
-    return pack(id);
-  }();
+  const auto began = Timeline::Clock::now();
+  const auto report = pack(id);
+  const auto ended = Timeline::Clock::now();
+  if (recorder_->timeline() != nullptr)
+    recorder_->timeline()->add({"pack", 0, step_, id.value, began, ended});
   const Lock lock(mutex_);
-  counters_.pack_seconds += seconds;
+  recorder_->counters().pack_seconds += seconds_of(ended - began);
   if (report && (!report_ || report->gradient < report_->gradient)) report_ = report;
   ready_.add(id);
   order_.push_back(id);
@@ -166,7 +157,6 @@ std::optional<NonFiniteReport> GradientEntry::pack(GradientId id) {
 }
 
 void GradientEntry::unpack(const Bucket& bucket, const GradientSet& ready) {
-  const Stopwatch watch(counters_.unpack_seconds);
   for (const GradientPiece& piece : bucket.pieces) {
     const std::size_t id = piece.gradient.value;
     if (values_[id].empty() || !ready.contains(piece.gradient)) continue;

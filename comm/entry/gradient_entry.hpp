@@ -2,22 +2,23 @@
 // in few large messages while others are still being computed.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "comm/communicator.hpp"
 #include "comm/entry/agree.hpp"
 #include "comm/entry/entry_events.hpp"
 #include "comm/entry/fusion_buffer.hpp"
+#include "comm/entry/late_watch.hpp"
 #include "comm/entry/launcher.hpp"
+#include "comm/entry/recorder.hpp"
 #include "comm/entry/settings.hpp"
+#include "comm/entry/tuning.hpp"
 
 namespace fastgpu::comm {
 
@@ -83,13 +84,16 @@ class GradientEntry {
   std::size_t buckets() const noexcept {
     return plan_.buckets.size();
   }  ///< 0 before the first step.
-  const EntryCounters& counters() const noexcept { return counters_; }
+
+  /// Once the first step has begun.
+  const EntryCounters& counters() { return recorder_->counters(); }
 
  private:
   using Lock = std::unique_lock<std::mutex>;
 
   void begin(const Lock& lock);
-  void lay_out(std::vector<GradientId> order);
+  void lay_out();
+  void change_plan(StepOutcome& outcome);
   void check_exists(GradientId id) const;
   std::optional<NonFiniteReport> pack(GradientId id);
   void unpack(const Bucket& bucket, const GradientSet& ready);
@@ -102,7 +106,6 @@ class GradientEntry {
   void finish(const Agreement& agreement);
   void next_step();
   RankState state(Verdicts verdicts) const;
-  void watch(const std::stop_token& stop);
   void say_late();
 
   Communicator& communicator_;
@@ -115,6 +118,9 @@ class GradientEntry {
   std::mutex mutex_;
   std::vector<Communicator> lanes_;
   std::optional<Communicator> control_;
+  std::optional<Recorder> recorder_;
+  std::optional<Tuning> tuning_;
+  std::vector<GradientId> planned_order_;
   FusionPlan plan_;
   std::uint64_t plan_hash_ = 0;
   std::unique_ptr<FusionBuffer> buffer_;
@@ -126,11 +132,8 @@ class GradientEntry {
   GradientSet ready_;
   std::vector<GradientId> order_;  ///< In which they became ready in this step.
   std::optional<NonFiniteReport> report_;
-  EntryCounters counters_;
 
-  std::condition_variable_any step_ended_;
-  std::chrono::steady_clock::time_point step_began_;
-  std::optional<std::jthread> watch_;  ///< Says that this rank is late. Last: it ends first.
+  std::optional<LateWatch> watch_;  ///< Last: it ends before what it looks at.
 };
 
 }  // namespace fastgpu::comm

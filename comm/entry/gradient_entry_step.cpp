@@ -1,4 +1,4 @@
-// The half of the entry layer that ends steps, and that says when one does not end.
+// The half of the entry layer that ends steps.
 #include <algorithm>
 #include <utility>
 
@@ -8,7 +8,7 @@
 namespace fastgpu::comm {
 
 StepOutcome GradientEntry::end_step(Verdicts wishes) {
-  const auto began = std::chrono::steady_clock::now();
+  const auto began = Timeline::Clock::now();
   Lock lock(mutex_);
   begin(lock);
   const Agreement agreement = negotiate(wishes);
@@ -17,18 +17,25 @@ StepOutcome GradientEntry::end_step(Verdicts wishes) {
   finish(agreement);
   StepOutcome outcome = outcome_of(agreement);
   next_step();
-  if (outcome.step == 0 && !has_priorities(table_)) {
-    lay_out(order_of_rank_0(*control_, table_, order_));
-    outcome.have_views_moved = true;
-  }
+  change_plan(outcome);
   order_.clear();
-  counters_.wait_seconds +=
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  const auto ended = Timeline::Clock::now();
+  recorder_->counters().wait_seconds += seconds_of(ended - began);
+  if (recorder_->timeline() != nullptr)
+    recorder_->timeline()->add({"wait_step", 0, outcome.step, 0, began, ended});
   if (agreement.is_torn() && !outcome.is_somebody_leaving)
     throw Error(ErrorKind::usage, describe_differences(agreement.ranks, table_));
   if (outcome.non_finite && settings_.non_finite == NonFiniteAction::stop)
     throw Error(ErrorKind::remote, describe(*outcome.non_finite, outcome.step, table_));
   return outcome;
+}
+
+void GradientEntry::change_plan(StepOutcome& outcome) {
+  const bool has_new_order = outcome.step == 0 && !has_priorities(table_);
+  if (has_new_order) planned_order_ = order_of_rank_0(*control_, table_, order_);
+  const bool has_new_setting = tuning_->step_ended();
+  outcome.have_views_moved = has_new_order || has_new_setting;
+  if (outcome.have_views_moved) lay_out();
 }
 
 RankState GradientEntry::state(Verdicts verdicts) const {
@@ -50,7 +57,7 @@ Agreement GradientEntry::negotiate(Verdicts wishes) {
     negotiation.received(message);
     send(negotiation.take_outgoing());
     for (const RankState& late : negotiation.take_late()) {
-      ++counters_.late_ranks;
+      ++recorder_->counters().late_ranks;
       if (events_ != nullptr) events_->warned(describe_late(late, table_));
     }
   }
@@ -58,10 +65,11 @@ Agreement GradientEntry::negotiate(Verdicts wishes) {
 }
 
 void GradientEntry::send(const std::vector<Negotiation::Outgoing>& messages) {
+  EntryCounters& counters = recorder_->counters();
   for (const Negotiation::Outgoing& each : messages) {
     control_->send(each.message, each.to);
-    ++counters_.negotiation_messages;
-    counters_.negotiation_bytes += each.message.size();
+    ++counters.negotiation_messages;
+    counters.negotiation_bytes += each.message.size();
   }
 }
 
@@ -74,13 +82,18 @@ bool GradientEntry::is_applied(const Agreement& agreement) const {
 
 void GradientEntry::finish(const Agreement& agreement) {
   launcher_->launch_rest(agreement.details.ready_on_any);
+  EntryCounters& counters = recorder_->counters();
   const bool applies = is_applied(agreement);
+  if (!applies) ++counters.steps_without_results;
   for (std::size_t i = 0; i < plan_.buckets.size(); ++i) {
     if (!launcher_->is_launched(i)) continue;
     launcher_->wait(i);
-    ++counters_.buckets;
-    counters_.gradient_bytes += plan_.buckets[i].bytes;
-    if (applies) unpack(plan_.buckets[i], agreement.details.ready_on_all);
+    ++counters.buckets;
+    counters.bucket_bytes += plan_.buckets[i].bytes;
+    if (!applies) continue;
+    const auto began = Timeline::Clock::now();
+    unpack(plan_.buckets[i], agreement.details.ready_on_all);
+    counters.unpack_seconds += seconds_of(Timeline::Clock::now() - began);
   }
 }
 
@@ -96,33 +109,13 @@ StepOutcome GradientEntry::outcome_of(const Agreement& agreement) const {
 }
 
 void GradientEntry::next_step() {
-  ++counters_.steps;
+  ++recorder_->counters().steps;
   ++step_;
   begun_.clear();
   ready_.clear();
   report_.reset();
-  launcher_->begin_step(op_);
-  step_began_ = std::chrono::steady_clock::now();
-  step_ended_.notify_all();
-}
-
-// ---- a step that does not end ----
-
-/// Once for each step that takes longer than settings_.stall.
-void GradientEntry::watch(const std::stop_token& stop) {
-  Lock lock(mutex_);
-  std::optional<std::uint32_t> told;
-  while (!stop.stop_requested()) {
-    const std::uint32_t seen = step_;
-    const auto has_moved_on = [&] { return step_ != seen; };
-    if (told == seen)
-      step_ended_.wait(lock, stop, has_moved_on);
-    else
-      step_ended_.wait_until(lock, stop, step_began_ + settings_.stall, has_moved_on);
-    if (stop.stop_requested() || has_moved_on()) continue;
-    told = seen;
-    say_late();
-  }
+  launcher_->begin_step(op_, step_);
+  if (watch_) watch_->step_begins();
 }
 
 /// A failure is that of the whole job, which the next call will meet as well.

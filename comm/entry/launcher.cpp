@@ -5,24 +5,32 @@
 namespace fastgpu::comm {
 namespace {
 
+bool is_short(ElementType type) noexcept {
+  return type == ElementType::float16 || type == ElementType::bfloat16;
+}
+
 bool is_scaled_before(ElementType type, ReduceOp op) noexcept {
-  const bool is_short = type == ElementType::float16 || type == ElementType::bfloat16;
-  return is_short && op == ReduceOp::average;
+  return is_short(type) && op == ReduceOp::average;
 }
 
 }  // namespace
 
 Launcher::Launcher(const FusionPlan& plan, std::span<std::byte> buffer,
-                   std::span<Communicator> lanes)
-    : plan_(plan), buffer_(buffer), lanes_(lanes), buckets_of_(plan.pieces_of.size()) {
+                   std::span<Communicator> lanes, Summing summing, Timeline* timeline)
+    : plan_(plan),
+      buffer_(buffer),
+      lanes_(lanes),
+      summing_(summing),
+      timeline_(timeline),
+      buckets_of_(plan.pieces_of.size()) {
   for (std::size_t i = 0; i < plan_.buckets.size(); ++i)
     for (const GradientPiece& piece : plan_.buckets[i].pieces)
       buckets_of_[piece.gradient.value].push_back(static_cast<std::uint32_t>(i));
-  begin_step(op_);
 }
 
-void Launcher::begin_step(ReduceOp op) {
+void Launcher::begin_step(ReduceOp op, std::uint32_t step) {
   op_ = op;
+  step_ = step;
   ready_ = GradientSet(buckets_of_.size());
   pieces_left_.clear();
   for (const Bucket& bucket : plan_.buckets)
@@ -30,8 +38,8 @@ void Launcher::begin_step(ReduceOp op) {
   next_.resize(lanes_.size());
   for (std::size_t lane = 0; lane < next_.size(); ++lane)
     next_[lane] = lane;
-  handles_.clear();
-  handles_.resize(plan_.buckets.size());
+  runs_.clear();
+  runs_.resize(plan_.buckets.size());
 }
 
 void Launcher::ready(GradientId id) {
@@ -59,6 +67,8 @@ void Launcher::launch_rest(const GradientSet& on_any) {
       launch(next);
     }
   }
+  for (std::optional<Run>& run : runs_)
+    if (run && std::holds_alternative<WideSum>(run->work)) std::get<WideSum>(run->work).add_up();
 }
 
 bool Launcher::is_wanted(const Bucket& bucket, const GradientSet& on_any) const {
@@ -67,14 +77,27 @@ bool Launcher::is_wanted(const Bucket& bucket, const GradientSet& on_any) const 
 }
 
 void Launcher::launch(std::size_t bucket) {
-  const Bucket& it = plan_.buckets[bucket];
-  const ReduceOp op = is_scaled_before(it.type, op_) ? ReduceOp::sum : op_;
-  handles_[bucket].emplace(lanes_[bucket % lanes_.size()].start_all_reduce(
-      buffer_.subspan(it.offset, it.bytes), {it.type, op}));
+  Communicator& lane = lanes_[bucket % lanes_.size()];
+  const auto began = timeline_ != nullptr ? Timeline::Clock::now() : Timeline::Clock::time_point();
+  runs_[bucket].emplace(Run{start(plan_.buckets[bucket], lane), began});
+}
+
+std::variant<Handle, WideSum> Launcher::start(const Bucket& bucket, Communicator& lane) const {
+  const std::span<std::byte> data = buffer_.subspan(bucket.offset, bucket.bytes);
+  const ReduceOp op = is_scaled_before(bucket.type, op_) ? ReduceOp::sum : op_;
+  // The sum of two is rounded once in any case.
+  const bool is_wide =
+      summing_ == Summing::wide && is_short(bucket.type) && op == ReduceOp::sum && lane.size() > 2;
+  if (is_wide) return WideSum(lane, data, bucket.type);
+  return lane.start_all_reduce(data, {bucket.type, op});
 }
 
 void Launcher::wait(std::size_t bucket) {
-  if (handles_[bucket]) handles_[bucket]->wait();
+  Run& run = *runs_[bucket];
+  std::visit([](auto& work) { work.wait(); }, run.work);
+  if (timeline_ == nullptr) return;
+  const auto lane = static_cast<std::uint32_t>(bucket % lanes_.size());
+  timeline_->add({"all-reduce", 1 + lane, step_, bucket, run.began, Timeline::Clock::now()});
 }
 
 double scale_before(ElementType type, ReduceOp op, int ranks) noexcept {

@@ -6,22 +6,33 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <variant>
 #include <vector>
 
 #include "comm/communicator.hpp"
 #include "comm/entry/fusion.hpp"
 #include "comm/entry/gradient_set.hpp"
+#include "comm/entry/wide_sum.hpp"
+#include "comm/trace/timeline.hpp"
 
 namespace fastgpu::comm {
+
+/// How 16-bit sums are made.
+enum class Summing : std::uint8_t {
+  as_type,  ///< Each addition is rounded.
+  wide      ///< In float32, rounded once. Of sums and averages only.
+};
 
 /// Bucket b travels on lane b modulo the number of lanes. Within a lane buckets are started in the
 /// order of the plan; a bucket waits for those before it on its lane, and for none on others.
 class Launcher {
  public:
-  /// Borrows everything. `lanes` are communicators of the same ranks; at least one.
-  Launcher(const FusionPlan& plan, std::span<std::byte> buffer, std::span<Communicator> lanes);
+  /// Borrows everything. `lanes` are communicators of the same ranks; at least one. `timeline` may
+  /// be null.
+  Launcher(const FusionPlan& plan, std::span<std::byte> buffer, std::span<Communicator> lanes,
+           Summing summing, Timeline* timeline);
 
-  void begin_step(ReduceOp op);
+  void begin_step(ReduceOp op, std::uint32_t step);
 
   /// All elements of the gradient are in the buffer. Starts what can be started.
   void ready(GradientId id);
@@ -30,24 +41,34 @@ class Launcher {
   /// place of what is not ready here. All ranks give the same `on_any`.
   void launch_rest(const GradientSet& on_any);
 
-  bool is_launched(std::size_t bucket) const noexcept { return handles_[bucket].has_value(); }
-  /// Returns at once where the bucket is not launched.
+  bool is_launched(std::size_t bucket) const noexcept { return runs_[bucket].has_value(); }
+
+  /// Of a bucket that is launched; after launch_rest.
   void wait(std::size_t bucket);
 
  private:
+  struct Run {
+    std::variant<Handle, WideSum> work;
+    Timeline::Clock::time_point began;
+  };
+
   bool is_wanted(const Bucket& bucket, const GradientSet& on_any) const;
   void launch_complete(std::size_t lane);
   void launch(std::size_t bucket);
+  std::variant<Handle, WideSum> start(const Bucket& bucket, Communicator& lane) const;
 
   const FusionPlan& plan_;
   std::span<std::byte> buffer_;
   std::span<Communicator> lanes_;
+  Summing summing_;
+  Timeline* timeline_;
   ReduceOp op_ = ReduceOp::average;
+  std::uint32_t step_ = 0;
   std::vector<std::vector<std::uint32_t>> buckets_of_;  ///< Of each gradient.
   std::vector<std::uint32_t> pieces_left_;              ///< Of each bucket.
   std::vector<std::size_t> next_;                       ///< Of each lane: the bucket to come.
   GradientSet ready_;
-  std::vector<std::optional<Handle>> handles_;
+  std::vector<std::optional<Run>> runs_;
 };
 
 /// What makes a sum of `type` an average without overflow: 16-bit types are scaled beforehand.

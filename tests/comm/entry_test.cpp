@@ -3,7 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <random>
 #include <string>
@@ -13,6 +15,7 @@
 #include "support/connect_in_process.hpp"
 #include "support/failure.hpp"
 #include "support/run_ranks.hpp"
+#include "support/temp_directory.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -245,6 +248,86 @@ TEST_CASE("who waits is told which rank is late, and with what") {
   for (const std::size_t r : {0, 2})
     CHECK(std::ranges::count(said[r].all,
                              "rank 1 has not made ready in step 0: 'b' of 2 gradients") == 1);
+}
+
+TEST_CASE("mixed adds in float32 what float16 would lose, and leaves the rest in float32") {
+  auto ranks = communicators_in_process(9, 20s);
+  std::vector<std::string> failures(ranks.size());
+  run_ranks(ranks, [&](Communicator& comm) {
+    std::vector<float> large(1003, comm.rank() == Rank{0} ? 2048.0F : 1.0F);
+    std::vector<float> small(3, comm.rank() == Rank{0} ? 1.0F : 1e-6F);
+    EntrySettings settings;
+    settings.wire = WireType::mixed;
+    settings.small = {100};
+    settings.bucket = {640};
+    GradientEntry entry(comm, settings);
+    entry.add("large", std::span(large));
+    entry.add("small", std::span(small));
+    entry.all_reduce_gradients(ReduceOp::sum);
+    if (!all_are(large, 2056)) failures[index_of(comm)] = "large";
+    if (std::abs(small[2] - 1.000008F) > 2e-7F) failures[index_of(comm)] = "small";
+  });
+  CHECK(failures == std::vector<std::string>(ranks.size()));
+}
+
+TEST_CASE("tuning changes all ranks together, ends, and is kept for the next job") {
+  const test::TempDirectory folder;
+  EntrySettings settings;
+  settings.is_tuned = true;
+  settings.cache = (folder.path() / "cache").string();
+  for (int job = 0; job < 2; ++job) {
+    auto ranks = communicators_in_process(3, 20s);
+    std::vector<std::string> failures(ranks.size());
+    std::vector<int> moves(ranks.size());
+    run_ranks(ranks, [&](Communicator& comm) {
+      std::vector<float> a(300'000), b(70'000);
+      GradientEntry entry(comm, settings);
+      entry.add("a", std::span(a));
+      entry.add("b", std::span(b));
+      for (int step = 0; step < Tuner::kMostSteps + 3; ++step) {
+        a.assign(a.size(), static_cast<float>(comm.rank().value + step));
+        b.assign(b.size(), static_cast<float>(step));
+        entry.ready({0});
+        entry.ready({1});
+        if (entry.wait_step().have_views_moved) ++moves[index_of(comm)];
+        if (!all_are(a, 1 + step) || !all_are(b, step)) failures[index_of(comm)] = "values";
+      }
+    });
+    CHECK(failures == std::vector<std::string>(ranks.size()));
+    CHECK(moves == std::vector<int>(ranks.size(), moves[0]));
+    if (job == 0)
+      CHECK(moves[0] > 5);
+    else
+      CHECK(moves[0] == 1);
+    CHECK(std::distance(std::filesystem::directory_iterator(settings.cache),
+                        std::filesystem::directory_iterator()) == 1);
+  }
+}
+
+TEST_CASE("timelines and counters are left behind, and a step costs few bytes of talk") {
+  const test::TempDirectory folder;
+  EntrySettings settings;
+  settings.timeline = (folder.path() / "timeline").string();
+  settings.counters = (folder.path() / "counters").string();
+  auto ranks = communicators_in_process(4, 20s);
+  std::vector<std::uint64_t> bytes(ranks.size());
+  run_ranks(ranks, [&](Communicator& comm) {
+    std::vector<float> values(100);
+    GradientEntry entry(comm, settings);
+    for (int i = 0; i < 161; ++i)
+      entry.add(std::to_string(i), std::span(values));
+    for (int step = 0; step < 10; ++step)
+      entry.all_reduce_gradients(ReduceOp::average);
+    bytes[index_of(comm)] = entry.counters().negotiation_bytes;
+  });
+  CHECK(bytes == std::vector<std::uint64_t>(4, 10 * 2 * Summary::kBytes));
+  for (int rank = 0; rank < 4; ++rank) {
+    const std::string name = "/rank-" + std::to_string(rank);
+    for (const std::string& file :
+         {settings.timeline + name + ".json", settings.counters + name + ".json",
+          settings.counters + name + ".prom"})
+      CHECK(std::filesystem::file_size(file) > 100);
+  }
 }
 
 /// What the ranks have of one model, and what comes of it.

@@ -1,0 +1,63 @@
+#include "comm/entry/tuner_cache.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "comm/entry/settings.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+constexpr const char* kSchema = "fastgpu.comm.tuned/1";
+
+}  // namespace
+
+std::filesystem::path cache_file(const std::filesystem::path& folder, std::uint64_t table_hash,
+                                 const Topology& topology) {
+  std::array<char, 17> hash{};
+  std::snprintf(hash.data(), hash.size(), "%016llx", static_cast<unsigned long long>(table_hash));
+  return folder / (std::string(hash.data()) + "-" + std::to_string(topology.ranks()) + "-ranks-" +
+                   std::to_string(topology.nodes.size()) + "-nodes.json");
+}
+
+std::optional<Setting> load_setting(const std::filesystem::path& file) try {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  const auto json = parse_json(text.str(), file.string());
+  if (field<std::string>(json, "schema") != kSchema) return std::nullopt;
+  const Setting setting{field<int>(json, "flows"),
+                        field<int>(json, "lanes"),
+                        {field<std::uint64_t>(json, "bucket_bytes")}};
+  const bool is_sound = setting.flows >= 1 && setting.flows <= kMostFlows && setting.lanes >= 1 &&
+                        setting.lanes <= kMostLanes && setting.bucket.count > 0;
+  return is_sound ? std::optional(setting) : std::nullopt;
+} catch (const Error&) {
+  return std::nullopt;  // Somebody else's file, or half of one, costs a few steps and no more.
+}
+
+void store_setting(const std::filesystem::path& file, const Setting& setting) {
+  std::error_code error;
+  std::filesystem::create_directories(file.parent_path(), error);
+  const std::filesystem::path fresh = file.string() + "." + std::to_string(::getpid());
+  std::ofstream out(fresh);
+  out << nlohmann::json{{"schema", kSchema},
+                        {"flows", setting.flows},
+                        {"lanes", setting.lanes},
+                        {"bucket_bytes", setting.bucket.count}}
+             .dump(2)
+      << "\n";
+  out.close();
+  if (!out) throw system_error("writing " + fresh.string(), errno);
+  std::filesystem::rename(fresh, file, error);
+  if (error) throw system_error("renaming " + fresh.string(), error.value());
+}
+
+}  // namespace fastgpu::comm
