@@ -32,7 +32,7 @@ const Kernels::Conversions& needed_entry(const Conversion& conversion, const Ker
   return entry;
 }
 
-std::size_t elements(std::span<std::byte> to, std::span<const std::byte> from,
+std::size_t elements([[maybe_unused]] std::span<std::byte> to, std::span<const std::byte> from,
                      const Conversion& conversion) noexcept {
   const std::size_t count = from.size() / size_of(conversion.from);
   assert(to.size() == count * size_of(conversion.to));
