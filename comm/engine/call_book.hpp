@@ -1,7 +1,6 @@
 // What this rank has called, held against what others say that they call.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -33,10 +32,13 @@ class CallBook {
     Note note{};
   };
 
-  Known& place_of(std::uint64_t number) { return recent_[number % recent_.size()]; }
+  /// Communicators that run beside each other do not share places.
+  Known& place_of(std::uint64_t number) {
+    return recent_[(number + (number >> 24) * 131) % recent_.size()];
+  }
 
   Rank self_;
-  std::array<Known, 128> recent_{};
+  std::vector<Known> recent_{1024};
   std::vector<Early> early_;
 };
 

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "base/names.hpp"
 #include "base/units.hpp"
 
 namespace fastgpu::comm {
@@ -18,6 +17,9 @@ using namespace std::chrono_literals;
 /// Without messages under way there, the network is looked at only now and then: that costs a
 /// system call.
 constexpr unsigned kTurnsBetweenLooks = 256;
+
+/// For a rank to say that it waits too.
+constexpr auto kLeastGrace = 20ms;
 
 /// For others to hear why this rank gives up.
 constexpr auto kFarewell = 500ms;
@@ -39,12 +41,12 @@ Engine::Engine(Connections connections)
       shared_(std::move(connections.shared)),
       network_(std::make_unique<TcpRail>(std::move(connections.sockets),
                                          static_cast<RailEvents&>(*this),
-                                         static_cast<Farewells&>(*this))),
+                                         static_cast<Talk&>(*this))),
       calls_(self_),
       lost_(static_cast<std::size_t>(connections.size)),
       kick_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!kick_) throw system_error("making an event descriptor", errno);
-  if (shared_) shared_->open(*this, [this](Rank peer) { network_->ring(peer); });
+  if (shared_) shared_->open(*this, [this](Rank peer) { network_->say(peer, FrameKind::bell); });
 }
 
 Engine::~Engine() {
@@ -93,13 +95,23 @@ void Engine::lost(Rank peer, const Error& error) {
   newly_lost_.push_back(peer);
 }
 
+void Engine::asked_whether_waiting(Rank from) {
+  if (!active_.empty()) network_->say(from, FrameKind::answer);
+}
+
+void Engine::answered_to_be_waiting(Rank from) {
+  answered_.insert(from);
+}
+
 void Engine::said_farewell(Rank from, std::span<const std::byte> words) {
   if (trouble_ || words.empty()) return;
   const auto kind = std::to_integer<std::uint8_t>(words[0]);
   const bool is_known = kind <= static_cast<std::uint8_t>(ErrorKind::internal);
-  const std::string text(reinterpret_cast<const char*>(words.data() + 1), words.size() - 1);
+  std::string text(reinterpret_cast<const char*>(words.data() + 1), words.size() - 1);
+  const auto is_control = [](unsigned char c) { return c < ' ' || c == 127; };
+  std::ranges::replace_if(text, is_control, '?');  // For whoever shows it on a terminal.
   trouble_ = Error(is_known ? static_cast<ErrorKind>(kind) : ErrorKind::remote,
-                   printable(text) + " (" + name(from) + " says so)");
+                   text + " (" + name(from) + " says so)");
   is_trouble_known_ = true;
 }
 
@@ -213,12 +225,30 @@ void Engine::check_silence_of(Operation& operation) {
   if (moved != operation.seen_moved) {
     operation.seen_moved = moved;
     operation.seen_at = now;
+    asked_.clear();
+    answered_.clear();
   }
-  if (now - operation.seen_at < timeout_ || pending.empty()) return;
-  const bool is_receive = pending.front().is_receive;  // Those come first, where there are any.
-  throw Error(ErrorKind::transient, name(pending.front().peer) +
-                                        (is_receive ? " sent nothing for " : " took nothing for ") +
-                                        to_string(timeout_));
+  const auto silence =
+      std::chrono::duration_cast<std::chrono::milliseconds>(now - operation.seen_at);
+  if (silence >= timeout_ && !pending.empty()) ask_and_accuse(operation, silence);
+}
+
+/// A rank that waits itself is not to blame: it is believed for a while, in which those who know
+/// better speak up.
+void Engine::ask_and_accuse(const Operation& operation, std::chrono::milliseconds silence) {
+  const auto grace = std::max<std::chrono::milliseconds>(timeout_ / 8, kLeastGrace);
+  const auto pending = operation.pending();
+  for (const Pending& message : pending)
+    if (asked_.insert(message.peer).second) network_->say(message.peer, FrameKind::question);
+  if (silence < timeout_ + grace) return;
+  auto culprit = std::ranges::find_if(
+      pending, [&](const Pending& message) { return !answered_.contains(message.peer); });
+  if (culprit == pending.end() && silence < timeout_ + 2 * grace) return;
+  if (culprit == pending.end()) culprit = pending.begin();
+  throw Error(ErrorKind::transient,
+              name(culprit->peer) +
+                  (culprit->is_receive ? " sent nothing for " : " took nothing for ") +
+                  to_string(timeout_));
 }
 
 void Engine::fail(const Error& error) noexcept {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <thread>
 #include <utility>
@@ -25,7 +26,7 @@ namespace fastgpu::comm {
 ///
 /// A failure of one operation breaks the engine: every rank is told, and every operation fails.
 /// Thread-safe.
-class Engine final : private RailEvents, private Farewells {
+class Engine final : private RailEvents, private Talk {
  public:
   explicit Engine(Connections connections);
   ~Engine() override;
@@ -66,6 +67,8 @@ class Engine final : private RailEvents, private Farewells {
   void received(Incoming& message) override;
   void noted(Rank from, MessageTag tag, const Note& note) override;
   void lost(Rank peer, const Error& error) override;
+  void asked_whether_waiting(Rank from) override;
+  void answered_to_be_waiting(Rank from) override;
   void said_farewell(Rank from, std::span<const std::byte> words) override;
 
   Rail& rail_to(Rank peer) const;
@@ -77,6 +80,7 @@ class Engine final : private RailEvents, private Farewells {
   bool awaits(const Operation& operation, Rank peer) const;
   void check_silence();
   void check_silence_of(Operation& operation);
+  void ask_and_accuse(const Operation& operation, std::chrono::milliseconds silence);
   void fail(const Error& error) noexcept;
   void tell(const Error& error) noexcept;
   void sleep(Lock& lock, const Operation* awaited);
@@ -99,6 +103,8 @@ class Engine final : private RailEvents, private Farewells {
   std::optional<Error> trouble_;   ///< Reported by rails.
   bool is_trouble_known_ = false;  ///< To all ranks: one of them has told us.
   std::optional<Error> failure_;
+  std::set<Rank> asked_;          ///< Whether they wait too, since something last moved.
+  std::set<Rank> answered_;       ///< That they do.
   std::size_t over_network_ = 0;  ///< Messages on their way.
   unsigned turns_ = 0;
   std::map<const std::byte*, std::unique_ptr<std::byte[]>> private_memory_;

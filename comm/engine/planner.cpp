@@ -15,7 +15,7 @@ namespace {
 /// Half of a core's second cache: a piece is still there when it is sent on.
 constexpr std::uint64_t kPieceInside = 256 << 10;
 /// Long enough that its latency does not count, short enough to hide its reduction.
-constexpr std::uint64_t kPieceAcross = 512 << 10;
+constexpr std::uint64_t kPieceAcross = 256 << 10;
 
 constexpr int kMostPieces = 4096;
 

@@ -11,11 +11,13 @@
 namespace fastgpu::comm {
 
 enum class FrameKind : std::uint8_t {
-  chunk,    ///< Bytes of a message, from `offset` on, of `total`.
-  wanted,   ///< The receiver of the message waits for it: a long one may come now.
-  note,     ///< The note of a message.
-  bell,     ///< Nothing but a reason to wake up.
-  farewell  ///< Why the sender gives up the job.
+  chunk,     ///< Bytes of a message, from `offset` on, of `total`.
+  wanted,    ///< The receiver of the message waits for it: a long one may come now.
+  note,      ///< The note of a message.
+  bell,      ///< Nothing but a reason to wake up.
+  question,  ///< Whether the receiver waits too.
+  answer,    ///< That the sender waits too.
+  farewell   ///< Why the sender gives up the job.
 };
 
 struct Frame {

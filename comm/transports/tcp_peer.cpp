@@ -24,8 +24,8 @@ constexpr std::size_t kArrivalCost = 256;
 
 }  // namespace
 
-TcpPeer::TcpPeer(Rank rank, std::vector<UniqueFd> sockets, RailEvents& events, Farewells& farewells)
-    : rank_(rank), events_(events), farewells_(farewells), used_(sockets.size()) {
+TcpPeer::TcpPeer(Rank rank, std::vector<UniqueFd> sockets, RailEvents& events, Talk& talk)
+    : rank_(rank), events_(events), talk_(talk), used_(sockets.size()) {
   for (UniqueFd& socket : sockets)
     flows_.emplace_back(std::move(socket));
 }
@@ -46,8 +46,8 @@ void TcpPeer::send(Outgoing& message) {
   sending_.push_back({&message, 0});
 }
 
-void TcpPeer::ring() {
-  controls_.push_back({{.kind = FrameKind::bell}, {}});
+void TcpPeer::say(FrameKind kind) {
+  controls_.push_back({{.kind = kind}, {}});
 }
 
 void TcpPeer::say_farewell(std::span<const std::byte> words) {
@@ -161,7 +161,11 @@ void TcpPeer::arrived(const Frame& frame, std::span<const std::byte> bytes) {
       return events_.noted(rank_, frame.tag, note);
     }
     case FrameKind::farewell:
-      return farewells_.said_farewell(rank_, bytes);
+      return talk_.said_farewell(rank_, bytes);
+    case FrameKind::question:
+      return talk_.asked_whether_waiting(rank_);
+    case FrameKind::answer:
+      return talk_.answered_to_be_waiting(rank_);
     case FrameKind::bell:
       return;
   }

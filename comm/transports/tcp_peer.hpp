@@ -12,11 +12,15 @@
 
 namespace fastgpu::comm {
 
-/// Why another rank gives up, in its words.
-class Farewells {
+/// What ranks say to each other about the job, beside its messages.
+class Talk {
  public:
-  virtual ~Farewells() = default;
-  virtual void said_farewell(Rank from, std::span<const std::byte> words) = 0;
+  virtual ~Talk() = default;
+
+  virtual void asked_whether_waiting(Rank from) = 0;
+  virtual void answered_to_be_waiting(Rank from) = 0;
+  virtual void said_farewell(Rank from,
+                             std::span<const std::byte> words) = 0;  ///< Why it gives up.
 };
 
 /// Everything of TcpRail that concerns one peer. A long message waits until its receiver wants it,
@@ -24,14 +28,14 @@ class Farewells {
 class TcpPeer final : public FrameEvents {
  public:
   /// Borrows both.
-  TcpPeer(Rank rank, std::vector<UniqueFd> sockets, RailEvents& events, Farewells& farewells);
+  TcpPeer(Rank rank, std::vector<UniqueFd> sockets, RailEvents& events, Talk& talk);
 
   Rank rank() const noexcept { return rank_; }
   std::vector<TcpFlow>& flows() noexcept { return flows_; }
 
   void send(Outgoing& message);
   void receive(Incoming& message);
-  void ring();
+  void say(FrameKind kind);  ///< Of those that have nothing to add.
   void say_farewell(std::span<const std::byte> words);
 
   /// Connections used for sending, 1 to as many as there are.
@@ -75,7 +79,7 @@ class TcpPeer final : public FrameEvents {
 
   Rank rank_;
   RailEvents& events_;
-  Farewells& farewells_;
+  Talk& talk_;
   std::vector<TcpFlow> flows_;
   std::size_t used_;
 

@@ -1,7 +1,10 @@
 #include "comm/transports/tcp_rail.hpp"
 
+#include <linux/sockios.h>
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -16,27 +19,48 @@ namespace {
 
 constexpr int kEventsATurn = 32;
 
+/// For what was sent last to arrive.
+constexpr std::chrono::seconds kLastWords{2};
+
 std::uint64_t packed(Rank rank, std::size_t flow) {
   return static_cast<std::uint64_t>(rank.value) << 16 | flow;
 }
 
+/// Whether the other side's kernel has not got all that was written.
+bool is_on_its_way(int socket) {
+  int domain = 0;
+  socklen_t length = sizeof(domain);
+  ::getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &domain, &length);
+  int bytes = 0;
+  return domain != AF_UNIX && ::ioctl(socket, SIOCOUTQ, &bytes) == 0 && bytes > 0;
+}
+
 }  // namespace
 
-TcpRail::TcpRail(std::vector<std::vector<UniqueFd>> sockets, RailEvents& events,
-                 Farewells& farewells)
+TcpRail::TcpRail(std::vector<std::vector<UniqueFd>> sockets, RailEvents& events, Talk& talk)
     : events_(events), epoll_(::epoll_create1(EPOLL_CLOEXEC)), peers_(sockets.size()) {
   if (!epoll_) throw system_error("making an epoll instance", errno);
   for (std::size_t r = 0; r < sockets.size(); ++r) {
     if (sockets[r].empty()) continue;
     const Rank rank{static_cast<int>(r)};
     most_flows_ = std::max(most_flows_, static_cast<int>(sockets[r].size()));
-    peers_[r] = std::make_unique<TcpPeer>(rank, std::move(sockets[r]), events, farewells);
+    peers_[r] = std::make_unique<TcpPeer>(rank, std::move(sockets[r]), events, talk);
     auto& flows = peers_[r]->flows();
     for (std::size_t f = 0; f < flows.size(); ++f) {
       epoll_event event{.events = EPOLLIN, .data = {.u64 = packed(rank, f)}};
       if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, flows[f].socket(), &event) != 0)
         throw system_error("watching a socket", errno);
     }
+  }
+}
+
+TcpRail::~TcpRail() {
+  const Deadline deadline(kLastWords);
+  for (const auto& known : peers_) {
+    if (!known) continue;
+    for (const TcpFlow& flow : known->flows())
+      while (is_on_its_way(flow.socket()) && !deadline.passed())
+        ::poll(nullptr, 0, 1);
   }
 }
 
@@ -70,11 +94,11 @@ void TcpRail::receive(Incoming& message) {
   write(*from);
 }
 
-void TcpRail::ring(Rank rank) {
-  TcpPeer* const sleeper = peer(rank);
-  if (sleeper == nullptr) return;
-  sleeper->ring();
-  write(*sleeper);
+void TcpRail::say(Rank rank, FrameKind kind) {
+  TcpPeer* const listener = peer(rank);
+  if (listener == nullptr) return;
+  listener->say(kind);
+  write(*listener);
 }
 
 void TcpRail::write(TcpPeer& peer) {

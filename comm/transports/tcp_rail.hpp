@@ -15,7 +15,11 @@ class TcpRail final : public Rail {
  public:
   /// `sockets[r]` are connected to rank r, at least one, and `sockets[self]` is empty. Borrows the
   /// listeners.
-  TcpRail(std::vector<std::vector<UniqueFd>> sockets, RailEvents& events, Farewells& farewells);
+  TcpRail(std::vector<std::vector<UniqueFd>> sockets, RailEvents& events, Talk& talk);
+
+  /// Closes the connections once what was sent has arrived, or does not arrive soon: closing earlier
+  /// would take it back where the other side has said something that nobody has read.
+  ~TcpRail() override;
 
   RailCaps caps() const noexcept override;
   std::vector<std::byte> address() const override { return {}; }
@@ -29,8 +33,8 @@ class TcpRail final : public Rail {
   int descriptor() const noexcept override { return epoll_.get(); }
   void abandon() noexcept override;
 
-  /// Wakes `peer` if it sleeps.
-  void ring(Rank peer);
+  /// Says one of those that have nothing to add; a bell wakes `peer` if it sleeps.
+  void say(Rank peer, FrameKind kind);
 
   /// Tells every rank that is still there why this one gives up, and waits until they can hear it,
   /// but no longer than `limit`.

@@ -1,0 +1,107 @@
+// The small parts that rails are made of.
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "comm/transports/mailbox.hpp"
+#include "comm/transports/shared_heap.hpp"
+#include "comm/transports/tag_table.hpp"
+#include "comm/transports/tcp_frame.hpp"
+#include "support/failure.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+TEST_SUITE_BEGIN("comm/transports");
+
+TEST_CASE("a table of tags holds what a map holds") {
+  std::mt19937_64 random(1);
+  TagTable<int> table;
+  std::map<std::uint64_t, int> map;
+  for (int i = 0; i < 20'000; ++i) {
+    const std::uint64_t tag = random() % 300 << 28;
+    int* const found = table.find({tag});
+    REQUIRE((found != nullptr) == map.contains(tag));
+    if (found == nullptr) {
+      table.add({tag}, i);
+      map[tag] = i;
+    } else {
+      CHECK(*found == map[tag]);
+      CHECK(table.take({tag}) == map[tag]);
+      map.erase(tag);
+    }
+    CHECK(table.size() == map.size());
+  }
+}
+
+TEST_CASE("a frame is read as it was written") {
+  const Frame frame{.kind = FrameKind::chunk,
+                    .tag = {0x123456789abcdef0},
+                    .length = 4096,
+                    .offset = std::uint64_t{5} << 32,
+                    .total = std::uint64_t{6} << 32};
+  const Frame read = decode_frame(encode(frame));
+  CHECK(read.tag == frame.tag);
+  CHECK(read.length == frame.length);
+  CHECK(read.offset == frame.offset);
+  CHECK(read.total == frame.total);
+}
+
+TEST_CASE("letters and their bytes come in order, however often the rings go round") {
+  const auto mailbox = std::make_unique<Mailbox>();
+  std::mt19937 random(3);
+  std::vector<std::size_t> sizes;
+  std::size_t read = 0;
+  while (read < 5000) {
+    const std::size_t size = random() % kEagerBytes + 1;
+    const std::vector<std::byte> bytes(size, static_cast<std::byte>(sizes.size()));
+    if (mailbox->has_room() && mailbox->put_bytes(bytes)) {
+      Letter letter{.kind = LetterKind::eager};
+      letter.set({.bytes = size});
+      mailbox->put(letter);
+      sizes.push_back(size);
+      if (random() % 3 != 0) continue;
+    }
+    const Letter* const letter = mailbox->peek();
+    REQUIRE(letter != nullptr);
+    REQUIRE(letter->terms().bytes == sizes[read]);
+    const auto got = mailbox->bytes(sizes[read]);
+    CHECK(std::ranges::count(got, static_cast<std::byte>(read)) ==
+          static_cast<std::ptrdiff_t>(sizes[read]));
+    mailbox->drop_bytes(sizes[read++]);
+    mailbox->drop();
+  }
+}
+
+TEST_CASE("what one heap holds is found in another's mapping, as long as it is there") {
+  std::vector<RegionRow> table(kMostRegions);
+  SharedHeap heap(table);
+  PeerHeap peer(::getpid(), table);
+  const auto memory = heap.allocate(3 << 20);
+  memory[1'000'000] = std::byte{42};
+
+  const auto place = heap.place_of(memory.subspan(1'000'000, 10));
+  REQUIRE(place);
+  CHECK(peer.at(*place, 10).front() == std::byte{42});
+  CHECK(test::failure_of([&] { peer.at(*place, 4 << 20); }).kind() == ErrorKind::remote);
+  const std::byte outside{};
+  CHECK_FALSE(heap.place_of({&outside, 1}));
+
+  heap.free(memory.data());
+  const auto second = heap.allocate(100);
+  const auto its_place = heap.place_of(second);
+  REQUIRE(its_place);
+  second[0] = std::byte{43};
+  CHECK(its_place->region == place->region);
+  CHECK(peer.at(*its_place, 100).front() == std::byte{43});
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::comm
