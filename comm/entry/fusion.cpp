@@ -70,12 +70,10 @@ class Filler {
   std::vector<Placed> buckets_;
 };
 
-void note_pieces(FusionPlan& plan) {
+void note_offsets(FusionPlan& plan) {
   for (const Bucket& bucket : plan.buckets)
-    for (const GradientPiece& piece : bucket.pieces) {
-      ++plan.pieces_of[piece.gradient.value];
+    for (const GradientPiece& piece : bucket.pieces)
       if (piece.first == 0) plan.offset_of[piece.gradient.value] = piece.offset;
-    }
 }
 
 }  // namespace
@@ -87,7 +85,6 @@ FusionPlan plan_fusion(const GradientTable& table, std::span<const GradientId> o
       granularity.count / kFusionAlignment * kFusionAlignment, kFusionAlignment);
   FusionPlan plan;
   plan.offset_of.resize(table.size());
-  plan.pieces_of.resize(table.size());
   std::vector<Placed> placed;
   for (std::size_t type = 0; type < kElementTypes; ++type) {
     Filler filler(ElementType(type), most, plan.buffer_bytes);
@@ -100,7 +97,7 @@ FusionPlan plan_fusion(const GradientTable& table, std::span<const GradientId> o
   std::ranges::stable_sort(placed, {}, &Placed::last);
   for (Placed& each : placed)
     plan.buckets.push_back(std::move(each.bucket));
-  note_pieces(plan);
+  note_offsets(plan);
   return plan;
 }
 

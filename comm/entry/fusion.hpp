@@ -33,8 +33,7 @@ struct Bucket {
 /// Buckets in the order in which they are launched.
 struct FusionPlan {
   std::vector<Bucket> buckets;
-  std::vector<std::size_t> offset_of;    ///< Of each gradient, in the fusion buffer: in one piece.
-  std::vector<std::uint32_t> pieces_of;  ///< Of each gradient: how many it is cut into.
+  std::vector<std::size_t> offset_of;  ///< Of each gradient, in the fusion buffer: in one piece.
   std::size_t buffer_bytes = 0;
 };
 

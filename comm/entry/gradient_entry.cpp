@@ -125,35 +125,43 @@ void GradientEntry::ready(GradientId id) {
     begun_.add(id);
   }
   const auto began = Timeline::Clock::now();
-  const auto report = pack(id);
+  std::optional<NonFiniteReport> report;
+  for (const Launcher::Place& place : launcher_->places_of(id)) {
+    const auto found = pack(place.piece);
+    if (!report) report = found;
+    const Lock lock(mutex_);
+    launcher_->piece_ready(place.bucket);
+  }
   const auto ended = Timeline::Clock::now();
   if (recorder_->timeline() != nullptr)
-    recorder_->timeline()->add({"pack", 0, step_, id.value, began, ended});
+    recorder_->timeline()->add({"ready", 0, step_, id.value, began, ended});
   const Lock lock(mutex_);
-  recorder_->counters().pack_seconds += seconds_of(ended - began);
+  recorder_->counters().ready_seconds += seconds_of(ended - began);
   if (report && (!report_ || report->gradient < report_->gradient)) report_ = report;
   ready_.add(id);
   order_.push_back(id);
-  launcher_->ready(id);
+  launcher_->gradient_ready(id);
 }
 
-std::optional<NonFiniteReport> GradientEntry::pack(GradientId id) {
-  const ElementType wire = wire_[id.value];
-  const std::span<std::byte> to = in_buffer(id);
-  const bool is_view = values_[id.value].empty();
-  const std::span<const std::byte> from = is_view ? to : values_[id.value];
-  const Conversion conversion{is_view ? wire : table_[id].type, wire,
-                              scale_before(wire, op_, communicator_.size())};
+std::optional<NonFiniteReport> GradientEntry::pack(const GradientPiece& piece) {
+  const std::size_t id = piece.gradient.value;
+  const ElementType wire = wire_[id];
+  const bool is_view = values_[id].empty();
+  const ElementType type = is_view ? wire : table_[piece.gradient].type;
+  const auto to = buffer_->bytes().subspan(piece.offset, piece.count * size_of(wire));
+  const std::span<const std::byte> from =
+      is_view ? to : values_[id].subspan(piece.first * size_of(type), piece.count * size_of(type));
+  const Conversion conversion{type, wire, scale_before(wire, op_, communicator_.size())};
   std::optional<std::size_t> index;
-  if (is_view && conversion.scale == 1) {
-    if (settings_.non_finite != NonFiniteAction::off) index = first_non_finite(to, wire);
-  } else if (settings_.non_finite == NonFiniteAction::off) {
+  if (settings_.non_finite == NonFiniteAction::off)
     convert(to, from, conversion);
-  } else {
+  else if (is_view && conversion.scale == 1)
+    index = first_non_finite(to, wire);
+  else
     index = convert_checked(to, from, conversion);
-  }
   if (!index) return std::nullopt;
-  return NonFiniteReport{communicator_.rank(), id, *index, value_at(to, wire, *index)};
+  return NonFiniteReport{communicator_.rank(), piece.gradient, piece.first + *index,
+                         value_at(to, wire, *index)};
 }
 
 void GradientEntry::unpack(const Bucket& bucket, const GradientSet& ready) {

@@ -95,7 +95,7 @@ class GradientEntry {
   void lay_out();
   void change_plan(StepOutcome& outcome);
   void check_exists(GradientId id) const;
-  std::optional<NonFiniteReport> pack(GradientId id);
+  std::optional<NonFiniteReport> pack(const GradientPiece& piece);
   void unpack(const Bucket& bucket, const GradientSet& ready);
   std::span<std::byte> in_buffer(GradientId id) const;
   StepOutcome end_step(Verdicts wishes);

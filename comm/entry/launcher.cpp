@@ -22,16 +22,16 @@ Launcher::Launcher(const FusionPlan& plan, std::span<std::byte> buffer,
       lanes_(lanes),
       summing_(summing),
       timeline_(timeline),
-      buckets_of_(plan.pieces_of.size()) {
+      places_of_(plan.offset_of.size()) {
   for (std::size_t i = 0; i < plan_.buckets.size(); ++i)
     for (const GradientPiece& piece : plan_.buckets[i].pieces)
-      buckets_of_[piece.gradient.value].push_back(static_cast<std::uint32_t>(i));
+      places_of_[piece.gradient.value].push_back({static_cast<std::uint32_t>(i), piece});
 }
 
 void Launcher::begin_step(ReduceOp op, std::uint32_t step) {
   op_ = op;
   step_ = step;
-  ready_ = GradientSet(buckets_of_.size());
+  ready_ = GradientSet(places_of_.size());
   pieces_left_.clear();
   for (const Bucket& bucket : plan_.buckets)
     pieces_left_.push_back(static_cast<std::uint32_t>(bucket.pieces.size()));
@@ -42,10 +42,8 @@ void Launcher::begin_step(ReduceOp op, std::uint32_t step) {
   runs_.resize(plan_.buckets.size());
 }
 
-void Launcher::ready(GradientId id) {
-  ready_.add(id);
-  for (const std::uint32_t bucket : buckets_of_[id.value])
-    if (--pieces_left_[bucket] == 0) launch_complete(bucket % lanes_.size());
+void Launcher::piece_ready(std::uint32_t bucket) {
+  if (--pieces_left_[bucket] == 0) launch_complete(bucket % lanes_.size());
 }
 
 void Launcher::launch_complete(std::size_t lane) {

@@ -34,8 +34,16 @@ class Launcher {
 
   void begin_step(ReduceOp op, std::uint32_t step);
 
-  /// All elements of the gradient are in the buffer. Starts what can be started.
-  void ready(GradientId id);
+  /// Where the elements of a gradient go, in their order.
+  struct Place {
+    std::uint32_t bucket = 0;
+    GradientPiece piece;
+  };
+  std::span<const Place> places_of(GradientId id) const { return places_of_[id.value]; }
+
+  /// One piece of a gradient is in the buffer. Starts what can be started.
+  void piece_ready(std::uint32_t bucket);
+  void gradient_ready(GradientId id) { ready_.add(id); }  ///< After its last piece.
 
   /// Ends the step: starts every bucket that some rank has started or will start, with zeros in
   /// place of what is not ready here. All ranks give the same `on_any`.
@@ -64,9 +72,9 @@ class Launcher {
   Timeline* timeline_;
   ReduceOp op_ = ReduceOp::average;
   std::uint32_t step_ = 0;
-  std::vector<std::vector<std::uint32_t>> buckets_of_;  ///< Of each gradient.
-  std::vector<std::uint32_t> pieces_left_;              ///< Of each bucket.
-  std::vector<std::size_t> next_;                       ///< Of each lane: the bucket to come.
+  std::vector<std::vector<Place>> places_of_;  ///< Of each gradient.
+  std::vector<std::uint32_t> pieces_left_;     ///< Of each bucket.
+  std::vector<std::size_t> next_;              ///< Of each lane: the bucket to come.
   GradientSet ready_;
   std::vector<std::optional<Run>> runs_;
 };

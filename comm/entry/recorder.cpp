@@ -84,7 +84,7 @@ void Recorder::write_counters() const {
       {"negotiation_messages", "Messages about steps sent", whole(counters_.negotiation_messages)},
       {"negotiation_bytes", "Bytes about steps sent", whole(counters_.negotiation_bytes)},
       {"late_ranks", "Times that a rank was waited for too long", whole(counters_.late_ranks)},
-      {"pack_seconds", "Time in packing gradients", counters_.pack_seconds},
+      {"ready_seconds", "Time in making gradients ready", counters_.ready_seconds},
       {"unpack_seconds", "Time in unpacking gradients", counters_.unpack_seconds},
       {"wait_seconds", "Time in which the program waited for a step", counters_.wait_seconds}};
   file_in(counters_folder_, rank_, ".json") << counters_json(counters, rank_);

@@ -24,7 +24,7 @@ struct EntryCounters {
   std::uint64_t negotiation_messages = 0;  ///< Sent.
   std::uint64_t negotiation_bytes = 0;     ///< Sent.
   std::uint64_t late_ranks = 0;            ///< Heard of.
-  double pack_seconds = 0;
+  double ready_seconds = 0;                ///< In ready: packing, and what moved meanwhile.
   double unpack_seconds = 0;
   double wait_seconds = 0;  ///< In wait_step.
 };

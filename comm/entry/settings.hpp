@@ -30,7 +30,7 @@ enum class NonFiniteAction : std::uint8_t {
 };
 
 struct EntrySettings {
-  Bytes bucket{25 << 20};          ///< FASTGPU_COMM_FUSION; PERSEUS_ALLREDUCE_FUSION in MiB.
+  Bytes bucket{4 << 20};           ///< FASTGPU_COMM_FUSION; PERSEUS_ALLREDUCE_FUSION in MiB.
   WireType wire = WireType::same;  ///< FASTGPU_COMM_WIRE: same, fp16, bf16 or mixed.
   Bytes small{16 << 10};           ///< FASTGPU_COMM_MIXED_SMALL: below, mixed keeps float32.
   std::vector<std::string> keep_float32{};            ///< FASTGPU_COMM_MIXED_KEEP: "*bn*,*.bias".
