@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/inotify.h>
 #include <sys/signalfd.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -107,6 +108,14 @@ void end_everything() {
   all_gone(kPatience);
 }
 
+/// An sshd that finds no room for its files says nothing, as its log has no room either.
+Error why_sshd_ended() {
+  struct statvfs room {};
+  if (::statvfs("/var/log", &room) == 0 && (room.f_bavail == 0 || room.f_favail == 0))
+    return {ErrorKind::capacity, "sshd ended at once: the node's file system is full"};
+  return {ErrorKind::local, "sshd ended at once: " + last_line_of_log()};
+}
+
 }  // namespace
 
 void block_signals() {
@@ -123,7 +132,7 @@ int start_sshd(const std::string& program) {
   const pid_t sshd = spawn_sshd(program);
   const auto end = steady_clock::now() + kListenLimit;
   while (::access(kSshdPidFile, F_OK) != 0) {
-    if (reap(sshd)) throw Error(ErrorKind::local, "sshd ended at once: " + last_line_of_log());
+    if (reap(sshd)) throw why_sshd_ended();
     if (steady_clock::now() > end)
       throw Error(ErrorKind::timeout, "sshd does not listen after 30 s: " + last_line_of_log());
     std::array<pollfd, 2> wait = {pollfd{watch.get(), POLLIN, 0}, pollfd{signals.get(), POLLIN, 0}};
