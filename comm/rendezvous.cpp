@@ -73,7 +73,7 @@ struct Mesh {
         endpoints(static_cast<std::size_t>(place.size)),
         door(std::move(own_door)) {}
 
-  void take(Guests guests) {
+  void take(Guests&& guests) {
     for (auto& [rank, guest] : guests)
       sockets[index(rank)].push_back(std::move(guest.socket));
   }

@@ -113,8 +113,8 @@ fgc_status fgc_gradient_ready(fgc_comm* comm, size_t index);
  * in it and FASTGPU_COMM_NANCHECK is "skip". One made ready on some ranks only is FGC_USAGE. */
 fgc_status fgc_wait_gradients(fgc_comm* comm, int* has_results);
 
-/* Is given one sentence about a rank that is late, or a gradient with NaN or infinity. Called within
- * calls of the functions above; may call none of them. NULL: nobody is told. */
+/* Is given one sentence about a rank that is late, or a gradient with NaN or infinity. Called
+ * within calls of the functions above; may call none of them. NULL: nobody is told. */
 typedef void (*fgc_warning_handler)(const char* sentence, void* user);
 void fgc_on_warning(fgc_comm* comm, fgc_warning_handler handler, void* user);
 

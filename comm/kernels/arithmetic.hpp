@@ -72,7 +72,7 @@ class Watch {
   }
 
   bool reached(SignedOf<Lane> limit) const noexcept {
-    SignedOf<Lane> lanes[sizeof(largest_) / sizeof(Lane)];
+    SignedOf<Lane> lanes[sizeof(largest_) / sizeof(Lane)];  // NOLINT(bugprone-sizeof-expression)
     __builtin_memcpy(lanes, &largest_, sizeof(largest_));
     for (const SignedOf<Lane> lane : lanes)
       if (lane >= limit) return true;

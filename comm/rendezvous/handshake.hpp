@@ -14,10 +14,10 @@
 #include <string>
 
 #include "base/secret.hpp"
+#include "comm/rank.hpp"
 #include "comm/rendezvous/deadline.hpp"
 #include "comm/rendezvous/endpoint.hpp"
 #include "comm/rendezvous/proof.hpp"
-#include "comm/rank.hpp"
 
 namespace fastgpu::comm {
 

@@ -11,8 +11,8 @@
 
 #include "base/error.hpp"
 #include "base/strong.hpp"
-#include "comm/reduce.hpp"
 #include "comm/rank.hpp"
+#include "comm/reduce.hpp"
 
 namespace fastgpu::comm {
 

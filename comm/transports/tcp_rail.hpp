@@ -17,8 +17,8 @@ class TcpRail final : public Rail {
   /// listeners.
   TcpRail(std::vector<std::vector<UniqueFd>> sockets, RailEvents& events, Talk& talk);
 
-  /// Closes the connections once what was sent has arrived, or does not arrive soon: closing earlier
-  /// would take it back where the other side has said something that nobody has read.
+  /// Closes the connections once what was sent has arrived, or does not arrive soon: closing
+  /// earlier would take it back where the other side has said something that nobody has read.
   ~TcpRail() override;
 
   RailCaps caps() const noexcept override;
