@@ -1,6 +1,7 @@
 #include "cli/signals.hpp"
 
 #include <signal.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <array>
@@ -17,6 +18,10 @@ constexpr std::array kStopping = {SIGINT, SIGTERM, SIGHUP};
 std::atomic<Cancel*> g_cancel{nullptr};
 std::atomic<const std::string*> g_parting{nullptr};
 static_assert(std::atomic<Cancel*>::is_always_lock_free);
+/// As they were at the start: a session on a node may have changed them. Written before the
+/// handlers are there.
+termios g_modes{};
+std::atomic<bool> g_has_modes{false};
 
 void on_signal(int) noexcept {
   Cancel* const cancel = g_cancel.load();
@@ -26,6 +31,9 @@ void on_signal(int) noexcept {
   if (words != nullptr) {
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, words->data(), words->size());
   }
+  // In the background we would be stopped for it.
+  if (g_has_modes.load() && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp())
+    ::tcsetattr(STDIN_FILENO, TCSANOW, &g_modes);
   ::_exit(kInterrupted);
 }
 
@@ -35,6 +43,7 @@ Signals::Signals(Cancel& cancel) {
   g_cancel.store(&cancel);
   set_parting_words(
       "left at once; what was under way is settled by the next command or: fastgpu gc");
+  g_has_modes.store(::tcgetattr(STDIN_FILENO, &g_modes) == 0);
   struct sigaction action {};
   action.sa_handler = on_signal;
   sigemptyset(&action.sa_mask);

@@ -1,5 +1,8 @@
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
 
 #include "cli/app.hpp"
 #include "cli/commands/commands.hpp"
@@ -12,6 +15,17 @@ namespace {
 struct Options {
   std::vector<std::string> words;
 };
+
+/// The state directory that the line itself names: its last word is still being typed.
+std::optional<std::string> named_state_directory(std::span<const std::string> words) {
+  constexpr std::string_view kFlag = "--state-dir";
+  std::optional<std::string> directory;
+  for (std::size_t i = 0; i + 1 < words.size() && words[i] != "--"; ++i) {
+    if (words[i].starts_with("--state-dir=")) directory = words[i].substr(kFlag.size() + 1);
+    if (words[i] == kFlag && i + 2 < words.size()) directory = words[i + 1];
+  }
+  return directory;
+}
 
 /// Answers from the store; where there is none yet, none is made.
 KnownNames names_in(Context& context) {
@@ -63,6 +77,8 @@ std::string answer(const Completion& completion) {
 
 int run(Context& context, const Options& options) {
   try {
+    const auto directory = named_state_directory(options.words);
+    if (directory && !directory->empty()) context.set_state_directory(*directory);
     context.ui().data(answer(complete(commands(), options.words, names_in(context))));
   } catch (const std::exception&) {  // A message in the middle of the user's line helps nobody.
   }

@@ -11,7 +11,7 @@ using GradientList = std::vector<std::size_t>;
 
 /// ResNet-50: 161 tensors, 25.6 million elements.
 inline GradientList resnet50() {
-  GradientList list{64 * 3 * 7 * 7, 64, 64};
+  GradientList list{std::size_t{64} * 3 * 7 * 7, 64, 64};
   const auto add_convolution = [&list](std::size_t in, std::size_t out, std::size_t side) {
     list.insert(list.end(), {in * out * side * side, out, out});  // With its normalisation.
   };
@@ -27,7 +27,7 @@ inline GradientList resnet50() {
       in = 4 * width;
     }
   }
-  list.insert(list.end(), {2048 * 1000, 1000});
+  list.insert(list.end(), {std::size_t{2048} * 1000, 1000});
   return list;
 }
 

@@ -51,16 +51,15 @@ class GradientEntry {
   /// memory of another size, and after the first step has begun.
   GradientId add(GradientInfo info, std::span<std::byte> values);
   template <class T>
-  GradientId add(std::string name, std::span<T> values) {
-    return add({.name = std::move(name), .type = kElementType<T>, .shape = {values.size()}},
+  GradientId add(const std::string& name, std::span<T> values) {
+    return add({.name = name, .type = kElementType<T>, .shape = {values.size()}},
                std::as_writable_bytes(values));
   }
 
   /// Where in the fusion buffer this gradient lies, of type wire_type(id): from now on it is
   /// written and read there, not copied.
   std::span<std::byte> view(GradientId id);
-  /// Once the first step has begun.
-  ElementType wire_type(GradientId id) const { return wire_[id.value]; }
+  ElementType wire_type(GradientId id) const;
 
   /// For the steps to come; average at first. Between steps.
   void use_operation(ReduceOp op);
@@ -85,8 +84,7 @@ class GradientEntry {
     return plan_.buckets.size();
   }  ///< 0 before the first step.
 
-  /// Once the first step has begun.
-  const EntryCounters& counters() { return recorder_->counters(); }
+  EntryCounters counters() { return recorder_ ? recorder_->counters() : EntryCounters{}; }
 
  private:
   using Lock = std::unique_lock<std::mutex>;

@@ -81,7 +81,7 @@ class Doorkeeper::Visitor {
 Doorkeeper::Doorkeeper(int listener, const Identity& host, const Session& session)
     : listener_(listener), host_(host), session_(session), may_come_again_(host.rank == Rank{0}) {
   for (int rank = host.rank.value + 1; rank < host.size; ++rank)
-    awaited_.emplace(rank, 1);
+    awaited_.emplace(Rank{rank}, 1);
 }
 
 Doorkeeper::Doorkeeper(int listener, const Identity& host, std::map<Rank, int> awaited)
@@ -139,7 +139,9 @@ bool Doorkeeper::serve(Visitor& visitor) {
     }
     visitor.say(*challenge);
     visitor.is_challenged = true;
-    return visitor.reception.refusal() == Refusal::none && !visitor.is_gone;
+    if (visitor.reception.refusal() == Refusal::none) return !visitor.is_gone;
+    note_refusal(visitor, describe_versions(visitor.reception.version(), host_.version));
+    return false;
   }
   if (!visitor.fill(visitor.answer)) return !visitor.is_gone;
   return decide(visitor);
@@ -150,13 +152,16 @@ bool Doorkeeper::decide(Visitor& visitor) {
   const Rank rank = visitor.reception.visitor();
   if (refusal == Refusal::none && !is_free(rank)) refusal = Refusal::rank_taken;
   visitor.say(visitor.reception.verdict(refusal, refusal == Refusal::none ? session_ : Session{}));
-  if (refusal == Refusal::none) {
+  if (refusal == Refusal::none)
     admit(visitor);
-  } else {
-    last_refusal_ = origin_of(visitor.socket.get()) + " as rank " + std::to_string(rank.value) +
-                    ": " + std::string(describe(refusal));
-  }
+  else
+    note_refusal(visitor, std::string(describe(refusal)));
   return false;
+}
+
+void Doorkeeper::note_refusal(const Visitor& visitor, const std::string& reason) {
+  last_refusal_ = origin_of(visitor.socket.get()) + " as rank " +
+                  std::to_string(visitor.reception.visitor().value) + ": " + reason;
 }
 
 bool Doorkeeper::is_free(Rank rank) {

@@ -15,8 +15,8 @@ namespace fastgpu::comm {
 /// The beginning of what a rank shares; a mailbox to every other rank follows. Pages that nobody
 /// touches cost nothing.
 struct SharedRail::Post {
-  Nonce nonce{};
   alignas(64) std::atomic<std::uint32_t> is_asleep;
+  Nonce nonce{};
   alignas(64) RegionRow regions[kMostRegions];
 
   static std::size_t bytes(int size) {
@@ -105,10 +105,14 @@ bool SharedRail::connect(Rank peer, std::span<const std::byte> address) {
   const auto nonce = in.get_bytes<sizeof(Nonce)>();
   const UniqueFd file = open_shared_file(pid, number);
   if (!file || bytes != Post::bytes(size_) || size_of_file(file.get()) != bytes) return false;
-  auto found = std::make_unique<Peer>(peer, Mapping(file.get(), bytes), pid);
-  if (found->post().nonce != nonce) return false;
-  peers_.at(static_cast<std::size_t>(peer.value)) = std::move(found);
-  return true;
+  try {
+    auto found = std::make_unique<Peer>(peer, Mapping(file.get(), bytes), pid);
+    if (found->post().nonce != nonce) return false;
+    peers_.at(static_cast<std::size_t>(peer.value)) = std::move(found);
+    return true;
+  } catch (const Error&) {
+    return false;  // No room for the mapping: the sockets do.
+  }
 }
 
 void SharedRail::disconnect(Rank peer) noexcept {
@@ -122,9 +126,14 @@ bool SharedRail::is_connected(Rank peer) const noexcept {
 void SharedRail::send(Outgoing& message) {
   Peer& to = peer(message.peer);
   to.traffic().send(message);
-  if (to.traffic().has_put() && to.post().is_asleep.load(std::memory_order_seq_cst) != 0 &&
-      to.post().is_asleep.exchange(0) != 0)
-    doorbell_(message.peer);
+  ring(to);
+}
+
+/// Wakes a peer that sleeps and has letters now.
+void SharedRail::ring(Peer& peer) {
+  if (peer.traffic().has_put() && peer.post().is_asleep.load(std::memory_order_seq_cst) != 0 &&
+      peer.post().is_asleep.exchange(0) != 0)
+    doorbell_(peer.rank());
 }
 
 void SharedRail::receive(Incoming& message) {
@@ -134,6 +143,7 @@ void SharedRail::receive(Incoming& message) {
   } catch (const Error& e) {
     events_->lost(message.peer, e);
   }
+  ring(from);
 }
 
 bool SharedRail::progress() {
@@ -144,9 +154,7 @@ bool SharedRail::progress() {
     } catch (const Error& e) {
       events_->lost(peer->rank(), e);
     }
-    if (peer->traffic().has_put() && peer->post().is_asleep.load(std::memory_order_seq_cst) != 0 &&
-        peer->post().is_asleep.exchange(0) != 0)
-      doorbell_(peer->rank());
+    ring(*peer);
   }
   return has_moved;
 }

@@ -207,6 +207,20 @@ TEST_CASE("completion answers with what may stand next") {
   CHECK(completed(session, {"nonsense", "x"}).empty());
 }
 
+TEST_CASE("completion answers from the state directory that the line names") {
+  Session known;
+  put_cluster(known, "train", 1);
+  const std::string place = known.directory.path().string();
+  const auto completed_by_stranger = [](const Words& words) {
+    Session session;
+    return completed(session, words);
+  };
+  CHECK(completed_by_stranger({"describe", "cluster", "--state-dir", place, ""}) == Words{"train"});
+  CHECK(completed_by_stranger({"describe", "cluster", "--state-dir=" + place, ""}) ==
+        Words{"train"});
+  CHECK(completed_by_stranger({"describe", "cluster", "--state-dir=", ""}).empty());
+}
+
 TEST_CASE("completion makes no state directory") {
   Session session;
   CHECK(completed(session, {"describe", "cluster", ""}).empty());

@@ -75,7 +75,7 @@ def main():
         index = []
         for name, examples in PAGES:
             file = name.replace(" ", "-") + ".md"
-            (pages / file).write_text(page(name, examples, work, environment).replace(folder + "/state", "STATE"))
+            (pages / file).write_text(page(name, examples, work, environment).replace(folder + "/state", "STATE").replace(folder, "/tmp"))
             index.append(f"- [fastgpu {name}]({file})")
     head = ("# Commands\n\nEach page has the command's help and examples that were really run "
             "(`tests/tools/command_pages.py` runs them and writes the pages).\n\n")

@@ -82,6 +82,13 @@ class Login(unittest.TestCase):
         self.assertEqual(terminal.end(), 130)
         self.assertTrue(terminal.modes_restored())
 
+    def test_two_signals_at_once_leave_the_modes_restored(self):
+        terminal = self.log_in()
+        terminal.process.send_signal(signal.SIGTERM)
+        terminal.process.send_signal(signal.SIGINT)
+        self.assertEqual(terminal.end(), 130)
+        self.assertTrue(terminal.modes_restored())
+
     def test_a_tilde_and_a_dot_leave(self):
         terminal = self.log_in()
         terminal.run("~?", "~.  leave")
