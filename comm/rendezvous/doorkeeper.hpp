@@ -44,6 +44,7 @@ class Doorkeeper {
   bool is_complete();
   void forget_if_departed(Rank rank);
   void admit(Visitor& visitor);
+  void note_refusal(const Visitor& visitor, const std::string& reason);
   std::string absent() const;
 
   int listener_;

@@ -18,7 +18,7 @@ Message<kHelloBytes> hello_of(const Identity& me) {
   Message<kHelloBytes> hello{};
   WireWriter(hello)
       .put(kMagic)
-      .put(kProtocolVersion)
+      .put(me.version)
       .put(static_cast<std::uint32_t>(me.size))
       .put(static_cast<std::uint32_t>(me.rank.value))
       .put(me.session)
@@ -66,11 +66,12 @@ void check(Refusal refusal) {
     throw Error(kind_of(refusal), "it refused this rank: " + std::string(describe(refusal)));
 }
 
-void check_challenge(const Message<kChallengeBytes>& challenge) {
+void check_challenge(const Message<kChallengeBytes>& challenge, const Identity& me) {
   WireReader in(challenge);
   if (in.get<std::uint32_t>() != kMagic)
     throw Error(ErrorKind::remote, "what answers there is no rank of a fastgpu job");
-  in.get<std::uint16_t>();
+  const auto version = in.get<std::uint32_t>();
+  if (version != me.version) throw Error(ErrorKind::usage, describe_versions(version, me.version));
   check(parse_refusal(in.get<std::uint16_t>()));
 }
 
@@ -94,6 +95,11 @@ std::string_view describe(Refusal refusal) noexcept {
       return "it belongs to another job";
   }
   return "unknown";
+}
+
+std::string describe_versions(std::uint32_t there, std::uint32_t here) {
+  return "libfastgpu_comm " + version_text(there) + " runs there, and " + version_text(here) +
+         " here: all ranks need the same";
 }
 
 Message<kEndpointBytes> encode(const Endpoint& endpoint) {
@@ -122,18 +128,17 @@ Session present(int socket, const Identity& me, const Endpoint& listens_at, Dead
   send_all(socket, hello, deadline);
   Message<kChallengeBytes> challenge;
   receive_all(socket, challenge, deadline);
-  check_challenge(challenge);
+  check_challenge(challenge, me);
   const auto answer = answer_to(hello, challenge, me, listens_at);
   send_all(socket, answer, deadline);
   Message<kVerdictBytes> verdict;
   receive_all(socket, verdict, deadline);
   WireReader in(verdict);
-  const auto version = in.get<std::uint16_t>();
   check(parse_refusal(in.get<std::uint16_t>()));
   const auto session = in.get_bytes<sizeof(Session)>();
   const auto proven = std::span(verdict).first(kProvenBytes);
   const Proof expected = prove(me.secret, kHostLabel, {hello, challenge, answer, proven});
-  if (version != kProtocolVersion || !is_equal(in.get_bytes<sizeof(Proof)>(), expected))
+  if (!is_equal(in.get_bytes<sizeof(Proof)>(), expected))
     throw Error(ErrorKind::denied, "what answers there does not know FASTGPU_COMM_SECRET");
   return session;
 }
@@ -141,7 +146,8 @@ Session present(int socket, const Identity& me, const Endpoint& listens_at, Dead
 std::optional<Message<kChallengeBytes>> Reception::challenge(const Message<kHelloBytes>& hello) {
   WireReader in(hello);
   if (in.get<std::uint32_t>() != kMagic) return std::nullopt;
-  if (in.get<std::uint16_t>() != kProtocolVersion) refusal_ = Refusal::other_version;
+  version_ = in.get<std::uint32_t>();
+  if (version_ != host_.version) refusal_ = Refusal::other_version;
   size_ = in.get<std::uint32_t>();
   const auto rank = in.get<std::uint32_t>();
   // Out of range it stays out of range: an int holds every rank that there may be.
@@ -150,7 +156,7 @@ std::optional<Message<kChallengeBytes>> Reception::challenge(const Message<kHell
   hello_ = hello;
   WireWriter(challenge_)
       .put(kMagic)
-      .put(kProtocolVersion)
+      .put(host_.version)
       .put(static_cast<std::uint16_t>(refusal_))
       .put(nonce_);
   return challenge_;
@@ -175,7 +181,7 @@ Refusal Reception::judge(const Message<kAnswerBytes>& answer) {
 Message<kVerdictBytes> Reception::verdict(Refusal refusal, const Session& session) const {
   Message<kVerdictBytes> verdict{};
   WireWriter out(verdict);
-  out.put(kProtocolVersion).put(static_cast<std::uint16_t>(refusal)).put(session);
+  out.put(static_cast<std::uint16_t>(refusal)).put(session);
   if (refusal == Refusal::wrong_secret) return verdict;  // Nothing for a stranger to work on.
   const auto proven = std::span(verdict).first(kProvenBytes);
   out.put(prove(host_.secret, kHostLabel, {hello_, challenge_, answer_, proven}));

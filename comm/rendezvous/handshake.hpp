@@ -18,10 +18,9 @@
 #include "comm/rendezvous/deadline.hpp"
 #include "comm/rendezvous/endpoint.hpp"
 #include "comm/rendezvous/proof.hpp"
+#include "comm/version.hpp"
 
 namespace fastgpu::comm {
-
-constexpr std::uint16_t kProtocolVersion = 1;
 
 /// Names one meeting, so that ranks of two jobs cannot mix. All 0 until rank 0 has told it.
 using Session = Nonce;
@@ -32,13 +31,17 @@ struct Identity {
   int size = 1;
   Secret secret{};
   Session session{};
+  std::uint32_t version = kLibraryVersion;
 };
 
-constexpr std::size_t kHelloBytes = 46;
-constexpr std::size_t kChallengeBytes = 24;
+// Whoever has another version is told so: in every version a Hello begins with the magic number,
+// version, size and rank, a Challenge with magic number, version and refusal, and neither is
+// shorter than here.
+constexpr std::size_t kHelloBytes = 48;
+constexpr std::size_t kChallengeBytes = 26;
 constexpr std::size_t kEndpointBytes = 20;
 constexpr std::size_t kAnswerBytes = kEndpointBytes + sizeof(Proof);
-constexpr std::size_t kVerdictBytes = 4 + sizeof(Session) + sizeof(Proof);
+constexpr std::size_t kVerdictBytes = 2 + sizeof(Session) + sizeof(Proof);
 template <std::size_t count>
 using Message = std::array<std::byte, count>;
 
@@ -52,6 +55,9 @@ enum class Refusal : std::uint16_t {
   other_session,
 };
 std::string_view describe(Refusal refusal) noexcept;
+
+/// "libfastgpu_comm 0.2.0 runs there, and 0.1.0 here: all ranks need the same"
+std::string describe_versions(std::uint32_t there, std::uint32_t here);
 
 Message<kEndpointBytes> encode(const Endpoint& endpoint);
 
@@ -77,7 +83,8 @@ class Reception {
   Message<kVerdictBytes> verdict(Refusal refusal, const Session& session) const;
 
   Refusal refusal() const noexcept { return refusal_; }  ///< Known from the Hello alone.
-  Rank visitor() const noexcept { return visitor_; }     ///< In range once judged `none`.
+  std::uint32_t version() const noexcept { return version_; }
+  Rank visitor() const noexcept { return visitor_; }  ///< In range once judged `none`.
   const Endpoint& listens_at() const noexcept { return listens_at_; }  ///< As above.
 
  private:
@@ -87,6 +94,7 @@ class Reception {
   Message<kChallengeBytes> challenge_{};
   Message<kAnswerBytes> answer_{};
   Refusal refusal_ = Refusal::none;
+  std::uint32_t version_ = 0;
   std::uint32_t size_ = 0;
   Session session_{};
   Rank visitor_{};

@@ -62,9 +62,16 @@ TEST_CASE("a hello of another version is refused before anything is proved") {
   const Identity host{.rank = {0}, .size = 2};
   Reception reception(host);
   Message<kHelloBytes> hello{};
-  WireWriter(hello).put(std::uint32_t{0x46474352}).put(std::uint16_t{kProtocolVersion + 1});
+  WireWriter(hello).put(std::uint32_t{0x46474352}).put(std::uint32_t{kLibraryVersion + 1});
   CHECK(reception.challenge(hello));
   CHECK(reception.refusal() == Refusal::other_version);
+}
+
+TEST_CASE("a version is a number that grows with it, and text again") {
+  CHECK(version_number("0.1.0") == 100);
+  CHECK(version_number("12.3.45") == 120345);
+  CHECK(version_text(120345) == "12.3.45");
+  CHECK(version_text(kLibraryVersion) == FASTGPU_VERSION);
 }
 
 TEST_CASE("a hello without the magic number is no rank's") {

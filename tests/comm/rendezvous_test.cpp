@@ -177,6 +177,29 @@ TEST_CASE("ranks that disagree on their number are told so") {
   CHECK(mentions(failures[0], "WORLD_SIZE"));
 }
 
+TEST_CASE("a rank with another version of the library is refused, and both say so") {
+  const Meeting meeting{.timeout = kShort};
+  const std::vector<JobPlace> host{meeting.place(0)};
+  Error visit(ErrorKind::internal, "");
+  std::jthread newer([&] {
+    const UniqueFd socket = connect_stranger(meeting.port);
+    const Identity identity{
+        .rank = {1}, .size = 2, .secret = Secret(meeting.secret), .version = 12345};
+    try {
+      present(socket.get(), identity, loopback(1), Deadline(kLong));
+    } catch (const Error& e) {
+      visit = e;
+    }
+  });
+  const Error e = failures_of(host)[0];
+  newer.join();
+  const std::string own = version_text(kLibraryVersion);
+  CHECK(visit.kind() == ErrorKind::usage);
+  CHECK(mentions(visit, "libfastgpu_comm " + own + " runs there, and 1.23.45 here"));
+  CHECK(e.kind() == ErrorKind::timeout);
+  CHECK(mentions(e, "as rank 1: libfastgpu_comm 1.23.45 runs there, and " + own + " here"));
+}
+
 TEST_CASE("a rank out of range is refused") {
   auto places = Meeting{.timeout = kShort}.places();
   places[1].rank = {7};
