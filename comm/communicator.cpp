@@ -116,6 +116,11 @@ Work Communicator::prepare_message(Way way, std::span<const std::byte> out, std:
   return work_of(call, in, out, way);
 }
 
+Work Communicator::prepare_barrier() {
+  return work_of({.kind = CallKind::barrier, .reduction = {.type = ElementType::uint8}},
+                 {&world_->nothing, 1}, {});
+}
+
 Handle Communicator::start_all_reduce(std::span<std::byte> data, Reduction reduction) {
   return start(prepare_all_reduce(data, reduction));
 }
@@ -145,9 +150,8 @@ Handle Communicator::start_receive(std::span<std::byte> data, Rank from) {
   return start(prepare_message(Way::in, {}, data, from));
 }
 
-void Communicator::barrier() {
-  run(work_of({.kind = CallKind::barrier, .reduction = {.type = ElementType::uint8}},
-              {&world_->nothing, 1}, {}));
+Handle Communicator::start_barrier() {
+  return start(prepare_barrier());
 }
 
 std::optional<Communicator> Communicator::split(int color, int key) {
@@ -216,9 +220,9 @@ std::shared_ptr<const PreparedProgram> Communicator::program_of(const Call& call
   return made;
 }
 
-void Communicator::run(Work work) {
+void Communicator::run(Work work, Reminder* reminder) {
   const auto operation = world_->engine.start(std::move(work));
-  world_->engine.wait(*operation);
+  world_->engine.wait(*operation, reminder);
 }
 
 Handle Communicator::start(Work work) {

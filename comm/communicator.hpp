@@ -80,9 +80,18 @@ class Communicator {
   void receive(std::span<std::byte> data, Rank from) {
     run(prepare_message(Way::in, {}, data, from));
   }
+  void receive(std::span<std::byte> data, Rank from, Reminder& reminder) {
+    run(prepare_message(Way::in, {}, data, from), &reminder);
+  }
 
-  /// Returns once every rank has called it.
-  void barrier();
+  /// Whether that rank has gone, as far as can be seen now: nothing can be sent to it.
+  bool has_lost(Rank rank) const {
+    return world_->engine.has_lost((*group_)[static_cast<std::size_t>(rank.value)]);
+  }
+
+  /// Done once every rank has called it.
+  Handle start_barrier();
+  void barrier() { run(prepare_barrier()); }
 
   /// A collective: ranks that give the same `color` form a communicator, in the order of `key`, and
   /// of their ranks where keys are equal. Absent for a negative color.
@@ -119,12 +128,13 @@ class Communicator {
   Work prepare_all_gather(std::span<const std::byte> mine, std::span<std::byte> all);
   Work prepare_all_to_all(std::span<const std::byte> out, std::span<std::byte> in);
   Work prepare_message(Way way, std::span<const std::byte> out, std::span<std::byte> in, Rank peer);
+  Work prepare_barrier();
 
   Work work_of(Call call, std::span<std::byte> data, std::span<const std::byte> input,
                Way way = Way::none);
   std::shared_ptr<const PreparedProgram> program_of(const Call& call, Way way);
   void check_rank(std::string_view call, Rank rank) const;
-  void run(Work work);
+  void run(Work work, Reminder* reminder = nullptr);
   Handle start(Work work);
 
   std::shared_ptr<World> world_;  ///< Shared by all communicators of the job.

@@ -3,13 +3,33 @@
 namespace fastgpu::comm {
 namespace {
 
+/// Calls of a communicator that may be under way at once and are looked at.
+constexpr std::size_t kRecent = 1024;
+
 /// A rank that is ahead by more is not remembered in every detail.
 constexpr std::size_t kMostEarly = 65536;
 
+constexpr std::uint64_t kSequences = std::uint64_t{1} << 24;
+
+/// How many calls ago that was, where there are `next` by now; more than half of all for one that
+/// is still to come.
+std::uint64_t age(std::uint64_t number, std::uint64_t next) {
+  return (next - 1 - number) % kSequences;
+}
+
 }  // namespace
 
+CallBook::Chapter& CallBook::chapter_of(std::uint64_t number) {
+  const std::uint64_t communicator = number / kSequences;
+  if (communicator >= chapters_.size()) chapters_.resize(communicator + 1);
+  return chapters_[communicator];
+}
+
 void CallBook::begin(std::uint64_t number, const Call& call) {
-  place_of(number) = {number, call};
+  Chapter& chapter = chapter_of(number);
+  if (chapter.recent.empty()) chapter.recent.resize(kRecent);
+  chapter.recent[number % kRecent] = {number, call};
+  chapter.next = number + 1;
   if (early_.empty()) return;
   std::vector<Early> due;
   std::erase_if(early_, [&](const Early& early) {
@@ -22,9 +42,14 @@ void CallBook::begin(std::uint64_t number, const Call& call) {
 }
 
 void CallBook::heard(std::uint64_t number, Rank from, const Note& note) {
-  const Known& known = place_of(number);
-  if (known.number == number) return check_same({self_, known.call}, {from, note});
-  if (early_.size() < kMostEarly) early_.push_back({number, from, note});
+  const Chapter& chapter = chapter_of(number);
+  if (age(number, chapter.next) >= kSequences / 2) {
+    if (early_.size() < kMostEarly) early_.push_back({number, from, note});
+    return;
+  }
+  if (chapter.recent.empty()) return;
+  const Known& known = chapter.recent[number % kRecent];
+  if (known.number == number) check_same({self_, known.call}, {from, note});
 }
 
 }  // namespace fastgpu::comm

@@ -9,7 +9,8 @@
 
 namespace fastgpu::comm {
 
-/// Calls are numbered by what their messages' tags begin with.
+/// Calls are numbered by what their messages' tags begin with: 12 bits that name a communicator,
+/// and 24 that count its calls, from 0 and round again.
 class CallBook {
  public:
   explicit CallBook(Rank self) : self_(self) {}
@@ -18,7 +19,8 @@ class CallBook {
   /// this rank has called something else.
   void begin(std::uint64_t number, const Call& call);
 
-  /// Throws as above; a rank that is ahead is believed until this one gets there.
+  /// Throws as above; a rank that is ahead is believed until this one gets there, and one that is
+  /// more than a thousand calls behind is not looked at.
   void heard(std::uint64_t number, Rank from, const Note& note);
 
  private:
@@ -26,19 +28,21 @@ class CallBook {
     std::uint64_t number = UINT64_MAX;
     Call call{};
   };
+  /// The calls of one communicator.
+  struct Chapter {
+    std::uint64_t next = 0;     ///< Of the calls, the one to come.
+    std::vector<Known> recent;  ///< Empty before the first.
+  };
   struct Early {
     std::uint64_t number = 0;
     Rank from{};
     Note note{};
   };
 
-  /// Communicators that run beside each other do not share places.
-  Known& place_of(std::uint64_t number) {
-    return recent_[(number + (number >> 24) * 131) % recent_.size()];
-  }
+  Chapter& chapter_of(std::uint64_t number);
 
   Rank self_;
-  std::vector<Known> recent_{1024};
+  std::vector<Chapter> chapters_;  ///< By communicator.
   std::vector<Early> early_;
 };
 

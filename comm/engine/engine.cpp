@@ -150,16 +150,20 @@ void Engine::begin_step(Operation& operation, StepIndex step) {
     return;
   }
   const Rank peer = (*operation.work().group)[static_cast<std::size_t>(what.peer.value)];
-  if (const auto& error = lost_[static_cast<std::size_t>(peer.value)]) throw Error(*error);
+  const auto& lost = lost_[static_cast<std::size_t>(peer.value)];
+  const bool is_send = what.kind == StepKind::send;
+  if (lost && is_send) throw Error(*lost);
+  if (lost) newly_lost_.push_back(peer);  // It may have sent this before it went.
   if (!shares_memory_with(peer)) ++over_network_;
-  if (what.kind == StepKind::send)
+  if (is_send)
     rail_to(peer).send(operation.sending(step));
   else
     rail_to(peer).receive(operation.receiving(step));
 }
 
-/// Draws the consequences of what rails have reported.
-void Engine::settle() {
+/// Draws the consequences of what rails have reported; false where that was nothing.
+bool Engine::settle() {
+  const bool has_news = !finished_.empty();
   for (std::size_t i = 0; i < finished_.size(); ++i) {
     const auto [operation, step] = finished_[i];
     operation->finished(step);
@@ -167,16 +171,17 @@ void Engine::settle() {
   }
   finished_.clear();
   if (trouble_) throw Error(*trouble_);
+  return has_news;
 }
 
 bool Engine::progress() {
   if (failure_) return false;
   try {
     bool has_moved = shared_ && shared_->progress();
-    settle();
+    has_moved = settle() || has_moved;
     if (over_network_ > 0 || ++turns_ % kTurnsBetweenLooks == 0) {
       has_moved = network_->progress() || has_moved;
-      settle();
+      has_moved = settle() || has_moved;
     }
     if (!newly_lost_.empty()) check_lost();
     if (has_moved) remove_done();
@@ -188,7 +193,8 @@ bool Engine::progress() {
 }
 
 void Engine::remove_done() {
-  std::erase_if(active_, [](const auto& operation) { return operation->is_done(); });
+  const auto is_done = [](const auto& operation) { return operation->is_done(); };
+  if (std::erase_if(active_, is_done) > 0 && sleepers_ > 0) kick();  // It may be theirs.
 }
 
 /// What a rank has put into shared memory outlives it: that is read before anybody misses it.
@@ -262,6 +268,7 @@ void Engine::fail(const Error& error) noexcept {
   if (!active_.empty()) failure_ = error.during(describe(active_.front()->work().call));
   active_.clear();
   finished_.clear();
+  if (sleepers_ > 0) kick();
 }
 
 void Engine::tell(const Error& error) noexcept {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -20,6 +22,14 @@
 #include "comm/transports/tcp_rail.hpp"
 
 namespace fastgpu::comm {
+
+/// What is to be said about a wait that lasts.
+struct Reminder {
+  std::chrono::steady_clock::time_point due;
+  /// Called by the thread that waits once `due` has passed, which it moves on. May not call the
+  /// engine.
+  std::function<void()> remind;
+};
 
 /// Whoever waits drives the rails itself. While nobody waits and operations are under way that were
 /// started to be waited for later, a thread of the engine's drives, and sleeps where nothing comes.
@@ -46,8 +56,11 @@ class Engine final : private RailEvents, private Talk {
 
   bool test(Operation& operation);
 
-  /// Throws what the operation failed with, once.
-  void wait(Operation& operation);
+  /// Throws what the operation failed with. `reminder` may be null.
+  void wait(Operation& operation, Reminder* reminder = nullptr);
+
+  /// Whether that rank has gone, as far as can be seen now.
+  bool has_lost(Rank peer);
 
   /// Memory that ranks of this host read directly where it is sent from. Throws
   /// ErrorKind::capacity.
@@ -73,7 +86,7 @@ class Engine final : private RailEvents, private Talk {
 
   Rail& rail_to(Rank peer) const;
   bool progress();
-  void settle();
+  bool settle();
   void begin_steps(Operation& operation);
   void begin_step(Operation& operation, StepIndex step);
   void check_lost();
@@ -83,8 +96,9 @@ class Engine final : private RailEvents, private Talk {
   void ask_and_accuse(const Operation& operation, std::chrono::milliseconds silence);
   void fail(const Error& error) noexcept;
   void tell(const Error& error) noexcept;
-  void sleep(Lock& lock, const Operation* awaited);
+  void sleep(Lock& lock, const Operation* awaited, std::chrono::milliseconds longest);
   void drive(const std::stop_token& stop);
+  void keep_watch();
   void kick() const noexcept;
   void remove_done();
 
@@ -111,6 +125,9 @@ class Engine final : private RailEvents, private Talk {
 
   mutable std::atomic<int> entering_{0};
   int waiters_ = 0;
+  bool is_watched_ = false;  ///< A thread sleeps until something comes.
+  int sleepers_ = 0;         ///< Waiters that sleep.
+  std::condition_variable watch_ended_;
   std::condition_variable_any idle_;
   UniqueFd kick_;  ///< Wakes the thread that sleeps.
   std::optional<std::jthread> driver_;

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <new>
 
 #include "base/error.hpp"
+#include "base/units.hpp"
 #include "comm/engine/engine.hpp"
 #include "comm/engine/patience.hpp"
 
@@ -23,6 +25,10 @@ constexpr int kYieldsOfDriver = 100;
 constexpr auto kNap = 1ms;
 constexpr std::chrono::milliseconds kLongestSleep = 1000ms;
 
+std::chrono::milliseconds until(std::chrono::steady_clock::time_point due) {
+  return std::chrono::ceil<std::chrono::milliseconds>(due - std::chrono::steady_clock::now());
+}
+
 }  // namespace
 
 Engine::Lock Engine::enter() const {
@@ -35,10 +41,11 @@ Engine::Lock Engine::enter() const {
 bool Engine::test(Operation& operation) {
   const Lock lock = enter();
   if (!operation.is_done()) progress();
+  keep_watch();
   return operation.is_done();
 }
 
-void Engine::wait(Operation& operation) {
+void Engine::wait(Operation& operation, Reminder* reminder) {
   Patience patience(kYieldsOfWaiter);
   Lock lock = enter();
   ++waiters_;
@@ -48,17 +55,29 @@ void Engine::wait(Operation& operation) {
       continue;
     }
     if (operation.is_done()) break;
-    if (patience.pause()) sleep(lock, &operation);
+    if (!patience.pause()) continue;
+    sleep(lock, &operation, reminder != nullptr ? until(reminder->due) : kLongestSleep);
+    if (reminder == nullptr || until(reminder->due) > 0ms) continue;
+    lock.unlock();
+    reminder->remind();
+    lock.lock();
   }
-  if (--waiters_ == 0 && driver_ && !active_.empty()) {
-    idle_.notify_all();
-    kick();  // It may sleep in the belief that its sleep is known.
-  }
+  if (--waiters_ == 0 && driver_ && !active_.empty()) idle_.notify_all();
+  keep_watch();
   if (operation.failure()) throw Error(*operation.failure());
 }
 
-/// Until something comes, or something is to be looked after.
-void Engine::sleep(Lock& lock, const Operation* awaited) {
+/// Until something comes, or something is to be looked after. One thread sleeps for all who wait:
+/// two would take each other's wake-ups.
+void Engine::sleep(Lock& lock, const Operation* awaited, std::chrono::milliseconds longest) {
+  if (is_watched_) {
+    keep_watch();
+    if (waiters_ == 1) kick();  // It is the background thread, which makes way.
+    ++sleepers_;
+    watch_ended_.wait_for(lock, longest);
+    --sleepers_;
+    return;
+  }
   const bool may_sleep = !shared_ || shared_->may_sleep();
   network_->progress();
   try {
@@ -68,11 +87,17 @@ void Engine::sleep(Lock& lock, const Operation* awaited) {
   }
   const bool has_moved = progress() || (awaited != nullptr && awaited->is_done());
   if (!has_moved) {
-    const auto longest = std::min(may_sleep ? kLongestSleep : kNap, std::max(timeout_ / 8, 1ms));
+    const auto nap = std::min({longest, may_sleep ? kLongestSleep : kNap, timeout_ / 8});
     pollfd ends[] = {{network_->descriptor(), POLLIN, 0}, {kick_.get(), POLLIN, 0}};
+    const int waiter = awaited != nullptr ? 1 : 0;
+    is_watched_ = true;
+    sleepers_ += waiter;
     lock.unlock();
-    ::poll(ends, 2, static_cast<int>(longest.count()));
+    ::poll(ends, 2, static_cast<int>(std::max(nap, 1ms).count()));
     lock.lock();
+    sleepers_ -= waiter;
+    is_watched_ = false;
+    watch_ended_.notify_all();
     std::uint64_t kicks = 0;
     if (ends[1].revents != 0) [[maybe_unused]]
       const auto read = ::read(kick_.get(), &kicks, 8);
@@ -88,6 +113,20 @@ void Engine::drive_in_background() {
   const Lock lock = enter();
   if (!driver_) driver_.emplace([this](const std::stop_token& stop) { drive(stop); });
   idle_.notify_all();
+  keep_watch();
+}
+
+/// The thread that sleeps may know nothing of what has begun since, and somebody else may have read
+/// what rang for it.
+void Engine::keep_watch() {
+  if (is_watched_ && shared_ && !shared_->may_sleep()) kick();
+}
+
+bool Engine::has_lost(Rank peer) {
+  const Lock lock = enter();
+  if (failure_) return true;
+  network_->progress();
+  return lost_[static_cast<std::size_t>(peer.value)].has_value();
 }
 
 void Engine::drive(const std::stop_token& stop) {
@@ -99,7 +138,7 @@ void Engine::drive(const std::stop_token& stop) {
     if (progress())
       patience.reset();
     else if (patience.pause())
-      sleep(lock, nullptr);
+      sleep(lock, nullptr, kLongestSleep);
     if (entering_ == 0) continue;
     lock.unlock();
     while (entering_ > 0)
@@ -116,10 +155,14 @@ void Engine::kick() const noexcept {
 std::span<std::byte> Engine::allocate(std::size_t bytes) {
   const Lock lock = enter();
   if (shared_) return shared_->heap().allocate(bytes);
-  auto memory = std::make_unique<std::byte[]>(bytes);
-  const std::span<std::byte> result(memory.get(), bytes);
-  private_memory_.emplace(memory.get(), std::move(memory));
-  return result;
+  try {
+    auto memory = std::make_unique<std::byte[]>(bytes);
+    const std::span<std::byte> result(memory.get(), bytes);
+    private_memory_.emplace(memory.get(), std::move(memory));
+    return result;
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorKind::capacity, "no room for " + to_string(Bytes{bytes}) + " of memory");
+  }
 }
 
 void Engine::free(const std::byte* memory) {

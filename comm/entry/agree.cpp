@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <iterator>
 #include <span>
 #include <string>
 
@@ -14,14 +14,23 @@
 namespace fastgpu::comm {
 namespace {
 
+constexpr std::string_view kShared[] = {"FASTGPU_COMM_FUSION",      "FASTGPU_COMM_WIRE",
+                                        "FASTGPU_COMM_MIXED_SMALL", "FASTGPU_COMM_MIXED_KEEP",
+                                        "FASTGPU_COMM_LANES",       "FASTGPU_COMM_NANCHECK",
+                                        "FASTGPU_COMM_TUNE",        "FASTGPU_COMM_TIMELINE"};
+using SharedSettings = std::array<std::uint64_t, std::size(kShared)>;  ///< A number for each.
+
 /// What is compared first.
 struct Identity {
   std::uint64_t library = 0;
   std::uint64_t table = 0;
   std::uint64_t encoded_bytes = 0;
+  SharedSettings settings{};
 };
 
-constexpr std::string_view kLibrary = FASTGPU_VERSION;
+/// More than any model's table has; what else a rank says of itself is a mistake, or worse.
+constexpr std::uint64_t kLargestTable = std::uint64_t{1} << 30;
+
 using Words = std::array<char, 256>;  ///< Ends with at least one 0.
 
 Words words_of(std::string_view text) {
@@ -30,21 +39,51 @@ Words words_of(std::string_view text) {
   return words;
 }
 
+/// What only mixed looks at counts for nothing else.
+SharedSettings shared(const EntrySettings& settings) {
+  const bool is_mixed = settings.wire == WireType::mixed;
+  Fingerprint kept;
+  for (const std::string& pattern : settings.keep_float32)
+    kept.add(pattern);
+  return {settings.bucket.count,
+          static_cast<std::uint64_t>(settings.wire),
+          is_mixed ? settings.small.count : 0,
+          is_mixed ? kept.value() : 0,
+          static_cast<std::uint64_t>(settings.lanes),
+          static_cast<std::uint64_t>(settings.non_finite),
+          static_cast<std::uint64_t>(settings.is_tuned),
+          static_cast<std::uint64_t>(!settings.timeline.empty())};
+}
+
+Identity identity_of(const Registration& registration) {
+  return {Fingerprint().add(registration.library).value(), registration.table.hash(),
+          encode(registration.table).size(), shared(registration.settings)};
+}
+
 /// Of the rank that differs, for all others to repeat.
-std::string difference(Communicator& communicator, const GradientTable& table, Rank odd,
-                       const std::vector<Identity>& all) {
-  const bool same_library = all[static_cast<std::size_t>(odd.value)].library == all[0].library;
-  std::vector<std::byte> reference(all[0].encoded_bytes);
-  if (communicator.rank() == Rank{0}) reference = encode(table);
-  communicator.broadcast(reference, {0});
+std::string in_its_words(Communicator& communicator, Rank odd, const std::string& own) {
   Words words{};
-  if (communicator.rank() == odd && same_library)
-    words = words_of(first_difference(decode_table(reference), table).value_or("another table"));
-  else if (communicator.rank() == odd)
-    words = words_of("libfastgpu_comm " + std::string(kLibrary));
+  if (communicator.rank() == odd) words = words_of(own);
   communicator.broadcast(std::as_writable_bytes(std::span(words)), odd);
   words.back() = 0;
-  return words.data();
+  std::string text = words.data();
+  const auto is_control = [](unsigned char c) { return c < ' ' || c == 127; };
+  std::ranges::replace_if(text, is_control, '?');  // For whoever shows it on a terminal.
+  return text;
+}
+
+std::string other_table(Communicator& communicator, const GradientTable& table, Rank odd,
+                        std::uint64_t bytes) {
+  if (bytes > kLargestTable)
+    throw Error(ErrorKind::remote,
+                "rank 0: a table of gradients of " + std::to_string(bytes) + " bytes");
+  std::vector<std::byte> reference(bytes);
+  if (communicator.rank() == Rank{0}) reference = encode(table);
+  communicator.broadcast(reference, {0});
+  std::string own;
+  if (communicator.rank() == odd)
+    own = first_difference(decode_table(reference), table).value_or("another table");
+  return in_its_words(communicator, odd, own);
 }
 
 std::string list_of(const std::vector<GradientId>& ids, const GradientTable& table) {
@@ -65,19 +104,30 @@ bool is_order(const std::vector<GradientId>& order, std::size_t gradients) {
 
 }  // namespace
 
-void check_same_table(Communicator& communicator, const GradientTable& table) {
-  const Identity mine{Fingerprint().add(kLibrary).value(), table.hash(), encode(table).size()};
+void check_same_registration(Communicator& communicator, const Registration& mine) {
+  const Identity own = identity_of(mine);
   std::vector<Identity> all(static_cast<std::size_t>(communicator.size()));
-  communicator.all_gather(std::as_bytes(std::span(&mine, 1)),
+  communicator.all_gather(std::as_bytes(std::span(&own, 1)),
                           std::as_writable_bytes(std::span(all)));
+  const Identity& first = all[0];
   const auto odd = std::ranges::find_if(all, [&](const Identity& each) {
-    return each.library != all[0].library || each.table != all[0].table;
+    return each.library != first.library || each.settings != first.settings ||
+           each.table != first.table;
   });
   if (odd == all.end()) return;
   const Rank rank{static_cast<int>(odd - all.begin())};
+  const std::string name = "rank " + std::to_string(rank.value);
+  if (odd->library != first.library)
+    throw Error(ErrorKind::usage, name + " runs another libfastgpu_comm than rank 0: " +
+                                      in_its_words(communicator, rank, std::string(mine.library)));
+  const auto setting = std::ranges::mismatch(odd->settings, first.settings).in1;
+  if (setting != odd->settings.end())
+    throw Error(ErrorKind::usage, name + " has another " +
+                                      std::string(kShared[setting - odd->settings.begin()]) +
+                                      " than rank 0: all ranks need the same");
   throw Error(ErrorKind::usage,
-              "rank " + std::to_string(rank.value) + " has registered other gradients than rank 0" +
-                  " or is another version: " + difference(communicator, table, rank, all));
+              name + " has registered other gradients than rank 0: " +
+                  other_table(communicator, mine.table, rank, first.encoded_bytes));
 }
 
 std::vector<GradientId> order_of_rank_0(Communicator& communicator, const GradientTable& table,

@@ -1,16 +1,25 @@
 // What ranks agree on before the first step, and between steps.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "comm/communicator.hpp"
 #include "comm/entry/negotiation.hpp"
+#include "comm/entry/settings.hpp"
 
 namespace fastgpu::comm {
 
-/// A collective. Throws ErrorKind::usage, on every rank, naming the first rank whose library or
-/// whose gradients are not those of rank 0, and what differs.
-void check_same_table(Communicator& communicator, const GradientTable& table);
+/// What all ranks must have in common.
+struct Registration {
+  const GradientTable& table;
+  const EntrySettings& settings;
+  std::string_view library = FASTGPU_VERSION;
+};
+
+/// A collective. Throws ErrorKind::usage, on every rank, naming the first rank whose library, whose
+/// settings or whose gradients are not those of rank 0, and what differs.
+void check_same_registration(Communicator& communicator, const Registration& mine);
 
 /// A collective: the order in which gradients became ready on rank 0, `mine` there; what was not
 /// ready keeps its place behind. Throws ErrorKind::remote where that is no order.

@@ -10,6 +10,8 @@
 namespace fastgpu::comm {
 namespace {
 
+using namespace std::chrono_literals;
+
 /// Of what was looked at because it is not finite.
 NonFiniteReport::Value value_at(std::span<const std::byte> data, ElementType type,
                                 std::size_t index) {
@@ -52,7 +54,7 @@ GradientId GradientEntry::add(GradientInfo info, std::span<std::byte> values) {
 
 void GradientEntry::begin(const Lock&) {
   if (launcher_) return;
-  check_same_table(communicator_, table_);
+  check_same_registration(communicator_, {table_, settings_});
   wire_ = wire_types(table_, settings_);
   control_ = communicator_.split(0, 0);
   recorder_.emplace(*control_, settings_);
@@ -63,7 +65,10 @@ void GradientEntry::begin(const Lock&) {
   begun_ = ready_ = GradientSet(table_.size());
   planned_order_ = initial_order(table_);
   lay_out();
-  if (communicator_.size() > 1) watch_.emplace(mutex_, settings_.stall, [this] { say_late(); });
+  if (communicator_.size() == 1) return;
+  // Those who wait are to know by the time that they have waited for settings_.stall.
+  const auto soon = std::max<std::chrono::milliseconds>(settings_.stall * 3 / 4, 1ms);
+  watch_.emplace(mutex_, soon, [this](std::chrono::milliseconds lasted) { say_late(lasted); });
 }
 
 void GradientEntry::lay_out() {
@@ -95,6 +100,11 @@ std::span<std::byte> GradientEntry::view(GradientId id) {
   check_exists(id);
   values_[id.value] = {};
   return in_buffer(id);
+}
+
+ElementType GradientEntry::wire_type(GradientId id) const {
+  check_exists(id);
+  return launcher_ ? wire_[id.value] : wire_types(table_, settings_)[id.value];
 }
 
 void GradientEntry::use_operation(ReduceOp op) {
@@ -174,6 +184,11 @@ void GradientEntry::unpack(const Bucket& bucket, const GradientSet& ready) {
             buffer_->bytes().subspan(piece.offset, piece.count * size_of(bucket.type)),
             {bucket.type, type});
   }
+}
+
+EntryCounters GradientEntry::counters() {
+  const Lock lock(mutex_);
+  return recorder_ ? recorder_->counters() : EntryCounters{};
 }
 
 void GradientEntry::all_reduce_gradients(ReduceOp op) {

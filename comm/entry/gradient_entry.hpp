@@ -2,7 +2,9 @@
 // in few large messages while others are still being computed.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -26,7 +28,7 @@ namespace fastgpu::comm {
 struct StepOutcome {
   std::uint32_t step = 0;             ///< From 0.
   bool is_applied = true;             ///< Whether gradients hold results: not of a skipped step.
-  std::vector<GradientId> skipped{};  ///< Ready on no rank: left as they were.
+  std::vector<GradientId> skipped{};  ///< Ready on no rank: left as they were, but for views.
   std::optional<NonFiniteReport> non_finite{};
   bool is_somebody_leaving = false;  ///< There will be no further step.
   bool have_views_moved = false;     ///< Views must be asked for again.
@@ -70,7 +72,7 @@ class GradientEntry {
 
   /// Ends the step and waits for its results. Throws ErrorKind::usage where a gradient is ready on
   /// some ranks only, naming those where it is not, and ErrorKind::remote for what is not finite
-  /// where that is to stop. The next step may follow all the same.
+  /// where that is to stop. The next step may follow all the same, with views where they were.
   StepOutcome wait_step() { return end_step({}); }
 
   /// Ends the step as wait_step does, and tells all ranks that this one makes no further step.
@@ -84,10 +86,16 @@ class GradientEntry {
     return plan_.buckets.size();
   }  ///< 0 before the first step.
 
-  EntryCounters counters() { return recorder_ ? recorder_->counters() : EntryCounters{}; }
+  EntryCounters counters();
 
  private:
   using Lock = std::unique_lock<std::mutex>;
+  using LateRanks = std::map<Rank, RankState>;  ///< What those that are late have said.
+  /// A message that is too long to be gone once it is sent.
+  struct Sent {
+    std::vector<std::byte> message;
+    Handle handle;
+  };
 
   void begin(const Lock& lock);
   void lay_out();
@@ -98,13 +106,16 @@ class GradientEntry {
   std::span<std::byte> in_buffer(GradientId id) const;
   StepOutcome end_step(Verdicts wishes);
   Agreement negotiate(Verdicts wishes);
-  void send(const std::vector<Negotiation::Outgoing>& messages);
+  void send(std::vector<Negotiation::Outgoing> messages);
   bool is_applied(const Agreement& agreement) const;
-  StepOutcome outcome_of(const Agreement& agreement) const;
+  StepOutcome outcome_of(const Agreement& agreement);
   void finish(const Agreement& agreement);
   void next_step();
   RankState state(Verdicts verdicts) const;
-  void say_late();
+  void say_late(std::chrono::milliseconds lasted);
+  void warn(const std::string& sentence);
+  void warn_of_stall(Rank awaited, const LateRanks& late, std::chrono::milliseconds waited);
+  std::optional<Error> failure_of(const Agreement& agreement, const StepOutcome& outcome) const;
 
   Communicator& communicator_;
   EntrySettings settings_;
@@ -125,6 +136,9 @@ class GradientEntry {
   std::optional<Launcher> launcher_;  ///< Absent before the first step.
 
   std::uint32_t step_ = 0;
+  bool is_order_known_ = false;  ///< That of rank 0.
+  bool is_over_ = false;         ///< Some rank has left.
+  std::vector<Sent> under_way_;
   ReduceOp op_ = ReduceOp::average;
   GradientSet begun_;  ///< Being packed, or ready.
   GradientSet ready_;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/units.hpp"
 #include "comm/entry/gradient_entry.hpp"
 
 namespace fastgpu::comm {
@@ -16,22 +17,31 @@ StepOutcome GradientEntry::end_step(Verdicts wishes) {
     throw Error(ErrorKind::usage, describe_differences(agreement.ranks, table_));
   finish(agreement);
   StepOutcome outcome = outcome_of(agreement);
+  const std::optional<Error> failure = failure_of(agreement, outcome);
   next_step();
-  change_plan(outcome);
+  if (!failure) change_plan(outcome);  // Nobody would be told that views have moved.
   order_.clear();
+  is_over_ = outcome.is_somebody_leaving;
   const auto ended = Timeline::Clock::now();
   recorder_->counters().wait_seconds += seconds_of(ended - began);
   if (recorder_->timeline() != nullptr)
     recorder_->timeline()->add({"wait_step", 0, outcome.step, 0, began, ended});
-  if (agreement.is_torn() && !outcome.is_somebody_leaving)
-    throw Error(ErrorKind::usage, describe_differences(agreement.ranks, table_));
-  if (outcome.non_finite && settings_.non_finite == NonFiniteAction::stop)
-    throw Error(ErrorKind::remote, describe(*outcome.non_finite, outcome.step, table_));
+  if (failure) throw Error(*failure);
   return outcome;
 }
 
+std::optional<Error> GradientEntry::failure_of(const Agreement& agreement,
+                                               const StepOutcome& outcome) const {
+  if (agreement.is_torn() && !outcome.is_somebody_leaving)
+    return Error(ErrorKind::usage, describe_differences(agreement.ranks, table_));
+  if (outcome.non_finite && settings_.non_finite == NonFiniteAction::stop)
+    return Error(ErrorKind::remote, describe(*outcome.non_finite, outcome.step, table_));
+  return std::nullopt;
+}
+
 void GradientEntry::change_plan(StepOutcome& outcome) {
-  const bool has_new_order = outcome.step == 0 && !has_priorities(table_);
+  const bool has_new_order = !is_order_known_ && !has_priorities(table_);
+  is_order_known_ = true;
   if (has_new_order) planned_order_ = order_of_rank_0(*control_, table_, order_);
   const bool has_new_setting = tuning_->step_ended();
   outcome.have_views_moved = has_new_order || has_new_setting;
@@ -50,26 +60,58 @@ Agreement GradientEntry::negotiate(Verdicts wishes) {
   Negotiation negotiation(communicator_.rank(), communicator_.size(), table_.size(),
                           {state(wishes), report_});
   send(negotiation.take_outgoing());
+  LateRanks late;
+  std::chrono::milliseconds waited = settings_.stall;
+  Reminder reminder{std::chrono::steady_clock::now() + waited, [&] {
+                      warn_of_stall(negotiation.awaited()->from, late, waited);
+                      reminder.due += 2 * waited;
+                      waited *= 3;
+                    }};
   std::vector<std::byte> message;
   while (const auto awaited = negotiation.awaited()) {
     message.resize(awaited->bytes);
-    control_->receive(message, awaited->from);
+    control_->receive(message, awaited->from, reminder);
     negotiation.received(message);
     send(negotiation.take_outgoing());
-    for (const RankState& late : negotiation.take_late()) {
-      ++recorder_->counters().late_ranks;
-      if (events_ != nullptr) events_->warned(describe_late(late, table_));
-    }
+    for (RankState& each : negotiation.take_late())
+      late[each.rank] = std::move(each);
+    // Who says more than that others are late waits for nobody any more.
+    const auto next = negotiation.awaited();
+    if (next && next->from != awaited->from) late.clear();
   }
+  under_way_.clear();
   return negotiation.agreement();
 }
 
-void GradientEntry::send(const std::vector<Negotiation::Outgoing>& messages) {
+/// Of a rank that has said nothing it is not known whether it waits itself.
+void GradientEntry::warn_of_stall(Rank awaited, const LateRanks& late,
+                                  std::chrono::milliseconds waited) {
+  const std::string since = "; this rank has waited for " + to_string(waited);
+  for (const auto& [rank, state] : late)
+    warn(describe_late(state, table_) + since);
+  if (late.empty())
+    warn("rank " + std::to_string(awaited.value) + " has said nothing in step " +
+         std::to_string(step_) + since);
+  ++recorder_->counters().late_ranks;
+}
+
+void GradientEntry::warn(const std::string& sentence) {
+  if (events_ != nullptr) events_->warned(sentence);
+}
+
+void GradientEntry::send(std::vector<Negotiation::Outgoing> messages) {
+  // Up to here a message is gone without its receiver's doing, who may be sending one himself.
+  constexpr std::size_t kShort = 4096;
   EntryCounters& counters = recorder_->counters();
-  for (const Negotiation::Outgoing& each : messages) {
-    control_->send(each.message, each.to);
+  for (Negotiation::Outgoing& each : messages) {
     ++counters.negotiation_messages;
     counters.negotiation_bytes += each.message.size();
+    if (each.message.size() <= kShort) {
+      control_->send(each.message, each.to);
+      continue;
+    }
+    Handle handle = control_->start_send(each.message, each.to);
+    under_way_.push_back({std::move(each.message), std::move(handle)});
   }
 }
 
@@ -97,14 +139,13 @@ void GradientEntry::finish(const Agreement& agreement) {
   }
 }
 
-StepOutcome GradientEntry::outcome_of(const Agreement& agreement) const {
+StepOutcome GradientEntry::outcome_of(const Agreement& agreement) {
   StepOutcome outcome{.step = step_,
                       .is_applied = is_applied(agreement),
                       .skipped = agreement.details.ready_on_any.missing(),
                       .non_finite = agreement.details.report,
                       .is_somebody_leaving = agreement.summary.verdicts.is_leaving};
-  if (outcome.non_finite && events_ != nullptr)
-    events_->warned(describe(*outcome.non_finite, step_, table_));
+  if (outcome.non_finite) warn(describe(*outcome.non_finite, step_, table_));
   return outcome;
 }
 
@@ -119,9 +160,14 @@ void GradientEntry::next_step() {
 }
 
 /// A failure is that of the whole job, which the next call will meet as well.
-void GradientEntry::say_late() {
+void GradientEntry::say_late(std::chrono::milliseconds lasted) {
+  if (is_over_) return;
+  RankState mine = state({});
+  mine.late_ms = static_cast<std::uint32_t>(std::min<std::int64_t>(lasted.count(), UINT32_MAX));
+  std::vector<Negotiation::Outgoing> notices = late_notices(mine, communicator_.size());
   try {
-    send(late_notices(state({}), communicator_.size()));
+    std::erase_if(notices, [&](const auto& notice) { return control_->has_lost(notice.to); });
+    send(std::move(notices));
   } catch (const Error&) {
     return;
   }

@@ -1,11 +1,10 @@
 #include "comm/entry/late_watch.hpp"
 
-#include <optional>
 #include <utility>
 
 namespace fastgpu::comm {
 
-LateWatch::LateWatch(std::mutex& mutex, std::chrono::milliseconds limit, std::function<void()> late)
+LateWatch::LateWatch(std::mutex& mutex, std::chrono::milliseconds limit, Late late)
     : mutex_(mutex),
       limit_(limit),
       late_(std::move(late)),
@@ -19,17 +18,14 @@ void LateWatch::step_begins() {
 
 void LateWatch::watch(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  std::optional<std::uint64_t> told;
   while (!stop.stop_requested()) {
     const std::uint64_t seen = step_;
     const auto has_moved_on = [&] { return step_ != seen; };
-    if (told == seen)
-      step_ended_.wait(lock, stop, has_moved_on);
-    else
-      step_ended_.wait_until(lock, stop, began_ + limit_, has_moved_on);
-    if (stop.stop_requested() || has_moved_on()) continue;
-    told = seen;
-    late_();
+    for (auto lasted = limit_; !has_moved_on(); lasted *= 2) {
+      step_ended_.wait_until(lock, stop, began_ + lasted, has_moved_on);
+      if (stop.stop_requested()) return;
+      if (!has_moved_on()) late_(lasted);
+    }
   }
 }
 

@@ -10,11 +10,14 @@
 
 namespace fastgpu::comm {
 
-/// Calls `late`, holding the mutex, once for each step that lasts longer than `limit`.
+/// Calls `late`, holding the mutex, once a step has lasted for `limit`, and again each time it has
+/// lasted twice as long.
 class LateWatch {
  public:
+  using Late = std::function<void(std::chrono::milliseconds lasted)>;
+
   /// Borrows `mutex`, which guards what `late` looks at.
-  LateWatch(std::mutex& mutex, std::chrono::milliseconds limit, std::function<void()> late);
+  LateWatch(std::mutex& mutex, std::chrono::milliseconds limit, Late late);
 
   /// A new step begins. The caller holds the mutex.
   void step_begins();
@@ -24,7 +27,7 @@ class LateWatch {
 
   std::mutex& mutex_;
   std::chrono::milliseconds limit_;
-  std::function<void()> late_;
+  Late late_;
   std::uint64_t step_ = 0;
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   std::condition_variable_any step_ended_;

@@ -27,7 +27,7 @@ Negotiation::Negotiation(Rank self, int ranks, std::size_t gradients, Statement 
       ranks_(ranks),
       gradients_(gradients),
       mine_(std::move(statement.mine)),
-      is_late_(static_cast<std::size_t>(ranks)) {
+      late_ms_(static_cast<std::size_t>(ranks)) {
   mine_.rank = self;
   mine_.verdicts.is_incomplete = !mine_.ready.is_full();
   mine_.verdicts.has_non_finite = statement.report.has_value();
@@ -127,9 +127,10 @@ void Negotiation::take_notice(std::span<const std::byte> message) {
   RankState late = decode_rank_state(message, gradients_);
   expects_notice_ = false;
   if (late.rank.value >= ranks_) throw Error(ErrorKind::remote, "a rank that is none is late");
-  const auto rank = static_cast<std::size_t>(late.rank.value);
-  if (is_late_[rank]) return;
-  is_late_[rank] = true;
+  if (late.rank == self_) return;  // It has gone round.
+  std::uint32_t& known_ms = late_ms_[static_cast<std::size_t>(late.rank.value)];
+  if (late.late_ms == 0 || late.late_ms / 2 < known_ms) return;  // Heard of by another way.
+  known_ms = late.late_ms;
   // Those nearer have this rank's summary already.
   tell_successors(outgoing_, self_, 2 * distance_, ranks_, late);
   late_.push_back(std::move(late));

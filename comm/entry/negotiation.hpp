@@ -27,8 +27,9 @@ struct Agreement {
 /// with gaps or with numbers that are none takes another of Details; and where ranks have gone
 /// different ways each tells every other its RankState.
 ///
-/// A rank that is late says so ahead of its summary, and those who hear it pass it on to whoever
-/// waits for them: everybody who waits learns whom for.
+/// A rank that is late says so ahead of its summary, and again each time its step has lasted twice
+/// as long. Those who hear it pass it on to whoever waits for them: everybody who waits learns whom
+/// for.
 class Negotiation {
  public:
   struct Outgoing {
@@ -57,7 +58,7 @@ class Negotiation {
   /// Takes what was awaited. Throws ErrorKind::remote, naming the rank, for what makes no sense.
   void received(std::span<const std::byte> message);
 
-  /// Ranks that have turned out to be late since the last call, with what they have ready.
+  /// What ranks that are late have said since the last call.
   std::vector<RankState> take_late();
 
   /// Once nothing is awaited.
@@ -85,7 +86,7 @@ class Negotiation {
   int distance_ = 1;  ///< To the ranks of this round.
   bool expects_notice_ = false;
   std::vector<Outgoing> outgoing_;
-  std::vector<bool> is_late_;  ///< By rank: whether it is known.
+  std::vector<std::uint32_t> late_ms_;  ///< By rank: what the latest notice said; 0 before any.
   std::vector<RankState> late_;
 };
 

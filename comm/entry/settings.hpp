@@ -37,7 +37,7 @@ struct EntrySettings {
   NonFiniteAction non_finite = NonFiniteAction::off;  ///< FASTGPU_COMM_NANCHECK.
   int lanes = 2;          ///< FASTGPU_COMM_LANES: buckets that need not wait for others.
   bool is_tuned = false;  ///< FASTGPU_COMM_TUNE: 0 or 1.
-  std::chrono::milliseconds stall{10'000};  ///< FASTGPU_COMM_STALL: then a late rank says so.
+  std::chrono::milliseconds stall{10'000};  ///< FASTGPU_COMM_STALL: then it is told for whom.
   std::string timeline{};  ///< FASTGPU_COMM_TIMELINE: a folder for one file a rank; empty: none.
   std::string counters{};  ///< FASTGPU_COMM_COUNTERS: as above.
   std::string cache{};     ///< Folder of tuned results, from XDG_CACHE_HOME or HOME; empty: none.

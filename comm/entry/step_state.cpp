@@ -10,7 +10,7 @@ namespace fastgpu::comm {
 namespace {
 
 constexpr std::size_t kReportBytes = 18;
-constexpr std::size_t kStateBytes = 17;  ///< Besides the set.
+constexpr std::size_t kStateBytes = 21;  ///< Besides the set.
 constexpr std::uint8_t kLate = 0x80;
 
 constexpr bool Verdicts::*kVerdicts[] = {&Verdicts::is_incomplete, &Verdicts::has_non_finite,
@@ -106,6 +106,7 @@ std::vector<std::byte> encode(const RankState& state) {
       .put(state.step)
       .put(state.plan)
       .put(bits_of(state.verdicts))
+      .put(state.late_ms)
       .put(state.ready.as_bytes());
   return message;
 }
@@ -144,6 +145,7 @@ RankState decode_rank_state(std::span<const std::byte> message, std::size_t grad
   state.step = reader.get<std::uint32_t>();
   state.plan = reader.get<std::uint64_t>();
   state.verdicts = verdicts_of(reader.get<std::uint8_t>());
+  state.late_ms = reader.get<std::uint32_t>();
   state.ready.assign(reader.get_bytes(state.ready.bytes()));
   return state;
 }

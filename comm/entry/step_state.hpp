@@ -67,6 +67,7 @@ struct RankState {
   std::uint32_t step = 0;
   std::uint64_t plan = 0;
   Verdicts verdicts{};
+  std::uint32_t late_ms = 0;  ///< How long the step of a rank that is late had lasted.
   GradientSet ready;
 
   static std::size_t bytes(std::size_t gradients) noexcept;

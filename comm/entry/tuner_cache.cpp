@@ -28,6 +28,11 @@ std::filesystem::path cache_file(const std::filesystem::path& folder, std::uint6
                    std::to_string(topology.nodes.size()) + "-nodes.json");
 }
 
+bool is_possible(const Setting& setting) noexcept {
+  return setting.flows >= 1 && setting.flows <= kMostFlows && setting.lanes >= 1 &&
+         setting.lanes <= kMostLanes && setting.bucket.count > 0;
+}
+
 std::optional<Setting> load_setting(const std::filesystem::path& file) try {
   std::ostringstream text;
   text << std::ifstream(file).rdbuf();
@@ -36,9 +41,7 @@ std::optional<Setting> load_setting(const std::filesystem::path& file) try {
   const Setting setting{field<int>(json, "flows"),
                         field<int>(json, "lanes"),
                         {field<std::uint64_t>(json, "bucket_bytes")}};
-  const bool is_sound = setting.flows >= 1 && setting.flows <= kMostFlows && setting.lanes >= 1 &&
-                        setting.lanes <= kMostLanes && setting.bucket.count > 0;
-  return is_sound ? std::optional(setting) : std::nullopt;
+  return is_possible(setting) ? std::optional(setting) : std::nullopt;
 } catch (const Error&) {
   return std::nullopt;  // Somebody else's file, or half of one, costs a few steps and no more.
 }

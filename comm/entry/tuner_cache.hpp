@@ -14,6 +14,9 @@ namespace fastgpu::comm {
 std::filesystem::path cache_file(const std::filesystem::path& folder, std::uint64_t table_hash,
                                  const Topology& topology);
 
+/// Whether some job could have it.
+bool is_possible(const Setting& setting) noexcept;
+
 /// Absent where there is no such file, or none that makes sense: then tuning finds it again.
 std::optional<Setting> load_setting(const std::filesystem::path& file);
 

@@ -1,6 +1,8 @@
 #include "comm/entry/tuning.hpp"
 
+#include <algorithm>
 #include <array>
+#include <climits>
 
 #include "base/error.hpp"
 #include "comm/entry/tuner_cache.hpp"
@@ -19,7 +21,13 @@ std::optional<Setting> known_to_rank_0(Communicator& control, const std::filesys
                found->bucket.count};
   control.broadcast(std::as_writable_bytes(std::span(numbers)), {0});
   if (numbers[2] == 0) return std::nullopt;
-  return Setting{static_cast<int>(numbers[0]), static_cast<int>(numbers[1]), {numbers[2]}};
+  const auto small = [](std::uint64_t number) {
+    return static_cast<int>(std::min<std::uint64_t>(number, INT_MAX));
+  };
+  const Setting setting{small(numbers[0]), small(numbers[1]), {numbers[2]}};
+  if (!is_possible(setting))
+    throw Error(ErrorKind::remote, "rank 0: what its tuning has found is no setting");
+  return setting;
 }
 
 }  // namespace

@@ -67,16 +67,20 @@ std::span<std::byte> Mailbox::free_cell() noexcept {
   return cells_[sender_.cells % kCells];
 }
 
-const Letter* Mailbox::peek() const noexcept {
+bool Mailbox::has_letter() const noexcept {
   const std::uint64_t at = receiver_.letters;
-  if (stamp_of(at).load(std::memory_order_seq_cst) != lap(at)) return nullptr;
-  return reinterpret_cast<const Letter*>(slots_[at % kLetters].bytes);
+  return stamp_of(at).load(std::memory_order_seq_cst) == lap(at);
 }
 
-void Mailbox::drop() noexcept {
+std::optional<Letter> Mailbox::take() noexcept {
+  if (!has_letter()) return std::nullopt;
+  std::optional<Letter> letter(std::in_place);
+  std::memcpy(&*letter, slots_[receiver_.letters % kLetters].bytes, sizeof(Letter));
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // It is not read there once more.
   // Told now and then: the sender's look at it costs a cache line's journey.
   if (++receiver_.letters % (kLetters / 4) == 0)
     letters_dropped_.store(receiver_.letters, std::memory_order_release);
+  return letter;
 }
 
 std::span<const std::byte> Mailbox::bytes(std::size_t bytes) const noexcept {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "comm/transports/rail.hpp"
@@ -64,9 +65,9 @@ class Mailbox {
   void cell_filled() noexcept { ++sender_.cells; }
 
   // ---- the receiver's side ----
-  /// The next letter, or null. Stays until `drop`.
-  const Letter* peek() const noexcept;
-  void drop() noexcept;
+  bool has_letter() const noexcept;
+  /// The next letter, or none. A copy: whoever wrote it could write there again.
+  std::optional<Letter> take() noexcept;
   /// What came with an `eager` letter of `bytes` (at most kEagerBytes), until `drop_bytes`.
   std::span<const std::byte> bytes(std::size_t bytes) const noexcept;
   void drop_bytes(std::size_t bytes) noexcept;

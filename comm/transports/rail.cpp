@@ -15,4 +15,10 @@ void Sink::take(std::size_t offset, std::span<const std::byte> piece) const {
     std::memcpy(target.data(), piece.data(), piece.size());
 }
 
+bool Sink::accepts(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+  const std::uint64_t element = reduction ? size_of(reduction->type) : 1;
+  return offset <= memory.size() && bytes <= memory.size() - offset && offset % element == 0 &&
+         bytes % element == 0;
+}
+
 }  // namespace fastgpu::comm

@@ -31,7 +31,15 @@ struct Sink {
 
   /// Puts `piece` at `offset`. A reducing sink takes whole elements.
   void take(std::size_t offset, std::span<const std::byte> piece) const;
+
+  /// Whether it takes so many bytes there.
+  bool accepts(std::uint64_t offset, std::uint64_t bytes) const noexcept;
 };
+
+/// What a peer may send before anybody asks for it; more is taken for an attack or a bug.
+constexpr std::size_t kMostUnasked = 256 << 20;
+/// Charged for each message, so that empty ones are bounded too.
+constexpr std::size_t kArrivalCost = 256;
 
 /// One message that this rank sends. It belongs to whoever sends it; the rail borrows it, its bytes
 /// and its note until it calls RailEvents::sent.

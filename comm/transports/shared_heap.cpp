@@ -56,17 +56,21 @@ Mapping::~Mapping() {
 }
 
 UniqueFd create_shared_file(std::size_t bytes) {
-  UniqueFd fd(::memfd_create("fastgpu_comm", MFD_CLOEXEC));
+  UniqueFd fd(::memfd_create("fastgpu_comm", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd) throw no_room(bytes, errno);
   const bool fits = bytes <= static_cast<std::size_t>(INT64_MAX);
   if (!fits || ::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0)
     throw no_room(bytes, fits ? errno : ENOMEM);
+  if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) throw no_room(bytes, errno);
   return fd;
 }
 
 UniqueFd open_shared_file(pid_t pid, int fd) noexcept {
   const std::string path = "/proc/" + std::to_string(pid) + "/fd/" + std::to_string(fd);
-  return UniqueFd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  UniqueFd file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  const int seals = file ? ::fcntl(file.get(), F_GET_SEALS) : -1;
+  const bool stays = seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
+  return stays ? std::move(file) : UniqueFd();
 }
 
 std::size_t size_of_file(int fd) noexcept {

@@ -34,7 +34,7 @@ class Mapping {
 UniqueFd create_shared_file(std::size_t bytes);
 
 /// Opens descriptor `fd` of process `pid`; empty where this process may not, or sees another one
-/// under that number.
+/// under that number, and for a file that could shrink: reading beyond its end is a signal.
 UniqueFd open_shared_file(pid_t pid, int fd) noexcept;
 
 std::size_t size_of_file(int fd) noexcept;  ///< 0 where it cannot be told.

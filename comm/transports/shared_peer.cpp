@@ -141,16 +141,16 @@ void SharedPeer::receive(Incoming& message) {
     return;
   }
   const Arrival arrival = arrivals_.take(message.tag);
+  arrived_bytes_ -= kArrivalCost + arrival.bytes.size();
   begin(message, arrival.letter, arrival.bytes);
 }
 
 bool SharedPeer::progress() {
   bool has_moved = (!unsent_.empty() || !answers_.empty()) && flush();
   for (int i = 0; i < kLettersATurn; ++i) {
-    const Letter* const letter = in_.peek();
-    if (letter == nullptr) break;
+    const auto letter = in_.take();
+    if (!letter) break;
     open(*letter);
-    in_.drop();
     has_moved = true;
   }
   if (!feeding_.empty()) has_moved = feed() || has_moved;
@@ -191,11 +191,17 @@ void SharedPeer::open_message(const Letter& letter) {
   }
   if (wanted_.find(letter.tag) != nullptr)
     begin(*wanted_.take(letter.tag), letter, bytes);
-  else if (arrivals_.find(letter.tag) == nullptr)
-    arrivals_.add(letter.tag, {letter, {bytes.begin(), bytes.end()}});
   else
-    refuse("it sent two messages where there is one");
+    keep(letter, bytes);
   if (letter.kind == LetterKind::eager) in_.drop_bytes(bytes.size());
+}
+
+/// Until somebody asks for it.
+void SharedPeer::keep(const Letter& letter, std::span<const std::byte> bytes) {
+  if (arrivals_.find(letter.tag) != nullptr) refuse("it sent two messages where there is one");
+  arrived_bytes_ += kArrivalCost + bytes.size();
+  if (arrived_bytes_ > kMostUnasked) refuse("it sent far more than anybody asked for");
+  arrivals_.add(letter.tag, {letter, {bytes.begin(), bytes.end()}});
 }
 
 void SharedPeer::begin(Incoming& message, const Letter& letter, std::span<const std::byte> bytes) {
@@ -203,14 +209,26 @@ void SharedPeer::begin(Incoming& message, const Letter& letter, std::span<const 
   if (size != message.sink.memory.size())
     refuse("it sent " + std::to_string(size) + " bytes where " +
            std::to_string(message.sink.memory.size()) + " were expected");
-  if (letter.kind == LetterKind::offer) {
-    const auto terms = letter.terms();
+  if (letter.kind == LetterKind::inlined || letter.kind == LetterKind::eager)
+    return deliver(message, bytes);
+  const auto terms = letter.terms();
+  if (letter.kind == LetterKind::offer && begin_reading(message, terms)) return;
+  answer(LetterKind::wanted, terms.request, expected_.add(&message));
+}
+
+/// False where what is offered cannot be read where it is, for want of descriptors or addresses:
+/// then it comes through cells.
+bool SharedPeer::begin_reading(Incoming& message, const Letter::Terms& terms) {
+  const auto& reduction = message.sink.reduction;
+  if (reduction && terms.offset % size_of(reduction->type) != 0)
+    refuse("it offered what begins within an element");
+  try {
     const auto from = heap_.at({terms.region, terms.generation, terms.offset}, terms.bytes);
     reading_.push_back({&message, from, terms.request});
-  } else if (letter.kind == LetterKind::announce) {
-    answer(LetterKind::wanted, letter.terms().request, expected_.add(&message));
-  } else {
-    deliver(message, bytes);
+    return true;
+  } catch (const Error& e) {
+    if (e.kind() == ErrorKind::remote) throw;
+    return false;
   }
 }
 
@@ -232,7 +250,7 @@ void SharedPeer::open_piece(const Letter& letter) {
   const auto terms = letter.terms();
   Incoming** const expected = expected_.find(terms.number);
   if (expected == nullptr || terms.bytes > kCellBytes || terms.offset != (*expected)->moved ||
-      terms.bytes > (*expected)->sink.memory.size() - terms.offset)
+      !(*expected)->sink.accepts(terms.offset, terms.bytes))
     refuse("it sent a piece of no message");
   Incoming& message = **expected;
   if (terms.offset + terms.bytes == message.sink.memory.size()) expected_.remove(terms.number);
@@ -271,6 +289,7 @@ bool SharedPeer::read() {
 void SharedPeer::abandon() {
   wanted_.clear();
   arrivals_.clear();
+  arrived_bytes_ = 0;
   offered_ = {};
   expected_ = {};
   reading_.clear();

@@ -58,7 +58,7 @@ class SharedPeer {
   /// True where something moved. Throws where the peer wrote what makes no sense.
   bool progress();
 
-  bool has_mail() const noexcept { return in_.peek() != nullptr; }
+  bool has_mail() const noexcept { return in_.has_letter(); }
 
   /// Whether there is something to do that no letter announces.
   bool is_busy() const noexcept {
@@ -100,6 +100,8 @@ class SharedPeer {
   void open_piece(const Letter& letter);
   void open_taken(const Letter& letter);
   void begin(Incoming& message, const Letter& letter, std::span<const std::byte> bytes);
+  bool begin_reading(Incoming& message, const Letter::Terms& terms);
+  void keep(const Letter& letter, std::span<const std::byte> bytes);
   void deliver(Incoming& message, std::span<const std::byte> bytes);
 
   bool feed();
@@ -114,8 +116,9 @@ class SharedPeer {
 
   TagTable<Incoming*> wanted_;
   TagTable<Arrival> arrivals_;
-  Numbered<Outgoing*> offered_;   ///< Offers and announcements that are not answered.
-  Numbered<Incoming*> expected_;  ///< Messages that come through cells.
+  std::size_t arrived_bytes_ = 0;  ///< In `arrivals_`.
+  Numbered<Outgoing*> offered_;    ///< Offers and announcements that are not answered.
+  Numbered<Incoming*> expected_;   ///< Messages that come through cells.
   std::deque<Reading> reading_;
   std::deque<Feeding> feeding_;
   std::deque<Letter> answers_;    ///< That the mailbox has no room for.

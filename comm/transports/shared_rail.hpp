@@ -53,6 +53,7 @@ class SharedRail final : public Rail {
   struct Post;
   class Peer;
 
+  void ring(Peer& peer);
   Peer& peer(Rank rank) const { return *peers_.at(static_cast<std::size_t>(rank.value)); }
 
   Rank self_;

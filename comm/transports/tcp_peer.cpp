@@ -13,11 +13,6 @@ namespace {
 constexpr std::size_t kUnasked = 64 << 10;
 static_assert(kUnasked <= kChunkBytes);
 
-/// What a peer may send before anybody asks for it; more is taken for an attack or a bug.
-constexpr std::size_t kMostUnasked = 256 << 20;
-/// Charged for each message, so that empty ones are bounded too.
-constexpr std::size_t kArrivalCost = 256;
-
 [[noreturn]] void refuse(const std::string& what) {
   throw Error(ErrorKind::remote, what);
 }
@@ -47,7 +42,8 @@ void TcpPeer::send(Outgoing& message) {
 }
 
 void TcpPeer::say(FrameKind kind) {
-  controls_.push_back({{.kind = kind}, {}});
+  const auto is_the_same = [&](const Control& control) { return control.frame.kind == kind; };
+  if (std::ranges::none_of(controls_, is_the_same)) controls_.push_back({{.kind = kind}, {}});
 }
 
 void TcpPeer::say_farewell(std::span<const std::byte> words) {
@@ -115,30 +111,38 @@ void TcpPeer::receive(Incoming& message) {
   if (arrivals_.find(message.tag) != nullptr) {
     const Arrival arrival = arrivals_.take(message.tag);
     arrived_bytes_ -= kArrivalCost + arrival.bytes.size();
-    check_length(message, {.total = arrival.total});
+    check(message, {.length = static_cast<std::uint32_t>(arrival.total), .total = arrival.total});
     message.sink.take(0, arrival.bytes);
     count(message, arrival.bytes.size());
     return;
   }
+  if (!is_open()) return;
   incoming_.add(message.tag, {&message, 0});
   if (message.sink.memory.size() > kUnasked)
     controls_.push_back({{.kind = FrameKind::wanted, .tag = message.tag}, {}});
 }
 
-void TcpPeer::check_length(const Incoming& message, const Frame& frame) const {
+void TcpPeer::check(const Incoming& message, const Frame& frame) {
   if (frame.total != message.sink.memory.size())
     refuse("it sent " + std::to_string(frame.total) + " bytes where " +
            std::to_string(message.sink.memory.size()) + " were expected");
+  if (!message.sink.accepts(frame.offset, frame.length)) refuse("it sent a part of an element");
+}
+
+/// Every byte of a message comes once: whose place has been given to a connection may not be
+/// handed back before that connection is done with it.
+void TcpPeer::promise(Expected& expected, const Frame& frame) {
+  expected.promised += frame.length;
+  if (expected.promised > frame.total) refuse("it sent bytes twice");
 }
 
 std::span<std::byte> TcpPeer::target_of(const Frame& frame) {
   if (frame.kind != FrameKind::chunk) return {};
   Expected* const expected = incoming_.find(frame.tag);
   if (expected == nullptr) return {};
-  check_length(*expected->message, frame);
+  check(*expected->message, frame);
   if (expected->message->sink.reduction) return {};
-  expected->promised += frame.length;
-  if (expected->promised > frame.total) refuse("it sent bytes twice");
+  promise(*expected, frame);
   return expected->message->sink.memory.subspan(frame.offset, frame.length);
 }
 
@@ -172,12 +176,15 @@ void TcpPeer::arrived(const Frame& frame, std::span<const std::byte> bytes) {
 }
 
 void TcpPeer::chunk_arrived(const Frame& frame, std::span<const std::byte> bytes) {
-  if (const Expected* const expected = incoming_.find(frame.tag)) {
+  if (Expected* const expected = incoming_.find(frame.tag)) {
     Incoming& message = *expected->message;
-    check_length(message, frame);
+    check(message, frame);
     const auto& memory = message.sink.memory;
     const bool is_in_place = !memory.empty() && bytes.data() == memory.data() + frame.offset;
-    if (!is_in_place) message.sink.take(frame.offset, bytes);
+    if (!is_in_place) {
+      promise(*expected, frame);
+      message.sink.take(frame.offset, bytes);
+    }
     return count(message, bytes.size());
   }
   // Short ones alone come unasked, in one chunk.
@@ -194,6 +201,15 @@ void TcpPeer::count(Incoming& message, std::size_t bytes) {
   if (message.moved < message.sink.memory.size()) return;
   if (incoming_.find(message.tag) != nullptr) incoming_.take(message.tag);
   events_.received(message);
+}
+
+void TcpPeer::close() noexcept {
+  flows_.clear();
+  used_ = 0;
+  controls_.clear();
+  sending_.clear();
+  unwanted_.clear();
+  incoming_.clear();
 }
 
 void TcpPeer::abandon() {

@@ -35,7 +35,7 @@ class TcpPeer final : public FrameEvents {
 
   void send(Outgoing& message);
   void receive(Incoming& message);
-  void say(FrameKind kind);  ///< Of those that have nothing to add.
+  void say(FrameKind kind);  ///< Of those that have nothing to add: not again while unsaid.
   void say_farewell(std::span<const std::byte> words);
 
   /// Connections used for sending, 1 to as many as there are.
@@ -48,6 +48,10 @@ class TcpPeer final : public FrameEvents {
   bool is_flushed() const noexcept;
 
   void abandon();
+
+  /// Ends the connections. What has come may still be asked for.
+  void close() noexcept;
+  bool is_open() const noexcept { return !flows_.empty(); }
 
   std::span<std::byte> target_of(const Frame& frame) override;
   void arrived(const Frame& frame, std::span<const std::byte> bytes) override;
@@ -75,7 +79,8 @@ class TcpPeer final : public FrameEvents {
   void written(TcpFlow& flow);
   void chunk_arrived(const Frame& frame, std::span<const std::byte> bytes);
   void count(Incoming& message, std::size_t bytes);
-  void check_length(const Incoming& message, const Frame& frame) const;
+  static void check(const Incoming& message, const Frame& frame);
+  static void promise(Expected& expected, const Frame& frame);
 
   Rank rank_;
   RailEvents& events_;

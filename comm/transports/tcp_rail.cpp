@@ -73,7 +73,8 @@ bool TcpRail::connect(Rank rank, std::span<const std::byte>) {
 }
 
 TcpPeer* TcpRail::peer(Rank rank) const {
-  return peers_.at(static_cast<std::size_t>(rank.value)).get();
+  TcpPeer* const known = peers_.at(static_cast<std::size_t>(rank.value)).get();
+  return known != nullptr && known->is_open() ? known : nullptr;
 }
 
 void TcpRail::send(Outgoing& message) {
@@ -84,14 +85,14 @@ void TcpRail::send(Outgoing& message) {
 }
 
 void TcpRail::receive(Incoming& message) {
-  TcpPeer* const from = peer(message.peer);
+  TcpPeer* const from = peers_.at(static_cast<std::size_t>(message.peer.value)).get();
   if (from == nullptr) return;
   try {
     from->receive(message);
   } catch (const Error& e) {
     return lose(message.peer, e);
   }
-  write(*from);
+  if (from->is_open()) write(*from);
 }
 
 void TcpRail::say(Rank rank, FrameKind kind) {
@@ -168,7 +169,7 @@ void TcpRail::read_the_rest(TcpPeer& from, std::size_t ended) noexcept {
 }
 
 void TcpRail::lose(Rank rank, const Error& error) noexcept {
-  peers_[static_cast<std::size_t>(rank.value)].reset();
+  peers_[static_cast<std::size_t>(rank.value)]->close();
   events_.lost(rank, error);
 }
 
@@ -180,10 +181,11 @@ void TcpRail::abandon() noexcept {
 void TcpRail::say_farewell(std::span<const std::byte> words,
                            std::chrono::milliseconds limit) noexcept {
   const Deadline deadline(limit);
+  const auto is_open = [](const auto& known) { return known && known->is_open(); };
   for (const auto& known : peers_)
-    if (known) known->say_farewell(words);
+    if (is_open(known)) known->say_farewell(words);
   for (const auto& known : peers_) {
-    if (!known) continue;
+    if (!is_open(known)) continue;
     try {
       for (known->write(); !known->is_flushed() && !deadline.passed(); known->write()) {
         pollfd full{known->flows().front().socket(), POLLOUT, 0};
@@ -197,7 +199,7 @@ void TcpRail::say_farewell(std::span<const std::byte> words,
 
 void TcpRail::use_flows(int flows) {
   for (const auto& known : peers_)
-    if (known)
+    if (known && known->is_open())
       known->use_flows(std::clamp<std::size_t>(static_cast<std::size_t>(std::max(flows, 1)), 1,
                                                known->flows().size()));
 }

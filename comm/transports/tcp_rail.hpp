@@ -44,7 +44,7 @@ class TcpRail final : public Rail {
   void use_flows(int flows);
 
  private:
-  TcpPeer* peer(Rank rank) const;
+  TcpPeer* peer(Rank rank) const;  ///< Null for those lost too.
   void write(TcpPeer& peer);
   void poll_for_writing(TcpPeer& peer);
   bool read(std::uint64_t where);
@@ -53,7 +53,7 @@ class TcpRail final : public Rail {
 
   RailEvents& events_;
   UniqueFd epoll_;
-  std::vector<std::unique_ptr<TcpPeer>> peers_;  ///< By rank; null for this one and those lost.
+  std::vector<std::unique_ptr<TcpPeer>> peers_;  ///< By rank; null for this one.
   int most_flows_ = 1;
 };
 

@@ -3,10 +3,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <atomic>
+#include <array>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <limits>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -118,8 +120,8 @@ TEST_CASE("ranks that registered other gradients are told which rank differs, an
     const Error e = failure_of([&] { std::rethrow_exception(outcome); });
     CHECK(e.kind() == ErrorKind::usage);
     CHECK(std::string(e.what()) ==
-          "rank 2 has registered other gradients than rank 0 or is another version: gradient "
-          "number 0 is float32 [3] 'bias', not float32 [3] 'weights'");
+          "rank 2 has registered other gradients than rank 0: gradient number 0 is float32 [3] "
+          "'bias', not float32 [3] 'weights'");
   }
 }
 
@@ -137,13 +139,11 @@ TEST_CASE("a view is where the framework writes and reads, and moves once the or
         std::ranges::copy(std::as_bytes(std::span(mine)), entry.view(id).begin());
         entry.ready(id);
       }
-      std::vector<std::span<std::byte>> before = {entry.view(first), entry.view(second)};
       const StepOutcome outcome = entry.wait_step();
       auto& failure = failures[index_of(comm)];
       if (outcome.have_views_moved != (step == 0)) failure = "moved";
-      if (step == 0) continue;
-      for (const auto& view : before) {
-        const auto value = *reinterpret_cast<const float*>(view.data());
+      for (const GradientId id : {first, second}) {
+        const auto value = *reinterpret_cast<const float*>(entry.view(id).data());
         if (value != static_cast<float>(1 + step)) failure = "value " + std::to_string(value);
       }
     }
@@ -223,31 +223,222 @@ TEST_CASE("a rank that leaves ends the training of all") {
   CHECK(steps == std::vector{3, 2, 3});
 }
 
-TEST_CASE("who waits is told which rank is late, and with what") {
+/// Rank 1 of three makes "a" ready and "b" not before `may_go_on`.
+std::vector<Sentences> said_of_a_late_rank(std::chrono::milliseconds stall,
+                                           const std::function<void()>& be_late) {
   auto ranks = communicators_in_process(3, 10s);
   std::vector<Sentences> said(ranks.size());
-  std::atomic<int> waiting = 0;
   run_ranks(ranks, [&](Communicator& comm) {
     std::vector<float> a(5), b(5);
     EntrySettings settings;
-    settings.stall = 20ms;
+    settings.stall = stall;
     GradientEntry entry(comm, settings, &said[index_of(comm)]);
     entry.add("a", std::span(a));
     entry.add("b", std::span(b));
     entry.ready({0});
-    // Rank 1 is late until both others have been told, which only it can bring about.
-    if (comm.rank() == Rank{1}) {
-      while (waiting < 2)
-        std::this_thread::yield();
-      std::this_thread::sleep_for(100ms);
-    }
+    if (comm.rank() == Rank{1}) be_late();
     entry.ready({1});
-    ++waiting;
     entry.wait_step();
   });
+  return said;
+}
+
+TEST_CASE("who waits is told for which rank, and with what it is late, ever more seldom") {
+  const auto said = said_of_a_late_rank(300ms, [] { std::this_thread::sleep_for(1500ms); });
+  const std::string late =
+      "rank 1 has not made ready in step 0: 'b' of 2 gradients; this rank has ";
+  CHECK(said[1].all.empty());
   for (const std::size_t r : {0, 2})
-    CHECK(std::ranges::count(said[r].all,
-                             "rank 1 has not made ready in step 0: 'b' of 2 gradients") == 1);
+    CHECK(said[r].all == std::vector{late + "waited for 300ms", late + "waited for 900ms"});
+}
+
+TEST_CASE("nobody is told of a rank that is not waited for that long") {
+  const auto said = said_of_a_late_rank(1s, [] { std::this_thread::sleep_for(100ms); });
+  for (const Sentences& each : said)
+    CHECK(each.all.empty());
+}
+
+TEST_CASE("steps that take all ranks long are nothing to be told of") {
+  auto ranks = communicators_in_process(3, 10s);
+  std::vector<Sentences> said(ranks.size());
+  run_ranks(ranks, [&](Communicator& comm) {
+    std::vector<float> a(5);
+    EntrySettings settings;
+    settings.stall = 100ms;
+    GradientEntry entry(comm, settings, &said[index_of(comm)]);
+    entry.add("a", std::span(a));
+    for (int step = 0; step < 2; ++step) {
+      std::this_thread::sleep_for(250ms);
+      entry.ready({0});
+      entry.wait_step();
+    }
+  });
+  for (const Sentences& each : said)
+    CHECK(each.all.empty());
+}
+
+TEST_CASE("a rank that lingers after others have left breaks nothing by being late") {
+  for (const SharedMemory shared_memory : {SharedMemory::on, SharedMemory::off}) {
+    auto ranks = communicators_in_process(3, 5s, shared_memory);
+    std::vector<std::optional<Communicator>> own;
+    for (Communicator& comm : ranks)
+      own.emplace_back(std::move(comm));
+    std::vector<float> sums(own.size());
+    run_ranks(own, [&](std::optional<Communicator>& comm) {
+      const Rank rank = comm->rank();
+      auto pair = comm->split(rank == Rank{1} ? -1 : 0, 0);
+      float sum = 1;
+      {
+        std::vector<float> a(5);
+        EntrySettings settings;
+        settings.stall = 20ms;
+        GradientEntry entry(*comm, settings);
+        entry.add("a", std::span(a));
+        entry.all_reduce_gradients(ReduceOp::sum);
+        if (rank != Rank{1}) std::this_thread::sleep_for(300ms);
+        if (rank != Rank{1}) pair->all_reduce(std::span(&sum, 1), ReduceOp::sum);
+      }
+      sums[static_cast<std::size_t>(rank.value)] = sum;
+      if (rank == Rank{1}) comm.reset();
+    });
+    CHECK(sums == std::vector{2.0F, 1.0F, 2.0F});
+  }
+}
+
+TEST_CASE("a rank that leaves may be gone before the others have ended their step") {
+  for (const SharedMemory shared_memory : {SharedMemory::on, SharedMemory::off}) {
+    for (int run = 0; run < 10; ++run) {
+      auto ranks = communicators_in_process(5, 5s, shared_memory);
+      std::vector<std::optional<Communicator>> own;
+      for (Communicator& comm : ranks)
+        own.emplace_back(std::move(comm));
+      CHECK_NOTHROW(run_ranks(own, [&](std::optional<Communicator>& comm) {
+        std::vector<float> a(5);
+        {
+          GradientEntry entry(*comm);
+          entry.add("a", std::span(a));
+          entry.ready({0});
+          if (comm->rank().value == run % 5)
+            entry.leave();
+          else
+            entry.wait_step();
+        }
+        comm.reset();
+      }));
+    }
+  }
+}
+
+TEST_CASE("views stay where they are after a step that has failed") {
+  auto ranks = communicators_in_process(2, 5s);
+  std::vector<float> sums(ranks.size());
+  run_ranks(ranks, [&](Communicator& comm) {
+    EntrySettings settings;
+    settings.non_finite = NonFiniteAction::stop;
+    GradientEntry entry(comm, settings);
+    for (const char* name : {"a", "b"})
+      entry.add({.name = name, .shape = {100}}, {});
+    std::array<float*, 2> views{};
+    for (std::size_t id = 0; id < 2; ++id)
+      views[id] = reinterpret_cast<float*>(entry.view({id}).data());
+    // Ready in another order than planned, so that the plan would change after the first step.
+    const auto step = [&](float value) {
+      for (const std::size_t id : {0, 1}) {
+        std::fill_n(views[id], 100, value);
+        entry.ready({id});
+      }
+      return entry.wait_step();
+    };
+    try {
+      step(std::numeric_limits<float>::quiet_NaN());
+    } catch (const Error&) {
+      step(3);
+      sums[index_of(comm)] = views[0][99] + views[1][0];
+    }
+  });
+  CHECK(sums == std::vector{6.0F, 6.0F});
+}
+
+TEST_CASE("ranks with other settings are told which rank and which setting") {
+  const auto told = [](auto change) {
+    auto ranks = communicators_in_process(3, 5s);
+    const auto outcomes = outcomes_of_ranks(ranks, [&](Communicator& comm) {
+      std::vector<float> values(3);
+      EntrySettings settings;
+      if (comm.rank() == Rank{1}) change(settings);
+      GradientEntry entry(comm, settings);
+      entry.add("a", std::span(values));
+      entry.all_reduce_gradients(ReduceOp::average);
+    });
+    std::string what;
+    for (const auto& outcome : outcomes) {
+      const Error e = failure_of([&] {
+        if (outcome) std::rethrow_exception(outcome);
+      });
+      CHECK(e.kind() == ErrorKind::usage);
+      what = e.what();
+    }
+    return what;
+  };
+  const std::string same = " than rank 0: all ranks need the same";
+  CHECK(told([](EntrySettings& s) { s.lanes = 3; }) ==
+        "rank 1 has another FASTGPU_COMM_LANES" + same);
+  CHECK(told([](EntrySettings& s) { s.non_finite = NonFiniteAction::skip; }) ==
+        "rank 1 has another FASTGPU_COMM_NANCHECK" + same);
+  CHECK(told([](EntrySettings& s) { s.wire = WireType::float16; }) ==
+        "rank 1 has another FASTGPU_COMM_WIRE" + same);
+  CHECK(told([](EntrySettings& s) { s.is_tuned = true; }) ==
+        "rank 1 has another FASTGPU_COMM_TUNE" + same);
+}
+
+TEST_CASE("ranks with another library are told which rank, and which library it has") {
+  auto ranks = communicators_in_process(3, 5s);
+  const auto outcomes = outcomes_of_ranks(ranks, [&](Communicator& comm) {
+    const GradientTable table;
+    const EntrySettings settings;
+    check_same_registration(comm, {table, settings, comm.rank() == Rank{2} ? "7.1\x1b" : "7.0"});
+  });
+  for (const auto& outcome : outcomes) {
+    REQUIRE(outcome);
+    CHECK(std::string(failure_of([&] { std::rethrow_exception(outcome); }).what()) ==
+          "rank 2 runs another libfastgpu_comm than rank 0: 7.1?");
+  }
+}
+
+TEST_CASE("what ranks say about a step does not grow with gradients, ranks and time") {
+  for (int size = 2; size <= 9; ++size) {
+    auto ranks = communicators_in_process(size, 20s);
+    std::vector<std::uint64_t> bytes(ranks.size());
+    constexpr int kSteps = 20;
+    run_ranks(ranks, [&](Communicator& comm) {
+      std::vector<float> values(10);
+      GradientEntry entry(comm);
+      for (int i = 0; i < 161; ++i)
+        entry.add(std::to_string(i), std::span(values));
+      for (int step = 0; step < kSteps; ++step) {
+        if (step % 5 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(step));
+        entry.all_reduce_gradients(ReduceOp::average);
+      }
+      bytes[index_of(comm)] = entry.counters().negotiation_bytes;
+    });
+    for (const std::uint64_t each : bytes) {
+      CHECK(each <= 64 * kSteps);
+      CHECK(each == bytes[0]);
+    }
+  }
+}
+
+TEST_CASE("a step with more gradients than one short message has room for ends too") {
+  auto ranks = communicators_in_process(3, 10s);
+  std::vector<std::size_t> skipped(ranks.size());
+  run_ranks(ranks, [&](Communicator& comm) {
+    GradientEntry entry(comm);
+    for (int i = 0; i < 70'000; ++i)
+      entry.add({.name = std::to_string(i), .shape = {0}}, {});
+    entry.ready({69'999});
+    skipped[index_of(comm)] = entry.wait_step().skipped.size();
+  });
+  CHECK(skipped == std::vector<std::size_t>(3, 69'999));
 }
 
 TEST_CASE("mixed adds in float32 what float16 would lose, and leaves the rest in float32") {

@@ -218,6 +218,10 @@ TEST_CASE("everybody who waits learns which ranks are late, and with what") {
       state.rank = {late};
       state.ready.clear();
       state.ready.add({4});
+      state.late_ms = 15;
+      job.post.put({late}, late_notices(state, size));
+      state.ready.add({5});
+      state.late_ms = 30;
       job.post.put({late}, late_notices(state, size));
       job.post.busy = late;
       job.begin();
@@ -226,9 +230,10 @@ TEST_CASE("everybody who waits learns which ranks are late, and with what") {
         if (r == late) continue;
         const auto found = job.ranks[static_cast<std::size_t>(r)].take_late();
         INFO("size ", size, ", late ", late, ", rank ", r);
-        REQUIRE(found.size() == 1);
-        CHECK(found[0].rank == Rank{late});
-        CHECK(found[0].ready == state.ready);
+        REQUIRE(found.size() == 2);
+        CHECK(found[1].rank == Rank{late});
+        CHECK(found[1].ready == state.ready);
+        CHECK(found[0].late_ms == 15);
       }
 
       job.post.busy = -1;
