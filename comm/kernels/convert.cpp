@@ -1,5 +1,6 @@
 #include "comm/kernels/convert.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 #include <string>
@@ -11,6 +12,12 @@ namespace {
 
 /// Copies of this many bytes and more are faster past the caches: see comm/bench/kernels.cpp.
 constexpr std::size_t kStreamFrom = 16 << 20;
+
+/// Shorter ones gain nothing by it.
+constexpr std::size_t kWorthStreaming = 16 << 10;
+
+/// Converted before it is streamed: half of a core's first cache.
+constexpr std::size_t kBlock = 16 << 10;
 
 const Kernels::Conversions& entry_of(const Conversion& conversion, const Kernels& with) noexcept {
   return with.conversions[static_cast<std::size_t>(conversion.to)]
@@ -39,6 +46,29 @@ std::size_t elements([[maybe_unused]] std::span<std::byte> to, std::span<const s
   return count;
 }
 
+/// Between types of different size it gains nothing.
+bool is_streamed(std::span<std::byte> to, std::span<const std::byte> from,
+                 const Conversion& conversion) noexcept {
+  return conversion.past_caches && conversion.from == conversion.to &&
+         to.size() >= kWorthStreaming && to.data() != from.data();
+}
+
+/// Calls body(block, its source, index of its first element, elements) for one part of `to` after
+/// the other, and streams the block there.
+template <class Body>
+void stream_blocks(std::span<std::byte> to, std::span<const std::byte> from,
+                   const Conversion& conversion, const Kernels& with, Body body) {
+  alignas(64) std::byte block[kBlock];
+  const std::size_t most = kBlock / size_of(conversion.to);
+  const std::size_t count = to.size() / size_of(conversion.to);
+  for (std::size_t at = 0; at < count; at += most) {
+    const std::size_t length = std::min(most, count - at);
+    const std::size_t bytes = length * size_of(conversion.to);
+    body(block, from.data() + at * size_of(conversion.from), at, length);
+    with.stream(to.data() + at * size_of(conversion.to), block, bytes);
+  }
+}
+
 /// What the kernels say with `count`.
 std::optional<std::size_t> found(std::size_t index, std::size_t count) noexcept {
   return index < count ? std::optional(index) : std::nullopt;
@@ -54,19 +84,35 @@ bool is_possible(const Conversion& conversion) noexcept {
 void convert(std::span<std::byte> to, std::span<const std::byte> from, const Conversion& conversion,
              const Kernels& with) {
   const std::size_t count = elements(to, from, conversion);
+  const bool streams = is_streamed(to, from, conversion);
+  if (is_copy(conversion) && streams) return with.stream(to.data(), from.data(), from.size());
   if (is_copy(conversion)) return copy_bytes(to, from, with);
-  needed_entry(conversion, with).convert(to.data(), from.data(), count, conversion.scale);
+  const auto convert_all = needed_entry(conversion, with).convert;
+  if (!streams) return convert_all(to.data(), from.data(), count, conversion.scale);
+  stream_blocks(to, from, conversion, with,
+                [&](void* block, const void* source, std::size_t, std::size_t length) {
+                  convert_all(block, source, length, conversion.scale);
+                });
 }
 
 std::optional<std::size_t> convert_checked(std::span<std::byte> to, std::span<const std::byte> from,
                                            const Conversion& conversion, const Kernels& with) {
   const std::size_t count = elements(to, from, conversion);
   if (is_copy(conversion) && entry_of(conversion, with).convert == nullptr) {
-    copy_bytes(to, from, with);
+    convert(to, from, conversion, with);
     return std::nullopt;
   }
   const auto convert_and_check = needed_entry(conversion, with).convert_checked;
-  return found(convert_and_check(to.data(), from.data(), count, conversion.scale), count);
+  if (!is_streamed(to, from, conversion))
+    return found(convert_and_check(to.data(), from.data(), count, conversion.scale), count);
+  std::size_t first = count;
+  stream_blocks(to, from, conversion, with,
+                [&](void* block, const void* source, std::size_t at, std::size_t length) {
+                  const std::size_t index =
+                      convert_and_check(block, source, length, conversion.scale);
+                  if (index < length && first == count) first = at + index;
+                });
+  return found(first, count);
 }
 
 void convert_and_add(std::span<std::byte> to, std::span<const std::byte> from,

@@ -20,6 +20,7 @@ struct Conversion {
   ElementType from = ElementType::float32;
   ElementType to = ElementType::float32;
   double scale = 1;  ///< Finite. Such as 1 / ranks, so that a sum in float16 stays in its range.
+  bool past_caches = false;  ///< Nobody reads `to` soon: between equal types, memory alone gets it.
 };
 
 bool is_possible(const Conversion& conversion) noexcept;

@@ -1,5 +1,7 @@
 #include "comm/kernels/kernels.hpp"
 
+#include <fstream>
+
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "comm/kernels/tables.hpp"
@@ -49,6 +51,13 @@ CpuFeatures cpu_features() noexcept {
 #else
   return {};
 #endif
+}
+
+std::size_t last_cache_bytes() noexcept {
+  constexpr std::size_t kUsual = 16 << 20;  // Where the system does not say.
+  std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");  // Such as 32768K.
+  std::size_t kibibytes = 0;
+  return file >> kibibytes && file.get() == 'K' ? kibibytes << 10 : kUsual;
 }
 
 SimdLevel highest_level(const CpuFeatures& cpu) noexcept {

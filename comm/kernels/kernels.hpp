@@ -31,6 +31,7 @@ struct CpuFeatures {
 };
 
 CpuFeatures cpu_features() noexcept;  ///< Of this one; none where it is no x86-64.
+std::size_t last_cache_bytes() noexcept;  ///< Of the largest cache, which cores may share.
 SimdLevel highest_level(const CpuFeatures& cpu) noexcept;
 
 /// `wanted` is the value of FASTGPU_COMM_SIMD, and means `highest` where it is absent. Throws

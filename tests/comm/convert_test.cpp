@@ -2,8 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "base/error.hpp"
@@ -41,6 +44,29 @@ TEST_CASE("the first NaN or infinity is found at every place") {
                                 level.kernels) == place);
           CHECK(first_non_finite(bytes(to), ElementType::float16, level.kernels) == place);
         }
+      }
+    }
+  }
+}
+
+TEST_CASE("what is written past the caches is the same, and so is what is found in it") {
+  for (const test::Level& level : test::levels()) {
+    CAPTURE(level.name);
+    for (const std::size_t length : {std::size_t{100}, std::size_t{4096}, std::size_t{20001}}) {
+      for (const double scale : {1.0, 0.25}) {
+        std::vector<float> from(length);
+        std::iota(from.begin(), from.end(), 1.0F);
+        from[length - 2] = kNan;
+        std::vector<float> expected(length);
+        std::vector<float> to(length);
+        Conversion conversion{ElementType::float32, ElementType::float32, scale};
+        convert(bytes(expected), bytes(from), conversion, level.kernels);
+        conversion.past_caches = true;
+        convert(bytes(to), bytes(from), conversion, level.kernels);
+        CHECK(std::memcmp(to.data(), expected.data(), length * sizeof(float)) == 0);
+        std::ranges::fill(to, 0.0F);
+        CHECK(convert_checked(bytes(to), bytes(from), conversion, level.kernels) == length - 2);
+        CHECK(std::memcmp(to.data(), expected.data(), length * sizeof(float)) == 0);
       }
     }
   }
