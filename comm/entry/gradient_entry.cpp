@@ -80,6 +80,8 @@ void GradientEntry::lay_out() {
     buffer_.reset();
     buffer_ = std::make_unique<FusionBuffer>(communicator_, plan_.buffer_bytes);
   }
+  const auto ranks_here = static_cast<std::size_t>(communicator_.topology().largest_node());
+  exceeds_caches_ = plan_.buffer_bytes * ranks_here > last_cache_bytes();
   std::ranges::fill(buffer_->bytes(), std::byte{0});  // Gaps are summed too.
   if (settings_.is_tuned) communicator_.use_flows(setting.flows);
   const auto lanes = static_cast<std::size_t>(setting.lanes);
@@ -161,7 +163,8 @@ std::optional<NonFiniteReport> GradientEntry::pack(const GradientPiece& piece) {
   const auto to = buffer_->bytes().subspan(piece.offset, piece.count * size_of(wire));
   const std::span<const std::byte> from =
       is_view ? to : values_[id].subspan(piece.first * size_of(type), piece.count * size_of(type));
-  const Conversion conversion{type, wire, scale_before(wire, op_, communicator_.size())};
+  const Conversion conversion{type, wire, scale_before(wire, op_, communicator_.size()),
+                              exceeds_caches_};
   std::optional<std::size_t> index;
   if (settings_.non_finite == NonFiniteAction::off)
     convert(to, from, conversion);
@@ -182,7 +185,7 @@ void GradientEntry::unpack(const Bucket& bucket, const GradientSet& ready) {
     const std::size_t size = size_of(type);
     convert(values_[id].subspan(piece.first * size, piece.count * size),
             buffer_->bytes().subspan(piece.offset, piece.count * size_of(bucket.type)),
-            {bucket.type, type});
+            {bucket.type, type, 1, exceeds_caches_});
   }
 }
 

@@ -100,6 +100,7 @@ class GradientEntry {
   void begin(const Lock& lock);
   void lay_out();
   void change_plan(StepOutcome& outcome);
+  void move_views();
   void check_exists(GradientId id) const;
   std::optional<NonFiniteReport> pack(const GradientPiece& piece);
   void unpack(const Bucket& bucket, const GradientSet& ready);
@@ -133,6 +134,7 @@ class GradientEntry {
   FusionPlan plan_;
   std::uint64_t plan_hash_ = 0;
   std::unique_ptr<FusionBuffer> buffer_;
+  bool exceeds_caches_ = false;  ///< What is packed is in memory by the time that it is read.
   std::optional<Launcher> launcher_;  ///< Absent before the first step.
 
   std::uint32_t step_ = 0;
