@@ -45,7 +45,21 @@ void GradientEntry::change_plan(StepOutcome& outcome) {
   if (has_new_order) planned_order_ = order_of_rank_0(*control_, table_, order_);
   const bool has_new_setting = tuning_->step_ended();
   outcome.have_views_moved = has_new_order || has_new_setting;
-  if (outcome.have_views_moved) lay_out();
+  if (outcome.have_views_moved) move_views();
+}
+
+/// With the results that are in them.
+void GradientEntry::move_views() {
+  const bool has_views = std::ranges::any_of(values_, [](auto values) { return values.empty(); });
+  std::vector<std::byte> before;
+  if (has_views) before.assign(buffer_->bytes().begin(), buffer_->bytes().end());
+  const std::vector<std::size_t> places = plan_.offset_of;
+  lay_out();
+  for (std::size_t i = 0; i < table_.size(); ++i) {
+    if (!values_[i].empty()) continue;
+    const auto now = in_buffer({i});
+    std::ranges::copy(std::span(before).subspan(places[i], now.size()), now.begin());
+  }
 }
 
 RankState GradientEntry::state(Verdicts verdicts) const {

@@ -1,12 +1,11 @@
 #include "options.hpp"
 
 #include <charconv>
+#include <string>
 #include <string_view>
 
-namespace digits {
+namespace training {
 namespace {
-
-namespace fs = std::filesystem;
 
 std::uint64_t number(const std::string& option, std::string_view text, std::uint64_t least,
                      std::uint64_t most) {
@@ -33,27 +32,24 @@ void set(Options& options, const std::string& option, std::string_view value) {
     throw UsageError("unknown argument '" + option + "'; --help lists the known ones");
 }
 
+/// Whether `option` is one without a value.
+bool set_flag(Options& options, std::string_view option) {
+  if (option == "--help" || option == "-h")
+    options.wants_help = true;
+  else if (option == "--json")
+    options.wants_json = true;
+  else
+    return false;
+  return true;
+}
+
 }  // namespace
 
-const char* const kHelp =
-    "usage: fastgpu-digits [--global-batch N] [--epochs N] [--seed N] [--data FILE] [--report "
-    "FILE]\n"
-    "\n"
-    "Trains a small network on handwritten digits, alone or as one rank of many.\n"
-    "  --global-batch N  samples of one step, over all ranks together (64)\n"
-    "  --epochs N        passes over the training set (30)\n"
-    "  --seed N          of the initial parameters and of the order of samples (1)\n"
-    "  --data FILE       lines of 64 pixels and a digit (found beside the program)\n"
-    "  --report FILE     rank 0 writes the result there as JSON\n";
-
-Options parse_options(std::span<const char* const> arguments) {
-  Options options;
+Options parse_options(const Options& defaults, std::span<const char* const> arguments) {
+  Options options = defaults;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     std::string option = arguments[i];
-    if (option == "--help" || option == "-h") {
-      options.wants_help = true;
-      continue;
-    }
+    if (set_flag(options, option)) continue;
     const std::size_t equals = option.find('=');
     if (equals != std::string::npos) {
       const std::string value = option.substr(equals + 1);
@@ -64,16 +60,7 @@ Options parse_options(std::span<const char* const> arguments) {
       set(options, option, has_value ? arguments[++i] : "");
     }
   }
-  if (options.data.empty()) options.data = default_data();
   return options;
 }
 
-fs::path default_data() {
-  std::error_code error;
-  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
-  fs::path built = folder / "digits.csv";
-  if (fs::exists(built, error)) return built;
-  return folder.parent_path() / "share" / "fastgpu" / "digits" / "digits.csv";
-}
-
-}  // namespace digits
+}  // namespace training

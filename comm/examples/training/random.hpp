@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace digits {
+namespace training {
 
 class Random {
  public:
@@ -30,4 +30,4 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-}  // namespace digits
+}  // namespace training

@@ -1,4 +1,4 @@
-// The command line of fastgpu-digits.
+// The command line that the training examples have in common.
 #pragma once
 
 #include <cstddef>
@@ -7,16 +7,16 @@
 #include <optional>
 #include <span>
 #include <stdexcept>
-#include <string>
 
-namespace digits {
+namespace training {
 
 struct Options {
   std::size_t global_batch = 64;  ///< Samples of one step, over all ranks together.
   std::size_t epochs = 30;
   std::uint64_t seed = 1;
-  std::filesystem::path data{};                   ///< Empty: found beside the executable.
+  std::filesystem::path data{};
   std::optional<std::filesystem::path> report{};  ///< Written by rank 0.
+  bool wants_json = false;                        ///< The report on stdout.
   bool wants_help = false;
 };
 
@@ -25,12 +25,7 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-extern const char* const kHelp;
+/// What is not said is as in `defaults`. Throws UsageError, naming the argument.
+Options parse_options(const Options& defaults, std::span<const char* const> arguments);
 
-/// Throws UsageError, naming the argument.
-Options parse_options(std::span<const char* const> arguments);
-
-/// The data that came with this program, whether built or installed.
-std::filesystem::path default_data();
-
-}  // namespace digits
+}  // namespace training

@@ -9,9 +9,9 @@
 #include "options.hpp"
 #include "training.hpp"
 
-namespace digits {
+namespace training {
 
-/// "epoch 3  loss 0.1234  test accuracy 96.37 %  0.05 s"
+/// "epoch 3  loss 0.1234  test accuracy 96.37 %  1.05 s  12.3 MB of gradients"
 std::string line_of(const Epoch& epoch);
 
 /// The first rank whose parameters are not those of rank 0.
@@ -20,7 +20,7 @@ std::optional<std::size_t> first_different(const std::vector<std::uint64_t>& has
 /// "parameters: equal on all 2 ranks (hash 0123456789abcdef)", or which rank differs.
 std::string equality_line(const std::vector<std::uint64_t>& hashes);
 
-/// One JSON object.
-std::string json_of(const Result& result, const Options& options);
+/// One JSON object; `program` is its name.
+std::string json_of(const std::string& program, const Result& result, const Options& options);
 
-}  // namespace digits
+}  // namespace training

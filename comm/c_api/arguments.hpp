@@ -1,0 +1,75 @@
+// What C gives, checked: numbers as enums, pointers as spans, handles that are not NULL.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <string>
+
+#include "base/error.hpp"
+#include "comm/include/fastgpu_comm.h"
+#include "comm/reduce.hpp"
+#include "comm/rendezvous/environment.hpp"
+
+namespace fastgpu::comm::c_api {
+
+// All throw ErrorKind::usage, naming the value met.
+
+[[noreturn]] void refuse(const std::string& what);
+
+/// `pointer`, which is called `name`.
+template <class T>
+T& need(T* pointer, const char* name) {
+  if (pointer == nullptr) refuse(std::string(name) + " is NULL");
+  return *pointer;
+}
+
+ElementType type_of(int type);
+ReduceOp op_of(int op);
+inline Reduction reduction_of(int type, int op) {
+  return {type_of(type), op_of(op)};
+}
+
+/// `count` elements for each of `blocks` ranks.
+std::span<std::byte> elements_at(void* data, std::size_t count, int type, int blocks = 1);
+std::span<const std::byte> elements_at(const void* data, std::size_t count, int type,
+                                       int blocks = 1);
+
+/// `base`, overruled by "NAME=VALUE" up to a NULL.
+Environment environment_with(const Environment& base, const char* const* settings);
+
+/// The larger ones are taken for memory that was never set.
+constexpr std::size_t kLargestStruct = 4096;
+
+template <class T>
+void check_struct_size(const T& theirs) {
+  if (theirs.struct_size < sizeof(theirs.struct_size) || theirs.struct_size > kLargestStruct)
+    refuse("a struct_size is " + std::to_string(theirs.struct_size) + ": it is not set");
+}
+
+/// A struct as the caller knows it, with 0 where the caller's ends. One that knows more than this
+/// library is refused where it has said more than 0.
+template <class T>
+T read_struct(const T& theirs) {
+  check_struct_size(theirs);
+  T mine{};
+  const std::size_t known = std::min(theirs.struct_size, sizeof(T));
+  std::memcpy(&mine, &theirs, known);
+  const auto* bytes = reinterpret_cast<const unsigned char*>(&theirs);
+  for (std::size_t i = known; i < theirs.struct_size; ++i)
+    if (bytes[i] != 0) refuse("the program uses what this older libfastgpu_comm does not know");
+  return mine;
+}
+
+/// As much of `mine` as the caller has room for, and 0 in what this library does not know.
+template <class T>
+void write_struct(T& theirs, T mine) {
+  check_struct_size(theirs);
+  mine.struct_size = theirs.struct_size;
+  const std::size_t known = std::min(theirs.struct_size, sizeof(T));
+  std::memset(&theirs, 0, mine.struct_size);
+  std::memcpy(&theirs, &mine, known);
+}
+
+}  // namespace fastgpu::comm::c_api

@@ -1,0 +1,133 @@
+// The C ABI: joining a job and leaving it, groups, memory.
+#include <string_view>
+
+#include "comm/c_api/arguments.hpp"
+#include "comm/c_api/guard.hpp"
+#include "comm/c_api/handles.hpp"
+#include "comm/entry/settings.hpp"
+#include "comm/rendezvous.hpp"
+#include "comm/version.hpp"
+
+namespace comm = fastgpu::comm;
+using comm::c_api::guarded;
+using comm::c_api::need;
+
+static_assert(comm::kLibraryVersion == FGC_VERSION, "the header's version is the library's");
+
+namespace {
+
+const std::vector<comm::Rank>& node_of(const comm::Communicator& communicator) {
+  const comm::Topology& topology = communicator.topology();
+  return topology.nodes[static_cast<std::size_t>(topology.node_of(communicator.rank()))];
+}
+
+}  // namespace
+
+int fgc_version(void) {
+  return FGC_VERSION;
+}
+
+const char* fgc_version_string(void) {
+  return FASTGPU_VERSION;
+}
+
+const char* fgc_status_name(int status) {
+  switch (status) {
+    case FGC_OK:
+      return "ok";
+    case FGC_USAGE:
+      return "usage";
+    case FGC_DENIED:
+      return "denied";
+    case FGC_CAPACITY:
+      return "capacity";
+    case FGC_CONFLICT:
+      return "conflict";
+    case FGC_TIMEOUT:
+      return "timeout";
+    case FGC_REMOTE:
+      return "remote";
+    case FGC_LOCAL:
+      return "local";
+    case FGC_INTERNAL:
+      return "internal";
+  }
+  return "unknown";
+}
+
+const char* fgc_last_error(void) {
+  return comm::c_api::last_sentence();
+}
+
+fgc_status fgc_init(const char* const* settings, fgc_comm** comm) {
+  return guarded([&] {
+    need(comm, "the place for the communicator") = nullptr;
+    const auto environment = comm::c_api::environment_with(comm::process_environment(), settings);
+    comm::entry_settings(environment);  // Said now, not once gradients are created.
+    *comm =
+        new fgc_comm{std::make_shared<comm::Communicator>(comm::join(comm::job_place(environment))),
+                     environment};
+  });
+}
+
+void fgc_comm_free(fgc_comm* comm) {
+  delete comm;
+}
+
+int fgc_rank(const fgc_comm* comm) {
+  return comm == nullptr ? -1 : comm->communicator->rank().value;
+}
+
+int fgc_size(const fgc_comm* comm) {
+  return comm == nullptr ? -1 : comm->communicator->size();
+}
+
+int fgc_local_rank(const fgc_comm* comm) {
+  if (comm == nullptr) return -1;
+  const auto& node = node_of(*comm->communicator);
+  return static_cast<int>(std::ranges::find(node, comm->communicator->rank()) - node.begin());
+}
+
+int fgc_local_size(const fgc_comm* comm) {
+  return comm == nullptr ? -1 : static_cast<int>(node_of(*comm->communicator).size());
+}
+
+int fgc_node_rank(const fgc_comm* comm) {
+  if (comm == nullptr) return -1;
+  return comm->communicator->topology().node_of(comm->communicator->rank());
+}
+
+int fgc_node_count(const fgc_comm* comm) {
+  return comm == nullptr ? -1 : static_cast<int>(comm->communicator->topology().nodes.size());
+}
+
+fgc_status fgc_split(fgc_comm* comm, int color, int key, fgc_comm** group) {
+  return guarded([&] {
+    need(group, "the place for the group") = nullptr;
+    auto made = need(comm, "the communicator").communicator->split(color, key);
+    if (!made) return;
+    *group =
+        new fgc_comm{std::make_shared<comm::Communicator>(std::move(*made)), comm->environment};
+  });
+}
+
+fgc_status fgc_mem_alloc(fgc_comm* comm, size_t bytes, void** memory) {
+  return guarded([&] {
+    need(memory, "the place for the memory") = nullptr;
+    *memory = need(comm, "the communicator").communicator->allocate(bytes).data();
+  });
+}
+
+fgc_status fgc_mem_free(fgc_comm* comm, void* memory) {
+  return guarded([&] {
+    comm::Communicator& owner = *need(comm, "the communicator").communicator;
+    if (memory != nullptr) owner.free({static_cast<std::byte*>(memory), 1});
+  });
+}
+
+fgc_status fgc_use_flows(fgc_comm* comm, int flows) {
+  return guarded([&] {
+    if (flows < 1) comm::c_api::refuse("there cannot be " + std::to_string(flows) + " flows");
+    need(comm, "the communicator").communicator->use_flows(flows);
+  });
+}

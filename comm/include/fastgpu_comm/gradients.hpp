@@ -1,0 +1,88 @@
+// The gradients of one model as a class; fastgpu_comm.hpp includes this.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <ranges>
+#include <string>
+
+#include "communicator.hpp"
+#include "handles.hpp"
+
+namespace fgc {
+
+/// Where a gradient lies in the fusion buffer, and as what.
+struct View {
+  void* data = nullptr;
+  fgc_type type = FGC_FLOAT32;
+};
+
+class Gradients {
+ public:
+  explicit Gradients(const Communicator& comm, const Settings& settings = {}) {
+    fgc_gradients* gradients = nullptr;
+    check(fgc_gradients_create(comm.get(), list_of(settings).data(), &gradients));
+    gradients_.reset(gradients);
+  }
+
+  /// `values` stay where they are.
+  template <Values Data>
+  std::size_t add(const std::string& name, Data&& values, int priority = 0) {
+    const std::uint64_t count = std::ranges::size(values);
+    fgc_gradient gradient{};
+    gradient.name = name.c_str();
+    gradient.data = std::ranges::data(values);
+    gradient.shape = &count;
+    gradient.dimensions = 1;
+    gradient.type = kType<Data>;
+    gradient.priority = priority;
+    return add(gradient);
+  }
+  std::size_t add(fgc_gradient gradient) {
+    std::size_t id = 0;
+    gradient.struct_size = sizeof(gradient);
+    check(fgc_gradient_add(get(), &gradient, &id));
+    return id;
+  }
+
+  View view(std::size_t id) {
+    View view;
+    int type = 0;
+    check(fgc_gradient_view(get(), id, &view.data, &type));
+    view.type = static_cast<fgc_type>(type);
+    return view;
+  }
+  fgc_type wire_type(std::size_t id) const {
+    int type = 0;
+    check(fgc_gradient_wire_type(get(), id, &type));
+    return static_cast<fgc_type>(type);
+  }
+
+  void use_op(fgc_op op) { check(fgc_gradients_use_op(get(), op)); }
+  void ready(std::size_t id) { check(fgc_gradient_ready(get(), id)); }
+
+  fgc_outcome wait() { return ended(fgc_gradients_wait); }
+  fgc_outcome leave() { return ended(fgc_gradients_leave); }
+
+  fgc_counters counters() const {
+    fgc_counters counters{};
+    counters.struct_size = sizeof(counters);
+    check(fgc_gradients_counters(get(), &counters));
+    return counters;
+  }
+
+  fgc_gradients* get() const noexcept { return gradients_.get(); }
+
+ private:
+  fgc_outcome ended(fgc_status (*end)(fgc_gradients*, fgc_outcome*)) {
+    fgc_outcome outcome{};
+    outcome.struct_size = sizeof(outcome);
+    check(end(get(), &outcome));
+    return outcome;
+  }
+
+  std::unique_ptr<fgc_gradients, Release<fgc_gradients_free>> gradients_;
+};
+
+}  // namespace fgc

@@ -1,0 +1,116 @@
+// What the other headers of the C++ face have in common: errors, types, settings, ownership.
+#pragma once
+
+#include <fastgpu_comm.h>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <ranges>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace fgc {
+
+/// What a function of the C ABI failed with.
+class Error : public std::runtime_error {
+ public:
+  Error(fgc_status status, const std::string& sentence)
+      : std::runtime_error(sentence), status_(status) {}
+  fgc_status status() const noexcept { return status_; }
+
+ private:
+  fgc_status status_;
+};
+
+inline void check(fgc_status status) {
+  if (status != FGC_OK) throw Error(status, fgc_last_error());
+}
+
+/// The fgc_type of T. Specialise it for a 16-bit type of your own.
+template <class T>
+struct TypeOf;
+template <fgc_type type>
+using Is = std::integral_constant<fgc_type, type>;
+// clang-format off
+template <> struct TypeOf<float> : Is<FGC_FLOAT32> {};
+template <> struct TypeOf<double> : Is<FGC_FLOAT64> {};
+template <> struct TypeOf<std::int32_t> : Is<FGC_INT32> {};
+template <> struct TypeOf<std::int64_t> : Is<FGC_INT64> {};
+template <> struct TypeOf<std::int8_t> : Is<FGC_INT8> {};
+template <> struct TypeOf<std::uint8_t> : Is<FGC_UINT8> {};
+template <> struct TypeOf<std::byte> : Is<FGC_UINT8> {};
+// clang-format on
+
+/// Elements that lie one after the other and outlive the call: an array, a vector, a std::span.
+template <class Range>
+concept Values = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
+    std::ranges::borrowed_range<Range>;
+template <Values Range>
+inline constexpr fgc_type kType = TypeOf<std::ranges::range_value_t<Range>>::value;
+/// Of elements that come from one range and go to another.
+template <Values From, Values To>
+requires std::same_as<std::ranges::range_value_t<From>, std::ranges::range_value_t<To>>
+inline constexpr fgc_type kSameType = kType<To>;
+
+/// "NAME=VALUE" each, before the environment.
+using Settings = std::vector<std::string>;
+inline std::vector<const char*> list_of(const Settings& settings) {
+  std::vector<const char*> list;
+  for (const std::string& setting : settings)
+    list.push_back(setting.c_str());
+  list.push_back(nullptr);
+  return list;
+}
+
+template <auto release>
+struct Release {
+  template <class Handle>
+  void operator()(Handle* handle) const noexcept {
+    release(handle);
+  }
+};
+
+/// Something that was begun. Its destructor waits.
+class Request {
+ public:
+  explicit Request(fgc_request* request) : request_(request) {}
+
+  bool test() {
+    int is_done = 0;
+    check(fgc_request_test(get(), &is_done));
+    return is_done != 0;
+  }
+  void wait() { check(fgc_request_wait(get())); }
+  fgc_request* get() const noexcept { return request_.get(); }
+
+ private:
+  std::unique_ptr<fgc_request, Release<fgc_request_free>> request_;
+};
+
+/// Elements that other ranks of this host read where they are.
+template <class T>
+class Memory {
+ public:
+  Memory(fgc_comm* comm, std::size_t count) : comm_(comm), count_(count) {
+    void* memory = nullptr;
+    check(fgc_mem_alloc(comm, count * sizeof(T), &memory));
+    data_ = static_cast<T*>(memory);
+  }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  ~Memory() { fgc_mem_free(comm_, data_); }
+
+  std::span<T> values() const noexcept { return {data_, count_}; }
+
+ private:
+  fgc_comm* comm_;  ///< Borrowed: it lives longer.
+  T* data_ = nullptr;
+  std::size_t count_;
+};
+
+}  // namespace fgc

@@ -1,0 +1,96 @@
+/* One rank of a job: how it joins and leaves, who is where, memory, errors and versions. */
+#ifndef FASTGPU_COMM_JOB_H
+#define FASTGPU_COMM_JOB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+/* Of these headers. */
+#define FGC_VERSION_MAJOR 0
+#define FGC_VERSION_MINOR 1
+#define FGC_VERSION_PATCH 0
+#define FGC_VERSION (FGC_VERSION_MAJOR * 10000 + FGC_VERSION_MINOR * 100 + FGC_VERSION_PATCH)
+
+/* Of the library that runs: a number like FGC_VERSION, and "0.1.0". Ranks of one job have the same;
+ * one that has another is refused when they meet. */
+int fgc_version(void);
+const char* fgc_version_string(void);
+
+/* What the caller may do about it. */
+typedef enum fgc_status {
+  FGC_OK = 0,
+  FGC_USAGE = 1,    /* The call or a setting is wrong, or the ranks disagree. */
+  FGC_DENIED = 2,   /* The ranks' secrets differ. */
+  FGC_CAPACITY = 3, /* There is no memory of that kind left. */
+  FGC_CONFLICT = 4, /* The port or the rank is taken. */
+  FGC_TIMEOUT = 5,  /* Other ranks have not come, or have gone silent. */
+  FGC_REMOTE = 6,   /* Another rank has gone, or found what it cannot go on with. */
+  FGC_LOCAL = 7,    /* This machine refused: memory, sockets, name resolution. */
+  FGC_INTERNAL = 8  /* A bug in libfastgpu_comm. */
+} fgc_status;
+
+/* "usage" and so on; "unknown" for a number that is none. */
+const char* fgc_status_name(int status);
+
+/* What went wrong in this thread's last call that failed: one sentence naming the rank concerned.
+ * Valid until the thread's next call that fails; "" where none has failed. */
+const char* fgc_last_error(void);
+
+/* This rank and its connections to the others, or to some of them. */
+typedef struct fgc_comm fgc_comm;
+
+/* Joins the job that the environment describes: RANK and WORLD_SIZE, or mpirun's own variables; the
+ * address of rank 0 in FASTGPU_COMM_MASTER_ADDR and FASTGPU_COMM_MASTER_PORT, or MASTER_ADDR and
+ * MASTER_PORT; FASTGPU_COMM_SECRET, without which only ranks on one machine can meet; and the
+ * other variables of the library's documentation. Without a rank in the environment the process is
+ * a job of one.
+ *
+ * `settings` overrules the environment: "NAME=VALUE" for such variables, the last one followed by
+ * NULL; "NAME=" hides a variable. NULL: there are none. */
+fgc_status fgc_init(const char* const* settings, fgc_comm** comm);
+
+/* Frees a communicator; NULL is allowed. The rank leaves its job once all communicators, requests
+ * and gradients of it are freed, in any order. Others who still wait for it then fail, so a program
+ * calls fgc_barrier before. */
+void fgc_comm_free(fgc_comm* comm);
+
+/* 0 .. fgc_size - 1. This and the others below are -1 for NULL. */
+int fgc_rank(const fgc_comm* comm);
+int fgc_size(const fgc_comm* comm);
+
+/* Nodes are ranks of `comm` that share memory. Of the node that this rank is on: its place there,
+ * its number of ranks, its number; and how many nodes there are. */
+int fgc_local_rank(const fgc_comm* comm);
+int fgc_local_size(const fgc_comm* comm);
+int fgc_node_rank(const fgc_comm* comm);
+int fgc_node_count(const fgc_comm* comm);
+
+/* For ranks that are to be in no group. */
+#define FGC_NO_COLOR (-1)
+
+/* A collective: ranks that give the same `color` form a group, in the order of `key`, and of their
+ * ranks where keys are equal. *group is NULL for a negative color. A job has at most 4095 groups,
+ * freed ones included. */
+fgc_status fgc_split(fgc_comm* comm, int color, int key, fgc_comm** group);
+
+/* Memory that other ranks of this host read where it is: what is sent from it, or reduced in it, is
+ * not copied on its way between them. It lasts until it is freed, or the rank leaves the job.
+ * FGC_CAPACITY where there is none, for which the program's own memory will do. */
+fgc_status fgc_mem_alloc(fgc_comm* comm, size_t bytes, void** memory);
+fgc_status fgc_mem_free(fgc_comm* comm, void* memory);
+
+/* Spreads messages over so many connections to each rank on another host; FASTGPU_COMM_FLOWS are
+ * the most, and the default. For all communicators of the job. */
+fgc_status fgc_use_flows(fgc_comm* comm, int flows);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,173 @@
+/* Gradients through the C ABI. */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "c_api_test.h"
+
+static fgc_gradient gradient(const char* name, float* data, const uint64_t* shape,
+                             size_t dimensions) {
+  fgc_gradient result = {0};
+  result.struct_size = sizeof(result);
+  result.name = name;
+  result.data = data;
+  result.shape = shape;
+  result.dimensions = dimensions;
+  result.type = FGC_FLOAT32;
+  return result;
+}
+
+static fgc_outcome no_outcome(void) {
+  fgc_outcome outcome = {0};
+  outcome.struct_size = sizeof(outcome);
+  return outcome;
+}
+
+static void count_warning(const char* sentence, void* user) {
+  if (strstr(sentence, "'weight'") != NULL) ++*(int*)user;
+}
+
+/* Weight, of 2 by 3, and bias. */
+static fgc_gradients* two_gradients(fgc_comm* comm, const char* const* settings, float* weight,
+                                    float* bias) {
+  const uint64_t shape[] = {2, 3};
+  const fgc_gradient first = gradient("weight", weight, shape, 2);
+  const fgc_gradient second = gradient("bias", bias, NULL, 0);
+  fgc_gradients* gradients = NULL;
+  size_t id = 9;
+  expect_status(fgc_gradients_create(comm, settings, &gradients), FGC_OK, "created");
+  expect_status(fgc_gradient_add(gradients, &first, NULL), FGC_OK, "a gradient of 2 by 3");
+  expect_status(fgc_gradient_add(gradients, &second, &id), FGC_OK, "a gradient of one element");
+  expect(id == 1, "they are counted");
+  expect_status(fgc_gradient_add(gradients, &second, &id), FGC_USAGE, "a name only once");
+  return gradients;
+}
+
+void check_gradients(fgc_comm* comm) {
+  const int rank = fgc_rank(comm);
+  float weight[6], bias = (float)(rank + 1);
+  fgc_outcome outcome = no_outcome();
+  fgc_counters counters = {0};
+  fgc_gradients* gradients = two_gradients(comm, NULL, weight, &bias);
+  int i;
+  for (i = 0; i < 6; ++i)
+    weight[i] = (float)(2 * rank * i);
+  expect_status(fgc_gradient_ready(gradients, (size_t)rank), FGC_OK, "ready");
+  expect_status(fgc_gradient_ready(gradients, (size_t)(1 - rank)), FGC_OK, "in any order");
+  expect_status(fgc_gradient_ready(gradients, 1), FGC_USAGE, "but once");
+  expect_status(fgc_gradient_ready(gradients, 2), FGC_USAGE, "and only what there is");
+  expect_status(fgc_gradients_wait(gradients, &outcome), FGC_OK, "a step");
+  expect(outcome.step == 0 && outcome.is_applied && outcome.non_finite == FGC_FINITE, "it is told");
+  expect(outcome.skipped_count == 0 && !outcome.is_somebody_leaving, "nothing is left out");
+  expect(weight[0] == 0 && weight[5] == 5 && bias == 1.5F, "the averages are right");
+
+  expect_status(fgc_gradients_use_op(gradients, FGC_SUM), FGC_OK, "sums from now on");
+  fgc_gradient_ready(gradients, 0);
+  expect_status(fgc_gradients_wait(gradients, &outcome), FGC_OK, "a step with one of them");
+  expect(outcome.skipped_count == 1 && outcome.skipped[0] == 1, "the other is named");
+  expect(weight[5] == 10 && bias == 1.5F, "and left as it was");
+
+  counters.struct_size = sizeof(counters);
+  expect_status(fgc_gradients_counters(gradients, &counters), FGC_OK, "counters");
+  expect(counters.steps == 2 && counters.bucket_bytes >= 28, "they count");
+  expect_status(fgc_gradients_leave(gradients, &outcome), FGC_OK, "the last step");
+  expect(outcome.step == 2 && outcome.is_somebody_leaving, "which all know to be the last");
+  fgc_gradients_free(gradients);
+}
+
+void check_views(fgc_comm* comm) {
+  const char* const settings[] = {"FASTGPU_COMM_WIRE=bf16", NULL};
+  const uint64_t shape[] = {3};
+  const fgc_gradient only = gradient("view", NULL, shape, 1);
+  const uint16_t one = 0x3f80, three = 0x4040; /* In bfloat16. */
+  fgc_gradients* gradients = NULL;
+  uint16_t* view = NULL;
+  void* place = NULL;
+  int i, type = -1;
+  expect_status(fgc_gradients_create(comm, settings, &gradients), FGC_OK, "with settings");
+  expect_status(fgc_gradient_add(gradients, &only, NULL), FGC_OK, "without memory of its own");
+  expect_status(fgc_gradient_wire_type(gradients, 0, &type), FGC_OK, "its type on the wire");
+  expect(type == FGC_BFLOAT16, "is as set");
+  expect_status(fgc_gradient_wire_type(gradients, 1, &type), FGC_USAGE, "of no gradient");
+  expect_status(fgc_gradients_use_op(gradients, FGC_SUM), FGC_OK, "sums");
+  expect_status(fgc_gradient_view(gradients, 0, &place, &type), FGC_OK, "a view");
+  expect(place != NULL && type == FGC_BFLOAT16, "of that type");
+  view = place;
+  for (i = 0; i < 3; ++i)
+    view[i] = fgc_rank(comm) == 0 ? one : 0x4000;
+  fgc_gradient_ready(gradients, 0);
+  expect_status(fgc_gradients_wait(gradients, NULL), FGC_OK, "a step without an outcome");
+  expect_status(fgc_gradient_view(gradients, 0, &place, &type), FGC_OK, "the view again");
+  view = place;
+  expect(view[0] == three && view[2] == three, "the sum lies in the view");
+  fgc_gradients_free(gradients);
+}
+
+void check_bad_steps(fgc_comm* comm) {
+  const char* const settings[] = {"FASTGPU_COMM_NANCHECK=skip", NULL};
+  const int rank = fgc_rank(comm);
+  float weight[6] = {0}, bias = 1;
+  int warnings = 0;
+  fgc_outcome outcome = no_outcome();
+  fgc_gradients* gradients = two_gradients(comm, settings, weight, &bias);
+  fgc_gradients_on_warning(gradients, count_warning, &warnings);
+  if (rank == 1) weight[4] = INFINITY;
+  fgc_gradient_ready(gradients, 0);
+  fgc_gradient_ready(gradients, 1);
+  expect_status(fgc_gradients_wait(gradients, &outcome), FGC_OK, "a step that is skipped");
+  expect(!outcome.is_applied && outcome.non_finite == FGC_INFINITY, "is told as such");
+  expect(outcome.non_finite_rank == 1 && outcome.non_finite_gradient == 0 &&
+             outcome.non_finite_index == 4,
+         "with rank, gradient and place");
+  expect(warnings == 1 && bias == 1, "once, and nothing has changed");
+
+  weight[4] = 0;
+  if (rank == 0) fgc_gradient_ready(gradients, 0);
+  expect_status(fgc_gradients_wait(gradients, &outcome), FGC_USAGE, "ready on one rank only");
+  expect(last_error_has("rank 1 has not made ready"), "the other is named");
+  expect(outcome.step == 0 && outcome.struct_size == sizeof(outcome), "there is no outcome");
+  fgc_gradient_ready(gradients, 0);
+  fgc_gradient_ready(gradients, 1);
+  expect_status(fgc_gradients_wait(gradients, &outcome), FGC_OK, "the next step goes on");
+  fgc_gradients_free(gradients);
+}
+
+/* What a program of an older and of a newer version would give. */
+void check_structs(fgc_comm* comm) {
+  struct {
+    fgc_gradient known;
+    size_t unknown;
+  } newer = {gradient("newer", NULL, NULL, 0), 0};
+  struct {
+    size_t struct_size;
+    uint64_t step;
+    uint64_t beyond;
+  } older = {2 * sizeof(uint64_t), 77, 77};
+  const uint64_t shape[] = {UINT64_MAX, 2};
+  fgc_gradient wrong = gradient("wrong", NULL, shape, 2);
+  fgc_gradients* gradients = NULL;
+  expect_status(fgc_gradients_create(comm, NULL, &gradients), FGC_OK, "created");
+  newer.known.struct_size = sizeof(newer);
+  expect_status(fgc_gradient_add(gradients, &newer.known, NULL), FGC_OK, "what says nothing new");
+  newer.known.name = "another";
+  newer.unknown = 1;
+  expect_status(fgc_gradient_add(gradients, &newer.known, NULL), FGC_USAGE, "what does");
+  expect_status(fgc_gradients_wait(gradients, (fgc_outcome*)(void*)&older), FGC_OK, "an older one");
+  expect(older.step == 0 && older.beyond == 77, "gets what it knows, and no more");
+  fgc_gradients_free(gradients);
+
+  expect_status(fgc_gradients_create(comm, NULL, &gradients), FGC_OK, "created again");
+  expect_status(fgc_gradient_add(gradients, &wrong, NULL), FGC_USAGE, "more than memory has");
+  wrong.shape = NULL;
+  expect_status(fgc_gradient_add(gradients, &wrong, NULL), FGC_USAGE, "no shape");
+  wrong.dimensions = 0;
+  wrong.type = 99;
+  expect_status(fgc_gradient_add(gradients, &wrong, NULL), FGC_USAGE, "no such type");
+  wrong.type = FGC_FLOAT32;
+  wrong.name = NULL;
+  expect_status(fgc_gradient_add(gradients, &wrong, NULL), FGC_USAGE, "no name");
+  wrong.name = "wrong";
+  wrong.struct_size = 0;
+  expect_status(fgc_gradient_add(gradients, &wrong, NULL), FGC_USAGE, "no size");
+  fgc_gradients_free(gradients);
+}
