@@ -63,6 +63,12 @@ constexpr std::array kCommands = {
             "Exits with the code of the first rank that failed by itself, 128 + signal for a "
             "signal. Ctrl-C stops all ranks everywhere. Logs are on the nodes, in "
             "~/.fastgpu/jobs/ID."},
+    Command{"bench", "comm", "Measure how fast the ranks of a cluster exchange data",
+            "fastgpu bench comm demo -o html > bench.html", describe_bench_comm,
+            "Runs libfastgpu_comm as a job on the nodes, and checks each collective before it is "
+            "timed: batches of calls between barriers, the slowest rank, the median. Bandwidths are "
+            "those of nccl-tests. A model is resnet50, bert-large or a file of lines "
+            "'name elements'; given alone, its gradients are all that is measured."},
     Command{"logs", "", "Show what a job wrote", "fastgpu logs train-1 --rank 0", describe_logs,
             "What the ranks wrote, from the nodes' disks. With --rank it is that rank's bytes "
             "and nothing else."},
@@ -107,6 +113,7 @@ void describe_common(Arguments& arguments, Common& common) {
   output.letter = "-o";
   output.values = Values::choice;
   output.choices = {"table", "wide", "json", "yaml", "name"};
+  if (arguments.offers_page()) output.choices.emplace_back("html");
   Argument& color = arguments.text("--color", "WHEN", "Colours on stdout and stderr", common.color);
   color.values = Values::choice;
   color.choices = {"auto", "always", "never"};
@@ -117,13 +124,16 @@ void describe_common(Arguments& arguments, Common& common) {
       "-q";
 }
 
-void apply(const Common& common, Context& context) {
+void apply(const Common& common, const Arguments& arguments, Context& context) {
   Ui& ui = context.ui();
   // What is wished on the command line needs no file.
   const auto wish = [&context](const std::string& given, std::string_view key) {
     return given.empty() ? context.settings().text(key) : given;
   };
-  ui.set_format(parse_format(wish(common.output, "output")));
+  const Format format = parse_format(wish(common.output, "output"));
+  if (format == Format::html && !arguments.offers_page())
+    throw Error(ErrorKind::usage, "output 'html': this command has no page to show");
+  ui.set_format(format);
   if (common.quiet) ui.set_chatter(Chatter::quiet);
   const std::string color = wish(common.color, "color");
   if (color != "auto") {
@@ -182,7 +192,7 @@ int run_app(const std::vector<std::string>& words, Context& context) {
   }
   parse_words(command.words(), resolved.rest, arguments, context.environment());
   const bool hidden = command.summary.empty();  // Completion answers whatever the files say.
-  if (!hidden) apply(common, context);
+  if (!hidden) apply(common, arguments, context);
   return action(context);
 }
 

@@ -32,7 +32,7 @@ struct Argument {
   std::string help{};
   std::string letter{};  ///< A second spelling: "-f", "-np".
   Values values = Values::none;
-  std::vector<std::string> choices{};  ///< For Values::choice, and checked.
+  std::vector<std::string> choices{};  ///< Checked; beside Values::path offered alone.
   bool required = false;
   bool repeated = false;
   /// Receives each value, "" for a bare flag. Throws ErrorKind::usage.
@@ -66,6 +66,10 @@ class Arguments {
   Argument& duration(std::string_view name, std::string_view help,
                      std::optional<std::chrono::milliseconds>& target);
 
+  /// The command can show its results as one HTML page, too.
+  void offer_page() noexcept { offers_page_ = true; }
+  bool offers_page() const noexcept { return offers_page_; }
+
   /// The argument spelt `word`, or null.
   const Argument* find(std::string_view word) const noexcept;
   const std::deque<Argument>& all() const noexcept { return all_; }
@@ -74,6 +78,7 @@ class Arguments {
  private:
   std::deque<Argument> all_;  // References into it stay good.
   std::optional<ProgramArgument> program_;
+  bool offers_page_ = false;
 };
 
 /// A whole number of least to most; throws ErrorKind::usage, naming `what` and the value met.

@@ -100,7 +100,7 @@ void Completer::offer_values(const Argument& argument) {
       return offer_all(argument.choices);
     case Values::path:
       out_.files = true;
-      return;
+      return offer_all(argument.choices);
   }
 }
 

@@ -10,7 +10,7 @@ namespace fastgpu::cli {
 namespace {
 
 // From the folder of the fastgpu program.
-constexpr std::array kPlaces = {"../libexec/fastgpu", "../agent",
+constexpr std::array kPlaces = {"../libexec/fastgpu", "../agent", "../comm",
                                 "../provision/providers/local/init"};
 
 }  // namespace

@@ -20,7 +20,7 @@ enum class LauncherWords : std::uint8_t { shown, dropped };
 /// Passes output on: what ranks wrote to stdout goes to stdout, the rest to stderr. Under -o json
 /// all of it goes to stderr, for stdout then holds one document. When nobody reads stdout any more,
 /// asks the whole program to stop.
-class JobOutput final : public launcher::JobObserver {
+class JobOutput : public launcher::JobObserver {
  public:
   JobOutput(Context& context, RankLabels labels);
   void output(int rank, agent::OutputStream stream, std::string_view bytes) override;

@@ -20,9 +20,9 @@ int show_ended(Context& context, const state::Job& job, const std::string& clust
   return code;
 }
 
-int follow_job(Context& context, launcher::JobRunner& runner, OpenJob open,
-               const FollowWish& wish) {
-  JobOutput output(context, wish.labels);
+std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& runner,
+                                        const OpenJob& open, const FollowWish& wish,
+                                        JobOutput& output) {
   launcher::FollowingOptions options;
   options.data = wish.output;
   options.tail = wish.tail;
@@ -34,14 +34,22 @@ int follow_job(Context& context, launcher::JobRunner& runner, OpenJob open,
         runner.follow(open.job.id, open.record, wish.on_cancel, options, output, context.cancel());
   } catch (const Error&) {
     output.finish(LauncherWords::shown);
-    if (output.closed()) return kBrokenPipe;
+    if (output.closed()) return std::nullopt;
     throw;
   }
   const bool explained = outcome.first_rank || outcome.state != state::JobState::failed;
   output.finish(explained ? LauncherWords::dropped : LauncherWords::shown);
-  launcher::mark_ended(context.store(), open.job, outcome);
-  if (output.closed()) return kBrokenPipe;
-  return show_ended(context, open.job, open.cluster.name.value);
+  state::Job job = open.job;
+  launcher::mark_ended(context.store(), job, outcome);
+  if (output.closed()) return std::nullopt;
+  return job;
+}
+
+int follow_job(Context& context, launcher::JobRunner& runner, const OpenJob& open,
+               const FollowWish& wish) {
+  JobOutput output(context, wish.labels);
+  const auto job = follow_to_end(context, runner, open, wish, output);
+  return job ? show_ended(context, *job, open.cluster.name.value) : kBrokenPipe;
 }
 
 int show_detached(Context& context, const state::Job& job) {

@@ -15,8 +15,15 @@ struct FollowWish {
   std::optional<std::uint64_t> tail{};
 };
 
+/// Follows the job to its end, which is written down; `output` shows what it says. Absent where
+/// nobody reads our own output any more.
+std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& runner,
+                                        const OpenJob& open, const FollowWish& wish,
+                                        JobOutput& output);
+
 /// Follows the job to its end and says how it ended. Returns its exit code.
-int follow_job(Context& context, launcher::JobRunner& runner, OpenJob open, const FollowWish& wish);
+int follow_job(Context& context, launcher::JobRunner& runner, const OpenJob& open,
+               const FollowWish& wish);
 
 /// Says how a job that has ended came to its end. Returns its exit code.
 int show_ended(Context& context, const state::Job& job, const std::string& cluster);

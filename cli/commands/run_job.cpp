@@ -1,17 +1,11 @@
-#include <unistd.h>
-
 #include <memory>
 #include <optional>
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/job_result.hpp"
+#include "cli/commands/job_start.hpp"
 #include "cli/commands/lookup.hpp"
-#include "cli/commands/remote_output.hpp"
-#include "cli/job_access.hpp"
-#include "cli/job_owner.hpp"
 #include "config/job_file.hpp"
-#include "launcher/placement.hpp"
-#include "remote/copy.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -104,40 +98,6 @@ std::string cluster_of(Context& context, const Options& options, const config::J
                   : "run job: --cluster is missing, there are several");
 }
 
-void upload(Context& context, const RemoteTarget& target, const launcher::JobRecord& record,
-            const std::string& id) {
-  if (record.spec.sync.empty()) return;
-  context.ui().progress("copying " + record.spec.sync);
-  std::vector<ssh::Host> hosts;
-  for (const launcher::NodeRanks& ranks : record.placement)
-    for (const ssh::Host& host : target.hosts)
-      if (host.name == ranks.node) hosts.push_back(host);
-  const auto copied = remote::copy_to(
-      context.ssh(), hosts, {std::filesystem::path(record.spec.sync)},
-      launcher::job_work_directory(id), context.agent(), {}, nullptr, context.cancel());
-  for (const auto& outcome : copied)
-    if (!outcome.ok())
-      throw outcome.error().during("copying " + record.spec.sync + " to " + outcome.host.value);
-  context.ui().end_progress();
-}
-
-/// Starts the job; where that fails it counts as ended.
-void start(Context& context, launcher::JobRunner& runner, const RemoteTarget& target,
-           const launcher::JobRecord& record, state::Job& job) {
-  try {
-    runner.start(job.id, record, context.cancel(),
-                 [&] { upload(context, target, record, job.id); });
-  } catch (const Error& e) {
-    const bool stopped = e.kind() == ErrorKind::interrupted;
-    launcher::mark_ended(context.store(), job,
-                         {.state = stopped ? state::JobState::cancelled : state::JobState::failed,
-                          .exit_code = exit_code(e.kind()),
-                          .reason = e.what()});
-    throw;
-  }
-  launcher::mark_running(context.store(), job);
-}
-
 View view_of(const launcher::JobRecord& record) {
   View view;
   view.root = document("plan");
@@ -154,28 +114,17 @@ View view_of(const launcher::JobRecord& record) {
 
 int run(Context& context, const Options& options) {
   const config::JobFile file = file_of(options);
-  launcher::JobRecord record{spec_of(options, file), {}};
+  const launcher::JobSpec spec = spec_of(options, file);
   const RemoteTarget target = running_nodes(context, cluster_of(context, options, file));
-  std::vector<launcher::NodeSlots> slots;
-  for (const state::Node& node : target.nodes)
-    slots.push_back({node.name, node.slots});
-  record.placement = launcher::place(slots, record.spec);
+  const launcher::JobRecord record = placed_on(target, spec);
   if (options.dry_run) {
     context.ui().show(view_of(record));
     return 0;
   }
-  launcher::JobRunner runner = runner_for(context, target.cluster);
-  state::Job job;
-  std::optional<JobOwner> owner;
-  context.store().atomically([&] {  // Nobody sees the job before it has its owner.
-    job = launcher::insert_job(context.store(), target.cluster.id, record);
-    owner.emplace(context.state_directory(), job.id);
-  });
-  context.set_parting_words(
-      "job " + job.id + " ends by itself within 30 s; at once with: fastgpu cancel job " + job.id);
-  start(context, runner, target, record, job);
-  if (record.spec.presence == launcher::Presence::detached) return show_detached(context, job);
-  return follow_job(context, runner, {job, record, target.cluster},
+  StartedJob started = start_job(context, target, record);
+  if (record.spec.presence == launcher::Presence::detached)
+    return show_detached(context, started.open.job);
+  return follow_job(context, started.runner, started.open,
                     {.on_cancel = launcher::OnCancel::stop_job, .labels = RankLabels::shown});
 }
 

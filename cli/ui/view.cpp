@@ -22,6 +22,7 @@ Format parse_format(std::string_view word) {
   if (word == "json") return Format::json;
   if (word == "yaml") return Format::yaml;
   if (word == "name") return Format::name;
+  if (word == "html") return Format::html;
   throw Error(ErrorKind::usage,
               "--output '" + printable(word) + "' is none of table, wide, json, yaml, name");
 }
@@ -36,6 +37,8 @@ std::string print_view(const View& view, Format format, const Terminal& terminal
       return view.root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
     case Format::yaml:
       return to_yaml(view.root);
+    case Format::html:
+      return view.page;
     case Format::name:
       break;
   }

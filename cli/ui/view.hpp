@@ -12,7 +12,7 @@ namespace fastgpu::cli {
 
 using Json = nlohmann::ordered_json;
 
-enum class Format : std::uint8_t { table, wide, json, yaml, name };
+enum class Format : std::uint8_t { table, wide, json, yaml, name, html };
 
 /// Throws ErrorKind::usage for a word that is none.
 Format parse_format(std::string_view word);
@@ -22,6 +22,7 @@ struct View {
   Table table;
   Json described{};                ///< One thing in full: printed in place of the table.
   std::vector<std::string> names;  ///< One a line under -o name.
+  std::string page{};              ///< Under -o html.
   std::string when_empty{};        ///< Said on stderr in place of a table without rows.
 };
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "comm/bench/gradient_lists.hpp"
+#include "comm/bench/models.hpp"
 #include "comm/gpu/check.hpp"
 #include "comm/gpu/kernels.hpp"
 
@@ -22,6 +22,16 @@ namespace fastgpu::comm::gpu {
 namespace {
 
 using enum ElementType;
+
+/// Elements of each gradient.
+using GradientList = std::vector<std::size_t>;
+
+GradientList lengths(const std::vector<bench::ModelGradient>& model) {
+  GradientList list;
+  for (const bench::ModelGradient& gradient : model)
+    list.push_back(gradient.elements);
+  return list;
+}
 
 constexpr int kReplays = 25;
 constexpr std::size_t kWorkingSet = std::size_t{1200} << 20;
@@ -225,9 +235,9 @@ int run() {
       "{\"schema\": \"fastgpu.gpu-benchmark/1\",\n \"device\": {\"name\": \"%s\", "
       "\"processors\": %d, \"cuda_driver\": %d, \"cuda_runtime\": %d},\n \"results\": [",
       device.name, device.multiProcessorCount, driver, CUDART_VERSION);
-  measure("bert-large", bert_large(), 0, true);
-  measure("bert-large, odd offsets", bert_large(), 1, false);
-  measure("resnet-50", resnet50(), 0, false);
+  measure("bert-large", lengths(bench::bert_large()), 0, true);
+  measure("bert-large, odd offsets", lengths(bench::bert_large()), 1, false);
+  measure("resnet-50", lengths(bench::resnet50()), 0, false);
   std::printf("\n ]}\n");
   return 0;
 }

@@ -1,88 +1,175 @@
-// Times the exchange of a model's gradients, without the model: bench_comm_gradients
-// [resnet50|bert-large] [copies|views] [steps]. One process per rank, under mpirun, with
-// FASTGPU_COMM_MASTER_ADDR and _PORT set; the other variables say what is measured.
+#include "comm/bench/gradients.hpp"
+
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
-#include <vector>
 
 #include "base/error.hpp"
-#include "comm/bench/models.hpp"
+#include "comm/bench/number.hpp"
 #include "comm/entry/gradient_entry.hpp"
-#include "comm/rendezvous.hpp"
 
 namespace fastgpu::comm::bench {
 namespace {
 
-struct Options {
-  std::string model = "resnet50";
-  std::string memory = "copies";
-  int steps = 20;
+constexpr int kWarmUpSteps = 5;
+
+/// Numbers of one type that are all the same.
+struct Elements {
+  ElementType type;
+  std::span<std::byte> memory;
+
+  std::size_t count() const { return memory.size() / size_of(type); }
+
+  void fill(float number) const {
+    const std::size_t size = size_of(type);
+    put_number(type, number, memory.first(size));
+    for (std::size_t at = size; at < memory.size(); at *= 2)  // What is there is copied behind it.
+      std::memcpy(memory.data() + at, memory.data(), std::min(at, memory.size() - at));
+  }
+
+  /// count() where all are `number`.
+  std::size_t first_other_than(float number) const {
+    const std::size_t size = size_of(type);
+    std::vector<std::byte> wanted(size);
+    put_number(type, number, wanted);
+    const auto is_wanted = [&](std::size_t at) {
+      return std::memcmp(memory.data() + at, wanted.data(), size) == 0;
+    };
+    // Where each is as its neighbour, the first one stands for all.
+    if (is_wanted(0) && std::memcmp(memory.data(), memory.data() + size, memory.size() - size) == 0)
+      return count();
+    std::size_t at = 0;
+    while (at < memory.size() && is_wanted(at))
+      at += size;
+    return at / size;
+  }
+
+  std::string text(std::size_t index) const {
+    return number_text(type, memory.subspan(index * size_of(type), size_of(type)));
+  }
 };
 
-Options options_of(int count, char** arguments) {
-  Options options;
-  if (count > 1) options.model = arguments[1];
-  if (count > 2) options.memory = arguments[2];
-  if (count > 3) options.steps = std::max(1, std::atoi(arguments[3]));
-  return options;
-}
-
-/// The gradients of a backward pass that takes no time: the last layer first.
-double step_seconds(Communicator& comm, GradientEntry& entry) {
-  comm.barrier();
-  const auto began = std::chrono::steady_clock::now();
-  for (std::size_t i = entry.table().size(); i > 0; --i)
-    entry.ready({i - 1});
-  entry.wait_step();
-  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-  comm.all_reduce(std::span(&seconds, 1), ReduceOp::max);
-  return seconds;
-}
-
-void run(const Options& options) {
-  const Environment environment = process_environment();
-  Communicator comm(join(job_place(environment)));
-  const auto model = options.model == "bert-large" ? bert_large() : resnet50();
-  const bool has_views = options.memory == "views";
-  GradientEntry entry(comm, entry_settings(environment));
-  std::vector<std::vector<float>> values(model.size());
-  std::size_t elements = 0;
-  for (std::size_t i = 0; i < model.size(); ++i) {
-    elements += model[i].elements;
-    if (!has_views) values[i].assign(model[i].elements, 1.0F);
-    entry.add({.name = model[i].name, .shape = {model[i].elements}},
-              std::as_writable_bytes(std::span(values[i])));
+/// A model's gradients in an entry layer, one number throughout on each rank.
+class Exchange {
+ public:
+  Exchange(Communicator& communicator, const EntrySettings& entry, const Model& model,
+           Handing handing)
+      : communicator_(communicator),
+        model_(model),
+        handing_(handing),
+        values_(model.gradients.size()),
+        entry_(communicator, entry) {
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      const auto& [name, elements] = model.gradients[i];
+      if (handing == Handing::copies) values_[i].resize(elements);
+      entry_.add({.name = name, .shape = {elements}},
+                 std::as_writable_bytes(std::span(values_[i])));
+    }
   }
-  constexpr int kWarmUp = 5;
-  for (int step = 0; step < kWarmUp; ++step)
-    step_seconds(comm, entry);
-  std::vector<double> seconds;
-  for (int step = 0; step < options.steps; ++step)
-    seconds.push_back(step_seconds(comm, entry));
-  std::ranges::sort(seconds);
-  const EntryCounters& counters = entry.counters();
-  if (comm.rank() == Rank{0})
-    std::printf(
-        "%s %s: %d ranks, %zu gradients, %.1f MB, %zu buckets: median %.2f ms, best %.2f "
-        "ms; %.1f bytes of negotiation a step\n",
-        options.model.c_str(), options.memory.c_str(), comm.size(), model.size(),
-        static_cast<double>(elements) * 4e-6, entry.buckets(), 1e3 * seconds[seconds.size() / 2],
-        1e3 * seconds.front(),
-        static_cast<double>(counters.negotiation_bytes) / static_cast<double>(counters.steps));
-  comm.barrier();
+
+  StepOutcome exchange() {
+    for (std::size_t i = values_.size(); i > 0; --i)
+      entry_.ready({i - 1});
+    return entry_.wait_step();
+  }
+
+  double step() {
+    communicator_.barrier();
+    const auto began = std::chrono::steady_clock::now();
+    exchange();
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - began;
+    double seconds = taken.count();
+    communicator_.all_reduce(std::span(&seconds, 1), ReduceOp::max);
+    return seconds;
+  }
+
+  /// A step whose sums are looked at: they are exact in every type of up to 128 ranks.
+  void check_step() {
+    entry_.use_operation(ReduceOp::sum);
+    do  // Where views have moved, what was in them is gone.
+      fill();
+    while (exchange().have_views_moved);
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      float wanted = 0;
+      for (int rank = 0; rank < communicator_.size(); ++rank)
+        wanted += addend(rank, i);
+      const Elements got = elements_of({i});
+      const std::size_t at = got.first_other_than(wanted);
+      if (at == got.count()) continue;
+      throw Error(ErrorKind::remote, "gradients of " + model_.name + " on rank " +
+                                         std::to_string(communicator_.rank().value) + ": element " +
+                                         std::to_string(at) + " of " + model_.gradients[i].name +
+                                         " is " + got.text(at) + ", not " + std::to_string(wanted));
+    }
+    entry_.use_operation(ReduceOp::average);
+  }
+
+  GradientEntry& entry() noexcept { return entry_; }
+
+ private:
+  void fill() {
+    for (std::size_t i = 0; i < values_.size(); ++i)
+      elements_of({i}).fill(addend(communicator_.rank().value, i));
+  }
+
+  /// What `rank` has throughout gradient number `index` before the first step.
+  static float addend(int rank, std::size_t index) noexcept {
+    return static_cast<float>(1 + (static_cast<std::size_t>(rank) + index) % 2);
+  }
+
+  Elements elements_of(GradientId id) {
+    if (handing_ == Handing::copies)
+      return {ElementType::float32, std::as_writable_bytes(std::span(values_[id.value]))};
+    const auto view = entry_.view(id);  // Before its type is known.
+    return {entry_.wire_type(id), view};
+  }
+
+  Communicator& communicator_;
+  const Model& model_;
+  Handing handing_;
+  std::vector<std::vector<float>> values_;
+  GradientEntry entry_;
+};
+
+Bytes bytes_of(const Model& model) {
+  Bytes bytes;
+  for (const ModelGradient& gradient : model.gradients)
+    bytes.count += gradient.elements * sizeof(float);
+  return bytes;
 }
 
 }  // namespace
-}  // namespace fastgpu::comm::bench
 
-int main(int count, char** arguments) {
-  try {
-    fastgpu::comm::bench::run(fastgpu::comm::bench::options_of(count, arguments));
-  } catch (const fastgpu::Error& e) {
-    std::fprintf(stderr, "%s\n", e.what());
-    return 1;
-  }
+void measure_gradients(Communicator& communicator, const EntrySettings& entry, const Model& model,
+                       const Settings& settings, const Emit& emit) {
+  Exchange exchange(communicator, entry, model, settings.handing);
+  if (settings.is_checked) exchange.check_step();
+  for (int step = 0; step < kWarmUpSteps; ++step)
+    exchange.step();
+  StepFigures figures{.model = model.name,
+                      .gradients = model.gradients.size(),
+                      .buckets = exchange.entry().buckets(),
+                      .negotiation_bytes = 0,
+                      .seconds = {}};
+  for (int step = 0; step < settings.steps; ++step)
+    figures.seconds.push_back(exchange.step());
+  communicator.barrier();
+  if (communicator.rank() != Rank{0}) return;
+  const EntryCounters& counters = exchange.entry().counters();
+  figures.negotiation_bytes =
+      static_cast<double>(counters.negotiation_bytes) / static_cast<double>(counters.steps);
+  const Bytes bytes = bytes_of(model);
+  const double seconds = median(figures.seconds);
+  const double algbw = static_cast<double>(bytes.count) / seconds;
+  emit({.library = settings.label.empty() ? "fastgpu" : settings.label,
+        .collective = kGradients,
+        .dtype = std::string(name_of(ElementType::float32)),
+        .ranks = communicator.size(),
+        .bytes = bytes,
+        .seconds = seconds,
+        .algbw = algbw,
+        .busbw = algbw * bus_factor(Collective::all_reduce, communicator.size()),
+        .step = std::move(figures)});
 }
+
+}  // namespace fastgpu::comm::bench

@@ -5,7 +5,7 @@
 namespace fastgpu::comm::bench {
 namespace {
 
-class Model {
+class Layers {
  public:
   void add(const std::string& name, std::size_t elements) {
     gradients_.push_back({name, elements});
@@ -37,7 +37,7 @@ class Model {
 
 std::vector<ModelGradient> resnet50() {
   constexpr std::size_t kBlocks[] = {3, 4, 6, 3};
-  Model model;
+  Layers model;
   model.convolution("conv1", 3, 64, 7);
   std::size_t in = 64;
   std::size_t width = 64;
@@ -58,7 +58,7 @@ std::vector<ModelGradient> resnet50() {
 std::vector<ModelGradient> bert_large() {
   constexpr std::size_t kWidth = 1024;
   constexpr std::size_t kWords = 30522;
-  Model model;
+  Layers model;
   model.add("embeddings.word", kWords * kWidth);
   model.add("embeddings.position", 512 * kWidth);
   model.add("embeddings.type", 2 * kWidth);

@@ -1,8 +1,11 @@
-// The gradients of well-known models, by length, in the order of their layers.
+// The gradients of models, by length, in the order of their layers.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fastgpu::comm::bench {
@@ -17,5 +20,23 @@ std::vector<ModelGradient> resnet50();
 
 /// The encoder of BERT-large with embeddings, pooler and the two heads of its pre-training.
 std::vector<ModelGradient> bert_large();
+
+inline constexpr std::array<std::string_view, 2> kModels = {"resnet50", "bert-large"};
+
+struct Model {
+  std::string name;  ///< Of a file, its name without folders.
+  std::vector<ModelGradient> gradients;
+};
+
+bool is_known_model(std::string_view word) noexcept;  ///< One of kModels.
+
+/// One of kModels, or else a file. Throws ErrorKind::not_found where it is neither, and as
+/// parse_model for what stands in the file.
+Model find_model(const std::string& word);
+
+/// Lines of `name elements`; empty lines and those that begin with # count for nothing. Throws
+/// ErrorKind::usage, naming `file`, the line and the value met, for anything else, for a name that
+/// stands there twice, and for more than a model can have.
+std::vector<ModelGradient> parse_model(std::string_view text, const std::string& file);
 
 }  // namespace fastgpu::comm::bench

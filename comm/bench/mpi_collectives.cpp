@@ -1,31 +1,126 @@
-// Times MPI_Allreduce as collectives.cpp times our all_reduce: the same batches, the same lines.
+// bench_comm_mpi: times MPI's collectives as fastgpu-comm-bench does ours. Run it by mpirun.
 #include <mpi.h>
 
-#include <cstddef>
-#include <vector>
+#include <limits>
 
-#include "comm/bench/timing.hpp"
+#include "base/error.hpp"
+#include "comm/bench/program.hpp"
+
+namespace fastgpu::comm::bench {
+namespace {
+
+/// Absent where MPI has no such number.
+std::optional<MPI_Datatype> mpi_type(ElementType type) {
+  switch (type) {
+    case ElementType::float32:
+      return MPI_FLOAT;
+    case ElementType::float64:
+      return MPI_DOUBLE;
+    case ElementType::int32:
+      return MPI_INT32_T;
+    case ElementType::int64:
+      return MPI_INT64_T;
+    case ElementType::int8:
+      return MPI_INT8_T;
+    case ElementType::uint8:
+      return MPI_UINT8_T;
+    case ElementType::float16:
+    case ElementType::bfloat16:
+      break;
+  }
+  return std::nullopt;
+}
+
+/// How many of what: numbers where they are added, else bytes.
+struct Counted {
+  int count;
+  MPI_Datatype type;
+};
+
+class MpiLibrary final : public Library {
+ public:
+  std::string name() const override { return "Open MPI"; }
+
+  int rank() const override {
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+  }
+
+  int ranks() const override {
+    int ranks = 1;
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    return ranks;
+  }
+
+  void check_has(const Call& call) const override {
+    if (is_reduction(call.collective) && !mpi_type(call.type))
+      throw Error(ErrorKind::usage, "--dtype " + std::string(comm::name_of(call.type)) +
+                                        ": MPI adds no such numbers");
+  }
+
+  void run(const Call& call) override {
+    const Counted in = counted(call, call.in.size());
+    const Counted out = counted(call, call.out.size());
+    switch (call.collective) {
+      case Collective::all_reduce:
+        MPI_Allreduce(MPI_IN_PLACE, call.out.data(), out.count, out.type, MPI_SUM, MPI_COMM_WORLD);
+        return;
+      case Collective::reduce_scatter:
+        MPI_Reduce_scatter_block(call.in.data(), call.out.data(), out.count, out.type, MPI_SUM,
+                                 MPI_COMM_WORLD);
+        return;
+      case Collective::all_gather:
+        MPI_Allgather(call.in.data(), in.count, in.type, call.out.data(), in.count, in.type,
+                      MPI_COMM_WORLD);
+        return;
+      case Collective::broadcast:
+        MPI_Bcast(call.in.data(), in.count, in.type, 0, MPI_COMM_WORLD);
+        return;
+      case Collective::all_to_all: {
+        const int block = in.count / ranks();
+        MPI_Alltoall(call.in.data(), block, in.type, call.out.data(), block, in.type,
+                     MPI_COMM_WORLD);
+        return;
+      }
+      case Collective::barrier:
+        return barrier();
+    }
+  }
+
+  void barrier() override { MPI_Barrier(MPI_COMM_WORLD); }
+
+  double greatest(double number) override {
+    MPI_Allreduce(MPI_IN_PLACE, &number, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return number;
+  }
+
+ private:
+  static Counted counted(const Call& call, std::size_t bytes) {
+    const auto type = mpi_type(call.type);
+    const std::size_t count = type ? bytes / size_of(call.type) : bytes;
+    if (count > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+      throw Error(ErrorKind::usage,
+                  "--sizes: MPI counts no further than 2^31: " + std::to_string(count));
+    return {static_cast<int>(count), type ? *type : MPI_BYTE};
+  }
+};
+
+}  // namespace
+}  // namespace fastgpu::comm::bench
 
 int main(int count, char** arguments) {
   using namespace fastgpu::comm::bench;
   MPI_Init(&count, &arguments);
-  const Settings settings = settings_of(count, arguments);
-  int rank = 0;
-  int ranks = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  std::vector<float> data(settings.most / sizeof(float));
-  if (rank == 0) print_header("MPI_Allreduce in place", ranks, settings);
-  for (std::size_t bytes = settings.least; bytes <= settings.most; bytes *= settings.factor) {
-    const int elements = static_cast<int>(bytes / sizeof(float));
-    double seconds = median_seconds(
-        bytes,
-        [&] {
-          MPI_Allreduce(MPI_IN_PLACE, data.data(), elements, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-        },
-        [] { MPI_Barrier(MPI_COMM_WORLD); });
-    MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    if (rank == 0) print_line(bytes, seconds, ranks, settings.collective);
-  }
+  const Program program{.name = "bench_comm_mpi",
+                        .about = "Times MPI's collectives. Rank 0 prints a line of JSON a result.",
+                        .options = {}};
+  const int code = run_program(program, {arguments, static_cast<std::size_t>(count)},
+                               [&](const Settings& settings) {
+                                 refuse_ours(program, settings);
+                                 MpiLibrary library;
+                                 measure_collectives(library, settings, print_result);
+                               });
+  if (code != 0) MPI_Abort(MPI_COMM_WORLD, code);  // Others may wait for this rank.
   MPI_Finalize();
 }

@@ -18,7 +18,7 @@ G10_SECONDS = 60e-6
 
 
 def resnet50():
-    """Elements of each gradient, as comm/bench/gradient_lists.hpp has them."""
+    """Elements of each gradient, as comm/bench/models.cpp has them."""
     counts, width_in = [64 * 3 * 7 * 7, 64, 64], 64
 
     def convolution(inputs, outputs, side):

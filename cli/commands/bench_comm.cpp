@@ -1,0 +1,166 @@
+#include <memory>
+#include <optional>
+
+#include "cli/commands/bench_comm_job.hpp"
+#include "cli/commands/bench_comm_report.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/job_result.hpp"
+#include "cli/commands/job_start.hpp"
+#include "comm/bench/models.hpp"
+#include "comm/bench/settings.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+constexpr int kMostRanks = 100'000;
+
+struct Options {
+  std::string cluster;
+  std::vector<std::string> measured;  ///< Words for the measuring program, which reads them again.
+  std::string model;
+  std::optional<int> ranks;
+  std::optional<int> per_node;
+  std::vector<std::string> environment;
+  std::optional<std::chrono::milliseconds> timeout;
+  bool oversubscribe = false;
+};
+
+bool is_file(const std::string& model) {
+  return !model.empty() && !comm::bench::is_known_model(model);
+}
+
+std::vector<std::string> words_of(const Options& options) {
+  std::vector<std::string> words = options.measured;
+  if (!options.model.empty())
+    words.push_back("--model=" + (is_file(options.model) ? BenchFiles::model_file(options.model)
+                                                         : options.model));
+  return words;
+}
+
+/// What the nodes would refuse is refused here.
+void check(const Options& options) {
+  comm::bench::settings_of({.name = "bench comm", .about = "", .options = {}}, words_of(options));
+  if (!options.model.empty()) comm::bench::find_model(options.model);
+}
+
+launcher::JobSpec spec_of(const Options& options) {
+  launcher::JobSpec spec;
+  spec.name = parse_job_name("bench-comm");
+  spec.argv = {BenchFiles::program()};
+  const std::vector<std::string> words = words_of(options);
+  spec.argv.insert(spec.argv.end(), words.begin(), words.end());
+  spec.ranks = options.ranks;
+  spec.per_node = options.per_node;
+  spec.environment = options.environment;
+  if (options.timeout) spec.timeout = *options.timeout;
+  if (options.oversubscribe) spec.crowding = launcher::Crowding::allowed;
+  launcher::validate(spec);
+  return spec;
+}
+
+void show(Context& context, const BenchReport& report) {
+  Ui& ui = context.ui();
+  ui.end_progress();
+  const Detail detail = ui.format() == Format::wide ? Detail::wide : Detail::usual;
+  if (ui.for_people())
+    ui.data(text_of(report, detail, ui.terminal()));
+  else
+    ui.show(view_of(report));
+}
+
+/// The error that a job which has not succeeded is, by the exit code that it came to.
+Error failure_of(const state::Job& job) {
+  ErrorKind kind = ErrorKind::remote;
+  for (const ErrorKind one : {ErrorKind::usage, ErrorKind::timeout, ErrorKind::interrupted})
+    if (job.exit_code == exit_code(one)) kind = one;
+  return {kind, "job " + job.id + ": " + (job.reason.empty() ? "it failed" : job.reason)};
+}
+
+int run(Context& context, const Options& options) {
+  check(options);
+  launcher::JobSpec spec = spec_of(options);
+  const RemoteTarget target = running_nodes(context, options.cluster);
+  const BenchFiles files(is_file(options.model) ? options.model : "");
+  spec.sync = files.directory().string();
+  StartedJob started = start_job(context, target, placed_on(target, spec));
+  BenchOutput output(context);
+  const auto job = follow_to_end(context, started.runner, started.open,
+                                 {.on_cancel = launcher::OnCancel::stop_job}, output);
+  if (!job) return kBrokenPipe;
+  const BenchReport report{target.cluster.name.value, job->id, output.results()};
+  const bool has_succeeded = job->state == state::JobState::succeeded;
+  if (has_succeeded || (context.ui().for_people() && !report.results.empty()))
+    show(context, report);
+  if (!has_succeeded) throw failure_of(*job);
+  return 0;
+}
+
+/// An option whose value is checked by the measuring program's own reader.
+Argument& passed_on(Arguments& arguments, Options& options, const std::string& name,
+                    std::string_view value, std::string_view help) {
+  Argument& made = arguments.add({.name = name, .value = std::string(value)});
+  made.help = help;
+  made.take = [&options, name](const std::string& text) {
+    options.measured.push_back(name + "=" + text);
+  };
+  return made;
+}
+
+template <class Names>
+std::vector<std::string> names_of(const Names& items) {
+  std::vector<std::string> names;
+  for (const auto item : items)
+    names.emplace_back(name_of(item));
+  return names;
+}
+
+void describe_measured(Arguments& arguments, Options& options) {
+  passed_on(arguments, options, "--sizes", "LEAST:MOST:FACTOR|LIST",
+            "Bytes of a call; K, M and G are powers of 2 (8:128M:4)");
+  Argument& model = arguments.add({.name = "--model", .value = "MODEL"});
+  model.help = "Exchange the gradients of a model, or of a file of 'name elements'";
+  model.values = Values::path;
+  model.choices.assign(comm::bench::kModels.begin(), comm::bench::kModels.end());
+  model.take = [&options](const std::string& text) { options.model = text; };
+  Argument& collective =
+      passed_on(arguments, options, "--collective", "LIST", "What is measured (all_reduce)");
+  collective.values = Values::choice;
+  collective.choices = names_of(comm::bench::kCollectives);
+  Argument& dtype = passed_on(arguments, options, "--dtype", "LIST", "Numbers (float32)");
+  dtype.values = Values::choice;
+  dtype.choices = names_of(comm::bench::kTypes);
+  Argument& buffers = passed_on(arguments, options, "--buffers", "WHOSE",
+                                "The program's own memory, or the library's (private)");
+  buffers.values = Values::choice;
+  buffers.choices = {"private", "heap"};
+  Argument& memory = passed_on(arguments, options, "--memory", "HOW",
+                               "Gradients copied, or written where they are sent from (copies)");
+  memory.values = Values::choice;
+  memory.choices = {"copies", "views"};
+  passed_on(arguments, options, "--steps", "N", "Exchanges of the model's gradients (20)");
+  passed_on(arguments, options, "--repetitions", "N", "Batches of which the median is taken (7)");
+  Argument& no_check = arguments.add({.name = "--no-check"});
+  no_check.help = "Do not look whether what comes out is right";
+  no_check.take = [&options](const std::string&) { options.measured.emplace_back("--no-check"); };
+}
+
+}  // namespace
+
+Action describe_bench_comm(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  Argument& cluster =
+      arguments.text("CLUSTER[/NODES]", "", "Where it is measured", options->cluster);
+  cluster.required = true;
+  cluster.values = Values::target;
+  describe_measured(arguments, *options);
+  arguments.count("--np", "N", "Ranks in all (every slot)", options->ranks, 1, kMostRanks).letter =
+      "-np";
+  arguments.count("--npernode", "K", "Ranks on each node", options->per_node, 1, kMostRanks);
+  arguments.list("--env", "K=V", "A variable for every rank", options->environment).letter = "-e";
+  arguments.duration("--timeout", "Give up after this time", options->timeout);
+  arguments.flag("--oversubscribe", "Allow more ranks than slots", options->oversubscribe);
+  arguments.offer_page();
+  return [options](Context& context) { return run(context, *options); };
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,53 @@
+// The measuring program on its way to the nodes, and what it sends back.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/commands/job_output.hpp"
+#include "comm/bench/result.hpp"
+
+namespace fastgpu::cli {
+
+/// A directory here with the measuring program, and the model's file if there is one: what the job
+/// copies to its place on every node. Gone when this ends.
+class BenchFiles {
+ public:
+  /// `model` may be empty. Throws ErrorKind::local, or as system_error, where it cannot be made.
+  explicit BenchFiles(const std::filesystem::path& model);
+  ~BenchFiles();
+  BenchFiles(const BenchFiles&) = delete;
+  BenchFiles& operator=(const BenchFiles&) = delete;
+
+  const std::filesystem::path& directory() const noexcept { return directory_; }
+
+  static std::string program();                                          ///< From the directory.
+  static std::string model_file(const std::filesystem::path& original);  ///< From the directory.
+
+ private:
+  std::filesystem::path directory_;
+};
+
+/// Collects the results that rank 0 writes to stdout, and shows each as progress. All other output
+/// goes where that of jobs goes.
+class BenchOutput final : public JobOutput {
+ public:
+  explicit BenchOutput(Context& context)
+      : JobOutput(context, RankLabels::shown), ui_(context.ui()) {}
+  void output(int rank, agent::OutputStream stream, std::string_view bytes) override;
+
+  /// Throws ErrorKind::remote for what was no result.
+  const std::vector<comm::bench::Result>& results() const;
+
+ private:
+  void take(const std::string& line);
+
+  Ui& ui_;
+  std::string unfinished_;
+  std::vector<comm::bench::Result> results_;
+  std::optional<Error> failure_;
+};
+
+}  // namespace fastgpu::cli

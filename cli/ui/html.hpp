@@ -1,0 +1,40 @@
+// Text inside of HTML, and curves as pictures that need nothing but the page that they are in.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fastgpu::cli {
+
+/// `text` as the content of an element or of a quoted attribute. Control characters, which XML does
+/// not have, become '?'.
+std::string html_text(std::string_view text);
+
+struct Point {
+  double x = 0;
+  double y = 0;
+};
+
+struct Curve {
+  std::string name;
+  std::vector<Point> points;
+};
+
+struct Plot {
+  std::string title;
+  std::string y_label;
+  std::vector<Curve> curves;
+  std::function<std::string(double)> x_text;  ///< What stands at a value, unit included.
+  std::function<std::string(double)> y_text;
+};
+
+/// A figure with both axes logarithmic, well-formed as XML, styled by plot_style(). Points that are
+/// not above 0 are left out; "" where none is left.
+std::string plot_figure(const Plot& plot);
+
+/// The rules that plot_figure counts on, for light and for dark screens.
+std::string_view plot_style() noexcept;
+
+}  // namespace fastgpu::cli

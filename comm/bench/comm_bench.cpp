@@ -1,0 +1,35 @@
+// fastgpu-comm-bench: times collectives of libfastgpu_comm and the exchange of a model's gradients,
+// one process a rank. What it says of the job it takes from the environment, as every program that
+// uses the library does.
+#include <optional>
+
+#include "base/error.hpp"
+#include "comm/bench/fastgpu_library.hpp"
+#include "comm/bench/gradients.hpp"
+#include "comm/bench/program.hpp"
+#include "comm/rendezvous.hpp"
+
+namespace fastgpu::comm::bench {
+namespace {
+
+void run(const Settings& settings) {
+  const Environment environment = process_environment();
+  const EntrySettings entry = entry_settings(environment);
+  std::optional<Model> model;
+  if (!settings.model.empty()) model = find_model(settings.model);
+  Communicator communicator(join(job_place(environment)));
+  FastgpuLibrary library(communicator, settings.buffers);
+  measure_collectives(library, settings, print_result);
+  if (model) measure_gradients(communicator, entry, *model, settings, print_result);
+}
+
+}  // namespace
+}  // namespace fastgpu::comm::bench
+
+int main(int count, char** arguments) {
+  using namespace fastgpu::comm::bench;
+  return run_program({.name = "fastgpu-comm-bench",
+                      .about = "Times libfastgpu_comm. Rank 0 prints a line of JSON a result.",
+                      .options = {}},
+                     {arguments, static_cast<std::size_t>(count)}, run);
+}

@@ -1,0 +1,32 @@
+#include "comm/bench/fastgpu_library.hpp"
+
+namespace fastgpu::comm::bench {
+
+void FastgpuLibrary::run(const Call& call) {
+  const Reduction sum{call.type, ReduceOp::sum};
+  switch (call.collective) {
+    case Collective::all_reduce:
+      return communicator_.all_reduce(call.in, sum);
+    case Collective::reduce_scatter:
+      return communicator_.reduce_scatter(call.in, call.out, sum);
+    case Collective::all_gather:
+      return communicator_.all_gather(call.in, call.out);
+    case Collective::broadcast:
+      return communicator_.broadcast(call.in, {0});
+    case Collective::all_to_all:
+      return communicator_.all_to_all(call.in, call.out);
+    case Collective::barrier:
+      return communicator_.barrier();
+  }
+}
+
+double FastgpuLibrary::greatest(double number) {
+  communicator_.all_reduce(std::span(&number, 1), ReduceOp::max);
+  return number;
+}
+
+std::span<std::byte> FastgpuLibrary::memory(std::size_t bytes) {
+  return buffers_ == Buffers::heap ? communicator_.allocate(bytes) : Library::memory(bytes);
+}
+
+}  // namespace fastgpu::comm::bench

@@ -1,0 +1,30 @@
+// libfastgpu_comm as the measuring program sees it.
+#pragma once
+
+#include "comm/bench/library.hpp"
+#include "comm/bench/settings.hpp"
+#include "comm/communicator.hpp"
+
+namespace fastgpu::comm::bench {
+
+class FastgpuLibrary final : public Library {
+ public:
+  /// Borrows `communicator`.
+  FastgpuLibrary(Communicator& communicator, Buffers buffers)
+      : communicator_(communicator), buffers_(buffers) {}
+
+  std::string name() const override { return "fastgpu"; }
+  int rank() const override { return communicator_.rank().value; }
+  int ranks() const override { return communicator_.size(); }
+  void check_has(const Call&) const override {}
+  void run(const Call& call) override;
+  void barrier() override { communicator_.barrier(); }
+  double greatest(double number) override;
+  std::span<std::byte> memory(std::size_t bytes) override;
+
+ private:
+  Communicator& communicator_;
+  Buffers buffers_;
+};
+
+}  // namespace fastgpu::comm::bench

@@ -1,0 +1,16 @@
+// The exchange of a model's gradients through the entry layer, without the model.
+#pragma once
+
+#include "comm/bench/measure.hpp"
+#include "comm/bench/models.hpp"
+#include "comm/communicator.hpp"
+#include "comm/entry/settings.hpp"
+
+namespace fastgpu::comm::bench {
+
+/// Steps of a backward pass that takes no time: the last layer first. `entry` says how they are
+/// exchanged. Throws ErrorKind::remote where an average is wrong.
+void measure_gradients(Communicator& communicator, const EntrySettings& entry, const Model& model,
+                       const Settings& settings, const Emit& emit);
+
+}  // namespace fastgpu::comm::bench

@@ -1,0 +1,81 @@
+"""The page of bench comm is one well-formed file that needs nothing from elsewhere: bench_page_test.py PRINT-BENCH-PAGE"""
+import html.parser
+import re
+import subprocess
+import sys
+import unittest
+import xml.etree.ElementTree as ElementTree
+
+PAGE = subprocess.run([sys.argv[1]], capture_output=True, text=True, check=True).stdout
+EMPTY = {"meta", "link", "img", "br", "hr", "input"}
+
+
+class Nesting(html.parser.HTMLParser):
+    """Fails where an element ends that has not begun, as browsers would not."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.seen = [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append((tag, dict(attrs)))
+        if tag not in EMPTY:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.seen.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        if self.open.pop() != tag:
+            raise AssertionError(f"{tag} ends out of turn")
+
+
+class Page(unittest.TestCase):
+    def test_it_is_well_formed(self):
+        ElementTree.fromstring(PAGE)
+        parser = Nesting()
+        parser.feed(PAGE)
+        parser.close()
+        self.assertEqual(parser.open, [])
+
+    def test_it_needs_nothing_from_elsewhere(self):
+        self.assertNotIn("://", PAGE)
+        self.assertNotIn("<script", PAGE)
+        self.assertNotIn("<link", PAGE)
+        self.assertNotIn("@import", PAGE)
+        self.assertNotIn("src=", PAGE)
+
+    def test_it_has_two_plots_whose_points_lie_inside(self):
+        root = ElementTree.fromstring(PAGE)
+        pictures = list(root.iter("svg"))
+        self.assertEqual(len(pictures), 2)
+        for picture in pictures:
+            _, _, width, height = map(float, picture.get("viewBox").split())
+            circles = list(picture.iter("circle"))
+            self.assertEqual(len(circles), 3)
+            for circle in circles:
+                self.assertTrue(0 <= float(circle.get("cx")) <= width)
+                self.assertTrue(0 <= float(circle.get("cy")) <= height)
+                self.assertRegex(circle.find("title").text, r"^all_\w+ float\d+, .*: .*")
+            self.assertGreater(len(list(picture.iter("text"))), 6)
+
+    def test_more_bandwidth_is_higher_up_and_more_bytes_further_right(self):
+        first = next(ElementTree.fromstring(PAGE).iter("svg"))
+        low, high = list(first.iter("circle"))[:2]
+        self.assertLess(float(low.get("cx")), float(high.get("cx")))
+        self.assertGreater(float(low.get("cy")), float(high.get("cy")))
+
+    def test_names_stay_text(self):
+        cells = [cell.text for cell in ElementTree.fromstring(PAGE).iter("td")]
+        self.assertIn('a<b>&"c"', cells)
+
+    def test_colours_have_a_light_and_a_dark_form(self):
+        light, dark = PAGE.split("@media (prefers-color-scheme:dark)")
+        for name in re.findall(r"var\((--\w+)\)", PAGE):
+            if name != "--k":
+                self.assertIn(f"{name}:", light)
+                self.assertIn(f"{name}:", dark.split("}}")[0])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:])

@@ -1,0 +1,11 @@
+// Prints the page of bench comm for fixed results.
+#include <cstdio>
+
+#include "cli/commands/bench_comm_report.hpp"
+#include "support/bench_results.hpp"
+
+int main() {
+  const fastgpu::cli::BenchReport report{"demo", "bench-comm-1",
+                                         fastgpu::cli::test::some_results()};
+  std::fputs(fastgpu::cli::page_of(report).c_str(), stdout);
+}
