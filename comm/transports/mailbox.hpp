@@ -16,10 +16,11 @@ enum class LetterKind : std::uint8_t {
   inlined,   ///< A message whose bytes are in the letter, after the note if it has one.
   eager,     ///< A message whose bytes are next in the ring of bytes.
   offer,     ///< A message that the receiver reads where it is: place, bytes, request.
-  announce,  ///< A message that comes through cells once the receiver wants it: bytes, request.
-  wanted,    ///< The answer to `announce`: request, and the receiver's own number for it.
+  announce,  ///< A message that comes through cells once the receiver wants it, unless it reads it
+             ///< where it is: bytes, address, request.
+  wanted,    ///< An answer to `announce`: request, and the receiver's own number for it.
   piece,     ///< The next cell holds bytes of the message that the receiver numbered so.
-  taken,     ///< The answer to `offer`: its bytes may change now.
+  taken,     ///< The answer to `offer`, or `announce`: its bytes may change now.
   note       ///< A note alone, ahead of its message.
 };
 
@@ -28,15 +29,15 @@ struct Letter {
   static constexpr std::size_t kBody = 48;
 
   LetterKind kind = LetterKind::inlined;
-  bool has_note = false;
-  std::uint16_t length = 0;  ///< Of what is inlined.
-  std::uint32_t stamp = 0;   ///< Kept by the mailbox.
+  std::uint8_t has_note = 0;  ///< Not 0: it has one. No bool, which a peer could make neither.
+  std::uint16_t length = 0;   ///< Of what is inlined.
+  std::uint32_t stamp = 0;    ///< Kept by the mailbox.
   MessageTag tag{};
   std::byte body[kBody] = {};
 
   struct Terms {
     std::uint64_t bytes = 0;
-    std::uint64_t offset = 0;  ///< In a region of the heap, or in the message.
+    std::uint64_t offset = 0;  ///< In a region of the heap, or in the message; or an address.
     std::uint32_t request = 0;
     std::uint32_t number = 0;
     std::uint32_t region = 0;

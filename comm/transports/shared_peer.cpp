@@ -23,12 +23,12 @@ std::size_t bytes_of(const Letter& letter) {
 }
 
 void copy_note(Letter& letter, const Note& note) {
-  letter.has_note = true;
+  letter.has_note = 1;
   std::memcpy(letter.body, note.data(), note.size());
 }
 
 std::span<const std::byte> inlined_bytes(const Letter& letter) {
-  const std::size_t begin = letter.has_note ? kNoteBytes : 0;
+  const std::size_t begin = letter.has_note != 0 ? kNoteBytes : 0;
   if (letter.length > Letter::kBody - begin) refuse("it sent a letter that makes no sense");
   return std::span(letter.body).subspan(begin, letter.length);
 }
@@ -63,7 +63,8 @@ bool SharedPeer::put_whole(Outgoing& message) {
     letter.length = static_cast<std::uint16_t>(size);
     if (message.note != nullptr) copy_note(letter, *message.note);
     if (size > 0)
-      std::memcpy(letter.body + (letter.has_note ? kNoteBytes : 0), message.bytes.data(), size);
+      std::memcpy(letter.body + (letter.has_note != 0 ? kNoteBytes : 0), message.bytes.data(),
+                  size);
   } else if (is_small) {
     if (!out_.put_bytes(message.bytes)) return false;
     letter.kind = LetterKind::eager;
@@ -71,6 +72,7 @@ bool SharedPeer::put_whole(Outgoing& message) {
   } else {
     Letter::Terms terms{.bytes = size, .request = offered_.add(&message)};
     letter.kind = LetterKind::announce;
+    terms.offset = reinterpret_cast<std::uintptr_t>(message.bytes.data());
     if (const auto place = own_heap_.place_of(message.bytes)) {
       letter.kind = LetterKind::offer;
       terms.offset = place->offset;
@@ -159,7 +161,7 @@ bool SharedPeer::progress() {
 }
 
 void SharedPeer::open(const Letter& letter) {
-  if (letter.has_note) {
+  if (letter.has_note != 0) {
     Note note;
     std::memcpy(note.data(), letter.body, note.size());
     events_.noted(rank_, letter.tag, note);
@@ -213,6 +215,10 @@ void SharedPeer::begin(Incoming& message, const Letter& letter, std::span<const 
     return deliver(message, bytes);
   const auto terms = letter.terms();
   if (letter.kind == LetterKind::offer && begin_reading(message, terms)) return;
+  if (letter.kind == LetterKind::announce && memory_.is_readable()) {
+    reading_.push_back({&message, {}, terms.offset, terms.request});
+    return;
+  }
   answer(LetterKind::wanted, terms.request, expected_.add(&message));
 }
 
@@ -224,7 +230,7 @@ bool SharedPeer::begin_reading(Incoming& message, const Letter::Terms& terms) {
     refuse("it offered what begins within an element");
   try {
     const auto from = heap_.at({terms.region, terms.generation, terms.offset}, terms.bytes);
-    reading_.push_back({&message, from, terms.request});
+    reading_.push_back({&message, from, 0, terms.request});
     return true;
   } catch (const Error& e) {
     if (e.kind() == ErrorKind::remote) throw;
@@ -272,18 +278,28 @@ void SharedPeer::open_taken(const Letter& letter) {
 bool SharedPeer::read() {
   const Reading reading = reading_.front();
   Incoming& message = *reading.message;
-  const std::size_t size = std::min(kPiece, reading.from.size() - message.moved);
-  const bool is_last = message.moved + size == reading.from.size();
-  if (is_last) {
-    reading_.pop_front();
-    message.sink.take(message.moved, reading.from.subspan(message.moved, size));
-    message.moved += size;
-    answer(LetterKind::taken, reading.request, 0);
-    events_.received(message);
-    return true;
-  }
-  deliver(message, reading.from.subspan(message.moved, size));
+  const std::size_t size = std::min(kPiece, message.sink.memory.size() - message.moved);
+  const auto piece = piece_of(reading, size);
+  const bool is_in_place = piece.data() == message.sink.memory.data() + message.moved;
+  if (!is_in_place) message.sink.take(message.moved, piece);
+  message.moved += size;
+  if (message.moved < message.sink.memory.size()) return true;
+  reading_.pop_front();
+  answer(LetterKind::taken, reading.request, 0);
+  events_.received(message);
   return true;
+}
+
+/// The next bytes of a message: where its sender has them, or as the kernel has copied them, into
+/// their place if they are not to be reduced.
+std::span<const std::byte> SharedPeer::piece_of(const Reading& reading, std::size_t size) {
+  const Incoming& message = *reading.message;
+  if (!reading.from.empty()) return reading.from.subspan(message.moved, size);
+  staged_.resize(kPiece);
+  const auto into = message.sink.reduction ? std::span(staged_).first(size)
+                                           : message.sink.memory.subspan(message.moved, size);
+  memory_.read(into, reading.address + message.moved);
+  return into;
 }
 
 void SharedPeer::abandon() {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "comm/transports/mailbox.hpp"
+#include "comm/transports/peer_memory.hpp"
 #include "comm/transports/shared_heap.hpp"
 #include "comm/transports/tag_table.hpp"
 
@@ -44,11 +45,12 @@ class SharedPeer {
  public:
   /// Borrows all: the mailboxes and the peer's table of regions are mapped as long as this lives.
   SharedPeer(Rank rank, Mailbox& out, Mailbox& in, PeerHeap heap, const SharedHeap& own_heap,
-             RailEvents& events)
+             RailEvents& events, PeerMemory memory = {})
       : rank_(rank),
         out_(out),
         in_(in),
         heap_(std::move(heap)),
+        memory_(memory),
         own_heap_(own_heap),
         events_(events) {}
 
@@ -79,7 +81,8 @@ class SharedPeer {
   /// A message that is read where its sender has it.
   struct Reading {
     Incoming* message = nullptr;
-    std::span<const std::byte> from{};
+    std::span<const std::byte> from{};  ///< Empty where only the kernel can read it.
+    std::uint64_t address = 0;          ///< For the kernel.
     std::uint32_t request = 0;
   };
   /// A message that goes through cells.
@@ -106,11 +109,14 @@ class SharedPeer {
 
   bool feed();
   bool read();
+  std::span<const std::byte> piece_of(const Reading& reading, std::size_t size);
 
   Rank rank_;
   Mailbox& out_;
   Mailbox& in_;
   PeerHeap heap_;
+  PeerMemory memory_;
+  std::vector<std::byte> staged_;  ///< For pieces that are read from it, to be reduced.
   const SharedHeap& own_heap_;
   RailEvents& events_;
 

@@ -17,6 +17,7 @@ namespace fastgpu::comm {
 struct SharedRail::Post {
   alignas(64) std::atomic<std::uint32_t> is_asleep;
   Nonce nonce{};
+  std::uint64_t address_of_nonce = 0;  ///< In its owner's memory.
   alignas(64) RegionRow regions[kMostRegions];
 
   static std::size_t bytes(int size) {
@@ -42,7 +43,8 @@ class SharedRail::Peer {
 
   void open(Rank self, Post& own, const SharedHeap& own_heap, RailEvents& events) {
     traffic_.emplace(rank_, own.mailbox_to(rank_), post().mailbox_to(self),
-                     PeerHeap(pid_, post().regions), own_heap, events);
+                     PeerHeap(pid_, post().regions), own_heap, events,
+                     PeerMemory(pid_, post().address_of_nonce, post().nonce));
   }
   SharedPeer& traffic() { return *traffic_; }
 
@@ -68,6 +70,7 @@ SharedRail::SharedRail(Rank self, int size)
       heap_(std::make_unique<SharedHeap>(post_->regions)),
       peers_(static_cast<std::size_t>(size)) {
   post_->nonce = random_nonce();
+  post_->address_of_nonce = reinterpret_cast<std::uintptr_t>(&post_->nonce);
 }
 
 SharedRail::~SharedRail() = default;

@@ -1,0 +1,31 @@
+// Memory of another process of this host that it has not shared, read by the kernel: one copy
+// instead of two.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace fastgpu::comm {
+
+class PeerMemory {
+ public:
+  /// May read nothing.
+  PeerMemory() noexcept = default;
+
+  /// Looks for `known` at `address` of process `pid`, and may read nothing where it is not found:
+  /// systems may forbid it (Yama's ptrace_scope), and containers hide processes from each other.
+  PeerMemory(pid_t pid, std::uint64_t address, std::span<const std::byte> known) noexcept;
+
+  bool is_readable() const noexcept { return pid_ > 0; }
+
+  /// Fills `into` with what is at `address`. Throws ErrorKind::remote where nothing is.
+  void read(std::span<std::byte> into, std::uint64_t address) const;
+
+ private:
+  pid_t pid_ = 0;
+};
+
+}  // namespace fastgpu::comm

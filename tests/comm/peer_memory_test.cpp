@@ -1,0 +1,108 @@
+#include "comm/transports/peer_memory.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "comm/transports/shared_peer.hpp"
+#include "support/failure.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+std::uint64_t address_of(const void* memory) {
+  return reinterpret_cast<std::uintptr_t>(memory);
+}
+
+PeerMemory own_memory() {
+  static const std::vector<std::byte> known(16, std::byte{7});
+  return {::getpid(), address_of(known.data()), known};
+}
+
+class Count : public RailEvents {
+ public:
+  void sent(Outgoing&) override {}
+  void received(Incoming&) override { ++all_received; }
+  void noted(Rank, MessageTag, const Note&) override {}
+  void lost(Rank, const Error&) override {}
+
+  int all_received = 0;
+};
+
+/// What comes of a message that is announced, and may be read where it is.
+struct Announced {
+  std::unique_ptr<Mailbox> out = std::make_unique<Mailbox>();
+  std::unique_ptr<Mailbox> in = std::make_unique<Mailbox>();
+  std::vector<RegionRow> table{kMostRegions};
+  SharedHeap heap{table};
+  Count count;
+  SharedPeer peer{Rank{1}, *out, *in, PeerHeap(::getpid(), table), heap, count, own_memory()};
+
+  void receive(std::span<const float> there, std::span<float> here,
+               std::optional<Reduction> reduction) {
+    Incoming message{.tag = {1}, .sink = {std::as_writable_bytes(here), reduction}};
+    peer.receive(message);
+    Letter letter{.kind = LetterKind::announce, .tag = {1}};
+    letter.set({.bytes = there.size_bytes(), .offset = address_of(there.data()), .request = 5});
+    in->put(letter);
+    while (peer.progress()) {
+    }
+  }
+};
+
+TEST_SUITE_BEGIN("comm/peer_memory");
+
+TEST_CASE("memory is read only where what is known of it is found there") {
+  const std::vector<std::byte> known(16, std::byte{7});
+  const std::vector<std::byte> other(16, std::byte{8});
+  CHECK(own_memory().is_readable());
+  CHECK_FALSE(PeerMemory().is_readable());
+  CHECK_FALSE(PeerMemory(::getpid(), address_of(other.data()), known).is_readable());
+  CHECK_FALSE(PeerMemory(::getpid(), 8, known).is_readable());
+  CHECK_FALSE(PeerMemory(999'999'999, address_of(known.data()), known).is_readable());
+}
+
+TEST_CASE("reading what is not there is the other rank's fault") {
+  std::vector<std::byte> into(100);
+  const Error e = test::failure_of([&] { own_memory().read(into, 8); });
+  CHECK(e.kind() == ErrorKind::remote);
+  CHECK(std::string(e.what()) == "reading its memory: Bad address");
+}
+
+TEST_CASE("what is announced is read where its sender has it, stored or reduced") {
+  std::vector<float> there(100'001);
+  std::iota(there.begin(), there.end(), 0.0F);
+  for (const bool reduces : {false, true}) {
+    CAPTURE(reduces);
+    Announced announced;
+    std::vector<float> here(there.size(), 0.5F);
+    announced.receive(
+        there, here,
+        reduces ? std::optional(Reduction{ElementType::float32, ReduceOp::sum}) : std::nullopt);
+    CHECK(announced.count.all_received == 1);
+    CHECK(here.front() == (reduces ? 0.5F : 0.0F));
+    CHECK(here.back() == 100'000 + (reduces ? 0.5F : 0.0F));
+    const auto answer = announced.out->take();
+    REQUIRE(answer);
+    CHECK(answer->kind == LetterKind::taken);
+    CHECK(answer->terms().request == 5);
+  }
+}
+
+TEST_CASE("an announcement of memory that is not there is refused") {
+  Announced announced;
+  std::vector<float> here(10'000);
+  const float* const nowhere = nullptr;
+  const Error e = test::failure_of([&] {
+    announced.receive({nowhere, here.size()}, here, std::nullopt);
+  });
+  CHECK(e.kind() == ErrorKind::remote);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::comm

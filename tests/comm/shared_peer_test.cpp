@@ -1,0 +1,211 @@
+// A rank of this host that writes what it likes into the memory that it shares.
+#include "comm/transports/shared_peer.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "support/failure.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+class Heard : public RailEvents {
+ public:
+  void sent(Outgoing&) override { ++all_sent; }
+  void received(Incoming&) override { ++all_received; }
+  void noted(Rank, MessageTag, const Note&) override { ++notes; }
+  void lost(Rank, const Error&) override {}
+
+  int all_sent = 0;
+  int all_received = 0;
+  int notes = 0;
+};
+
+/// One rank's side of a pair, and both mailboxes for whoever plays the other.
+struct Pair {
+  std::unique_ptr<Mailbox> out = std::make_unique<Mailbox>();
+  std::unique_ptr<Mailbox> in = std::make_unique<Mailbox>();
+  std::vector<RegionRow> table{kMostRegions};
+  std::vector<RegionRow> own_table{kMostRegions};
+  SharedHeap heap{table};  ///< Of the other.
+  SharedHeap own_heap{own_table};
+  Heard heard;
+  SharedPeer peer;
+
+  Pair() : peer(Rank{1}, *out, *in, PeerHeap(::getpid(), table), own_heap, heard) {}
+
+  void say(LetterKind kind, std::uint64_t tag, const Letter::Terms& terms) const {
+    Letter letter{.kind = kind, .tag = {tag}};
+    letter.set(terms);
+    in->put(letter);
+  }
+  void progress() {
+    while (peer.progress()) {
+    }
+  }
+  std::string refusal() {
+    const Error e = test::failure_of([&] { progress(); });
+    CHECK(e.kind() == ErrorKind::remote);
+    return e.what();
+  }
+};
+
+TEST_SUITE_BEGIN("comm/shared_peer");
+
+TEST_CASE("letters that make no sense are refused") {
+  const auto refusal = [](LetterKind kind, const Letter::Terms& terms) {
+    Pair pair;
+    pair.say(kind, 0, terms);
+    return pair.refusal();
+  };
+  CHECK(refusal(LetterKind(99), {}) == "it sent a letter of a kind that does not exist");
+  CHECK(refusal(LetterKind::eager, {.bytes = kEagerBytes + 1}) ==
+        "it sent a letter that makes no sense");
+  CHECK(refusal(LetterKind::wanted, {.request = 3}) == "it wants a message that was not offered");
+  CHECK(refusal(LetterKind::taken, {.request = 3}) == "it took a message that was not offered");
+  CHECK(refusal(LetterKind::piece, {.bytes = 8, .number = 3}) == "it sent a piece of no message");
+}
+
+TEST_CASE("an inlined letter longer than itself is refused") {
+  Pair pair;
+  pair.in->put({.kind = LetterKind::inlined, .length = Letter::kBody + 1});
+  CHECK(pair.refusal() == "it sent a letter that makes no sense");
+}
+
+TEST_CASE("offers of memory that there is not, or of halves of elements, are refused") {
+  std::vector<float> data(5000);
+  Incoming message{.tag = {1}, .sink = {std::as_writable_bytes(std::span(data))}};
+  message.sink.reduction = Reduction{ElementType::float32, ReduceOp::sum};
+  const std::uint64_t bytes = data.size() * 4;
+  const auto refusal = [&](const Letter::Terms& terms) {
+    Pair pair;
+    pair.heap.allocate(bytes);
+    pair.peer.receive(message);
+    pair.say(LetterKind::offer, 1, terms);
+    return pair.refusal();
+  };
+  CHECK(refusal({.bytes = bytes, .region = 70'000}) ==
+        "it named shared memory that it does not have");
+  CHECK(refusal({.bytes = bytes, .generation = 0}) == "it named shared memory beyond its end");
+  CHECK(refusal({.bytes = bytes, .offset = 4096, .generation = 1}) ==
+        "it named shared memory beyond its end");
+  CHECK(refusal({.bytes = bytes, .offset = UINT64_MAX - 3, .generation = 1}) ==
+        "it named shared memory beyond its end");
+  CHECK(refusal({.bytes = bytes, .offset = 2, .generation = 1}) ==
+        "it offered what begins within an element");
+  CHECK(refusal({.bytes = bytes - 4, .generation = 1}) ==
+        "it sent 19996 bytes where 20000 were expected");
+}
+
+TEST_CASE("what is offered and cannot be mapped comes through cells") {
+  Pair pair;
+  std::vector<std::byte> data(100'000);
+  Incoming message{.tag = {1}, .sink = {data}};
+  pair.peer.receive(message);
+  const auto place = pair.heap.place_of(pair.heap.allocate(data.size()));
+  pair.table[0].fd = 1'000'000;  // As where this process has no descriptor left to open it with.
+  pair.say(LetterKind::offer, 1,
+           {.bytes = data.size(), .request = 5, .generation = place->generation});
+  pair.progress();
+  const auto answer = pair.out->take();
+  REQUIRE(answer);
+  CHECK(answer->kind == LetterKind::wanted);
+  CHECK(answer->terms().request == 5);
+  std::ranges::fill(pair.in->free_cell(), std::byte{7});
+  for (std::size_t at = 0; at < data.size(); at += kCellBytes) {
+    if (at > 0) std::ranges::fill(pair.in->free_cell(), std::byte{7});
+    pair.in->cell_filled();
+    pair.say(LetterKind::piece, 0,
+             {.bytes = std::min(kCellBytes, data.size() - at),
+              .offset = at,
+              .number = answer->terms().number});
+    pair.progress();
+  }
+  CHECK(pair.heard.all_received == 1);
+  CHECK(std::ranges::count(data, std::byte{7}) == 100'000);
+}
+
+TEST_CASE("pieces beyond, before or between what is expected are refused") {
+  for (const Letter::Terms terms :
+       {Letter::Terms{.bytes = 3}, Letter::Terms{.bytes = 8, .offset = 8},
+        Letter::Terms{.bytes = kCellBytes + 8}, Letter::Terms{.bytes = 8, .number = 1}}) {
+    Pair pair;
+    std::vector<float> data(5000);
+    Incoming message{.tag = {1}, .sink = {std::as_writable_bytes(std::span(data))}};
+    message.sink.reduction = Reduction{ElementType::float32, ReduceOp::sum};
+    pair.peer.receive(message);
+    pair.say(LetterKind::announce, 1, {.bytes = data.size() * 4});
+    pair.say(LetterKind::piece, 0, terms);
+    CHECK(pair.refusal() == "it sent a piece of no message");
+  }
+}
+
+TEST_CASE("what nobody asks for is kept only up to a limit") {
+  Pair pair;
+  const std::size_t limit = kMostUnasked / kArrivalCost;
+  std::size_t said = 0;
+  const Error e = test::failure_of([&] {
+    for (; said <= limit; ++said) {
+      pair.in->put({.kind = LetterKind::inlined, .tag = {said}});
+      pair.progress();
+    }
+  });
+  CHECK(std::string(e.what()) == "it sent far more than anybody asked for");
+  CHECK(said == limit);
+}
+
+TEST_CASE("random letters never do more than be refused") {
+  std::mt19937_64 random(9);
+  for (int run = 0; run < 3000; ++run) {
+    Pair pair;
+    pair.heap.allocate(70'000);
+    std::deque<std::vector<float>> memory;
+    std::deque<Incoming> wanted;
+    std::deque<Outgoing> offered;
+    for (std::uint64_t tag = 0; tag < 4; ++tag) {
+      memory.emplace_back(tag * 5000);
+      wanted.push_back({.tag = {tag}, .sink = {std::as_writable_bytes(std::span(memory.back()))}});
+      if (tag % 2 == 0)
+        wanted.back().sink.reduction = Reduction{ElementType::float32, ReduceOp::sum};
+      pair.peer.receive(wanted.back());
+      offered.push_back({.tag = {tag}, .bytes = std::as_bytes(std::span(memory.back()))});
+      pair.peer.send(offered.back());
+    }
+    try {
+      for (int i = 0; i < 20; ++i) {
+        Letter letter{.kind = LetterKind(random() % 9),
+                      .has_note = random() % 4 == 0,
+                      .length = static_cast<std::uint16_t>(random() % 60),
+                      .tag = {random() % 5}};
+        const auto few = [&](std::uint64_t most) {
+          return random() % 8 == 0 ? random() : random() % most;
+        };
+        letter.set({.bytes = few(5) * 20'000,
+                    .offset = few(3) * 4,
+                    .request = static_cast<std::uint32_t>(few(4)),
+                    .number = static_cast<std::uint32_t>(few(4)),
+                    .region = static_cast<std::uint32_t>(few(2)),
+                    .generation = static_cast<std::uint32_t>(few(3))});
+        pair.in->put(letter);
+        for (int turn = 0; turn < 5; ++turn)
+          pair.peer.progress();
+        while (pair.out->take()) {
+        }
+      }
+    } catch (const Error& e) {
+      CHECK(e.kind() == ErrorKind::remote);
+    }
+  }
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::comm
