@@ -1,18 +1,29 @@
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "comm/entry/gradient_entry.hpp"
 #include "comm/transports/tcp_frame.hpp"
+#include "support/child.hpp"
 #include "support/connect_in_process.hpp"
 #include "support/failure.hpp"
 #include "support/run_ranks.hpp"
@@ -208,6 +219,261 @@ TEST_CASE("a rank that has done its part may leave before the others") {
       }));
     }
   }
+}
+
+TEST_CASE("what a rank has sent may be asked for after it has gone") {
+  for (const SharedMemory shared_memory : {SharedMemory::on, SharedMemory::off}) {
+    auto ranks = communicators_in_process(3, 5s, shared_memory);
+    std::vector<std::optional<Communicator>> own;
+    for (Communicator& comm : ranks)
+      own.emplace_back(std::move(comm));
+    std::vector<int> got(2);
+    test::run_ranks(own, [&](std::optional<Communicator>& comm) {
+      int number = 42;
+      const auto bytes = std::as_writable_bytes(std::span(&number, 1));
+      if (comm->rank() == Rank{1}) {
+        comm->send(bytes, {0});
+        return comm.reset();
+      }
+      // Of the other rank, so that this one sees meanwhile that rank 1 has gone.
+      const Rank other{2 - comm->rank().value};
+      std::this_thread::sleep_for(50ms);
+      for (int i = 0; i < 300; ++i)
+        if (comm->rank() == Rank{0})
+          comm->receive(bytes, other);
+        else
+          comm->send(bytes, other);
+      if (comm->rank() == Rank{2}) return;
+      got[0] = comm->has_lost({1}) ? 1 : 0;
+      number = 0;
+      comm->receive(bytes, {1});
+      got[1] = number;
+    });
+    CHECK(got == std::vector{1, 42});
+  }
+}
+
+TEST_CASE("what a rank has not sent before it went is missed by its name") {
+  for (const SharedMemory shared_memory : {SharedMemory::on, SharedMemory::off}) {
+    auto ranks = communicators_in_process(2, 5s, shared_memory);
+    ranks.pop_back();
+    std::vector<std::byte> bytes(100'000);
+    const auto begin = Clock::now();
+    while (!ranks[0].has_lost({1}))
+      std::this_thread::yield();
+    CHECK(mentions(failure_of([&] { ranks[0].receive(bytes, {1}); }), "rank 1"));
+    CHECK(Clock::now() - begin < 4s);
+  }
+}
+
+TEST_CASE("threads that wait for calls of their own do not hold each other up") {
+  for (const SharedMemory shared_memory : {SharedMemory::on, SharedMemory::off}) {
+    auto ranks = communicators_in_process(2, 60s, shared_memory);
+    const auto begin = Clock::now();
+    test::run_ranks(ranks, [&](Communicator& comm) {
+      const Rank other{1 - comm.rank().value};
+      for (int round = 0; round < 10; ++round) {
+        std::array<int, 3> numbers{};
+        if (comm.rank() == Rank{1}) {
+          for (const std::size_t i : {1, 2, 0}) {
+            std::this_thread::sleep_for(10ms);
+            comm.send(std::as_bytes(std::span(&numbers[i], 1)), other);
+          }
+          continue;
+        }
+        std::vector<Handle> handles;
+        for (int& number : numbers)
+          handles.push_back(
+              comm.start_receive(std::as_writable_bytes(std::span(&number, 1)), other));
+        std::vector<std::jthread> threads;
+        for (Handle& handle : handles)
+          threads.emplace_back([&handle] { handle.wait(); });
+      }
+    });
+    CHECK(Clock::now() - begin < 3s);  // 300 ms, but for what sleeps without need.
+  }
+}
+
+/// Passes bytes on between two ranks, both ways, but not while it is cut.
+class Cable {
+ public:
+  Cable(UniqueFd a, UniqueFd b) : ends_{std::move(a), std::move(b)} {}
+
+  void cut() noexcept { is_cut_ = true; }
+  void mend() noexcept { is_cut_ = false; }
+
+ private:
+  void carry(const std::stop_token& stop) {
+    std::vector<char> bytes(1 << 16);
+    while (!stop.stop_requested()) {
+      pollfd ends[] = {{ends_[0].get(), POLLIN, 0}, {ends_[1].get(), POLLIN, 0}};
+      ::poll(ends, 2, 5);
+      for (const std::size_t from : {0, 1}) {
+        if (is_cut_ || ends[from].revents == 0) continue;
+        const ssize_t count = ::recv(ends_[from].get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+        if (count <= 0) continue;
+        ::send(ends_[1 - from].get(), bytes.data(), static_cast<std::size_t>(count), MSG_NOSIGNAL);
+      }
+    }
+  }
+
+  UniqueFd ends_[2];
+  std::atomic<bool> is_cut_ = false;
+  std::jthread thread_{[this](const std::stop_token& stop) { carry(stop); }};
+};
+
+/// Two ranks without shared memory, and what connects them.
+struct Cabled {
+  explicit Cabled(std::chrono::milliseconds timeout) {
+    for (int rank = 0; rank < 2; ++rank) {
+      auto [end, far_end] = test::socket_pair();
+      far_ends.push_back(std::move(far_end));
+      Connections connections{.rank = {rank}, .size = 2, .timeout = timeout};
+      connections.topology = filled_nodes(2, 1);
+      connections.sockets.resize(2);
+      connections.sockets[static_cast<std::size_t>(1 - rank)].push_back(std::move(end));
+      ranks.emplace_back(std::move(connections));
+    }
+    cable.emplace(std::move(far_ends[0]), std::move(far_ends[1]));
+  }
+
+  std::vector<UniqueFd> far_ends;
+  std::optional<Cable> cable;
+  std::vector<Communicator> ranks;
+};
+
+TEST_CASE("a link that is cut for a while holds up a collective and no more") {
+  Cabled job(5s);
+  std::vector<float> sums(2);
+  std::jthread trouble([&job] {
+    for (int i = 0; i < 4; ++i) {
+      std::this_thread::sleep_for(5ms);
+      job.cable->cut();
+      std::this_thread::sleep_for(200ms);
+      job.cable->mend();
+    }
+  });
+  test::run_ranks(job.ranks, [&](Communicator& comm) {
+    std::vector<float> values(10'000'001, 1);
+    comm.all_reduce(std::span(values), ReduceOp::sum);
+    sums[static_cast<std::size_t>(comm.rank().value)] = values.front() + values.back();
+  });
+  CHECK(sums == std::vector{4.0F, 4.0F});
+}
+
+TEST_CASE("a link that stays cut is told of at the deadline, by the other end's name") {
+  Cabled job(300ms);
+  const auto begin = Clock::now();
+  std::jthread trouble([&job] {
+    std::this_thread::sleep_for(20ms);
+    job.cable->cut();
+  });
+  const auto outcomes = outcomes_of_ranks(job.ranks, [](Communicator& comm) {
+    std::vector<float> values(1'000'001, 1);
+    for (;;)
+      comm.all_reduce(std::span(values), ReduceOp::sum);
+  });
+  CHECK(mentions(failure_in(outcomes[0]), "rank 1 "));
+  CHECK(mentions(failure_in(outcomes[1]), "rank 0 "));
+  for (const auto& outcome : outcomes)
+    CHECK(mentions(failure_in(outcome), " nothing for 300ms"));
+  CHECK(Clock::now() - begin < 4s);
+}
+
+TEST_CASE("ranks that all compute for longer than the deadline accuse nobody") {
+  for (const SharedMemory shared_memory : {SharedMemory::on, SharedMemory::off}) {
+    auto ranks = communicators_in_process(3, 200ms, shared_memory);
+    CHECK_NOTHROW(test::run_ranks(ranks, [](Communicator& comm) {
+      std::vector<float> a(100, 1);
+      GradientEntry entry(comm);
+      entry.add("a", std::span(a));
+      for (int step = 0; step < 2; ++step) {
+        std::this_thread::sleep_for(600ms);
+        entry.ready({0});
+        entry.wait_step();
+      }
+    }));
+  }
+}
+
+TEST_CASE("a rank that never makes its gradients ready is named by all who wait for it") {
+  auto ranks = communicators_in_process(3, 300ms);
+  const auto outcomes = outcomes_of_ranks(ranks, [](Communicator& comm) {
+    std::vector<float> a(100, 1);
+    GradientEntry entry(comm);
+    entry.add("a", std::span(a));
+    entry.all_reduce_gradients(ReduceOp::sum);
+    if (comm.rank() == Rank{1}) std::this_thread::sleep_for(1500ms);
+    if (comm.rank() != Rank{1}) entry.all_reduce_gradients(ReduceOp::sum);
+  });
+  CHECK(mentions(failure_in(outcomes[0]), "rank 1 "));
+  CHECK(mentions(failure_in(outcomes[2]), "rank 1 "));
+}
+
+std::set<std::string> names_in(const std::filesystem::path& folder) {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    names.insert(entry.path().filename().string());
+  return names;
+}
+
+/// Two ranks that average gradients and reduce memory of the heap, if there is any; true where
+/// everything is right.
+bool two_ranks_work(std::vector<Communicator>& ranks) {
+  std::vector<float> results(2);
+  test::run_ranks(ranks, [&](Communicator& comm) {
+    std::vector<float> a(300'000, static_cast<float>(comm.rank().value));
+    GradientEntry entry(comm);
+    entry.add("a", std::span(a));
+    entry.all_reduce_gradients(ReduceOp::average);
+    results[static_cast<std::size_t>(comm.rank().value)] = a.front() + a.back();
+  });
+  return results == std::vector{1.0F, 1.0F};
+}
+
+TEST_CASE("a process without a descriptor to spare works without sharing more memory") {
+  for (const bool is_connected_before : {true, false}) {
+    const test::ChildEnd end = test::in_child([&] {
+      const rlimit few{96, 96};
+      ::setrlimit(RLIMIT_NOFILE, &few);
+      std::vector<UniqueFd> hoard;
+      const auto use_up = [&hoard] {
+        for (int fd = 0; (fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0;)
+          hoard.emplace_back(fd);
+      };
+      auto connections = test::sockets_in_process(2, 5s);
+      std::vector<Communicator> ranks;
+      if (!is_connected_before) use_up();
+      test::run_ranks(connections, [&](Connections& rank) {
+        introduce(rank, {SharedMemory::on, 1}, Deadline(5s));
+      });
+      hoard.clear();
+      for (Connections& rank : connections)
+        ranks.emplace_back(std::move(rank));
+      use_up();
+      return two_ranks_work(ranks) ? 0 : 1;
+    });
+    CAPTURE(is_connected_before);
+    CHECK(end.status == 0);
+    CHECK(end.signal == 0);
+  }
+}
+
+TEST_CASE("a full /dev/shm does not matter, and nothing is left there") {
+  if (::geteuid() != 0) return;  // Who may not mount cannot fill it either.
+  const auto before = names_in("/dev/shm");
+  const test::ChildEnd end = test::in_child([] {
+    if (::unshare(CLONE_NEWNS) != 0) return 77;
+    if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=4k") != 0)
+      return 77;
+    auto ranks = communicators_in_process(2, 5s);
+    const auto memory = ranks[0].allocate(50 << 20);
+    return memory.size() == 50 << 20 && two_ranks_work(ranks) && names_in("/dev/shm").empty() ? 0
+                                                                                              : 1;
+  });
+  CHECK((end.status == 0 || end.status == 77));
+  CHECK(names_in("/dev/shm") == before);
 }
 
 TEST_SUITE_END();

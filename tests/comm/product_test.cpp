@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 using test::run_ranks;
 
 constexpr int kMostRanks = 9;
-constexpr std::size_t kLengths[] = {0, 1, 2, 7, 31, 97, 255, 256, 257, 1021};
+constexpr std::size_t kLengths[] = {0, 1, 97, 255, 257};
 /// Longer than what is sent unasked, so that every way of a message is taken.
 constexpr std::size_t kLongLength = 40'009;
 constexpr ReduceOp kOps[] = {ReduceOp::sum, ReduceOp::average, ReduceOp::min, ReduceOp::max,
@@ -213,6 +213,8 @@ std::vector<std::string> complaints(int size, SharedMemory shared_memory,
     for (auto* const run : {&results, &again})
       for (std::size_t i = 0; i < inputs.size(); ++i) {
         Job job = jobs[i / lengths.size()];
+        // What is not rounded is the same every time if it is right.
+        if (run == &again && (kIsWhole<T> || job.reduction.op != ReduceOp::sum)) continue;
         job.sequence = sequence++;
         job.run(*engine, std::as_writable_bytes(std::span((*run)[i][rank])));
       }
@@ -228,7 +230,9 @@ std::vector<std::string> complaints(int size, SharedMemory shared_memory,
       found.push_back("wrong: " + what);
     for (const auto& result : results[i])
       if (!is_bit_equal(result, results[i][0])) found.push_back("not the same on all: " + what);
-    if (!is_bit_equal(again[i][0], results[i][0])) found.push_back("another time other: " + what);
+    const bool is_repeated = !kIsWhole<T> && job.reduction.op == ReduceOp::sum;
+    if (is_repeated && !is_bit_equal(again[i][0], results[i][0]))
+      found.push_back("another time other: " + what);
   }
   return found;
 }

@@ -1,0 +1,104 @@
+// What to begin with: messages as ranks write them, in a folder for each fuzzer:
+// make_fuzz_seeds FOLDER.
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "comm/entry/negotiation.hpp"
+#include "comm/transports/mailbox.hpp"
+#include "comm/transports/tcp_frame.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+namespace fs = std::filesystem;
+using Seed = std::vector<std::byte>;
+
+void append(Seed& seed, std::span<const std::byte> bytes) {
+  seed.insert(seed.end(), bytes.begin(), bytes.end());
+}
+
+void write(const fs::path& folder, const std::vector<Seed>& seeds) {
+  fs::create_directories(folder);
+  for (std::size_t i = 0; i < seeds.size(); ++i) {
+    std::ofstream file(folder / ("seed-" + std::to_string(i)), std::ios::binary);
+    for (const std::byte byte : seeds[i])
+      file.put(std::to_integer<char>(byte));
+  }
+}
+
+std::vector<Seed> tcp_frames() {
+  std::vector<Seed> seeds;
+  const auto add = [&seeds](const Frame& frame) {
+    seeds.emplace_back();
+    append(seeds.back(), encode(frame));
+    seeds.back().resize(seeds.back().size() + frame.length);
+  };
+  add({.kind = FrameKind::chunk, .tag = {1}, .length = 40, .total = 40});
+  add({.kind = FrameKind::chunk, .tag = {2}, .length = 400, .offset = 800, .total = 1200});
+  add({.kind = FrameKind::chunk, .tag = {3}, .length = 4000, .offset = 8000, .total = 120'000});
+  add({.kind = FrameKind::chunk, .tag = {0}});
+  add({.kind = FrameKind::note, .tag = {1}, .length = kNoteBytes});
+  add({.kind = FrameKind::wanted, .tag = {7}});
+  for (const FrameKind kind : {FrameKind::bell, FrameKind::question, FrameKind::answer})
+    add({.kind = kind});
+  add({.kind = FrameKind::farewell, .length = 20});
+  return seeds;
+}
+
+std::vector<Seed> letters() {
+  std::vector<Seed> seeds;
+  const auto add = [&seeds](Letter letter, const Letter::Terms& terms) {
+    if (letter.kind != LetterKind::inlined) letter.set(terms);
+    seeds.emplace_back();
+    append(seeds.back(), std::as_bytes(std::span(&letter, 1)));
+  };
+  add({.kind = LetterKind::inlined, .has_note = 1, .length = 8, .tag = {1}}, {});
+  add({.kind = LetterKind::eager, .tag = {1}}, {.bytes = 40});
+  add({.kind = LetterKind::offer, .tag = {2}}, {.bytes = 12'000, .offset = 4, .generation = 1});
+  add({.kind = LetterKind::announce, .tag = {3}}, {.bytes = 160'000, .request = 1});
+  add({.kind = LetterKind::piece}, {.bytes = kCellBytes});
+  add({.kind = LetterKind::wanted}, {.request = 1});
+  add({.kind = LetterKind::taken}, {.request = 1});
+  add({.kind = LetterKind::note, .has_note = 1}, {});
+  Seed all;
+  for (const Seed& seed : seeds)
+    append(all, seed);
+  seeds.push_back(all);
+  return seeds;
+}
+
+std::vector<Seed> negotiation() {
+  constexpr std::size_t kGradients = 9;
+  GradientSet all(kGradients);
+  for (std::size_t i = 0; i < kGradients; ++i)
+    all.add({i});
+  GradientTable table;
+  table.add({.name = "conv.weight", .shape = {64, 3, 7, 7}});
+  table.add({.name = "conv.bias", .type = ElementType::float64, .shape = {64}, .priority = 3});
+  const RankState state{.rank = {1}, .step = 7, .plan = 5, .late_ms = 15, .ready = all};
+  const std::vector<std::byte> summary = encode(Summary{.step = 7, .plan = 5});
+  const Details details{all, all, NonFiniteReport{{1}, {2}, 3, {}}};
+  Seed step = summary;
+  append(step, summary);
+  append(step, encode(details));
+  append(step, encode(details));
+  Seed late = encode(Summary{.step = 7, .is_late = true});
+  append(late, encode(state));
+  append(late, step);
+  return {summary, encode(details), encode(state), encode(table), step, late};
+}
+
+}  // namespace
+}  // namespace fastgpu::comm
+
+int main(int count, char** arguments) {
+  if (count != 2) return 2;
+  const std::string folder = arguments[1];
+  namespace comm = fastgpu::comm;
+  comm::write(folder + "/fuzz_tcp_frames.corpus", comm::tcp_frames());
+  comm::write(folder + "/fuzz_letters.corpus", comm::letters());
+  comm::write(folder + "/fuzz_negotiation.corpus", comm::negotiation());
+  return 0;
+}
