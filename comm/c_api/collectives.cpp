@@ -4,7 +4,6 @@
 #include "comm/c_api/handles.hpp"
 
 using fastgpu::comm::Communicator;
-using fastgpu::comm::Handle;
 using fastgpu::comm::Rank;
 using fastgpu::comm::c_api::elements_at;
 using fastgpu::comm::c_api::guarded;
@@ -19,7 +18,7 @@ Communicator& ranks_of(fgc_comm* comm) {
 
 /// What `start` begins becomes the caller's.
 template <class Start>
-fgc_status begun(fgc_request** request, Start start) noexcept {
+fgc_status begun(fgc_request** request, Start start) {
   return guarded([&] {
     need(request, "the place for the request") = nullptr;
     *request = new fgc_request{start()};

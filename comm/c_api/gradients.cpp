@@ -60,7 +60,7 @@ fgc_outcome outcome_of(fgc_gradients& gradients, const comm::StepOutcome& step) 
 }
 
 template <class End>
-fgc_status ended(fgc_gradients* gradients, fgc_outcome* outcome, End end) noexcept {
+fgc_status ended(fgc_gradients* gradients, fgc_outcome* outcome, End end) {
   return guarded([&] {
     comm::GradientEntry& entry = entry_of(gradients);
     if (outcome != nullptr) comm::c_api::write_struct(*outcome, fgc_outcome{});

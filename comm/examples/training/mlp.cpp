@@ -51,8 +51,9 @@ Outcome Mlp::evaluate(const Dataset& data, std::span<const std::size_t> samples)
     errors_[layer].resize(samples.size() * widths_[layer]);
   }
   for (std::size_t s = 0; s < samples.size(); ++s)
-    std::ranges::transform(data.image(samples[s]), row(activations_[0], data.width, s).begin(),
-                           [&](std::uint8_t pixel) { return pixel / data.brightest; });
+    std::ranges::transform(
+        data.image(samples[s]), row(activations_[0], data.width, s).begin(),
+        [&](std::uint8_t pixel) { return static_cast<float>(pixel) / data.brightest; });
   for (std::size_t layer = 0; layer < layers(); ++layer)
     forward_layer(layer, samples.size());
   Outcome outcome;
