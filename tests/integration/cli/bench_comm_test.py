@@ -1,0 +1,101 @@
+"""bench comm on a real cluster of two nodes: bench_comm_test.py FASTGPU
+
+Needs root, sshd and mpirun; exits with 77 where it cannot run. Whatever happens, it cleans up after itself.
+"""
+import json
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree as ElementTree
+
+from bad_input_test import SKIPPED, User
+
+QUICK = ["--sizes", "8:4K:8", "--repetitions", "2"]
+FIELDS = ["library", "collective", "dtype", "ranks", "bytes", "seconds", "algbw", "busbw"]
+
+
+class BenchComm(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="fastgpu-bench-test-")
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.user = User(os.path.abspath(sys.argv[1]), cls.folder)
+        cls.addClassCleanup(cls.user.clean_up)
+        cls.cluster = cls.user.two_nodes()
+        cls.temporary = pathlib.Path(cls.folder, "tmp")
+        cls.temporary.mkdir()
+
+    def bench(self, *words, code=0):
+        return self.user.run("bench", "comm", self.cluster, *words, code=code, environment={"TMPDIR": str(self.temporary)})
+
+    def results(self, *words):
+        root = json.loads(self.bench(*words, "-o", "json").out)
+        self.assertEqual(list(root)[0], "schema")
+        self.assertEqual(root["schema"], "fastgpu.bench-comm/1")
+        self.assertEqual(root["cluster"], self.cluster)
+        return root["results"]
+
+    def test_a_table_for_people(self):
+        lines = self.bench(*QUICK).out.decode().splitlines()
+        self.assertEqual(lines[0].split(), ["COLLECTIVE", "TYPE", "REDOP", "SIZE(B)", "COUNT", "TIME(us)", "ALGBW(GB/s)", "BUSBW(GB/s)"])
+        self.assertEqual([line.split()[3] for line in lines[1:-1]], ["8", "64", "512", "4096"])
+        self.assertRegex(lines[-1], r"^average bus bandwidth of all_reduce float32: [\d.]+ GB/s$")
+
+    def test_collectives_and_types_as_json(self):
+        names = ["all_reduce", "reduce_scatter", "all_gather", "all_to_all", "barrier"]
+        found = self.results(*QUICK, "--collective", ",".join(names), "--dtype", "float32,float16")
+        self.assertEqual({result["collective"] for result in found}, set(names))
+        self.assertEqual(len(found), 4 * 2 * 4 + 1)
+        for result in found:
+            self.assertEqual(list(result), FIELDS)
+            self.assertEqual((result["library"], result["ranks"]), ("fastgpu", 2))
+            self.assertGreater(result["seconds"], 0)
+            self.assertAlmostEqual(result["algbw"] * result["seconds"], result["bytes"], delta=1e-6 * result["bytes"])
+
+    def test_the_gradients_of_a_file(self):
+        model = pathlib.Path(self.folder, "my model.txt")
+        model.write_text("# three\nconv.weight 9408\nconv.bias 64\nfc 100000\n")
+        (result,) = self.results("--model", str(model), "--steps", "4")
+        self.assertEqual((result["collective"], result["model"]), ("gradients", "my model.txt"))
+        self.assertEqual((result["steps"], len(result["step_seconds"]), result["gradients"]), (4, 4, 3))
+        self.assertEqual(result["bytes"], 4 * (9408 + 64 + 100000))
+        model.write_text("conv 10\nfc many\n")
+        self.user.refused(["bench", "comm", self.cluster, "--model", str(model)], 2, "my model.txt:2: 'many'")
+
+    def test_a_page(self):
+        page = self.bench(*QUICK, "-o", "html").out.decode()
+        root = ElementTree.fromstring(page)
+        self.assertEqual(len(list(root.iter("svg"))), 2)
+        self.assertNotIn("://", page)
+
+    def test_ranks_as_for_run_job(self):
+        self.assertEqual(self.results(*QUICK, "-np", "1")[0]["ranks"], 1)
+        self.assertEqual(self.results(*QUICK, "-np", "4", "--oversubscribe")[0]["ranks"], 4)
+        self.user.refused(["bench", "comm", self.cluster, "-np", "4"], 2, "--oversubscribe")
+
+    def test_nothing_is_left_here_and_the_job_is_listed(self):
+        self.bench(*QUICK)
+        self.assertEqual(list(self.temporary.iterdir()), [])
+        jobs = json.loads(self.user.run("get", "jobs", "-o", "json").out)["jobs"]
+        self.assertTrue(any(job["id"].startswith("bench-comm-") and job["state"] == "succeeded" for job in jobs), jobs)
+
+    def test_what_is_wrong_has_the_documented_exit_code(self):
+        here = ["bench", "comm", self.cluster]
+        self.user.refused(["bench", "comm", "nowhere"], 5, "there is no cluster 'nowhere'")
+        self.user.refused([*here, "--model", "resnet51"], 5, "did you mean resnet50?")
+        self.user.refused([*here, "--sizes", "8:x"], 2, "--sizes '8:x'")
+        self.user.refused([*here, "--collective", "all"], 2, "--collective 'all'")
+
+    def test_a_rank_that_fails_is_named_and_its_reason_told(self):
+        words = ["bench", "comm", self.cluster, *QUICK, "-e", "FASTGPU_COMM_TIMEOUT=never"]
+        done = self.user.refused([*words, "-o", "json"], 2, "FASTGPU_COMM_TIMEOUT", f"on {self.cluster}-", "exited with 2")
+        self.assertEqual(json.loads(done.out)["schema"], "fastgpu.error/1")
+
+
+if __name__ == "__main__":
+    if os.geteuid() != 0 or not all(map(shutil.which, ("mpirun", "ip", "/usr/sbin/sshd"))):
+        sys.exit(SKIPPED)
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:])
