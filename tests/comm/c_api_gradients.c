@@ -171,3 +171,22 @@ void check_structs(fgc_comm* comm) {
   expect_status(fgc_gradient_add(gradients, &wrong, NULL), FGC_USAGE, "no size");
   fgc_gradients_free(gradients);
 }
+
+void check_order_of_freeing(void) {
+  fgc_comm* comm = NULL;
+  fgc_gradients* gradients = NULL;
+  fgc_request* request = NULL;
+  float value = 3, bias = 1;
+  const fgc_gradient only = gradient("bias", &bias, NULL, 0);
+  expect_status(fgc_init(NULL, &comm), FGC_OK, "a job of one");
+  expect_status(fgc_gradients_create(comm, NULL, &gradients), FGC_OK, "its gradients");
+  expect_status(fgc_all_reduce_async(comm, &value, 1, FGC_FLOAT32, FGC_SUM, &request), FGC_OK,
+                "its request");
+  fgc_comm_free(comm);
+  expect_status(fgc_request_wait(request), FGC_OK, "a request outlives its communicator");
+  expect_status(fgc_gradient_add(gradients, &only, NULL), FGC_OK, "and so do gradients");
+  fgc_gradient_ready(gradients, 0);
+  expect_status(fgc_gradients_wait(gradients, NULL), FGC_OK, "which go on");
+  fgc_gradients_free(gradients);
+  fgc_request_free(request);
+}

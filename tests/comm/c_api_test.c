@@ -129,6 +129,7 @@ int main(void) {
   check_names();
   check_null();
   check_alone();
+  check_order_of_freeing();
   check_bad_settings();
   child = fork();
   run_rank(child == 0 ? "1" : "0", port);

@@ -44,7 +44,7 @@ fgc_status fgc_gradients_use_op(fgc_gradients* gradients, int op);
  * rank that has registered something else, and what. */
 
 /* Where in the fusion buffer this gradient lies, as `*type`: from now on it is written and read
- * there, not copied. Until a step moves it (have_views_moved); then ask again. */
+ * there, not copied. A step may move it, with what is in it (have_views_moved); then ask again. */
 fgc_status fgc_gradient_view(fgc_gradients* gradients, size_t id, void** view, int* type);
 
 /* The gradient is complete, begins to travel, and is not touched before the step ends. From any
