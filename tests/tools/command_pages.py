@@ -27,6 +27,11 @@ PAGES = [
         "fastgpu run job broken --cluster demo -np 2 -- sh -c 'exit $OMPI_COMM_WORLD_RANK'",
         "fastgpu run job long --cluster demo -np 2 --detach -- sleep 60",
     ]),
+    ("bench comm", [
+        "fastgpu bench comm demo --sizes 8:16M:64 --quiet",
+        "fastgpu bench comm demo --model resnet50 --quiet",
+        "fastgpu bench comm demo --sizes 8:64K:8 --collective all_reduce,all_gather -o html --quiet > bench.html",
+    ]),
     ("get jobs", ["fastgpu get jobs"]),
     ("describe job", ["fastgpu describe job broken-1"]),
     ("logs", ["fastgpu logs hello-1", "fastgpu logs hello-1 --rank 1"]),
