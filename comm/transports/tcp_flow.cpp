@@ -20,7 +20,8 @@ namespace {
 /// Bytes that a connection holds and has not sent: what is behind them could have gone by another.
 constexpr int kMostUnsent = 256 << 10;
 
-/// Frames read in one go before other connections have their turn.
+/// Frames read in one go before other connections have their turn. More where they are here
+/// already: no readiness of the socket would tell of them.
 constexpr int kFramesATurn = 32;
 
 [[noreturn]] void throw_lost(int error) {
@@ -80,7 +81,7 @@ std::size_t TcpFlow::receive(std::span<std::byte> into) {
 
 bool TcpFlow::read(FrameEvents& events) {
   bool has_moved = false;
-  for (int i = 0; i < kFramesATurn; ++i) {
+  for (int i = 0; i < kFramesATurn || ahead_end_ - ahead_begin_ >= kFrameBytes; ++i) {
     if (!has_frame_) {
       if (ahead_end_ - ahead_begin_ < kFrameBytes) has_moved = read_ahead() || has_moved;
       if (ahead_end_ - ahead_begin_ < kFrameBytes) return has_moved;

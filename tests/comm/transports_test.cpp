@@ -1,5 +1,7 @@
 // The small parts that rails are made of.
 #include <doctest/doctest.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +13,7 @@
 #include "comm/transports/mailbox.hpp"
 #include "comm/transports/shared_heap.hpp"
 #include "comm/transports/tag_table.hpp"
+#include "comm/transports/tcp_flow.hpp"
 #include "comm/transports/tcp_frame.hpp"
 #include "support/failure.hpp"
 
@@ -50,6 +53,30 @@ TEST_CASE("a frame is read as it was written") {
   CHECK(read.length == frame.length);
   CHECK(read.offset == frame.offset);
   CHECK(read.total == frame.total);
+}
+
+TEST_CASE("frames that came together are all heard of before the connection is left to itself") {
+  struct Count : FrameEvents {
+    std::span<std::byte> target_of(const Frame&) override { return {}; }
+    void arrived(const Frame&, std::span<const std::byte>) override { ++frames; }
+    int frames = 0;
+  } count;
+  int ends[2] = {};
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+  const UniqueFd sender(ends[0]);
+  TcpFlow flow{UniqueFd(ends[1])};
+  constexpr int kFrames = 100;
+  for (int i = 0; i < kFrames; ++i) {
+    const EncodedFrame frame = encode({.kind = FrameKind::bell});
+    REQUIRE(::write(sender.get(), frame.data(), frame.size()) == std::ssize(frame));
+  }
+  const auto is_readable = [&] {
+    pollfd socket{flow.socket(), POLLIN, 0};
+    return ::poll(&socket, 1, 0) == 1;
+  };
+  while (is_readable())
+    flow.read(count);
+  CHECK(count.frames == kFrames);
 }
 
 TEST_CASE("letters and their bytes come in order, however often the rings go round") {
