@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 constexpr unsigned kTurnsBetweenLooks = 256;
 
 /// For a rank to say that it waits too.
-constexpr auto kLeastGrace = 20ms;
+constexpr auto kLeastGrace = 100ms;
 
 /// For others to hear why this rank gives up.
 constexpr auto kFarewell = 500ms;
@@ -197,8 +197,11 @@ void Engine::remove_done() {
   if (std::erase_if(active_, is_done) > 0 && sleepers_ > 0) kick();  // It may be theirs.
 }
 
-/// What a rank has put into shared memory outlives it: that is read before anybody misses it.
+/// What a rank has put into shared memory outlives it, and so does what it said when it gave up:
+/// that is read before anybody misses it.
 void Engine::check_lost() {
+  network_->progress();
+  settle();
   for (const Rank peer : std::exchange(newly_lost_, {})) {
     while (shares_memory_with(peer) && shared_->has_mail(peer) && shared_->progress())
       settle();

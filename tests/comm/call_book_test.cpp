@@ -39,7 +39,9 @@ TEST_CASE("what is said of a call long past is neither checked nor kept for its 
       book.begin(number_of(communicator, sequence), barrier(sequence));
     CHECK_NOTHROW(book.heard(number_of(communicator, 7), {1}, encode(barrier(7))));
   }
-  for (std::uint64_t sequence = 5000; sequence < kSequences + 10; ++sequence)
+  for (std::uint64_t sequence = 5000; sequence < kSequences - 10; sequence += 65'521)
+    book.begin(number_of(1, sequence), barrier(sequence));
+  for (std::uint64_t sequence = kSequences - 10; sequence < kSequences + 10; ++sequence)
     book.begin(number_of(1, sequence), barrier(sequence));
   CHECK_NOTHROW(book.begin(number_of(1, kSequences + 10), barrier(kSequences + 10)));
   CHECK_NOTHROW(book.heard(number_of(1, kSequences - 3), {1}, encode(barrier(kSequences - 3))));

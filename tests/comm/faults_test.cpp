@@ -161,7 +161,7 @@ TEST_CASE("a silent rank is named by all the others, at about the same time") {
     for (const std::size_t r : {0, 1, 3}) {
       const Error e = failure_in(outcomes[r]);
       CHECK(e.kind() == ErrorKind::transient);
-      CAPTURE(e.what());
+      INFO("failure: ", std::string(e.what()));
       CHECK(mentions(e, "rank 2 "));
       CHECK(mentions(e, " nothing for 300ms"));
     }
