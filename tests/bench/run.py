@@ -1,4 +1,4 @@
-"""Runs benchmarks and keeps their figures: run.py BUILD_DIR [startup clusters execute copy job]
+"""Runs benchmarks and keeps their figures: run.py BUILD_DIR [startup clusters execute copy job comm]
 
 Each writes docs/benchmarks/NAME.md and NAME.json, with the machine that it was measured on.
 """
@@ -12,7 +12,7 @@ import tempfile
 
 import measure
 
-NAMES = ("startup", "clusters", "execute", "copy", "job")
+NAMES = ("startup", "clusters", "execute", "copy", "job", "comm")
 
 
 def table(head, rows):
@@ -33,7 +33,10 @@ def main():
         os.environ["FASTGPU_STATE_DIR"] = state
         for name in names:
             print(f"==> {name}", file=sys.stderr)
-            module = importlib.import_module(name)
+            module = importlib.import_module(f"cases.{name}")
+            if hasattr(module, "write"):
+                print(module.write(build, folder, described, today, on))
+                continue
             head, rows, note = module.bench(fastgpu)
             text = f"# {module.TITLE}\n\n{table(head, rows)}\n\n{note}\n\nMeasured on {today}: {described}.\n"
             print(text)

@@ -1,0 +1,233 @@
+"""libfastgpu_comm beside Open MPI, Gloo, Horovod and PyTorch, on this host and over a shaped link between two hosts within it.
+
+Every bar is a ratio of medians of one run in which all take turns. Horovod and PyTorch join in where FASTGPU_BENCH_PYTHON, or python3, can import them.
+"""
+import functools
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import shaped
+from cases import comm_page
+from cases.comm_figures import MIB
+
+ROUNDS = 5
+PEERS = pathlib.Path(__file__).parents[1] / "peers"
+YIELD = [("mpi_yield_when_idle", "1")]
+
+
+class Programs:
+    """What is measured, each as a function of ranks and of our programs' options."""
+
+    def __init__(self, build, folder):
+        self.folder = pathlib.Path(folder)
+        self.ours = str(build / "comm" / "fastgpu-comm-bench")
+        self.mpi = str(build / "comm" / "bench_comm_mpi")
+        self.gloo = str(build / "comm" / "bench_comm_gloo")
+        self.python = os.environ.get("FASTGPU_BENCH_PYTHON", "/usr/bin/python3")
+        self.stores = 0
+
+    def here(self, ranks, argv, mca=(), environment=()):
+        """Under mpirun on this host."""
+        words = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-np", str(ranks),
+                 *[word for name, value in mca for word in ("--mca", name, value)], *argv]
+        variables = {**os.environ, "FASTGPU_COMM_MASTER_ADDR": "127.0.0.1", "FASTGPU_COMM_MASTER_PORT": "29432", **dict(environment)}
+        return shaped.results([subprocess.Popen(words, env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                                text=True)])
+
+    def store(self):
+        self.stores += 1
+        store = self.folder / f"store-{self.stores}"
+        store.mkdir()
+        return ["--store", str(store)]
+
+    def has(self, module):
+        return subprocess.run([self.python, "-c", f"import {module}"], capture_output=True, check=False).returncode == 0
+
+    def model(self, name):
+        """A model file for the peers."""
+        file = self.folder / name
+        text = subprocess.run([self.ours, "--model", name, "--print-model"], capture_output=True, text=True, check=True).stdout
+        file.write_text("".join(line + "\n" for line in text.splitlines() if not line.startswith("#")))
+        return str(file)
+
+    def one_gradient(self, elements):
+        file = self.folder / f"one-{elements}"
+        file.write_text(f"gradient {elements}\n")
+        return str(file)
+
+
+def in_turns(commands, rounds=ROUNDS):
+    """{name: [seconds of each round]} of {name: function giving results}; a command that fails says so and drops out."""
+    seconds = {name: [] for name in commands}
+    for _ in range(rounds):
+        for name, command in commands.items():
+            if seconds[name] is None:
+                continue
+            try:
+                seconds[name].append({(r["bytes"], r["collective"]): r for r in command()})
+            except SystemExit as e:
+                print(f"{name} failed: {str(e)[:400]}", file=sys.stderr)
+                seconds[name] = None
+    return {name: rounds for name, rounds in seconds.items() if rounds}
+
+
+# ---- this host ----
+
+def algorithms_of_mpi(programs, ranks):
+    """Open MPI's all-reduce algorithms, the quickest of which at 100 MiB is its best setting."""
+    best, found = None, None
+    for number in ("3", "4", "5", "6"):  # Recursive doubling, ring, segmented ring, Rabenseifner.
+        mca = YIELD + [("coll_tuned_use_dynamic_rules", "1"), ("coll_tuned_allreduce_algorithm", number)]
+        try:
+            taken = programs.here(ranks, [programs.mpi, "--sizes", "100M", "--repetitions", "3", "--no-check"], mca)[0]["seconds"]
+        except SystemExit:
+            continue
+        if best is None or taken < best:
+            best, found = taken, mca
+    return found
+
+
+def all_reduce_here(programs, ranks):
+    sizes = ["--sizes", "8,64,512,4K,64K,1M,16M,100M"]
+    best = algorithms_of_mpi(programs, ranks)
+    return in_turns({
+        "fastgpu": lambda: programs.here(ranks, [programs.ours, *sizes, "--buffers", "heap"]),
+        "fastgpu, private memory": lambda: programs.here(ranks, [programs.ours, *sizes]),
+        "Open MPI": lambda: programs.here(ranks, [programs.mpi, *sizes], YIELD),
+        "Open MPI, best": lambda: programs.here(ranks, [programs.mpi, *sizes], best),
+        "Open MPI, spinning": lambda: programs.here(ranks, [programs.mpi, "--sizes", "8,64,512,4K,64K"]),
+        "Gloo": lambda: programs.here(ranks, [programs.gloo, *sizes, "--interface", "lo", *programs.store()]),
+    })
+
+
+def gradients_here(programs, ranks, model, steps):
+    ours = [programs.ours, "--model", model, "--steps", str(steps)]
+    file = programs.model(model)
+    commands = {
+        "fastgpu": lambda: programs.here(ranks, ours),
+        "fastgpu, views": lambda: programs.here(ranks, [*ours, "--memory", "views"]),
+        "fastgpu, fp16": lambda: programs.here(ranks, ours, environment={"FASTGPU_COMM_WIRE": "fp16"}),
+    }
+    if programs.has("horovod.torch"):
+        commands["Horovod"] = lambda: programs.here(ranks, [programs.python, str(PEERS / "gradients_horovod.py"), file, str(steps)], YIELD)
+    if programs.has("torch.distributed"):
+        commands["PyTorch DDP"] = lambda: torch_here(programs, ranks, file, steps)
+    return in_turns(commands, ROUNDS if model == "resnet50" else 3)
+
+
+def torch_here(programs, ranks, file, steps):
+    shared = {**os.environ, "WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29431", "GLOO_SOCKET_IFNAME": "lo"}
+    return shaped.results([subprocess.Popen([programs.python, str(PEERS / "gradients_torch.py"), file, str(steps)], env={**shared, "RANK": str(rank)},
+                                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE if rank == 0 else subprocess.DEVNULL,
+                                            stderr=subprocess.PIPE, text=True) for rank in range(ranks)])
+
+
+def one_tensor(programs):
+    file = programs.one_gradient(MIB // 4)
+    commands = {"fastgpu": lambda: programs.here(2, [programs.ours, "--model", file, "--steps", "200"])}
+    if programs.has("horovod.torch"):
+        commands["Horovod"] = lambda: programs.here(2, [programs.python, str(PEERS / "gradients_horovod.py"), file, "200"], YIELD)
+    return in_turns(commands)
+
+
+def nan_check(programs):
+    def with_check(action):
+        return lambda: programs.here(2, [programs.ours, "--model", "resnet50", "--steps", "30"],
+                                     environment={"FASTGPU_COMM_WIRE": "fp16", "FASTGPU_COMM_NANCHECK": action})
+    return in_turns({"off": with_check("off"), "warn": with_check("warn")}, 2 * ROUNDS)
+
+
+def negotiation(programs):
+    """Bytes of one rank in one step."""
+    return {ranks: programs.here(ranks, [programs.ours, "--model", "resnet50", "--steps", "3"])[0]["negotiation_bytes"] for ranks in (2, 3, 4, 8)}
+
+
+# ---- two hosts ----
+
+def two_hosts(programs, link):
+    sizes = ["--sizes", "64M", "--repetitions", "3"]
+    links = [("btl_tcp_links", "4")]
+    return in_turns({
+        "fastgpu": lambda: link.run([programs.ours, *sizes], 1),
+        "Open MPI": lambda: link.run_mpi([programs.mpi, *sizes], 1, YIELD),
+        "Open MPI, best": lambda: link.run_mpi([programs.mpi, *sizes], 1, YIELD + links),
+        "Gloo": lambda: link.run([programs.gloo, *sizes, "--interface", "eth0", *programs.store()], 1),
+    })
+
+
+def two_by_two(programs, link):
+    sizes = ["--sizes", "64M", "--repetitions", "3"]
+    links = [("btl_tcp_links", "4")]
+    file = programs.one_gradient(16 * MIB)
+    return in_turns({
+        "fastgpu": lambda: link.run([programs.ours, *sizes], 2),
+        "fastgpu, fp16": lambda: link.run([programs.ours, "--model", file, "--steps", "5"], 2, {"FASTGPU_COMM_WIRE": "fp16"}),
+        "Open MPI": lambda: link.run_mpi([programs.mpi, *sizes], 2, YIELD),
+        "Open MPI, 4 links": lambda: link.run_mpi([programs.mpi, *sizes], 2, YIELD + links),
+        "Open MPI, HAN": lambda: link.run_mpi([programs.mpi, *sizes], 2, YIELD + links + [("coll_han_priority", "100")]),
+        "Gloo": lambda: link.run([programs.gloo, *sizes, "--interface", "eth0", *programs.store()], 2),
+    })
+
+
+def capped(programs, link):
+    """Connections of 300 Mbit/s each under the link's 1 Gbit/s."""
+    file = programs.one_gradient(16 * MIB)
+    steps = [programs.ours, "--model", file, "--steps", "4"]
+    seconds = in_turns({f"{flows} flows": functools.partial(link.run_capped, steps, flows, 300) for flows in (1, 2, 4, 8)})
+    tuned = link.run_capped([programs.ours, "--model", file, "--steps", "45"], 8, 300,
+                            {"FASTGPU_COMM_TUNE": "1", "XDG_CACHE_HOME": str(programs.folder / "cache")})[0]["step_seconds"]
+    return seconds, statistics.median(tuned[-8:])
+
+
+def uneven(programs, link):
+    """One of four connections of 200 Mbit/s halves its rate: steps before, and after."""
+    file = programs.one_gradient(8 * MIB)
+
+    def halve(shared):
+        time.sleep(12)
+        shared.change_flow(0, 100)
+
+    seconds = link.run_capped([programs.ours, "--model", file, "--steps", "60"], 4, 200, meanwhile=halve)[0]["step_seconds"]
+    return [32 * MIB / statistics.median(part) for part in (seconds[:10], seconds[-10:])]  # Bytes a second.
+
+
+def measure(build):
+    with tempfile.TemporaryDirectory(prefix="fastgpu-bench-") as folder:
+        programs = Programs(build, folder)
+        say = functools.partial(print, file=sys.stderr, flush=True)
+        found = {}
+        for ranks in (2, 4):
+            say(f"==> all-reduce, {ranks} ranks")
+            found[f"all_reduce {ranks}"] = all_reduce_here(programs, ranks)
+            say(f"==> gradients of ResNet-50, {ranks} ranks")
+            found[f"resnet50 {ranks}"] = gradients_here(programs, ranks, "resnet50", 20)
+        say("==> gradients of BERT-large, 2 ranks")
+        found["bert-large 2"] = gradients_here(programs, 2, "bert-large", 5)
+        say("==> one tensor, the NaN check, negotiation")
+        found["one"] = one_tensor(programs)
+        found["nan"] = nan_check(programs)
+        found["negotiation"] = negotiation(programs)
+        with shaped.link(1000) as link:
+            say("==> two hosts")
+            found["hosts"] = two_hosts(programs, link)
+            say("==> two hosts of two ranks")
+            found["2x2"] = two_by_two(programs, link)
+            say("==> capped connections")
+            found["capped"], found["tuned"] = capped(programs, link)
+            found["uneven"] = uneven(programs, link)
+        return found
+
+
+def write(build, folder, described, today, machine):
+    """docs/benchmarks/comm.md, comm.json and its plots."""
+    found = measure(build)
+    text, data = comm_page.page(found, folder)
+    (folder / "comm.md").write_text(f"{text}\nMeasured on {today}: {described}.\n")
+    (folder / "comm.json").write_text(json.dumps({"schema": "fastgpu.benchmark/1", "name": "comm", "date": today, "machine": machine, **data}, indent=1) + "\n")
+    return text

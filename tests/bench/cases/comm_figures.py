@@ -1,0 +1,15 @@
+"""What is known of rounds of measured results, and the limits that they are held against."""
+import statistics
+
+MIB = 2**20
+WIRE = 119.7e6  # Bytes a second that plain TCP brings over a link of 1 Gbit/s, headers taken off.
+
+
+def median(rounds, field="seconds"):
+    """Of each size and collective."""
+    return {key: statistics.median(r[key][field] for r in rounds if key in r) for key in rounds[0]}
+
+
+def only(rounds):
+    """The median where there is one figure alone."""
+    return next(iter(median(rounds).values()))

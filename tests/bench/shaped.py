@@ -1,0 +1,155 @@
+"""Two hosts within this one, a shaped link between them, and ranks that run there.
+
+A host is a network, a host name, and process numbers of its own: ranks of the same host find each other's memory, others do not.
+"""
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import time
+
+
+def sh(*words, **options):
+    return subprocess.run([str(word) for word in words], check=True, capture_output=True, text=True, **options).stdout
+
+
+class Host:
+    def __init__(self, name, address):
+        self.name, self.address = name, address
+        self._holder = subprocess.Popen(["unshare", "--net", "--uts", "--pid", "--fork", "--mount-proc", "--kill-child", "sleep", "infinity"])
+        children = pathlib.Path(f"/proc/{self._holder.pid}/task/{self._holder.pid}/children")
+        while not (inside := children.read_text().split()):
+            time.sleep(0.01)
+        self.pid = inside[0]
+        sh(*self.entered(["hostname", name]))
+        sh(*self.entered(["ip", "link", "set", "lo", "up"]))
+
+    def entered(self, argv, with_processes=True):
+        """The command that runs `argv` here. mpirun's daemons have to see the processes of both hosts."""
+        walls = ["--net", "--uts"] + (["--pid", "--mount"] if with_processes else [])
+        return ["nsenter", f"--target={self.pid}", *walls, "--", *argv]
+
+    def tc(self, *words):
+        return sh(*self.entered(["tc", *words]))
+
+    def ports(self, peer):
+        """Of connections to another host: the port here, the port there."""
+        lines = sh(*self.entered(["ss", "-Htn", "state", "established", "dst", peer.address])).splitlines()
+        return {tuple(int(end.rsplit(":", 1)[1]) for end in line.split()[2:4]) for line in lines}
+
+    def close(self):
+        self._holder.kill()
+        self._holder.wait()
+
+
+class Link:
+    """Both hosts, and the wire between them of `mbit` each way."""
+
+    def __init__(self, mbit):
+        self.mbit = mbit
+        self.hosts = [Host("bench0", "10.213.7.1"), Host("bench1", "10.213.7.2")]
+        a, b = self.hosts
+        sh("ip", "link", "add", "fgbench0", "netns", a.pid, "type", "veth", "peer", "name", "fgbench1", "netns", b.pid)
+        for host, device in ((a, "fgbench0"), (b, "fgbench1")):
+            sh(*host.entered(["ip", "link", "set", device, "name", "eth0"]))
+            sh(*host.entered(["ip", "address", "add", f"{host.address}/24", "dev", "eth0"]))
+            sh(*host.entered(["ip", "link", "set", "eth0", "up"]))
+        self.shape()
+
+    def shape(self):
+        for host in self.hosts:
+            host.tc("qdisc", "replace", "dev", "eth0", "root", "handle", "1:", "tbf", "rate", f"{self.mbit}mbit", "burst", "128kb",
+                    "latency", "50ms")
+
+    def cap_flows(self, mbit):
+        """Each connection that is there now gets at most `mbit`, as many cloud networks have it, under the link's own rate."""
+        for host, peer in (self.hosts, self.hosts[::-1]):
+            host.tc("qdisc", "replace", "dev", "eth0", "root", "handle", "2:", "htb", "default", "1")
+            host.tc("class", "add", "dev", "eth0", "parent", "2:", "classid", "2:100", "htb", "rate", f"{self.mbit}mbit", "burst", "128kb")
+            host.tc("class", "add", "dev", "eth0", "parent", "2:100", "classid", "2:1", "htb", "rate", "1mbit", "ceil", f"{mbit}mbit", "burst", "64kb", "cburst", "64kb")
+            for number, (here, there) in enumerate(sorted(host.ports(peer)), 10):
+                host.tc("class", "add", "dev", "eth0", "parent", "2:100", "classid", f"2:{number}", "htb", "rate", "1mbit", "ceil", f"{mbit}mbit", "burst", "64kb", "cburst", "64kb")
+                host.tc("filter", "add", "dev", "eth0", "parent", "2:", "protocol", "ip", "prio", "1", "u32", "match", "ip", "sport", here,
+                        "0xffff", "match", "ip", "dport", there, "0xffff", "flowid", f"2:{number}")
+
+    def change_flow(self, number, mbit):
+        for host in self.hosts:
+            host.tc("class", "change", "dev", "eth0", "parent", "2:100", "classid", f"2:{10 + number}", "htb", "rate", "1mbit", "ceil", f"{mbit}mbit", "burst", "64kb", "cburst", "64kb")
+
+    def start(self, argv, ranks_each, environment=()):
+        """Our ranks, the first `ranks_each` of them on the first host."""
+        ranks = 2 * ranks_each
+        shared = {**os.environ, "WORLD_SIZE": str(ranks), "FASTGPU_COMM_MASTER_ADDR": self.hosts[0].address,
+                  "FASTGPU_COMM_MASTER_PORT": "29433", "FASTGPU_COMM_SECRET": "of this benchmark alone", **dict(environment)}
+        return [subprocess.Popen(self.hosts[rank // ranks_each].entered(argv), env={**shared, "RANK": str(rank)}, stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.PIPE if rank == 0 else subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                for rank in range(ranks)]
+
+    def run(self, argv, ranks_each, environment=()):
+        return results(self.start(argv, ranks_each, environment))
+
+    def run_capped(self, argv, flows, mbit, environment=(), meanwhile=None):
+        """One rank a host, stopped as soon as they are connected until each connection has its cap."""
+        ranks = self.start(argv, 1, {"FASTGPU_COMM_FLOWS": str(flows), **dict(environment)})
+        try:
+            while len(self.hosts[0].ports(self.hosts[1])) < flows:
+                if any(rank.poll() is not None for rank in ranks):
+                    break
+            for rank in ranks:
+                signal_all(rank.pid, signal.SIGSTOP)
+            self.cap_flows(mbit)
+            for _ in range(20):  # nsenter stops itself some time after its child.
+                for rank in ranks:
+                    signal_all(rank.pid, signal.SIGCONT)
+                time.sleep(0.01)
+            if meanwhile:
+                meanwhile(self)
+            return results(ranks)
+        finally:
+            self.shape()
+
+    def run_mpi(self, argv, ranks_each, mca=()):
+        a, b = self.hosts
+        with tempfile.TemporaryDirectory(prefix="fastgpu-bench-") as folder:
+            agent = pathlib.Path(folder, "agent.sh")
+            cases = "".join(f"{host.name}) exec {' '.join(host.entered([], with_processes=False))} sh -c \"$*\" ;;\n" for host in self.hosts)
+            agent.write_text(f"#!/bin/sh\nhost=$1; shift\ncase $host in\n{cases}esac\n")
+            agent.chmod(0o755)
+            words = ["mpirun", "--allow-run-as-root", "-np", str(2 * ranks_each), "--map-by", "slot", "--bind-to", "none",
+                     "--host", f"{a.name}:{ranks_each},{b.name}:{ranks_each}",
+                     "--mca", "plm_rsh_agent", str(agent), "--mca", "plm_rsh_no_tree_spawn", "1", "--mca", "oob_tcp_if_include", "eth0",
+                     "--mca", "btl_tcp_if_include", "eth0", *[word for name, value in mca for word in ("--mca", name, value)], *argv]
+            return results([subprocess.Popen(a.entered(words, with_processes=False), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                             stderr=subprocess.PIPE, text=True)])
+
+    def close(self):
+        for host in self.hosts:
+            host.close()
+
+
+def signal_all(pid, number):
+    """To nsenter and its child."""
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        for process in (*map(int, pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()), pid):
+            os.kill(process, number)
+
+
+def results(processes):
+    """What the first one prints, line by line; what any of them says where it fails."""
+    texts = [process.communicate() for process in processes]
+    for process, (_, errors) in zip(processes, texts):
+        if process.returncode != 0:
+            raise SystemExit(f"{' '.join(process.args)}: exit status {process.returncode}\n{errors}")
+    return [json.loads(line) for line in texts[0][0].splitlines() if line.startswith("{")]
+
+
+@contextlib.contextmanager
+def link(mbit):
+    made = Link(mbit)
+    try:
+        yield made
+    finally:
+        made.close()
