@@ -15,6 +15,7 @@
 #include "comm/rendezvous/doorkeeper.hpp"
 #include "comm/rendezvous/endpoint.hpp"
 #include "comm/rendezvous/handshake.hpp"
+#include "comm/rendezvous/invitation.hpp"
 #include "comm/rendezvous/stream.hpp"
 
 namespace fastgpu::comm {
@@ -38,11 +39,13 @@ bool has_secret(const JobPlace& place) {
 }
 
 std::string master_name(const JobPlace& place) {
+  if (place.meeting == Meeting::by_mpi) return "rank 0, which MPI has told of";
   return "rank 0 at " + printable(place.master_host) + ":" + std::to_string(place.master_port);
 }
 
 /// The addresses at which rank 0 may be met.
 std::vector<Endpoint> meeting_points(const JobPlace& place) {
+  if (!place.points.empty()) return place.points;
   std::vector<Endpoint> points = resolve(place.master_host, place.master_port);
   if (has_secret(place)) return points;
   std::erase_if(points, [](const Endpoint& point) { return !point.is_loopback(); });
@@ -116,8 +119,8 @@ void tell_everyone(const Guests& guests, Deadline deadline) {
   }
 }
 
-Mesh host(const JobPlace& place, Deadline deadline) {
-  Mesh mesh(place, open_door(place));
+Mesh host(const JobPlace& place, UniqueFd door, Deadline deadline) {
+  Mesh mesh(place, std::move(door));
   const Identity me = identity_of(place, {});
   const Session session = random_nonce();
   auto guests = Doorkeeper(mesh.door.get(), me, session).admit_all(deadline);
@@ -256,12 +259,20 @@ void connect_further(const JobPlace& place, Mesh& mesh, const std::vector<int>& 
 
 }  // namespace
 
-Connections join(const JobPlace& place) {
-  const Deadline deadline(place.timeout);
+Connections join(const JobPlace& wanted) {
+  const Deadline deadline(wanted.timeout);
+  JobPlace place = wanted;
   Connections connections{.rank = place.rank, .size = place.size, .timeout = place.timeout};
   connections.sockets.resize(static_cast<std::size_t>(place.size));
   if (place.size == 1) return connections;
-  Mesh mesh = place.rank == Rank{0} ? host(place, deadline) : visit(place, deadline);
+  UniqueFd door;
+  if (place.meeting == Meeting::by_mpi) {
+    const mpi::World world({place.rank, place.size, place.mpi_plugin}, deadline);
+    door = invite_by_mpi(place, world, deadline);
+  }
+  if (place.rank == Rank{0} && !door) door = open_door(place);
+  Mesh mesh =
+      place.rank == Rank{0} ? host(place, std::move(door), deadline) : visit(place, deadline);
   connections.sockets = std::move(mesh.sockets);
   const auto flows = introduce(connections, {place.shared_memory, place.flows}, deadline);
   mesh.sockets = std::move(connections.sockets);

@@ -2,14 +2,17 @@
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
+#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <memory>
 
 #include "base/c_handle.hpp"
@@ -71,6 +74,16 @@ std::optional<Endpoint> to_endpoint(const sockaddr* address) {
     std::memcpy(result.address.data(), &ipv6.sin6_addr, sizeof(ipv6.sin6_addr));
   }
   return result;
+}
+
+bool is_ipv4(const Endpoint& endpoint) {
+  return endpoint.family == Family::ipv4;
+}
+
+/// Such an address means something on its own link only, which must be named with it.
+bool is_link_local(const Endpoint& endpoint) {
+  return !is_ipv4(endpoint) && endpoint.address[0] == std::byte{0xfe} &&
+         (endpoint.address[1] & std::byte{0xc0}) == std::byte{0x80};
 }
 
 int domain(Family family) {
@@ -167,6 +180,30 @@ Endpoint address_of_interface(const std::string& interface, Family family) {
   throw Error(ErrorKind::usage, "FASTGPU_COMM_INTERFACE is '" + printable(interface) +
                                     "', but this machine has no such interface with an " + kind +
                                     " address");
+}
+
+std::vector<Endpoint> addresses_of_machine(const std::string& interface) {
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) throw system_error("listing the network interfaces", errno);
+  const CHandle<ifaddrs, ::freeifaddrs> owner(list);
+  std::vector<Endpoint> found;
+  for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next) {
+    const bool is_up = (one->ifa_flags & IFF_UP) != 0 && (one->ifa_flags & IFF_RUNNING) != 0;
+    const bool is_loopback = (one->ifa_flags & IFF_LOOPBACK) != 0;
+    const bool is_wanted = interface.empty() ? is_up && !is_loopback : interface == one->ifa_name;
+    if (!is_wanted || one->ifa_addr == nullptr) continue;
+    const auto endpoint = to_endpoint(one->ifa_addr);
+    if (endpoint && !is_link_local(*endpoint)) found.push_back(*endpoint);
+  }
+  if (found.empty())
+    throw Error(ErrorKind::usage, interface.empty()
+                                      ? "this machine has no address that others reach"
+                                      : "FASTGPU_COMM_INTERFACE is '" + printable(interface) +
+                                            "', but this machine has no such interface with an "
+                                            "address");
+  const bool has_ipv4 = std::ranges::any_of(found, is_ipv4);
+  if (has_ipv4) std::erase_if(found, std::not_fn(is_ipv4));
+  return found;
 }
 
 Endpoint any_address(Family family) {

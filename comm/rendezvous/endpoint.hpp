@@ -1,28 +1,16 @@
-// Internet addresses with a port, and the sockets at both ends of a connection.
+// The sockets at both ends of a connection, and what is known of addresses.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/unique_fd.hpp"
+#include "comm/rendezvous/address.hpp"
 #include "comm/rendezvous/deadline.hpp"
 
 namespace fastgpu::comm {
-
-enum class Family : std::uint8_t { ipv4 = 4, ipv6 = 6 };
-
-struct Endpoint {
-  Family family = Family::ipv4;
-  std::array<std::byte, 16> address{};  ///< An IPv4 address has the first four, the rest is 0.
-  std::uint16_t port = 0;
-
-  bool is_loopback() const noexcept;
-  friend bool operator==(const Endpoint&, const Endpoint&) = default;
-};
 
 std::string to_string(const Endpoint& endpoint);  ///< "10.0.0.1:29500", "[::1]:29500"
 
@@ -32,6 +20,10 @@ std::vector<Endpoint> resolve(const std::string& host, std::uint16_t port);
 /// The first address of a network interface in `family`. Throws ErrorKind::usage where there is no
 /// such interface or it has none.
 Endpoint address_of_interface(const std::string& interface, Family family);
+
+/// Of the interfaces that are up, apart from loopback, or of `interface` alone where that is not
+/// empty: IPv4 addresses, else IPv6 ones. Throws ErrorKind::usage where there is none.
+std::vector<Endpoint> addresses_of_machine(const std::string& interface);
 
 Endpoint any_address(Family family);
 

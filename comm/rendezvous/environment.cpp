@@ -1,5 +1,7 @@
 #include "comm/rendezvous/environment.hpp"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
 
@@ -45,7 +47,20 @@ Variable master(const Environment& environment, const std::string& name) {
   if (auto value = environment(name)) return {name, std::move(*value)};
   throw Error(ErrorKind::usage, ours +
                                     " is not set: the ranks meet at the address and port of "
-                                    "rank 0, which the launcher sets for each of them");
+                                    "rank 0, which the launcher sets for each of them; where "
+                                    "mpirun starts them, and RANK is not set, MPI tells it");
+}
+
+void read_master(JobPlace& place, const Environment& environment) {
+  place.master_host = master(environment, "MASTER_ADDR").value;
+  const int port = number(master(environment, "MASTER_PORT"), 1, 65535);
+  place.master_port = static_cast<std::uint16_t>(port);
+}
+
+bool names_master(const Environment& environment) {
+  return std::ranges::any_of(std::array{"FASTGPU_COMM_MASTER_ADDR", "FASTGPU_COMM_MASTER_PORT",
+                                        "MASTER_ADDR", "MASTER_PORT"},
+                             [&](const char* name) { return environment(name).has_value(); });
 }
 
 std::chrono::milliseconds timeout(const std::string& text) {
@@ -76,11 +91,13 @@ JobPlace job_place(const Environment& environment) {
     read_rank(place, environment, "RANK", "WORLD_SIZE");
   else if (is_mpi)
     read_rank(place, environment, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE");
-  if (place.size > 1) {
-    place.master_host = master(environment, "MASTER_ADDR").value;
-    const int port = number(master(environment, "MASTER_PORT"), 1, 65535);
-    place.master_port = static_cast<std::uint16_t>(port);
-  }
+  if (is_mpi && !is_plain && !names_master(environment))
+    place.meeting = Meeting::by_mpi;
+  else if (place.size > 1)
+    read_master(place, environment);
+  const bool is_one_host = environment("OMPI_COMM_WORLD_LOCAL_SIZE") == std::to_string(place.size);
+  if (is_one_host) place.hosts = Hosts::one;
+  place.mpi_plugin = environment("FASTGPU_COMM_MPI_PLUGIN").value_or("");
   place.interface = environment("FASTGPU_COMM_INTERFACE").value_or("");
   place.secret = Secret(environment("FASTGPU_COMM_SECRET").value_or(""));
   if (const auto text = environment("FASTGPU_COMM_TIMEOUT")) place.timeout = timeout(*text);

@@ -6,14 +6,22 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/secret.hpp"
 #include "comm/rank.hpp"
+#include "comm/rendezvous/address.hpp"
 
 namespace fastgpu::comm {
 
 /// Whether ranks of one host exchange data through memory that they share.
 enum class SharedMemory : std::uint8_t { off, on };
+
+/// How ranks learn where rank 0 is met.
+enum class Meeting : std::uint8_t { at_address, by_mpi };
+
+/// What mpirun says about where its ranks run.
+enum class Hosts : std::uint8_t { one, several };
 
 /// Connections between two ranks on different hosts, at most.
 constexpr int kMostFlows = 64;
@@ -24,8 +32,13 @@ constexpr int kMostRanks = 65536;
 struct JobPlace {
   Rank rank{0};
   int size = 1;
-  std::string master_host;  ///< Where rank 0 is met; empty in a world of one.
+  Meeting meeting = Meeting::at_address;
+  std::string
+      master_host;  ///< Where rank 0 is met; empty in a world of one, and where MPI tells it.
   std::uint16_t master_port = 0;
+  std::vector<Endpoint> points{};  ///< Where rank 0 is met, once MPI has told it.
+  Hosts hosts = Hosts::several;    ///< Looked at where MPI tells where rank 0 is.
+  std::string mpi_plugin{};        ///< Its file; empty: where it usually lies.
   std::string interface {};  ///< Network interface to use, or empty: the one that leads to rank 0.
   Secret secret{};           ///< Empty: loopback only.
   std::chrono::milliseconds timeout{60'000};  ///< For meeting, and for any wait without progress.
@@ -39,10 +52,11 @@ using Environment = std::function<std::optional<std::string>(const std::string& 
 Environment process_environment();
 
 /// Reads RANK and WORLD_SIZE, or Open MPI's OMPI_COMM_WORLD_RANK and _SIZE, or takes a world of
-/// one; then FASTGPU_COMM_MASTER_ADDR and _PORT, or MASTER_ADDR and MASTER_PORT; then
-/// FASTGPU_COMM_INTERFACE, FASTGPU_COMM_SECRET, FASTGPU_COMM_TIMEOUT, FASTGPU_COMM_FLOWS
-/// and FASTGPU_COMM_SHARED_MEMORY.
-/// Throws ErrorKind::usage, naming the variable, for whatever is missing or makes no sense.
+/// one; then FASTGPU_COMM_MASTER_ADDR and _PORT, or MASTER_ADDR and MASTER_PORT, for which MPI
+/// stands in where the rank is Open MPI's; then FASTGPU_COMM_INTERFACE, FASTGPU_COMM_SECRET,
+/// FASTGPU_COMM_TIMEOUT, FASTGPU_COMM_FLOWS, FASTGPU_COMM_SHARED_MEMORY and
+/// FASTGPU_COMM_MPI_PLUGIN. Throws ErrorKind::usage, naming the variable, for whatever is missing
+/// or makes no sense.
 JobPlace job_place(const Environment& environment);
 
 }  // namespace fastgpu::comm

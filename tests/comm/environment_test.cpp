@@ -65,6 +65,38 @@ TEST_CASE("under Open MPI the rank is mpirun's and the address is ours") {
   CHECK(place.timeout == 250ms);
 }
 
+TEST_CASE("under Open MPI without an address, MPI tells where rank 0 is met") {
+  Variables variables{{"OMPI_COMM_WORLD_RANK", "1"},
+                      {"OMPI_COMM_WORLD_SIZE", "4"},
+                      {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
+                      {"FASTGPU_COMM_MPI_PLUGIN", "/opt/mpi.so"}};
+  CHECK(place_with(variables).meeting == Meeting::by_mpi);
+  CHECK(place_with(variables).master_host.empty());
+  CHECK(place_with(variables).hosts == Hosts::several);
+  CHECK(place_with(variables).mpi_plugin == "/opt/mpi.so");
+  variables["OMPI_COMM_WORLD_LOCAL_SIZE"] = "4";
+  CHECK(place_with(variables).hosts == Hosts::one);
+}
+
+TEST_CASE("an address that is set, even in part, is what the ranks meet at") {
+  Variables variables{{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "4"}};
+  variables["MASTER_PORT"] = "29500";
+  const Error e = failure_of([&] { place_with(variables); });
+  CHECK(std::string(e.what()).find("FASTGPU_COMM_MASTER_ADDR is not set") == 0);
+  variables["FASTGPU_COMM_MASTER_ADDR"] = "node-0";
+  CHECK(place_with(variables).meeting == Meeting::at_address);
+}
+
+TEST_CASE("without mpirun and without an address, the sentence says who tells it") {
+  Variables variables = kPlain;
+  variables.erase("MASTER_ADDR");
+  variables["OMPI_COMM_WORLD_RANK"] = "2";
+  variables["OMPI_COMM_WORLD_SIZE"] = "4";
+  const Error e = failure_of([&] { place_with(variables); });
+  CHECK(std::string(e.what()).find("where mpirun starts them, and RANK is not set, MPI tells it") !=
+        std::string::npos);
+}
+
 TEST_CASE("our own master variables win over those of others") {
   Variables variables = plain_but("FASTGPU_COMM_MASTER_ADDR", "ours");
   variables["FASTGPU_COMM_MASTER_PORT"] = "4001";

@@ -1,0 +1,66 @@
+// What libfastgpu_comm_mpi.so offers: the little of MPI that we use, behind pointers to functions.
+// So neither our library nor its programs need MPI, and only the plugin is built for one MPI.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace fastgpu::comm::mpi {
+
+/// Both sides must have the same.
+constexpr std::uint32_t kPluginVersion = 1;
+
+/// What the plugin's one symbol is called, a function of type `PluginEntry`.
+constexpr const char* kPluginEntry = "fastgpu_comm_mpi_plugin";
+
+// Theirs.
+struct Group;    ///< Ranks with messages of their own; kept until the process ends.
+struct Request;  ///< Something under way.
+
+/// What MPI calls MPI_THREAD_SINGLE to MPI_THREAD_MULTIPLE.
+enum class ThreadLevel : std::uint8_t { single, funneled, serialized, multiple };
+
+struct Start {
+  int rank = 0;
+  int size = 0;
+  ThreadLevel level = ThreadLevel::single;
+  bool is_ours = false;         ///< The plugin has initialised MPI, and ends it with the process.
+  bool is_main_thread = false;  ///< This thread is the one that initialised it.
+  bool is_over = false;         ///< MPI has been finalised: nothing else here is known.
+};
+
+/// One collective; `input` is null where it is done in place. Types and operations are the numbers
+/// of ElementType and ReduceOp, of which MPI lacks the 16-bit types; an average is a sum here.
+struct Collective {
+  void* data = nullptr;
+  const void* input = nullptr;
+  int count = 0;  ///< Elements of a reduction's result, else bytes of a block.
+  std::uint8_t type = 0;
+  std::uint8_t op = 0;
+  int root = 0;
+};
+
+/// Each returns 0, or a number that `describe` knows; what begins something gives a request, which
+/// `test` frees once it is done. One thread at a time.
+struct Functions {
+  std::uint32_t version = kPluginVersion;
+  void (*describe)(int error, char* text, std::size_t room) = nullptr;
+  /// Initialises MPI where nobody has.
+  int (*begin)(Start* start) = nullptr;
+  int (*is_over)() = nullptr;
+  /// All ranks of MPI's world, apart from the program's own messages. To be used once it is done.
+  int (*duplicate_world)(Group** made, Request** request) = nullptr;
+  /// Some of them, in that order, blocking; `tag` tells apart what is made at the same time.
+  int (*make_group)(Group* of, const int* ranks, int count, int tag, Group** made) = nullptr;
+  int (*test)(Request* request, int* is_done) = nullptr;
+  int (*barrier)(Group* group, const Collective* what, Request** request) = nullptr;
+  int (*all_reduce)(Group* group, const Collective* what, Request** request) = nullptr;
+  int (*broadcast)(Group* group, const Collective* what, Request** request) = nullptr;
+  int (*all_gather)(Group* group, const Collective* what, Request** request) = nullptr;
+  int (*reduce_scatter)(Group* group, const Collective* what, Request** request) = nullptr;
+  int (*all_to_all)(Group* group, const Collective* what, Request** request) = nullptr;
+};
+
+using PluginEntry = const Functions* (*)();
+
+}  // namespace fastgpu::comm::mpi

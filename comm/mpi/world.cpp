@@ -1,0 +1,88 @@
+#include "comm/mpi/world.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "comm/engine/patience.hpp"
+
+namespace fastgpu::comm::mpi {
+namespace {
+
+/// Ranks that start together come within this many yields of the core.
+constexpr int kYields = 1000;
+
+std::string_view name_of(ThreadLevel level) {
+  switch (level) {
+    case ThreadLevel::single:
+      return "MPI_THREAD_SINGLE";
+    case ThreadLevel::funneled:
+      return "MPI_THREAD_FUNNELED";
+    case ThreadLevel::serialized:
+      return "MPI_THREAD_SERIALIZED";
+    case ThreadLevel::multiple:
+      return "MPI_THREAD_MULTIPLE";
+  }
+  return "an unknown level";
+}
+
+}  // namespace
+
+World::World(const Member& me, Deadline deadline) : library_(me.plugin), rank_(me.rank) {
+  library_.check(library_->begin(&start_), "initialising MPI");
+  if (start_.is_over) throw refusal("the program has called MPI_Finalize already");
+  if (start_.rank != me.rank.value || start_.size != me.size)
+    throw refusal("MPI counts this process as rank " + std::to_string(start_.rank) + " of " +
+                  std::to_string(start_.size) + ", and the environment as rank " +
+                  std::to_string(me.rank.value) + " of " + std::to_string(me.size) +
+                  ": start all ranks by one mpirun, of the MPI that the plugin was built for");
+  if (start_.level < ThreadLevel::serialized && !start_.is_main_thread)
+    throw refusal("the program has initialised MPI with " + std::string(name_of(start_.level)) +
+                  " in another thread: join the job in that one");
+  Request* request = nullptr;
+  library_.check(library_->duplicate_world(&everybody_, &request), "MPI_Comm_idup");
+  if (!ends_in_time(request, deadline, "MPI_Comm_idup"))
+    throw Error(ErrorKind::timeout, "rank " + std::to_string(rank_.value) +
+                                        ": not all ranks have come to meet by MPI in time: each "
+                                        "must join, with the same FASTGPU_COMM variables");
+}
+
+void World::need_threads(std::string_view for_what) const {
+  const bool is_enough = start_.level == ThreadLevel::multiple ||
+                         (start_.is_ours && start_.level == ThreadLevel::serialized);
+  if (!is_enough)
+    throw refusal(std::string(for_what) + " needs MPI_THREAD_MULTIPLE, and the program has " +
+                  std::string(name_of(start_.level)) +
+                  ": initialise MPI by MPI_Init_thread, or leave it to this library");
+}
+
+void World::broadcast(std::span<std::byte> bytes, Deadline deadline) const {
+  auto memory = std::make_unique<std::byte[]>(bytes.size());
+  std::copy(bytes.begin(), bytes.end(), memory.get());
+  const Collective what{.data = memory.get(), .count = static_cast<int>(bytes.size())};
+  Request* request = nullptr;
+  library_.check(library_->broadcast(everybody_, &what, &request), "MPI_Ibcast");
+  if (!ends_in_time(request, deadline, "MPI_Ibcast")) {
+    static_cast<void>(memory.release());  // MPI may write there as long as there is a process.
+    throw Error(ErrorKind::timeout,
+                "rank " + std::to_string(rank_.value) + ": rank 0 has told nothing by MPI in time");
+  }
+  std::copy_n(memory.get(), bytes.size(), bytes.begin());
+}
+
+Error World::refusal(const std::string& why) const {
+  return {ErrorKind::usage, "rank " + std::to_string(rank_.value) + ": " + why};
+}
+
+bool World::ends_in_time(Request* request, Deadline deadline, std::string_view doing) const {
+  Patience patience(kYields);
+  for (int is_done = 0;;) {
+    library_.check(library_->test(request, &is_done), doing);
+    if (is_done != 0) return true;
+    if (deadline.passed()) return false;
+    if (patience.pause()) ::poll(nullptr, 0, 1);
+  }
+}
+
+}  // namespace fastgpu::comm::mpi

@@ -1,0 +1,49 @@
+// This process among those that mpirun has started: the ranks of a job as MPI counts them.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "comm/mpi/library.hpp"
+#include "comm/rank.hpp"
+#include "comm/rendezvous/deadline.hpp"
+
+namespace fastgpu::comm::mpi {
+
+struct Member {
+  Rank rank{};
+  int size = 1;
+  std::string plugin{};  ///< Empty: where it usually lies.
+};
+
+/// One thread at a time. Not to be used after MPI_Finalize; to be destroyed whenever.
+class World {
+ public:
+  /// All ranks at once. Initialises MPI unless the program has: it is finalised by whoever
+  /// initialised it. Throws ErrorKind::usage where MPI counts otherwise, is over, or is not for
+  /// this thread; ErrorKind::timeout where a rank does not come; and as Library does.
+  World(const Member& me, Deadline deadline);
+
+  const Library& library() const noexcept { return library_; }
+  Group* everybody() const noexcept { return everybody_; }
+
+  /// Throws ErrorKind::usage where other threads than the one that joined may not call MPI while
+  /// the program does.
+  void need_threads(std::string_view for_what) const;
+
+  /// Rank 0's `bytes`, to all. Throws ErrorKind::timeout.
+  void broadcast(std::span<std::byte> bytes, Deadline deadline) const;
+
+ private:
+  Error refusal(const std::string& why) const;
+  bool ends_in_time(Request* request, Deadline deadline, std::string_view doing) const;
+
+  Library library_;
+  Rank rank_;
+  Start start_{};
+  Group* everybody_ = nullptr;
+};
+
+}  // namespace fastgpu::comm::mpi

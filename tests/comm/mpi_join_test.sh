@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Ranks meet by MPI: mpi_join_test.sh WITHOUT WITH PLUGIN
+set -euo pipefail
+without=$1 with=$2 plugin=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+unset RANK WORLD_SIZE MASTER_ADDR MASTER_PORT FASTGPU_COMM_MASTER_ADDR FASTGPU_COMM_MASTER_PORT FASTGPU_COMM_SECRET
+export FASTGPU_COMM_TIMEOUT=30s FASTGPU_COMM_MPI_PLUGIN=$plugin
+
+# run STATUS RANKS PROGRAM CASE: what it says is in $work/log
+run() {
+  local expected=$1 ranks=$2 status=0
+  shift 2
+  mpirun --allow-run-as-root --oversubscribe --mca mpi_yield_when_idle 1 --timeout 60 -np "$ranks" "$@" \
+    >"$work/log" 2>&1 || status=$?
+  [ "$status" = "$expected" ] || { echo "$* with $ranks ranks: exit status $status:"; cat "$work/log"; exit 1; }
+}
+says() { grep -qF "$1" "$work/log" || { echo "not said: $1"; cat "$work/log"; exit 1; }; }
+
+for ranks in 1 2 3 5; do
+  run 0 $ranks "$without" once
+  [ ! -s "$work/log" ] || { echo 'it is not silent:'; cat "$work/log"; exit 1; }
+done
+run 0 3 "$without" twice
+run 3 3 "$without" fails
+for ranks in 1 2 3; do
+  run 0 $ranks "$with" finalized-first
+  run 0 $ranks "$with" finalized-last
+done
+run 1 2 "$with" finalized
+says 'the program has called MPI_Finalize already'
+run 1 2 "$with" thread
+says 'MPI_THREAD_SINGLE in another thread: join the job in that one'
+
+FASTGPU_COMM_INTERFACE=no-such0 run 1 2 "$without" once
+says "rank 0: FASTGPU_COMM_INTERFACE is 'no-such0', but this machine has no such interface"
+FASTGPU_COMM_MPI_PLUGIN=$work/none.so run 1 2 "$without" once
+says "loading the plugin for MPI: $work/none.so: cannot open shared object file"
+FASTGPU_COMM_MPI_PLUGIN=libm.so.6 run 1 2 "$without" once
+says "'libm.so.6' is no plugin for MPI"
+FASTGPU_COMM_MPI_PLUGIN='' run 1 2 "$without" once
+says 'the plugin for MPI is not there: no '
+says 'name its file by FASTGPU_COMM_MPI_PLUGIN'
+MASTER_ADDR=127.0.0.1 run 1 2 "$without" once
+says 'FASTGPU_COMM_MASTER_PORT is not set'
+
+# The plugin is found in the folder fastgpu beside the file that asks for it.
+mkdir "$work/fastgpu"
+cp "$without" "$work/program"
+cp "$plugin" "$work/fastgpu/"
+FASTGPU_COMM_MPI_PLUGIN='' run 0 2 "$work/program" once
