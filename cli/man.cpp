@@ -19,6 +19,8 @@ std::string roff(std::string_view text) {
       out += "\\-";
     else if (c == '~')
       out += "\\(ti";
+    else if (c == '|')
+      out += "|\\:";  // A long list of choices may be broken there.
     else
       out += c;
   }
