@@ -44,10 +44,10 @@ compile() {
 export -f flags_of object_of compile
 
 library=(src/base/{error,names,units}.cpp comm/element_type.cpp comm/reduce.cpp comm/rendezvous/environment.cpp
-  comm/kernels/{avx2,avx512,convert,kernels,pack,portable}.cpp comm/gpu/{memory,nccl,nccl_library,staged,tensor_list,tiles}.cpp
+  comm/kernels/{avx2,avx512,convert,kernels,pack,portable}.cpp comm/gpu/{cuda_device,memory,nccl,nccl_library,tensor_list,tiles}.cpp
   comm/gpu/{pack,reduce}.cu)
 arithmetic=(tests/main.cpp tests/gpu/{steps,tiles}_test.cpp)
-device=(tests/gpu/{main,kernels_test,nccl_test,staged_test}.cpp)
+device=(tests/gpu/{main,kernels_test,nccl_test}.cpp)
 pair=(tests/gpu/nccl_pair.cpp)
 bench=(comm/bench/{gpu,models}.cpp)
 

@@ -94,14 +94,14 @@ def algorithms_of_mpi(programs, ranks):
 
 
 def all_reduce_here(programs, ranks):
-    sizes = ["--sizes", "8,64,512,4K,64K,1M,16M,100M"]
+    sizes = ["--sizes", "8,64,512,4K,64K,1M,16M,100M", "--repetitions", "3"]
     best = algorithms_of_mpi(programs, ranks)
     return in_turns({
         "fastgpu": lambda: programs.here(ranks, [programs.ours, *sizes, "--buffers", "heap"]),
         "fastgpu, private memory": lambda: programs.here(ranks, [programs.ours, *sizes]),
         "Open MPI": lambda: programs.here(ranks, [programs.mpi, *sizes], YIELD),
         "Open MPI, best": lambda: programs.here(ranks, [programs.mpi, *sizes], best),
-        "Open MPI, spinning": lambda: programs.here(ranks, [programs.mpi, "--sizes", "8,64,512,4K,64K"]),
+        "Open MPI, spinning": lambda: programs.here(ranks, [programs.mpi, "--sizes", "8,64,512,4K,64K", "--repetitions", "3"]),
         "Gloo": lambda: programs.here(ranks, [programs.gloo, *sizes, "--interface", "lo", *programs.store()]),
     })
 
@@ -178,8 +178,8 @@ def two_by_two(programs, link):
 def capped(programs, link):
     """Connections of 300 Mbit/s each under the link's 1 Gbit/s."""
     file = programs.one_gradient(16 * MIB)
-    steps = [programs.ours, "--model", file, "--steps", "4"]
-    seconds = in_turns({f"{flows} flows": functools.partial(link.run_capped, steps, flows, 300) for flows in (1, 2, 4, 8)})
+    steps = [programs.ours, "--model", file, "--steps", "3"]
+    seconds = in_turns({f"{flows} flows": functools.partial(link.run_capped, steps, flows, 300) for flows in (1, 4, 8)})
     tuned = link.run_capped([programs.ours, "--model", file, "--steps", "45"], 8, 300,
                             {"FASTGPU_COMM_TUNE": "1", "XDG_CACHE_HOME": str(programs.folder / "cache")})[0]["step_seconds"]
     return seconds, statistics.median(tuned[-8:])
@@ -208,7 +208,7 @@ def measure(build):
             say(f"==> gradients of ResNet-50, {ranks} ranks")
             found[f"resnet50 {ranks}"] = gradients_here(programs, ranks, "resnet50", 20)
         say("==> gradients of BERT-large, 2 ranks")
-        found["bert-large 2"] = gradients_here(programs, 2, "bert-large", 5)
+        found["bert-large 2"] = gradients_here(programs, 2, "bert-large", 3)
         say("==> one tensor, the NaN check, negotiation")
         found["one"] = one_tensor(programs)
         found["nan"] = nan_check(programs)
