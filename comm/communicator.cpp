@@ -39,6 +39,7 @@ Communicator::Communicator(Connections connections)
   self_ = connections.rank;
   world_ = std::make_shared<World>(std::move(connections));
   topology_ = topology_of(*group_, world_->engine.topology());
+  if (world_->collectives) mpi_group_ = world_->collectives->everybody();
 }
 
 Communicator::Communicator(std::shared_ptr<World> world, Group group, std::uint32_t context)
@@ -52,6 +53,7 @@ Communicator::Communicator(std::shared_ptr<World> world, Group group, std::uint3
   const auto self = std::ranges::find(*group_, world_->engine.rank());
   self_ = {static_cast<int>(self - group_->begin())};
   topology_ = topology_of(*group_, world_->engine.topology());
+  if (world_->collectives) mpi_group_ = world_->collectives->group_of(*group_, context_);
 }
 
 // ---- the calls ----
@@ -194,8 +196,11 @@ Work Communicator::work_of(Call call, std::span<std::byte> data, std::span<const
   const auto peer = static_cast<std::size_t>(call.root.value);
   std::uint64_t& sequence =
       way == Way::none ? sequence_ : (way == Way::out ? sent_ : received_)[peer];
-  auto program = program_of(call, way);
+  const bool is_by_mpi = is_whole(call);
+  auto program = is_by_mpi ? world_->no_program : program_of(call, way);
   call.sequence = sequence++;
+  auto whole =
+      is_by_mpi ? world_->collectives->prepare(mpi_group_, self_, call, {data, input}) : nullptr;
   return {.program = std::move(program),
           .group = group_,
           .data = data,
@@ -203,7 +208,8 @@ Work Communicator::work_of(Call call, std::span<std::byte> data, std::span<const
           .reduction = call.reduction,
           .tag_base = std::uint64_t{context_} << 52 | call.sequence % kSequences << 28,
           .call = call,
-          .has_note = way == Way::none};
+          .has_note = way == Way::none,
+          .whole = std::move(whole)};
 }
 
 std::shared_ptr<const PreparedProgram> Communicator::program_of(const Call& call, Way way) {

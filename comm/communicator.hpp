@@ -15,6 +15,7 @@
 #include "comm/connections.hpp"
 #include "comm/engine/planner.hpp"
 #include "comm/handle.hpp"
+#include "comm/mpi/collectives.hpp"
 #include "comm/reduce.hpp"
 
 namespace fastgpu::comm {
@@ -109,11 +110,15 @@ class Communicator {
 
  private:
   struct World {
-    explicit World(Connections connections) : engine(std::move(connections)) {}
+    explicit World(Connections connections)
+        : collectives(connections.collectives), engine(std::move(connections)) {}
 
+    std::shared_ptr<mpi::Collectives> collectives;  ///< Null: none but ours.
     Engine engine;
     std::uint32_t contexts = 1;  ///< Communicators that this rank knows to have been made.
     std::byte nothing{};         ///< What a barrier sends.
+    std::shared_ptr<const PreparedProgram> no_program =
+        std::make_shared<const PreparedProgram>(Program{}, Averaging::none);
   };
   using Group = std::shared_ptr<const std::vector<Rank>>;  ///< Shared with work under way.
   using ProgramKey =
@@ -133,6 +138,9 @@ class Communicator {
   Work work_of(Call call, std::span<std::byte> data, std::span<const std::byte> input,
                Way way = Way::none);
   std::shared_ptr<const PreparedProgram> program_of(const Call& call, Way way);
+  bool is_whole(const Call& call) const {
+    return mpi_group_ != nullptr && size() > 1 && mpi::has(call, size());
+  }
   void check_rank(std::string_view call, Rank rank) const;
   void run(Work work, Reminder* reminder = nullptr);
   Handle start(Work work);
@@ -142,6 +150,7 @@ class Communicator {
   Rank self_;
   std::uint32_t context_;
   Topology topology_;
+  mpi::Group* mpi_group_ = nullptr;  ///< MPI's communicator of the same ranks, where it is asked.
   std::uint64_t sequence_ = 0;
   std::vector<std::uint64_t> sent_;                                        ///< Messages, by rank.
   std::vector<std::uint64_t> received_;                                    ///< As above.

@@ -14,13 +14,18 @@
 
 namespace fastgpu::comm {
 
+namespace mpi {
+class Collectives;
+}
+
 struct Connections {
   Rank rank{0};
   int size = 1;
-  std::chrono::milliseconds timeout{60'000};     ///< For any wait in which nothing moves.
-  std::vector<std::vector<UniqueFd>> sockets{};  ///< By rank: at least one to each other rank.
-  std::unique_ptr<SharedRail> shared{};          ///< Null: no memory is shared.
-  Topology topology{{{Rank{0}}}};                ///< Nodes are ranks that share memory.
+  std::chrono::milliseconds timeout{60'000};        ///< For any wait in which nothing moves.
+  std::vector<std::vector<UniqueFd>> sockets{};     ///< By rank: at least one to each other rank.
+  std::unique_ptr<SharedRail> shared{};             ///< Null: no memory is shared.
+  Topology topology{{{Rank{0}}}};                   ///< Nodes are ranks that share memory.
+  std::shared_ptr<mpi::Collectives> collectives{};  ///< Null: none but ours. Shared by the calls.
 };
 
 /// What this rank would like; it gets what the other side of each connection likes too.

@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "base/units.hpp"
+#include "comm/mpi/collectives.hpp"
 #include "comm/rendezvous/doorkeeper.hpp"
 #include "comm/rendezvous/endpoint.hpp"
 #include "comm/rendezvous/handshake.hpp"
@@ -266,9 +267,12 @@ Connections join(const JobPlace& wanted) {
   connections.sockets.resize(static_cast<std::size_t>(place.size));
   if (place.size == 1) return connections;
   UniqueFd door;
-  if (place.meeting == Meeting::by_mpi) {
-    const mpi::World world({place.rank, place.size, place.mpi_plugin}, deadline);
-    door = invite_by_mpi(place, world, deadline);
+  if (place.meeting == Meeting::by_mpi || place.collectives == Collectives::mpi) {
+    const mpi::Member me{place.rank, place.size, place.mpi_plugin};
+    auto world = std::make_shared<const mpi::World>(me, deadline);
+    if (place.meeting == Meeting::by_mpi) door = invite_by_mpi(place, *world, deadline);
+    if (place.collectives == Collectives::mpi)
+      connections.collectives = std::make_shared<mpi::Collectives>(std::move(world));
   }
   if (place.rank == Rank{0} && !door) door = open_door(place);
   Mesh mesh =

@@ -128,13 +128,20 @@ std::shared_ptr<Operation> Engine::start(Work work) {
   active_.push_back(operation);
   try {
     if (what.has_note) calls_.begin(call_number({what.tag_base}), what.call);
-    begin_steps(*operation);
+    begin(*operation);
     settle();
   } catch (const Error& e) {
     fail(e);
   }
   remove_done();
   return operation;
+}
+
+void Engine::begin(Operation& operation) {
+  const auto& whole = operation.work().whole;
+  if (!whole) return begin_steps(operation);
+  whole->start();
+  ++wholes_;
 }
 
 void Engine::begin_steps(Operation& operation) {
@@ -179,6 +186,7 @@ bool Engine::progress() {
   try {
     bool has_moved = shared_ && shared_->progress();
     has_moved = settle() || has_moved;
+    if (wholes_ > 0) has_moved = progress_wholes() || has_moved;
     if (over_network_ > 0 || ++turns_ % kTurnsBetweenLooks == 0) {
       has_moved = network_->progress() || has_moved;
       has_moved = settle() || has_moved;
@@ -240,6 +248,7 @@ void Engine::check_silence_of(Operation& operation) {
   const auto silence =
       std::chrono::duration_cast<std::chrono::milliseconds>(now - operation.seen_at);
   if (silence >= timeout_ && !pending.empty()) ask_and_accuse(operation, silence);
+  if (silence >= timeout_ && operation.work().whole) accuse_whole(operation);
 }
 
 /// A rank that waits itself is not to blame: it is believed for a while, in which those who know
@@ -270,6 +279,7 @@ void Engine::fail(const Error& error) noexcept {
     if (!operation->is_done()) operation->fail(error.during(describe(operation->work().call)));
   if (!active_.empty()) failure_ = error.during(describe(active_.front()->work().call));
   active_.clear();
+  wholes_ = 0;
   finished_.clear();
   if (sleepers_ > 0) kick();
 }

@@ -87,12 +87,15 @@ class Engine final : private RailEvents, private Talk {
   Rail& rail_to(Rank peer) const;
   bool progress();
   bool settle();
+  bool progress_wholes();
+  void begin(Operation& operation);
   void begin_steps(Operation& operation);
   void begin_step(Operation& operation, StepIndex step);
   void check_lost();
   bool awaits(const Operation& operation, Rank peer) const;
   void check_silence();
   void check_silence_of(Operation& operation);
+  void accuse_whole(const Operation& operation) const;
   void ask_and_accuse(const Operation& operation, std::chrono::milliseconds silence);
   void fail(const Error& error) noexcept;
   void tell(const Error& error) noexcept;
@@ -120,6 +123,7 @@ class Engine final : private RailEvents, private Talk {
   std::set<Rank> asked_;          ///< Whether they wait too, since something last moved.
   std::set<Rank> answered_;       ///< That they do.
   std::size_t over_network_ = 0;  ///< Messages on their way.
+  std::size_t wholes_ = 0;        ///< Operations under way that are run as a whole.
   unsigned turns_ = 0;
   std::map<const std::byte*, std::unique_ptr<std::byte[]>> private_memory_;
 

@@ -88,12 +88,14 @@ void Engine::sleep(Lock& lock, const Operation* awaited, std::chrono::millisecon
   const bool has_moved = progress() || (awaited != nullptr && awaited->is_done());
   if (!has_moved) {
     const auto nap = std::min({longest, may_sleep ? kLongestSleep : kNap, timeout_ / 8});
+    const bool is_awake = wholes_ > 0;  // What runs as a whole moves only while it is asked.
     pollfd ends[] = {{network_->descriptor(), POLLIN, 0}, {kick_.get(), POLLIN, 0}};
     const int waiter = awaited != nullptr ? 1 : 0;
     is_watched_ = true;
     sleepers_ += waiter;
     lock.unlock();
-    ::poll(ends, 2, static_cast<int>(std::max(nap, 1ms).count()));
+    if (is_awake) ::sched_yield();
+    ::poll(ends, 2, is_awake ? 0 : static_cast<int>(std::max(nap, 1ms).count()));
     lock.lock();
     sleepers_ -= waiter;
     is_watched_ = false;
@@ -119,7 +121,25 @@ void Engine::drive_in_background() {
 /// The thread that sleeps may know nothing of what has begun since, and somebody else may have read
 /// what rang for it.
 void Engine::keep_watch() {
-  if (is_watched_ && shared_ && !shared_->may_sleep()) kick();
+  if (is_watched_ && (wholes_ > 0 || (shared_ && !shared_->may_sleep()))) kick();
+}
+
+bool Engine::progress_wholes() {
+  const std::size_t before = wholes_;
+  for (const auto& operation : active_) {
+    const auto& whole = operation->work().whole;
+    if (!whole || operation->is_done() || !whole->test()) continue;
+    operation->finished_whole();
+    --wholes_;
+  }
+  return wholes_ < before;
+}
+
+void Engine::accuse_whole(const Operation& operation) const {
+  for (const Rank peer : *operation.work().group)
+    if (const auto& lost = lost_[static_cast<std::size_t>(peer.value)]) throw Error(*lost);
+  throw Error(ErrorKind::transient, "MPI has not ended it within " + to_string(timeout_) +
+                                        ": a rank is late, stuck, or in another call");
 }
 
 bool Engine::has_lost(Rank peer) {

@@ -22,6 +22,7 @@ Operation::Operation(Work work)
     waits_for_.push_back(static_cast<std::uint32_t>(before[step].size()));
     if (waits_for_.back() == 0) ready_.push_back(step);
   }
+  if (work_.whole) left_ = 1;
 }
 
 std::optional<StepIndex> Operation::next() noexcept {
@@ -97,6 +98,11 @@ void Operation::finished(StepIndex step) {
     if (--waits_for_[after] == 0) ready_.push_back(after);
   if (--left_ == 0 && prepared.averaging == Averaging::at_end)
     finish(work_.data, work_.reduction, ranks);
+}
+
+void Operation::finished_whole() {
+  left_ = 0;
+  finish(work_.data, work_.reduction, static_cast<int>(work_.group->size()));
 }
 
 std::vector<Pending> Operation::pending() const {

@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "comm/call.hpp"
 #include "comm/engine/prepared.hpp"
+#include "comm/engine/whole.hpp"
 #include "comm/transports/rail.hpp"
 
 namespace fastgpu::comm {
@@ -25,6 +26,7 @@ struct Work {
   std::uint64_t tag_base = 0;  ///< What all messages' tags begin with.
   Call call{};
   bool has_note = true;  ///< Whether the call is told to, and expected of, the other ranks.
+  std::shared_ptr<WholeCollective> whole{};  ///< Runs it instead of the program, which is empty.
 };
 
 class Operation;
@@ -66,6 +68,9 @@ class Operation {
 
   /// The step has done its work: others may begin.
   void finished(StepIndex step);
+
+  /// What runs it as a whole has done it.
+  void finished_whole();
 
   std::size_t steps_left() const noexcept { return left_; }
 

@@ -49,12 +49,13 @@ World::World(const Member& me, Deadline deadline) : library_(me.plugin), rank_(m
 }
 
 void World::need_threads(std::string_view for_what) const {
-  const bool is_enough = start_.level == ThreadLevel::multiple ||
-                         (start_.is_ours && start_.level == ThreadLevel::serialized);
-  if (!is_enough)
-    throw refusal(std::string(for_what) + " needs MPI_THREAD_MULTIPLE, and the program has " +
-                  std::string(name_of(start_.level)) +
-                  ": initialise MPI by MPI_Init_thread, or leave it to this library");
+  if (start_.level == ThreadLevel::multiple) return;
+  const std::string level(name_of(start_.level));
+  throw refusal(std::string(for_what) + " needs MPI_THREAD_MULTIPLE, and " +
+                (start_.is_ours ? "this MPI offers only " + level
+                                : "the program has initialised MPI with " + level +
+                                      ": ask for more by MPI_Init_thread, or leave it to this "
+                                      "library"));
 }
 
 void World::broadcast(std::span<std::byte> bytes, Deadline deadline) const {

@@ -29,8 +29,7 @@ class World {
   const Library& library() const noexcept { return library_; }
   Group* everybody() const noexcept { return everybody_; }
 
-  /// Throws ErrorKind::usage where other threads than the one that joined may not call MPI while
-  /// the program does.
+  /// Throws ErrorKind::usage where not any thread may call MPI at any time.
   void need_threads(std::string_view for_what) const;
 
   /// Rank 0's `bytes`, to all. Throws ErrorKind::timeout.

@@ -63,6 +63,13 @@ bool names_master(const Environment& environment) {
                              [&](const char* name) { return environment(name).has_value(); });
 }
 
+Collectives collectives(const std::string& text) {
+  if (text == "ours") return Collectives::ours;
+  if (text == "mpi") return Collectives::mpi;
+  throw Error(ErrorKind::usage,
+              "FASTGPU_COMM_COLLECTIVES is '" + printable(text) + "', not one of ours, mpi");
+}
+
 std::chrono::milliseconds timeout(const std::string& text) {
   try {
     const auto parsed = parse_duration(text);
@@ -107,6 +114,8 @@ JobPlace job_place(const Environment& environment) {
     const bool is_on = number({"FASTGPU_COMM_SHARED_MEMORY", *text}, 0, 1) == 1;
     place.shared_memory = is_on ? SharedMemory::on : SharedMemory::off;
   }
+  if (const auto text = environment("FASTGPU_COMM_COLLECTIVES"))
+    place.collectives = collectives(*text);
   return place;
 }
 

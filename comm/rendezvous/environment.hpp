@@ -23,6 +23,9 @@ enum class Meeting : std::uint8_t { at_address, by_mpi };
 /// What mpirun says about where its ranks run.
 enum class Hosts : std::uint8_t { one, several };
 
+/// Who runs collectives.
+enum class Collectives : std::uint8_t { ours, mpi };
+
 /// Connections between two ranks on different hosts, at most.
 constexpr int kMostFlows = 64;
 
@@ -38,7 +41,8 @@ struct JobPlace {
   std::uint16_t master_port = 0;
   std::vector<Endpoint> points{};  ///< Where rank 0 is met, once MPI has told it.
   Hosts hosts = Hosts::several;    ///< Looked at where MPI tells where rank 0 is.
-  std::string mpi_plugin{};        ///< Its file; empty: where it usually lies.
+  Collectives collectives = Collectives::ours;
+  std::string mpi_plugin{};  ///< Its file; empty: where it usually lies.
   std::string interface {};  ///< Network interface to use, or empty: the one that leads to rank 0.
   Secret secret{};           ///< Empty: loopback only.
   std::chrono::milliseconds timeout{60'000};  ///< For meeting, and for any wait without progress.
@@ -54,9 +58,9 @@ Environment process_environment();
 /// Reads RANK and WORLD_SIZE, or Open MPI's OMPI_COMM_WORLD_RANK and _SIZE, or takes a world of
 /// one; then FASTGPU_COMM_MASTER_ADDR and _PORT, or MASTER_ADDR and MASTER_PORT, for which MPI
 /// stands in where the rank is Open MPI's; then FASTGPU_COMM_INTERFACE, FASTGPU_COMM_SECRET,
-/// FASTGPU_COMM_TIMEOUT, FASTGPU_COMM_FLOWS, FASTGPU_COMM_SHARED_MEMORY and
-/// FASTGPU_COMM_MPI_PLUGIN. Throws ErrorKind::usage, naming the variable, for whatever is missing
-/// or makes no sense.
+/// FASTGPU_COMM_TIMEOUT, FASTGPU_COMM_FLOWS, FASTGPU_COMM_SHARED_MEMORY,
+/// FASTGPU_COMM_COLLECTIVES and FASTGPU_COMM_MPI_PLUGIN. Throws ErrorKind::usage, naming the
+/// variable, for whatever is missing or makes no sense.
 JobPlace job_place(const Environment& environment);
 
 }  // namespace fastgpu::comm

@@ -154,7 +154,8 @@ void check_everything(Communicator& comm) {
 }  // namespace fastgpu::comm
 
 int main(int count, char** arguments) {
-  MPI_Init(&count, &arguments);
+  int level = 0;
+  MPI_Init_thread(&count, &arguments, MPI_THREAD_MULTIPLE, &level);  // For collectives by MPI.
   int status = 0;
   try {
     fastgpu::comm::Communicator comm = fastgpu::comm::join_by_mpi();
