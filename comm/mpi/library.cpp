@@ -15,6 +15,9 @@ namespace fs = std::filesystem;
 
 constexpr const char* kName = "libfastgpu_comm_mpi.so";
 
+constexpr const char* kWithoutMpi =
+    "ranks meet without MPI where FASTGPU_COMM_MASTER_ADDR and FASTGPU_COMM_MASTER_PORT are set";
+
 /// The file that this code is in: libfastgpu_comm.so, or a program that it is linked into.
 std::string own_file() {
   Dl_info info{};
@@ -34,7 +37,7 @@ std::string found_plugin() {
   }
   throw Error(ErrorKind::not_found,
               "the plugin for MPI is not there: no " + looked +
-                  "; install it, or name its file by FASTGPU_COMM_MPI_PLUGIN");
+                  "; install it, or name its file by FASTGPU_COMM_MPI_PLUGIN; " + kWithoutMpi);
 }
 
 /// A static program has no loader, and what it loads would bring another C library.
@@ -47,9 +50,12 @@ std::string last_loader_error() {
   return error == nullptr ? "unknown error" : error;
 }
 
-const Functions* load(const std::string& path) {
+const Functions* load(const std::string& wanted) {
   if (is_static_program())
-    throw Error(ErrorKind::usage, "this program is linked statically, and cannot load MPI");
+    throw Error(
+        ErrorKind::usage,
+        std::string("this program is linked statically, and cannot load MPI; ") + kWithoutMpi);
+  const std::string path = wanted.empty() ? found_plugin() : wanted;
   // Global: what MPI loads itself may look for MPI's own symbols.
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
   if (library == nullptr)
@@ -74,8 +80,7 @@ std::vector<std::string> plugin_places(const std::string& own) {
   return {(folder / kName).string(), (folder / "fastgpu" / kName).string()};
 }
 
-Library::Library(const std::string& path)
-    : functions_(load(path.empty() ? found_plugin() : path)) {}
+Library::Library(const std::string& path) : functions_(load(path)) {}
 
 void Library::check(int error, std::string_view doing) const {
   if (error == 0) return;

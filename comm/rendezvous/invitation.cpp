@@ -82,7 +82,9 @@ InvitationBytes encode(const Error& refusal) {
 Invitation decode_invitation(const InvitationBytes& bytes) {
   WireReader in(bytes);
   if (in.get<std::uint8_t>() == kRefusal) {
-    const auto kind = static_cast<ErrorKind>(in.get<std::uint8_t>());
+    const auto number = in.get<std::uint8_t>();
+    const bool is_known = number <= static_cast<std::uint8_t>(ErrorKind::internal);
+    const auto kind = is_known ? static_cast<ErrorKind>(number) : ErrorKind::remote;
     const auto text = in.get_bytes(in.get<std::uint16_t>());
     throw Error(kind, std::string(reinterpret_cast<const char*>(text.data()), text.size()));
   }

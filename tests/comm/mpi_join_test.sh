@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Ranks meet by MPI: mpi_join_test.sh WITHOUT WITH PLUGIN
+# Ranks meet by MPI: mpi_join_test.sh WITHOUT WITH STATIC PLUGIN
 set -euo pipefail
-without=$1 with=$2 plugin=$3
+without=$1 with=$2 static=$3 plugin=$4
 . "$(dirname "$0")/mpi_run.sh"
 
 for ranks in 1 2 3 5; do
@@ -28,6 +28,8 @@ says "'libm.so.6' is no plugin for MPI"
 FASTGPU_COMM_MPI_PLUGIN='' run 1 2 "$without" once
 says 'the plugin for MPI is not there: no '
 says 'name its file by FASTGPU_COMM_MPI_PLUGIN'
+run 2 2 "$static"
+says 'this program is linked statically, and cannot load MPI; ranks meet without MPI where FASTGPU_COMM_MASTER_ADDR'
 MASTER_ADDR=127.0.0.1 run 1 2 "$without" once
 says 'FASTGPU_COMM_MASTER_PORT is not set'
 
