@@ -19,6 +19,7 @@ says 'the program has called MPI_Finalize already'
 run 1 2 "$with" thread
 says 'MPI_THREAD_SINGLE in another thread: join the job in that one'
 
+FASTGPU_COMM_INTERFACE=lo run 0 3 "$without" once
 FASTGPU_COMM_INTERFACE=no-such0 run 1 2 "$without" once
 says "rank 0: FASTGPU_COMM_INTERFACE is 'no-such0', but this machine has no such interface"
 FASTGPU_COMM_MPI_PLUGIN=$work/none.so run 1 2 "$without" once
