@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cassert>
 #include <cerrno>
 #include <string>
@@ -20,7 +21,7 @@ constexpr std::size_t kMostKnown = 64;
 /// Bytes read, or -1.
 ssize_t read_from(pid_t pid, std::span<std::byte> into, std::uint64_t address) noexcept {
   const iovec here{into.data(), into.size()};
-  const iovec there{reinterpret_cast<void*>(address), into.size()};
+  const iovec there{std::bit_cast<void*>(address), into.size()};
   return ::process_vm_readv(pid, &here, 1, &there, 1, 0);
 }
 
