@@ -63,12 +63,13 @@ constexpr std::array kCommands = {
             "Exits with the code of the first rank that failed by itself, 128 + signal for a "
             "signal. Ctrl-C stops all ranks everywhere. Logs are on the nodes, in "
             "~/.fastgpu/jobs/ID."},
-    Command{"bench", "comm", "Measure how fast the ranks of a cluster exchange data",
-            "fastgpu bench comm demo -o html > bench.html", describe_bench_comm,
-            "Runs libfastgpu_comm as a job on the nodes, and checks each collective before it is "
-            "timed: batches of calls between barriers, the slowest rank, the median. Bandwidths are "
-            "those of nccl-tests. A model is resnet50, bert-large or a file of lines "
-            "'name elements'; given alone, its gradients are all that is measured."},
+    Command{
+        "bench", "comm", "Measure how fast the ranks of a cluster exchange data",
+        "fastgpu bench comm demo -o html > bench.html", describe_bench_comm,
+        "Runs libfastgpu_comm as a job on the nodes, and checks each collective before it is "
+        "timed: batches of calls between barriers, the slowest rank, the median. Bandwidths are "
+        "those of nccl-tests. A model is resnet50, bert-large or a file of lines "
+        "'name elements'; given alone, its gradients are all that is measured."},
     Command{"logs", "", "Show what a job wrote", "fastgpu logs train-1 --rank 0", describe_logs,
             "What the ranks wrote, from the nodes' disks. With --rank it is that rank's bytes "
             "and nothing else."},

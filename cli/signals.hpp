@@ -8,8 +8,9 @@
 namespace fastgpu::cli {
 
 /// From construction on, the first SIGINT, SIGTERM or SIGHUP requests `cancel`; a second one writes
-/// one line to stderr, restores the modes of the terminal and ends the process with 130. A SIGHUP that was ignored at the start (nohup)
-/// stays ignored; SIGPIPE becomes an error of write(). One object a process.
+/// one line to stderr, restores the modes of the terminal and ends the process with 130. A SIGHUP
+/// that was ignored at the start (nohup) stays ignored; SIGPIPE becomes an error of write(). One
+/// object a process.
 class Signals {
  public:
   explicit Signals(Cancel& cancel);

@@ -6,8 +6,8 @@
 
 namespace fastgpu::comm {
 
-/// Meets the other ranks at rank 0's address, which MPI tells where `place` says so, and returns once
-/// this rank is connected to each. A world of one needs no network.
+/// Meets the other ranks at rank 0's address, which MPI tells where `place` says so, and returns
+/// once this rank is connected to each. A world of one needs no network.
 ///
 /// With a secret, rank 0 and its visitors prove to each other that they know it, and strangers are
 /// turned away while the job waits on. Without one, only addresses of the loopback interface are

@@ -25,7 +25,8 @@ const std::map<std::string, Modules> kMayInclude = {
     {"launcher", {"agent", "base", "config", "process", "remote", "ssh", "state"}},
     {"agent", {"base", "process", "transfer"}},
     {"comm", {"base"}},
-    {"cli", {"base", "comm", "config", "launcher", "process", "provision", "remote", "ssh", "state"}},
+    {"cli",
+     {"base", "comm", "config", "launcher", "process", "provision", "remote", "ssh", "state"}},
 };
 
 /// The modules that one file includes, as written: #include "module/file.hpp".

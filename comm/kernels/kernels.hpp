@@ -30,7 +30,7 @@ struct CpuFeatures {
   bool avx512vl = false;
 };
 
-CpuFeatures cpu_features() noexcept;  ///< Of this one; none where it is no x86-64.
+CpuFeatures cpu_features() noexcept;      ///< Of this one; none where it is no x86-64.
 std::size_t last_cache_bytes() noexcept;  ///< Of the largest cache, which cores may share.
 SimdLevel highest_level(const CpuFeatures& cpu) noexcept;
 

@@ -45,10 +45,10 @@ class BenchComm(unittest.TestCase):
         self.assertRegex(lines[-1], r"^average bus bandwidth of all_reduce float32: [\d.]+ GB/s$")
 
     def test_collectives_and_types_as_json(self):
-        names = ["all_reduce", "reduce_scatter", "all_gather", "all_to_all", "barrier"]
+        names = ["all_reduce", "broadcast", "reduce_scatter", "all_gather", "all_to_all", "barrier"]
         found = self.results(*QUICK, "--collective", ",".join(names), "--dtype", "float32,float16")
         self.assertEqual({result["collective"] for result in found}, set(names))
-        self.assertEqual(len(found), 4 * 2 * 4 + 1)
+        self.assertEqual(len(found), 5 * 2 * 4 + 1)
         for result in found:
             self.assertEqual(list(result), FIELDS)
             self.assertEqual((result["library"], result["ranks"]), ("fastgpu", 2))
