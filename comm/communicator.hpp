@@ -90,6 +90,9 @@ class Communicator {
     return world_->engine.has_lost((*group_)[static_cast<std::size_t>(rank.value)]);
   }
 
+  /// Ends every call of this job, on all ranks, with what made this rank unable to go on.
+  void give_up(const Error& error) { world_->engine.give_up(error); }
+
   /// Done once every rank has called it.
   Handle start_barrier();
   void barrier() { run(prepare_barrier()); }

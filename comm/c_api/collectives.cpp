@@ -35,12 +35,14 @@ size_t fgc_type_size(int type) {
 fgc_status fgc_request_test(fgc_request* request, int* is_done) {
   return guarded([&] {
     need(is_done, "the place for the answer") = 0;
-    *is_done = need(request, "the request").handle.test() ? 1 : 0;
+    const auto test = [](auto& work) { return work.test(); };
+    *is_done = std::visit(test, need(request, "the request").work) ? 1 : 0;
   });
 }
 
 fgc_status fgc_request_wait(fgc_request* request) {
-  return guarded([&] { need(request, "the request").handle.wait(); });
+  return guarded(
+      [&] { std::visit([](auto& work) { work.wait(); }, need(request, "the request").work); });
 }
 
 void fgc_request_free(fgc_request* request) {

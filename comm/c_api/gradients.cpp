@@ -4,6 +4,8 @@
 #include "comm/c_api/arguments.hpp"
 #include "comm/c_api/guard.hpp"
 #include "comm/c_api/handles.hpp"
+#include "comm/c_api/make_device.hpp"
+#include "comm/c_api/outcome.hpp"
 
 namespace comm = fastgpu::comm;
 using comm::c_api::guarded;
@@ -28,45 +30,16 @@ comm::GradientInfo info_of(const fgc_gradient& given) {
           .priority = given.priority};
 }
 
-fgc_non_finite kind_of(comm::NonFiniteReport::Value value) noexcept {
-  switch (value) {
-    case comm::NonFiniteReport::Value::nan:
-      return FGC_NAN;
-    case comm::NonFiniteReport::Value::infinity:
-      return FGC_INFINITY;
+/// Null for the host.
+std::shared_ptr<comm::gpu::Device> device_of(fgc_gradients& gradients, const fgc_gradient& given) {
+  switch (given.memory) {
+    case FGC_HOST:
+      return nullptr;
+    case FGC_DEVICE:
+      if (!gradients.device) gradients.device = comm::c_api::make_device();
+      return gradients.device;
   }
-  return FGC_NAN;
-}
-
-/// `gradients` keeps what the result points to.
-fgc_outcome outcome_of(fgc_gradients& gradients, const comm::StepOutcome& step) {
-  gradients.skipped.clear();
-  for (const comm::GradientId id : step.skipped)
-    gradients.skipped.push_back(id.value);
-  fgc_outcome outcome{};
-  outcome.step = step.step;
-  outcome.skipped = gradients.skipped.data();
-  outcome.skipped_count = gradients.skipped.size();
-  outcome.is_applied = step.is_applied ? 1 : 0;
-  outcome.is_somebody_leaving = step.is_somebody_leaving ? 1 : 0;
-  outcome.have_views_moved = step.have_views_moved ? 1 : 0;
-  if (step.non_finite) {
-    outcome.non_finite = kind_of(step.non_finite->value);
-    outcome.non_finite_rank = step.non_finite->rank.value;
-    outcome.non_finite_gradient = step.non_finite->gradient.value;
-    outcome.non_finite_index = step.non_finite->index;
-  }
-  return outcome;
-}
-
-template <class End>
-fgc_status ended(fgc_gradients* gradients, fgc_outcome* outcome, End end) {
-  return guarded([&] {
-    comm::GradientEntry& entry = entry_of(gradients);
-    if (outcome != nullptr) comm::c_api::write_struct(*outcome, fgc_outcome{});
-    const fgc_outcome known = outcome_of(*gradients, end(entry));
-    if (outcome != nullptr) comm::c_api::write_struct(*outcome, known);
-  });
+  refuse("there is no fgc_memory " + std::to_string(given.memory));
 }
 
 }  // namespace
@@ -92,7 +65,8 @@ fgc_status fgc_gradient_add(fgc_gradients* gradients, const fgc_gradient* gradie
     std::span<std::byte> values;
     if (given.data != nullptr)
       values = comm::c_api::elements_at(given.data, comm::elements_of(info), given.type);
-    const comm::GradientId added = entry_of(gradients).add(std::move(info), values);
+    const comm::GradientId added =
+        entry_of(gradients).add(std::move(info), values, device_of(*gradients, given));
     if (id != nullptr) *id = added.value;
   });
 }
@@ -123,11 +97,13 @@ fgc_status fgc_gradient_ready(fgc_gradients* gradients, size_t id) {
 }
 
 fgc_status fgc_gradients_wait(fgc_gradients* gradients, fgc_outcome* outcome) {
-  return ended(gradients, outcome, [](comm::GradientEntry& entry) { return entry.wait_step(); });
+  return comm::c_api::ended(gradients, outcome,
+                            [](comm::GradientEntry& entry) { return entry.wait_step(); });
 }
 
 fgc_status fgc_gradients_leave(fgc_gradients* gradients, fgc_outcome* outcome) {
-  return ended(gradients, outcome, [](comm::GradientEntry& entry) { return entry.leave(); });
+  return comm::c_api::ended(gradients, outcome,
+                            [](comm::GradientEntry& entry) { return entry.leave(); });
 }
 
 fgc_status fgc_gradients_counters(fgc_gradients* gradients, fgc_counters* counters) {

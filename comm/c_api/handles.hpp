@@ -5,20 +5,47 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "comm/communicator.hpp"
 #include "comm/entry/gradient_entry.hpp"
+#include "comm/gpu/staged.hpp"
 #include "comm/include/fastgpu_comm.h"
 #include "comm/rendezvous/environment.hpp"
+
+namespace fastgpu::comm::c_api {
+
+/// Its destructor waits.
+class DeviceRequest {
+ public:
+  DeviceRequest(gpu::StagedCollectives::Request request,
+                std::shared_ptr<gpu::StagedCollectives> collectives)
+      : collectives_(std::move(collectives)), request_(std::move(request)) {}
+  DeviceRequest(DeviceRequest&&) noexcept = default;
+  DeviceRequest& operator=(DeviceRequest&&) noexcept = default;
+  ~DeviceRequest() {
+    if (request_) request_->finish();
+  }
+
+  bool test() const { return request_->test(); }
+  void wait() { request_->wait(); }
+
+ private:
+  std::shared_ptr<gpu::StagedCollectives> collectives_;  ///< Shared with the communicator.
+  gpu::StagedCollectives::Request request_;
+};
+
+}  // namespace fastgpu::comm::c_api
 
 struct fgc_comm {
   std::shared_ptr<fastgpu::comm::Communicator> communicator;  ///< Shared with its gradients.
   fastgpu::comm::Environment environment;                     ///< And the settings of fgc_init.
+  std::shared_ptr<fastgpu::comm::gpu::StagedCollectives> staged{};  ///< Shared with its requests.
 };
 
 struct fgc_request {
-  fastgpu::comm::Handle handle;
+  std::variant<fastgpu::comm::Handle, fastgpu::comm::c_api::DeviceRequest> work;
 };
 
 struct fgc_gradients final : private fastgpu::comm::EntryEvents {
@@ -28,7 +55,8 @@ struct fgc_gradients final : private fastgpu::comm::EntryEvents {
 
   std::shared_ptr<fastgpu::comm::Communicator> communicator;
   fastgpu::comm::GradientEntry entry;
-  std::vector<std::size_t> skipped{};  ///< In the last step.
+  std::shared_ptr<fastgpu::comm::gpu::Device> device{};  ///< Shared with `entry`.
+  std::vector<std::size_t> skipped{};                    ///< In the last step.
   fgc_warning_handler handler = nullptr;
   void* user = nullptr;
 

@@ -269,6 +269,11 @@ void Engine::ask_and_accuse(const Operation& operation, std::chrono::millisecond
                   to_string(timeout_));
 }
 
+void Engine::give_up(const Error& error) {
+  const Lock lock = enter();
+  fail(error.during(name(self_)));
+}
+
 void Engine::fail(const Error& error) noexcept {
   if (failure_) return;
   failure_ = error;

@@ -62,6 +62,9 @@ class Engine final : private RailEvents, private Talk {
   /// Whether that rank has gone, as far as can be seen now.
   bool has_lost(Rank peer);
 
+  /// Breaks the engine with a failure that was noticed elsewhere.
+  void give_up(const Error& error);
+
   /// Memory that ranks of this host read directly where it is sent from. Throws
   /// ErrorKind::capacity.
   std::span<std::byte> allocate(std::size_t bytes);

@@ -35,7 +35,8 @@ GradientEntry::GradientEntry(Communicator& communicator, EntrySettings settings,
 
 GradientEntry::~GradientEntry() = default;
 
-GradientId GradientEntry::add(GradientInfo info, std::span<std::byte> values) {
+GradientId GradientEntry::add(GradientInfo info, std::span<std::byte> values,
+                              const std::shared_ptr<gpu::Device>& device) {
   const Lock lock(mutex_);
   if (launcher_)
     throw Error(ErrorKind::usage, "gradient '" + printable(info.name) +
@@ -45,8 +46,19 @@ GradientId GradientEntry::add(GradientInfo info, std::span<std::byte> values) {
     throw Error(ErrorKind::usage, "gradient '" + printable(info.name) + "' has " +
                                       std::to_string(bytes) + " bytes, but memory of " +
                                       std::to_string(values.size()));
+  if (device) {
+    if (values.data() == nullptr && bytes > 0)
+      throw Error(ErrorKind::usage, "gradient '" + printable(info.name) +
+                                        "' lies on a device, but has no memory there");
+    if (!values.empty()) device->check_is_here(values.data());
+    if (device_tensors_.device && device_tensors_.device != device)
+      throw Error(ErrorKind::usage, "gradient '" + printable(info.name) +
+                                        "' lies on another device than those before it");
+    device_tensors_.device = device;
+  }
   const GradientId id = table_.add(std::move(info));
   values_.push_back(values);
+  device_tensors_.of.push_back(device ? values : std::span<std::byte>());
   return id;
 }
 
@@ -73,6 +85,7 @@ void GradientEntry::begin(const Lock&) {
 
 void GradientEntry::lay_out() {
   const Setting& setting = tuning_->current();
+  device_.reset();
   launcher_.reset();
   plan_ = plan_fusion(table_, planned_order_, wire_, setting.bucket);
   plan_hash_ = hash(plan_);
@@ -83,12 +96,34 @@ void GradientEntry::lay_out() {
   const auto ranks_here = static_cast<std::size_t>(communicator_.topology().largest_node());
   exceeds_caches_ = plan_.buffer_bytes * ranks_here > last_cache_bytes();
   std::ranges::fill(buffer_->bytes(), std::byte{0});  // Gaps are summed too.
+  if (device_tensors_.device) lay_out_device();
   if (settings_.is_tuned) communicator_.use_flows(setting.flows);
   const auto lanes = static_cast<std::size_t>(setting.lanes);
   const Summing summing = settings_.wire == WireType::mixed ? Summing::wide : Summing::as_type;
   launcher_.emplace(plan_, buffer_->bytes(), std::span(lanes_).first(lanes), summing,
                     recorder_->timeline());
+  begin_launching();
+}
+
+void GradientEntry::lay_out_device() {
+  std::vector<ElementType> types;
+  for (std::size_t i = 0; i < table_.size(); ++i)
+    types.push_back(table_[{i}].type);
+  const bool is_searched = settings_.non_finite != NonFiniteAction::off;
+  on_device([&] {
+    device_ = std::make_unique<DeviceGradients>(
+        device_tensors_, plan_, buffer_->bytes(), DeviceGradients::Settings{types, is_searched},
+        DeviceGradients::Reports{[this](const PackedPiece& packed) { device_packed(packed); },
+                                 [this](const Error& error) { communicator_.give_up(error); }});
+  });
+}
+
+void GradientEntry::begin_launching() {
   launcher_->begin_step(op_, step_);
+  if (!device_) return;
+  device_->begin_step([op = op_, ranks = communicator_.size()](ElementType wire) {
+    return scale_before(wire, op, ranks);
+  });
 }
 
 std::span<std::byte> GradientEntry::in_buffer(GradientId id) const {
@@ -100,6 +135,9 @@ std::span<std::byte> GradientEntry::view(GradientId id) {
   const Lock lock(mutex_);
   begin(lock);
   check_exists(id);
+  if (device_tensors_.has(id))
+    throw Error(ErrorKind::usage,
+                "gradient '" + printable(table_[id].name) + "' lies on a device: it has no view");
   values_[id.value] = {};
   return in_buffer(id);
 }
@@ -115,7 +153,7 @@ void GradientEntry::use_operation(ReduceOp op) {
   if (begun_.count() > 0)
     throw Error(ErrorKind::usage, "the operation is changed between steps, not within one");
   op_ = op;
-  if (launcher_) launcher_->begin_step(op_, step_);
+  if (launcher_) begin_launching();
 }
 
 // ---- within a step ----
@@ -126,7 +164,7 @@ void GradientEntry::check_exists(GradientId id) const {
                                       " among " + std::to_string(table_.size()));
 }
 
-void GradientEntry::ready(GradientId id) {
+void GradientEntry::ready(GradientId id, gpu::StreamHandle stream) {
   {
     const Lock lock(mutex_);
     begin(lock);
@@ -137,25 +175,49 @@ void GradientEntry::ready(GradientId id) {
     begun_.add(id);
   }
   const auto began = Timeline::Clock::now();
-  std::optional<NonFiniteReport> report;
-  for (const Launcher::Place& place : launcher_->places_of(id)) {
-    const auto found = pack(place.piece);
-    if (!report) report = found;
-    const Lock lock(mutex_);
-    launcher_->piece_ready(place.bucket);
-  }
+  if (device_tensors_.has(id))
+    on_device([&] { device_->ready(id, stream); });
+  else
+    pack(id);
   const auto ended = Timeline::Clock::now();
   if (recorder_->timeline() != nullptr)
     recorder_->timeline()->add({"ready", 0, step_, id.value, began, ended});
   const Lock lock(mutex_);
   recorder_->counters().ready_seconds += seconds_of(ended - began);
-  if (report && (!report_ || report->gradient < report_->gradient)) report_ = report;
   ready_.add(id);
   order_.push_back(id);
   launcher_->gradient_ready(id);
 }
 
-std::optional<NonFiniteReport> GradientEntry::pack(const GradientPiece& piece) {
+void GradientEntry::pack(GradientId id) {
+  for (const Launcher::Place& place : launcher_->places_of(id)) {
+    const auto found = pack(place.piece);
+    const Lock lock(mutex_);
+    piece_is_packed({place.bucket, place.piece, found});
+  }
+}
+
+void GradientEntry::device_packed(const PackedPiece& packed) {
+  const Lock lock(mutex_);
+  piece_is_packed(packed);
+}
+
+void GradientEntry::piece_is_packed(const PackedPiece& packed) {
+  if (packed.non_finite) note_non_finite(packed.piece, *packed.non_finite);
+  launcher_->piece_ready(packed.bucket);
+}
+
+void GradientEntry::note_non_finite(const GradientPiece& piece, std::size_t index) {
+  const NonFiniteReport report{
+      communicator_.rank(), piece.gradient, piece.first + index,
+      value_at(buffer_->bytes().subspan(piece.offset), wire_[piece.gradient.value], index)};
+  const auto place = [](const NonFiniteReport& each) {
+    return std::pair(each.gradient, each.index);
+  };
+  if (!report_ || place(report) < place(*report_)) report_ = report;
+}
+
+std::optional<std::size_t> GradientEntry::pack(const GradientPiece& piece) {
   const std::size_t id = piece.gradient.value;
   const ElementType wire = wire_[id];
   const bool is_view = values_[id].empty();
@@ -165,22 +227,22 @@ std::optional<NonFiniteReport> GradientEntry::pack(const GradientPiece& piece) {
       is_view ? to : values_[id].subspan(piece.first * size_of(type), piece.count * size_of(type));
   const Conversion conversion{type, wire, scale_before(wire, op_, communicator_.size()),
                               exceeds_caches_};
-  std::optional<std::size_t> index;
-  if (settings_.non_finite == NonFiniteAction::off)
-    convert(to, from, conversion);
-  else if (is_view && conversion.scale == 1)
-    index = first_non_finite(to, wire);
-  else
-    index = convert_checked(to, from, conversion);
-  if (!index) return std::nullopt;
-  return NonFiniteReport{communicator_.rank(), piece.gradient, piece.first + *index,
-                         value_at(to, wire, *index)};
+  if (settings_.non_finite != NonFiniteAction::off) {
+    if (is_view && conversion.scale == 1) return first_non_finite(to, wire);
+    return convert_checked(to, from, conversion);
+  }
+  convert(to, from, conversion);
+  return std::nullopt;
 }
 
-void GradientEntry::unpack(const Bucket& bucket, const GradientSet& ready) {
+void GradientEntry::unpack(std::size_t number, const GradientSet& ready) {
+  const Bucket& bucket = plan_.buckets[number];
+  if (device_) on_device([&] { device_->unpack(number, ready); });
   for (const GradientPiece& piece : bucket.pieces) {
     const std::size_t id = piece.gradient.value;
-    if (values_[id].empty() || !ready.contains(piece.gradient)) continue;
+    if (values_[id].empty() || device_tensors_.has(piece.gradient) ||
+        !ready.contains(piece.gradient))
+      continue;
     const ElementType type = table_[piece.gradient].type;
     const std::size_t size = size_of(type);
     convert(values_[id].subspan(piece.first * size, piece.count * size),

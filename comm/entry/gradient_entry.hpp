@@ -14,6 +14,7 @@
 
 #include "comm/communicator.hpp"
 #include "comm/entry/agree.hpp"
+#include "comm/entry/device_gradients.hpp"
 #include "comm/entry/entry_events.hpp"
 #include "comm/entry/fusion_buffer.hpp"
 #include "comm/entry/late_watch.hpp"
@@ -50,8 +51,10 @@ class GradientEntry {
 
   /// Registers one gradient. Its memory stays where it is; `values` may be empty for one that is
   /// written into its view. Throws ErrorKind::usage for a name that is registered already, for
-  /// memory of another size, and after the first step has begun.
-  GradientId add(GradientInfo info, std::span<std::byte> values);
+  /// memory of another size or of a device that is not `device`, and after the first step has
+  /// begun. `device` is null for memory of the host, and one for all others.
+  GradientId add(GradientInfo info, std::span<std::byte> values,
+                 const std::shared_ptr<gpu::Device>& device = nullptr);
   template <class T>
   GradientId add(const std::string& name, std::span<T> values) {
     return add({.name = name, .type = kElementType<T>, .shape = {values.size()}},
@@ -67,13 +70,18 @@ class GradientEntry {
   void use_operation(ReduceOp op);
 
   /// The gradient is complete on this rank, and not touched before the step ends. Throws
-  /// ErrorKind::usage for one that is ready already.
-  void ready(GradientId id);
+  /// ErrorKind::usage for one that is ready already. On a device it is complete once `stream` has
+  /// passed what is in it now; this does not wait for that.
+  void ready(GradientId id, gpu::StreamHandle stream = nullptr);
 
   /// Ends the step and waits for its results. Throws ErrorKind::usage where a gradient is ready on
   /// some ranks only, naming those where it is not, and ErrorKind::remote for what is not finite
   /// where that is to stop. The next step may follow all the same, with views where they were.
   StepOutcome wait_step() { return end_step({}); }
+
+  /// The same, but results for a device may still be on their way there: what is put into `stream`
+  /// from now on comes after them.
+  StepOutcome wait_step(gpu::StreamHandle stream) { return end_step({}, stream); }
 
   /// Ends the step as wait_step does, and tells all ranks that this one makes no further step.
   StepOutcome leave() { return end_step({.is_leaving = true}); }
@@ -99,13 +107,30 @@ class GradientEntry {
 
   void begin(const Lock& lock);
   void lay_out();
+  void lay_out_device();
+  void begin_launching();
   void change_plan(StepOutcome& outcome);
   void move_views();
   void check_exists(GradientId id) const;
-  std::optional<NonFiniteReport> pack(const GradientPiece& piece);
-  void unpack(const Bucket& bucket, const GradientSet& ready);
+  void pack(GradientId id);
+  std::optional<std::size_t> pack(const GradientPiece& piece);
+  void device_packed(const PackedPiece& packed);
+  void piece_is_packed(const PackedPiece& packed);
+  void note_non_finite(const GradientPiece& piece, std::size_t index);
+  void unpack(std::size_t number, const GradientSet& ready);
   std::span<std::byte> in_buffer(GradientId id) const;
-  StepOutcome end_step(Verdicts wishes);
+  StepOutcome end_step(Verdicts wishes, std::optional<gpu::StreamHandle> stream = std::nullopt);
+
+  /// What a device refuses ends the job, on all ranks.
+  template <class Action>
+  void on_device(Action action) {
+    try {
+      action();
+    } catch (const Error& e) {
+      communicator_.give_up(e);
+      throw;
+    }
+  }
   Agreement negotiate(Verdicts wishes);
   void send(std::vector<Negotiation::Outgoing> messages);
   bool is_applied(const Agreement& agreement) const;
@@ -123,6 +148,7 @@ class GradientEntry {
   EntryEvents* events_;
   GradientTable table_;
   std::vector<std::span<std::byte>> values_;  ///< Empty for those in the fusion buffer.
+  DeviceTensors device_tensors_;              ///< Those of `values_` that are not the host's.
   std::vector<ElementType> wire_;
 
   std::mutex mutex_;
@@ -134,7 +160,7 @@ class GradientEntry {
   FusionPlan plan_;
   std::uint64_t plan_hash_ = 0;
   std::unique_ptr<FusionBuffer> buffer_;
-  bool exceeds_caches_ = false;  ///< What is packed is in memory by the time that it is read.
+  bool exceeds_caches_ = false;       ///< What is packed is in memory by the time that it is read.
   std::optional<Launcher> launcher_;  ///< Absent before the first step.
 
   std::uint32_t step_ = 0;
@@ -147,7 +173,8 @@ class GradientEntry {
   std::vector<GradientId> order_;  ///< In which they became ready in this step.
   std::optional<NonFiniteReport> report_;
 
-  std::optional<LateWatch> watch_;  ///< Last: it ends before what it looks at.
+  std::unique_ptr<DeviceGradients> device_;  ///< Null where all gradients are the host's.
+  std::optional<LateWatch> watch_;           ///< Last: it ends before what it looks at.
 };
 
 }  // namespace fastgpu::comm

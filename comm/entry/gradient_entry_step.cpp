@@ -8,14 +8,16 @@
 
 namespace fastgpu::comm {
 
-StepOutcome GradientEntry::end_step(Verdicts wishes) {
+StepOutcome GradientEntry::end_step(Verdicts wishes, std::optional<gpu::StreamHandle> stream) {
   const auto began = Timeline::Clock::now();
+  if (device_) on_device([this] { device_->drain(); });  // Its thread takes the lock.
   Lock lock(mutex_);
   begin(lock);
   const Agreement agreement = negotiate(wishes);
   if (agreement.summary.verdicts.differs)
     throw Error(ErrorKind::usage, describe_differences(agreement.ranks, table_));
   finish(agreement);
+  if (device_) on_device([&] { device_->finish_step(stream); });
   StepOutcome outcome = outcome_of(agreement);
   const std::optional<Error> failure = failure_of(agreement, outcome);
   next_step();
@@ -148,7 +150,7 @@ void GradientEntry::finish(const Agreement& agreement) {
     counters.bucket_bytes += plan_.buckets[i].bytes;
     if (!applies) continue;
     const auto began = Timeline::Clock::now();
-    unpack(plan_.buckets[i], agreement.details.ready_on_all);
+    unpack(i, agreement.details.ready_on_all);
     counters.unpack_seconds += seconds_of(Timeline::Clock::now() - began);
   }
 }
@@ -169,7 +171,7 @@ void GradientEntry::next_step() {
   begun_.clear();
   ready_.clear();
   report_.reset();
-  launcher_->begin_step(op_, step_);
+  begin_launching();
   if (watch_) watch_->step_begins();
 }
 

@@ -10,31 +10,11 @@
 namespace fastgpu::comm::gpu {
 namespace {
 
-std::byte* allocate_device(std::size_t bytes) {
-  void* memory = nullptr;
-  if (bytes > 0)
-    check(cudaMalloc(&memory, bytes), "allocating " + std::to_string(bytes) + " bytes of a GPU");
-  return static_cast<std::byte*>(memory);
-}
-
 std::byte* allocate_pinned(std::size_t bytes) {
   void* memory = nullptr;
   if (bytes > 0)
     check(cudaMallocHost(&memory, bytes), "pinning " + std::to_string(bytes) + " bytes");
   return static_cast<std::byte*>(memory);
-}
-
-EventHandle create_event(Timing timing) {
-  EventHandle event = nullptr;
-  const unsigned flags = timing == Timing::on ? cudaEventDefault : cudaEventDisableTiming;
-  check(cudaEventCreateWithFlags(&event, flags), "creating an event");
-  return event;
-}
-
-StreamHandle create_stream() {
-  StreamHandle stream = nullptr;
-  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "creating a stream");
-  return stream;
 }
 
 }  // namespace
@@ -51,12 +31,32 @@ int device_count() noexcept {
   return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
 }
 
+std::byte* allocate_device(std::size_t bytes) {
+  void* memory = nullptr;
+  if (bytes > 0)
+    check(cudaMalloc(&memory, bytes), "allocating " + std::to_string(bytes) + " bytes of a GPU");
+  return static_cast<std::byte*>(memory);
+}
+
 void free_device(std::byte* memory) noexcept {
   cudaFree(memory);
 }
 
 void free_pinned(std::byte* memory) noexcept {
   cudaFreeHost(memory);
+}
+
+StreamHandle create_stream() {
+  StreamHandle stream = nullptr;
+  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "creating a stream");
+  return stream;
+}
+
+EventHandle create_event(Timing timing) {
+  EventHandle event = nullptr;
+  const unsigned flags = timing == Timing::on ? cudaEventDefault : cudaEventDisableTiming;
+  check(cudaEventCreateWithFlags(&event, flags), "creating an event");
+  return event;
 }
 
 void destroy_stream(StreamHandle stream) noexcept {

@@ -8,21 +8,21 @@
 #include <span>
 
 #include "base/c_handle.hpp"
-
-struct CUstream_st;
-struct CUevent_st;
+#include "comm/gpu/device.hpp"
 
 namespace fastgpu::comm::gpu {
-
-/// What CUDA calls cudaStream_t and cudaEvent_t. A null stream is the default one.
-using StreamHandle = CUstream_st*;
-using EventHandle = CUevent_st*;
 
 /// 0 where there is no driver.
 int device_count() noexcept;
 
+enum class Timing : std::uint8_t { off, on };
+
+// For those who own such things in another way than the classes below.
+std::byte* allocate_device(std::size_t bytes);
 void free_device(std::byte* memory) noexcept;
 void free_pinned(std::byte* memory) noexcept;
+StreamHandle create_stream();  ///< Does not wait for the default stream.
+EventHandle create_event(Timing timing);
 void destroy_stream(StreamHandle stream) noexcept;
 void destroy_event(EventHandle event) noexcept;
 
@@ -49,8 +49,6 @@ class PinnedBuffer {
   std::size_t bytes_;
   CHandle<std::byte, free_pinned> memory_;
 };
-
-enum class Timing : std::uint8_t { off, on };
 
 /// A place in a stream.
 class Event {

@@ -2,117 +2,175 @@
 
 #include <algorithm>
 #include <string>
-
-#include "base/error.hpp"
+#include <utility>
 
 namespace fastgpu::comm::gpu {
 namespace {
 
-/// One chunk on its way here, one between the ranks, one on its way back, one to spare.
+/// One part on its way here, two between the ranks, one on its way back.
 constexpr std::size_t kSlots = 4;
-
-bool is_floating(ElementType type) {
-  switch (type) {
-    case ElementType::float32:
-    case ElementType::float64:
-    case ElementType::float16:
-    case ElementType::bfloat16:
-      return true;
-    case ElementType::int32:
-    case ElementType::int64:
-    case ElementType::int8:
-    case ElementType::uint8:
-      return false;
-  }
-  return false;
-}
-
-const StagedAllReduce::Settings& checked(const StagedAllReduce::Settings& settings) {
-  const bool is_known =
-      is_possible({settings.type, settings.wire}) && is_possible({settings.wire, settings.type});
-  if (!is_known)
-    throw Error(ErrorKind::usage, std::string(name_of(settings.type)) + " cannot travel as " +
-                                      std::string(name_of(settings.wire)));
-  if (settings.chunk_bytes == 0 || settings.chunk_bytes % size_of(settings.wire) != 0)
-    throw Error(ErrorKind::usage, "chunks of " + std::to_string(settings.chunk_bytes) +
-                                      " bytes hold no whole number of " +
-                                      std::string(name_of(settings.wire)));
-  return settings;
-}
+constexpr std::size_t kBetweenRanks = 2;
+constexpr std::size_t kPartBytes = std::size_t{4} << 20;  ///< A whole number of any element.
 
 }  // namespace
 
-StagedAllReduce::StagedAllReduce(std::span<const Tensor> tensors, const Settings& settings)
-    : settings_(checked(settings)),
-      tensors_(tensors),
-      wire_(packed_bytes(tensors_, settings.wire)),
-      found_(tensors.size()),
-      chunks_((wire_.span().size() + settings.chunk_bytes - 1) / settings.chunk_bytes) {
-  const std::size_t bytes = std::min(settings.chunk_bytes, wire_.span().size());
-  for (std::size_t i = 0; i < std::min(kSlots, chunks_); ++i)
-    slots_.emplace_back(bytes);
+// ---- the request ----
+
+StagedRequest::StagedRequest(std::shared_ptr<Device> device, StreamHandle stream)
+    : device_(std::move(device)),
+      stream_(stream),
+      given_(event_of(*device_)),
+      back_(event_of(*device_)) {
+  device_->record(given_.get(), stream_);
 }
 
-/// Copies that are under way must not meet memory that is gone.
-StagedAllReduce::~StagedAllReduce() {
-  for (const Stream* const stream : {&down_, &up_}) {
-    try {
-      stream->synchronize();
-    } catch (const Error&) {  // A device that has failed copies nothing any more.
-    }
+bool StagedRequest::test() const {
+  const std::lock_guard lock(mutex_);
+  return is_done_;
+}
+
+void StagedRequest::finish() const {
+  std::unique_lock lock(mutex_);
+  ended_.wait(lock, [this] { return is_done_; });
+}
+
+void StagedRequest::wait() {
+  finish();
+  if (failure_) throw Error(*failure_);
+  device_->wait(stream_, back_.get());
+}
+
+// ---- the calls ----
+
+StagedCollectives::StagedCollectives(Communicator& ranks, std::shared_ptr<Device> device)
+    : device_(std::move(device)), ranks_(*ranks.split(0, 0)), stream_(stream_of(*device_)) {
+  for (std::size_t i = 0; i < kSlots; ++i)
+    slots_.push_back(std::make_unique<StagingSlot>(*device_, ranks_, stream_.get()));
+  worker_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
+}
+
+StagedCollectives::~StagedCollectives() {
+  worker_.request_stop();
+  worker_.join();
+  finish_quietly(*device_, stream_.get());
+}
+
+StagedCollectives::Request StagedCollectives::all_reduce(std::span<std::byte> data,
+                                                         Reduction reduction, StreamHandle stream) {
+  if (data.size() % size_of(reduction.type) != 0)
+    throw Error(ErrorKind::usage, "all_reduce: " + std::to_string(data.size()) +
+                                      " bytes are no whole number of " +
+                                      std::string(name_of(reduction.type)));
+  std::vector<Part> parts;
+  for (std::size_t at = 0; at == 0 || at < data.size(); at += kPartBytes) {
+    const auto part = data.subspan(at, std::min(kPartBytes, data.size() - at));
+    parts.push_back({part, part});
+  }
+  return submit(
+      std::move(parts),
+      [this, reduction](auto, auto out) { return ranks_.start_all_reduce(out, reduction); },
+      stream);
+}
+
+StagedCollectives::Request StagedCollectives::reduce_scatter(std::span<const std::byte> all,
+                                                             std::span<std::byte> mine,
+                                                             Reduction reduction,
+                                                             StreamHandle stream) {
+  return submit(
+      {{all, mine}},
+      [this, reduction](auto in, auto out) {
+        return ranks_.start_reduce_scatter(in, out, reduction);
+      },
+      stream);
+}
+
+StagedCollectives::Request StagedCollectives::all_gather(std::span<const std::byte> mine,
+                                                         std::span<std::byte> all,
+                                                         StreamHandle stream) {
+  return submit(
+      {{mine, all}}, [this](auto in, auto out) { return ranks_.start_all_gather(in, out); },
+      stream);
+}
+
+StagedCollectives::Request StagedCollectives::broadcast(std::span<std::byte> data, Rank root,
+                                                        StreamHandle stream) {
+  if (root.value < 0 || root.value >= ranks_.size())
+    throw Error(ErrorKind::usage, "broadcast: there is no rank " + std::to_string(root.value) +
+                                      " among " + std::to_string(ranks_.size()));
+  return submit(
+      {{data, data}}, [this, root](auto, auto out) { return ranks_.start_broadcast(out, root); },
+      stream);
+}
+
+StagedCollectives::Request StagedCollectives::all_to_all(std::span<const std::byte> out,
+                                                         std::span<std::byte> in,
+                                                         StreamHandle stream) {
+  return submit(
+      {{out, in}}, [this](auto from, auto to) { return ranks_.start_all_to_all(from, to); },
+      stream);
+}
+
+StagedCollectives::Request StagedCollectives::submit(std::vector<Part> parts, Start start,
+                                                     StreamHandle stream) {
+  for (const Part& part : parts) {
+    if (!part.in.empty()) device_->check_is_here(part.in.data());
+    if (!part.out.empty()) device_->check_is_here(part.out.data());
+  }
+  const Request request(new StagedRequest(device_, stream));
+  const std::lock_guard lock(mutex_);
+  queue_.push_back({std::move(parts), std::move(start), request});
+  queued_.notify_one();
+  return request;
+}
+
+// ---- the thread ----
+
+void StagedCollectives::work(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (queued_.wait(lock, stop, [this] { return !queue_.empty(); })) {
+    Task task = std::move(queue_.front());
+    queue_.pop_front();
+    lock.unlock();
+    run(task);
+    lock.lock();
   }
 }
 
-std::optional<NonFinite> StagedAllReduce::run(ReduceOp op, int ranks,
-                                              const HostAllReduce& all_reduce,
-                                              StreamHandle stream) {
-  const bool is_prescaled = op == ReduceOp::average && is_floating(settings_.type);
-  const double scale = is_prescaled ? 1.0 / ranks : 1;
-  const Reduction reduction{settings_.wire, is_prescaled ? ReduceOp::sum : op};
-
-  ready_.record(stream);
-  wait_for(down_.handle(), ready_);
-  wait_for(down_.handle(), done_);  // Of the run before, which may have been told another stream.
-  pack_checked(wire_.span(), tensors_, {settings_.type, settings_.wire, scale}, found_,
-               down_.handle());
-  found_.fetch(down_.handle());
-  exchange(reduction, all_reduce);
-  unpack(tensors_, wire_.span(), {settings_.wire, settings_.type}, up_.handle());
-  done_.record(up_.handle());
-  wait_for(stream, done_);
-  down_.synchronize();
-  return found_.first();
+void StagedCollectives::run(Task& task) {
+  StagedRequest& request = *task.request;
+  std::optional<Error> failure;
+  try {
+    device_->wait(stream_.get(), request.given_.get());
+    move_parts(task);
+    device_->record(request.back_.get(), stream_.get());
+  } catch (const Error& e) {
+    failure = e;
+    ranks_.give_up(e);
+    for (const auto& slot : slots_)
+      slot->give_up();
+  }
+  const std::lock_guard lock(request.mutex_);
+  request.failure_ = std::move(failure);
+  request.is_done_ = true;
+  request.ended_.notify_all();
 }
 
-std::span<std::byte> StagedAllReduce::chunk(std::size_t number) const {
-  const std::size_t begin = number * settings_.chunk_bytes;
-  return wire_.span().subspan(begin, std::min(settings_.chunk_bytes, wire_.span().size() - begin));
-}
-
-void StagedAllReduce::fetch(std::size_t number) {
-  Slot& slot = slots_[number % slots_.size()];
-  const auto part = chunk(number);
-  if (number >= slots_.size()) wait_for(down_.handle(), slot.left);
-  copy_async(slot.memory.span().first(part.size()), part, down_.handle());
-  slot.arrived.record(down_.handle());
-}
-
-void StagedAllReduce::put_back(std::size_t number) {
-  Slot& slot = slots_[number % slots_.size()];
-  const auto part = chunk(number);
-  copy_async(part, slot.memory.span().first(part.size()), up_.handle());
-  slot.left.record(up_.handle());
-}
-
-void StagedAllReduce::exchange(Reduction reduction, const HostAllReduce& all_reduce) {
-  for (std::size_t number = 0; number < slots_.size(); ++number)
-    fetch(number);
-  for (std::size_t number = 0; number < chunks_; ++number) {
-    Slot& slot = slots_[number % slots_.size()];
-    slot.arrived.synchronize();
-    all_reduce(slot.memory.span().first(chunk(number).size()), reduction);
-    put_back(number);
-    if (number + slots_.size() < chunks_) fetch(number + slots_.size());
+void StagedCollectives::move_parts(const Task& task) {
+  const std::size_t parts = task.parts.size();
+  std::size_t fetched = 0;
+  std::size_t begun = 0;
+  for (std::size_t ended = 0; ended < parts;) {
+    for (; fetched < parts && fetched < ended + kSlots; ++fetched)
+      slots_[fetched % kSlots]->fetch(task.parts[fetched].in, task.parts[fetched].out);
+    if (begun < fetched && begun < ended + kBetweenRanks) {
+      StagingSlot& slot = *slots_[begun % kSlots];
+      const auto [in, out] = slot.arrived();
+      slot.begun(task.start(in, out));
+      ++begun;
+      continue;
+    }
+    slots_[ended % kSlots]->put_back();
+    ++ended;
   }
 }
 

@@ -16,6 +16,8 @@ void upload(std::span<std::byte> to, std::span<const std::byte> from) {
 
 TensorList::TensorList(std::span<const Tensor> tensors) : TensorList(tiled(tensors)) {}
 
+TensorList::TensorList(std::span<const PlacedTensor> tensors) : TensorList(tiled(tensors)) {}
+
 TensorList::TensorList(const TiledList& list)
     : tensors_(list.tensors.size()),
       elements_(list.elements),

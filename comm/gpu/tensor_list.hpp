@@ -18,6 +18,7 @@ class TensorList {
  public:
   /// Blocks until the device has the list.
   explicit TensorList(std::span<const Tensor> tensors);
+  explicit TensorList(std::span<const PlacedTensor> tensors);
 
   std::size_t size() const noexcept { return tensors_; }
   std::size_t elements() const noexcept { return elements_; }

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "comm/gpu/device.hpp"
 #include "comm/gpu/host_device.hpp"
 #include "comm/kernels/pack.hpp"
 
@@ -64,14 +65,16 @@ FASTGPU_HOST_DEVICE inline Tile tile_at(const TileMap& map, std::uint64_t number
 struct TiledList {
   std::vector<TiledTensor> tensors;
   std::vector<std::uint32_t> tensor_of_tile;
-  std::uint64_t elements = 0;
+  std::uint64_t elements = 0;  ///< Of the buffer, up to the end of the last tensor there.
 
   TileMap map() const noexcept {
     return {tensors.data(), tensor_of_tile.data(), tensor_of_tile.size()};
   }
 };
 
-/// Throws ErrorKind::usage for 2^32 tensors and more.
+/// Of tensors that lie in the buffer where they are told to, or one after the other. Throws
+/// ErrorKind::usage for 2^32 tensors and more.
+TiledList tiled(std::span<const PlacedTensor> tensors);
 TiledList tiled(std::span<const Tensor> tensors);
 
 }  // namespace fastgpu::comm::gpu

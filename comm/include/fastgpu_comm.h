@@ -11,7 +11,8 @@
  * leaves the ranks at different places, and every further call of this job fails too; where a
  * function refuses its arguments nothing has begun, and the job goes on.
  *
- * Pointers to data are to memory of the host, aligned for their type. One thread at a time makes
+ * Pointers to data are to memory of the host, but for what fastgpu_comm/device.h has, and aligned
+ * for their type. One thread at a time makes
  * calls of a job, but for fgc_gradient_ready, fgc_request_test and fgc_request_wait, which any
  * thread may call.
  *
@@ -21,6 +22,7 @@
 #define FASTGPU_COMM_H
 
 #include "fastgpu_comm/collectives.h"
+#include "fastgpu_comm/device.h"
 #include "fastgpu_comm/gradients.h"
 #include "fastgpu_comm/job.h"
 

@@ -78,6 +78,7 @@ static void check_alone(void) {
          "its average is its own");
   check_refused_arguments(comm);
   check_structs(comm);
+  check_no_device(comm);
   fgc_comm_free(comm);
 }
 

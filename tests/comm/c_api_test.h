@@ -22,6 +22,7 @@ void check_bad_steps(fgc_comm* comm);
 /* By a rank alone, too. */
 void check_refused_arguments(fgc_comm* comm);
 void check_structs(fgc_comm* comm);
+void check_no_device(fgc_comm* comm);
 void check_order_of_freeing(void);
 
 #endif

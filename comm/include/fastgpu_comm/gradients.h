@@ -19,6 +19,12 @@ fgc_status fgc_gradients_create(fgc_comm* comm, const char* const* settings,
                                 fgc_gradients** gradients);
 void fgc_gradients_free(fgc_gradients* gradients); /* Between steps; NULL is allowed. */
 
+/* Where a gradient lies. */
+typedef enum fgc_memory {
+  FGC_HOST = 0,
+  FGC_DEVICE = 1 /* A GPU's, of the calling thread's current one: see device.h. It has no view. */
+} fgc_memory;
+
 /* One gradient. What is 0 has its default. */
 typedef struct fgc_gradient {
   size_t struct_size;    /* sizeof(fgc_gradient) */
@@ -28,6 +34,8 @@ typedef struct fgc_gradient {
   size_t dimensions;     /* 0: it has one element. */
   int32_t type;          /* An fgc_type. */
   int32_t priority;      /* Higher goes first; all equal: in the order of readiness. */
+  int32_t memory;        /* An fgc_memory. */
+  int32_t reserved;      /* 0. */
 } fgc_gradient;
 
 /* Registers a gradient before the first step. Every rank registers the same ones, but for where
@@ -47,8 +55,9 @@ fgc_status fgc_gradients_use_op(fgc_gradients* gradients, int op);
  * there, not copied. A step may move it, with what is in it (have_views_moved); then ask again. */
 fgc_status fgc_gradient_view(fgc_gradients* gradients, size_t id, void** view, int* type);
 
-/* The gradient is complete, begins to travel, and is not touched before the step ends. From any
- * thread, and in any order on each rank. */
+/* The gradient is complete (on a GPU: once the default stream has passed what is in it now), begins
+ * to travel, and is not touched before the step ends. From any thread, and in any order on each
+ * rank. */
 fgc_status fgc_gradient_ready(fgc_gradients* gradients, size_t id);
 
 typedef enum fgc_non_finite { FGC_FINITE = 0, FGC_NAN = 1, FGC_INFINITY = 2 } fgc_non_finite;

@@ -1,0 +1,151 @@
+// The C ABI: collectives and gradients in the memory of a GPU.
+#include "comm/include/fastgpu_comm/device.h"
+
+#include "comm/c_api/arguments.hpp"
+#include "comm/c_api/guard.hpp"
+#include "comm/c_api/handles.hpp"
+#include "comm/c_api/make_device.hpp"
+#include "comm/c_api/outcome.hpp"
+
+namespace comm = fastgpu::comm;
+using comm::c_api::elements_at;
+using comm::c_api::guarded;
+using comm::c_api::need;
+using comm::c_api::reduction_of;
+using comm::gpu::StagedCollectives;
+using comm::gpu::StreamHandle;
+
+namespace {
+
+StreamHandle stream_of(void* stream) {
+  return static_cast<StreamHandle>(stream);
+}
+
+StagedCollectives& collectives_of(fgc_comm& comm) {
+  if (!comm.staged)
+    comm.staged =
+        std::make_shared<StagedCollectives>(*comm.communicator, comm::c_api::make_device());
+  return *comm.staged;
+}
+
+/// `start` is given the collectives and the number of ranks.
+template <class Start>
+fgc_status done(fgc_comm* comm, Start start) {
+  return guarded([&] {
+    fgc_comm& ranks = need(comm, "the communicator");
+    start(collectives_of(ranks), ranks.communicator->size())->wait();
+  });
+}
+
+template <class Start>
+fgc_status begun(fgc_comm* comm, fgc_request** request, Start start) {
+  return guarded([&] {
+    need(request, "the place for the request") = nullptr;
+    fgc_comm& ranks = need(comm, "the communicator");
+    auto made = start(collectives_of(ranks), ranks.communicator->size());
+    *request = new fgc_request{comm::c_api::DeviceRequest{std::move(made), ranks.staged}};
+  });
+}
+
+auto all_reduce(void* data, size_t count, int type, int op, void* stream) {
+  return [=](StagedCollectives& staged, int) {
+    return staged.all_reduce(elements_at(data, count, type), reduction_of(type, op),
+                             stream_of(stream));
+  };
+}
+
+auto reduce_scatter(const void* all, void* mine, size_t count, int type, int op, void* stream) {
+  return [=](StagedCollectives& staged, int ranks) {
+    return staged.reduce_scatter(elements_at(all, count, type, ranks),
+                                 elements_at(mine, count, type), reduction_of(type, op),
+                                 stream_of(stream));
+  };
+}
+
+auto all_gather(const void* mine, void* all, size_t count, int type, void* stream) {
+  return [=](StagedCollectives& staged, int ranks) {
+    return staged.all_gather(elements_at(mine, count, type), elements_at(all, count, type, ranks),
+                             stream_of(stream));
+  };
+}
+
+auto broadcast(void* data, size_t count, int type, int root, void* stream) {
+  return [=](StagedCollectives& staged, int) {
+    return staged.broadcast(elements_at(data, count, type), {root}, stream_of(stream));
+  };
+}
+
+auto all_to_all(const void* out, void* in, size_t count, int type, void* stream) {
+  return [=](StagedCollectives& staged, int ranks) {
+    return staged.all_to_all(elements_at(out, count, type, ranks),
+                             elements_at(in, count, type, ranks), stream_of(stream));
+  };
+}
+
+}  // namespace
+
+int fgc_device_support(void) {
+  return comm::c_api::has_devices() ? 1 : 0;
+}
+
+fgc_status fgc_device_all_reduce(fgc_comm* comm, void* data, size_t count, int type, int op,
+                                 void* stream) {
+  return done(comm, all_reduce(data, count, type, op, stream));
+}
+
+fgc_status fgc_device_all_reduce_async(fgc_comm* comm, void* data, size_t count, int type, int op,
+                                       void* stream, fgc_request** request) {
+  return begun(comm, request, all_reduce(data, count, type, op, stream));
+}
+
+fgc_status fgc_device_reduce_scatter(fgc_comm* comm, const void* all, void* mine, size_t count,
+                                     int type, int op, void* stream) {
+  return done(comm, reduce_scatter(all, mine, count, type, op, stream));
+}
+
+fgc_status fgc_device_reduce_scatter_async(fgc_comm* comm, const void* all, void* mine,
+                                           size_t count, int type, int op, void* stream,
+                                           fgc_request** request) {
+  return begun(comm, request, reduce_scatter(all, mine, count, type, op, stream));
+}
+
+fgc_status fgc_device_all_gather(fgc_comm* comm, const void* mine, void* all, size_t count,
+                                 int type, void* stream) {
+  return done(comm, all_gather(mine, all, count, type, stream));
+}
+
+fgc_status fgc_device_all_gather_async(fgc_comm* comm, const void* mine, void* all, size_t count,
+                                       int type, void* stream, fgc_request** request) {
+  return begun(comm, request, all_gather(mine, all, count, type, stream));
+}
+
+fgc_status fgc_device_broadcast(fgc_comm* comm, void* data, size_t count, int type, int root,
+                                void* stream) {
+  return done(comm, broadcast(data, count, type, root, stream));
+}
+
+fgc_status fgc_device_broadcast_async(fgc_comm* comm, void* data, size_t count, int type, int root,
+                                      void* stream, fgc_request** request) {
+  return begun(comm, request, broadcast(data, count, type, root, stream));
+}
+
+fgc_status fgc_device_all_to_all(fgc_comm* comm, const void* out, void* in, size_t count, int type,
+                                 void* stream) {
+  return done(comm, all_to_all(out, in, count, type, stream));
+}
+
+fgc_status fgc_device_all_to_all_async(fgc_comm* comm, const void* out, void* in, size_t count,
+                                       int type, void* stream, fgc_request** request) {
+  return begun(comm, request, all_to_all(out, in, count, type, stream));
+}
+
+fgc_status fgc_device_gradient_ready(fgc_gradients* gradients, size_t id, void* stream) {
+  return guarded(
+      [&] { need(gradients, "the gradients' handle").entry.ready({id}, stream_of(stream)); });
+}
+
+fgc_status fgc_device_gradients_wait(fgc_gradients* gradients, void* stream, fgc_outcome* outcome) {
+  return comm::c_api::ended(gradients, outcome, [stream](comm::GradientEntry& entry) {
+    return entry.wait_step(stream_of(stream));
+  });
+}

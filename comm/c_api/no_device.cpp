@@ -1,0 +1,17 @@
+// Built where there is no CUDA.
+#include "base/error.hpp"
+#include "comm/c_api/make_device.hpp"
+
+namespace fastgpu::comm::c_api {
+
+bool has_devices() noexcept {
+  return false;
+}
+
+std::shared_ptr<gpu::Device> make_device() {
+  throw Error(ErrorKind::usage,
+              "this libfastgpu_comm was built without CUDA: build it where nvcc is installed, with "
+              "-Dcuda=enabled, or give memory of the host");
+}
+
+}  // namespace fastgpu::comm::c_api

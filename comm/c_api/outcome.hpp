@@ -1,0 +1,24 @@
+// How steps end, as C is told.
+#pragma once
+
+#include "comm/c_api/arguments.hpp"
+#include "comm/c_api/guard.hpp"
+#include "comm/c_api/handles.hpp"
+
+namespace fastgpu::comm::c_api {
+
+/// `gradients` keeps what the result points to.
+fgc_outcome outcome_of(fgc_gradients& gradients, const StepOutcome& step);
+
+/// `end` ends a step of the entry that it is given.
+template <class End>
+fgc_status ended(fgc_gradients* gradients, fgc_outcome* outcome, End end) {
+  return guarded([&] {
+    GradientEntry& entry = need(gradients, "the gradients' handle").entry;
+    if (outcome != nullptr) write_struct(*outcome, fgc_outcome{});
+    const fgc_outcome known = outcome_of(*gradients, end(entry));
+    if (outcome != nullptr) write_struct(*outcome, known);
+  });
+}
+
+}  // namespace fastgpu::comm::c_api

@@ -1,0 +1,155 @@
+#include "comm/gpu/cuda_device.hpp"
+
+#include <string>
+
+#include "base/error.hpp"
+#include "comm/gpu/check.hpp"
+#include "comm/gpu/kernels.hpp"
+
+namespace fastgpu::comm::gpu {
+namespace {
+
+/// Makes a GPU the thread's current one, and puts back what was.
+class Current {
+ public:
+  explicit Current(int number) {
+    check(cudaGetDevice(&before_), "asking for the current GPU");
+    if (before_ != number) check(cudaSetDevice(number), "choosing GPU " + std::to_string(number));
+    is_changed_ = before_ != number;
+  }
+  Current(const Current&) = delete;
+  Current& operator=(const Current&) = delete;
+  ~Current() {
+    if (is_changed_) cudaSetDevice(before_);
+  }
+
+ private:
+  int before_ = 0;
+  bool is_changed_ = false;
+};
+
+class CudaPackList final : public PackList {
+ public:
+  explicit CudaPackList(std::span<const PlacedTensor> placed)
+      : tensors(placed), non_finite(placed.size()) {}
+  std::optional<NonFinite> found() const override { return non_finite.first(); }
+
+  TensorList tensors;
+  NonFiniteTable non_finite;
+};
+
+CudaPackList& own(PackList& list) {
+  return static_cast<CudaPackList&>(list);  // NOLINT: no list is made by anybody else.
+}
+
+}  // namespace
+
+CudaDevice::CudaDevice() {
+  check(cudaGetDevice(&number_), "looking for a GPU");
+}
+
+void CudaDevice::check_is_here(const void* data) const {
+  cudaPointerAttributes about{};
+  check(cudaPointerGetAttributes(&about, data), "asking where the data is");
+  const bool is_on_device =
+      about.type == cudaMemoryTypeDevice || about.type == cudaMemoryTypeManaged;
+  if (!is_on_device)
+    throw Error(ErrorKind::usage,
+                "the data is in the host's memory, not that of GPU " + std::to_string(number_));
+  if (about.type == cudaMemoryTypeDevice && about.device != number_)
+    throw Error(ErrorKind::usage, "the data is in the memory of GPU " +
+                                      std::to_string(about.device) + ", not that of GPU " +
+                                      std::to_string(number_));
+}
+
+std::byte* CudaDevice::allocate(std::size_t bytes) {
+  const Current current(number_);
+  return allocate_device(bytes);
+}
+
+void CudaDevice::free(std::byte* memory) noexcept {
+  free_device(memory);
+}
+
+void CudaDevice::pin(std::span<std::byte> host) {
+  const Current current(number_);
+  const cudaError_t status = cudaHostRegister(host.data(), host.size(), cudaHostRegisterPortable);
+  if (status == cudaErrorNotSupported || status == cudaErrorInvalidValue) {
+    cudaGetLastError();  // Such memory cannot be pinned: nothing that stays.
+    throw Error(ErrorKind::capacity,
+                "pinning " + std::to_string(host.size()) + " bytes: " + cudaGetErrorString(status));
+  }
+  check(status, "pinning " + std::to_string(host.size()) + " bytes");
+}
+
+void CudaDevice::unpin(std::byte* host) noexcept {
+  cudaHostUnregister(host);
+}
+
+StreamHandle CudaDevice::make_stream() {
+  const Current current(number_);
+  return create_stream();
+}
+
+void CudaDevice::destroy(StreamHandle stream) noexcept {
+  destroy_stream(stream);
+}
+
+EventHandle CudaDevice::make_event() {
+  const Current current(number_);
+  return create_event(Timing::off);
+}
+
+void CudaDevice::destroy(EventHandle event) noexcept {
+  destroy_event(event);
+}
+
+void CudaDevice::record(EventHandle event, StreamHandle stream) {
+  const Current current(number_);  // A null stream is that of the current GPU.
+  check(cudaEventRecord(event, stream), "recording an event");
+}
+
+void CudaDevice::wait(StreamHandle stream, EventHandle event) {
+  const Current current(number_);
+  check(cudaStreamWaitEvent(stream, event, 0), "making a stream wait");
+}
+
+void CudaDevice::synchronize(EventHandle event) {
+  check(cudaEventSynchronize(event), "waiting for a GPU");
+}
+
+void CudaDevice::copy(std::span<std::byte> to, std::span<const std::byte> from,
+                      StreamHandle stream) {
+  const Current current(number_);
+  copy_async(to, from, stream);
+}
+
+std::unique_ptr<PackList> CudaDevice::prepare(std::span<const PlacedTensor> tensors) {
+  const Current current(number_);
+  return std::make_unique<CudaPackList>(tensors);
+}
+
+void CudaDevice::pack(std::span<std::byte> buffer, PackList& list, const Conversion& conversion,
+                      StreamHandle stream) {
+  const Current current(number_);
+  const TensorList& tensors = own(list).tensors;
+  gpu::pack(buffer.first(packed_bytes(tensors, conversion.to)), tensors, conversion, stream);
+}
+
+void CudaDevice::pack_checked(std::span<std::byte> buffer, PackList& list,
+                              const Conversion& conversion, StreamHandle stream) {
+  const Current current(number_);
+  CudaPackList& all = own(list);
+  gpu::pack_checked(buffer.first(packed_bytes(all.tensors, conversion.to)), all.tensors, conversion,
+                    all.non_finite, stream);
+  all.non_finite.fetch(stream);
+}
+
+void CudaDevice::unpack(PackList& list, std::span<const std::byte> buffer,
+                        const Conversion& conversion, StreamHandle stream) {
+  const Current current(number_);
+  const TensorList& tensors = own(list).tensors;
+  gpu::unpack(tensors, buffer.first(packed_bytes(tensors, conversion.from)), conversion, stream);
+}
+
+}  // namespace fastgpu::comm::gpu

@@ -1,0 +1,41 @@
+// A GPU by way of CUDA.
+#pragma once
+
+#include "comm/gpu/device.hpp"
+
+namespace fastgpu::comm::gpu {
+
+/// Any thread may call it, whatever that thread's current GPU is.
+class CudaDevice final : public Device {
+ public:
+  /// The calling thread's current GPU. Throws ErrorKind::local where there is none.
+  CudaDevice();
+
+  int number() const noexcept { return number_; }
+
+  void check_is_here(const void* data) const override;
+  std::byte* allocate(std::size_t bytes) override;
+  void free(std::byte* memory) noexcept override;
+  void pin(std::span<std::byte> host) override;
+  void unpin(std::byte* host) noexcept override;
+  StreamHandle make_stream() override;
+  void destroy(StreamHandle stream) noexcept override;
+  EventHandle make_event() override;
+  void destroy(EventHandle event) noexcept override;
+  void record(EventHandle event, StreamHandle stream) override;
+  void wait(StreamHandle stream, EventHandle event) override;
+  void synchronize(EventHandle event) override;
+  void copy(std::span<std::byte> to, std::span<const std::byte> from, StreamHandle stream) override;
+  std::unique_ptr<PackList> prepare(std::span<const PlacedTensor> tensors) override;
+  void pack(std::span<std::byte> buffer, PackList& list, const Conversion& conversion,
+            StreamHandle stream) override;
+  void pack_checked(std::span<std::byte> buffer, PackList& list, const Conversion& conversion,
+                    StreamHandle stream) override;
+  void unpack(PackList& list, std::span<const std::byte> buffer, const Conversion& conversion,
+              StreamHandle stream) override;
+
+ private:
+  int number_ = 0;
+};
+
+}  // namespace fastgpu::comm::gpu

@@ -1,0 +1,82 @@
+// One GPU as the rest of the library sees it: its memory, its queues of work, and the kernels that
+// move tensors. cuda_device.hpp makes one; tests have one that computes on the CPU.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "comm/kernels/pack.hpp"
+
+struct CUstream_st;
+struct CUevent_st;
+
+namespace fastgpu::comm::gpu {
+
+/// What CUDA calls cudaStream_t and cudaEvent_t. A null stream is the default one.
+using StreamHandle = CUstream_st*;
+using EventHandle = CUevent_st*;
+
+/// A tensor and where it goes in a buffer.
+struct PlacedTensor {
+  Tensor tensor;
+  std::size_t place = 0;  ///< Elements before it in the buffer.
+};
+
+/// Tensors of one type in a device's memory, made ready once for kernels that go through all of
+/// them in one launch.
+class PackList {
+ public:
+  virtual ~PackList() = default;
+
+  /// What the last pack_checked has found; once its stream has passed it.
+  virtual std::optional<NonFinite> found() const = 0;
+};
+
+/// Any thread, many at a time. Work is put into streams and not waited for, but by `synchronize`.
+/// Throws ErrorKind::capacity where memory is short, ErrorKind::local where the device refuses or
+/// has failed; nothing works any more on one that has failed.
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  /// Throws ErrorKind::usage for what is not this device's own memory.
+  virtual void check_is_here(const void* data) const = 0;
+
+  virtual std::byte* allocate(std::size_t bytes) = 0;
+  virtual void free(std::byte* memory) noexcept = 0;
+
+  /// Lets the device copy from and to this memory of the host by itself.
+  virtual void pin(std::span<std::byte> host) = 0;
+  virtual void unpin(std::byte* host) noexcept = 0;
+
+  virtual StreamHandle make_stream() = 0;
+  virtual void destroy(StreamHandle stream) noexcept = 0;
+  virtual EventHandle make_event() = 0;
+  virtual void destroy(EventHandle event) noexcept = 0;
+
+  virtual void record(EventHandle event, StreamHandle stream) = 0;
+  virtual void wait(StreamHandle stream, EventHandle event) = 0;  ///< The stream waits.
+  virtual void synchronize(EventHandle event) = 0;                ///< The caller does.
+
+  /// Copies as many bytes as both have, between device and host or within one of them. Host memory
+  /// that is not pinned may make this block.
+  virtual void copy(std::span<std::byte> to, std::span<const std::byte> from,
+                    StreamHandle stream) = 0;
+
+  /// Blocks until the device has the list. Throws ErrorKind::usage for 2^32 tensors and more.
+  virtual std::unique_ptr<PackList> prepare(std::span<const PlacedTensor> tensors) = 0;
+
+  // `buffer` is this device's memory, long enough for every place. They throw ErrorKind::usage for
+  // a conversion that is not possible, and have the bits of comm/kernels.
+  virtual void pack(std::span<std::byte> buffer, PackList& list, const Conversion& conversion,
+                    StreamHandle stream) = 0;
+  virtual void pack_checked(std::span<std::byte> buffer, PackList& list,
+                            const Conversion& conversion, StreamHandle stream) = 0;
+  virtual void unpack(PackList& list, std::span<const std::byte> buffer,
+                      const Conversion& conversion, StreamHandle stream) = 0;
+};
+
+}  // namespace fastgpu::comm::gpu

@@ -1,0 +1,195 @@
+#include <doctest/doctest.h>
+
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "comm/gpu/staged.hpp"
+#include "gpu/device_values.hpp"
+#include "gpu/fake_device.hpp"
+#include "support/connect_in_process.hpp"
+#include "support/failure.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+using namespace std::chrono_literals;
+using gpu::StagedCollectives;
+using test::DeviceValues;
+using test::FakeDevice;
+using Floats = std::vector<float>;
+constexpr Reduction kSum{ElementType::float32, ReduceOp::sum};
+
+/// Calls body(communicator, device) on every rank, each with a device of its own, and returns how
+/// each ended.
+template <class Body>
+std::vector<std::exception_ptr> outcomes_on_devices(int size, Body body) {
+  auto ranks = test::communicators_in_process(size, 10s);
+  return test::outcomes_of_ranks(
+      ranks, [&](Communicator& comm) { body(comm, std::make_shared<FakeDevice>()); });
+}
+
+template <class Body>
+void run_on_devices(int size, Body body) {
+  for (const auto& outcome : outcomes_on_devices(size, body))
+    if (outcome) std::rethrow_exception(outcome);
+}
+
+/// 1, 2, 3 ... plus the rank: whole numbers, whose sums are exact.
+Floats numbers(std::size_t count, Rank rank) {
+  Floats values(count);
+  for (std::size_t i = 0; i < count; ++i)
+    values[i] = static_cast<float>(i % 1000 + static_cast<std::size_t>(rank.value));
+  return values;
+}
+
+std::string message_of(const std::exception_ptr& outcome) {
+  try {
+    if (outcome) std::rethrow_exception(outcome);
+    return "";
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
+
+TEST_SUITE_BEGIN("comm/device_collectives");
+
+TEST_CASE("collectives on devices give what those of the host give") {
+  // The last one travels in several parts, more than are on their way at a time.
+  for (const std::size_t count :
+       {std::size_t{0}, std::size_t{1}, std::size_t{1001}, std::size_t{5} << 20}) {
+    for (int size = 1; size <= 4; ++size) {
+      CAPTURE(count);
+      CAPTURE(size);
+      std::vector<char> is_same(static_cast<std::size_t>(size), 1);
+      run_on_devices(size, [&](Communicator& comm, const std::shared_ptr<FakeDevice>& device) {
+        StagedCollectives staged(comm, device);
+        const std::size_t all = count * static_cast<std::size_t>(size);
+        char& same = is_same[static_cast<std::size_t>(comm.rank().value)];
+        const auto check = [&](const auto& on_device, const Floats& on_host) {
+          same &= static_cast<char>(on_device.read() == on_host);
+        };
+        Floats part = numbers(count, comm.rank());
+        Floats whole = numbers(all > (1 << 22) ? 0 : all, comm.rank());
+        DeviceValues<float> device_part(*device, part);
+        DeviceValues<float> device_whole(*device, whole);
+        staged.all_reduce(device_part.bytes(), kSum, nullptr)->wait();
+        comm.all_reduce(std::span(part), ReduceOp::sum);
+        check(device_part, part);
+        if (whole.size() != all) return;
+        staged.reduce_scatter(device_whole.bytes(), device_part.bytes(), kSum, nullptr)->wait();
+        comm.reduce_scatter(std::as_bytes(std::span(whole)),
+                            std::as_writable_bytes(std::span(part)), kSum);
+        check(device_part, part);
+        staged.all_gather(device_part.bytes(), device_whole.bytes(), nullptr)->wait();
+        comm.all_gather(std::as_bytes(std::span(part)), std::as_writable_bytes(std::span(whole)));
+        check(device_whole, whole);
+        Floats other(all);
+        DeviceValues<float> device_other(*device, other);
+        staged.all_to_all(device_whole.bytes(), device_other.bytes(), nullptr)->wait();
+        comm.all_to_all(std::as_bytes(std::span(whole)), std::as_writable_bytes(std::span(other)));
+        check(device_other, other);
+        staged.broadcast(device_other.bytes(), {size - 1}, nullptr)->wait();
+        comm.broadcast(std::as_writable_bytes(std::span(other)), {size - 1});
+        check(device_other, other);
+      });
+      CHECK(is_same == std::vector<char>(is_same.size(), 1));
+    }
+  }
+}
+
+TEST_CASE("a call returns at once, and its work has its place in the stream") {
+  std::vector<Floats> results(3);
+  std::vector<char> was_early(3, 1);
+  run_on_devices(3, [&](Communicator& comm, const std::shared_ptr<FakeDevice>& device) {
+    const auto self = static_cast<std::size_t>(comm.rank().value);
+    StagedCollectives staged(comm, device);
+    const auto stream = gpu::stream_of(*device);
+    DeviceValues<float> values(*device, Floats(100, -1));
+    device->hold();
+    device->run(stream.get(), [&] { std::ranges::fill(std::span(values.data(), 100), 2.0F); });
+    const auto first = staged.all_reduce(values.bytes(), kSum, stream.get());
+    const auto second = staged.all_reduce(values.bytes(), kSum, stream.get());
+    was_early[self] = static_cast<char>(first->test() || second->test());
+    device->go_on();
+    second->wait();
+    results[self] = values.read(stream.get());
+  });
+  CHECK(results == std::vector<Floats>(3, Floats(100, 18)));
+  CHECK(was_early == std::vector<char>(3, 0));
+}
+
+TEST_CASE("memory that is not the device's is refused, and the job goes on") {
+  std::vector<std::string> refusals(2);
+  std::vector<Floats> results(2);
+  run_on_devices(2, [&](Communicator& comm, const std::shared_ptr<FakeDevice>& device) {
+    const auto self = static_cast<std::size_t>(comm.rank().value);
+    StagedCollectives staged(comm, device);
+    FakeDevice another;
+    const DeviceValues<float> elsewhere(another, Floats(4));
+    for (const auto wrong : {elsewhere.bytes(), std::as_writable_bytes(std::span(results))}) {
+      try {
+        staged.all_reduce(wrong.first(16), kSum, nullptr);
+      } catch (const Error& e) {
+        if (e.kind() == ErrorKind::usage) refusals[self] = e.what();
+      }
+    }
+    const DeviceValues<float> values(*device, Floats(4, 1));
+    staged.all_reduce(values.bytes(), kSum, nullptr)->wait();
+    results[self] = values.read();
+  });
+  for (const std::string& refusal : refusals)
+    CHECK(refusal == "the data is not in this GPU's memory");
+  CHECK(results == std::vector<Floats>(2, Floats(4, 2)));
+}
+
+TEST_CASE("memory that cannot be pinned is copied all the same") {
+  std::vector<Floats> results(2);
+  std::vector<std::size_t> pinned(2, 1);
+  run_on_devices(2, [&](Communicator& comm, const std::shared_ptr<FakeDevice>& device) {
+    const auto self = static_cast<std::size_t>(comm.rank().value);
+    device->refuse_to_pin();
+    StagedCollectives staged(comm, device);
+    const DeviceValues<float> values(*device, Floats(4, 1));
+    staged.all_reduce(values.bytes(), kSum, nullptr)->wait();
+    results[self] = values.read();
+    pinned[self] = device->pinned();
+  });
+  CHECK(results == std::vector<Floats>(2, Floats(4, 2)));
+  CHECK(pinned == std::vector<std::size_t>(2, 0));
+}
+
+TEST_CASE("where a device fails, all ranks are told which and why") {
+  const auto outcomes =
+      outcomes_on_devices(3, [](Communicator& comm, const std::shared_ptr<FakeDevice>& device) {
+        StagedCollectives staged(comm, device);
+        const DeviceValues<float> values(*device, Floats(1000, 1));
+        if (comm.rank() == Rank{1}) device->hold();
+        const auto request = staged.all_reduce(values.bytes(), kSum, nullptr);
+        if (comm.rank() == Rank{1}) device->break_down("an uncorrectable error was met");
+        request->wait();
+      });
+  for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
+    CAPTURE(rank);
+    CHECK(message_of(outcomes[rank]).find("an uncorrectable error was met") != std::string::npos);
+    if (rank != 1) CHECK(message_of(outcomes[rank]).find("rank 1") != std::string::npos);
+  }
+}
+
+TEST_CASE("nothing is left of a device's memory once nobody needs it") {
+  run_on_devices(2, [](Communicator& comm, const std::shared_ptr<FakeDevice>& device) {
+    {
+      const DeviceValues<float> values(*device, Floats(1000, 1));
+      StagedCollectives staged(comm, device);
+      staged.all_reduce(values.bytes(), kSum, nullptr);  // And nobody waits for it.
+      staged.all_reduce(values.bytes(), kSum, nullptr)->wait();
+    }
+    if (device->allocated() + device->pinned() != 0)
+      throw Error(ErrorKind::internal, "memory is left");
+  });
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::comm

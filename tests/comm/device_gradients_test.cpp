@@ -1,0 +1,330 @@
+#include "comm/entry/device_gradients.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "comm/entry/gradient_entry.hpp"
+#include "gpu/device_values.hpp"
+#include "gpu/fake_device.hpp"
+#include "support/connect_in_process.hpp"
+#include "support/failure.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+using namespace std::chrono_literals;
+using test::DeviceValues;
+using test::FakeDevice;
+using Floats = std::vector<float>;
+
+struct OnRank {
+  Communicator& comm;
+  std::shared_ptr<FakeDevice> device;  ///< Shared with the entries.
+  std::size_t self;
+};
+
+template <class Body>
+std::vector<std::exception_ptr> outcomes_on_devices(int size, Body body) {
+  auto ranks = test::communicators_in_process(size, 10s);
+  return test::outcomes_of_ranks(ranks, [&](Communicator& comm) {
+    body(OnRank{comm, std::make_shared<FakeDevice>(), static_cast<std::size_t>(comm.rank().value)});
+  });
+}
+
+template <class Body>
+void run_on_devices(int size, Body body) {
+  for (const auto& outcome : outcomes_on_devices(size, body))
+    if (outcome) std::rethrow_exception(outcome);
+}
+
+EntrySettings settings_with(WireType wire, NonFiniteAction check = NonFiniteAction::off) {
+  EntrySettings settings;
+  settings.bucket = {256};
+  settings.wire = wire;
+  settings.non_finite = check;
+  return settings;
+}
+
+template <class T>
+GradientInfo info_of(const std::string& name, std::size_t count) {
+  return {.name = name, .type = kElementType<T>, .shape = {count}};
+}
+
+template <class T>
+GradientId add(GradientEntry& entry, const OnRank& rank, const std::string& name,
+               const DeviceValues<T>& values) {
+  return entry.add(info_of<T>(name, values.bytes().size() / sizeof(T)), values.bytes(),
+                   rank.device);
+}
+
+Floats random_floats(std::size_t count, std::mt19937& random) {
+  std::normal_distribution<float> normal;
+  Floats values(count);
+  std::ranges::generate(values, [&] { return normal(random); });
+  return values;
+}
+
+std::string message_of(const std::exception_ptr& outcome) {
+  try {
+    if (outcome) std::rethrow_exception(outcome);
+    return "";
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_SUITE_BEGIN("comm/device_gradients");
+
+TEST_CASE("gradients on devices have the bits that those of the host have, beside them") {
+  for (int size = 1; size <= 4; ++size) {
+    for (const WireType wire : {WireType::same, WireType::float16, WireType::mixed}) {
+      CAPTURE(size);
+      CAPTURE(static_cast<int>(wire));
+      std::vector<char> is_same(static_cast<std::size_t>(size), 1);
+      run_on_devices(size, [&](const OnRank& rank) {
+        const std::size_t counts[] = {3, 200, 17, 1, 64};  // The second is cut into pieces.
+        std::mt19937 random(static_cast<unsigned>(rank.self));
+        std::vector<Floats> on_host, of_host;
+        std::vector<std::unique_ptr<DeviceValues<float>>> on_device;
+        for (const std::size_t count : counts) {
+          on_host.push_back(random_floats(count, random));
+          on_device.push_back(std::make_unique<DeviceValues<float>>(*rank.device, on_host.back()));
+        }
+        of_host = on_host;
+        GradientEntry host(rank.comm, settings_with(wire));
+        for (std::size_t i = 0; i < on_host.size(); ++i)
+          host.add(std::to_string(i), std::span(on_host[i]));
+        GradientEntry entry(rank.comm, settings_with(wire));
+        for (std::size_t i = 0; i < on_host.size(); ++i)  // Every third one stays on the host.
+          if (i % 3 == 2)
+            entry.add(std::to_string(i), std::span(of_host[i]));
+          else
+            add(entry, rank, std::to_string(i), *on_device[i]);
+        for (int step = 0; step < 3; ++step) {
+          for (std::size_t i = 0; i < on_host.size(); ++i)
+            host.ready({i});
+          host.wait_step();
+          for (std::size_t i = 0; i < on_host.size(); ++i)
+            entry.ready({i});
+          entry.wait_step();
+          for (std::size_t i = 0; i < on_host.size(); ++i)
+            is_same[rank.self] &=
+                static_cast<char>((i % 3 == 2 ? of_host[i] : on_device[i]->read()) == on_host[i]);
+        }
+      });
+      CHECK(is_same == std::vector<char>(is_same.size(), 1));
+    }
+  }
+}
+
+TEST_CASE("other types than float32 travel from devices as well") {
+  std::vector<char> is_right(3, 0);
+  run_on_devices(3, [&](const OnRank& rank) {
+    const DeviceValues<double> doubles(*rank.device, std::vector<double>(9, 1.5));
+    const DeviceValues<std::int32_t> whole(*rank.device, std::vector<std::int32_t>(5, 7));
+    const DeviceValues<std::uint8_t> small(*rank.device, std::vector<std::uint8_t>(3, 2));
+    GradientEntry entry(rank.comm, settings_with(WireType::float16, NonFiniteAction::stop));
+    add(entry, rank, "doubles", doubles);
+    add(entry, rank, "whole", whole);
+    add(entry, rank, "small", small);
+    entry.all_reduce_gradients(ReduceOp::sum);
+    is_right[rank.self] = static_cast<char>(doubles.read() == std::vector<double>(9, 4.5) &&
+                                            whole.read() == std::vector<std::int32_t>(5, 21) &&
+                                            small.read() == std::vector<std::uint8_t>(3, 6));
+  });
+  CHECK(is_right == std::vector<char>(3, 1));
+}
+
+TEST_CASE("ready waits for nobody, and results come in the order of the stream") {
+  std::vector<Floats> results(2);
+  run_on_devices(2, [&](const OnRank& rank) {
+    const auto stream = gpu::stream_of(*rank.device);
+    const DeviceValues<float> values(*rank.device, Floats(500, -1));
+    GradientEntry entry(rank.comm, settings_with(WireType::same));
+    const GradientId id = add(entry, rank, "values", values);
+    for (int step = 0; step < 3; ++step) {
+      entry.use_operation(ReduceOp::sum);
+      rank.device->hold();
+      rank.device->run(stream.get(),
+                       [&] { std::ranges::fill(std::span(values.data(), 500), 3.0F); });
+      entry.ready(id, stream.get());
+      rank.device->go_on();
+      entry.wait_step(stream.get());
+      rank.device->run(stream.get(), [&] { values.data()[7] += 1; });
+    }
+    results[rank.self] = values.read(stream.get());
+  });
+  Floats expected(500, 6);
+  expected[7] = 7;
+  CHECK(results == std::vector<Floats>(2, expected));
+}
+
+TEST_CASE("a bucket is packed in one launch") {
+  std::vector<int> launches(2);
+  std::size_t buckets = 0;
+  run_on_devices(2, [&](const OnRank& rank) {
+    std::vector<std::unique_ptr<DeviceValues<float>>> values;
+    GradientEntry entry(rank.comm, settings_with(WireType::same));
+    for (int i = 0; i < 20; ++i) {
+      values.push_back(std::make_unique<DeviceValues<float>>(*rank.device, Floats(16, 1)));
+      add(entry, rank, std::to_string(i), *values.back());
+    }
+    entry.all_reduce_gradients(ReduceOp::average);
+    launches[rank.self] = rank.device->packs();
+    if (rank.self == 0) buckets = entry.buckets();
+  });
+  CHECK(buckets == 5);
+  CHECK(launches == std::vector<int>(2, 5));
+}
+
+TEST_CASE("NaN on a device is told with its gradient, its rank and its place") {
+  std::vector<StepOutcome> outcomes(3);
+  std::vector<Floats> left(3);
+  run_on_devices(3, [&](const OnRank& rank) {
+    Floats numbers(300, 1);
+    if (rank.self == 1) numbers[217] = std::numeric_limits<float>::quiet_NaN();
+    if (rank.self == 1) numbers[290] = std::numeric_limits<float>::infinity();
+    const DeviceValues<float> fine(*rank.device, Floats(5, 1));
+    const DeviceValues<float> values(*rank.device, numbers);
+    GradientEntry entry(rank.comm, settings_with(WireType::float16, NonFiniteAction::skip));
+    add(entry, rank, "fine", fine);
+    add(entry, rank, "values", values);
+    for (std::size_t i = 0; i < 2; ++i)
+      entry.ready({i});
+    outcomes[rank.self] = entry.wait_step();
+    left[rank.self] = fine.read();
+  });
+  for (const StepOutcome& outcome : outcomes) {
+    CHECK_FALSE(outcome.is_applied);
+    REQUIRE(outcome.non_finite);
+    CHECK(*outcome.non_finite ==
+          NonFiniteReport{Rank{1}, GradientId{1}, 217, NonFiniteReport::Value::nan});
+  }
+  CHECK(left == std::vector<Floats>(3, Floats(5, 1)));
+}
+
+TEST_CASE("what is ready on no rank is left alone, and its neighbours are exchanged") {
+  std::vector<Floats> skipped(2), exchanged(2);
+  run_on_devices(2, [&](const OnRank& rank) {
+    const DeviceValues<float> a(*rank.device, Floats(8, 1));
+    const DeviceValues<float> b(*rank.device, Floats(8, 2));
+    const DeviceValues<float> c(*rank.device, Floats(8, 3));
+    GradientEntry entry(rank.comm, settings_with(WireType::same));
+    for (const auto* values : {&a, &b, &c})
+      add(entry, rank,
+          std::to_string(values->bytes().size()) + std::to_string(values == &b) +
+              std::to_string(values == &c),
+          *values);
+    entry.use_operation(ReduceOp::sum);
+    for (const std::size_t id : {0, 2})
+      entry.ready({id});
+    entry.wait_step();
+    skipped[rank.self] = b.read();
+    exchanged[rank.self] = c.read();
+  });
+  CHECK(skipped == std::vector<Floats>(2, Floats(8, 2)));
+  CHECK(exchanged == std::vector<Floats>(2, Floats(8, 6)));
+}
+
+TEST_CASE("a gradient that is missing on one rank is an error on all, and the next step is fine") {
+  std::vector<std::string> failures(3);
+  std::vector<Floats> results(3);
+  run_on_devices(3, [&](const OnRank& rank) {
+    const DeviceValues<float> a(*rank.device, Floats(8, 1));
+    const DeviceValues<float> b(*rank.device, Floats(100, 1));
+    GradientEntry entry(rank.comm, settings_with(WireType::same));
+    add(entry, rank, "a", a);
+    add(entry, rank, "b", b);
+    entry.use_operation(ReduceOp::sum);
+    entry.ready({0});
+    if (rank.self != 2) entry.ready({1});
+    try {
+      entry.wait_step();
+    } catch (const Error& e) {
+      failures[rank.self] = e.what();
+    }
+    entry.all_reduce_gradients(ReduceOp::sum);
+    results[rank.self] = b.read();
+  });
+  for (const std::string& failure : failures) {
+    CHECK(has(failure, "rank 2"));
+    CHECK(has(failure, "'b'"));
+  }
+  CHECK(results == std::vector<Floats>(3, Floats(100, 3)));
+}
+
+TEST_CASE("what does not belong to a device is refused") {
+  run_on_devices(1, [](const OnRank& rank) {
+    const auto other = std::make_shared<FakeDevice>();
+    const DeviceValues<float> here(*rank.device, Floats(4));
+    const DeviceValues<float> there(*other, Floats(4));
+    Floats on_host(4);
+    GradientEntry entry(rank.comm, settings_with(WireType::same));
+    add(entry, rank, "here", here);
+    const auto refusal_of = [](auto action) {
+      try {
+        action();
+      } catch (const Error& e) {
+        return e.kind() == ErrorKind::usage ? std::string(e.what()) : "another kind";
+      }
+      return std::string("none");
+    };
+    const auto info = info_of<float>("wrong", 4);
+    const std::string refusals[] = {
+        refusal_of([&] { entry.add(info, there.bytes(), other); }),
+        refusal_of([&] { entry.add(info, there.bytes(), rank.device); }), refusal_of([&] {
+          entry.add(info, std::as_writable_bytes(std::span(on_host)), rank.device);
+        }),
+        refusal_of([&] { entry.add(info, {}, rank.device); }),
+        refusal_of([&] { entry.view({0}); })};
+    const char* const expected[] = {"another device", "not in this GPU's memory",
+                                    "not in this GPU's memory", "has no memory there", "no view"};
+    for (std::size_t i = 0; i < std::size(expected); ++i)
+      if (!has(refusals[i], expected[i])) throw Error(ErrorKind::internal, refusals[i]);
+  });
+}
+
+TEST_CASE("a device without memory ends the first step of all ranks") {
+  const auto outcomes = outcomes_on_devices(3, [](const OnRank& rank) {
+    const DeviceValues<float> values(*rank.device, Floats(1000, 1));
+    if (rank.self == 2) rank.device->limit_memory(100);
+    GradientEntry entry(rank.comm, settings_with(WireType::same));
+    add(entry, rank, "values", values);
+    entry.all_reduce_gradients(ReduceOp::average);
+  });
+  for (const auto& outcome : outcomes)
+    CHECK(has(message_of(outcome), "out of memory"));
+  for (const std::size_t rank : {0, 1})
+    CHECK(has(message_of(outcomes[rank]), "rank 2"));
+}
+
+TEST_CASE("a device that fails within a step ends it on all ranks, and nobody hangs") {
+  const auto outcomes = outcomes_on_devices(3, [](const OnRank& rank) {
+    const DeviceValues<float> values(*rank.device, Floats(1000, 1));
+    GradientEntry entry(rank.comm, settings_with(WireType::same));
+    add(entry, rank, "values", values);
+    entry.all_reduce_gradients(ReduceOp::average);
+    if (rank.self == 1) rank.device->hold();
+    entry.ready({0});
+    if (rank.self == 1) rank.device->break_down("an illegal instruction was met");
+    entry.wait_step();
+  });
+  for (const auto& outcome : outcomes)
+    CHECK(has(message_of(outcome), "an illegal instruction was met"));
+  for (const std::size_t rank : {0, 2})
+    CHECK(has(message_of(outcomes[rank]), "rank 1"));
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::comm

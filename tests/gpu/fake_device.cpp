@@ -1,0 +1,355 @@
+#include "gpu/fake_device.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <deque>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace fastgpu::test {
+namespace {
+
+using comm::gpu::EventHandle;
+using comm::gpu::PackList;
+using comm::gpu::PlacedTensor;
+using comm::gpu::StreamHandle;
+using Ranges = std::map<const std::byte*, std::size_t>;
+
+bool holds(const Ranges& ranges, const void* data, std::size_t bytes) {
+  const auto* begin = static_cast<const std::byte*>(data);
+  auto after = ranges.upper_bound(begin);
+  if (after == ranges.begin()) return false;
+  --after;
+  return begin + bytes <= after->first + after->second;
+}
+
+std::size_t sum_of(const Ranges& ranges) {
+  std::size_t sum = 0;
+  for (const auto& [begin, bytes] : ranges)
+    sum += bytes;
+  return sum;
+}
+
+class List final : public PackList {
+ public:
+  explicit List(std::span<const PlacedTensor> given) : tensors(given.begin(), given.end()) {}
+  std::optional<comm::NonFinite> found() const override { return first; }
+
+  std::vector<PlacedTensor> tensors;
+  std::optional<comm::NonFinite> first;
+};
+
+/// Of tensor `i` in the list: its own bytes, and its part of the buffer.
+template <class Bytes, class Body>
+void for_each(const List& list, Bytes buffer, const comm::Conversion& conversion,
+              comm::ElementType in_buffer, Body body) {
+  const comm::ElementType own = in_buffer == conversion.to ? conversion.from : conversion.to;
+  for (std::size_t i = 0; i < list.tensors.size(); ++i) {
+    const PlacedTensor& each = list.tensors[i];
+    body(i, std::span(each.tensor.data, each.tensor.count * comm::size_of(own)),
+         buffer.subspan(each.place * comm::size_of(in_buffer),
+                        each.tensor.count * comm::size_of(in_buffer)));
+  }
+}
+
+}  // namespace
+
+/// How often it was recorded, and how often a stream has passed that.
+struct FakeDevice::Event {
+  std::uint64_t recorded = 0;
+  std::uint64_t passed = 0;
+};
+
+class FakeDevice::Stream {
+ public:
+  explicit Stream(FakeDevice& device)
+      : device_(device), thread_([this](const std::stop_token& stop) { work(stop); }) {}
+
+  /// The device's mutex is held.
+  void add(std::function<void(Lock&)> work) {
+    queue_.push_back(std::move(work));
+    device_.changed_.notify_all();
+  }
+  void stop() { thread_.request_stop(); }
+
+ private:
+  /// What is left when it is destroyed is done first, as CUDA does.
+  void work(const std::stop_token& stop) {
+    Lock lock(device_.mutex_);
+    while (true) {
+      device_.changed_.wait(
+          lock, [&] { return stop.stop_requested() || (!queue_.empty() && !device_.is_held_); });
+      if (queue_.empty() || !device_.failure_.empty()) {
+        if (stop.stop_requested()) return;
+        queue_.clear();
+        continue;
+      }
+      const auto next = std::move(queue_.front());
+      queue_.pop_front();
+      next(lock);
+    }
+  }
+
+  FakeDevice& device_;
+  std::deque<std::function<void(Lock&)>> queue_;
+  std::jthread thread_;
+};
+
+FakeDevice::FakeDevice() {
+  streams_.emplace(nullptr, std::make_unique<Stream>(*this));
+}
+
+FakeDevice::~FakeDevice() {
+  go_on();
+  while (!streams_.empty())
+    destroy(streams_.begin()->first);
+}
+
+// ---- what tests do to it ----
+
+void FakeDevice::hold() {
+  const Lock lock(mutex_);
+  is_held_ = true;
+}
+
+void FakeDevice::go_on() {
+  const Lock lock(mutex_);
+  is_held_ = false;
+  changed_.notify_all();
+}
+
+void FakeDevice::break_down(const std::string& why) {
+  const Lock lock(mutex_);
+  failure_ = why;
+  changed_.notify_all();
+}
+
+void FakeDevice::limit_memory(std::size_t bytes) {
+  const Lock lock(mutex_);
+  limit_ = bytes;
+}
+
+std::size_t FakeDevice::pinned() const {
+  const Lock lock(mutex_);
+  return sum_of(pinned_);
+}
+
+std::size_t FakeDevice::allocated() const {
+  const Lock lock(mutex_);
+  return sum_of(sizes_);
+}
+
+void FakeDevice::run(StreamHandle stream, std::function<void()> work) {
+  const Lock lock(mutex_);
+  stream_of(stream).add([work = std::move(work)](Lock& held) {
+    held.unlock();
+    work();
+    held.lock();
+  });
+}
+
+// ---- memory ----
+
+void FakeDevice::check_works() const {
+  if (!failure_.empty()) throw Error(ErrorKind::local, failure_);
+}
+
+bool FakeDevice::is_mine(const void* data, std::size_t bytes) const {
+  return holds(sizes_, data, bytes);
+}
+
+void FakeDevice::check_is_here(const void* data) const {
+  const Lock lock(mutex_);
+  if (!is_mine(data, 1)) throw Error(ErrorKind::usage, "the data is not in this GPU's memory");
+}
+
+void FakeDevice::check_device(std::span<const std::byte> memory) const {
+  if (!memory.empty() && !is_mine(memory.data(), memory.size()))
+    throw Error(ErrorKind::local, "an illegal memory access");
+}
+
+std::byte* FakeDevice::allocate(std::size_t bytes) {
+  const Lock lock(mutex_);
+  check_works();
+  if (bytes > limit_)
+    throw Error(ErrorKind::capacity,
+                "allocating " + std::to_string(bytes) + " bytes of a GPU: out of memory");
+  auto memory = std::make_unique<std::byte[]>(bytes);
+  std::byte* const begin = memory.get();
+  memory_.emplace(begin, std::move(memory));
+  sizes_.emplace(begin, bytes);
+  return begin;
+}
+
+void FakeDevice::free(std::byte* memory) noexcept {
+  const Lock lock(mutex_);
+  sizes_.erase(memory);
+  memory_.erase(memory);
+}
+
+void FakeDevice::pin(std::span<std::byte> host) {
+  const Lock lock(mutex_);
+  check_works();
+  if (!can_pin_) throw Error(ErrorKind::capacity, "pinning memory: the limit is reached");
+  pinned_.emplace(host.data(), host.size());
+}
+
+void FakeDevice::unpin(std::byte* host) noexcept {
+  const Lock lock(mutex_);
+  pinned_.erase(host);
+}
+
+// ---- streams and events ----
+
+StreamHandle FakeDevice::make_stream() {
+  const Lock lock(mutex_);
+  check_works();
+  auto stream = std::make_unique<Stream>(*this);
+  const auto handle = reinterpret_cast<StreamHandle>(stream.get());
+  streams_.emplace(handle, std::move(stream));
+  return handle;
+}
+
+void FakeDevice::destroy(StreamHandle stream) noexcept {
+  std::unique_ptr<Stream> gone;
+  {
+    const Lock lock(mutex_);
+    const auto found = streams_.find(stream);
+    assert(found != streams_.end());
+    gone = std::move(found->second);
+    streams_.erase(found);
+    gone->stop();
+    changed_.notify_all();
+  }
+}
+
+FakeDevice::Stream& FakeDevice::stream_of(StreamHandle handle) {
+  const auto found = streams_.find(handle);
+  if (found == streams_.end()) throw Error(ErrorKind::local, "an invalid stream");
+  return *found->second;
+}
+
+EventHandle FakeDevice::make_event() {
+  const Lock lock(mutex_);
+  check_works();
+  auto event = std::make_shared<Event>();
+  const auto handle = reinterpret_cast<EventHandle>(event.get());
+  events_.emplace(handle, std::move(event));
+  return handle;
+}
+
+void FakeDevice::destroy(EventHandle event) noexcept {
+  const Lock lock(mutex_);
+  events_.erase(event);
+}
+
+std::shared_ptr<FakeDevice::Event> FakeDevice::event_of(EventHandle handle) const {
+  const auto found = events_.find(handle);
+  if (found == events_.end()) throw Error(ErrorKind::local, "an invalid event");
+  return found->second;
+}
+
+void FakeDevice::record(EventHandle event, StreamHandle stream) {
+  const Lock lock(mutex_);
+  check_works();
+  const auto what = event_of(event);
+  const std::uint64_t time = ++what->recorded;
+  stream_of(stream).add([this, what, time](Lock&) {
+    what->passed = std::max(what->passed, time);
+    changed_.notify_all();
+  });
+}
+
+void FakeDevice::wait(StreamHandle stream, EventHandle event) {
+  const Lock lock(mutex_);
+  check_works();
+  const auto what = event_of(event);
+  const std::uint64_t time = what->recorded;
+  stream_of(stream).add([this, what, time](Lock& held) {
+    changed_.wait(held, [&] { return what->passed >= time || !failure_.empty(); });
+  });
+}
+
+void FakeDevice::synchronize(EventHandle event) {
+  Lock lock(mutex_);
+  const auto what = event_of(event);
+  const std::uint64_t time = what->recorded;
+  changed_.wait(lock, [&] { return what->passed >= time || !failure_.empty(); });
+  check_works();
+}
+
+// ---- what streams do ----
+
+void FakeDevice::copy(std::span<std::byte> to, std::span<const std::byte> from,
+                      StreamHandle stream) {
+  assert(to.size() == from.size());
+  const Lock lock(mutex_);
+  check_works();
+  for (const std::span<const std::byte> end : {std::span<const std::byte>(to), from})
+    if (!is_mine(end.data(), end.size()) && !holds(pinned_, end.data(), end.size()))
+      ++pageable_copies_;
+  stream_of(stream).add([to, from](Lock& held) {
+    held.unlock();
+    std::ranges::copy(from, to.begin());
+    held.lock();
+  });
+}
+
+std::unique_ptr<PackList> FakeDevice::prepare(std::span<const PlacedTensor> tensors) {
+  const Lock lock(mutex_);
+  check_works();
+  return std::make_unique<List>(tensors);
+}
+
+void FakeDevice::check_list(const PackList& list, std::span<const std::byte> buffer,
+                            comm::ElementType type) const {
+  check_works();
+  check_device(buffer);
+  for (const PlacedTensor& each : static_cast<const List&>(list).tensors)
+    check_device({each.tensor.data, each.tensor.count * comm::size_of(type)});
+}
+
+void FakeDevice::pack(std::span<std::byte> buffer, PackList& list,
+                      const comm::Conversion& conversion, StreamHandle stream) {
+  const Lock lock(mutex_);
+  check_list(list, buffer, conversion.from);
+  ++packs_;
+  stream_of(stream).add([&tensors = static_cast<List&>(list), buffer, conversion](Lock& held) {
+    held.unlock();
+    for_each(tensors, buffer, conversion, conversion.to,
+             [&](std::size_t, auto own, auto packed) { comm::convert(packed, own, conversion); });
+    held.lock();
+  });
+}
+
+void FakeDevice::pack_checked(std::span<std::byte> buffer, PackList& list,
+                              const comm::Conversion& conversion, StreamHandle stream) {
+  const Lock lock(mutex_);
+  check_list(list, buffer, conversion.from);
+  ++packs_;
+  stream_of(stream).add([&tensors = static_cast<List&>(list), buffer, conversion](Lock& held) {
+    held.unlock();
+    tensors.first.reset();
+    for_each(tensors, buffer, conversion, conversion.to,
+             [&](std::size_t place, auto own, auto packed) {
+               const auto index = comm::convert_checked(packed, own, conversion);
+               if (index && !tensors.first) tensors.first = comm::NonFinite{place, *index};
+             });
+    held.lock();
+  });
+}
+
+void FakeDevice::unpack(PackList& list, std::span<const std::byte> buffer,
+                        const comm::Conversion& conversion, StreamHandle stream) {
+  const Lock lock(mutex_);
+  check_list(list, buffer, conversion.to);
+  stream_of(stream).add([&tensors = static_cast<List&>(list), buffer, conversion](Lock& held) {
+    held.unlock();
+    for_each(tensors, buffer, conversion, conversion.from,
+             [&](std::size_t, auto own, auto packed) { comm::convert(own, packed, conversion); });
+    held.lock();
+  });
+}
+
+}  // namespace fastgpu::test
