@@ -16,6 +16,9 @@ def sh(*words, **options):
     return subprocess.run([str(word) for word in words], check=True, capture_output=True, text=True, **options).stdout
 
 
+PATIENCE = 180  # Seconds that one measured command may take.
+
+
 class Host:
     def __init__(self, name, address):
         self.name, self.address = name, address
@@ -139,7 +142,12 @@ def signal_all(pid, number):
 
 def results(processes):
     """What the first one prints, line by line; what any of them says where it fails."""
-    texts = [process.communicate() for process in processes]
+    try:
+        texts = [process.communicate(timeout=PATIENCE) for process in processes]
+    except subprocess.TimeoutExpired as e:
+        for process in processes:
+            process.kill()
+        raise SystemExit(f"{' '.join(processes[0].args)}: no end within {PATIENCE} s") from e
     for process, (_, errors) in zip(processes, texts):
         if process.returncode != 0:
             raise SystemExit(f"{' '.join(process.args)}: exit status {process.returncode}\n{errors}")
