@@ -26,13 +26,16 @@ std::uint64_t packed(Rank rank, std::size_t flow) {
   return static_cast<std::uint64_t>(rank.value) << 16 | flow;
 }
 
-/// Whether the other side's kernel has not got all that was written.
+/// Whether the other side's kernel has not got all that was written, and may still get it.
 bool is_on_its_way(int socket) {
   int domain = 0;
   socklen_t length = sizeof(domain);
   ::getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &domain, &length);
   int bytes = 0;
-  return domain != AF_UNIX && ::ioctl(socket, SIOCOUTQ, &bytes) == 0 && bytes > 0;
+  if (domain == AF_UNIX || ::ioctl(socket, SIOCOUTQ, &bytes) != 0 || bytes == 0) return false;
+  pollfd end{socket, 0, 0};
+  const bool is_reset = ::poll(&end, 1, 0) > 0;
+  return !is_reset;
 }
 
 }  // namespace

@@ -5,20 +5,49 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <vector>
 
+#include "comm/rendezvous/endpoint.hpp"
 #include "comm/transports/mailbox.hpp"
 #include "comm/transports/shared_heap.hpp"
 #include "comm/transports/tag_table.hpp"
 #include "comm/transports/tcp_flow.hpp"
 #include "comm/transports/tcp_frame.hpp"
+#include "comm/transports/tcp_rail.hpp"
 #include "support/failure.hpp"
 
 namespace fastgpu::comm {
 namespace {
+
+using namespace std::chrono_literals;
+
+class Nobody final : public RailEvents, public Talk {
+ public:
+  void sent(Outgoing&) override {}
+  void received(Incoming&) override {}
+  void noted(Rank, MessageTag, const Note&) override {}
+  void lost(Rank, const Error&) override {}
+  void asked_whether_waiting(Rank) override {}
+  void answered_to_be_waiting(Rank) override {}
+  void said_farewell(Rank, std::span<const std::byte>) override {}
+};
+
+/// Both ends of a TCP connection within this machine.
+std::pair<UniqueFd, UniqueFd> connected_sockets() {
+  const Endpoint loopback{.address = {std::byte{127}, {}, {}, std::byte{1}}};
+  const UniqueFd door = listen_at(loopback);
+  Connection near = connect_to(local_end(door.get()), std::nullopt, Deadline(2s));
+  REQUIRE(near.error == 0);
+  pollfd visitor{door.get(), POLLIN, 0};
+  REQUIRE(::poll(&visitor, 1, 2000) == 1);
+  return {std::move(near.socket), UniqueFd(::accept(door.get(), nullptr, nullptr))};
+}
 
 TEST_SUITE_BEGIN("comm/transports");
 
@@ -77,6 +106,26 @@ TEST_CASE("frames that came together are all heard of before the connection is l
   while (is_readable())
     flow.read(count);
   CHECK(count.frames == kFrames);
+}
+
+TEST_CASE("what cannot arrive any more is not waited for") {
+  auto [near, far] = connected_sockets();
+  std::vector<std::vector<UniqueFd>> sockets(2);
+  sockets[1].push_back(std::move(near));
+  Nobody nobody;
+  std::optional<TcpRail> rail(std::in_place, std::move(sockets), nobody, nobody);
+  const std::vector<std::byte> bytes(60'000);
+  std::deque<Outgoing> more_than_buffers_hold(200);
+  for (std::size_t i = 0; i < more_than_buffers_hold.size(); ++i) {
+    more_than_buffers_hold[i] = {.peer = {1}, .tag = {i}, .bytes = bytes};
+    rail->send(more_than_buffers_hold[i]);
+  }
+
+  far = UniqueFd();
+  const auto begin = std::chrono::steady_clock::now();
+  rail.reset();
+
+  CHECK(std::chrono::steady_clock::now() - begin < 1s);
 }
 
 TEST_CASE("letters and their bytes come in order, however often the rings go round") {
