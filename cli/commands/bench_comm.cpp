@@ -80,7 +80,7 @@ int run(Context& context, const Options& options) {
   check(options);
   launcher::JobSpec spec = spec_of(options);
   const RemoteTarget target = running_nodes(context, options.cluster);
-  const BenchFiles files(is_file(options.model) ? options.model : "");
+  const BenchFiles files(context.state_directory(), is_file(options.model) ? options.model : "");
   spec.sync = files.directory().string();
   StartedJob started = start_job(context, target, placed_on(target, spec));
   BenchOutput output(context);

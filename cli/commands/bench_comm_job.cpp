@@ -1,9 +1,5 @@
 #include "cli/commands/bench_comm_job.hpp"
 
-#include <stdlib.h>
-
-#include <cerrno>
-
 #include "cli/commands/bench_comm_report.hpp"
 #include "cli/helpers.hpp"
 
@@ -25,23 +21,10 @@ void put_copy(const fs::path& from, const fs::path& to) {
 
 }  // namespace
 
-BenchFiles::BenchFiles(const fs::path& model) {
-  std::string pattern = (fs::temp_directory_path() / "fastgpu-bench-XXXXXX").string();
-  if (::mkdtemp(pattern.data()) == nullptr) throw system_error("making " + pattern, errno);
-  directory_ = pattern;
-  try {
-    put_copy(find_helper(kProgram), directory_ / kProgram);
-    if (!model.empty()) put_copy(model, directory_ / model_file(model));
-  } catch (...) {
-    std::error_code ignored;
-    fs::remove_all(directory_, ignored);
-    throw;
-  }
-}
-
-BenchFiles::~BenchFiles() {
-  std::error_code ignored;
-  fs::remove_all(directory_, ignored);
+BenchFiles::BenchFiles(const fs::path& state_directory, const fs::path& model)
+    : scratch_(state_directory) {
+  put_copy(find_helper(kProgram), directory() / kProgram);
+  if (!model.empty()) put_copy(model, directory() / model_file(model));
 }
 
 std::string BenchFiles::program() {

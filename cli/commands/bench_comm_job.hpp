@@ -8,6 +8,7 @@
 
 #include "cli/commands/job_output.hpp"
 #include "comm/bench/result.hpp"
+#include "state/scratch.hpp"
 
 namespace fastgpu::cli {
 
@@ -16,18 +17,15 @@ namespace fastgpu::cli {
 class BenchFiles {
  public:
   /// `model` may be empty. Throws ErrorKind::local, or as system_error, where it cannot be made.
-  explicit BenchFiles(const std::filesystem::path& model);
-  ~BenchFiles();
-  BenchFiles(const BenchFiles&) = delete;
-  BenchFiles& operator=(const BenchFiles&) = delete;
+  BenchFiles(const std::filesystem::path& state_directory, const std::filesystem::path& model);
 
-  const std::filesystem::path& directory() const noexcept { return directory_; }
+  const std::filesystem::path& directory() const noexcept { return scratch_.path(); }
 
   static std::string program();                                          ///< From the directory.
   static std::string model_file(const std::filesystem::path& original);  ///< From the directory.
 
  private:
-  std::filesystem::path directory_;
+  state::ScratchDirectory scratch_;
 };
 
 /// Collects the results that rank 0 writes to stdout, and shows each as progress. All other output

@@ -5,31 +5,10 @@
 
 #include "base/error.hpp"
 #include "comm/bench/program.hpp"
+#include "comm/mpi/types.hpp"
 
 namespace fastgpu::comm::bench {
 namespace {
-
-/// Absent where MPI has no such number.
-std::optional<MPI_Datatype> mpi_type(ElementType type) {
-  switch (type) {
-    case ElementType::float32:
-      return MPI_FLOAT;
-    case ElementType::float64:
-      return MPI_DOUBLE;
-    case ElementType::int32:
-      return MPI_INT32_T;
-    case ElementType::int64:
-      return MPI_INT64_T;
-    case ElementType::int8:
-      return MPI_INT8_T;
-    case ElementType::uint8:
-      return MPI_UINT8_T;
-    case ElementType::float16:
-    case ElementType::bfloat16:
-      break;
-  }
-  return std::nullopt;
-}
 
 /// How many of what: numbers where they are added, else bytes.
 struct Counted {
@@ -54,7 +33,7 @@ class MpiLibrary final : public Library {
   }
 
   void check_has(const Call& call) const override {
-    if (is_reduction(call.collective) && !mpi_type(call.type))
+    if (is_reduction(call.collective) && mpi_type(call.type) == MPI_DATATYPE_NULL)
       throw Error(ErrorKind::usage, "--dtype " + std::string(comm::name_of(call.type)) +
                                         ": MPI adds no such numbers");
   }
@@ -97,12 +76,13 @@ class MpiLibrary final : public Library {
 
  private:
   static Counted counted(const Call& call, std::size_t bytes) {
-    const auto type = mpi_type(call.type);
-    const std::size_t count = type ? bytes / size_of(call.type) : bytes;
+    const MPI_Datatype type = mpi_type(call.type);
+    const bool is_known = type != MPI_DATATYPE_NULL;
+    const std::size_t count = is_known ? bytes / size_of(call.type) : bytes;
     if (count > static_cast<std::size_t>(std::numeric_limits<int>::max()))
       throw Error(ErrorKind::usage,
                   "--sizes: MPI counts no further than 2^31: " + std::to_string(count));
-    return {static_cast<int>(count), type ? *type : MPI_BYTE};
+    return {static_cast<int>(count), is_known ? type : MPI_BYTE};
   }
 };
 

@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "comm/mpi/types.hpp"
 #include "comm/reduce.hpp"
 
 namespace fastgpu::comm::mpi {
@@ -129,24 +130,7 @@ int test(Request* request, int* is_done) {
 // ---- collectives ----
 
 MPI_Datatype type_of(const Collective& what) {
-  switch (static_cast<ElementType>(what.type)) {
-    case ElementType::float32:
-      return MPI_FLOAT;
-    case ElementType::float64:
-      return MPI_DOUBLE;
-    case ElementType::int32:
-      return MPI_INT32_T;
-    case ElementType::int64:
-      return MPI_INT64_T;
-    case ElementType::int8:
-      return MPI_INT8_T;
-    case ElementType::uint8:
-      return MPI_UINT8_T;
-    case ElementType::float16:
-    case ElementType::bfloat16:
-      break;
-  }
-  return MPI_DATATYPE_NULL;
+  return mpi_type(static_cast<ElementType>(what.type));
 }
 
 MPI_Op op_of(const Collective& what) {

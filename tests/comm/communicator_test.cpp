@@ -14,18 +14,10 @@ namespace {
 
 using namespace std::chrono_literals;
 using test::communicators_in_process;
+using test::failure_in;
 using test::failure_of;
+using test::mentions;
 using test::outcomes_of_ranks;
-
-Error failure_in(const std::exception_ptr& outcome) {
-  return failure_of([&] {
-    if (outcome) std::rethrow_exception(outcome);
-  });
-}
-
-bool mentions(const Error& e, const std::string& text) {
-  return std::string(e.what()).find(text) != std::string::npos;
-}
 
 TEST_SUITE_BEGIN("comm/communicator");
 

@@ -33,19 +33,11 @@ namespace {
 
 using namespace std::chrono_literals;
 using test::communicators_in_process;
+using test::failure_in;
 using test::failure_of;
+using test::mentions;
 using test::outcomes_of_ranks;
 using Clock = std::chrono::steady_clock;
-
-bool mentions(const Error& e, const std::string& text) {
-  return std::string(e.what()).find(text) != std::string::npos;
-}
-
-Error failure_in(const std::exception_ptr& outcome) {
-  return failure_of([&] {
-    if (outcome) std::rethrow_exception(outcome);
-  });
-}
 
 /// Rank 0 of two, over a socket; the other end of it plays rank 1.
 struct Impostor {

@@ -19,7 +19,9 @@ namespace fastgpu::comm {
 namespace {
 
 using namespace std::chrono_literals;
+using test::failure_in;
 using test::failure_of;
+using test::mentions;
 using test::outcomes_of_ranks;
 using test::run_ranks;
 
@@ -61,21 +63,11 @@ struct Meeting {
   }
 };
 
-Error failure_in(const std::exception_ptr& outcome) {
-  return failure_of([&] {
-    if (outcome) std::rethrow_exception(outcome);
-  });
-}
-
 std::vector<Error> failures_of(const std::vector<JobPlace>& places) {
   std::vector<Error> failures;
   for (const auto& outcome : outcomes_of_ranks(places, [](const JobPlace& place) { join(place); }))
     failures.push_back(failure_in(outcome));
   return failures;
-}
-
-bool mentions(const Error& e, const std::string& text) {
-  return std::string(e.what()).find(text) != std::string::npos;
 }
 
 /// A connection by somebody who is no rank, as soon as rank 0 listens.

@@ -13,14 +13,11 @@ namespace {
 using state::ClusterState;
 using state::NodeState;
 using test::failure_of;
+using test::mentions;
 using test::sample_spec;
 using test::World;
 
 const ClusterName kDemo{"demo"};
-
-bool has(const Error& e, const std::string& text) {
-  return std::string(e.what()).find(text) != std::string::npos;
-}
 
 TEST_SUITE_BEGIN("provision/lifecycle");
 
@@ -84,7 +81,7 @@ TEST_CASE("what was made is kept where that is asked for, and can be deleted") {
   World world;
   world.shop.reachability.failures.emplace("demo-0", Error(ErrorKind::timeout, "no answer"));
   const Error e = failure_of([&] { create_cluster(world.tools, sample_spec(), OnFailure::keep); });
-  CHECK(has(e, "`fastgpu delete cluster demo` removes it"));
+  CHECK(mentions(e, "`fastgpu delete cluster demo` removes it"));
   CHECK(world.shop.provider.machines() == 2);
   CHECK(world.shop.store.clusters().at(0).state == ClusterState::degraded);
   CHECK(world.shop.store.open_intents().empty());
@@ -113,8 +110,8 @@ TEST_CASE("what cannot be removed after a failure is said, with the command that
   world.shop.provider.destroy_failures.emplace("demo-1", Error(ErrorKind::transient, "busy"));
   const Error e = failure_of([&] { world.create(); });
   CHECK(e.kind() == ErrorKind::timeout);
-  CHECK(has(e, "something is left"));
-  CHECK(has(e, "`fastgpu delete cluster demo`"));
+  CHECK(mentions(e, "something is left"));
+  CHECK(mentions(e, "`fastgpu delete cluster demo`"));
   CHECK(world.shop.provider.machines() == 1);
   world.shop.provider.destroy_failures.clear();
   delete_cluster(world.tools, kDemo);
@@ -134,7 +131,7 @@ TEST_CASE("deleting again finishes what failed half-way") {
   world.create(3);
   world.shop.provider.destroy_failures.emplace("demo-1", Error(ErrorKind::transient, "busy"));
   const Error e = failure_of([&] { delete_cluster(world.tools, kDemo); });
-  CHECK(has(e, "demo-1: busy"));
+  CHECK(mentions(e, "demo-1: busy"));
   CHECK(world.shop.store.clusters().at(0).state == ClusterState::deleting);
   CHECK(world.shop.store.nodes(world.shop.store.clusters().at(0).id).size() == 1);
   world.shop.provider.destroy_failures.clear();

@@ -22,6 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using test::failure_of;
 using test::in_child;
+using test::mentions;
 using test::sample_cluster;
 using test::sample_intent;
 using test::sample_node;
@@ -41,10 +42,6 @@ void run_sql(const fs::path& directory, const std::string& sql) {
   REQUIRE(sqlite3_open((directory / "state.db").c_str(), &connection) == SQLITE_OK);
   CHECK(sqlite3_exec(connection, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK);
   sqlite3_close(connection);
-}
-
-bool has(const Error& e, const std::string& text) {
-  return std::string(e.what()).find(text) != std::string::npos;
 }
 
 /// A mount namespace of this process's own; false where we may not have one.
@@ -78,8 +75,8 @@ TEST_CASE("a database of a newer version is refused with a sentence and stays as
   const std::string before = bytes_of(temp.path() / "state.db");
   const Error e = failure_of([&] { const Store store(temp.path()); });
   CHECK(e.kind() == ErrorKind::local);
-  CHECK(has(e, "newer fastgpu"));
-  CHECK(has(e, (temp.path() / "state.db").string()));
+  CHECK(mentions(e, "newer fastgpu"));
+  CHECK(mentions(e, (temp.path() / "state.db").string()));
   CHECK(bytes_of(temp.path() / "state.db") == before);
   CHECK_FALSE(fs::exists(temp.path() / "state.db-wal"));
 }
@@ -97,7 +94,7 @@ TEST_CASE("a newer version that stands only in the log of a dead process is seen
   const std::string log = bytes_of(temp.path() / "state.db-wal");
   REQUIRE_FALSE(log.empty());
   const Error e = failure_of([&] { const Store store(temp.path()); });
-  CHECK(has(e, "newer fastgpu"));
+  CHECK(mentions(e, "newer fastgpu"));
   CHECK(bytes_of(temp.path() / "state.db") == before);
   CHECK(bytes_of(temp.path() / "state.db-wal") == log);
 }
@@ -114,9 +111,9 @@ TEST_CASE("a corrupt database is refused with its path and what to do") {
     write_bytes(temp.path() / "state.db", bytes);
     const Error e = failure_of([&] { Store(temp.path()).clusters(); });
     CHECK(e.kind() == ErrorKind::local);
-    CHECK(has(e, "corrupt"));
-    CHECK(has(e, (temp.path() / "state.db").string()));
-    CHECK(has(e, "move it away"));
+    CHECK(mentions(e, "corrupt"));
+    CHECK(mentions(e, (temp.path() / "state.db").string()));
+    CHECK(mentions(e, "move it away"));
     CHECK(bytes_of(temp.path() / "state.db") == bytes);
   }
 }
@@ -128,13 +125,13 @@ TEST_CASE("values that no fastgpu writes are refused, not guessed") {
   run_sql(temp.path(), "UPDATE nodes SET host_keys='[1'");
   CHECK(failure_of([&] { Store(temp.path()).nodes({"0badcafe"}); }).kind() == ErrorKind::local);
   run_sql(temp.path(), "UPDATE clusters SET state='dancing'");
-  CHECK(has(failure_of([&] { Store(temp.path()).clusters(); }), "dancing"));
+  CHECK(mentions(failure_of([&] { Store(temp.path()).clusters(); }), "dancing"));
 }
 
 TEST_CASE("somebody else's database is refused") {
   const TempDirectory temp;
   run_sql(temp.path(), "CREATE TABLE recipes(cake TEXT)");
-  CHECK(has(failure_of([&] { const Store store(temp.path()); }), "no database of fastgpu"));
+  CHECK(mentions(failure_of([&] { const Store store(temp.path()); }), "no database of fastgpu"));
 }
 
 TEST_CASE("a read-only state directory can be read and refuses to be written") {

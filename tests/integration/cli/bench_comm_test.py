@@ -11,7 +11,8 @@ import tempfile
 import unittest
 import xml.etree.ElementTree as ElementTree
 
-from bad_input_test import SKIPPED, User
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
+from cli_user import SKIPPED, User  # noqa: E402
 
 QUICK = ["--sizes", "8:4K:8", "--repetitions", "2"]
 FIELDS = ["library", "collective", "dtype", "ranks", "bytes", "seconds", "algbw", "busbw"]

@@ -1,0 +1,37 @@
+// What tests of the entry layer have in common.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "comm/communicator.hpp"
+#include "comm/entry/gradient_entry.hpp"
+
+namespace fastgpu::test {
+
+/// Two small gradients, or one, fit into a bucket.
+constexpr comm::EntrySettings small_buckets() {
+  comm::EntrySettings settings;
+  settings.bucket = {128};
+  return settings;
+}
+
+template <class T>
+bool all_are(const std::vector<T>& values, double expected) {
+  return std::ranges::all_of(values, [&](T value) { return value == static_cast<T>(expected); });
+}
+
+inline std::size_t index_of(const comm::Communicator& comm) {
+  return static_cast<std::size_t>(comm.rank().value);
+}
+
+/// Keeps what the entry layer warns of.
+class Sentences : public comm::EntryEvents {
+ public:
+  void warned(const std::string& sentence) override { all.push_back(sentence); }
+  std::vector<std::string> all;
+};
+
+}  // namespace fastgpu::test
