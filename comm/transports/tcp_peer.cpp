@@ -9,10 +9,6 @@
 namespace fastgpu::comm {
 namespace {
 
-/// Longest message that is sent before its receiver asks for it.
-constexpr std::size_t kUnasked = 64 << 10;
-static_assert(kUnasked <= kChunkBytes);
-
 [[noreturn]] void refuse(const std::string& what) {
   throw Error(ErrorKind::remote, what);
 }
@@ -31,12 +27,17 @@ void TcpPeer::send(Outgoing& message) {
   if (message.note != nullptr)
     controls_.push_back({{.kind = FrameKind::note, .tag = message.tag, .length = kNoteBytes},
                          {message.note->begin(), message.note->end()}});
-  if (message.bytes.size() > kUnasked) {
-    if (wanted_by_peer_.find(message.tag) == nullptr) {
+  const std::size_t size = message.bytes.size();
+  if (size > kUnasked) {
+    if (wanted_by_peer_.find(message.tag) != nullptr) {
+      wanted_by_peer_.take(message.tag);
+    } else if (ahead_bytes_ + size <= kMostAhead) {
+      ahead_.add(message.tag, size);
+      ahead_bytes_ += size;
+    } else {
       unwanted_.add(message.tag, &message);
       return;
     }
-    wanted_by_peer_.take(message.tag);
   }
   sending_.push_back({&message, 0});
 }
@@ -108,18 +109,19 @@ bool TcpPeer::is_flushed() const noexcept {
 // ---- receiving ----
 
 void TcpPeer::receive(Incoming& message) {
-  if (arrivals_.find(message.tag) != nullptr) {
-    const Arrival arrival = arrivals_.take(message.tag);
-    arrived_bytes_ -= kArrivalCost + arrival.bytes.size();
-    check(message, {.length = static_cast<std::uint32_t>(arrival.total), .total = arrival.total});
-    message.sink.take(0, arrival.bytes);
-    count(message, arrival.bytes.size());
-    return;
+  const bool is_asked_for = is_open() && message.sink.memory.size() > kUnasked;
+  if (is_asked_for) controls_.push_back({{.kind = FrameKind::wanted, .tag = message.tag}, {}});
+  const bool is_here = arrivals_.find(message.tag) != nullptr;
+  const Arrival arrival = is_here ? arrivals_.take(message.tag) : Arrival{};
+  if (is_open()) incoming_.add(message.tag, {&message, arrival.here});
+  for (const auto& [offset, bytes] : arrival.chunks) {
+    arrived_bytes_ -= kArrivalCost + bytes.size();
+    check(message, {.length = static_cast<std::uint32_t>(bytes.size()),
+                    .offset = offset,
+                    .total = arrival.total});
+    message.sink.take(offset, bytes);
+    count(message, bytes.size());
   }
-  if (!is_open()) return;
-  incoming_.add(message.tag, {&message, 0});
-  if (message.sink.memory.size() > kUnasked)
-    controls_.push_back({{.kind = FrameKind::wanted, .tag = message.tag}, {}});
 }
 
 void TcpPeer::check(const Incoming& message, const Frame& frame) {
@@ -151,14 +153,7 @@ void TcpPeer::arrived(const Frame& frame, std::span<const std::byte> bytes) {
     case FrameKind::chunk:
       return chunk_arrived(frame, bytes);
     case FrameKind::wanted:
-      if (unwanted_.find(frame.tag) != nullptr)
-        sending_.push_back({unwanted_.take(frame.tag), 0});
-      else if (wanted_by_peer_.find(frame.tag) == nullptr &&
-               wanted_by_peer_.size() < kMostUnasked / kArrivalCost)
-        wanted_by_peer_.add(frame.tag, 0);
-      else
-        refuse("it asked for a message twice");
-      return;
+      return asked_for(frame.tag);
     case FrameKind::note: {
       Note note;
       std::ranges::copy(bytes, note.begin());
@@ -175,6 +170,19 @@ void TcpPeer::arrived(const Frame& frame, std::span<const std::byte> bytes) {
   }
 }
 
+void TcpPeer::asked_for(MessageTag tag) {
+  if (unwanted_.find(tag) != nullptr) {
+    sending_.push_back({unwanted_.take(tag), 0});
+  } else if (ahead_.find(tag) != nullptr) {
+    ahead_bytes_ -= ahead_.take(tag);
+  } else if (wanted_by_peer_.find(tag) == nullptr &&
+             wanted_by_peer_.size() < kMostUnasked / kArrivalCost) {
+    wanted_by_peer_.add(tag, 0);
+  } else {
+    refuse("it asked for a message twice");
+  }
+}
+
 void TcpPeer::chunk_arrived(const Frame& frame, std::span<const std::byte> bytes) {
   if (Expected* const expected = incoming_.find(frame.tag)) {
     Incoming& message = *expected->message;
@@ -187,12 +195,22 @@ void TcpPeer::chunk_arrived(const Frame& frame, std::span<const std::byte> bytes
     }
     return count(message, bytes.size());
   }
-  // Short ones alone come unasked, in one chunk.
-  if (frame.length != frame.total || arrivals_.find(frame.tag) != nullptr)
-    refuse("it sent a message that nobody asked for");
+  keep(frame, bytes);
+}
+
+/// For when it is asked for.
+void TcpPeer::keep(const Frame& frame, std::span<const std::byte> bytes) {
+  if (frame.total > kMostAhead) refuse("it sent a message that nobody asked for");
   arrived_bytes_ += kArrivalCost + bytes.size();
   if (arrived_bytes_ > kMostUnasked) refuse("it sent far more than anybody asked for");
-  arrivals_.add(frame.tag, {frame.total, {bytes.begin(), bytes.end()}});
+  Arrival* arrival = arrivals_.find(frame.tag);
+  if (arrival == nullptr)
+    arrival = &arrivals_.add(frame.tag, {.total = frame.total});
+  else if (arrival->here == arrival->total || frame.total != arrival->total)
+    refuse("it sent a message twice");
+  arrival->here += bytes.size();
+  if (arrival->here > arrival->total) refuse("it sent bytes twice");
+  arrival->chunks.push_back({frame.offset, {bytes.begin(), bytes.end()}});
 }
 
 void TcpPeer::count(Incoming& message, std::size_t bytes) {
@@ -209,12 +227,14 @@ void TcpPeer::close() noexcept {
   controls_.clear();
   sending_.clear();
   unwanted_.clear();
+  ahead_.clear();
   incoming_.clear();
 }
 
 void TcpPeer::abandon() {
   sending_.clear();
   unwanted_.clear();
+  ahead_.clear();
   incoming_.clear();
   arrivals_.clear();
 }

@@ -23,8 +23,14 @@ class Talk {
                              std::span<const std::byte> words) = 0;  ///< Why it gives up.
 };
 
-/// Everything of TcpRail that concerns one peer. A long message waits until its receiver wants it,
-/// and is then cut in chunks: each connection takes the next one as soon as it can.
+/// Longer messages are asked for by their receiver.
+constexpr std::size_t kUnasked = 64 << 10;
+/// Of those, what goes to one peer before it has asked, for it has often not got that far when the
+/// connection has room: on a link that is full the question takes as long as what is ahead of it.
+constexpr std::size_t kMostAhead = 2 << 20;
+
+/// Everything of TcpRail that concerns one peer. A message is cut in chunks: each connection takes
+/// the next one as soon as it can.
 class TcpPeer final : public FrameEvents {
  public:
   /// Borrows both.
@@ -61,10 +67,15 @@ class TcpPeer final : public FrameEvents {
     Frame frame{};
     std::vector<std::byte> bytes{};
   };
-  /// Chunks of a message that came before anybody asked for it.
+  /// What came of a message before anybody asked for it.
   struct Arrival {
+    struct Chunk {
+      std::uint64_t offset = 0;
+      std::vector<std::byte> bytes{};
+    };
     std::uint64_t total = 0;
-    std::vector<std::byte> bytes{};
+    std::size_t here = 0;  ///< Bytes.
+    std::vector<Chunk> chunks{};
   };
   struct Expected {
     Incoming* message = nullptr;
@@ -77,7 +88,9 @@ class TcpPeer final : public FrameEvents {
 
   bool give_work(TcpFlow& flow);
   void written(TcpFlow& flow);
+  void asked_for(MessageTag tag);
   void chunk_arrived(const Frame& frame, std::span<const std::byte> bytes);
+  void keep(const Frame& frame, std::span<const std::byte> bytes);
   void count(Incoming& message, std::size_t bytes);
   static void check(const Incoming& message, const Frame& frame);
   static void promise(Expected& expected, const Frame& frame);
@@ -90,7 +103,9 @@ class TcpPeer final : public FrameEvents {
 
   std::deque<Control> controls_;
   std::deque<Sending> sending_;
-  TagTable<Outgoing*> unwanted_;   ///< Long messages that the peer has not asked for.
+  TagTable<Outgoing*> unwanted_;   ///< Long messages that the peer has not asked for, and waits.
+  TagTable<std::size_t> ahead_;    ///< Bytes of those that go, or have gone, without that.
+  std::size_t ahead_bytes_ = 0;    ///< In `ahead_`.
   TagTable<char> wanted_by_peer_;  ///< Messages that it has asked for, and that are not there yet.
   TagTable<Expected> incoming_;
   TagTable<Arrival> arrivals_;

@@ -1,0 +1,191 @@
+// Long messages over connections: how far ahead of their receiver they go.
+#include "comm/transports/tcp_rail.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <deque>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "support/connect_in_process.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+constexpr std::size_t kMebibyte = 1 << 20;
+
+class Recorder final : public RailEvents, public Talk {
+ public:
+  void sent(Outgoing&) override { ++sent_messages; }
+  void received(Incoming&) override { ++received_messages; }
+  void noted(Rank, MessageTag, const Note&) override {}
+  void lost(Rank, const Error& error) override { loss = error.what(); }
+  void asked_whether_waiting(Rank) override {}
+  void answered_to_be_waiting(Rank) override {}
+  void said_farewell(Rank, std::span<const std::byte>) override {}
+
+  int sent_messages = 0;
+  int received_messages = 0;
+  std::string loss;
+};
+
+/// One rank's rail, what it reports, and the messages that it borrows.
+struct End {
+  End(int other, std::vector<UniqueFd> flows) : peer{other} {
+    std::vector<std::vector<UniqueFd>> sockets(2);
+    sockets[static_cast<std::size_t>(other)] = std::move(flows);
+    rail.emplace(std::move(sockets), events, events);
+  }
+
+  void send(std::uint64_t tag, std::span<const std::byte> bytes) {
+    outgoing.push_back({.peer = peer, .tag = {tag}, .bytes = bytes});
+    rail->send(outgoing.back());
+  }
+  void receive(std::uint64_t tag, const Sink& sink) {
+    incoming.push_back({.peer = peer, .tag = {tag}, .sink = sink});
+    rail->receive(incoming.back());
+  }
+
+  Rank peer;
+  Recorder events;
+  std::deque<Outgoing> outgoing;
+  std::deque<Incoming> incoming;
+  std::optional<TcpRail> rail;
+};
+
+struct Pair {
+  explicit Pair(int flows) {
+    std::vector<UniqueFd> of_a;
+    std::vector<UniqueFd> of_b;
+    for (int i = 0; i < flows; ++i) {
+      auto [near, far] = test::socket_pair();
+      of_a.push_back(std::move(near));
+      of_b.push_back(std::move(far));
+    }
+    a.emplace(1, std::move(of_a));
+    b.emplace(0, std::move(of_b));
+  }
+
+  /// Moves what moves by itself.
+  void settle() {
+    for (int quiet = 0; quiet < 100; ++quiet)
+      if (int(a->rail->progress()) + int(b->rail->progress()) > 0) quiet = 0;
+  }
+
+  std::optional<End> a;
+  std::optional<End> b;
+};
+
+std::vector<float> numbers(std::size_t count) {
+  std::vector<float> values(count);
+  std::iota(values.begin(), values.end(), 1.0F);
+  return values;
+}
+
+TEST_SUITE_BEGIN("comm/tcp_rail");
+
+TEST_CASE("a long message goes ahead, and is reduced once it is asked for") {
+  Pair pair(3);
+  const auto values = numbers(400'001);
+  for (std::uint64_t round = 1; round <= 20; ++round) {
+    auto sums = values;
+    pair.a->send(round, std::as_bytes(std::span(values)));
+    pair.settle();
+    CHECK(pair.a->events.sent_messages == static_cast<int>(round));
+    pair.b->receive(round, {.memory = std::as_writable_bytes(std::span(sums)),
+                            .reduction = Reduction{ElementType::float32, ReduceOp::sum}});
+    pair.settle();
+    CHECK(pair.b->events.received_messages == static_cast<int>(round));
+    CHECK(sums.back() == 2 * values.back());
+    CHECK(sums.front() == 2 * values.front());
+  }
+}
+
+TEST_CASE("of what nobody asks for only so much goes ahead") {
+  Pair pair(2);
+  std::vector<std::byte> bytes(kMebibyte, std::byte{7});
+  for (std::uint64_t tag = 0; tag < 4; ++tag)
+    pair.a->send(tag, bytes);
+  pair.settle();
+  CHECK(pair.a->events.sent_messages == 2);
+  CHECK(pair.a->outgoing[2].moved == 0);
+
+  std::vector<std::vector<std::byte>> got(4, std::vector<std::byte>(kMebibyte));
+  for (const std::uint64_t tag : {3, 0, 2, 1}) {
+    pair.b->receive(tag, {.memory = got[tag]});
+    pair.settle();
+  }
+
+  CHECK(pair.a->events.sent_messages == 4);
+  CHECK(pair.b->events.received_messages == 4);
+  for (const auto& one : got)
+    CHECK(one == bytes);
+}
+
+/// The other side of one connection, which says what no rank does.
+struct Stranger {
+  void say(const Frame& frame) {
+    const EncodedFrame header = encode(frame);
+    const std::vector<std::byte> body(frame.length, std::byte{9});
+    REQUIRE(::send(socket.get(), header.data(), header.size(), 0) == std::ssize(header));
+    for (std::size_t at = 0; at < body.size();) {
+      const auto sent = ::send(socket.get(), body.data() + at, body.size() - at, MSG_DONTWAIT);
+      if (sent > 0) at += static_cast<std::size_t>(sent);
+      while (end->rail->progress()) {
+      }
+    }
+  }
+
+  Stranger() {
+    auto [near, far] = test::socket_pair();
+    std::vector<UniqueFd> flows;
+    flows.push_back(std::move(near));
+    end.emplace(1, std::move(flows));
+    socket = std::move(far);
+  }
+
+  std::optional<End> end;
+  UniqueFd socket;
+};
+
+Frame chunk(std::uint64_t offset, std::uint64_t total) {
+  return {.kind = FrameKind::chunk,
+          .tag = {1},
+          .length = static_cast<std::uint32_t>(kChunkBytes),
+          .offset = offset,
+          .total = total};
+}
+
+TEST_CASE("a message that is asked for when half of it is there is completed") {
+  Stranger stranger;
+  stranger.say(chunk(kChunkBytes, 2 * kChunkBytes));
+  std::vector<std::byte> got(2 * kChunkBytes);
+  stranger.end->receive(1, {.memory = got});
+  CHECK(stranger.end->events.received_messages == 0);
+  stranger.say(chunk(0, 2 * kChunkBytes));
+  CHECK(stranger.end->events.received_messages == 1);
+  CHECK(got == std::vector<std::byte>(2 * kChunkBytes, std::byte{9}));
+}
+
+TEST_CASE("what goes ahead further than it may, or twice, ends the connection") {
+  const auto loss_of = [](std::initializer_list<Frame> frames) {
+    Stranger stranger;
+    for (const Frame& frame : frames)
+      stranger.say(frame);
+    return stranger.end->events.loss;
+  };
+  CHECK(loss_of({chunk(0, kMostAhead + 1)}) == "it sent a message that nobody asked for");
+  CHECK(loss_of({chunk(0, kChunkBytes), chunk(0, kChunkBytes)}) == "it sent a message twice");
+  CHECK(loss_of({chunk(0, 2 * kChunkBytes), chunk(0, 3 * kChunkBytes)}) ==
+        "it sent a message twice");
+  CHECK(loss_of({chunk(0, kChunkBytes + 8), chunk(8, kChunkBytes + 8)}) == "it sent bytes twice");
+  CHECK(loss_of({chunk(0, 2 * kChunkBytes), chunk(kChunkBytes, 2 * kChunkBytes)}).empty());
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::comm
