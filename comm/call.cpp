@@ -25,9 +25,15 @@ std::string number(const Call& call) {
 }
 
 std::string elements(const Call& call) {
+  const std::string by = call.algorithm ? " by " + std::string(name_of(*call.algorithm)) : "";
   return " (" + std::string(name_of(call.reduction.op)) + " of " +
          std::to_string(call.bytes / size_of(call.reduction.type)) + " " +
-         std::string(name_of(call.reduction.type)) + ")";
+         std::string(name_of(call.reduction.type)) + by + ")";
+}
+
+/// 0 where nobody has named one.
+std::uint8_t number_of(const std::optional<Algorithm>& algorithm) {
+  return algorithm ? static_cast<std::uint8_t>(static_cast<int>(*algorithm) + 1) : 0;
 }
 
 /// The reverse of encode, as far as a message needs it. Throws where it is no call at all.
@@ -47,6 +53,9 @@ Call decode(const Note& bytes, Rank peer) {
   call.sequence = in.get<std::uint64_t>();
   call.bytes = in.get<std::uint64_t>();
   call.root = {static_cast<int>(in.get<std::uint32_t>())};
+  const auto algorithm = in.get<std::uint8_t>();
+  if (algorithm > kAlgorithms.size()) throw Error(ErrorKind::remote, unreadable(peer));
+  if (algorithm > 0) call.algorithm = kAlgorithms[algorithm - 1U];
   return call;
 }
 
@@ -62,7 +71,8 @@ Note encode(const Call& call) {
       .put(static_cast<std::uint8_t>(native_order()))
       .put(call.sequence)
       .put(call.bytes)
-      .put(static_cast<std::uint32_t>(call.root.value));
+      .put(static_cast<std::uint32_t>(call.root.value))
+      .put(number_of(call.algorithm));
   return bytes;
 }
 

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "comm/reduce.hpp"
+#include "comm/schedule/all_reduce.hpp"
 #include "comm/transports/rail.hpp"
 
 namespace fastgpu::comm {
@@ -23,10 +25,11 @@ enum class CallKind : std::uint8_t {
 /// One collective call. It is the first thing that any two ranks say to each other within it.
 struct Call {
   CallKind kind = CallKind::barrier;
-  std::uint64_t sequence = 0;  ///< Collectives that this communicator has begun before.
-  std::uint64_t bytes = 0;     ///< Given by each rank.
-  Reduction reduction{};       ///< Of all_reduce and reduce_scatter.
-  Rank root{};                 ///< Of broadcast.
+  std::uint64_t sequence = 0;            ///< Collectives that this communicator has begun before.
+  std::uint64_t bytes = 0;               ///< Given by each rank.
+  Reduction reduction{};                 ///< Of all_reduce and reduce_scatter.
+  Rank root{};                           ///< Of broadcast.
+  std::optional<Algorithm> algorithm{};  ///< Of all_reduce, where the user has named one.
 };
 
 Note encode(const Call& call);

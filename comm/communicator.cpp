@@ -60,8 +60,11 @@ Communicator::Communicator(std::shared_ptr<World> world, Group group, std::uint3
 
 Work Communicator::prepare_all_reduce(std::span<std::byte> data, Reduction reduction) {
   check_elements("all_reduce", data.size(), reduction);
-  return work_of({.kind = CallKind::all_reduce, .bytes = data.size(), .reduction = reduction}, data,
-                 {});
+  return work_of({.kind = CallKind::all_reduce,
+                  .bytes = data.size(),
+                  .reduction = reduction,
+                  .algorithm = world_->algorithm},
+                 data, {});
 }
 
 Work Communicator::prepare_reduce_scatter(std::span<const std::byte> all, std::span<std::byte> mine,

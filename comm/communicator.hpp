@@ -114,7 +114,9 @@ class Communicator {
  private:
   struct World {
     explicit World(Connections connections)
-        : collectives(connections.collectives), engine(std::move(connections)) {}
+        : collectives(connections.collectives),
+          algorithm(connections.algorithm),
+          engine(std::move(connections)) {}
 
     std::shared_ptr<mpi::Collectives> collectives;  ///< Null: none but ours.
     Engine engine;
@@ -122,6 +124,7 @@ class Communicator {
     std::byte nothing{};         ///< What a barrier sends.
     std::shared_ptr<const PreparedProgram> no_program =
         std::make_shared<const PreparedProgram>(Program{}, Averaging::none);
+    std::optional<Algorithm> algorithm;  ///< Of all-reduces, where the user has named one.
   };
   using Group = std::shared_ptr<const std::vector<Rank>>;  ///< Shared with work under way.
   using ProgramKey =

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/unique_fd.hpp"
@@ -26,6 +27,7 @@ struct Connections {
   std::unique_ptr<SharedRail> shared{};             ///< Null: no memory is shared.
   Topology topology{{{Rank{0}}}};                   ///< Nodes are ranks that share memory.
   std::shared_ptr<mpi::Collectives> collectives{};  ///< Null: none but ours. Shared by the calls.
+  std::optional<Algorithm> algorithm{};  ///< Of all-reduces, where the user has named one.
 };
 
 /// What this rank would like; it gets what the other side of each connection likes too.

@@ -264,6 +264,7 @@ Connections join(const JobPlace& wanted) {
   const Deadline deadline(wanted.timeout);
   JobPlace place = wanted;
   Connections connections{.rank = place.rank, .size = place.size, .timeout = place.timeout};
+  connections.algorithm = place.algorithm;
   connections.sockets.resize(static_cast<std::size_t>(place.size));
   if (place.size == 1) return connections;
   UniqueFd door;

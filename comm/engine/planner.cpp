@@ -26,6 +26,21 @@ constexpr std::uint64_t kShortAcross = 32 << 10;
 /// The lane of messages between two ranks, which no collective uses.
 constexpr std::uint8_t kMessageLane = 255;
 
+/// In the others every sum is made on one rank alone, which divides it.
+Averaging averaging_of(Algorithm algorithm) {
+  switch (algorithm) {
+    case Algorithm::ring:
+    case Algorithm::direct:
+    case Algorithm::hierarchical:
+      return Averaging::of_sums;
+    case Algorithm::recursive_doubling:
+    case Algorithm::halving_doubling:
+    case Algorithm::tree:
+      break;
+  }
+  return Averaging::at_end;
+}
+
 /// A program for one call.
 class Planner {
  public:
@@ -39,19 +54,11 @@ class Planner {
 
   Averaging averaging() const {
     if (call_.reduction.op != ReduceOp::average) return Averaging::none;
-    const bool all_sum = call_.kind == CallKind::reduce_scatter || is_short();
-    return all_sum ? Averaging::at_end : Averaging::of_sums;
+    return call_.kind == CallKind::all_reduce ? averaging_of(algorithm()) : Averaging::at_end;
   }
 
   Program all_reduce() const {
-    if (is_short())
-      return comm::all_reduce({Algorithm::recursive_doubling}, self_, topology_, count_);
-    const bool is_flat = is_inside_ || topology_.largest_node() == 1;
-    const auto parts =
-        static_cast<std::uint64_t>(is_flat ? place_.ranks : topology_.largest_node());
-    Plan plan{.algorithm = Algorithm::hierarchical, .cut = cut(call_.bytes / parts)};
-    if (is_flat)
-      plan.algorithm = is_inside_ || place_.ranks == 2 ? Algorithm::direct : Algorithm::ring;
+    const Plan plan{.algorithm = algorithm(), .cut = cut(longest_message())};
     return comm::all_reduce(plan, self_, topology_, count_);
   }
 
@@ -108,6 +115,31 @@ class Planner {
   }
 
  private:
+  /// Of an all-reduce.
+  Algorithm algorithm() const {
+    if (call_.algorithm) return *call_.algorithm;
+    if (is_short()) return Algorithm::recursive_doubling;
+    if (!is_inside_ && topology_.largest_node() > 1) return Algorithm::hierarchical;
+    return is_inside_ || place_.ranks == 2 ? Algorithm::direct : Algorithm::ring;
+  }
+
+  /// Of an all-reduce that is not cut, in bytes.
+  std::uint64_t longest_message() const {
+    switch (algorithm()) {
+      case Algorithm::ring:
+      case Algorithm::direct:
+        return call_.bytes / static_cast<std::uint64_t>(place_.ranks);
+      case Algorithm::hierarchical:
+        return call_.bytes / static_cast<std::uint64_t>(topology_.largest_node());
+      case Algorithm::halving_doubling:
+        return call_.bytes / 2;
+      case Algorithm::recursive_doubling:
+      case Algorithm::tree:
+        break;
+    }
+    return call_.bytes;
+  }
+
   bool is_short() const { return call_.bytes <= (is_inside_ ? kShortInside : kShortAcross); }
 
   Cut cut(std::uint64_t slice) const {

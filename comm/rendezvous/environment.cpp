@@ -70,6 +70,15 @@ Collectives collectives(const std::string& text) {
               "FASTGPU_COMM_COLLECTIVES is '" + printable(text) + "', not one of ours, mpi");
 }
 
+Algorithm algorithm(const std::string& text) {
+  if (const auto found = algorithm_named(text)) return *found;
+  std::string all;
+  for (const Algorithm known : kAlgorithms)
+    all += (all.empty() ? "" : ", ") + std::string(name_of(known));
+  throw Error(ErrorKind::usage,
+              "FASTGPU_COMM_ALGORITHM is '" + printable(text) + "', not one of " + all);
+}
+
 std::chrono::milliseconds timeout(const std::string& text) {
   try {
     const auto parsed = parse_duration(text);
@@ -114,6 +123,7 @@ JobPlace job_place(const Environment& environment) {
     const bool is_on = number({"FASTGPU_COMM_SHARED_MEMORY", *text}, 0, 1) == 1;
     place.shared_memory = is_on ? SharedMemory::on : SharedMemory::off;
   }
+  if (const auto text = environment("FASTGPU_COMM_ALGORITHM")) place.algorithm = algorithm(*text);
   if (const auto text = environment("FASTGPU_COMM_COLLECTIVES"))
     place.collectives = collectives(*text);
   return place;

@@ -11,6 +11,7 @@
 #include "base/secret.hpp"
 #include "comm/rank.hpp"
 #include "comm/rendezvous/address.hpp"
+#include "comm/schedule/all_reduce.hpp"
 
 namespace fastgpu::comm {
 
@@ -48,6 +49,7 @@ struct JobPlace {
   std::chrono::milliseconds timeout{60'000};  ///< For meeting, and for any wait without progress.
   int flows = 4;                              ///< Connections to each rank on another host.
   SharedMemory shared_memory = SharedMemory::on;
+  std::optional<Algorithm> algorithm{};  ///< Of all-reduces; absent: what suits each of them.
 };
 
 /// The value of one variable; an empty value counts as absent.
@@ -59,8 +61,8 @@ Environment process_environment();
 /// one; then FASTGPU_COMM_MASTER_ADDR and _PORT, or MASTER_ADDR and MASTER_PORT, for which MPI
 /// stands in where the rank is Open MPI's; then FASTGPU_COMM_INTERFACE, FASTGPU_COMM_SECRET,
 /// FASTGPU_COMM_TIMEOUT, FASTGPU_COMM_FLOWS, FASTGPU_COMM_SHARED_MEMORY,
-/// FASTGPU_COMM_COLLECTIVES and FASTGPU_COMM_MPI_PLUGIN. Throws ErrorKind::usage, naming the
-/// variable, for whatever is missing or makes no sense.
+/// FASTGPU_COMM_ALGORITHM, FASTGPU_COMM_COLLECTIVES and FASTGPU_COMM_MPI_PLUGIN. Throws
+/// ErrorKind::usage, naming the variable, for whatever is missing or makes no sense.
 JobPlace job_place(const Environment& environment);
 
 }  // namespace fastgpu::comm

@@ -1,5 +1,6 @@
 #include "comm/schedule/all_reduce.hpp"
 
+#include <algorithm>
 #include <cassert>
 
 #include "comm/schedule/direct.hpp"
@@ -108,6 +109,13 @@ std::string_view name_of(Algorithm algorithm) noexcept {
       return "hierarchical";
   }
   return "";
+}
+
+std::optional<Algorithm> algorithm_named(std::string_view name) noexcept {
+  const auto found =
+      std::ranges::find_if(kAlgorithms, [&](Algorithm known) { return name_of(known) == name; });
+  if (found == kAlgorithms.end()) return std::nullopt;
+  return *found;
 }
 
 Program flat_all_reduce(Algorithm algorithm, Place place, std::uint64_t count, Cut cut) {

@@ -1,6 +1,8 @@
 // All-reduce by any of the algorithms, and across machines by two of them together.
 #pragma once
 
+#include <array>
+#include <optional>
 #include <string_view>
 
 #include "comm/schedule/compose.hpp"
@@ -17,7 +19,15 @@ enum class Algorithm : std::uint8_t {
   hierarchical
 };
 
+inline constexpr std::array kAlgorithms{Algorithm::ring,
+                                        Algorithm::direct,
+                                        Algorithm::recursive_doubling,
+                                        Algorithm::halving_doubling,
+                                        Algorithm::tree,
+                                        Algorithm::hierarchical};
+
 std::string_view name_of(Algorithm algorithm) noexcept;
+std::optional<Algorithm> algorithm_named(std::string_view name) noexcept;
 
 struct Plan {
   Algorithm algorithm = Algorithm::ring;
