@@ -30,12 +30,12 @@ int calls_for(double seconds, double each, double most) {
   return static_cast<int>(std::clamp(seconds / std::max(each, 1e-9), 1.0, most));
 }
 
-double median_seconds(Library& library, const Call& call, int repetitions) {
+double median_seconds(Library& library, const Call& call, const Settings& settings) {
   const double cold = batch(library, call, 1);
   const double warm = batch(library, call, calls_for(kWarmUpSeconds, cold, kMostWarmUps));
-  const int calls = calls_for(kBatchSeconds, warm, kMostCalls);
+  const int calls = settings.calls > 0 ? settings.calls : calls_in_batch(warm);
   std::vector<double> seconds;
-  for (int i = 0; i < repetitions; ++i)
+  for (int i = 0; i < settings.repetitions; ++i)
     seconds.push_back(batch(library, call, calls));
   return median(std::move(seconds));
 }
@@ -52,7 +52,7 @@ void measure(Library& library, const Settings& settings, const Call& call, const
   // Zeros stay zeros, however often they are added.
   std::ranges::fill(call.in, std::byte{0});
   std::ranges::fill(call.out, std::byte{0});
-  const double seconds = median_seconds(library, call, settings.repetitions);
+  const double seconds = median_seconds(library, call, settings);
   const std::string name = settings.label.empty() ? library.name() : settings.label;
   if (library.rank() == 0) emit(result_of(name, call, library.ranks(), seconds));
 }
@@ -68,6 +68,10 @@ std::vector<Call> kinds_of(const Settings& settings) {
 }
 
 }  // namespace
+
+int calls_in_batch(double seconds) {
+  return calls_for(kBatchSeconds, seconds, kMostCalls);
+}
 
 double median(std::vector<double> numbers) {
   const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);

@@ -17,6 +17,9 @@ using Emit = std::function<void(const Result&)>;
 /// measured, for what `library` has not; ErrorKind::remote where a result is wrong.
 void measure_collectives(Library& library, const Settings& settings, const Emit& emit);
 
+/// How many calls a batch has of those that take so many seconds each.
+int calls_in_batch(double seconds);
+
 double median(std::vector<double> numbers);  ///< Of at least one.
 
 }  // namespace fastgpu::comm::bench

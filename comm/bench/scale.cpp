@@ -1,12 +1,13 @@
-// Predicts collectives and negotiation beyond the machines at hand: `comm_scale markdown|json`.
+// Predicts collectives and negotiation beyond the machines at hand: `comm_scale report` for what
+// docs/benchmarks/scale.md shows, `comm_scale case --help` for one of your own; both print JSON.
 #include <algorithm>
 #include <exception>
 #include <iostream>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
+#include "comm/bench/scale_case.hpp"
 #include "comm/bench/scale_report.hpp"
 #include "comm/schedule/choose.hpp"
 #include "comm/schedule/doubling.hpp"
@@ -139,13 +140,14 @@ ScaleReport simulate_all() {
           .negotiation = negotiation_rows()};
 }
 
-void print(std::string_view format) {
-  if (format == "markdown") {
-    print_markdown(simulate_all(), std::cout);
-  } else if (format == "json") {
-    print_json(simulate_all(), std::cout);
+void run(const std::vector<std::string>& words) {
+  if (words.size() == 1 && words[0] == "report") {
+    std::cout << to_json(simulate_all()) << "\n";
+  } else if (!words.empty() && words[0] == "case") {
+    for (const bench::Result& result : simulate_case(scale_case_of(std::span(words).subspan(1))))
+      std::cout << to_json(result) << "\n";
   } else {
-    throw Error(ErrorKind::usage, "usage: comm_scale markdown|json");
+    throw Error(ErrorKind::usage, "usage: comm_scale report | comm_scale case OPTIONS");
   }
 }
 
@@ -154,7 +156,7 @@ void print(std::string_view format) {
 
 int main(int count, char** arguments) {
   try {
-    fastgpu::comm::print(count == 2 ? arguments[1] : "");
+    fastgpu::comm::run({arguments + 1, arguments + count});
     return 0;
   } catch (const std::exception& e) {
     std::cerr << e.what() << "\n";

@@ -1,8 +1,7 @@
-// What comm_scale has predicted, and how it is shown.
+// What comm_scale has predicted.
 #pragma once
 
 #include <cstdint>
-#include <ostream>
 #include <string>
 #include <vector>
 
@@ -39,11 +38,9 @@ struct ScaleReport {
   std::vector<NegotiationRow> negotiation;
 };
 
-/// A page for docs/benchmarks.
-void print_markdown(const ScaleReport& report, std::ostream& out);
-
-/// {"schema", "results": [{"library", "collective", "dtype", "ranks", "bytes", "seconds", "algbw",
-/// "busbw", ...}]}, bandwidths in bytes a second.
-void print_json(const ScaleReport& report, std::ostream& out);
+/// {"schema", "network", "most_lanes", "most_pieces", "choices", "results": [{"library",
+/// "collective", "dtype", "ranks", "bytes", "seconds", "algbw", "busbw", ...}]}, seconds, and bytes
+/// a second.
+std::string to_json(const ScaleReport& report);
 
 }  // namespace fastgpu::comm

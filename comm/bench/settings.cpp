@@ -11,6 +11,7 @@ namespace {
 
 constexpr int kMostSteps = 100'000;
 constexpr int kMostRepetitions = 10'000;
+constexpr int kMostCalls = 10'000;
 
 [[noreturn]] void refuse(const std::string& option, const std::string& word,
                          const std::vector<std::string>& known) {
@@ -78,6 +79,8 @@ void add_single(CLI::App& app, Settings& settings) {
       ->check(CLI::Range(1, kMostSteps));
   app.add_option("--repetitions", settings.repetitions, "Batches of which the median is taken (7)")
       ->check(CLI::Range(1, kMostRepetitions));
+  app.add_option("--calls", settings.calls, "Calls in a batch (as many as take 25 ms)")
+      ->check(CLI::Range(1, kMostCalls));
   app.add_flag_callback(
       "--no-check", [&] { settings.is_checked = false; },
       "Do not look at what comes out before it is timed");

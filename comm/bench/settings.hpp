@@ -26,6 +26,7 @@ struct Settings {
   Handing handing = Handing::copies;
   int steps = 20;
   int repetitions = 7;
+  int calls = 0;  ///< In each batch; 0: as many as take a while.
   bool is_checked = true;
   std::string label{};  ///< What results are called; empty: the library's own name.
   bool only_prints_model = false;
@@ -45,10 +46,9 @@ struct Program {
   std::vector<OwnOption> options{};
 };
 
-/// --sizes, --collective, --dtype, --buffers, --model, --memory, --steps, --repetitions,
-/// --no-check,
-/// --label, --print-model. With a model alone, only that is measured; all_reduce where nothing is
-/// said. Throws ErrorKind::usage, naming the option and the value met.
+/// --sizes, --collective, --dtype, --buffers, --model, --memory, --steps, --repetitions, --calls,
+/// --no-check, --label, --print-model. With a model alone, only that is measured; all_reduce where
+/// nothing is said. Throws ErrorKind::usage, naming the option and the value met.
 Settings settings_of(const Program& program, std::span<const std::string> words);
 
 }  // namespace fastgpu::comm::bench

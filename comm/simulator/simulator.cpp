@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t kQuantum = 65536;  // As much as a socket takes at a time.
 constexpr std::uint64_t kMostQuanta = 8;   // Bounds the events of one message.
 
-enum class EventKind : std::uint8_t { processed, quantum_left, quantum_comes, arrives };
+enum class EventKind : std::uint8_t { starts, processed, quantum_left, quantum_comes, arrives };
 
 struct Event {
   Seconds time{};
@@ -23,7 +23,7 @@ struct Event {
   EventKind kind{};
   bool is_last = false;     ///< Of the quanta of a message.
   StepIndex step = 0;       ///< Of processed.
-  std::size_t rank = 0;     ///< Of processed.
+  std::size_t rank = 0;     ///< Of starts and processed.
   Flow* flow = nullptr;     ///< Of all others.
   std::uint64_t bytes = 0;  ///< Of a quantum.
   Seconds end{};            ///< Of a quantum that comes: when its last byte can be there.
@@ -38,13 +38,16 @@ class Simulation {
   Simulation(const Simulated& simulated, const ProgramOf& program_of)
       : network_(simulated.network),
         element_bytes_(simulated.element_bytes),
-        state_(simulated, program_of) {
+        state_(simulated, program_of),
+        ends_(simulated.starts) {
+    ends_.resize(state_.ranks.size());
     for (const RankState& rank : state_.ranks)
       steps_left_ += rank.waits.size();
   }
 
   Forecast run() {
-    begin_all();
+    for (std::size_t rank = 0; rank < ends_.size(); ++rank)
+      schedule({.time = ends_[rank], .kind = EventKind::starts, .rank = rank});
     while (!events_.empty()) {
       const Event event = events_.top();
       events_.pop();
@@ -57,12 +60,12 @@ class Simulation {
 
  private:
   /// Begins what waits for nothing; what that sets free begins on its own.
-  void begin_all() {
-    std::vector<std::pair<std::size_t, StepIndex>> first;
-    for (std::size_t rank = 0; rank < state_.ranks.size(); ++rank)
-      for (StepIndex step = 0; step < state_.ranks[rank].waits.size(); ++step)
-        if (state_.ranks[rank].waits[step] == 0) first.emplace_back(rank, step);
-    for (const auto& [rank, step] : first)
+  void start(std::size_t rank) {
+    const std::vector<std::uint32_t>& waits = state_.ranks[rank].waits;
+    std::vector<StepIndex> first;
+    for (StepIndex step = 0; step < waits.size(); ++step)
+      if (waits[step] == 0) first.push_back(step);
+    for (const StepIndex step : first)
       begin(rank, step);
   }
 
@@ -105,6 +108,7 @@ class Simulation {
 
   void finish(std::size_t rank, StepIndex step) {
     --steps_left_;
+    ends_[rank] = now_;
     for (const StepIndex next : state_.ranks[rank].dependencies.after[step])
       release(rank, next);
   }
@@ -124,6 +128,8 @@ class Simulation {
 
   void handle(const Event& event) {
     switch (event.kind) {
+      case EventKind::starts:
+        return start(event.rank);
       case EventKind::processed:
         return processed(event.rank, event.step);
       case EventKind::quantum_left:
@@ -209,7 +215,7 @@ class Simulation {
   }
 
   Forecast forecast() const {
-    Forecast result{.duration = now_, .messages = messages_};
+    Forecast result{.duration = now_, .ends = ends_, .messages = messages_};
     for (const RankState& rank : state_.ranks) {
       result.most_bytes_sent = std::max(result.most_bytes_sent, rank.bytes_sent);
       result.most_bytes_received = std::max(result.most_bytes_received, rank.bytes_received);
@@ -220,6 +226,7 @@ class Simulation {
   Network network_;
   std::uint64_t element_bytes_;
   SimulationState state_;
+  std::vector<Seconds> ends_;  ///< Of each rank so far; when it starts, at first.
   std::priority_queue<Event> events_;
   std::uint64_t events_made_ = 0;
   std::size_t steps_left_ = 0;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "comm/schedule/network.hpp"
 #include "comm/schedule/program.hpp"
@@ -26,12 +27,16 @@ struct Simulated {
   /// the first `period` ranks need be run. All nodes hold as many ranks, in order, and the first
   /// nodes hold just these. Rings and direct exchanges on such nodes have this symmetry.
   int period = 0;
+
+  /// When each rank that is run begins; empty: all at 0.
+  std::vector<Seconds> starts{};
 };
 
 using ProgramOf = std::function<Program(Rank)>;
 
 struct Forecast {
-  Seconds duration{};
+  Seconds duration{};                     ///< Until the last event.
+  std::vector<Seconds> ends{};            ///< When each rank that was run has done its last step.
   std::uint64_t messages = 0;             ///< Sent by the ranks that were run.
   std::uint64_t most_bytes_sent = 0;      ///< By one rank.
   std::uint64_t most_bytes_received = 0;  ///< By one rank.

@@ -1,51 +1,20 @@
-"""Two hosts within this one, a shaped link between them, and ranks that run there.
-
-A host is a network, a host name, and process numbers of its own: ranks of the same host find each other's memory, others do not.
-"""
+"""Two hosts within this one, a shaped link between them, and ranks that run there: ours, and those of mpirun."""
 import contextlib
-import json
-import os
 import pathlib
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
-
-def sh(*words, **options):
-    return subprocess.run([str(word) for word in words], check=True, capture_output=True, text=True, **options).stdout
-
-
-PATIENCE = 180  # Seconds that one measured command may take.
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+from hosts import Host, results, sh, signal_all, start  # noqa: E402
 
 
-class Host:
-    def __init__(self, name, address):
-        self.name, self.address = name, address
-        self._holder = subprocess.Popen(["unshare", "--net", "--uts", "--pid", "--fork", "--mount-proc", "--kill-child", "sleep", "infinity"])
-        children = pathlib.Path(f"/proc/{self._holder.pid}/task/{self._holder.pid}/children")
-        while not (inside := children.read_text().split()):
-            time.sleep(0.01)
-        self.pid = inside[0]
-        sh(*self.entered(["hostname", name]))
-        sh(*self.entered(["ip", "link", "set", "lo", "up"]))
-
-    def entered(self, argv, with_processes=True):
-        """The command that runs `argv` here. mpirun's daemons have to see the processes of both hosts."""
-        walls = ["--net", "--uts"] + (["--pid", "--mount"] if with_processes else [])
-        return ["nsenter", f"--target={self.pid}", *walls, "--", *argv]
-
-    def tc(self, *words):
-        return sh(*self.entered(["tc", *words]))
-
-    def ports(self, peer):
-        """Of connections to another host: the port here, the port there."""
-        lines = sh(*self.entered(["ss", "-Htn", "state", "established", "dst", peer.address])).splitlines()
-        return {tuple(int(end.rsplit(":", 1)[1]) for end in line.split()[2:4]) for line in lines}
-
-    def close(self):
-        self._holder.kill()
-        self._holder.wait()
+def ports(host, peer):
+    """Of connections to another host: the port here, the port there."""
+    lines = sh(*host.entered(["ss", "-Htn", "state", "established", "dst", peer.address])).splitlines()
+    return {tuple(int(end.rsplit(":", 1)[1]) for end in line.split()[2:4]) for line in lines}
 
 
 class Link:
@@ -73,7 +42,7 @@ class Link:
             host.tc("qdisc", "replace", "dev", "eth0", "root", "handle", "2:", "htb", "default", "1")
             host.tc("class", "add", "dev", "eth0", "parent", "2:", "classid", "2:100", "htb", "rate", f"{self.mbit}mbit", "burst", "128kb")
             host.tc("class", "add", "dev", "eth0", "parent", "2:100", "classid", "2:1", "htb", "rate", "1mbit", "ceil", f"{mbit}mbit", "burst", "64kb", "cburst", "64kb")
-            for number, (here, there) in enumerate(sorted(host.ports(peer)), 10):
+            for number, (here, there) in enumerate(sorted(ports(host, peer)), 10):
                 host.tc("class", "add", "dev", "eth0", "parent", "2:100", "classid", f"2:{number}", "htb", "rate", "1mbit", "ceil", f"{mbit}mbit", "burst", "64kb", "cburst", "64kb")
                 host.tc("filter", "add", "dev", "eth0", "parent", "2:", "protocol", "ip", "prio", "1", "u32", "match", "ip", "sport", here,
                         "0xffff", "match", "ip", "dport", there, "0xffff", "flowid", f"2:{number}")
@@ -82,23 +51,14 @@ class Link:
         for host in self.hosts:
             host.tc("class", "change", "dev", "eth0", "parent", "2:100", "classid", f"2:{10 + number}", "htb", "rate", "1mbit", "ceil", f"{mbit}mbit", "burst", "64kb", "cburst", "64kb")
 
-    def start(self, argv, ranks_each, environment=()):
-        """Our ranks, the first `ranks_each` of them on the first host."""
-        ranks = 2 * ranks_each
-        shared = {**os.environ, "WORLD_SIZE": str(ranks), "FASTGPU_COMM_MASTER_ADDR": self.hosts[0].address,
-                  "FASTGPU_COMM_MASTER_PORT": "29433", "FASTGPU_COMM_SECRET": "of this benchmark alone", **dict(environment)}
-        return [subprocess.Popen(self.hosts[rank // ranks_each].entered(argv), env={**shared, "RANK": str(rank)}, stdin=subprocess.DEVNULL,
-                                 stdout=subprocess.PIPE if rank == 0 else subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-                for rank in range(ranks)]
-
     def run(self, argv, ranks_each, environment=()):
-        return results(self.start(argv, ranks_each, environment))
+        return results(start(self.hosts, argv, ranks_each, environment))
 
     def run_capped(self, argv, flows, mbit, environment=(), meanwhile=None):
         """One rank a host, stopped as soon as they are connected until each connection has its cap."""
-        ranks = self.start(argv, 1, {"FASTGPU_COMM_FLOWS": str(flows), **dict(environment)})
+        ranks = start(self.hosts, argv, 1, {"FASTGPU_COMM_FLOWS": str(flows), **dict(environment)})
         try:
-            while len(self.hosts[0].ports(self.hosts[1])) < flows:
+            while len(ports(*self.hosts)) < flows:
                 if any(rank.poll() is not None for rank in ranks):
                     break
             for rank in ranks:
@@ -131,27 +91,6 @@ class Link:
     def close(self):
         for host in self.hosts:
             host.close()
-
-
-def signal_all(pid, number):
-    """To nsenter and its child."""
-    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-        for process in (*map(int, pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()), pid):
-            os.kill(process, number)
-
-
-def results(processes):
-    """What the first one prints, line by line; what any of them says where it fails."""
-    try:
-        texts = [process.communicate(timeout=PATIENCE) for process in processes]
-    except subprocess.TimeoutExpired as e:
-        for process in processes:
-            process.kill()
-        raise SystemExit(f"{' '.join(processes[0].args)}: no end within {PATIENCE} s") from e
-    for process, (_, errors) in zip(processes, texts):
-        if process.returncode != 0:
-            raise SystemExit(f"{' '.join(process.args)}: exit status {process.returncode}\n{errors}")
-    return [json.loads(line) for line in texts[0][0].splitlines() if line.startswith("{")]
 
 
 @contextlib.contextmanager

@@ -104,6 +104,16 @@ TEST_CASE("halving and doubling takes 2 log2 n steps and the bytes of a ring") {
         }) == doctest::Approx(expected.count()).epsilon(0.001));
 }
 
+TEST_CASE("ranks that begin late make those wait that need them, and no others") {
+  Simulated simulated = one_rank_a_node(3);
+  simulated.starts = {1s, 0s, 0s};
+  const Forecast forecast = simulate(simulated, one_message({whole_of(kCount), 0}));
+  const double message = 20e-6 + 2 * 2e-6 + gigabits(10).to_move(kBytes).count();
+  CHECK(forecast.ends[1].count() == doctest::Approx(1 + message));
+  CHECK(forecast.ends[0].count() == doctest::Approx(1 + message - 20e-6 - 2e-6));
+  CHECK(forecast.ends[2] == Seconds{});
+}
+
 TEST_CASE("pieces hide the reduction behind the transfer") {
   const Simulated simulated = one_rank_a_node(8);
   CHECK(seconds(simulated, ring(8, {.pieces = 8, .lanes = 1})) < seconds(simulated, ring(8)));
