@@ -12,6 +12,8 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path.cwd()
+# The static analyser follows fewer calls into each other: files take half of the time.
+SHALLOW = [f"--extra-arg={word}" for word in ("-Xclang", "-analyzer-config", "-Xclang", "mode=shallow")]
 
 
 def sources(build):
@@ -33,7 +35,8 @@ def neighbourhood():
 
 
 def check(build, path):
-    done = subprocess.run(["clang-tidy", "--quiet", "--extra-arg=-Wno-unknown-warning-option", "-p", str(build), str(path)], capture_output=True, text=True, check=False)
+    done = subprocess.run(["clang-tidy", "--quiet", "--extra-arg=-Wno-unknown-warning-option", *SHALLOW, "-p", str(build), str(path)],
+                          capture_output=True, text=True, check=False)
     return path, done.returncode, done.stdout
 
 

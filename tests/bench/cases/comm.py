@@ -141,7 +141,7 @@ def nan_check(programs):
     def with_check(action):
         return lambda: programs.here(2, [programs.ours, "--model", "resnet50", "--steps", "30"],
                                      environment={"FASTGPU_COMM_WIRE": "fp16", "FASTGPU_COMM_NANCHECK": action})
-    return in_turns({"off": with_check("off"), "warn": with_check("warn")}, 2 * ROUNDS)
+    return in_turns({"off": with_check("off"), "warn": with_check("warn")}, 4 * ROUNDS)
 
 
 def negotiation(programs):
