@@ -119,12 +119,12 @@ class Communicator {
           engine(std::move(connections)) {}
 
     std::shared_ptr<mpi::Collectives> collectives;  ///< Null: none but ours.
+    std::optional<Algorithm> algorithm;  ///< Of all-reduces, where the user has named one.
     Engine engine;
     std::uint32_t contexts = 1;  ///< Communicators that this rank knows to have been made.
     std::byte nothing{};         ///< What a barrier sends.
     std::shared_ptr<const PreparedProgram> no_program =
         std::make_shared<const PreparedProgram>(Program{}, Averaging::none);
-    std::optional<Algorithm> algorithm;  ///< Of all-reduces, where the user has named one.
   };
   using Group = std::shared_ptr<const std::vector<Rank>>;  ///< Shared with work under way.
   using ProgramKey =

@@ -15,8 +15,9 @@
 namespace fastgpu::comm {
 namespace {
 
-/// Length of the address, flows, address.
-constexpr std::size_t kIntroduction = 2 + 255;
+/// Length of the address, flows, transport, address.
+constexpr std::size_t kHead = 3;
+constexpr std::size_t kIntroduction = kHead + 255;
 using Introduction = std::array<std::byte, kIntroduction>;
 
 std::unique_ptr<SharedRail> shared_rail(const Connections& connections, SharedMemory wanted) {
@@ -63,13 +64,14 @@ class Round {
   Deadline deadline_;
 };
 
-Introduction introduction_of(const SharedRail* shared, int flows) {
+Introduction introduction_of(const SharedRail* shared, const Wishes& wishes) {
   Introduction mine{};
-  mine[1] = static_cast<std::byte>(flows);
+  mine[1] = static_cast<std::byte>(wishes.flows);
+  mine[2] = static_cast<std::byte>(wishes.transport);
   if (shared == nullptr) return mine;
   const auto address = shared->address();
   mine[0] = static_cast<std::byte>(address.size());
-  std::ranges::copy(address, mine.begin() + 2);
+  std::ranges::copy(address, mine.begin() + kHead);
   return mine;
 }
 
@@ -110,11 +112,15 @@ std::vector<int> introduce(Connections& connections, const Wishes& wishes, Deadl
   std::vector<Answer> answers(ranks, Answer{});
 
   Round round(connections, deadline);
-  const Introduction mine = introduction_of(shared.get(), wishes.flows);
+  const Introduction mine = introduction_of(shared.get(), wishes);
   round.exchange(std::vector(ranks, mine), [&](std::size_t r, const Introduction& theirs) {
     const auto length = std::to_integer<std::size_t>(theirs[0]);
-    const auto address = std::span(theirs).subspan(2, length);
+    const auto address = std::span(theirs).subspan(kHead, length);
     const Rank rank{static_cast<int>(r)};
+    if (theirs[2] != mine[2])
+      throw Error(ErrorKind::usage, "rank " + std::to_string(r) +
+                                        " has another FASTGPU_COMM_TRANSPORT: all ranks need the "
+                                        "same");
     if (shared && length > 0 && shared->connect(rank, address)) answers[r] = {std::byte{1}};
     flows[r] = std::clamp(std::to_integer<int>(theirs[1]), 1, wishes.flows);
   });

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/unique_fd.hpp"
+#include "comm/mpi/messages.hpp"
 #include "comm/rendezvous/deadline.hpp"
 #include "comm/rendezvous/environment.hpp"
 #include "comm/schedule/topology.hpp"
@@ -26,6 +27,7 @@ struct Connections {
   std::vector<std::vector<UniqueFd>> sockets{};     ///< By rank: at least one to each other rank.
   std::unique_ptr<SharedRail> shared{};             ///< Null: no memory is shared.
   Topology topology{{{Rank{0}}}};                   ///< Nodes are ranks that share memory.
+  std::unique_ptr<mpi::Messages> messages{};        ///< Null: those to other hosts go by sockets.
   std::shared_ptr<mpi::Collectives> collectives{};  ///< Null: none but ours. Shared by the calls.
   std::optional<Algorithm> algorithm{};  ///< Of all-reduces, where the user has named one.
 };
@@ -34,11 +36,13 @@ struct Connections {
 struct Wishes {
   SharedMemory shared_memory = SharedMemory::on;
   int flows = 1;
+  Transport transport = Transport::tcp;  ///< The other side's must be the same.
 };
 
 /// Finds out, over the first socket to each rank, which of them share memory with this one, and
 /// connects to it; fills in `topology`. All ranks call it at once. Returns the number of sockets
-/// that there are to be to each rank: 1 where memory is shared.
+/// that there are to be to each rank: 1 where memory is shared. Throws ErrorKind::usage where
+/// transports differ.
 std::vector<int> introduce(Connections& connections, const Wishes& wishes, Deadline deadline);
 
 }  // namespace fastgpu::comm

@@ -13,6 +13,7 @@
 #include "base/names.hpp"
 #include "base/units.hpp"
 #include "comm/mpi/collectives.hpp"
+#include "comm/mpi/messages.hpp"
 #include "comm/rendezvous/doorkeeper.hpp"
 #include "comm/rendezvous/endpoint.hpp"
 #include "comm/rendezvous/handshake.hpp"
@@ -258,6 +259,11 @@ void connect_further(const JobPlace& place, Mesh& mesh, const std::vector<int>& 
   mesh.take(Doorkeeper(mesh.door.get(), me, std::move(awaited)).admit_all(deadline));
 }
 
+bool needs_mpi(const JobPlace& place) {
+  return place.meeting == Meeting::by_mpi || place.transport == Transport::mpi ||
+         place.collectives == Collectives::mpi;
+}
+
 }  // namespace
 
 Connections join(const JobPlace& wanted) {
@@ -268,18 +274,21 @@ Connections join(const JobPlace& wanted) {
   connections.sockets.resize(static_cast<std::size_t>(place.size));
   if (place.size == 1) return connections;
   UniqueFd door;
-  if (place.meeting == Meeting::by_mpi || place.collectives == Collectives::mpi) {
+  if (needs_mpi(place)) {
     const mpi::Member me{place.rank, place.size, place.mpi_plugin};
-    auto world = std::make_shared<const mpi::World>(me, deadline);
+    const auto world = std::make_shared<const mpi::World>(me, deadline);
     if (place.meeting == Meeting::by_mpi) door = invite_by_mpi(place, *world, deadline);
+    if (place.transport == Transport::mpi) connections.messages = mpi::messages_of(world);
     if (place.collectives == Collectives::mpi)
-      connections.collectives = std::make_shared<mpi::Collectives>(std::move(world));
+      connections.collectives = std::make_shared<mpi::Collectives>(world);
   }
   if (place.rank == Rank{0} && !door) door = open_door(place);
   Mesh mesh =
       place.rank == Rank{0} ? host(place, std::move(door), deadline) : visit(place, deadline);
   connections.sockets = std::move(mesh.sockets);
-  const auto flows = introduce(connections, {place.shared_memory, place.flows}, deadline);
+  const int most_flows = place.transport == Transport::tcp ? place.flows : 1;
+  const auto flows =
+      introduce(connections, {place.shared_memory, most_flows, place.transport}, deadline);
   mesh.sockets = std::move(connections.sockets);
   connect_further(place, mesh, flows, deadline);
   connections.sockets = std::move(mesh.sockets);

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "base/units.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -18,8 +17,8 @@ using namespace std::chrono_literals;
 /// system call.
 constexpr unsigned kTurnsBetweenLooks = 256;
 
-/// For a rank to say that it waits too.
-constexpr auto kLeastGrace = 100ms;
+/// For what a rank has sent by MPI before it went.
+constexpr auto kHearOut = 100ms;
 
 /// For others to hear why this rank gives up.
 constexpr auto kFarewell = 500ms;
@@ -47,6 +46,10 @@ Engine::Engine(Connections connections)
       kick_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!kick_) throw system_error("making an event descriptor", errno);
   if (shared_) shared_->open(*this, [this](Rank peer) { network_->say(peer, FrameKind::bell); });
+  if (!connections.messages) return;
+  mpi_ = std::make_unique<MpiRail>(std::move(connections.messages), connections.size,
+                                   static_cast<RailEvents&>(*this));
+  drive_in_background();  // What has been sent moves only while somebody asks.
 }
 
 Engine::~Engine() {
@@ -63,6 +66,11 @@ bool Engine::shares_memory_with(Rank peer) const noexcept {
 
 Rail& Engine::rail_to(Rank peer) const {
   if (shares_memory_with(peer)) return *shared_;
+  return far_rail();
+}
+
+Rail& Engine::far_rail() const noexcept {
+  if (mpi_) return *mpi_;
   return *network_;
 }
 
@@ -187,9 +195,14 @@ bool Engine::progress() {
     bool has_moved = shared_ && shared_->progress();
     has_moved = settle() || has_moved;
     if (wholes_ > 0) has_moved = progress_wholes() || has_moved;
-    if (over_network_ > 0 || ++turns_ % kTurnsBetweenLooks == 0) {
-      has_moved = network_->progress() || has_moved;
+    const bool looks = ++turns_ % kTurnsBetweenLooks == 0;
+    if (over_network_ > 0 || is_mpi_busy() || looks) {
+      has_moved = far_rail().progress() || has_moved;
       has_moved = settle() || has_moved;
+    }
+    if (mpi_ && looks) {  // Who gives up says so there.
+      has_moved = network_->progress() || has_moved;
+      settle();
     }
     if (!newly_lost_.empty()) check_lost();
     if (has_moved) remove_done();
@@ -213,60 +226,26 @@ void Engine::check_lost() {
   for (const Rank peer : std::exchange(newly_lost_, {})) {
     while (shares_memory_with(peer) && shared_->has_mail(peer) && shared_->progress())
       settle();
+    if (mpi_ && !shares_memory_with(peer)) hear_out_by_mpi(peer);
     for (const auto& operation : active_)
       if (!operation->is_done() && awaits(*operation, peer))
         throw Error(*lost_[static_cast<std::size_t>(peer.value)]);
   }
 }
 
+/// What a rank has sent by MPI may be later than the news that it has gone.
+void Engine::hear_out_by_mpi(Rank peer) {
+  const auto is_awaited = [&] {
+    return std::ranges::any_of(active_, [&](const auto& each) { return awaits(*each, peer); });
+  };
+  for (const Deadline deadline(kHearOut); is_awaited() && !deadline.passed(); settle())
+    mpi_->progress();
+  mpi_->forget(peer);
+}
+
 bool Engine::awaits(const Operation& operation, Rank peer) const {
   return std::ranges::any_of(operation.pending(),
                              [&](const Pending& pending) { return pending.peer == peer; });
-}
-
-void Engine::check_silence() {
-  try {
-    for (const auto& operation : active_)
-      check_silence_of(*operation);
-  } catch (const Error& e) {
-    fail(e);
-  }
-}
-
-void Engine::check_silence_of(Operation& operation) {
-  const auto now = std::chrono::steady_clock::now();
-  const auto pending = operation.pending();
-  std::size_t moved = operation.work().program->program.steps.size() - operation.steps_left();
-  for (const Pending& message : pending)
-    moved += message.moved;
-  if (moved != operation.seen_moved) {
-    operation.seen_moved = moved;
-    operation.seen_at = now;
-    asked_.clear();
-    answered_.clear();
-  }
-  const auto silence =
-      std::chrono::duration_cast<std::chrono::milliseconds>(now - operation.seen_at);
-  if (silence >= timeout_ && !pending.empty()) ask_and_accuse(operation, silence);
-  if (silence >= timeout_ && operation.work().whole) accuse_whole(operation);
-}
-
-/// A rank that waits itself is not to blame: it is believed for a while, in which those who know
-/// better speak up.
-void Engine::ask_and_accuse(const Operation& operation, std::chrono::milliseconds silence) {
-  const auto grace = std::max<std::chrono::milliseconds>(timeout_ / 8, kLeastGrace);
-  const auto pending = operation.pending();
-  for (const Pending& message : pending)
-    if (asked_.insert(message.peer).second) network_->say(message.peer, FrameKind::question);
-  if (silence < timeout_ + grace) return;
-  auto culprit = std::ranges::find_if(
-      pending, [&](const Pending& message) { return !answered_.contains(message.peer); });
-  if (culprit == pending.end() && silence < timeout_ + 2 * grace) return;
-  if (culprit == pending.end()) culprit = pending.begin();
-  throw Error(ErrorKind::transient,
-              name(culprit->peer) +
-                  (culprit->is_receive ? " sent nothing for " : " took nothing for ") +
-                  to_string(timeout_));
 }
 
 void Engine::give_up(const Error& error) {
@@ -278,6 +257,7 @@ void Engine::fail(const Error& error) noexcept {
   if (failure_) return;
   failure_ = error;
   network_->abandon();
+  if (mpi_) mpi_->abandon();
   if (!is_trouble_known_) tell(error);
   if (shared_) shared_->abandon();
   for (const auto& operation : active_)

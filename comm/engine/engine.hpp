@@ -19,6 +19,7 @@
 #include "comm/engine/call_book.hpp"
 #include "comm/engine/operation.hpp"
 #include "comm/schedule/topology.hpp"
+#include "comm/transports/mpi_rail.hpp"
 #include "comm/transports/tcp_rail.hpp"
 
 namespace fastgpu::comm {
@@ -46,7 +47,7 @@ class Engine final : private RailEvents, private Talk {
   Rank rank() const noexcept { return self_; }
   const Topology& topology() const noexcept { return topology_; }
   bool shares_memory_with(Rank peer) const noexcept;
-  RailCaps caps_of_network() const noexcept { return network_->caps(); }
+  RailCaps caps_of_network() const noexcept { return far_rail().caps(); }
 
   /// Begins, and moves what can be moved at once. Throws what broke the engine before.
   std::shared_ptr<Operation> start(Work work);
@@ -88,6 +89,8 @@ class Engine final : private RailEvents, private Talk {
   void said_farewell(Rank from, std::span<const std::byte> words) override;
 
   Rail& rail_to(Rank peer) const;
+  Rail& far_rail() const noexcept;
+  bool is_mpi_busy() const noexcept { return mpi_ && !mpi_->may_sleep(); }
   bool progress();
   bool settle();
   bool progress_wholes();
@@ -95,6 +98,7 @@ class Engine final : private RailEvents, private Talk {
   void begin_steps(Operation& operation);
   void begin_step(Operation& operation, StepIndex step);
   void check_lost();
+  void hear_out_by_mpi(Rank peer);
   bool awaits(const Operation& operation, Rank peer) const;
   void check_silence();
   void check_silence_of(Operation& operation);
@@ -113,6 +117,7 @@ class Engine final : private RailEvents, private Talk {
   Topology topology_;
   std::unique_ptr<SharedRail> shared_;
   std::unique_ptr<TcpRail> network_;
+  std::unique_ptr<MpiRail> mpi_;  ///< Carries what goes to other hosts; null: `network_` does.
   CallBook calls_;
 
   mutable std::mutex mutex_;

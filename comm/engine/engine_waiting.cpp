@@ -62,7 +62,7 @@ void Engine::wait(Operation& operation, Reminder* reminder) {
     reminder->remind();
     lock.lock();
   }
-  if (--waiters_ == 0 && driver_ && !active_.empty()) idle_.notify_all();
+  if (--waiters_ == 0 && driver_ && (!active_.empty() || is_mpi_busy())) idle_.notify_all();
   keep_watch();
   if (operation.failure()) throw Error(*operation.failure());
 }
@@ -78,7 +78,7 @@ void Engine::sleep(Lock& lock, const Operation* awaited, std::chrono::millisecon
     --sleepers_;
     return;
   }
-  const bool may_sleep = !shared_ || shared_->may_sleep();
+  const bool may_sleep = (!shared_ || shared_->may_sleep()) && !is_mpi_busy();
   network_->progress();
   try {
     settle();
@@ -88,7 +88,8 @@ void Engine::sleep(Lock& lock, const Operation* awaited, std::chrono::millisecon
   const bool has_moved = progress() || (awaited != nullptr && awaited->is_done());
   if (!has_moved) {
     const auto nap = std::min({longest, may_sleep ? kLongestSleep : kNap, timeout_ / 8});
-    const bool is_awake = wholes_ > 0;  // What runs as a whole moves only while it is asked.
+    // What MPI runs, or carries, moves only while it is asked.
+    const bool is_awake = wholes_ > 0 || (mpi_ && over_network_ > 0);
     pollfd ends[] = {{network_->descriptor(), POLLIN, 0}, {kick_.get(), POLLIN, 0}};
     const int waiter = awaited != nullptr ? 1 : 0;
     is_watched_ = true;
@@ -121,7 +122,7 @@ void Engine::drive_in_background() {
 /// The thread that sleeps may know nothing of what has begun since, and somebody else may have read
 /// what rang for it.
 void Engine::keep_watch() {
-  if (is_watched_ && (wholes_ > 0 || (shared_ && !shared_->may_sleep()))) kick();
+  if (is_watched_ && (wholes_ > 0 || is_mpi_busy() || (shared_ && !shared_->may_sleep()))) kick();
 }
 
 bool Engine::progress_wholes() {
@@ -135,13 +136,6 @@ bool Engine::progress_wholes() {
   return wholes_ < before;
 }
 
-void Engine::accuse_whole(const Operation& operation) const {
-  for (const Rank peer : *operation.work().group)
-    if (const auto& lost = lost_[static_cast<std::size_t>(peer.value)]) throw Error(*lost);
-  throw Error(ErrorKind::transient, "MPI has not ended it within " + to_string(timeout_) +
-                                        ": a rank is late, stuck, or in another call");
-}
-
 bool Engine::has_lost(Rank peer) {
   const Lock lock = enter();
   if (failure_) return true;
@@ -153,7 +147,7 @@ void Engine::drive(const std::stop_token& stop) {
   Patience patience(kYieldsOfDriver);
   Lock lock(mutex_);
   while (!stop.stop_requested()) {
-    idle_.wait(lock, stop, [this] { return waiters_ == 0 && !active_.empty(); });
+    idle_.wait(lock, stop, [this] { return waiters_ == 0 && (!active_.empty() || is_mpi_busy()); });
     if (stop.stop_requested()) return;
     if (progress())
       patience.reset();

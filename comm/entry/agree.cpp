@@ -95,13 +95,6 @@ std::string list_of(const std::vector<GradientId>& ids, const GradientTable& tab
   return list;
 }
 
-bool is_order(const std::vector<GradientId>& order, std::size_t gradients) {
-  GradientSet seen(gradients);
-  for (const GradientId id : order)
-    if (id.value < gradients) seen.add(id);
-  return order.size() == gradients && seen.is_full();
-}
-
 }  // namespace
 
 void check_same_registration(Communicator& communicator, const Registration& mine) {
@@ -141,10 +134,18 @@ std::vector<GradientId> order_of_rank_0(Communicator& communicator, const Gradie
   for (const GradientId id : initial_order(table))
     if (!seen.contains(id)) numbers.push_back(id.value);
   communicator.broadcast(std::as_writable_bytes(std::span(numbers)), {0});
+  return decode_order(numbers, table.size());
+}
+
+std::vector<GradientId> decode_order(std::span<const std::uint64_t> numbers,
+                                     std::size_t gradients) {
   std::vector<GradientId> order;
-  for (const std::uint64_t number : numbers)
+  GradientSet seen(gradients);
+  for (const std::uint64_t number : numbers) {
     order.push_back({number});
-  if (!is_order(order, table.size()))
+    if (number < gradients) seen.add({number});
+  }
+  if (numbers.size() != gradients || !seen.is_full())
     throw Error(ErrorKind::remote, "rank 0: its order of gradients is none");
   return order;
 }

@@ -1,6 +1,8 @@
 // What ranks agree on before the first step, and between steps.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -25,6 +27,9 @@ void check_same_registration(Communicator& communicator, const Registration& min
 /// ready keeps its place behind. Throws ErrorKind::remote where that is no order.
 std::vector<GradientId> order_of_rank_0(Communicator& communicator, const GradientTable& table,
                                         const std::vector<GradientId>& mine);
+
+/// What rank 0 has told as its order of so many gradients. Throws as order_of_rank_0 does.
+std::vector<GradientId> decode_order(std::span<const std::uint64_t> numbers, std::size_t gradients);
 
 /// The sentence for ranks that have gone different ways in one step, or what the stop was for.
 std::string describe_differences(const std::vector<RankState>& ranks, const GradientTable& table);

@@ -22,7 +22,8 @@ struct Group {
 
 struct Request {
   MPI_Request request = MPI_REQUEST_NULL;
-  Group* made = nullptr;  ///< What there is once it is done, or null.
+  Group* made = nullptr;    ///< What there is once it is done, or null.
+  bool is_receive = false;  ///< Of a message: can be called off.
 };
 
 namespace {
@@ -127,6 +128,51 @@ int test(Request* request, int* is_done) {
   return MPI_Comm_set_errhandler(ended->made->comm, MPI_ERRORS_RETURN);
 }
 
+/// Makes a request of what `start`, given the place for MPI's, begins.
+template <class Start>
+int begin_request(Request** request, const Start& start) {
+  auto under_way = std::make_unique<Request>();
+  const int error = start(&under_way->request);
+  if (error == MPI_SUCCESS) *request = under_way.release();
+  return error;
+}
+
+// ---- messages ----
+
+void forget(Request* request) {
+  const std::unique_ptr<Request> forgotten(request);
+  if (request->is_receive) MPI_Cancel(&request->request);
+  MPI_Request_free(&request->request);
+}
+
+int send(Group* group, const void* data, int bytes, int to, int tag, Request** request) {
+  return begin_request(request, [&](MPI_Request* r) {
+    return MPI_Issend(data, bytes, MPI_BYTE, to, tag, group->comm, r);
+  });
+}
+
+int receive(Group* group, void* data, int bytes, int from, int tag, Request** request) {
+  const int error = begin_request(request, [&](MPI_Request* r) {
+    return MPI_Irecv(data, bytes, MPI_BYTE, from, tag, group->comm, r);
+  });
+  if (error == MPI_SUCCESS) (*request)->is_receive = true;
+  return error;
+}
+
+int find(Group* group, void* data, int room, int tag, Arrival* arrival) {
+  int is_there = 0;
+  MPI_Message message = MPI_MESSAGE_NULL;
+  MPI_Status status;
+  const int error = MPI_Improbe(MPI_ANY_SOURCE, tag, group->comm, &is_there, &message, &status);
+  if (error != MPI_SUCCESS || is_there == 0) return error;
+  arrival->from = status.MPI_SOURCE;
+  MPI_Get_count(&status, MPI_BYTE, &arrival->bytes);
+  if (arrival->bytes > room) return MPI_ERR_TRUNCATE;
+  return begin_request(&arrival->request, [&](MPI_Request* r) {
+    return MPI_Imrecv(data, arrival->bytes, MPI_BYTE, &message, r);
+  });
+}
+
 // ---- collectives ----
 
 MPI_Datatype type_of(const Collective& what) {
@@ -151,15 +197,6 @@ MPI_Op op_of(const Collective& what) {
 /// Where a call's input is, for a collective that may be in place.
 const void* input_of(const Collective& what) {
   return what.input == nullptr ? MPI_IN_PLACE : what.input;
-}
-
-/// Makes a request of what `start`, given the place for MPI's, begins.
-template <class Start>
-int begin_request(Request** request, const Start& start) {
-  auto under_way = std::make_unique<Request>();
-  const int error = start(&under_way->request);
-  if (error == MPI_SUCCESS) *request = under_way.release();
-  return error;
 }
 
 int barrier(Group* group, const Collective* /*what*/, Request** request) {
@@ -206,6 +243,10 @@ constexpr Functions kFunctions{.describe = describe,
                                .duplicate_world = duplicate_world,
                                .make_group = make_group,
                                .test = test,
+                               .forget = forget,
+                               .send = send,
+                               .receive = receive,
+                               .find = find,
                                .barrier = barrier,
                                .all_reduce = all_reduce,
                                .broadcast = broadcast,

@@ -8,7 +8,7 @@
 namespace fastgpu::comm::mpi {
 
 /// Both sides must have the same.
-constexpr std::uint32_t kPluginVersion = 1;
+constexpr std::uint32_t kPluginVersion = 2;
 
 /// What the plugin's one symbol is called, a function of type `PluginEntry`.
 constexpr const char* kPluginEntry = "fastgpu_comm_mpi_plugin";
@@ -40,6 +40,13 @@ struct Collective {
   int root = 0;
 };
 
+/// A message that nobody had asked for.
+struct Arrival {
+  int from = 0;
+  int bytes = 0;
+  Request* request = nullptr;  ///< For the bytes to be there; null: there is no such message.
+};
+
 /// Each returns 0, or a number that `describe` knows; what begins something gives a request, which
 /// `test` frees once it is done. One thread at a time.
 struct Functions {
@@ -53,6 +60,15 @@ struct Functions {
   /// Some of them, in that order, blocking; `tag` tells apart what is made at the same time.
   int (*make_group)(Group* of, const int* ranks, int count, int tag, Group** made) = nullptr;
   int (*test)(Request* request, int* is_done) = nullptr;
+  /// Lets go of what is not done; MPI may use its memory all the same.
+  void (*forget)(Request* request) = nullptr;
+  /// Bytes for one rank; done once it has begun to receive them.
+  int (*send)(Group* group, const void* data, int bytes, int to, int tag,
+              Request** request) = nullptr;
+  int (*receive)(Group* group, void* data, int bytes, int from, int tag,
+                 Request** request) = nullptr;
+  /// Begins to receive the next message with this tag, of any rank, which has `room` bytes at most.
+  int (*find)(Group* group, void* data, int room, int tag, Arrival* arrival) = nullptr;
   int (*barrier)(Group* group, const Collective* what, Request** request) = nullptr;
   int (*all_reduce)(Group* group, const Collective* what, Request** request) = nullptr;
   int (*broadcast)(Group* group, const Collective* what, Request** request) = nullptr;

@@ -63,6 +63,13 @@ bool names_master(const Environment& environment) {
                              [&](const char* name) { return environment(name).has_value(); });
 }
 
+Transport transport(const std::string& text) {
+  if (text == "tcp") return Transport::tcp;
+  if (text == "mpi") return Transport::mpi;
+  throw Error(ErrorKind::usage,
+              "FASTGPU_COMM_TRANSPORT is '" + printable(text) + "', not one of tcp, mpi");
+}
+
 Collectives collectives(const std::string& text) {
   if (text == "ours") return Collectives::ours;
   if (text == "mpi") return Collectives::mpi;
@@ -123,6 +130,7 @@ JobPlace job_place(const Environment& environment) {
     const bool is_on = number({"FASTGPU_COMM_SHARED_MEMORY", *text}, 0, 1) == 1;
     place.shared_memory = is_on ? SharedMemory::on : SharedMemory::off;
   }
+  if (const auto text = environment("FASTGPU_COMM_TRANSPORT")) place.transport = transport(*text);
   if (const auto text = environment("FASTGPU_COMM_ALGORITHM")) place.algorithm = algorithm(*text);
   if (const auto text = environment("FASTGPU_COMM_COLLECTIVES"))
     place.collectives = collectives(*text);

@@ -24,6 +24,9 @@ enum class Meeting : std::uint8_t { at_address, by_mpi };
 /// What mpirun says about where its ranks run.
 enum class Hosts : std::uint8_t { one, several };
 
+/// What carries messages between ranks that share no memory.
+enum class Transport : std::uint8_t { tcp, mpi };
+
 /// Who runs collectives.
 enum class Collectives : std::uint8_t { ours, mpi };
 
@@ -49,6 +52,7 @@ struct JobPlace {
   std::chrono::milliseconds timeout{60'000};  ///< For meeting, and for any wait without progress.
   int flows = 4;                              ///< Connections to each rank on another host.
   SharedMemory shared_memory = SharedMemory::on;
+  Transport transport = Transport::tcp;
   std::optional<Algorithm> algorithm{};  ///< Of all-reduces; absent: what suits each of them.
 };
 
@@ -60,7 +64,7 @@ Environment process_environment();
 /// Reads RANK and WORLD_SIZE, or Open MPI's OMPI_COMM_WORLD_RANK and _SIZE, or takes a world of
 /// one; then FASTGPU_COMM_MASTER_ADDR and _PORT, or MASTER_ADDR and MASTER_PORT, for which MPI
 /// stands in where the rank is Open MPI's; then FASTGPU_COMM_INTERFACE, FASTGPU_COMM_SECRET,
-/// FASTGPU_COMM_TIMEOUT, FASTGPU_COMM_FLOWS, FASTGPU_COMM_SHARED_MEMORY,
+/// FASTGPU_COMM_TIMEOUT, FASTGPU_COMM_FLOWS, FASTGPU_COMM_SHARED_MEMORY, FASTGPU_COMM_TRANSPORT,
 /// FASTGPU_COMM_ALGORITHM, FASTGPU_COMM_COLLECTIVES and FASTGPU_COMM_MPI_PLUGIN. Throws
 /// ErrorKind::usage, naming the variable, for whatever is missing or makes no sense.
 JobPlace job_place(const Environment& environment);

@@ -6,39 +6,12 @@
 #include <vector>
 
 #include "comm/transports/mailbox.hpp"
+#include "comm/transports/numbered.hpp"
 #include "comm/transports/peer_memory.hpp"
 #include "comm/transports/shared_heap.hpp"
 #include "comm/transports/tag_table.hpp"
 
 namespace fastgpu::comm {
-
-/// Messages by small numbers that the other side gives back.
-template <class T>
-class Numbered {
- public:
-  std::uint32_t add(T value) {
-    if (free_.empty()) {
-      free_.push_back(static_cast<std::uint32_t>(values_.size()));
-      values_.emplace_back();
-    }
-    const std::uint32_t number = free_.back();
-    free_.pop_back();
-    values_[number] = std::move(value);
-    return number;
-  }
-  T* find(std::uint32_t number) {
-    const bool is_known = number < values_.size() && values_[number];
-    return is_known ? &*values_[number] : nullptr;
-  }
-  void remove(std::uint32_t number) {
-    values_[number].reset();
-    free_.push_back(number);
-  }
-
- private:
-  std::vector<std::optional<T>> values_;
-  std::vector<std::uint32_t> free_;
-};
 
 /// Everything of SharedRail that concerns one pair of ranks.
 class SharedPeer {

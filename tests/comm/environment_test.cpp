@@ -115,6 +115,7 @@ TEST_CASE("a variable that makes no sense is named with its value") {
                                                       {"MASTER_PORT", "70000"},
                                                       {"MASTER_PORT", " 1"},
                                                       {"FASTGPU_COMM_COLLECTIVES", "theirs"},
+                                                      {"FASTGPU_COMM_TRANSPORT", "pigeon"},
                                                       {"FASTGPU_COMM_ALGORITHM", "rings"},
                                                       {"FASTGPU_COMM_TIMEOUT", "0"},
                                                       {"FASTGPU_COMM_TIMEOUT", "soon"}};

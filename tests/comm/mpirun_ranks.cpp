@@ -13,6 +13,23 @@
 #include "comm/rendezvous.hpp"
 #include "comm/rendezvous/endpoint.hpp"
 
+namespace {
+
+/// Messages that MPI was asked to send.
+int& asked() {
+  static int count = 0;
+  return count;
+}
+
+}  // namespace
+
+// In place of MPI's own, which it calls.
+extern "C" int MPI_Issend(const void* data, int count, MPI_Datatype type, int to, int tag,
+                          MPI_Comm comm, MPI_Request* request) {
+  ++asked();
+  return PMPI_Issend(data, count, type, to, tag, comm, request);
+}
+
 namespace fastgpu::comm {
 namespace {
 
@@ -148,6 +165,11 @@ void check_everything(Communicator& comm) {
   }
   check_gradients(comm);
   comm.barrier();
+  const Environment environment = process_environment();
+  const bool is_by_mpi = environment("FASTGPU_COMM_TRANSPORT") == "mpi" &&
+                         environment("FASTGPU_COMM_SHARED_MEMORY") == "0";
+  if (is_by_mpi != (asked() > 0))
+    complain("MPI was asked for " + std::to_string(asked()) + " messages");
 }
 
 }  // namespace

@@ -1,13 +1,18 @@
 // What to begin with: messages as ranks write them, in a folder for each fuzzer:
 // make_fuzz_seeds FOLDER.
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include "comm/entry/negotiation.hpp"
+#include "comm/rendezvous/handshake.hpp"
+#include "comm/rendezvous/invitation.hpp"
 #include "comm/transports/mailbox.hpp"
+#include "comm/transports/mpi_envelope.hpp"
 #include "comm/transports/tcp_frame.hpp"
+#include "comm/wire.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -84,10 +89,65 @@ std::vector<Seed> negotiation() {
   append(step, summary);
   append(step, encode(details));
   append(step, encode(details));
+  Seed order;
+  for (std::uint64_t number = kGradients; number-- > 0;)
+    append(order, std::as_bytes(std::span(&number, 1)));
   Seed late = encode(Summary{.step = 7, .is_late = true});
   append(late, encode(state));
   append(late, step);
-  return {summary, encode(details), encode(state), encode(table), step, late};
+  return {summary, encode(details), encode(state), encode(table), step, late, order};
+}
+
+/// Which addresses are those of ranks that are there, then what both other ranks say.
+std::vector<Seed> introductions() {
+  constexpr std::size_t kIntroduction = 258;
+  constexpr std::array kAnswerAndLowest{std::byte{1}, std::byte{}, std::byte{}, std::byte{},
+                                        std::byte{}};
+  std::vector<Seed> seeds;
+  for (const unsigned there : {0U, 1U, 3U}) {
+    Seed said(kIntroduction);
+    said[1] = std::byte{4};
+    append(said, kAnswerAndLowest);
+    seeds.push_back({static_cast<std::byte>(there)});
+    append(seeds.back(), said);
+    append(seeds.back(), said);
+  }
+  return seeds;
+}
+
+std::vector<Seed> envelopes() {
+  Seed all;
+  const std::vector<std::byte> inside(40);
+  const Envelope told[] = {{.tag = {0}},
+                           {.tag = {1}, .bytes = 40, .note = Note{}, .inside = inside},
+                           {.tag = {2}, .bytes = 12'000, .number = 1},
+                           {.tag = {3}, .bytes = 160'000, .number = 2}};
+  for (const Envelope& envelope : told) {
+    Seed bytes(kEnvelopeBytes);
+    bytes.resize(encode(envelope, bytes));
+    all.push_back(static_cast<std::byte>(bytes.size() >> 4));
+    all.push_back(static_cast<std::byte>(bytes.size() << 4 & 0xff));
+    append(all, bytes);
+  }
+  return {all};
+}
+
+std::vector<Seed> visit() {
+  const Identity host{.rank = {0}, .size = 4, .secret = Secret("the job's own")};
+  Reception reception(host);
+  Message<kHelloBytes> hello{};
+  WireWriter(hello).put(std::uint32_t{0x46474352}).put(kLibraryVersion);
+  Seed handshake;
+  append(handshake, reception.challenge(hello).value());
+  append(handshake, reception.verdict(Refusal::none, Session{}));
+  const Endpoint point{.port = 29500};
+  const auto endpoint = encode(point);
+  const auto invitation = encode(Invitation{.key = {}, .points = {point, point}});
+  const auto refusal = encode(Error(ErrorKind::usage, "no such interface"));
+  return {handshake,
+          {endpoint.begin(), endpoint.end()},
+          {invitation.begin(), invitation.end()},
+          {refusal.begin(), refusal.end()}};
 }
 
 }  // namespace
@@ -100,5 +160,8 @@ int main(int count, char** arguments) {
   comm::write(folder + "/fuzz_tcp_frames.corpus", comm::tcp_frames());
   comm::write(folder + "/fuzz_letters.corpus", comm::letters());
   comm::write(folder + "/fuzz_negotiation.corpus", comm::negotiation());
+  comm::write(folder + "/fuzz_introductions.corpus", comm::introductions());
+  comm::write(folder + "/fuzz_visit.corpus", comm::visit());
+  comm::write(folder + "/fuzz_envelopes.corpus", comm::envelopes());
   return 0;
 }

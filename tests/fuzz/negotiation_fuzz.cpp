@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "base/error.hpp"
@@ -59,6 +60,16 @@ void listen(Bytes said) {
   book.begin(2, {.sequence = 1});
 }
 
+/// Rank 0's order of gradients, every number as likely as any.
+void listen_to_rank_0(Bytes said) {
+  std::vector<std::uint64_t> numbers(said.size() / sizeof(std::uint64_t));
+  std::memcpy(numbers.data(), said.data(), numbers.size() * sizeof(std::uint64_t));
+  std::vector<bool> is_there(kGradients);
+  for (const comm::GradientId id : comm::decode_order(numbers, kGradients))
+    is_there.at(id.value) = true;
+  if (std::ranges::count(is_there, true) != std::ssize(is_there)) __builtin_trap();
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -73,5 +84,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   });
   tried([&] { negotiate(said); });
   tried([&] { listen(said); });
+  tried([&] { listen_to_rank_0(said); });
   return 0;
 }

@@ -1,0 +1,82 @@
+// What another rank may send by MPI while this one waits for messages from it.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/error.hpp"
+#include "comm/transports/mpi_rail.hpp"
+
+namespace comm = fastgpu::comm;
+
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+class Done final : public comm::mpi::Transfer {
+ public:
+  bool test() override { return true; }
+};
+
+/// Envelopes one after the other, each behind its length; what follows an envelope is what was in
+/// the memory before.
+class Said final : public comm::mpi::Messages {
+ public:
+  explicit Said(Bytes said) : said_(said) {}
+
+  std::unique_ptr<comm::mpi::Transfer> send(Bytes, comm::Rank, int) override {
+    return std::make_unique<Done>();
+  }
+  std::unique_ptr<comm::mpi::Transfer> receive(std::span<std::byte>, comm::Rank, int) override {
+    return std::make_unique<Done>();
+  }
+  std::optional<comm::mpi::Found> find(std::span<std::byte> into, int) override {
+    if (said_.size() < 2) return std::nullopt;
+    const std::size_t wanted =
+        std::to_integer<std::size_t>(said_[0]) << 4 | std::to_integer<std::size_t>(said_[1]) >> 4;
+    said_ = said_.subspan(2);
+    const Bytes envelope = said_.first(std::min({wanted, said_.size(), into.size()}));
+    std::ranges::copy(envelope, into.begin());
+    said_ = said_.subspan(envelope.size());
+    return comm::mpi::Found{{1}, envelope.size(), std::make_unique<Done>()};
+  }
+  bool is_over() const noexcept override { return false; }
+
+ private:
+  Bytes said_;
+};
+
+class Nobody final : public comm::RailEvents {
+ public:
+  void sent(comm::Outgoing&) override {}
+  void received(comm::Incoming& message) override {
+    if (message.moved != message.sink.memory.size()) __builtin_trap();
+  }
+  void noted(comm::Rank, comm::MessageTag, const comm::Note&) override {}
+  void lost(comm::Rank, const fastgpu::Error& e) override {
+    if (e.kind() != fastgpu::ErrorKind::remote) __builtin_trap();
+  }
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  Nobody nobody;
+  comm::MpiRail rail(std::make_unique<Said>(std::as_bytes(std::span(data, size))), 2, nobody);
+  std::array<std::vector<float>, 4> memory{std::vector<float>(0), std::vector<float>(10),
+                                           std::vector<float>(3000), std::vector<float>(40'000)};
+  std::array<comm::Incoming, 4> wanted;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    wanted[i].peer = {1};
+    wanted[i].tag = {i};
+    wanted[i].sink.memory = std::as_writable_bytes(std::span(memory[i]));
+    if (i % 2 == 0) wanted[i].sink.reduction = {comm::ElementType::float32, comm::ReduceOp::sum};
+    if (i != 1) rail.receive(wanted[i]);
+  }
+  while (rail.progress()) {
+  }
+  rail.receive(wanted[1]);
+  return 0;
+}

@@ -1,0 +1,144 @@
+// MPI's messages between ranks that are threads of the test.
+#pragma once
+
+#include <algorithm>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "comm/mpi/messages.hpp"
+
+namespace fastgpu::test {
+
+/// What all ranks of a job share.
+class PostOffice : public std::enable_shared_from_this<PostOffice> {
+ public:
+  std::unique_ptr<comm::mpi::Messages> messages_of(comm::Rank rank);
+
+  /// Messages that have been sent, and that nobody has begun to receive.
+  std::size_t unread() {
+    const std::lock_guard lock(mutex_);
+    return sent_.size();
+  }
+
+ private:
+  class Transfer;
+  class Messages;
+
+  struct Parcel {
+    comm::Rank from{};
+    comm::Rank to{};
+    int number = 0;
+    std::span<const std::byte> bytes{};                             ///< Of one that is sent.
+    std::span<std::byte> into{};                                    ///< Of one that is received.
+    std::shared_ptr<bool> is_done = std::make_shared<bool>(false);  ///< Shared by both sides' ends.
+  };
+  using Parcels = std::list<Parcel>;
+
+  static bool fit(const Parcel& a, const Parcel& b) {
+    return a.from == b.from && a.to == b.to && a.number == b.number;
+  }
+  static void deliver(const Parcel& sent, const Parcel& wanted) {
+    std::ranges::copy(sent.bytes, wanted.into.begin());
+    *sent.is_done = *wanted.is_done = true;
+  }
+  std::unique_ptr<comm::mpi::Transfer> transfer_of(const Parcel& parcel);
+
+  std::mutex mutex_;
+  Parcels sent_;
+  Parcels wanted_;
+};
+
+class PostOffice::Transfer final : public comm::mpi::Transfer {
+ public:
+  Transfer(std::shared_ptr<PostOffice> office, std::shared_ptr<bool> is_done)
+      : office_(std::move(office)), is_done_(std::move(is_done)) {}
+  Transfer(const Transfer&) = delete;
+  Transfer& operator=(const Transfer&) = delete;
+  ~Transfer() override {
+    const std::lock_guard lock(office_->mutex_);
+    const auto is_own = [this](const Parcel& parcel) { return parcel.is_done == is_done_; };
+    std::erase_if(office_->sent_, is_own);
+    std::erase_if(office_->wanted_, is_own);
+  }
+
+  /// Not at once, as with MPI.
+  bool test() override {
+    const std::lock_guard lock(office_->mutex_);
+    return *is_done_ && ++asked_ > 1;
+  }
+
+ private:
+  std::shared_ptr<PostOffice> office_;
+  std::shared_ptr<bool> is_done_;
+  int asked_ = 0;
+};
+
+class PostOffice::Messages final : public comm::mpi::Messages {
+ public:
+  Messages(std::shared_ptr<PostOffice> office, comm::Rank self)
+      : office_(std::move(office)), self_(self) {}
+
+  std::unique_ptr<comm::mpi::Transfer> send(std::span<const std::byte> bytes, comm::Rank to,
+                                            int number) override {
+    const std::lock_guard lock(office_->mutex_);
+    const Parcel sent{.from = self_, .to = to, .number = number, .bytes = bytes};
+    auto& wanted = office_->wanted_;
+    const auto found =
+        std::ranges::find_if(wanted, [&](const Parcel& each) { return fit(each, sent); });
+    if (found == wanted.end()) {
+      office_->sent_.push_back(sent);
+    } else {
+      deliver(sent, *found);
+      wanted.erase(found);
+    }
+    return office_->transfer_of(sent);
+  }
+
+  std::unique_ptr<comm::mpi::Transfer> receive(std::span<std::byte> bytes, comm::Rank from,
+                                               int number) override {
+    const std::lock_guard lock(office_->mutex_);
+    const Parcel wanted{.from = from, .to = self_, .number = number, .into = bytes};
+    auto& sent = office_->sent_;
+    const auto found =
+        std::ranges::find_if(sent, [&](const Parcel& each) { return fit(each, wanted); });
+    if (found == sent.end()) {
+      office_->wanted_.push_back(wanted);
+    } else {
+      deliver(*found, wanted);
+      sent.erase(found);
+    }
+    return office_->transfer_of(wanted);
+  }
+
+  std::optional<comm::mpi::Found> find(std::span<std::byte> into, int number) override {
+    const std::lock_guard lock(office_->mutex_);
+    auto& sent = office_->sent_;
+    const auto found = std::ranges::find_if(
+        sent, [&](const Parcel& each) { return each.to == self_ && each.number == number; });
+    if (found == sent.end()) return std::nullopt;
+    const Parcel parcel = *found;
+    const Parcel wanted{.from = parcel.from, .to = self_, .number = number, .into = into};
+    sent.erase(found);
+    deliver(parcel, wanted);
+    return comm::mpi::Found{parcel.from, parcel.bytes.size(), office_->transfer_of(wanted)};
+  }
+
+  bool is_over() const noexcept override { return false; }
+
+ private:
+  std::shared_ptr<PostOffice> office_;
+  comm::Rank self_;
+};
+
+inline std::unique_ptr<comm::mpi::Transfer> PostOffice::transfer_of(const Parcel& parcel) {
+  return std::make_unique<Transfer>(shared_from_this(), parcel.is_done);
+}
+
+inline std::unique_ptr<comm::mpi::Messages> PostOffice::messages_of(comm::Rank rank) {
+  return std::make_unique<Messages>(shared_from_this(), rank);
+}
+
+}  // namespace fastgpu::test
