@@ -18,6 +18,7 @@
 #include "comm/connections.hpp"
 #include "comm/engine/call_book.hpp"
 #include "comm/engine/operation.hpp"
+#include "comm/engine/patience.hpp"
 #include "comm/schedule/topology.hpp"
 #include "comm/transports/mpi_rail.hpp"
 #include "comm/transports/tcp_rail.hpp"
@@ -136,6 +137,7 @@ class Engine final : private RailEvents, private Talk {
   std::map<const std::byte*, std::unique_ptr<std::byte[]>> private_memory_;
 
   mutable std::atomic<int> entering_{0};
+  SpinHabit spin_habit_;
   int waiters_ = 0;
   bool is_watched_ = false;  ///< A thread sleeps until something comes.
   int sleepers_ = 0;         ///< Waiters that sleep.

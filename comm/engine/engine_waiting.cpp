@@ -9,7 +9,6 @@
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "comm/engine/engine.hpp"
-#include "comm/engine/patience.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -46,7 +45,7 @@ bool Engine::test(Operation& operation) {
 }
 
 void Engine::wait(Operation& operation, Reminder* reminder) {
-  Patience patience(kYieldsOfWaiter);
+  Patience patience(spin_habit_, kYieldsOfWaiter);
   Lock lock = enter();
   ++waiters_;
   while (!operation.is_done()) {
@@ -144,7 +143,7 @@ bool Engine::has_lost(Rank peer) {
 }
 
 void Engine::drive(const std::stop_token& stop) {
-  Patience patience(kYieldsOfDriver);
+  Patience patience(spin_habit_, kYieldsOfDriver);
   Lock lock(mutex_);
   while (!stop.stop_requested()) {
     idle_.wait(lock, stop, [this] { return waiters_ == 0 && (!active_.empty() || is_mpi_busy()); });

@@ -10,17 +10,52 @@
 
 namespace fastgpu::comm {
 
+/// Whether what is waited for comes while a thread stays awake, learnt from the waits before. With
+/// more ranks than cores it does not: nobody answers before this one leaves the core.
+class SpinHabit {
+ public:
+  /// How often the next wait looks before it leaves the core: some microseconds, what an answer
+  /// takes between two ranks that both run. None where that has been in vain of late, now and then
+  /// apart, for the others may have become fewer.
+  int spins() noexcept {
+    if (in_vain_ < kMostInVain) return kSpins;
+    return ++refrained_ % kWaitsBetweenTries == 0 ? kSpins : 0;
+  }
+
+  void ended(bool while_spinning) noexcept {
+    if (while_spinning)
+      in_vain_ = 0;
+    else if (in_vain_ < kMostInVain)
+      ++in_vain_;
+  }
+
+ private:
+  static constexpr int kSpins = 50;
+  static constexpr int kMostInVain = 4;
+  static constexpr unsigned kWaitsBetweenTries = 16;
+
+  int in_vain_ = 0;
+  unsigned refrained_ = 0;
+};
+
 class Patience {
  public:
   /// `yields`: how often others get the core before this thread sleeps.
-  explicit Patience(int yields) : last_(kSpins + yields) {}
+  Patience(SpinHabit& habit, int yields)
+      : habit_(habit), yields_(yields), spins_(habit.spins()) {}
 
-  void reset() noexcept { waited_ = 0; }
+  /// What was waited for has come, or a part of it.
+  void reset() noexcept {
+    if (waited_ == 0) return;
+    habit_.ended(waited_ <= spins_);
+    spins_ = habit_.spins();
+    waited_ = 0;
+  }
 
   /// True once it is time to sleep.
   bool pause() noexcept {
-    if (waited_ >= last_) return true;
-    if (waited_++ < kSpins)
+    if (waited_ >= spins_ + yields_) return true;
+    if (waited_++ < spins_)
       relax();
     else
       ::sched_yield();
@@ -28,17 +63,15 @@ class Patience {
   }
 
  private:
-  /// Some microseconds: what an answer takes between two ranks that both run. With more ranks than
-  /// cores nobody answers while this one spins.
-  static constexpr int kSpins = 50;
-
   static void relax() noexcept {
 #if defined(__x86_64__)
     _mm_pause();
 #endif
   }
 
-  int last_;
+  SpinHabit& habit_;
+  int yields_;
+  int spins_;
   int waited_ = 0;
 };
 

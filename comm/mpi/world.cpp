@@ -77,7 +77,8 @@ Error World::refusal(const std::string& why) const {
 }
 
 bool World::ends_in_time(Request* request, Deadline deadline, std::string_view doing) const {
-  Patience patience(kYields);
+  SpinHabit habit;
+  Patience patience(habit, kYields);
   for (int is_done = 0;;) {
     library_.check(library_->test(request, &is_done), doing);
     if (is_done != 0) return true;
