@@ -1,4 +1,4 @@
-"""Runs benchmarks and keeps their figures: run.py BUILD_DIR [startup clusters execute copy job comm]
+"""Runs benchmarks and keeps their figures: run.py BUILD_DIR [startup clusters execute copy job comm scale]
 
 Each writes docs/benchmarks/NAME.md and NAME.json, with the machine that it was measured on.
 """
@@ -12,7 +12,7 @@ import tempfile
 
 import measure
 
-NAMES = ("startup", "clusters", "execute", "copy", "job", "comm")
+NAMES = ("startup", "clusters", "execute", "copy", "job", "comm", "scale")
 
 
 def table(head, rows):

@@ -64,6 +64,7 @@ class Row:
 BULK = Link(mbit=50)
 SLOW = Link(mbit=20)  # For many hosts on few cores.
 FAR = Link(mbit=200, delay_ms=8, calls=8)
+FAR_MANY = Link(mbit=200, delay_ms=8, calls=16)  # For those that the barrier leaves furthest apart.
 KIB = 1 << 10
 LONG = (256 * KIB, 1024 * KIB)
 
@@ -76,8 +77,8 @@ CASES = (
     Case(SLOW, 16, 1, "", (256 * KIB,)),
     *(Case(FAR, count, 1, "", (8, 4 * KIB)) for count in (2, 4, 8, 16)),
     *(Case(FAR, 3, 1, algorithm, (8,)) for algorithm in ("", "halving_doubling")),
-    *(Case(FAR, 8, 1, algorithm, (8,)) for algorithm in ("ring", "direct", "halving_doubling", "tree")),
-    *(Case(FAR, count, 2, "", (8,)) for count in (2, 4)),
+    *(Case(FAR, 8, 1, algorithm, (8,)) for algorithm in ("ring", "halving_doubling", "tree")),
+    *(Case(FAR_MANY, *case, (8,)) for case in ((8, 1, "direct"), (2, 2, ""), (4, 2, ""))),
 )
 
 
