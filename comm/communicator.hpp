@@ -90,6 +90,11 @@ class Communicator {
     return world_->engine.has_lost((*group_)[static_cast<std::size_t>(rank.value)]);
   }
 
+  /// What has ended the job, or the loss of one of these ranks, as far as can be seen now. Any
+  /// thread, as give_up.
+  std::optional<Error> trouble() { return world_->engine.trouble_of(*group_); }
+  std::chrono::milliseconds timeout() const noexcept { return world_->engine.timeout(); }
+
   /// Ends every call of this job, on all ranks, with what made this rank unable to go on.
   void give_up(const Error& error) { world_->engine.give_up(error); }
 

@@ -10,7 +10,7 @@
 
 #include "comm/communicator.hpp"
 #include "comm/entry/gradient_entry.hpp"
-#include "comm/gpu/staged.hpp"
+#include "comm/gpu/device_collectives.hpp"
 #include "comm/include/fastgpu_comm.h"
 #include "comm/rendezvous/environment.hpp"
 
@@ -19,8 +19,8 @@ namespace fastgpu::comm::c_api {
 /// Its destructor waits.
 class DeviceRequest {
  public:
-  DeviceRequest(gpu::StagedCollectives::Request request,
-                std::shared_ptr<gpu::StagedCollectives> collectives)
+  DeviceRequest(gpu::DeviceCollectives::Request request,
+                std::shared_ptr<gpu::DeviceCollectives> collectives)
       : collectives_(std::move(collectives)), request_(std::move(request)) {}
   DeviceRequest(DeviceRequest&&) noexcept = default;
   DeviceRequest& operator=(DeviceRequest&&) noexcept = default;
@@ -32,8 +32,8 @@ class DeviceRequest {
   void wait() { request_->wait(); }
 
  private:
-  std::shared_ptr<gpu::StagedCollectives> collectives_;  ///< Shared with the communicator.
-  gpu::StagedCollectives::Request request_;
+  std::shared_ptr<gpu::DeviceCollectives> collectives_;  ///< Shared with the communicator.
+  gpu::DeviceCollectives::Request request_;
 };
 
 }  // namespace fastgpu::comm::c_api
@@ -41,7 +41,8 @@ class DeviceRequest {
 struct fgc_comm {
   std::shared_ptr<fastgpu::comm::Communicator> communicator;  ///< Shared with its gradients.
   fastgpu::comm::Environment environment;                     ///< And the settings of fgc_init.
-  std::shared_ptr<fastgpu::comm::gpu::StagedCollectives> staged{};  ///< Shared with its requests.
+  std::shared_ptr<fastgpu::comm::gpu::DeviceCollectives> on_device{};  ///< Shared with requests.
+  std::string why_staged{};  ///< Empty where `on_device` goes by NCCL.
 };
 
 struct fgc_request {

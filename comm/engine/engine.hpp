@@ -64,6 +64,11 @@ class Engine final : private RailEvents, private Talk {
   /// Whether that rank has gone, as far as can be seen now.
   bool has_lost(Rank peer);
 
+  /// What has broken the engine, or the loss of one of these ranks, as far as can be seen now.
+  std::optional<Error> trouble_of(std::span<const Rank> ranks);
+
+  std::chrono::milliseconds timeout() const noexcept { return timeout_; }
+
   /// Breaks the engine with a failure that was noticed elsewhere.
   void give_up(const Error& error);
 

@@ -142,6 +142,22 @@ bool Engine::has_lost(Rank peer) {
   return lost_[static_cast<std::size_t>(peer.value)].has_value();
 }
 
+std::optional<Error> Engine::trouble_of(std::span<const Rank> ranks) {
+  const Lock lock = enter();
+  try {
+    if (!failure_) network_->progress();
+    if (!failure_) settle();
+  } catch (const Error& e) {
+    fail(e);
+  }
+  remove_done();
+  keep_watch();
+  if (failure_) return failure_;
+  for (const Rank rank : ranks)
+    if (const auto& lost = lost_[static_cast<std::size_t>(rank.value)]) return lost;
+  return std::nullopt;
+}
+
 void Engine::drive(const std::stop_token& stop) {
   Patience patience(spin_habit_, kYieldsOfDriver);
   Lock lock(mutex_);

@@ -10,14 +10,15 @@
 #include "base/names.hpp"
 #include "comm/entry/fingerprint.hpp"
 #include "comm/entry/fusion.hpp"
+#include "comm/words.hpp"
 
 namespace fastgpu::comm {
 namespace {
 
-constexpr std::string_view kShared[] = {"FASTGPU_COMM_FUSION",      "FASTGPU_COMM_WIRE",
-                                        "FASTGPU_COMM_MIXED_SMALL", "FASTGPU_COMM_MIXED_KEEP",
-                                        "FASTGPU_COMM_LANES",       "FASTGPU_COMM_NANCHECK",
-                                        "FASTGPU_COMM_TUNE",        "FASTGPU_COMM_TIMELINE"};
+constexpr std::string_view kShared[] = {
+    "FASTGPU_COMM_FUSION",     "FASTGPU_COMM_WIRE",     "FASTGPU_COMM_MIXED_SMALL",
+    "FASTGPU_COMM_MIXED_KEEP", "FASTGPU_COMM_LANES",    "FASTGPU_COMM_NANCHECK",
+    "FASTGPU_COMM_TUNE",       "FASTGPU_COMM_TIMELINE", "FASTGPU_COMM_DEVICE"};
 using SharedSettings = std::array<std::uint64_t, std::size(kShared)>;  ///< A number for each.
 
 /// What is compared first.
@@ -30,14 +31,6 @@ struct Identity {
 
 /// More than any model's table has; what else a rank says of itself is a mistake, or worse.
 constexpr std::uint64_t kLargestTable = std::uint64_t{1} << 30;
-
-using Words = std::array<char, 256>;  ///< Ends with at least one 0.
-
-Words words_of(std::string_view text) {
-  Words words{};
-  std::ranges::copy(text.substr(0, words.size() - 1), words.begin());
-  return words;
-}
 
 /// What only mixed looks at counts for nothing else.
 SharedSettings shared(const EntrySettings& settings) {
@@ -52,24 +45,13 @@ SharedSettings shared(const EntrySettings& settings) {
           static_cast<std::uint64_t>(settings.lanes),
           static_cast<std::uint64_t>(settings.non_finite),
           static_cast<std::uint64_t>(settings.is_tuned),
-          static_cast<std::uint64_t>(!settings.timeline.empty())};
+          static_cast<std::uint64_t>(!settings.timeline.empty()),
+          static_cast<std::uint64_t>(settings.device.way)};
 }
 
 Identity identity_of(const Registration& registration) {
   return {Fingerprint().add(registration.library).value(), registration.table.hash(),
           encode(registration.table).size(), shared(registration.settings)};
-}
-
-/// Of the rank that differs, for all others to repeat.
-std::string in_its_words(Communicator& communicator, Rank odd, const std::string& own) {
-  Words words{};
-  if (communicator.rank() == odd) words = words_of(own);
-  communicator.broadcast(std::as_writable_bytes(std::span(words)), odd);
-  words.back() = 0;
-  std::string text = words.data();
-  const auto is_control = [](unsigned char c) { return c < ' ' || c == 127; };
-  std::ranges::replace_if(text, is_control, '?');  // For whoever shows it on a terminal.
-  return text;
 }
 
 std::string other_table(Communicator& communicator, const GradientTable& table, Rank odd,
@@ -83,7 +65,7 @@ std::string other_table(Communicator& communicator, const GradientTable& table, 
   std::string own;
   if (communicator.rank() == odd)
     own = first_difference(decode_table(reference), table).value_or("another table");
-  return in_its_words(communicator, odd, own);
+  return in_words_of(communicator, odd, own);
 }
 
 std::string list_of(const std::vector<GradientId>& ids, const GradientTable& table) {
@@ -112,7 +94,7 @@ void check_same_registration(Communicator& communicator, const Registration& min
   const std::string name = "rank " + std::to_string(rank.value);
   if (odd->library != first.library)
     throw Error(ErrorKind::usage, name + " runs another libfastgpu_comm than rank 0: " +
-                                      in_its_words(communicator, rank, std::string(mine.library)));
+                                      in_words_of(communicator, rank, std::string(mine.library)));
   const auto setting = std::ranges::mismatch(odd->settings, first.settings).in1;
   if (setting != odd->settings.end())
     throw Error(ErrorKind::usage, name + " has another " +

@@ -1,10 +1,13 @@
 #include "comm/entry/device_gradients.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace fastgpu::comm {
 namespace {
+
+constexpr std::size_t kMostZeros = std::size_t{1} << 20;
 
 std::size_t end_of(const GradientPiece& piece, ElementType wire) {
   return piece.offset + piece.count * size_of(wire);
@@ -19,8 +22,10 @@ DeviceGradients::DeviceGradients(const DeviceTensors& tensors, const FusionPlan&
       buffer_(buffer),
       types_(settings.types.begin(), settings.types.end()),
       is_searched_(settings.is_searched),
+      collectives_(settings.collectives),
       device_(*tensors.device),
       pinned_(device_, buffer),
+      zeros_(std::min(buffer.size(), kMostZeros)),
       wire_(device_, buffer.size()),
       stream_(gpu::stream_of(device_)),
       unpacked_(gpu::event_of(device_)),
@@ -35,7 +40,10 @@ DeviceGradients::DeviceGradients(const DeviceTensors& tensors, const FusionPlan&
       for (const GradientPiece& piece : group.pieces)
         buckets_of_[piece.gradient.value].push_back(static_cast<std::uint32_t>(i));
   }
-  device_.copy(wire_.span(), buffer_, stream_.get());  // Zeros: gaps are summed too.
+  for (std::size_t at = 0; at < buffer.size(); at += zeros_.size()) {  // Gaps are summed too.
+    const auto part = wire_.span().subspan(at, std::min(zeros_.size(), buffer.size() - at));
+    device_.copy(part, std::span(zeros_).first(part.size()), stream_.get());
+  }
   device_.record(unpacked_.get(), stream_.get());
   worker_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
 }
@@ -43,20 +51,31 @@ DeviceGradients::DeviceGradients(const DeviceTensors& tensors, const FusionPlan&
 DeviceGradients::~DeviceGradients() {
   worker_.request_stop();
   worker_.join();
+  for (const auto& sum : sums_)
+    sum->finish();
   gpu::finish_quietly(device_, stream_.get());
+}
+
+std::vector<DeviceGradients::Stretch> DeviceGradients::stretches_of(
+    const Bucket& bucket, const std::function<bool(GradientId)>& is_in) const {
+  std::vector<Stretch> stretches;
+  bool continues = false;
+  for (const GradientPiece& piece : bucket.pieces) {
+    const bool is_taken = is_in(piece.gradient);
+    if (is_taken && !continues) stretches.push_back({piece.offset, 0});
+    continues = is_taken;
+    if (is_taken) stretches.back().bytes = end_of(piece, bucket.type) - stretches.back().offset;
+  }
+  return stretches;
 }
 
 std::shared_ptr<DeviceGradients::Part> DeviceGradients::part_of(
     const Bucket& bucket, const std::function<bool(GradientId)>& is_in) const {
   auto part = std::make_shared<Part>();
-  bool continues = false;
+  const auto is_taken = [&](GradientId id) { return tensors_.has(id) && is_in(id); };
+  part->stretches = stretches_of(bucket, is_taken);
   for (const GradientPiece& piece : bucket.pieces) {
-    const bool is_taken = tensors_.has(piece.gradient) && is_in(piece.gradient);
-    if (is_taken && !continues) part->stretches.push_back({piece.offset, 0});
-    continues = is_taken;
-    if (!is_taken) continue;
-    Stretch& stretch = part->stretches.back();
-    stretch.bytes = end_of(piece, bucket.type) - stretch.offset;
+    if (!is_taken(piece.gradient)) continue;
     const ElementType type = types_[piece.gradient.value];
     auto group = std::ranges::find(part->groups, type, &Group::type);
     if (group == part->groups.end())
@@ -81,6 +100,8 @@ void DeviceGradients::begin_step(Scale scale) {
   const std::lock_guard lock(mutex_);
   scale_ = std::move(scale);
   ready_.clear();
+  sums_.clear();
+  incomplete_.clear();
   pieces_left_.clear();
   for (const auto& part : parts_) {
     std::size_t pieces = 0;
@@ -111,12 +132,28 @@ void DeviceGradients::pack(std::uint32_t bucket, const std::shared_ptr<const Par
     else
       device_.pack(to, *group.list, conversion, stream_.get());
   }
-  for (const Stretch& stretch : part->stretches)
-    device_.copy(buffer_.subspan(stretch.offset, stretch.bytes),
-                 wire_.span().subspan(stretch.offset, stretch.bytes), stream_.get());
+  if (!has_sums()) copy_to_buffer(part->stretches);
   queue_.push_back({bucket, part, gpu::event_of(device_)});
   device_.record(queue_.back().arrived.get(), stream_.get());
   changed_.notify_all();
+}
+
+void DeviceGradients::copy_to_buffer(std::span<const Stretch> stretches) {
+  for (const Stretch& stretch : stretches)
+    device_.copy(buffer_.subspan(stretch.offset, stretch.bytes),
+                 wire_.span().subspan(stretch.offset, stretch.bytes), stream_.get());
+}
+
+void DeviceGradients::copy_from_buffer(std::span<const Stretch> stretches) {
+  for (const Stretch& stretch : stretches)
+    device_.copy(wire_.span().subspan(stretch.offset, stretch.bytes),
+                 buffer_.subspan(stretch.offset, stretch.bytes), stream_.get());
+}
+
+void DeviceGradients::wait_for_copies() {
+  const gpu::DeviceEvent copied = gpu::event_of(device_);
+  device_.record(copied.get(), stream_.get());
+  device_.synchronize(copied.get());
 }
 
 void DeviceGradients::drain() {
@@ -126,6 +163,7 @@ void DeviceGradients::drain() {
     const auto part =
         part_of(plan_.buckets[bucket], [this](GradientId id) { return ready_.contains(id); });
     if (!part->groups.empty()) pack(bucket, part);
+    incomplete_.push_back(part);
     pieces_left_[bucket] = 0;
   }
   changed_.wait(lock, [this] { return (queue_.empty() && !is_reporting_) || failure_; });
@@ -142,7 +180,8 @@ void DeviceGradients::work(const std::stop_token& stop) {
     lock.unlock();
     std::optional<Error> failure;
     try {
-      device_.synchronize(ready.arrived.get());
+      // A sum on the device comes after what is packed there by itself.
+      if (!has_sums() || is_searched_) device_.synchronize(ready.arrived.get());
       report(ready);
     } catch (const Error& e) {
       failure = e;
@@ -155,15 +194,45 @@ void DeviceGradients::work(const std::stop_token& stop) {
   }
 }
 
-void DeviceGradients::report(const Ready& ready) const {
+void DeviceGradients::report(const Ready& ready) {
   for (const Group& group : ready.part->groups) {
     const auto found = is_searched_ ? group.list->found() : std::nullopt;
     for (std::size_t i = 0; i < group.pieces.size(); ++i) {
       PackedPiece packed{ready.bucket, group.pieces[i]};
       if (found && found->tensor == i) packed.non_finite = found->index;
+      if (packed.non_finite && has_sums()) bring_over(packed);
       reports_.packed(packed);
     }
   }
+}
+
+/// What is not finite is looked at in the buffer.
+void DeviceGradients::bring_over(const PackedPiece& found) {
+  const std::size_t size = size_of(plan_.buckets[found.bucket].type);
+  copy_to_buffer(std::array{Stretch{found.piece.offset + *found.non_finite * size, size}});
+  wait_for_copies();
+}
+
+// ---- sums on the device ----
+
+DeviceGradients::Sum DeviceGradients::start_sum(std::uint32_t bucket, Reduction reduction) {
+  const std::lock_guard lock(mutex_);
+  const Bucket& whole = plan_.buckets[bucket];
+  const auto is_packed = [this](GradientId id) { return tensors_.has(id) && ready_.contains(id); };
+  copy_from_buffer(stretches_of(whole, std::not_fn(is_packed)));
+  sums_.push_back(collectives_->all_reduce(wire_.span().subspan(whole.offset, whole.bytes),
+                                           reduction, stream_.get()));
+  return {*this, bucket, sums_.back()};
+}
+
+void DeviceGradients::Sum::wait() {
+  request_->wait_here();
+  DeviceGradients& all = *owner_;
+  const auto of_host = all.stretches_of(all.plan_.buckets[bucket_],
+                                        [&all](GradientId id) { return !all.tensors_.has(id); });
+  if (of_host.empty()) return;
+  all.copy_to_buffer(of_host);
+  all.wait_for_copies();
 }
 
 // ---- and back ----
@@ -174,9 +243,7 @@ void DeviceGradients::unpack(std::size_t bucket, const GradientSet& ready) {
   const bool is_whole = std::ranges::all_of(
       whole.pieces, [&](const GradientPiece& piece) { return is_in(piece.gradient); });
   const auto part = is_whole ? parts_[bucket] : part_of(whole, is_in);
-  for (const Stretch& stretch : part->stretches)
-    device_.copy(wire_.span().subspan(stretch.offset, stretch.bytes),
-                 buffer_.subspan(stretch.offset, stretch.bytes), stream_.get());
+  if (!has_sums()) copy_from_buffer(part->stretches);
   for (const Group& group : part->groups)
     device_.unpack(*group.list, wire_.span().subspan(whole.offset, whole.bytes),
                    {whole.type, group.type}, stream_.get());

@@ -11,11 +11,13 @@
 #include <optional>
 #include <span>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
 #include "comm/entry/fusion.hpp"
 #include "comm/entry/gradient_set.hpp"
+#include "comm/gpu/device_collectives.hpp"
 #include "comm/gpu/device_owned.hpp"
 
 namespace fastgpu::comm {
@@ -36,12 +38,15 @@ struct PackedPiece {
 };
 
 /// The pieces of a bucket are packed in one launch, converted, scaled and searched, once the last
-/// of them is complete; one copy brings them over, and a thread reports when that is done.
+/// of them is complete, and a thread reports when they can be summed. Where there are collectives
+/// for it, buckets are summed on the device, and what of them lies on the host is brought there;
+/// else one copy brings the pieces over.
 class DeviceGradients {
  public:
   struct Settings {
-    std::span<const ElementType> types;  ///< Of gradients, by id.
-    bool is_searched = false;            ///< For NaN and infinity.
+    std::span<const ElementType> types;             ///< Of gradients, by id.
+    bool is_searched = false;                       ///< For NaN and infinity.
+    gpu::DeviceCollectives* collectives = nullptr;  ///< Null: buckets are summed on the host.
   };
   /// Called by the thread, in the order in which buckets were packed; `failed` once, at the end.
   struct Reports {
@@ -66,7 +71,29 @@ class DeviceGradients {
   /// Packs what is left, and blocks until everything is in the buffer, or has failed.
   void drain();
 
-  /// Copies and unpacks what of a bucket is in `ready`.
+  /// A bucket that is being summed on the device.
+  class Sum {
+   public:
+    /// Blocks until the sum is there, and what lies on the host is in the buffer.
+    void wait();
+
+   private:
+    friend class DeviceGradients;
+    Sum(DeviceGradients& owner, std::uint32_t bucket, gpu::DeviceCollectives::Request request)
+        : owner_(&owner), bucket_(bucket), request_(std::move(request)) {}
+
+    DeviceGradients* owner_;
+    std::uint32_t bucket_;
+    gpu::DeviceCollectives::Request request_;
+  };
+
+  /// Whether buckets are summed on the device.
+  bool has_sums() const noexcept { return collectives_ != nullptr; }
+
+  /// All of the bucket is packed, or 0 in the buffer.
+  Sum start_sum(std::uint32_t bucket, Reduction reduction);
+
+  /// Unpacks what of a bucket is in `ready`; what was summed on the host is copied first.
   void unpack(std::size_t bucket, const GradientSet& ready);
 
   /// What is put into `stream` from now on comes after all that was unpacked; without a stream this
@@ -95,20 +122,28 @@ class DeviceGradients {
     gpu::DeviceEvent arrived;
   };
 
+  std::vector<Stretch> stretches_of(const Bucket& bucket,
+                                    const std::function<bool(GradientId)>& is_in) const;
+  void copy_to_buffer(std::span<const Stretch> stretches);
+  void copy_from_buffer(std::span<const Stretch> stretches);
+  void wait_for_copies();
+  void bring_over(const PackedPiece& found);
   std::shared_ptr<Part> part_of(const Bucket& bucket,
                                 const std::function<bool(GradientId)>& is_in) const;
   void pack(std::uint32_t bucket, const std::shared_ptr<const Part>& part);
   void work(const std::stop_token& stop);
-  void report(const Ready& ready) const;
+  void report(const Ready& ready);
 
   const DeviceTensors& tensors_;
   const FusionPlan& plan_;
   std::span<std::byte> buffer_;
   std::vector<ElementType> types_;
   bool is_searched_;
+  gpu::DeviceCollectives* collectives_;
   gpu::Device& device_;
   gpu::Pinned pinned_;
-  gpu::DeviceMemory wire_;  ///< Laid out as the fusion buffer.
+  std::vector<std::byte> zeros_;  ///< Outlives the copies that are made of it.
+  gpu::DeviceMemory wire_;        ///< Laid out as the fusion buffer.
   gpu::DeviceStream stream_;
   gpu::DeviceEvent unpacked_;
   std::vector<gpu::DeviceEvent> completed_;         ///< Of each gradient.
@@ -120,7 +155,9 @@ class DeviceGradients {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   GradientSet ready_;
-  std::vector<std::size_t> pieces_left_;  ///< Of each bucket; 0 once it is packed.
+  std::vector<std::size_t> pieces_left_;                 ///< Of each bucket; 0 once it is packed.
+  std::vector<gpu::DeviceCollectives::Request> sums_;    ///< Of this step.
+  std::vector<std::shared_ptr<const Part>> incomplete_;  ///< Of buckets that were not full.
   std::deque<Ready> queue_;
   bool is_reporting_ = false;
   std::optional<Error> failure_;

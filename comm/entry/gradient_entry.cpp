@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "comm/gpu/choose.hpp"
 #include "comm/kernels/convert.hpp"
 
 namespace fastgpu::comm {
@@ -68,6 +69,7 @@ void GradientEntry::begin(const Lock&) {
   if (launcher_) return;
   check_same_registration(communicator_, {table_, settings_});
   wire_ = wire_types(table_, settings_);
+  choose_device_path();
   control_ = communicator_.split(0, 0);
   recorder_.emplace(*control_, settings_);
   tuning_.emplace(*control_, settings_, table_, events_);
@@ -81,6 +83,20 @@ void GradientEntry::begin(const Lock&) {
   // Those who wait are to know by the time that they have waited for settings_.stall.
   const auto soon = std::max<std::chrono::milliseconds>(settings_.stall * 3 / 4, 1ms);
   watch_.emplace(mutex_, soon, [this](std::chrono::milliseconds lasted) { say_late(lasted); });
+}
+
+/// Where gradients lie may differ from rank to rank, but not how they are summed.
+void GradientEntry::choose_device_path() {
+  gpu::DeviceSettings wish = settings_.device;
+  const bool is_wide = settings_.wire == WireType::mixed && communicator_.size() > 2;
+  if (is_wide && wish.way != gpu::DeviceWay::staged) {
+    if (wish.way == gpu::DeviceWay::nccl)
+      throw Error(ErrorKind::usage,
+                  "FASTGPU_COMM_DEVICE is nccl and FASTGPU_COMM_WIRE mixed, but NCCL adds fp16 in "
+                  "fp16: choose fp16, bf16 or same, or another device way");
+    wish.way = gpu::DeviceWay::staged;
+  }
+  device_sums_ = gpu::choose_path(communicator_, device_tensors_.device, wish).nccl;
 }
 
 void GradientEntry::lay_out() {
@@ -98,10 +114,11 @@ void GradientEntry::lay_out() {
   std::ranges::fill(buffer_->bytes(), std::byte{0});  // Gaps are summed too.
   if (device_tensors_.device) lay_out_device();
   if (settings_.is_tuned) communicator_.use_flows(setting.flows);
-  const auto lanes = static_cast<std::size_t>(setting.lanes);
+  // On a device all sums are made in one order.
+  const auto lanes = device_sums_ ? 1 : static_cast<std::size_t>(setting.lanes);
   const Summing summing = settings_.wire == WireType::mixed ? Summing::wide : Summing::as_type;
   launcher_.emplace(plan_, buffer_->bytes(), std::span(lanes_).first(lanes), summing,
-                    recorder_->timeline());
+                    recorder_->timeline(), device_.get());
   begin_launching();
 }
 
@@ -112,7 +129,8 @@ void GradientEntry::lay_out_device() {
   const bool is_searched = settings_.non_finite != NonFiniteAction::off;
   on_device([&] {
     device_ = std::make_unique<DeviceGradients>(
-        device_tensors_, plan_, buffer_->bytes(), DeviceGradients::Settings{types, is_searched},
+        device_tensors_, plan_, buffer_->bytes(),
+        DeviceGradients::Settings{types, is_searched, device_sums_.get()},
         DeviceGradients::Reports{[this](const PackedPiece& packed) { device_packed(packed); },
                                  [this](const Error& error) { communicator_.give_up(error); }});
   });

@@ -106,6 +106,7 @@ class GradientEntry {
   };
 
   void begin(const Lock& lock);
+  void choose_device_path();
   void lay_out();
   void lay_out_device();
   void begin_launching();
@@ -150,6 +151,7 @@ class GradientEntry {
   std::vector<std::span<std::byte>> values_;  ///< Empty for those in the fusion buffer.
   DeviceTensors device_tensors_;              ///< Those of `values_` that are not the host's.
   std::vector<ElementType> wire_;
+  std::unique_ptr<gpu::DeviceCollectives> device_sums_;  ///< Null where the host sums buckets.
 
   std::mutex mutex_;
   std::vector<Communicator> lanes_;

@@ -16,12 +16,14 @@ bool is_scaled_before(ElementType type, ReduceOp op) noexcept {
 }  // namespace
 
 Launcher::Launcher(const FusionPlan& plan, std::span<std::byte> buffer,
-                   std::span<Communicator> lanes, Summing summing, Timeline* timeline)
+                   std::span<Communicator> lanes, Summing summing, Timeline* timeline,
+                   DeviceGradients* device)
     : plan_(plan),
       buffer_(buffer),
       lanes_(lanes),
       summing_(summing),
       timeline_(timeline),
+      device_(device),
       places_of_(plan.offset_of.size()) {
   for (std::size_t i = 0; i < plan_.buckets.size(); ++i)
     for (const GradientPiece& piece : plan_.buckets[i].pieces)
@@ -77,12 +79,15 @@ bool Launcher::is_wanted(const Bucket& bucket, const GradientSet& on_any) const 
 void Launcher::launch(std::size_t bucket) {
   Communicator& lane = lanes_[bucket % lanes_.size()];
   const auto began = timeline_ != nullptr ? Timeline::Clock::now() : Timeline::Clock::time_point();
-  runs_[bucket].emplace(Run{start(plan_.buckets[bucket], lane), began});
+  runs_[bucket].emplace(Run{start(bucket, lane), began});
 }
 
-std::variant<Handle, WideSum> Launcher::start(const Bucket& bucket, Communicator& lane) const {
+Launcher::Sum Launcher::start(std::size_t number, Communicator& lane) const {
+  const Bucket& bucket = plan_.buckets[number];
   const std::span<std::byte> data = buffer_.subspan(bucket.offset, bucket.bytes);
   const ReduceOp op = is_scaled_before(bucket.type, op_) ? ReduceOp::sum : op_;
+  if (device_ != nullptr && device_->has_sums())
+    return device_->start_sum(static_cast<std::uint32_t>(number), {bucket.type, op});
   // The sum of two is rounded once in any case.
   const bool is_wide =
       summing_ == Summing::wide && is_short(bucket.type) && op == ReduceOp::sum && lane.size() > 2;

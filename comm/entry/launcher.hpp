@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "comm/entry/device_gradients.hpp"
 #include "comm/entry/fusion.hpp"
 #include "comm/entry/gradient_set.hpp"
 #include "comm/entry/wide_sum.hpp"
@@ -28,9 +29,9 @@ enum class Summing : std::uint8_t {
 class Launcher {
  public:
   /// Borrows everything. `lanes` are communicators of the same ranks; at least one. `timeline` may
-  /// be null.
+  /// be null, and so may `device`, but where it sums buckets.
   Launcher(const FusionPlan& plan, std::span<std::byte> buffer, std::span<Communicator> lanes,
-           Summing summing, Timeline* timeline);
+           Summing summing, Timeline* timeline, DeviceGradients* device = nullptr);
 
   void begin_step(ReduceOp op, std::uint32_t step);
 
@@ -55,21 +56,23 @@ class Launcher {
   void wait(std::size_t bucket);
 
  private:
+  using Sum = std::variant<Handle, WideSum, DeviceGradients::Sum>;
   struct Run {
-    std::variant<Handle, WideSum> work;
+    Sum work;
     Timeline::Clock::time_point began;
   };
 
   bool is_wanted(const Bucket& bucket, const GradientSet& on_any) const;
   void launch_complete(std::size_t lane);
   void launch(std::size_t bucket);
-  std::variant<Handle, WideSum> start(const Bucket& bucket, Communicator& lane) const;
+  Sum start(std::size_t number, Communicator& lane) const;
 
   const FusionPlan& plan_;
   std::span<std::byte> buffer_;
   std::span<Communicator> lanes_;
   Summing summing_;
   Timeline* timeline_;
+  DeviceGradients* device_;
   ReduceOp op_ = ReduceOp::average;
   std::uint32_t step_ = 0;
   std::vector<std::vector<Place>> places_of_;  ///< Of each gradient.

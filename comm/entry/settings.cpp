@@ -157,6 +157,7 @@ EntrySettings entry_settings(const Environment& environment) {
   settings.timeline = environment("FASTGPU_COMM_TIMELINE").value_or("");
   settings.counters = environment("FASTGPU_COMM_COUNTERS").value_or("");
   settings.cache = cache_folder(environment);
+  settings.device = gpu::device_settings(environment);
   return settings;
 }
 

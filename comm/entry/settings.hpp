@@ -8,6 +8,7 @@
 
 #include "base/units.hpp"
 #include "comm/entry/table.hpp"
+#include "comm/gpu/settings.hpp"
 #include "comm/rendezvous/environment.hpp"
 
 namespace fastgpu::comm {
@@ -41,6 +42,7 @@ struct EntrySettings {
   std::string timeline{};  ///< FASTGPU_COMM_TIMELINE: a folder for one file a rank; empty: none.
   std::string counters{};  ///< FASTGPU_COMM_COUNTERS: as above.
   std::string cache{};     ///< Folder of tuned results, from XDG_CACHE_HOME or HOME; empty: none.
+  gpu::DeviceSettings device{};  ///< FASTGPU_COMM_DEVICE and FASTGPU_COMM_NCCL.
 
   friend bool operator==(const EntrySettings&, const EntrySettings&) = default;
 };

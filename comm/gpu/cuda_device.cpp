@@ -1,10 +1,12 @@
 #include "comm/gpu/cuda_device.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "base/error.hpp"
 #include "comm/gpu/check.hpp"
 #include "comm/gpu/kernels.hpp"
+#include "comm/gpu/nccl_library.hpp"
 
 namespace fastgpu::comm::gpu {
 namespace {
@@ -46,6 +48,19 @@ CudaPackList& own(PackList& list) {
 
 CudaDevice::CudaDevice() {
   check(cudaGetDevice(&number_), "looking for a GPU");
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, number_), "asking for a GPU's identity");
+  static_assert(sizeof(properties.uuid.bytes) == sizeof(identity_));
+  std::ranges::copy(properties.uuid.bytes, identity_.begin());
+}
+
+void CudaDevice::as_current(const std::function<void()>& action) {
+  const Current current(number_);
+  action();
+}
+
+std::shared_ptr<const NcclLibrary> CudaDevice::load_nccl(const std::string& path) const {
+  return std::make_shared<NcclLibrary>(path);
 }
 
 void CudaDevice::check_is_here(const void* data) const {
@@ -116,6 +131,12 @@ void CudaDevice::wait(StreamHandle stream, EventHandle event) {
 
 void CudaDevice::synchronize(EventHandle event) {
   check(cudaEventSynchronize(event), "waiting for a GPU");
+}
+
+bool CudaDevice::has_passed(EventHandle event) {
+  const cudaError_t status = cudaEventQuery(event);
+  if (status != cudaErrorNotReady) check(status, "asking a GPU how far it is");
+  return status == cudaSuccess;
 }
 
 void CudaDevice::copy(std::span<std::byte> to, std::span<const std::byte> from,

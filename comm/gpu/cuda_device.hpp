@@ -13,6 +13,9 @@ class CudaDevice final : public Device {
 
   int number() const noexcept { return number_; }
 
+  DeviceIdentity identity() const override { return identity_; }
+  void as_current(const std::function<void()>& action) override;
+  std::shared_ptr<const NcclLibrary> load_nccl(const std::string& path) const override;
   void check_is_here(const void* data) const override;
   std::byte* allocate(std::size_t bytes) override;
   void free(std::byte* memory) noexcept override;
@@ -25,6 +28,7 @@ class CudaDevice final : public Device {
   void record(EventHandle event, StreamHandle stream) override;
   void wait(StreamHandle stream, EventHandle event) override;
   void synchronize(EventHandle event) override;
+  bool has_passed(EventHandle event) override;
   void copy(std::span<std::byte> to, std::span<const std::byte> from, StreamHandle stream) override;
   std::unique_ptr<PackList> prepare(std::span<const PlacedTensor> tensors) override;
   void pack(std::span<std::byte> buffer, PackList& list, const Conversion& conversion,
@@ -36,6 +40,7 @@ class CudaDevice final : public Device {
 
  private:
   int number_ = 0;
+  DeviceIdentity identity_{};
 };
 
 }  // namespace fastgpu::comm::gpu

@@ -2,11 +2,14 @@
 // move tensors. cuda_device.hpp makes one; tests have one that computes on the CPU.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "comm/kernels/pack.hpp"
 
@@ -18,6 +21,11 @@ namespace fastgpu::comm::gpu {
 /// What CUDA calls cudaStream_t and cudaEvent_t. A null stream is the default one.
 using StreamHandle = CUstream_st*;
 using EventHandle = CUevent_st*;
+
+/// That of one GPU, whichever process asks.
+using DeviceIdentity = std::array<std::uint8_t, 16>;
+
+class NcclLibrary;
 
 /// A tensor and where it goes in a buffer.
 struct PlacedTensor {
@@ -42,6 +50,14 @@ class Device {
  public:
   virtual ~Device() = default;
 
+  virtual DeviceIdentity identity() const = 0;
+
+  /// Calls `action` while this is the calling thread's current device.
+  virtual void as_current(const std::function<void()>& action) = 0;
+
+  /// NCCL, as NcclLibrary has it: the file `path`, or, where that is empty, the usual one.
+  virtual std::shared_ptr<const NcclLibrary> load_nccl(const std::string& path) const = 0;
+
   /// Throws ErrorKind::usage for what is not this device's own memory.
   virtual void check_is_here(const void* data) const = 0;
 
@@ -60,6 +76,7 @@ class Device {
   virtual void record(EventHandle event, StreamHandle stream) = 0;
   virtual void wait(StreamHandle stream, EventHandle event) = 0;  ///< The stream waits.
   virtual void synchronize(EventHandle event) = 0;                ///< The caller does.
+  virtual bool has_passed(EventHandle event) = 0;                 ///< Nobody does.
 
   /// Copies as many bytes as both have, between device and host or within one of them. Host memory
   /// that is not pinned may make this block.

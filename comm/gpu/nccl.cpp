@@ -1,11 +1,18 @@
 #include "comm/gpu/nccl.hpp"
 
+#include <algorithm>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "base/error.hpp"
+#include "base/units.hpp"
 
 namespace fastgpu::comm::gpu {
 namespace {
+
+/// Between two looks at what NCCL does in the background.
+constexpr std::chrono::microseconds kNap{200};
 
 /// What rank 0 tells the others.
 struct Invitation {
@@ -109,11 +116,17 @@ NcclUniqueId agree_on_id(const NcclLibrary& library, Rank rank,
 }  // namespace
 
 NcclCommunicator::NcclCommunicator(const NcclLibrary& library, Rank rank, int size,
-                                   const BroadcastFromZero& broadcast)
-    : library_(library), rank_(rank), size_(size) {
+                                   const BroadcastFromZero& broadcast, NcclPatience patience)
+    : library_(library), rank_(rank), size_(size), patience_(std::move(patience)) {
   const NcclUniqueId id = agree_on_id(library, rank, broadcast);
-  library_.check(library_.functions().comm_init_rank(&comm_, size, id, rank.value),
-                 "joining NCCL as rank " + std::to_string(rank.value));
+  try {
+    NcclConfig config;
+    settle(library_.functions().comm_init_rank(&comm_, size, id, rank.value, &config),
+           "joining NCCL as rank " + std::to_string(rank.value));
+  } catch (const Error&) {
+    abort();
+    throw;
+  }
 }
 
 NcclCommunicator::~NcclCommunicator() {
@@ -121,6 +134,21 @@ NcclCommunicator::~NcclCommunicator() {
   for (const auto& op : averages_)
     if (op) library_.functions().red_op_destroy(*op, comm_);
   library_.functions().comm_destroy(comm_);
+}
+
+/// NCCL may still be at what it was asked for.
+void NcclCommunicator::settle(int result, std::string_view doing) {
+  const auto deadline = std::chrono::steady_clock::now() + patience_.limit;
+  while (result == nccl::kInProgress) {
+    patience_.look();
+    if (std::chrono::steady_clock::now() > deadline)
+      throw Error(ErrorKind::transient, std::string(doing) + ": NCCL has not done it within " +
+                                            to_string(patience_.limit) +
+                                            ": a rank is late or stuck");
+    std::this_thread::sleep_for(kNap);
+    library_.check(library_.functions().comm_get_async_error(comm_, &result), doing);
+  }
+  library_.check(result, doing);
 }
 
 int NcclCommunicator::op_of(Reduction reduction) {
@@ -141,34 +169,71 @@ int NcclCommunicator::op_of(Reduction reduction) {
 void NcclCommunicator::all_reduce(std::span<std::byte> data, Reduction reduction,
                                   StreamHandle stream) {
   const std::size_t count = elements(data.size(), reduction.type);
-  library_.check(
-      library_.functions().all_reduce(data.data(), data.data(), count, nccl_type(reduction.type),
-                                      op_of(reduction), comm_, stream),
-      "all_reduce");
+  settle(library_.functions().all_reduce(data.data(), data.data(), count, nccl_type(reduction.type),
+                                         op_of(reduction), comm_, stream),
+         "all_reduce");
 }
 
 void NcclCommunicator::reduce_scatter(std::span<const std::byte> all, std::span<std::byte> mine,
                                       Reduction reduction, StreamHandle stream) {
   need_ranks_times(all.size(), mine.size(), size_);
   const std::size_t count = elements(mine.size(), reduction.type);
-  library_.check(
+  settle(
       library_.functions().reduce_scatter(all.data(), mine.data(), count, nccl_type(reduction.type),
                                           op_of(reduction), comm_, stream),
       "reduce_scatter");
 }
 
 void NcclCommunicator::broadcast(std::span<std::byte> data, Rank root, StreamHandle stream) {
-  library_.check(library_.functions().broadcast(data.data(), data.data(), data.size(), nccl::kUint8,
-                                                root.value, comm_, stream),
-                 "broadcast");
+  settle(library_.functions().broadcast(data.data(), data.data(), data.size(), nccl::kUint8,
+                                        root.value, comm_, stream),
+         "broadcast");
 }
 
 void NcclCommunicator::all_gather(std::span<const std::byte> mine, std::span<std::byte> all,
                                   StreamHandle stream) {
   need_ranks_times(all.size(), mine.size(), size_);
-  library_.check(library_.functions().all_gather(mine.data(), all.data(), mine.size(), nccl::kUint8,
-                                                 comm_, stream),
-                 "all_gather");
+  settle(library_.functions().all_gather(mine.data(), all.data(), mine.size(), nccl::kUint8, comm_,
+                                         stream),
+         "all_gather");
+}
+
+void NcclCommunicator::all_to_all(std::span<const std::byte> out, std::span<std::byte> in,
+                                  StreamHandle stream) {
+  const std::size_t block = out.size() / static_cast<std::size_t>(size_);
+  need_ranks_times(out.size(), block, size_);
+  need_ranks_times(in.size(), block, size_);
+  group([&] {
+    for (int peer = 0; peer < size_; ++peer) {
+      const std::size_t at = static_cast<std::size_t>(peer) * block;
+      send(out.subspan(at, block), {peer}, stream);
+      receive(in.subspan(at, block), {peer}, stream);
+    }
+  });
+}
+
+void NcclCommunicator::send(std::span<const std::byte> data, Rank to, StreamHandle stream) {
+  settle(library_.functions().send(data.data(), data.size(), nccl::kUint8, to.value, comm_, stream),
+         "send");
+}
+
+void NcclCommunicator::receive(std::span<std::byte> data, Rank from, StreamHandle stream) {
+  settle(library_.functions().receive(data.data(), data.size(), nccl::kUint8, from.value, comm_,
+                                      stream),
+         "receive");
+}
+
+void NcclCommunicator::group(const std::function<void()>& messages) {
+  library_.check(library_.functions().group_start(), "beginning a group of messages");
+  std::optional<Error> failure;
+  try {
+    messages();
+  } catch (const Error& e) {
+    failure = e;  // The group is to be ended all the same.
+  }
+  const int result = library_.functions().group_end();
+  if (failure) throw Error(*failure);
+  settle(result, "a group of messages");
 }
 
 void NcclCommunicator::check_health() {

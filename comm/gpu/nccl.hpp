@@ -2,12 +2,13 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <optional>
 #include <span>
+#include <string_view>
 
-#include "comm/gpu/memory.hpp"
 #include "comm/gpu/nccl_library.hpp"
 #include "comm/rank.hpp"
 #include "comm/reduce.hpp"
@@ -17,18 +18,25 @@ namespace fastgpu::comm::gpu {
 /// Copies the bytes of rank 0 to every rank, by any other means: Communicator::broadcast, say.
 using BroadcastFromZero = std::function<void(std::span<std::byte>)>;
 
+/// For what NCCL does in the background before a call returns: joining, and connecting ranks.
+struct NcclPatience {
+  std::chrono::milliseconds limit{60'000};
+  std::function<void()> look = [] {};  ///< Called now and then; throws where waiting is in vain.
+};
+
 /// Every rank makes the same calls in the same order; each puts its work into `stream` and does not
-/// wait for it. Spans are of the device that was current when this was made. Sums and averages are
-/// NCCL's: the same bits on every rank, not always those that the host's collectives give.
+/// wait for it. Spans are of the device that was current when this was made, and is when it is
+/// called. Sums and averages are NCCL's: the same bits on every rank, not always those that the
+/// host's collectives give.
 ///
 /// Throws ErrorKind::usage for lengths that do not fit, ErrorKind::local or ErrorKind::remote where
-/// NCCL refuses. One thread at a time.
+/// NCCL refuses, ErrorKind::transient where patience ends. One thread at a time.
 class NcclCommunicator {
  public:
   /// Blocks until all `size` ranks have called it; `library` must outlive this. Where rank 0 cannot
   /// begin, every rank throws.
   NcclCommunicator(const NcclLibrary& library, Rank rank, int size,
-                   const BroadcastFromZero& broadcast);
+                   const BroadcastFromZero& broadcast, NcclPatience patience = {});
   NcclCommunicator(const NcclCommunicator&) = delete;
   NcclCommunicator& operator=(const NcclCommunicator&) = delete;
   ~NcclCommunicator();
@@ -49,6 +57,15 @@ class NcclCommunicator {
   /// `all` receives `mine` of every rank, ordered by rank.
   void all_gather(std::span<const std::byte> mine, std::span<std::byte> all, StreamHandle stream);
 
+  /// Block r of `out` goes to rank r, block r of `in` comes from there.
+  void all_to_all(std::span<const std::byte> out, std::span<std::byte> in, StreamHandle stream);
+
+  // A stream stays with a message until the other rank has come to it, unless the calls are made
+  // within `group`: those travel together.
+  void send(std::span<const std::byte> data, Rank to, StreamHandle stream);
+  void receive(std::span<std::byte> data, Rank from, StreamHandle stream);
+  void group(const std::function<void()>& messages);
+
   /// Throws what has gone wrong since the last call, such as a rank that is gone.
   void check_health();
 
@@ -57,10 +74,12 @@ class NcclCommunicator {
 
  private:
   int op_of(Reduction reduction);
+  void settle(int result, std::string_view doing);
 
   const NcclLibrary& library_;
   Rank rank_;
   int size_;
+  NcclPatience patience_;
   NcclComm* comm_ = nullptr;                                  ///< Null once aborted.
   std::array<std::optional<int>, kElementTypes> averages_{};  ///< Operations made, by type.
 };

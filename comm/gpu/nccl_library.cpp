@@ -2,8 +2,6 @@
 
 #include <dlfcn.h>
 
-#include "base/error.hpp"
-
 namespace fastgpu::comm::gpu {
 namespace {
 
@@ -17,7 +15,8 @@ std::string last_loader_error() {
 void* open_library(const std::string& path) {
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)
-    throw Error(ErrorKind::not_found, last_loader_error() + ": install NCCL, or name its library");
+    throw Error(ErrorKind::not_found,
+                last_loader_error() + ": install NCCL, or name its library in FASTGPU_COMM_NCCL");
   return library;
 }
 
@@ -34,13 +33,13 @@ void close_library(void* library) noexcept {
   ::dlclose(library);
 }
 
-NcclLibrary::NcclLibrary(const std::optional<std::string>& path)
-    : library_(open_library(path.value_or(kDefaultName))) {
+NcclLibrary::NcclLibrary(const std::string& path)
+    : library_(open_library(path.empty() ? kDefaultName : path)) {
   void* const library = library_.get();
   find(library, "ncclGetVersion", functions_.get_version);
   find(library, "ncclGetErrorString", functions_.get_error_string);
   find(library, "ncclGetUniqueId", functions_.get_unique_id);
-  find(library, "ncclCommInitRank", functions_.comm_init_rank);
+  find(library, "ncclCommInitRankConfig", functions_.comm_init_rank);
   find(library, "ncclCommDestroy", functions_.comm_destroy);
   find(library, "ncclCommAbort", functions_.comm_abort);
   find(library, "ncclCommGetAsyncError", functions_.comm_get_async_error);
@@ -50,6 +49,10 @@ NcclLibrary::NcclLibrary(const std::optional<std::string>& path)
   find(library, "ncclBroadcast", functions_.broadcast);
   find(library, "ncclAllGather", functions_.all_gather);
   find(library, "ncclReduceScatter", functions_.reduce_scatter);
+  find(library, "ncclSend", functions_.send);
+  find(library, "ncclRecv", functions_.receive);
+  find(library, "ncclGroupStart", functions_.group_start);
+  find(library, "ncclGroupEnd", functions_.group_end);
 }
 
 int NcclLibrary::version() const {
@@ -58,10 +61,9 @@ int NcclLibrary::version() const {
   return version;
 }
 
-void NcclLibrary::check(int result, std::string_view doing) const {
-  if (result == nccl::kSuccess) return;
+Error NcclLibrary::error_of(int result, std::string_view doing) const {
   const ErrorKind kind = result == nccl::kRemoteError ? ErrorKind::remote : ErrorKind::local;
-  throw Error(kind, std::string(doing) + ": NCCL: " + functions_.get_error_string(result));
+  return {kind, std::string(doing) + ": NCCL: " + functions_.get_error_string(result)};
 }
 
 }  // namespace fastgpu::comm::gpu

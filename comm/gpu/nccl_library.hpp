@@ -4,23 +4,30 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/c_handle.hpp"
-#include "comm/gpu/memory.hpp"
+#include "base/error.hpp"
+#include "comm/gpu/device.hpp"
 
 namespace fastgpu::comm::gpu {
 
-// The binary interface of NCCL 2.11 and later; what NCCL calls ncclResult_t, ncclDataType_t,
+// The binary interface of NCCL 2.14 and later; what NCCL calls ncclResult_t, ncclDataType_t,
 // ncclRedOp_t and ncclScalarResidence_t are ints.
 
 struct NcclComm;  ///< Theirs.
 
 struct NcclUniqueId {
   char internal[128] = {};
+};
+
+/// As of 2.14, which later ones read as well.
+struct NcclConfig {
+  std::size_t size = sizeof(NcclConfig);
+  unsigned magic = 0xcafebeef;
+  unsigned version = 21400;
+  int is_blocking = 0;
 };
 
 namespace nccl {
@@ -50,7 +57,8 @@ struct NcclFunctions {
   int (*get_version)(int* version) = nullptr;
   const char* (*get_error_string)(int result) = nullptr;
   int (*get_unique_id)(NcclUniqueId* id) = nullptr;
-  int (*comm_init_rank)(NcclComm** comm, int ranks, NcclUniqueId id, int rank) = nullptr;
+  int (*comm_init_rank)(NcclComm** comm, int ranks, NcclUniqueId id, int rank,
+                        NcclConfig* config) = nullptr;
   int (*comm_destroy)(NcclComm* comm) = nullptr;
   int (*comm_abort)(NcclComm* comm) = nullptr;
   int (*comm_get_async_error)(NcclComm* comm, int* result) = nullptr;
@@ -65,22 +73,34 @@ struct NcclFunctions {
                     StreamHandle stream) = nullptr;
   int (*reduce_scatter)(const void* all, void* mine, std::size_t count, int type, int op,
                         NcclComm* comm, StreamHandle stream) = nullptr;
+  int (*send)(const void* from, std::size_t count, int type, int peer, NcclComm* comm,
+              StreamHandle stream) = nullptr;
+  int (*receive)(void* to, std::size_t count, int type, int peer, NcclComm* comm,
+                 StreamHandle stream) = nullptr;
+  int (*group_start)() = nullptr;
+  int (*group_end)() = nullptr;
 };
 
 void close_library(void* library) noexcept;
 
 class NcclLibrary {
  public:
-  /// Loads `path`, or, where it is absent, libnccl.so.2 from where the loader looks. Throws
+  /// Loads `path`, or, where it is empty, libnccl.so.2 from where the loader looks. Throws
   /// ErrorKind::not_found where there is none, ErrorKind::local where it lacks a function.
-  explicit NcclLibrary(const std::optional<std::string>& path = std::nullopt);
+  explicit NcclLibrary(const std::string& path = "");
+
+  /// What stands in for NCCL.
+  explicit NcclLibrary(const NcclFunctions& functions) : functions_(functions) {}
 
   const NcclFunctions& functions() const noexcept { return functions_; }
   int version() const;  ///< Such as 22809.
 
   /// Throws ErrorKind::remote where another rank is to blame, else ErrorKind::local, for anything
   /// but success.
-  void check(int result, std::string_view doing) const;
+  void check(int result, std::string_view doing) const {
+    if (result != nccl::kSuccess) throw error_of(result, doing);
+  }
+  Error error_of(int result, std::string_view doing) const;
 
  private:
   CHandle<void, close_library> library_;

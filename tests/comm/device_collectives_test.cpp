@@ -6,34 +6,20 @@
 
 #include "comm/gpu/staged.hpp"
 #include "gpu/device_values.hpp"
-#include "gpu/fake_device.hpp"
-#include "support/connect_in_process.hpp"
+#include "gpu/ranks_on_devices.hpp"
 #include "support/failure.hpp"
 
 namespace fastgpu::comm {
 namespace {
 
-using namespace std::chrono_literals;
 using gpu::StagedCollectives;
 using test::DeviceValues;
 using test::FakeDevice;
+using test::OnRank;
+using test::outcomes_on_devices;
+using test::run_on_devices;
 using Floats = std::vector<float>;
 constexpr Reduction kSum{ElementType::float32, ReduceOp::sum};
-
-/// Calls body(communicator, device) on every rank, each with a device of its own, and returns how
-/// each ended.
-template <class Body>
-std::vector<std::exception_ptr> outcomes_on_devices(int size, Body body) {
-  auto ranks = test::communicators_in_process(size, 10s);
-  return test::outcomes_of_ranks(
-      ranks, [&](Communicator& comm) { body(comm, std::make_shared<FakeDevice>()); });
-}
-
-template <class Body>
-void run_on_devices(int size, Body body) {
-  for (const auto& outcome : outcomes_on_devices(size, body))
-    if (outcome) std::rethrow_exception(outcome);
-}
 
 /// 1, 2, 3 ... plus the rank: whole numbers, whose sums are exact.
 Floats numbers(std::size_t count, Rank rank) {
@@ -53,7 +39,8 @@ TEST_CASE("collectives on devices give what those of the host give") {
       CAPTURE(count);
       CAPTURE(size);
       std::vector<char> is_same(static_cast<std::size_t>(size), 1);
-      run_on_devices(size, [&](Communicator& comm, const std::shared_ptr<FakeDevice>& device) {
+      run_on_devices(size, [&](const OnRank& rank) {
+        const auto& [comm, device, self] = rank;
         StagedCollectives staged(comm, device);
         const std::size_t all = count * static_cast<std::size_t>(size);
         char& same = is_same[static_cast<std::size_t>(comm.rank().value)];
@@ -92,8 +79,8 @@ TEST_CASE("collectives on devices give what those of the host give") {
 TEST_CASE("a call returns at once, and its work has its place in the stream") {
   std::vector<Floats> results(3);
   std::vector<char> was_early(3, 1);
-  run_on_devices(3, [&](Communicator& comm, const std::shared_ptr<FakeDevice>& device) {
-    const auto self = static_cast<std::size_t>(comm.rank().value);
+  run_on_devices(3, [&](const OnRank& rank) {
+    const auto& [comm, device, self] = rank;
     StagedCollectives staged(comm, device);
     const auto stream = gpu::stream_of(*device);
     DeviceValues<float> values(*device, Floats(100, -1));
@@ -113,8 +100,8 @@ TEST_CASE("a call returns at once, and its work has its place in the stream") {
 TEST_CASE("memory that is not the device's is refused, and the job goes on") {
   std::vector<std::string> refusals(2);
   std::vector<Floats> results(2);
-  run_on_devices(2, [&](Communicator& comm, const std::shared_ptr<FakeDevice>& device) {
-    const auto self = static_cast<std::size_t>(comm.rank().value);
+  run_on_devices(2, [&](const OnRank& rank) {
+    const auto& [comm, device, self] = rank;
     StagedCollectives staged(comm, device);
     FakeDevice another;
     const DeviceValues<float> elsewhere(another, Floats(4));
@@ -137,8 +124,8 @@ TEST_CASE("memory that is not the device's is refused, and the job goes on") {
 TEST_CASE("memory that cannot be pinned is copied all the same") {
   std::vector<Floats> results(2);
   std::vector<std::size_t> pinned(2, 1);
-  run_on_devices(2, [&](Communicator& comm, const std::shared_ptr<FakeDevice>& device) {
-    const auto self = static_cast<std::size_t>(comm.rank().value);
+  run_on_devices(2, [&](const OnRank& rank) {
+    const auto& [comm, device, self] = rank;
     device->refuse_to_pin();
     StagedCollectives staged(comm, device);
     const DeviceValues<float> values(*device, Floats(4, 1));
@@ -151,15 +138,15 @@ TEST_CASE("memory that cannot be pinned is copied all the same") {
 }
 
 TEST_CASE("where a device fails, all ranks are told which and why") {
-  const auto outcomes =
-      outcomes_on_devices(3, [](Communicator& comm, const std::shared_ptr<FakeDevice>& device) {
-        StagedCollectives staged(comm, device);
-        const DeviceValues<float> values(*device, Floats(1000, 1));
-        if (comm.rank() == Rank{1}) device->hold();
-        const auto request = staged.all_reduce(values.bytes(), kSum, nullptr);
-        if (comm.rank() == Rank{1}) device->break_down("an uncorrectable error was met");
-        request->wait();
-      });
+  const auto outcomes = outcomes_on_devices(3, [](const OnRank& rank) {
+    const auto& [comm, device, self] = rank;
+    StagedCollectives staged(comm, device);
+    const DeviceValues<float> values(*device, Floats(1000, 1));
+    if (comm.rank() == Rank{1}) device->hold();
+    const auto request = staged.all_reduce(values.bytes(), kSum, nullptr);
+    if (comm.rank() == Rank{1}) device->break_down("an uncorrectable error was met");
+    request->wait();
+  });
   for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
     CAPTURE(rank);
     CHECK(test::mentions(test::failure_in(outcomes[rank]), "an uncorrectable error was met"));
@@ -168,7 +155,8 @@ TEST_CASE("where a device fails, all ranks are told which and why") {
 }
 
 TEST_CASE("nothing is left of a device's memory once nobody needs it") {
-  run_on_devices(2, [](Communicator& comm, const std::shared_ptr<FakeDevice>& device) {
+  run_on_devices(2, [](const OnRank& rank) {
+    const auto& [comm, device, self] = rank;
     {
       const DeviceValues<float> values(*device, Floats(1000, 1));
       StagedCollectives staged(comm, device);

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 #include <deque>
 #include <vector>
 
 #include "base/error.hpp"
+#include "comm/gpu/nccl_library.hpp"
 
 namespace fastgpu::test {
 namespace {
@@ -96,7 +98,9 @@ class FakeDevice::Stream {
   std::jthread thread_;
 };
 
-FakeDevice::FakeDevice() {
+FakeDevice::FakeDevice() : identity_{1} {
+  const FakeDevice* const self = this;
+  std::memcpy(identity_.data() + 1, &self, sizeof(self));
   streams_.emplace(nullptr, std::make_unique<Stream>(*this));
 }
 
@@ -279,6 +283,39 @@ void FakeDevice::synchronize(EventHandle event) {
   check_works();
 }
 
+bool FakeDevice::has_passed(EventHandle event) {
+  const Lock lock(mutex_);
+  check_works();
+  const auto what = event_of(event);
+  return what->passed >= what->recorded;
+}
+
+// ---- the current device, and NCCL ----
+
+namespace {
+/// CUDA too has a current device for each thread.
+thread_local FakeDevice* current_device = nullptr;
+}  // namespace
+
+FakeDevice* FakeDevice::current() noexcept {
+  return current_device;
+}
+
+void FakeDevice::as_current(const std::function<void()>& action) {
+  struct Restore {
+    FakeDevice* before = std::exchange(current_device, nullptr);
+    ~Restore() { current_device = before; }
+  } restore;
+  current_device = this;
+  action();
+}
+
+std::shared_ptr<const comm::gpu::NcclLibrary> FakeDevice::load_nccl(const std::string& path) const {
+  if (!path.empty()) return std::make_shared<comm::gpu::NcclLibrary>(path);
+  if (nccl_) return nccl_;
+  throw Error(ErrorKind::not_found, "libnccl.so.2: no such file: install NCCL");
+}
+
 // ---- what streams do ----
 
 void FakeDevice::copy(std::span<std::byte> to, std::span<const std::byte> from,
@@ -310,34 +347,33 @@ void FakeDevice::check_list(const PackList& list, std::span<const std::byte> buf
     check_device({each.tensor.data, each.tensor.count * comm::size_of(type)});
 }
 
-void FakeDevice::pack(std::span<std::byte> buffer, PackList& list,
-                      const comm::Conversion& conversion, StreamHandle stream) {
+void FakeDevice::pack_with(Search search, std::span<std::byte> buffer, PackList& list,
+                           const comm::Conversion& conversion, StreamHandle stream) {
   const Lock lock(mutex_);
   check_list(list, buffer, conversion.from);
   ++packs_;
-  stream_of(stream).add([&tensors = static_cast<List&>(list), buffer, conversion](Lock& held) {
-    held.unlock();
-    for_each(tensors, buffer, conversion, conversion.to,
-             [&](std::size_t, auto own, auto packed) { comm::convert(packed, own, conversion); });
-    held.lock();
-  });
-}
-
-void FakeDevice::pack_checked(std::span<std::byte> buffer, PackList& list,
-                              const comm::Conversion& conversion, StreamHandle stream) {
-  const Lock lock(mutex_);
-  check_list(list, buffer, conversion.from);
-  ++packs_;
-  stream_of(stream).add([&tensors = static_cast<List&>(list), buffer, conversion](Lock& held) {
+  auto& tensors = static_cast<List&>(list);
+  stream_of(stream).add([&tensors, search, buffer, conversion](Lock& held) {
     held.unlock();
     tensors.first.reset();
     for_each(tensors, buffer, conversion, conversion.to,
              [&](std::size_t place, auto own, auto packed) {
                const auto index = comm::convert_checked(packed, own, conversion);
-               if (index && !tensors.first) tensors.first = comm::NonFinite{place, *index};
+               if (search == Search::on && index && !tensors.first)
+                 tensors.first = comm::NonFinite{place, *index};
              });
     held.lock();
   });
+}
+
+void FakeDevice::pack(std::span<std::byte> buffer, PackList& list,
+                      const comm::Conversion& conversion, StreamHandle stream) {
+  pack_with(Search::off, buffer, list, conversion, stream);
+}
+
+void FakeDevice::pack_checked(std::span<std::byte> buffer, PackList& list,
+                              const comm::Conversion& conversion, StreamHandle stream) {
+  pack_with(Search::on, buffer, list, conversion, stream);
 }
 
 void FakeDevice::unpack(PackList& list, std::span<const std::byte> buffer,

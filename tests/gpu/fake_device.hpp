@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "comm/gpu/device.hpp"
 
@@ -36,6 +37,17 @@ class FakeDevice final : public comm::gpu::Device {
   void limit_memory(std::size_t bytes);  ///< For what is allocated from now on.
   void refuse_to_pin() { can_pin_ = false; }
 
+  /// From now on it is the same GPU as `other`.
+  void share_gpu_with(const FakeDevice& other) { identity_ = other.identity_; }
+
+  /// What load_nccl gives; until then there is none.
+  void install_nccl(std::shared_ptr<const comm::gpu::NcclLibrary> library) {
+    nccl_ = std::move(library);
+  }
+
+  /// The calling thread's, within as_current; null elsewhere.
+  static FakeDevice* current() noexcept;
+
   int packs() const { return packs_; }  ///< Launches.
   std::size_t pinned() const;           ///< Bytes.
   std::size_t allocated() const;        ///< Bytes.
@@ -46,6 +58,9 @@ class FakeDevice final : public comm::gpu::Device {
 
   // ---- what it is ----
 
+  comm::gpu::DeviceIdentity identity() const override { return identity_; }
+  void as_current(const std::function<void()>& action) override;
+  std::shared_ptr<const comm::gpu::NcclLibrary> load_nccl(const std::string& path) const override;
   void check_is_here(const void* data) const override;
   std::byte* allocate(std::size_t bytes) override;
   void free(std::byte* memory) noexcept override;
@@ -58,6 +73,7 @@ class FakeDevice final : public comm::gpu::Device {
   void record(comm::gpu::EventHandle event, comm::gpu::StreamHandle stream) override;
   void wait(comm::gpu::StreamHandle stream, comm::gpu::EventHandle event) override;
   void synchronize(comm::gpu::EventHandle event) override;
+  bool has_passed(comm::gpu::EventHandle event) override;
   void copy(std::span<std::byte> to, std::span<const std::byte> from,
             comm::gpu::StreamHandle stream) override;
   std::unique_ptr<comm::gpu::PackList> prepare(
@@ -81,7 +97,12 @@ class FakeDevice final : public comm::gpu::Device {
   void check_device(std::span<const std::byte> memory) const;
   void check_list(const comm::gpu::PackList& list, std::span<const std::byte> buffer,
                   comm::ElementType type) const;
+  enum class Search : std::uint8_t { off, on };
+  void pack_with(Search search, std::span<std::byte> buffer, comm::gpu::PackList& list,
+                 const comm::Conversion& conversion, comm::gpu::StreamHandle stream);
 
+  comm::gpu::DeviceIdentity identity_;
+  std::shared_ptr<const comm::gpu::NcclLibrary> nccl_;  ///< Shared with who has loaded it.
   mutable std::mutex mutex_;
   std::condition_variable changed_;  ///< Events, holding, breaking down.
   bool is_held_ = false;

@@ -1,6 +1,7 @@
 // What comm/gpu declares of NCCL's interface beside NCCL's own header. All is checked by compiling.
 #include <nccl.h>
 
+#include <cstddef>
 #include <type_traits>
 
 #include "comm/gpu/nccl_library.hpp"
@@ -20,6 +21,11 @@ static_assert(nccl::kFloat32 == ncclFloat32 && nccl::kFloat64 == ncclFloat64);
 static_assert(nccl::kSum == ncclSum && nccl::kProduct == ncclProd && nccl::kMax == ncclMax);
 static_assert(nccl::kMin == ncclMin && nccl::kAverage == ncclAvg);
 static_assert(nccl::kScalarOnHost == ncclScalarHostImmediate);
+
+static_assert(offsetof(NcclConfig, magic) == offsetof(ncclConfig_t, magic));
+static_assert(offsetof(NcclConfig, version) == offsetof(ncclConfig_t, version));
+static_assert(offsetof(NcclConfig, is_blocking) == offsetof(ncclConfig_t, blocking));
+static_assert(NcclConfig{}.version == NCCL_VERSION(2, 14, 0));
 
 /// Ours for a type of theirs.
 template <class T>
@@ -43,6 +49,10 @@ struct Ours<ncclUniqueId*> {
   using Type = NcclUniqueId*;
 };
 template <>
+struct Ours<ncclConfig_t*> {
+  using Type = NcclConfig*;
+};
+template <>
 struct Ours<ncclRedOp_t*> {
   using Type = int*;
 };
@@ -61,7 +71,7 @@ using F = NcclFunctions;
 static_assert(std::is_same_v<decltype(F::get_version), decltype(ours(ncclGetVersion))>);
 static_assert(std::is_same_v<decltype(F::get_error_string), decltype(ours(ncclGetErrorString))>);
 static_assert(std::is_same_v<decltype(F::get_unique_id), decltype(ours(ncclGetUniqueId))>);
-static_assert(std::is_same_v<decltype(F::comm_init_rank), decltype(ours(ncclCommInitRank))>);
+static_assert(std::is_same_v<decltype(F::comm_init_rank), decltype(ours(ncclCommInitRankConfig))>);
 static_assert(std::is_same_v<decltype(F::comm_destroy), decltype(ours(ncclCommDestroy))>);
 static_assert(std::is_same_v<decltype(F::comm_abort), decltype(ours(ncclCommAbort))>);
 static_assert(
@@ -73,6 +83,10 @@ static_assert(std::is_same_v<decltype(F::all_reduce), decltype(ours(ncclAllReduc
 static_assert(std::is_same_v<decltype(F::broadcast), decltype(ours(ncclBroadcast))>);
 static_assert(std::is_same_v<decltype(F::all_gather), decltype(ours(ncclAllGather))>);
 static_assert(std::is_same_v<decltype(F::reduce_scatter), decltype(ours(ncclReduceScatter))>);
+static_assert(std::is_same_v<decltype(F::send), decltype(ours(ncclSend))>);
+static_assert(std::is_same_v<decltype(F::receive), decltype(ours(ncclRecv))>);
+static_assert(std::is_same_v<decltype(F::group_start), decltype(ours(ncclGroupStart))>);
+static_assert(std::is_same_v<decltype(F::group_end), decltype(ours(ncclGroupEnd))>);
 
 }  // namespace
 }  // namespace fastgpu::comm::gpu

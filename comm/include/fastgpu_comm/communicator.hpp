@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <string>
 
 #include "handles.hpp"
@@ -39,32 +38,32 @@ class Communicator {
   }
   template <Values Data>
   Request all_reduce_async(Data&& data, fgc_op op = FGC_SUM) {
-    return begun(fgc_all_reduce_async, begin_of(data), count_of(data), kType<Data>, op);
+    return begun(fgc_all_reduce_async, get(), begin_of(data), count_of(data), kType<Data>, op);
   }
 
   template <Values All, Values Mine>
   void reduce_scatter(All&& all, Mine&& mine, fgc_op op = FGC_SUM) {
-    check_blocks(count_of(mine), count_of(all));
+    check_blocks(count_of(mine), count_of(all), size());
     check(fgc_reduce_scatter(get(), begin_of(all), begin_of(mine), count_of(mine),
                              kSameType<All, Mine>, op));
   }
   template <Values All, Values Mine>
   Request reduce_scatter_async(All&& all, Mine&& mine, fgc_op op = FGC_SUM) {
-    check_blocks(count_of(mine), count_of(all));
-    return begun(fgc_reduce_scatter_async, begin_of(all), begin_of(mine), count_of(mine),
+    check_blocks(count_of(mine), count_of(all), size());
+    return begun(fgc_reduce_scatter_async, get(), begin_of(all), begin_of(mine), count_of(mine),
                  kSameType<All, Mine>, op);
   }
 
   template <Values Mine, Values All>
   void all_gather(Mine&& mine, All&& all) {
-    check_blocks(count_of(mine), count_of(all));
+    check_blocks(count_of(mine), count_of(all), size());
     check(
         fgc_all_gather(get(), begin_of(mine), begin_of(all), count_of(mine), kSameType<Mine, All>));
   }
   template <Values Mine, Values All>
   Request all_gather_async(Mine&& mine, All&& all) {
-    check_blocks(count_of(mine), count_of(all));
-    return begun(fgc_all_gather_async, begin_of(mine), begin_of(all), count_of(mine),
+    check_blocks(count_of(mine), count_of(all), size());
+    return begun(fgc_all_gather_async, get(), begin_of(mine), begin_of(all), count_of(mine),
                  kSameType<Mine, All>);
   }
 
@@ -74,18 +73,19 @@ class Communicator {
   }
   template <Values Data>
   Request broadcast_async(Data&& data, int root) {
-    return begun(fgc_broadcast_async, begin_of(data), count_of(data), kType<Data>, root);
+    return begun(fgc_broadcast_async, get(), begin_of(data), count_of(data), kType<Data>, root);
   }
 
   template <Values Out, Values In>
   void all_to_all(Out&& out, In&& in) {
-    const std::size_t block = block_of(count_of(out), count_of(in));
+    const std::size_t block = block_of(count_of(out), count_of(in), size());
     check(fgc_all_to_all(get(), begin_of(out), begin_of(in), block, kSameType<Out, In>));
   }
   template <Values Out, Values In>
   Request all_to_all_async(Out&& out, In&& in) {
-    const std::size_t block = block_of(count_of(out), count_of(in));
-    return begun(fgc_all_to_all_async, begin_of(out), begin_of(in), block, kSameType<Out, In>);
+    const std::size_t block = block_of(count_of(out), count_of(in), size());
+    return begun(fgc_all_to_all_async, get(), begin_of(out), begin_of(in), block,
+                 kSameType<Out, In>);
   }
 
   template <Values Data>
@@ -94,7 +94,7 @@ class Communicator {
   }
   template <Values Data>
   Request send_async(Data&& data, int to) {
-    return begun(fgc_send_async, begin_of(data), count_of(data), kType<Data>, to);
+    return begun(fgc_send_async, get(), begin_of(data), count_of(data), kType<Data>, to);
   }
   template <Values Data>
   void recv(Data&& data, int from) {
@@ -102,43 +102,14 @@ class Communicator {
   }
   template <Values Data>
   Request recv_async(Data&& data, int from) {
-    return begun(fgc_recv_async, begin_of(data), count_of(data), kType<Data>, from);
+    return begun(fgc_recv_async, get(), begin_of(data), count_of(data), kType<Data>, from);
   }
 
   void barrier() { check(fgc_barrier(get())); }
-  Request barrier_async() { return begun(fgc_barrier_async); }
+  Request barrier_async() { return begun(fgc_barrier_async, get()); }
 
  private:
   explicit Communicator(fgc_comm* comm) : comm_(comm) {}
-
-  template <class Range>
-  static auto* begin_of(Range& values) {
-    return std::ranges::data(values);
-  }
-  template <class Range>
-  static std::size_t count_of(Range& values) {
-    return std::ranges::size(values);
-  }
-
-  template <class Start, class... Arguments>
-  Request begun(Start start, Arguments... arguments) {
-    fgc_request* request = nullptr;
-    check(start(get(), arguments..., &request));
-    return Request(request);
-  }
-
-  void check_blocks(std::size_t block, std::size_t all) const {
-    if (all != block * static_cast<std::size_t>(size()))
-      throw Error(FGC_USAGE, std::to_string(all) + " elements are not " + std::to_string(block) +
-                                 " for each of " + std::to_string(size()) + " ranks");
-  }
-
-  std::size_t block_of(std::size_t out, std::size_t in) const {
-    const std::size_t block = out / static_cast<std::size_t>(size());
-    check_blocks(block, out);
-    check_blocks(block, in);
-    return block;
-  }
 
   std::unique_ptr<fgc_comm, Release<fgc_comm_free>> comm_;
 };

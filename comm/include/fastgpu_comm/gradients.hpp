@@ -26,9 +26,10 @@ class Gradients {
     gradients_.reset(gradients);
   }
 
-  /// `values` stay where they are.
+  /// `values` stay where they are: in the host's memory, or in that of a GPU.
   template <Values Data>
-  std::size_t add(const std::string& name, Data&& values, int priority = 0) {
+  std::size_t add(const std::string& name, Data&& values, int priority = 0,
+                  fgc_memory memory = FGC_HOST) {
     const std::uint64_t count = std::ranges::size(values);
     fgc_gradient gradient{};
     gradient.name = name.c_str();
@@ -37,6 +38,7 @@ class Gradients {
     gradient.dimensions = 1;
     gradient.type = kType<Data>;
     gradient.priority = priority;
+    gradient.memory = memory;
     return add(gradient);
   }
   std::size_t add(fgc_gradient gradient) {
@@ -61,8 +63,14 @@ class Gradients {
 
   void use_op(fgc_op op) { check(fgc_gradients_use_op(get(), op)); }
   void ready(std::size_t id) { check(fgc_gradient_ready(get(), id)); }
+  void ready(std::size_t id, void* stream) { check(fgc_device_gradient_ready(get(), id, stream)); }
 
   fgc_outcome wait() { return ended(fgc_gradients_wait); }
+  fgc_outcome wait(void* stream) {
+    return ended([stream](fgc_gradients* gradients, fgc_outcome* outcome) {
+      return fgc_device_gradients_wait(gradients, stream, outcome);
+    });
+  }
   fgc_outcome leave() { return ended(fgc_gradients_leave); }
 
   fgc_counters counters() const {
@@ -75,7 +83,8 @@ class Gradients {
   fgc_gradients* get() const noexcept { return gradients_.get(); }
 
  private:
-  fgc_outcome ended(fgc_status (*end)(fgc_gradients*, fgc_outcome*)) {
+  template <class End>
+  fgc_outcome ended(End end) {
     fgc_outcome outcome{};
     outcome.struct_size = sizeof(outcome);
     check(end(get(), &outcome));

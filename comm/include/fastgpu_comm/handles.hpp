@@ -57,6 +57,29 @@ template <Values From, Values To>
 requires std::same_as<std::ranges::range_value_t<From>, std::ranges::range_value_t<To>>
 inline constexpr fgc_type kSameType = kType<To>;
 
+/// What the C ABI is given of a range.
+template <class Range>
+auto* begin_of(Range& values) {
+  return std::ranges::data(values);
+}
+template <class Range>
+std::size_t count_of(Range& values) {
+  return std::ranges::size(values);
+}
+
+/// Throws where `all` elements are not `block` for each of `ranks`.
+inline void check_blocks(std::size_t block, std::size_t all, int ranks) {
+  if (all != block * static_cast<std::size_t>(ranks))
+    throw Error(FGC_USAGE, std::to_string(all) + " elements are not " + std::to_string(block) +
+                               " for each of " + std::to_string(ranks) + " ranks");
+}
+inline std::size_t block_of(std::size_t out, std::size_t in, int ranks) {
+  const std::size_t block = out / static_cast<std::size_t>(ranks);
+  check_blocks(block, out, ranks);
+  check_blocks(block, in, ranks);
+  return block;
+}
+
 /// "NAME=VALUE" each, before the environment.
 using Settings = std::vector<std::string>;
 inline std::vector<const char*> list_of(const Settings& settings) {
@@ -91,6 +114,14 @@ class Request {
  private:
   std::unique_ptr<fgc_request, Release<fgc_request_free>> request_;
 };
+
+/// What `start` begins, given `arguments` and the place for the request.
+template <class Start, class... Arguments>
+Request begun(Start start, Arguments... arguments) {
+  fgc_request* request = nullptr;
+  check(start(arguments..., &request));
+  return Request(request);
+}
 
 /// Elements that other ranks of this host read where they are.
 template <class T>

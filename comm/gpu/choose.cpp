@@ -1,0 +1,128 @@
+#include "comm/gpu/choose.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "comm/gpu/nccl_collectives.hpp"
+#include "comm/words.hpp"
+
+namespace fastgpu::comm::gpu {
+namespace {
+
+std::string name(std::size_t rank) {
+  return "rank " + std::to_string(rank);
+}
+
+/// 22809 is 2.28.9.
+std::string version_text(int version) {
+  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+         std::to_string(version % 100);
+}
+
+template <class T>
+std::vector<T> from_all(Communicator& ranks, const T& mine) {
+  std::vector<T> all(static_cast<std::size_t>(ranks.size()));
+  ranks.all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
+  return all;
+}
+
+std::optional<std::string> shared_device(std::span<const NcclOffer> offers) {
+  for (std::size_t b = 1; b < offers.size(); ++b)
+    for (std::size_t a = 0; a < b; ++a)
+      if (offers[a].device == offers[b].device)
+        return name(a) + " and " + name(b) + " use the same GPU";
+  return std::nullopt;
+}
+
+/// NCCL on this rank, or why there is none.
+struct Loaded {
+  std::shared_ptr<const NcclLibrary> library{};
+  int version = 0;
+  std::string failure{};
+};
+
+Loaded load(Device& device, const DeviceSettings& settings) {
+  Loaded loaded;
+  try {
+    device.as_current([&] {
+      loaded.library = device.load_nccl(settings.nccl);
+      loaded.version = loaded.library->version();
+    });
+  } catch (const Error& e) {
+    loaded.failure = e.what();
+  }
+  return loaded;
+}
+
+void check_same_wish(std::span<const NcclOffer> offers) {
+  for (std::size_t i = 1; i < offers.size(); ++i)
+    if (offers[i].wish != offers[0].wish)
+      throw Error(ErrorKind::usage, "FASTGPU_COMM_DEVICE is " + name_of(offers[0].wish) +
+                                        " on rank 0, but " + name_of(offers[i].wish) + " on " +
+                                        name(i) + ": it is the same on all ranks");
+}
+
+DevicePath staged(const DeviceSettings& settings, const std::string& why) {
+  if (settings.way == DeviceWay::nccl)
+    throw Error(ErrorKind::usage, "FASTGPU_COMM_DEVICE is nccl, but " + why);
+  return {nullptr, why};
+}
+
+/// All ranks, or none.
+DevicePath join(Communicator& ranks, const std::shared_ptr<Device>& device,
+                const std::shared_ptr<const NcclLibrary>& library, const DeviceSettings& settings) {
+  std::unique_ptr<NcclCollectives> mine;
+  std::string failure;
+  try {
+    mine = std::make_unique<NcclCollectives>(*ranks.split(0, 0), device, library);
+  } catch (const Error& e) {
+    failure = e.what();
+  }
+  const auto joined = from_all(ranks, static_cast<std::uint8_t>(mine != nullptr));
+  const auto missing = std::ranges::find(joined, 0);
+  if (missing == joined.end()) return {std::move(mine), ""};
+  if (mine) mine->abandon();
+  mine.reset();
+  const auto rank = static_cast<std::size_t>(missing - joined.begin());
+  const std::string words = in_words_of(ranks, {static_cast<int>(rank)}, failure);
+  return staged(settings, name(rank) + " cannot use NCCL: " + words);
+}
+
+}  // namespace
+
+NcclVerdict nccl_verdict(std::span<const NcclOffer> offers) {
+  const auto version = offers[0].version;
+  for (std::size_t i = 0; i < offers.size(); ++i)
+    if (!offers[i].has_device()) return {name(i) + " has no data on a GPU"};
+  for (std::size_t i = 0; i < offers.size(); ++i)
+    if (offers[i].version == 0) return {name(i) + " cannot load NCCL", Rank{static_cast<int>(i)}};
+  for (std::size_t i = 1; i < offers.size(); ++i)
+    if (offers[i].version != version)
+      return {"rank 0 has NCCL " + version_text(version) + ", " + name(i) + " has " +
+              version_text(offers[i].version)};
+  const bool is_insisted = offers[0].wish == DeviceWay::nccl;
+  return {is_insisted ? "" : shared_device(offers).value_or("")};
+}
+
+DevicePath choose_path(Communicator& ranks, const std::shared_ptr<Device>& device,
+                       const DeviceSettings& settings) {
+  const bool is_wanted = device && settings.way != DeviceWay::staged;
+  const Loaded loaded = is_wanted ? load(*device, settings) : Loaded{};
+  const auto offers =
+      from_all(ranks, NcclOffer{.version = loaded.version,
+                                .device = device ? device->identity() : DeviceIdentity{},
+                                .wish = settings.way});
+  check_same_wish(offers);
+  if (settings.way == DeviceWay::staged) return {nullptr, "FASTGPU_COMM_DEVICE is staged"};
+  const auto has_none = [](const NcclOffer& offer) { return !offer.has_device(); };
+  if (std::ranges::all_of(offers, has_none)) return {nullptr, "no rank has data on a GPU"};
+  NcclVerdict verdict = nccl_verdict(offers);
+  if (verdict.lacks_nccl)
+    verdict.against += ": " + in_words_of(ranks, *verdict.lacks_nccl, loaded.failure);
+  if (!verdict.against.empty()) return staged(settings, verdict.against);
+  return join(ranks, device, loaded.library, settings);
+}
+
+}  // namespace fastgpu::comm::gpu

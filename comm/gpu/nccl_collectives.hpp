@@ -1,0 +1,70 @@
+// Collectives and messages on device memory by NCCL, looked after: where a rank is gone or NCCL has
+// failed, kernels that wait for ever are ended.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "base/error.hpp"
+#include "comm/gpu/device_collectives.hpp"
+#include "comm/gpu/device_owned.hpp"
+#include "comm/gpu/nccl.hpp"
+
+namespace fastgpu::comm::gpu {
+
+/// `wait` returns once NCCL has the call. What goes wrong afterwards is told by `wait_here` and by
+/// every later call; memory that the call was to write holds anything then. A call that NCCL has
+/// not ended FASTGPU_COMM_TIMEOUT after its stream has come to it fails.
+///
+/// Messages go out once one of them is waited for or tested, or another kind of call is made: all
+/// of them together, so that two ranks may begin to send to each other.
+class NcclCollectives final : public DeviceCollectives {
+ public:
+  /// A collective call. Throws what NCCL refuses; other ranks may have been admitted by then.
+  NcclCollectives(Communicator ranks, std::shared_ptr<Device> device,
+                  std::shared_ptr<const NcclLibrary> library);
+  ~NcclCollectives() override;
+
+  /// Nothing else is called afterwards. Waits for no other rank.
+  void abandon() noexcept { nccl_->abort(); }
+
+ private:
+  class NcclRequest;
+  using Requests = std::vector<std::shared_ptr<NcclRequest>>;  ///< Shared with who waits for them.
+  struct Message {
+    DeviceCall call;
+    std::shared_ptr<NcclRequest> request;
+  };
+
+  Request submit(const DeviceCall& call, StreamHandle stream) override;
+  void launch(const Requests& requests, const std::function<void()>& give_to_nccl);
+  void launch_messages();
+  void give_to_nccl(const DeviceCall& call);
+  void check() const;
+  void give_up(const Error& error);
+  void watch(const std::stop_token& stop);
+  void look();
+
+  std::shared_ptr<const NcclLibrary> library_;  ///< Shared with other communicators.
+  DeviceStream stream_;
+  std::unique_ptr<NcclCommunicator> nccl_;
+
+  std::mutex mutex_;
+  std::condition_variable_any launched_;
+  std::vector<Message> messages_;  ///< To go out.
+  std::deque<std::shared_ptr<NcclRequest>> under_way_;
+  std::optional<Error> failure_;
+  std::optional<std::chrono::steady_clock::time_point> begun_at_;      ///< The first under way.
+  std::optional<std::chrono::steady_clock::time_point> suspected_at_;  ///< That a rank is gone.
+  std::jthread watch_;  ///< Last: it ends before what it looks after.
+};
+
+}  // namespace fastgpu::comm::gpu

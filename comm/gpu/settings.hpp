@@ -1,0 +1,29 @@
+// How data in device memory travels, and the environment variables that say it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "comm/rendezvous/environment.hpp"
+
+namespace fastgpu::comm::gpu {
+
+enum class DeviceWay : std::uint8_t {
+  automatic,  ///< By NCCL where every rank has it and a GPU of its own, else staged.
+  nccl,       ///< By NCCL, or not at all.
+  staged      ///< By way of the host.
+};
+
+struct DeviceSettings {
+  DeviceWay way = DeviceWay::automatic;  ///< FASTGPU_COMM_DEVICE: auto, nccl or staged.
+  std::string nccl{};  ///< FASTGPU_COMM_NCCL: the file of NCCL's library; empty: the usual one.
+
+  friend bool operator==(const DeviceSettings&, const DeviceSettings&) = default;
+};
+
+std::string name_of(DeviceWay way);
+
+/// Throws ErrorKind::usage, naming the variable, for what makes no sense.
+DeviceSettings device_settings(const Environment& environment);
+
+}  // namespace fastgpu::comm::gpu
