@@ -45,8 +45,8 @@ bool Engine::test(Operation& operation) {
 }
 
 void Engine::wait(Operation& operation, Reminder* reminder) {
-  Patience patience(spin_habit_, kYieldsOfWaiter);
   Lock lock = enter();
+  Patience patience(spin_habit_, kYieldsOfWaiter);
   ++waiters_;
   while (!operation.is_done()) {
     if (progress()) {
@@ -159,8 +159,8 @@ std::optional<Error> Engine::trouble_of(std::span<const Rank> ranks) {
 }
 
 void Engine::drive(const std::stop_token& stop) {
-  Patience patience(spin_habit_, kYieldsOfDriver);
   Lock lock(mutex_);
+  Patience patience(spin_habit_, kYieldsOfDriver);
   while (!stop.stop_requested()) {
     idle_.wait(lock, stop, [this] { return waiters_ == 0 && (!active_.empty() || is_mpi_busy()); });
     if (stop.stop_requested()) return;
