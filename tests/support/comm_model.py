@@ -1,13 +1,14 @@
 """What all-reduces take on hosts whose links are shaped, beside what the simulator says they take.
 
-The simulator is told what the links were set to, and nothing that was measured. A measurement is the median of REPETITIONS calls or more,
-each as long as its slowest rank. One that is further off than TOLERANCE is repeated in new processes, at most ROUNDS - 1 times, and the
-least of its medians counts: whatever else a machine does adds to a time, and takes nothing off.
+The simulator is told what the links were set to, and nothing that was measured. A measurement is the median of REPETITIONS batches of
+calls, each as long as its slowest rank. One that is further off than TOLERANCE is made again in new processes until there are ROUNDS of
+it, whose median counts.
 """
 import contextlib
 import dataclasses
 import json
 import os
+import statistics
 
 import hosts
 
@@ -70,10 +71,10 @@ LONG = (256 * KIB, 1024 * KIB)
 
 CASES = (
     *(Case(BULK, count, 1, "", LONG) for count in (2, 3, 4)),
-    *(Case(BULK, 3, 1, algorithm, (256 * KIB,)) for algorithm in ("direct", "recursive_doubling", "halving_doubling")),
-    *(Case(BULK, 4, 1, algorithm, (256 * KIB,)) for algorithm in ("direct", "recursive_doubling", "halving_doubling", "tree")),
+    *(Case(BULK, 3, 1, algorithm, (256 * KIB,)) for algorithm in ("direct", "recursive_doubling", "halving_doubling", "tree")),
+    *(Case(BULK, 4, 1, algorithm, (256 * KIB,)) for algorithm in ("direct", "recursive_doubling", "halving_doubling")),
     *(Case(BULK, count, 2, "", LONG) for count in (2, 4)),
-    *(Case(BULK, 8, 1, algorithm, (256 * KIB,)) for algorithm in ("", "direct", "recursive_doubling", "halving_doubling", "tree")),
+    *(Case(BULK, 8, 1, algorithm, (256 * KIB,)) for algorithm in ("", "direct", "recursive_doubling", "halving_doubling")),
     Case(SLOW, 16, 1, "", (256 * KIB,)),
     *(Case(FAR, count, 1, "", (8, 4 * KIB)) for count in (2, 4, 8, 16)),
     *(Case(FAR, 3, 1, algorithm, (8,)) for algorithm in ("", "halving_doubling")),
@@ -119,16 +120,13 @@ class Programs:
 
     def compared(self, network, case):
         """Rows of a case, for whose link `network` is shaped."""
-        simulated = self.simulated(case)
-        least = {}
-        for _ in range(ROUNDS):
-            rows = [Row(case, size, least.get(size, 0), simulated[size]) for size in case.sizes]
-            open_sizes = [row.bytes for row in rows if not row.measured or not row.is_near]
-            if not open_sizes:
-                break
-            for size, seconds in self.measured(network, case, open_sizes).items():
-                least[size] = min(seconds, least.get(size, seconds))
-        return [Row(case, size, least[size], simulated[size]) for size in case.sizes]
+        simulated, first = self.simulated(case), self.measured(network, case, case.sizes)
+        rounds = {size: [first[size]] for size in case.sizes}
+        if again := [size for size in case.sizes if not Row(case, size, first[size], simulated[size]).is_near]:
+            for _ in range(ROUNDS - 1):
+                for size, seconds in self.measured(network, case, again).items():
+                    rounds[size].append(seconds)
+        return [Row(case, size, statistics.median(rounds[size]), simulated[size]) for size in case.sizes]
 
 
 def rows_of(programs, cases=CASES, say=lambda row: None):

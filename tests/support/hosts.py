@@ -89,7 +89,7 @@ class Switched:
         sh("ip", "link", "add", f"port{number}", "netns", self._switch.pid, "type", "veth", "peer", "name", "eth0", "netns", host.pid)
         host.ip(f"address add {host.address}/24 dev eth0 noprefixroute", "link set eth0 up",
                 f"route add 10.213.8.0/24 dev eth0 initcwnd {self.WINDOW} initrwnd {self.WINDOW} rto_min 1s")
-        sh(*host.entered(["sysctl", "-qw", "net.ipv4.tcp_slow_start_after_idle=0"]))
+        sh(*host.entered(["sysctl", "-qw", "net.ipv4.tcp_slow_start_after_idle=0", "net.ipv4.tcp_rmem=4096 4194304 8388608"]))
         self._switch.ip(f"link set port{number} up")
         return host
 
