@@ -42,16 +42,20 @@ class NcclCollectives::NcclRequest final : public DeviceRequest {
     owner_.check();
     owner_.launch_messages();
     owner_.device_->wait(stream_, back_.get());
-  } catch (const Error&) {
+  } catch (const Error& e) {
+    owner_.note(e);
     finish();  // The data is the program's again.
     throw;
   }
 
-  void wait_here() override {
+  void wait_here() override try {
     wait();
     owner_.device_->synchronize(back_.get());
     const std::lock_guard lock(owner_.mutex_);
     owner_.check();
+  } catch (const Error& e) {
+    owner_.note(e);
+    throw;
   }
 
   void finish() noexcept override {
@@ -183,6 +187,11 @@ void NcclCollectives::give_up(const Error& error) {
   failure_ = error.during("NCCL");
   ranks_.give_up(*failure_);
   nccl_->abort();
+}
+
+void NcclCollectives::note(const Error& error) {
+  const std::lock_guard lock(mutex_);
+  if (!failure_) give_up(error);
 }
 
 void NcclCollectives::watch(const std::stop_token& stop) {

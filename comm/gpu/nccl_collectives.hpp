@@ -50,6 +50,7 @@ class NcclCollectives final : public DeviceCollectives {
   void give_to_nccl(const DeviceCall& call);
   void check() const;
   void give_up(const Error& error);
+  void note(const Error& error);
   void watch(const std::stop_token& stop);
   void look();
 
