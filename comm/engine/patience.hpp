@@ -41,8 +41,7 @@ class SpinHabit {
 class Patience {
  public:
   /// `yields`: how often others get the core before this thread sleeps.
-  Patience(SpinHabit& habit, int yields)
-      : habit_(habit), yields_(yields), spins_(habit.spins()) {}
+  Patience(SpinHabit& habit, int yields) : habit_(habit), yields_(yields), spins_(habit.spins()) {}
 
   /// What was waited for has come, or a part of it.
   void reset() noexcept {
