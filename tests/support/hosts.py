@@ -33,7 +33,7 @@ class Host:
 
     def entered(self, argv, with_processes=True):
         """The command that runs `argv` here. mpirun's daemons have to see the processes of all hosts."""
-        walls = ["--net", "--uts"] + (["--pid", "--mount"] if with_processes else [])
+        walls = ["--net", "--uts"] + (["--pid", "--mount", "--root"] if with_processes else [])
         return ["nsenter", f"--target={self.pid}", *walls, "--", *argv]
 
     def ip(self, *lines):
