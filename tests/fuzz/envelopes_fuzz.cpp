@@ -1,12 +1,10 @@
 // What another rank may send by MPI while this one waits for messages from it.
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
-#include "base/error.hpp"
+#include "awaited_messages.hpp"
 #include "comm/transports/mpi_rail.hpp"
 
 namespace comm = fastgpu::comm;
@@ -48,35 +46,11 @@ class Said final : public comm::mpi::Messages {
   Bytes said_;
 };
 
-class Nobody final : public comm::RailEvents {
- public:
-  void sent(comm::Outgoing&) override {}
-  void received(comm::Incoming& message) override {
-    if (message.moved != message.sink.memory.size()) __builtin_trap();
-  }
-  void noted(comm::Rank, comm::MessageTag, const comm::Note&) override {}
-  void lost(comm::Rank, const fastgpu::Error& e) override {
-    if (e.kind() != fastgpu::ErrorKind::remote) __builtin_trap();
-  }
-};
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  Nobody nobody;
+  fastgpu::fuzz::NobodyHears<> nobody;
   comm::MpiRail rail(std::make_unique<Said>(std::as_bytes(std::span(data, size))), 2, nobody);
-  std::array<std::vector<float>, 4> memory{std::vector<float>(0), std::vector<float>(10),
-                                           std::vector<float>(3000), std::vector<float>(40'000)};
-  std::array<comm::Incoming, 4> wanted;
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    wanted[i].peer = {1};
-    wanted[i].tag = {i};
-    wanted[i].sink.memory = std::as_writable_bytes(std::span(memory[i]));
-    if (i % 2 == 0) wanted[i].sink.reduction = {comm::ElementType::float32, comm::ReduceOp::sum};
-    if (i != 1) rail.receive(wanted[i]);
-  }
-  while (rail.progress()) {
-  }
-  rail.receive(wanted[1]);
+  fastgpu::fuzz::AwaitedMessages({0, 10, 3000, 40'000}).await(rail, [] {});
   return 0;
 }
