@@ -17,7 +17,8 @@ import traceback
 
 SKIPPED = 77
 CLUSTER = "7e571a00"
-SSH_OPTIONS = ("-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o", "LogLevel=ERROR", "-F", "/dev/null")
+SSH_OPTIONS = ("-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o", "LogLevel=ERROR", "-F", "/dev/null",
+               "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=5")
 
 
 def init_processes(root_id):
@@ -30,6 +31,17 @@ def init_processes(root_id):
         except OSError:
             pass
     return found
+
+
+def is_settled(pid):
+    """Whether a node's init will live on: its maker has let go of it, and it has not been killed."""
+    try:
+        status = dict(line.split(":\t", 1) for line in open(f"/proc/{pid}/status", encoding="utf-8") if ":\t" in line)
+        maker = pathlib.Path(f"/proc/{status['PPid'].strip()}/comm").read_text(encoding="utf-8").strip()
+    except OSError:
+        return False
+    killed = int(status["SigPnd"], 16) | int(status["ShdPnd"], 16)
+    return maker != "fastgpu-node-init"[:15] and not killed & 1 << (signal.SIGKILL - 1)
 
 
 class Machine:
@@ -270,7 +282,9 @@ def test_a_delete_killed_anywhere_can_be_repeated(m):
 def settle(m):
     """Half-made nodes die with their creator, but not in the same instant."""
     def quiet():
-        return len(init_processes(m.root_id())) <= m.states().count("running")
+        running = m.states().count("running")
+        inits = init_processes(m.root_id())
+        return len(inits) == running and all(map(is_settled, inits))
     wait_for(quiet, "half-made nodes have ended")
 
 
