@@ -53,27 +53,38 @@ class PostOffice : public std::enable_shared_from_this<PostOffice> {
 
 class PostOffice::Transfer final : public comm::mpi::Transfer {
  public:
-  Transfer(std::shared_ptr<PostOffice> office, std::shared_ptr<bool> is_done)
-      : office_(std::move(office)), is_done_(std::move(is_done)) {}
+  Transfer(std::shared_ptr<PostOffice> office, const Parcel& parcel)
+      : office_(std::move(office)), parcel_(parcel) {}
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
   ~Transfer() override {
     const std::lock_guard lock(office_->mutex_);
-    const auto is_own = [this](const Parcel& parcel) { return parcel.is_done == is_done_; };
+    const auto is_own = [this](const Parcel& each) { return each.is_done == parcel_.is_done; };
     std::erase_if(office_->sent_, is_own);
     std::erase_if(office_->wanted_, is_own);
+    if (!has_ended_) keep(parcel_);
   }
 
   /// Not at once, as with MPI.
   bool test() override {
     const std::lock_guard lock(office_->mutex_);
-    return *is_done_ && ++asked_ > 1;
+    has_ended_ = *parcel_.is_done && ++asked_ > 1;
+    return has_ended_;
   }
 
  private:
+  /// Where MPI does: its memory is in use, and no leak, for as long as the process lives.
+  static void keep(const Parcel& parcel) {
+    static std::mutex mutex;
+    static auto& kept = *new std::vector<Parcel>;
+    const std::lock_guard lock(mutex);
+    kept.push_back(parcel);
+  }
+
   std::shared_ptr<PostOffice> office_;
-  std::shared_ptr<bool> is_done_;
+  Parcel parcel_;
   int asked_ = 0;
+  bool has_ended_ = false;
 };
 
 class PostOffice::Messages final : public comm::mpi::Messages {
@@ -134,7 +145,7 @@ class PostOffice::Messages final : public comm::mpi::Messages {
 };
 
 inline std::unique_ptr<comm::mpi::Transfer> PostOffice::transfer_of(const Parcel& parcel) {
-  return std::make_unique<Transfer>(shared_from_this(), parcel.is_done);
+  return std::make_unique<Transfer>(shared_from_this(), parcel);
 }
 
 inline std::unique_ptr<comm::mpi::Messages> PostOffice::messages_of(comm::Rank rank) {
