@@ -9,6 +9,7 @@
 #include <charconv>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "agent/disk.hpp"
 #include "base/c_handle.hpp"
@@ -56,9 +57,8 @@ Process look_at(pid_t pid) {
   if (name_end == std::string::npos) return {.zombie = true};
   char state = 0;
   int parent = 0, group = 0, session = 0;
-  if (std::sscanf(stat.c_str() + name_end + 1, " %c %d %d %d", &state, &parent, &group, &session) !=
-      4)
-    return {.zombie = true};
+  std::istringstream rest(stat.substr(name_end + 1));
+  if (!(rest >> state >> parent >> group >> session)) return {.zombie = true};
   return {.parent = parent, .session = session, .zombie = state == 'Z' || state == 'X'};
 }
 

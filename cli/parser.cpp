@@ -90,7 +90,8 @@ void Parser::check_values(std::span<const std::string> words) const {
     if (argument == nullptr) continue;
     if (argument->bare() && equals != std::string::npos) refuse(spelling + " takes no value");
     if (argument->bare() || equals != std::string::npos) continue;
-    if (++i >= words.size() || words[i] == "--")
+    ++i;
+    if (i >= words.size() || words[i] == "--")
       refuse(spelling + " needs a value (" + argument->value + ")");
   }
 }

@@ -1,6 +1,7 @@
 // Predicts collectives and negotiation beyond the machines at hand: `comm_scale report` for what
 // docs/benchmarks/scale.md shows, `comm_scale case --help` for one of your own; both print JSON.
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <iostream>
 #include <string>
@@ -23,8 +24,8 @@ using namespace std::chrono_literals;
 constexpr int kMostLanes = 4;
 constexpr int kMostPieces = 16;        // Bounds the memory of a simulation.
 constexpr std::uint64_t kElement = 4;  // float32
-const std::vector<int> kRanks{64, 128, 256, 512, 1024, 2048, 4096};
-const std::vector<std::uint64_t> kSizes{64ULL << 10, 4ULL << 20, 100ULL << 20};
+constexpr std::array kRanks{64, 128, 256, 512, 1024, 2048, 4096};
+constexpr std::array<std::uint64_t, 3> kSizes{64ULL << 10, 4ULL << 20, 100ULL << 20};
 
 /// A cloud of today: 32 Gbit/s a node, 10 Gbit/s a flow, ranks that reduce on their processors.
 Network cloud() {

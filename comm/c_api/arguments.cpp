@@ -42,8 +42,9 @@ ElementType type_of(int type) {
       return ElementType::int8;
     case FGC_UINT8:
       return ElementType::uint8;
+    default:
+      refuse("there is no fgc_type " + std::to_string(type));
   }
-  refuse("there is no fgc_type " + std::to_string(type));
 }
 
 ReduceOp op_of(int op) {
@@ -58,8 +59,9 @@ ReduceOp op_of(int op) {
       return ReduceOp::max;
     case FGC_PRODUCT:
       return ReduceOp::product;
+    default:
+      refuse("there is no fgc_op " + std::to_string(op));
   }
-  refuse("there is no fgc_op " + std::to_string(op));
 }
 
 std::span<std::byte> elements_at(void* data, std::size_t count, int type, int blocks) {

@@ -38,8 +38,9 @@ std::shared_ptr<comm::gpu::Device> device_of(fgc_gradients& gradients, const fgc
     case FGC_DEVICE:
       if (!gradients.device) gradients.device = comm::c_api::make_device();
       return gradients.device;
+    default:
+      refuse("there is no fgc_memory " + std::to_string(given.memory));
   }
-  refuse("there is no fgc_memory " + std::to_string(given.memory));
 }
 
 }  // namespace

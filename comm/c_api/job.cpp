@@ -51,8 +51,9 @@ const char* fgc_status_name(int status) {
       return "local";
     case FGC_INTERNAL:
       return "internal";
+    default:
+      return "unknown";
   }
-  return "unknown";
 }
 
 const char* fgc_last_error(void) {

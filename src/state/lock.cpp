@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <ctime>
+#include <sstream>
 #include <string>
 
 #include "base/error.hpp"
@@ -70,8 +71,8 @@ UniqueFd attempt(const fs::path& path) {
 std::string holder(const fs::path& path) {
   long process = 0;
   long long since = 0;
-  const std::string text = read_file(path).value_or("");
-  if (std::sscanf(text.c_str(), "%ld %lld", &process, &since) != 2) return "another process";
+  std::istringstream text(read_file(path).value_or(""));
+  if (!(text >> process >> since)) return "another process";
   const long long age = std::max(0LL, static_cast<long long>(std::time(nullptr)) - since);
   return "process " + std::to_string(process) + ", for " +
          fastgpu::to_string(milliseconds(age * 1000)) + " now";

@@ -28,14 +28,15 @@ def sources(build):
 def neighbourhood():
     """A digest of every header of ours and of the settings: when one changes, all is read again."""
     digest = hashlib.sha256()
-    names = subprocess.run(["git", "ls-files", "*.hpp", "*.h", ".clang-tidy"], capture_output=True, text=True, check=True)
+    names = subprocess.run(["git", "ls-files", "*.hpp", "*.h", ".clang-tidy", "tests/tools/lint.txt"], capture_output=True, text=True, check=True)
     for name in sorted(names.stdout.split()):
         digest.update(pathlib.Path(name).read_bytes())
     return digest.hexdigest()
 
 
 def check(build, path):
-    done = subprocess.run(["clang-tidy", "--quiet", "--extra-arg=-Wno-unknown-warning-option", *SHALLOW, "-p", str(build), str(path)],
+    program = build / "tools/clang_tidy/data/bin/clang-tidy"
+    done = subprocess.run([program, "--quiet", "--extra-arg=-Wno-unknown-warning-option", *SHALLOW, "-p", str(build), str(path)],
                           capture_output=True, text=True, check=False)
     return path, done.returncode, done.stdout
 

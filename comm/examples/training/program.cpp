@@ -50,13 +50,14 @@ int run(fgc::Communicator& comm, const Program& program, const Options& options)
   const Split data = program.load(options.data);
   if (speaks)
     out << "training on " << data.training.size() << " images, testing on " << data.test.size()
-        << ", ranks: " << comm.size() << std::endl;
+        << ", ranks: " << comm.size() << '\n'
+        << std::flush;
   const Result result = train(comm, program.recipe, options, data, [&](const Epoch& epoch) {
-    if (speaks) out << line_of(epoch) << std::endl;
+    if (speaks) out << line_of(epoch) << '\n' << std::flush;
   });
   if (speaks) {
     const std::string json = json_of(program.name, result, options);
-    out << equality_line(result.hashes) << std::endl;
+    out << equality_line(result.hashes) << '\n' << std::flush;
     if (options.report) write_report(*options.report, json);
     if (options.wants_json) std::cout << json << std::flush;
   }

@@ -109,16 +109,13 @@ std::vector<Layer> choose_layers(const std::vector<Mount>& mounts,
 }
 
 PlaceInLayer find_place(const std::vector<Layer>& layers, std::string_view path) {
-  PlaceInLayer place;
+  const Layer* nearest = &layers.front();  // That of "/".
   for (const Layer& layer : layers)
-    if (lies_in(path, layer.point) &&
-        (place.layer == nullptr || layer.point.size() >= place.layer->point.size()))
-      place.layer = &layer;
-  std::string_view rest = path.substr(place.layer->point.size());
+    if (lies_in(path, layer.point) && layer.point.size() >= nearest->point.size()) nearest = &layer;
+  std::string_view rest = path.substr(nearest->point.size());
   while (rest.starts_with('/'))
     rest.remove_prefix(1);
-  place.rest = rest;
-  return place;
+  return {nearest, std::string(rest)};
 }
 
 std::string overlay_options(std::string_view lower, std::string_view upper, std::string_view work) {

@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "base/error.hpp"
+#include "provision/providers/local/init/system.hpp"
 #include "provision/providers/local/mounts.hpp"
 
 namespace fastgpu::provision::local {
@@ -45,9 +46,7 @@ UniqueFd make_file_system(const UniqueFd& channel) {
 
 [[noreturn]] void become_server(const std::string& program, const std::string& options,
                                 int channel) {
-  const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  for (const int stream : {STDIN_FILENO, STDOUT_FILENO})
-    ::dup2(nothing, stream);
+  let_go_of_streams();
   ::fcntl(channel, F_SETFD, 0);
   const std::string place = "/dev/fd/" + std::to_string(channel);
   std::array<const char*, 6> argv = {program.c_str(), "-f",          "-o",

@@ -54,9 +54,7 @@ int next_signal(milliseconds limit) {
   ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
   ::setsid();
   // It must not keep the pipe open on which our maker waits for the answer.
-  const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  for (const int stream : {STDIN_FILENO, STDOUT_FILENO})
-    ::dup2(nothing, stream);
+  let_go_of_streams();
   std::array<const char*, 7> argv = {program, "-D", "-f", kSshdConfig, "-E", kSshdLog, nullptr};
   std::array<const char*, 2> environment = {
       "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", nullptr};

@@ -78,8 +78,8 @@ void answer(std::string_view text) {
 
 void let_go_of_streams() {
   const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  ::dup2(nothing.get(), STDIN_FILENO);
-  ::dup2(nothing.get(), STDOUT_FILENO);
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO})
+    if (!nothing || ::dup2(nothing.get(), stream) < 0) ::close(stream);
 }
 
 bool is_hung_up(int pipe) {

@@ -39,7 +39,7 @@ bool take_lock(const std::string& path);
 
 /// On standard output, to whoever has started us. Nobody may be there to read it.
 void answer(std::string_view text);
-/// From now on we hold nothing of theirs.
+/// From now on we hold nothing of whoever made us: input and output lead nowhere.
 void let_go_of_streams();
 
 bool is_hung_up(int pipe);
