@@ -144,6 +144,7 @@ TEST_CASE("a rank that goes ends the calls of the others, by name, and their str
 }
 
 std::latch first_has_gone(1);
+std::atomic<int> looks = 0;  // After the other rank.
 
 TEST_CASE("a rank may leave once its own part is done, though another's ends a little later") {
   NcclFunctions slow = test::fake_nccl();
@@ -152,11 +153,15 @@ TEST_CASE("a rank may leave once its own part is done, though another's ends a l
     const int result = test::fake_nccl().all_reduce(from, to, count, type, op, comm, stream);
     test::FakeDevice::current()->run(stream, [] {
       first_has_gone.wait();
-      const auto since = Clock::now();
-      while (Clock::now() - since < 150ms)  // Long enough for its absence to be noticed.
+      const int before = looks;
+      while (looks < before + 2)  // Its absence has been noticed by the second.
         std::this_thread::yield();
     });
     return result;
+  };
+  slow.comm_get_async_error = [](gpu::NcclComm* comm, int* result) {
+    ++looks;
+    return test::fake_nccl().comm_get_async_error(comm, result);
   };
   std::vector<Floats> results(2);
   const auto outcomes = outcomes_on_devices(2, [&](const OnRank& rank) {
