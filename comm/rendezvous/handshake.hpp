@@ -17,6 +17,7 @@
 #include "comm/rank.hpp"
 #include "comm/rendezvous/deadline.hpp"
 #include "comm/rendezvous/endpoint.hpp"
+#include "comm/rendezvous/nonce.hpp"
 #include "comm/rendezvous/proof.hpp"
 #include "comm/version.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "comm/rendezvous/handshake.hpp"
-#include "comm/rendezvous/proof.hpp"
+#include "comm/rendezvous/nonce.hpp"
 #include "comm/wire.hpp"
 
 namespace fastgpu::comm {

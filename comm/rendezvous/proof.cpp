@@ -3,22 +3,12 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <sys/random.h>
 
-#include <cerrno>
 #include <vector>
 
 #include "base/error.hpp"
 
 namespace fastgpu::comm {
-
-Nonce random_nonce() {
-  Nonce nonce;
-  // Requests of up to 256 bytes are filled whole or not at all.
-  while (::getrandom(nonce.data(), nonce.size(), 0) < 0)
-    if (errno != EINTR) throw system_error("reading random bytes", errno);
-  return nonce;
-}
 
 Proof prove(const Secret& secret, std::string_view label,
             std::initializer_list<std::span<const std::byte>> parts) {

@@ -11,11 +11,7 @@
 
 namespace fastgpu::comm {
 
-using Nonce = std::array<std::byte, 16>;
 using Proof = std::array<std::byte, 32>;
-
-/// Unpredictable bytes from the kernel.
-Nonce random_nonce();
 
 /// `label` keeps one side's proof from serving as the other's. The parts have fixed lengths, so
 /// that their concatenation is unambiguous.

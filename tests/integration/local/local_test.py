@@ -33,6 +33,10 @@ def init_processes(root_id):
     return found
 
 
+def process_tree():
+    return subprocess.run(["ps", "axjf"], capture_output=True, text=True, check=False).stdout
+
+
 def is_settled(pid):
     """Whether a node's init will live on: its maker has let go of it, and it has not been killed."""
     try:
@@ -82,7 +86,10 @@ class Machine:
                 f"root@{addresses[node]}", command]
 
     def ssh(self, node, command, cluster=CLUSTER, data=None):
-        done = subprocess.run(self.ssh_argv(node, command, cluster), input=data, capture_output=True, timeout=60, check=False)
+        try:
+            done = subprocess.run(self.ssh_argv(node, command, cluster), input=data, capture_output=True, timeout=60, check=False)
+        except subprocess.TimeoutExpired as e:
+            raise AssertionError(f"{e}; the nodes are {self.states(cluster)} now; {process_tree()}") from e
         return done.returncode, (done.stdout + done.stderr).decode(errors="replace").strip()
 
     def sure(self, node, command, cluster=CLUSTER, patience=0):
