@@ -1,6 +1,7 @@
 #include "comm/engine/planner.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 #include <vector>
 
@@ -19,26 +20,57 @@ constexpr std::uint64_t kPieceAcross = 256 << 10;
 
 constexpr int kMostPieces = 4096;
 
-/// Up to here the number of messages counts, and from here the number of bytes.
+/// Shorter messages cost more for being messages than for their bytes.
+constexpr std::uint64_t kWorthAMessage = 8 << 10;
+
+/// Up to here the number of steps counts, and from here the number of bytes.
 constexpr std::uint64_t kShortInside = 2 << 10;
-constexpr std::uint64_t kShortAcross = 32 << 10;
+constexpr std::uint64_t kShortAcross = 8 << 10;
+constexpr std::uint64_t kShortOfTwo = 32 << 10;  // Two ranks send no more in one step than in two.
 
 /// The lane of messages between two ranks, which no collective uses.
 constexpr std::uint8_t kMessageLane = 255;
 
 /// In the others every sum is made on one rank alone, which divides it.
-Averaging averaging_of(Algorithm algorithm) {
-  switch (algorithm) {
+Averaging averaging_of(const Plan& plan) {
+  switch (plan.algorithm == Algorithm::hierarchical ? plan.across : plan.algorithm) {
     case Algorithm::ring:
     case Algorithm::direct:
-    case Algorithm::hierarchical:
       return Averaging::of_sums;
     case Algorithm::recursive_doubling:
     case Algorithm::halving_doubling:
     case Algorithm::tree:
+    case Algorithm::hierarchical:
       break;
   }
   return Averaging::at_end;
+}
+
+/// What all ranks may send to one at once: a queue before a link that overflows costs TCP 200 ms.
+constexpr std::uint64_t kMostAtOnce = 64 << 10;
+/// Ranks that one can exchange messages with in the time of a few steps.
+constexpr int kFewPeers = 100;
+
+/// For data that is not short, by machines that hold one rank each. Long slices fill the links in a
+/// ring, where everybody hears from one alone. Of shorter ones latency is the most of it, and a
+/// ring has a step for every rank. docs/benchmarks/scale.md has what each takes.
+Algorithm between_machines(int ranks, std::uint64_t bytes) {
+  if (ranks == 2) return Algorithm::direct;
+  // Where ranks cannot all be paired, halving and doubling sends everything twice more.
+  const std::uint64_t a_long_one =
+      ranks > kFewPeers && std::has_single_bit(static_cast<unsigned>(ranks)) ? 4 * kPieceAcross
+                                                                             : kPieceAcross;
+  if (bytes / static_cast<std::uint64_t>(ranks) >= a_long_one) return Algorithm::ring;
+  const bool fits_a_queue = bytes <= kMostAtOnce && ranks <= kFewPeers;
+  return fits_a_queue ? Algorithm::direct : Algorithm::halving_doubling;
+}
+
+/// Between the leaders of nodes, each with its share of the data.
+Algorithm between_leaders(int nodes, std::uint64_t share) {
+  if (nodes <= kFewPeers) return Algorithm::direct;
+  if (share <= kShortAcross) return Algorithm::recursive_doubling;
+  const bool is_worth_it = share / static_cast<std::uint64_t>(nodes) >= kWorthAMessage;
+  return is_worth_it ? Algorithm::direct : Algorithm::halving_doubling;
 }
 
 /// A program for one call.
@@ -54,12 +86,21 @@ class Planner {
 
   Averaging averaging() const {
     if (call_.reduction.op != ReduceOp::average) return Averaging::none;
-    return call_.kind == CallKind::all_reduce ? averaging_of(algorithm()) : Averaging::at_end;
+    return call_.kind == CallKind::all_reduce ? averaging_of(all_reduce_plan()) : Averaging::at_end;
+  }
+
+  Plan all_reduce_plan() const {
+    if (algorithm() != Algorithm::hierarchical)
+      return {.algorithm = algorithm(), .cut = cut(longest_message())};
+    const auto nodes = static_cast<int>(topology_.nodes.size());
+    const std::uint64_t share = call_.bytes / static_cast<std::uint64_t>(topology_.largest_node());
+    return {.algorithm = Algorithm::hierarchical,
+            .cut = cut(share, kWorthAMessage * static_cast<std::uint64_t>(nodes)),
+            .across = between_leaders(nodes, share)};
   }
 
   Program all_reduce() const {
-    const Plan plan{.algorithm = algorithm(), .cut = cut(longest_message())};
-    return comm::all_reduce(plan, self_, topology_, count_);
+    return comm::all_reduce(all_reduce_plan(), self_, topology_, count_);
   }
 
   Program broadcast() const {
@@ -119,8 +160,8 @@ class Planner {
   Algorithm algorithm() const {
     if (call_.algorithm) return *call_.algorithm;
     if (is_short()) return Algorithm::recursive_doubling;
-    if (!is_inside_ && topology_.largest_node() > 1) return Algorithm::hierarchical;
-    return is_inside_ || place_.ranks == 2 ? Algorithm::direct : Algorithm::ring;
+    if (has_levels()) return Algorithm::hierarchical;
+    return is_inside_ ? Algorithm::direct : between_machines(place_.ranks, call_.bytes);
   }
 
   /// Of an all-reduce that is not cut, in bytes.
@@ -129,10 +170,9 @@ class Planner {
       case Algorithm::ring:
       case Algorithm::direct:
         return call_.bytes / static_cast<std::uint64_t>(place_.ranks);
-      case Algorithm::hierarchical:
-        return call_.bytes / static_cast<std::uint64_t>(topology_.largest_node());
       case Algorithm::halving_doubling:
         return call_.bytes / 2;
+      case Algorithm::hierarchical:
       case Algorithm::recursive_doubling:
       case Algorithm::tree:
         break;
@@ -140,10 +180,16 @@ class Planner {
     return call_.bytes;
   }
 
-  bool is_short() const { return call_.bytes <= (is_inside_ ? kShortInside : kShortAcross); }
+  /// Several machines, of several ranks.
+  bool has_levels() const { return !is_inside_ && topology_.largest_node() > 1; }
 
-  Cut cut(std::uint64_t slice) const {
-    const std::uint64_t piece = is_inside_ ? kPieceInside : kPieceAcross;
+  bool is_short() const {
+    if (is_inside_ || has_levels()) return call_.bytes <= kShortInside;
+    return call_.bytes <= (place_.ranks == 2 ? kShortOfTwo : kShortAcross);
+  }
+
+  Cut cut(std::uint64_t slice, std::uint64_t shortest = 0) const {
+    const std::uint64_t piece = std::max(shortest, is_inside_ ? kPieceInside : kPieceAcross);
     const std::uint64_t pieces = (slice + piece - 1) / piece;
     return {.pieces = static_cast<int>(std::clamp<std::uint64_t>(pieces, 1, kMostPieces))};
   }
@@ -164,6 +210,10 @@ Topology topology_of(std::span<const Rank> group, const Topology& world) {
     nodes[static_cast<std::size_t>(world.node_of(group[i]))].push_back({static_cast<int>(i)});
   std::erase_if(nodes, [](const auto& node) { return node.empty(); });
   return {std::move(nodes)};
+}
+
+Plan all_reduce_plan(const Call& call, const Topology& topology) {
+  return Planner(call, Rank{0}, topology).all_reduce_plan();
 }
 
 Planned plan_for(const Call& call, Rank self, const Topology& topology, Way way) {

@@ -10,7 +10,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
 import comm_model  # noqa: E402
 
 COLOURS = {"ring": "tab:blue", "direct": "tab:orange", "halving_doubling": "tab:green", "recursive_doubling": "tab:red", "tree": "tab:purple",
-           "hierarchical": "black", "nccl ring formula": "tab:cyan", "nccl tree formula": "tab:pink"}
+           "hierarchical": "black", "as the library picks": "gold", "nccl ring formula": "tab:cyan", "nccl tree formula": "tab:pink"}
 
 
 def size(count):
@@ -149,7 +149,7 @@ def page(report, rows):
         f"{comm_model.PACKET} bytes has {comm_model.OF_DATA} for data, while half a packet of {comm_model.HEADERS} goes the other way for it. TCP begins with "
         "a large window: how it gets to know a link is not simulated. The simulator counts as `fastgpu-comm-bench` does, with the barrier before each "
         f"batch. Each figure is the median of {comm_model.REPETITIONS} batches; one that is off by more than {comm_model.TOLERANCE:.0%} is measured "
-        f"until there are {comm_model.ROUNDS} of it, whose median counts. The same cases are a test (`comm-model`), which fails above that.\n",
+        f"{comm_model.ROUNDS} times, and the quickest counts. The same cases are a test (`comm-model`), which fails above that.\n",
         "Left out is what TCP decides by itself: whether a host sends two messages to two others in turns, as the simulator has it, or one after the other, "
         "depends on how large their buffers have grown. Where that matters most, in trees, 256 KiB took 179 to 213 ms at 4 hosts and 309 to 390 ms at 8; 213 and 370 are simulated.\n",
         f"The largest difference is {worst:.1%}.\n",
@@ -159,7 +159,8 @@ def page(report, rows):
         f"up to {report.root['most_lanes']} lanes; inside a node {inside['latency'] * 1e6:g} us, {inside['flow'] * 1e-9:g} GB/s a flow and "
         f"{inside['shared'] * 1e-9:g} GB/s together; {report.network['per_message'] * 1e6:g} us of processor a message, and "
         f"{report.network['reduce'] * 1e-9:g} GB/s of reductions a rank. Each algorithm has the leaders, lanes and pieces (at most {report.root['most_pieces']}) "
-        "that the cost model gives it; the last column says which one the cost model picks.\n",
+        "that the cost model gives it; the last column says which one the cost model picks. As the library picks: by the length of the data and the number of "
+        "hosts alone (`comm/engine/planner.cpp`), with at most as many pieces, and with long messages spread over all lanes.\n",
         "NCCL's columns are closed forms on the same links, with as many flows as the link takes and reductions for nothing: what the algorithm allows, "
         "not what NCCL was seen to do.\n",
         "![milliseconds against ranks](scale-all-reduce.svg)\n",

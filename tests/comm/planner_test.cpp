@@ -1,0 +1,65 @@
+#include "comm/engine/planner.hpp"
+
+#include <doctest/doctest.h>
+
+#include "comm/schedule/choose.hpp"
+#include "comm/schedule/cost.hpp"
+
+namespace fastgpu::comm {
+namespace {
+
+using namespace std::chrono_literals;
+
+Network cloud(Rate link, Seconds latency) {
+  return {.inside = {.latency = 1us, .flow = gigabytes(8), .shared = gigabytes(64)},
+          .across = {.latency = latency, .flow = link, .shared = link},
+          .per_message = 1us,
+          .reduce = gigabytes(10),
+          .copy = gigabytes(10)};
+}
+
+Call all_reduce_of(std::uint64_t bytes) {
+  return {.kind = CallKind::all_reduce,
+          .bytes = bytes,
+          .reduction = {ElementType::float32, ReduceOp::sum}};
+}
+
+/// How many times what the cost model's best plan takes, the planned one does.
+double excess(std::uint64_t bytes, const Topology& topology, const Network& network) {
+  const Choice choice{Collective::all_reduce, static_cast<double>(bytes), 1};
+  const Plan planned = all_reduce_plan(all_reduce_of(bytes), topology);
+  return predicted(choice, planned, topology, network) /
+         candidates(choice, topology, network).front().predicted;
+}
+
+TEST_SUITE_BEGIN("comm/planner");
+
+// The model has no queues that overflow, and likes what fills them: direct exchange.
+TEST_CASE("what is planned by lengths alone comes near the best that the cost model knows") {
+  for (const int nodes : {2, 3, 4, 6, 8, 13, 16, 32, 48, 64, 100, 128, 500, 512, 1024, 4096})
+    for (const int per_node : {1, 8})
+      for (const std::uint64_t bytes : {4 << 10, 32 << 10, 256 << 10, 4 << 20, 100 << 20}) {
+        CAPTURE(nodes);
+        CAPTURE(per_node);
+        CAPTURE(bytes);
+        const Topology topology = filled_nodes(nodes * per_node, per_node);
+        CHECK(excess(bytes, topology, cloud(gigabits(10), 50us)) < 3.1);
+        CHECK(excess(bytes, topology, cloud(gigabits(32), 25us)) < 3.1);
+      }
+}
+
+TEST_CASE("ranks of one machine exchange directly, whatever is not short") {
+  for (const std::uint64_t bytes : {4 << 10, 1 << 20, 100 << 20})
+    CHECK(all_reduce_plan(all_reduce_of(bytes), filled_nodes(8, 8)).algorithm == Algorithm::direct);
+}
+
+TEST_CASE("long data between machines goes by ring, where everybody hears from one alone") {
+  for (const int ranks : {3, 4, 16, 100})
+    CHECK(all_reduce_plan(all_reduce_of(100 << 20), filled_nodes(ranks, 1)).algorithm ==
+          Algorithm::ring);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::comm
