@@ -15,7 +15,7 @@
 namespace fastgpu::comm {
 namespace {
 
-/// Length of the address, flows, transport, address.
+/// Length of the address, flows (0 for the usual number), transport, address.
 constexpr std::size_t kHead = 3;
 constexpr std::size_t kIntroduction = kHead + 255;
 using Introduction = std::array<std::byte, kIntroduction>;
@@ -66,7 +66,7 @@ class Round {
 
 Introduction introduction_of(const SharedRail* shared, const Wishes& wishes) {
   Introduction mine{};
-  mine[1] = static_cast<std::byte>(wishes.flows);
+  mine[1] = static_cast<std::byte>(wishes.flows.value_or(0));
   mine[2] = static_cast<std::byte>(wishes.transport);
   if (shared == nullptr) return mine;
   const auto address = shared->address();
@@ -104,11 +104,19 @@ Topology exchange_topology(const Connections& connections, Round& round) {
 
 }  // namespace
 
+int usual_flows(const Topology& topology, Rank one, Rank other) {
+  std::size_t ranks = 1;
+  for (const std::vector<Rank>& members : topology.nodes)
+    if (std::ranges::binary_search(members, one) || std::ranges::binary_search(members, other))
+      ranks = std::max(ranks, members.size());
+  return std::max(1, kUsualFlows / static_cast<int>(ranks));
+}
+
 std::vector<int> introduce(Connections& connections, const Wishes& wishes, Deadline deadline) {
   using Answer = std::array<std::byte, 1>;
   const auto ranks = static_cast<std::size_t>(connections.size);
   auto shared = shared_rail(connections, wishes.shared_memory);
-  std::vector<int> flows(ranks, 1);
+  std::vector<int> wished(ranks, 0);
   std::vector<Answer> answers(ranks, Answer{});
 
   Round round(connections, deadline);
@@ -122,18 +130,24 @@ std::vector<int> introduce(Connections& connections, const Wishes& wishes, Deadl
                                         " has another FASTGPU_COMM_TRANSPORT: all ranks need the "
                                         "same");
     if (shared && length > 0 && shared->connect(rank, address)) answers[r] = {std::byte{1}};
-    flows[r] = std::clamp(std::to_integer<int>(theirs[1]), 1, wishes.flows);
+    wished[r] = std::to_integer<int>(theirs[1]);
   });
   round.exchange(answers, [&](std::size_t r, const Answer& theirs) {
     const Rank rank{static_cast<int>(r)};
     if (!shared || !shared->is_connected(rank)) return;
-    if (theirs == Answer{std::byte{1}})
-      flows[r] = 1;
-    else
-      shared->disconnect(rank);
+    if (theirs != Answer{std::byte{1}}) shared->disconnect(rank);
   });
   connections.shared = std::move(shared);
   connections.topology = exchange_topology(connections, round);
+  std::vector<int> flows(ranks, 1);
+  for (std::size_t r = 0; r < ranks; ++r) {
+    const Rank rank{static_cast<int>(r)};
+    if (rank == connections.rank) continue;
+    if (connections.shared && connections.shared->is_connected(rank)) continue;
+    const int usual = usual_flows(connections.topology, connections.rank, rank);
+    const int theirs = wished[r] == 0 ? usual : wished[r];
+    flows[r] = std::min(wishes.flows.value_or(usual), theirs);
+  }
   return flows;
 }
 

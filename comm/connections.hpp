@@ -35,9 +35,17 @@ struct Connections {
 /// What this rank would like; it gets what the other side of each connection likes too.
 struct Wishes {
   SharedMemory shared_memory = SharedMemory::on;
-  int flows = 1;
+  std::optional<int> flows{};  ///< Connections to each rank; absent: what suits ranks and hosts.
   Transport transport = Transport::tcp;  ///< The other side's must be the same.
 };
+
+/// Connections between two hosts where nobody wishes for a number: enough where a network limits
+/// each of them, and no more however many ranks share them.
+constexpr int kUsualFlows = 4;
+
+/// Connections that two ranks of different nodes have by default. Each of a node's ranks speaks to
+/// one of the other's, so they share kUsualFlows.
+int usual_flows(const Topology& topology, Rank one, Rank other);
 
 /// Finds out, over the first socket to each rank, which of them share memory with this one, and
 /// connects to it; fills in `topology`. All ranks call it at once. Returns the number of sockets

@@ -286,7 +286,7 @@ Connections join(const JobPlace& wanted) {
   Mesh mesh =
       place.rank == Rank{0} ? host(place, std::move(door), deadline) : visit(place, deadline);
   connections.sockets = std::move(mesh.sockets);
-  const int most_flows = place.transport == Transport::tcp ? place.flows : 1;
+  const auto most_flows = place.transport == Transport::tcp ? place.flows : std::optional(1);
   const auto flows =
       introduce(connections, {place.shared_memory, most_flows, place.transport}, deadline);
   mesh.sockets = std::move(connections.sockets);

@@ -50,7 +50,9 @@ struct JobPlace {
   std::string interface {};  ///< Network interface to use, or empty: the one that leads to rank 0.
   Secret secret{};           ///< Empty: loopback only.
   std::chrono::milliseconds timeout{60'000};  ///< For meeting, and for any wait without progress.
-  int flows = 4;                              ///< Connections to each rank on another host.
+  /// Connections to each rank on another host; absent: four between two hosts, shared by their
+  /// ranks.
+  std::optional<int> flows{};
   SharedMemory shared_memory = SharedMemory::on;
   Transport transport = Transport::tcp;
   std::optional<Algorithm> algorithm{};  ///< Of all-reduces; absent: what suits each of them.

@@ -12,6 +12,7 @@
 #include "comm/rendezvous/endpoint.hpp"
 #include "comm/rendezvous/handshake.hpp"
 #include "comm/rendezvous/stream.hpp"
+#include "support/connect_in_process.hpp"
 #include "support/failure.hpp"
 #include "support/run_ranks.hpp"
 
@@ -24,6 +25,7 @@ using test::failure_of;
 using test::mentions;
 using test::outcomes_of_ranks;
 using test::run_ranks;
+using test::sockets_in_process;
 
 constexpr auto kLong = 20s;
 constexpr auto kShort = 1s;
@@ -102,6 +104,36 @@ std::vector<std::int32_t> sums_of(const std::vector<JobPlace>& places) {
 }
 
 TEST_SUITE_BEGIN("comm/rendezvous");
+
+TEST_CASE("two hosts have four connections between them, which their ranks share") {
+  const Topology alone{{{Rank{0}}, {Rank{1}}}};
+  CHECK(usual_flows(alone, {0}, {1}) == 4);
+  const Topology pairs{{{Rank{0}, Rank{1}}, {Rank{2}, Rank{3}}}};
+  CHECK(usual_flows(pairs, {0}, {2}) == 2);
+  const Topology uneven{{{Rank{0}}, {Rank{1}, Rank{2}, Rank{3}}, {Rank{4}}}};
+  CHECK(usual_flows(uneven, {0}, {2}) == usual_flows(uneven, {2}, {0}));
+  CHECK(usual_flows(uneven, {0}, {2}) == 1);
+  CHECK(usual_flows(uneven, {0}, {4}) == 4);
+}
+
+TEST_CASE("ranks agree on the smaller number of connections that either of them wishes for") {
+  const auto agreed = [](std::optional<int> one, std::optional<int> other) {
+    auto ranks = sockets_in_process(2, kLong);
+    std::vector<int> flows(2, 0);
+    run_ranks(ranks, [&](Connections& rank) {
+      const bool is_first = rank.rank == Rank{0};
+      const Wishes wishes{SharedMemory::off, is_first ? one : other};
+      const auto all = introduce(rank, wishes, Deadline(kLong));
+      flows[is_first ? 0 : 1] = all[is_first ? 1 : 0];
+    });
+    CHECK(flows[0] == flows[1]);
+    return flows[0];
+  };
+  CHECK(agreed(std::nullopt, std::nullopt) == kUsualFlows);
+  CHECK(agreed(std::nullopt, 2) == 2);
+  CHECK(agreed(std::nullopt, 8) == kUsualFlows);
+  CHECK(agreed(8, 6) == 6);
+}
 
 TEST_CASE("ranks meet over TCP and are connected each to each") {
   for (const int size : {1, 2, 3, 8}) {
