@@ -1,0 +1,16 @@
+// What a request to a cloud is signed with.
+#pragma once
+
+#include <string>
+
+#include "base/secret.hpp"
+
+namespace fastgpu::provision::signing {
+
+struct Keys {
+  std::string access_key;  ///< The public half: it is sent with every request.
+  Secret secret_key;
+  Secret session_token{};  ///< Empty: none.
+};
+
+}  // namespace fastgpu::provision::signing

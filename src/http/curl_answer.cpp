@@ -1,0 +1,76 @@
+#include "http/curl_answer.hpp"
+
+#include <string_view>
+
+#include "http/urls.hpp"
+
+namespace fastgpu::http {
+namespace {
+
+/// No API sends a tenth of it.
+constexpr std::size_t kMostHeaderBytes = 1U << 20U;
+
+void add_header(std::vector<Header>& headers, std::string_view line) {
+  while (line.ends_with('\n') || line.ends_with('\r'))
+    line.remove_suffix(1);
+  if (line.starts_with("HTTP/")) return headers.clear();  // What was before it was provisional.
+  if ((line.starts_with(' ') || line.starts_with('\t')) && !headers.empty()) {
+    headers.back().value.append(" ").append(trimmed(line));
+    return;
+  }
+  const std::size_t colon = line.find(':');
+  if (colon == std::string_view::npos) return;
+  headers.push_back(
+      {std::string(line.substr(0, colon)), std::string(trimmed(line.substr(colon + 1)))});
+}
+
+extern "C" std::size_t fastgpu_http_take_header(char* data, std::size_t, std::size_t count,
+                                                void* self) noexcept {
+  auto& answer = *static_cast<CurlAnswer*>(self);
+  try {
+    answer.header_bytes += count;
+    answer.is_too_long = answer.header_bytes > kMostHeaderBytes;
+    if (answer.is_too_long) return 0;  // Which ends the transfer.
+    add_header(answer.response.headers, {data, count});
+    return count;
+  } catch (...) {
+    answer.failure = std::current_exception();
+    return 0;
+  }
+}
+
+extern "C" std::size_t fastgpu_http_take_body(char* data, std::size_t, std::size_t count,
+                                              void* self) noexcept {
+  auto& answer = *static_cast<CurlAnswer*>(self);
+  try {
+    answer.is_too_long = count > answer.largest - answer.response.body.size();
+    if (answer.is_too_long) return 0;
+    answer.response.body.append(data, count);
+    return count;
+  } catch (...) {
+    answer.failure = std::current_exception();
+    return 0;
+  }
+}
+
+/// Called each time a connection is there for the request. The second time the first connection was
+/// lost before any answer: whether the request took effect there is unknown.
+extern "C" int fastgpu_http_before_sending(void* self, char*, char*, int, int) noexcept {
+  auto& answer = *static_cast<CurlAnswer*>(self);
+  ++answer.times_sent;
+  const bool may_send = answer.times_sent == 1 || answer.resending == Resending::allowed;
+  return may_send ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
+}
+
+}  // namespace
+
+void gather(CURL* transfer, CurlAnswer& answer) {
+  curl_easy_setopt(transfer, CURLOPT_HEADERFUNCTION, fastgpu_http_take_header);
+  curl_easy_setopt(transfer, CURLOPT_HEADERDATA, &answer);
+  curl_easy_setopt(transfer, CURLOPT_WRITEFUNCTION, fastgpu_http_take_body);
+  curl_easy_setopt(transfer, CURLOPT_WRITEDATA, &answer);
+  curl_easy_setopt(transfer, CURLOPT_PREREQFUNCTION, fastgpu_http_before_sending);
+  curl_easy_setopt(transfer, CURLOPT_PREREQDATA, &answer);
+}
+
+}  // namespace fastgpu::http

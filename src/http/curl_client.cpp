@@ -1,0 +1,84 @@
+#include "http/curl_client.hpp"
+
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "http/curl_exchange.hpp"
+
+namespace fastgpu::http {
+namespace {
+
+/// Connections to one server that are kept while nobody uses them.
+constexpr std::size_t kMostIdle = 16;
+
+/// What libcurl needs once in a process; it counts, and guards itself.
+class CurlLibrary {
+ public:
+  CurlLibrary() {
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+      throw Error(ErrorKind::local, "libcurl does not start");
+  }
+  ~CurlLibrary() { curl_global_cleanup(); }
+  CurlLibrary(const CurlLibrary&) = delete;
+  CurlLibrary& operator=(const CurlLibrary&) = delete;
+};
+
+}  // namespace
+
+CurlSettings curl_settings(const Environment& environment) {
+  CurlSettings settings{.environment = environment};
+  for (const char* name : {"CURL_CA_BUNDLE", "SSL_CERT_FILE"}) {
+    const auto value = environment(name);
+    if (value && !value->empty() && settings.ca_file.empty()) settings.ca_file = *value;
+  }
+  return settings;
+}
+
+/// Idle lines by scheme and authority: connections of one are found again by the next request
+/// there.
+struct CurlClient::Pool {
+  using Line = std::unique_ptr<CurlLine>;
+
+  CurlLibrary library;
+  CurlSettings settings;
+  std::mutex mutex;
+  std::map<std::string, std::vector<Line>> idle;
+
+  explicit Pool(CurlSettings given) : settings(std::move(given)) {}
+
+  Line take(const std::string& origin) {
+    const std::scoped_lock lock(mutex);
+    std::vector<Line>& lines = idle[origin];
+    if (lines.empty()) return std::make_unique<CurlLine>();
+    Line line = std::move(lines.back());
+    lines.pop_back();
+    return line;
+  }
+
+  void give_back(const std::string& origin, Line line) {
+    const std::scoped_lock lock(mutex);
+    std::vector<Line>& lines = idle[origin];
+    if (lines.size() < kMostIdle) lines.push_back(std::move(line));
+  }
+};
+
+CurlClient::CurlClient(CurlSettings settings)
+    : pool_(std::make_unique<Pool>(std::move(settings))) {}
+
+CurlClient::~CurlClient() = default;
+
+Response CurlClient::send(const Request& request, const Cancel& cancel) {
+  const Url url = parse_url(request.url);
+  const Route route{.url = url,
+                    .proxy = choose_proxy(pool_->settings.environment, url.scheme),
+                    .ca_file = pool_->settings.ca_file};
+  const std::string origin = url.scheme + "://" + url.authority;
+  Pool::Line line = pool_->take(origin);
+  Response response = line->exchange(request, route, cancel);
+  pool_->give_back(origin, std::move(line));
+  return response;
+}
+
+}  // namespace fastgpu::http

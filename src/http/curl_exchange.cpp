@@ -1,0 +1,188 @@
+#include "http/curl_exchange.hpp"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <ctime>
+#include <new>
+
+#include "base/names.hpp"
+#include "http/curl_answer.hpp"
+#include "http/curl_failure.hpp"
+
+namespace fastgpu::http {
+namespace {
+
+/// Servers close what was idle for a minute or so; a request must not meet that moment.
+constexpr long kLongestIdleSeconds = 30;
+
+/// Keeps a write to a connection that is gone from ending the process: OpenSSL writes without
+/// MSG_NOSIGNAL.
+class NoBrokenPipe {
+ public:
+  NoBrokenPipe() noexcept {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    sigset_t pending;
+    sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~NoBrokenPipe() {
+    const timespec at_once{};
+    if (!was_pending_) sigtimedwait(&pipe_, nullptr, &at_once);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  NoBrokenPipe(const NoBrokenPipe&) = delete;
+  NoBrokenPipe& operator=(const NoBrokenPipe&) = delete;
+
+ private:
+  sigset_t pipe_{};
+  sigset_t before_{};
+  bool was_pending_ = false;
+};
+
+/// A transfer within its connections, for as long as this lives.
+class Attached {
+ public:
+  Attached(CURLM* connections, CURL* transfer) : connections_(connections), transfer_(transfer) {
+    if (curl_multi_add_handle(connections_, transfer_) != CURLM_OK) throw std::bad_alloc();
+  }
+  ~Attached() { curl_multi_remove_handle(connections_, transfer_); }
+  Attached(const Attached&) = delete;
+  Attached& operator=(const Attached&) = delete;
+
+ private:
+  CURLM* connections_;
+  CURL* transfer_;
+};
+
+void append(CurlList& list, const std::string& line) {
+  curl_slist* longer = curl_slist_append(list.get(), line.c_str());
+  if (longer == nullptr) throw std::bad_alloc();
+  static_cast<void>(list.release());  // The new list is the old one, longer.
+  list.reset(longer);
+}
+
+void check_header(const Header& header) {
+  const auto breaks = [](unsigned char c) { return (c < ' ' && c != '\t') || c == 127; };
+  const auto breaks_name = [](unsigned char c) { return c <= ' ' || c >= 127 || c == ':'; };
+  if (header.name.empty() || std::ranges::any_of(header.name, breaks_name) ||
+      std::ranges::any_of(header.value, breaks))
+    throw Error(ErrorKind::usage, "the header '" + printable(header.name) +
+                                      "' has a control character, which cannot be sent");
+}
+
+/// As libcurl wants them: "Name;" is a header without a value, "Name:" leaves out one of its own.
+CurlList header_lines(const std::vector<Header>& headers) {
+  CurlList lines;
+  for (const Header& header : headers) {
+    check_header(header);
+    append(lines, header.name + (header.value.empty() ? ";" : ": " + header.value));
+  }
+  for (const char* own : {"Accept", "Content-Type", "Expect"})
+    if (!find_header(headers, own)) append(lines, std::string(own) + ":");
+  return lines;
+}
+
+bool is_safe(const std::string& method) {
+  return method == "GET" || method == "HEAD";
+}
+
+void prepare_body(CURL* transfer, const Request& request) {
+  if (request.method == "HEAD") curl_easy_setopt(transfer, CURLOPT_NOBODY, 1L);
+  if (!is_safe(request.method) || !request.body.empty()) {
+    curl_easy_setopt(transfer, CURLOPT_POST, 1L);
+    curl_easy_setopt(transfer, CURLOPT_POSTFIELDS, request.body.data());
+    curl_easy_setopt(transfer, CURLOPT_POSTFIELDSIZE_LARGE,
+                     static_cast<curl_off_t>(request.body.size()));
+  }
+  if (request.method != "HEAD")
+    curl_easy_setopt(transfer, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+}
+
+CurlFailure failure_of(CURL* transfer, CURLcode code, const CurlAnswer& answer,
+                       const char* detail) {
+  CurlFailure failure{.code = code, .detail = detail, .reached = answer.times_sent > 0};
+  curl_easy_getinfo(transfer, CURLINFO_OS_ERRNO, &failure.system_error);
+  return failure;
+}
+
+}  // namespace
+
+CurlLine::CurlLine() : connections_(curl_multi_init()), transfer_(curl_easy_init()) {
+  if (!connections_ || !transfer_) throw std::bad_alloc();
+}
+
+Response CurlLine::exchange(const Request& request, const Route& route, const Cancel& cancel) {
+  cancel.check();
+  const NoBrokenPipe quiet;
+  std::array<char, CURL_ERROR_SIZE> detail{};
+  CurlAnswer answer{.largest = request.largest_answer,
+                    .resending = is_safe(request.method) ? Resending::allowed : Resending::refused};
+  curl_easy_reset(transfer_.get());
+  prepare(request, route);
+  const CurlList headers = header_lines(request.headers);
+  curl_easy_setopt(transfer_.get(), CURLOPT_HTTPHEADER, headers.get());
+  curl_easy_setopt(transfer_.get(), CURLOPT_ERRORBUFFER, detail.data());
+  gather(transfer_.get(), answer);
+  const CURLcode code = run(cancel);
+  if (answer.failure) std::rethrow_exception(answer.failure);
+  if (answer.is_too_long)
+    throw Error(ErrorKind::capacity, route.url.authority + ": the answer is longer than " +
+                                         std::to_string(request.largest_answer) + " bytes");
+  if (code != CURLE_OK)
+    throw curl_error(failure_of(transfer_.get(), code, answer, detail.data()), request,
+                     route.url.authority);
+  long status = 0;
+  curl_easy_getinfo(transfer_.get(), CURLINFO_RESPONSE_CODE, &status);
+  answer.response.status = static_cast<int>(status);
+  return std::move(answer.response);
+}
+
+void CurlLine::prepare(const Request& request, const Route& route) {
+  CURL* transfer = transfer_.get();
+  curl_easy_setopt(transfer, CURLOPT_URL, request.url.c_str());
+  curl_easy_setopt(transfer, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(transfer, CURLOPT_PATH_AS_IS, 1L);
+  curl_easy_setopt(transfer, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
+  curl_easy_setopt(transfer, CURLOPT_NOSIGNAL, 1L);
+  // A look-up of a name that hangs ends by itself later: nobody waits for it.
+  curl_easy_setopt(transfer, CURLOPT_QUICK_EXIT, 1L);
+  curl_easy_setopt(transfer, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+  curl_easy_setopt(transfer, CURLOPT_MAXAGE_CONN, kLongestIdleSeconds);
+  curl_easy_setopt(transfer, CURLOPT_TIMEOUT_MS, static_cast<long>(request.limit.count()));
+  curl_easy_setopt(transfer, CURLOPT_CONNECTTIMEOUT_MS,
+                   static_cast<long>(request.connect_limit.count()));
+  curl_easy_setopt(transfer, CURLOPT_PROXY, request.direct ? "" : route.proxy.url.c_str());
+  curl_easy_setopt(transfer, CURLOPT_NOPROXY, route.proxy.except.c_str());
+  prepare_trust(route);
+  prepare_body(transfer, request);
+}
+
+void CurlLine::prepare_trust(const Route& route) {
+  CURL* transfer = transfer_.get();
+  curl_easy_setopt(transfer, CURLOPT_SSL_VERIFYPEER, 1L);
+  curl_easy_setopt(transfer, CURLOPT_SSL_VERIFYHOST, 2L);
+  curl_easy_setopt(transfer, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+  if (!route.ca_file.empty()) {
+    curl_easy_setopt(transfer, CURLOPT_CAINFO, route.ca_file.c_str());
+    curl_easy_setopt(transfer, CURLOPT_CAPATH, nullptr);
+  }
+}
+
+CURLcode CurlLine::run(const Cancel& cancel) {
+  const Attached attached(connections_.get(), transfer_.get());
+  for (;;) {
+    int running = 0;
+    int left = 0;
+    if (curl_multi_perform(connections_.get(), &running) != CURLM_OK) throw std::bad_alloc();
+    const CURLMsg* message = curl_multi_info_read(connections_.get(), &left);
+    if (message != nullptr && message->msg == CURLMSG_DONE) return message->data.result;
+    cancel.check();
+    curl_waitfd stop{cancel.fd(), CURL_WAIT_POLLIN, 0};
+    curl_multi_poll(connections_.get(), &stop, 1, 1000, nullptr);
+  }
+}
+
+}  // namespace fastgpu::http

@@ -1,0 +1,43 @@
+// One exchange at a time by libcurl, over connections that are kept between them.
+#pragma once
+
+#include <curl/curl.h>
+
+#include "base/c_handle.hpp"
+#include "http/client.hpp"
+#include "http/proxy.hpp"
+#include "http/urls.hpp"
+
+namespace fastgpu::http {
+
+using CurlEasy = CHandle<CURL, curl_easy_cleanup>;
+using CurlMulti = CHandle<CURLM, curl_multi_cleanup>;
+using CurlList = CHandle<curl_slist, curl_slist_free_all>;
+
+/// What an exchange needs beyond the request.
+struct Route {
+  Url url;
+  Proxy proxy;
+  std::string ca_file;  ///< Empty: the system's.
+};
+
+/// A handle and its connections. For one thread at a time; after an exchange that threw it is of
+/// no use any more.
+class CurlLine {
+ public:
+  CurlLine();
+
+  /// As Client::send.
+  Response exchange(const Request& request, const Route& route, const Cancel& cancel);
+
+ private:
+  void prepare(const Request& request, const Route& route);
+  void prepare_trust(const Route& route);
+  CURLcode run(const Cancel& cancel);
+
+  // In this order: the transfer goes before what holds its connections.
+  CurlMulti connections_;
+  CurlEasy transfer_;
+};
+
+}  // namespace fastgpu::http

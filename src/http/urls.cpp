@@ -1,0 +1,134 @@
+#include "http/urls.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "base/error.hpp"
+#include "base/names.hpp"
+
+namespace fastgpu::http {
+namespace {
+
+constexpr char lower(char c) noexcept {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+constexpr bool is_unreserved(char c) noexcept {
+  return (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+         c == '.' || c == '~';
+}
+
+/// The byte that two hex digits name.
+std::optional<char> hex_byte(std::string_view digits) noexcept {
+  unsigned value = 0;
+  if (digits.size() != 2) return std::nullopt;
+  const auto [end, failure] = std::from_chars(digits.data(), digits.data() + 2, value, 16);
+  if (failure != std::errc() || end != digits.data() + 2) return std::nullopt;
+  return static_cast<char>(value);
+}
+
+[[noreturn]] void refuse(std::string_view text, const std::string& why) {
+  const std::string_view shown = text.substr(0, text.find_first_of("?#@"));
+  throw Error(ErrorKind::usage, "the URL '" + printable(shown) + "' " + why);
+}
+
+/// Takes what stands before the first of `ends` out of `rest`.
+std::string_view take_until(std::string_view& rest, std::string_view ends) noexcept {
+  const std::string_view taken = rest.substr(0, rest.find_first_of(ends));
+  rest.remove_prefix(taken.size());
+  return taken;
+}
+
+}  // namespace
+
+Url parse_url(std::string_view text) {
+  const std::size_t colon = text.find("://");
+  Url url{.scheme = lower_case(text.substr(0, colon))};
+  if (colon == std::string_view::npos || (url.scheme != "http" && url.scheme != "https"))
+    refuse(text, "does not begin with http:// or https://");
+  if (std::ranges::any_of(text, [](unsigned char c) { return c <= ' ' || c == 127; }))
+    refuse(text, "has a space or a control character");
+  std::string_view rest = text.substr(colon + 3);
+  url.authority = lower_case(take_until(rest, "/?#"));
+  if (url.authority.find('@') != std::string::npos) refuse(text, "has a user name");
+  if (host_of(url.authority).empty()) refuse(text, "names no host");
+  url.path = take_until(rest, "?#");
+  if (rest.starts_with('?')) url.query = take_until(rest, "#").substr(1);
+  return url;
+}
+
+std::string_view host_of(std::string_view authority) noexcept {
+  const std::size_t colon = authority.rfind(':');
+  if (colon == std::string_view::npos || authority.find(']', colon) != std::string_view::npos)
+    return authority;
+  return authority.substr(0, colon);
+}
+
+std::string percent_encode(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string encoded;
+  for (const char c : text) {
+    if (is_unreserved(c)) {
+      encoded += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    encoded += '%';
+    encoded += kDigits[byte >> 4U];
+    encoded += kDigits[byte & 15U];
+  }
+  return encoded;
+}
+
+std::string percent_decode(std::string_view text) {
+  std::string decoded;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::optional<char> byte =
+        text[i] == '%' ? hex_byte(text.substr(i + 1, 2)) : std::nullopt;
+    decoded += byte.value_or(text[i]);
+    if (byte) i += 2;
+  }
+  return decoded;
+}
+
+Parameters parse_query(std::string_view query) {
+  Parameters parameters;
+  while (!query.empty()) {
+    const std::string_view pair = take_until(query, "&");
+    if (!query.empty()) query.remove_prefix(1);
+    if (pair.empty()) continue;
+    const std::size_t equals = pair.find('=');
+    const std::string_view value =
+        equals == std::string_view::npos ? std::string_view() : pair.substr(equals + 1);
+    parameters.emplace_back(percent_decode(pair.substr(0, equals)), percent_decode(value));
+  }
+  return parameters;
+}
+
+std::string encode_query(const Parameters& parameters) {
+  std::string query;
+  for (const auto& [name, value] : parameters) {
+    if (!query.empty()) query += '&';
+    query += percent_encode(name) + "=" + percent_encode(value);
+  }
+  return query;
+}
+
+std::string lower_case(std::string_view text) {
+  std::string lowered(text);
+  std::ranges::transform(lowered, lowered.begin(), lower);
+  return lowered;
+}
+
+bool same_word(std::string_view one, std::string_view other) noexcept {
+  return std::ranges::equal(one, other, {}, lower, lower);
+}
+
+std::string_view trimmed(std::string_view text) noexcept {
+  const std::size_t first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+}  // namespace fastgpu::http
