@@ -22,7 +22,7 @@ const std::map<std::string, Modules> kMayInclude = {
     {"transfer", {"base"}},
     {"state", {"base", "config"}},
     {"remote", {"base", "ssh", "transfer"}},
-    {"provision", {"base", "config", "http", "process", "state"}},
+    {"provision", {"base", "config", "http", "process", "state", "transfer"}},
     {"launcher", {"agent", "base", "config", "process", "remote", "ssh", "state"}},
     {"agent", {"base", "process", "transfer"}},
     {"comm", {"base"}},

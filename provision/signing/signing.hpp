@@ -7,6 +7,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string_view>
 
 #include "http/client.hpp"
@@ -16,10 +17,14 @@ namespace fastgpu::provision::signing {
 
 using TimePoint = std::chrono::system_clock::time_point;
 
+/// Whether dots and repeated slashes of a path are resolved before it is signed: S3 alone signs
+/// paths as they are.
+enum class AwsPath : std::uint8_t { normalized, as_is };
+
 /// AWS4-HMAC-SHA256. Signs every header that the request has. Adds X-Amz-Date, Authorization, and
 /// X-Amz-Security-Token where the keys have a token.
 void sign_aws_v4(http::Request& request, const Keys& keys, std::string_view region,
-                 std::string_view service, TimePoint now);
+                 std::string_view service, TimePoint now, AwsPath path = AwsPath::normalized);
 
 /// ACS3-HMAC-SHA256. `nonce` is to be unique in each attempt. Signs Host, Content-Type and every
 /// x-acs- header. Adds x-acs-action, -version, -date, -signature-nonce, -content-sha256,

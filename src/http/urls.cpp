@@ -47,8 +47,8 @@ Url parse_url(std::string_view text) {
   Url url{.scheme = lower_case(text.substr(0, colon))};
   if (colon == std::string_view::npos || (url.scheme != "http" && url.scheme != "https"))
     refuse(text, "does not begin with http:// or https://");
-  if (std::ranges::any_of(text, [](unsigned char c) { return c <= ' ' || c == 127; }))
-    refuse(text, "has a space or a control character");
+  if (std::ranges::any_of(text, [](unsigned char c) { return c < ' ' || c == 127; }))
+    refuse(text, "has a control character");
   std::string_view rest = text.substr(colon + 3);
   url.authority = lower_case(take_until(rest, "/?#"));
   if (url.authority.find('@') != std::string::npos) refuse(text, "has a user name");
