@@ -60,8 +60,7 @@ class Attached {
 void append(CurlList& list, const std::string& line) {
   curl_slist* longer = curl_slist_append(list.get(), line.c_str());
   if (longer == nullptr) throw std::bad_alloc();
-  static_cast<void>(list.release());  // The new list is the old one, longer.
-  list.reset(longer);
+  if (!list) list.reset(longer);  // Else it is the list that it was.
 }
 
 void check_header(const Header& header) {
@@ -112,6 +111,12 @@ CurlFailure failure_of(CURL* transfer, CURLcode code, const CurlAnswer& answer,
 
 CurlLine::CurlLine() : connections_(curl_multi_init()), transfer_(curl_easy_init()) {
   if (!connections_ || !transfer_) throw std::bad_alloc();
+}
+
+CurlLine::~CurlLine() {
+  const NoBrokenPipe quiet;  // TLS says farewell.
+  transfer_.reset();
+  connections_.reset();
 }
 
 Response CurlLine::exchange(const Request& request, const Route& route, const Cancel& cancel) {

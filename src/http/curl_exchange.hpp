@@ -26,6 +26,9 @@ struct Route {
 class CurlLine {
  public:
   CurlLine();
+  ~CurlLine();
+  CurlLine(const CurlLine&) = delete;
+  CurlLine& operator=(const CurlLine&) = delete;
 
   /// As Client::send.
   Response exchange(const Request& request, const Route& route, const Cancel& cancel);
@@ -35,7 +38,6 @@ class CurlLine {
   void prepare_trust(const Route& route);
   CURLcode run(const Cancel& cancel);
 
-  // In this order: the transfer goes before what holds its connections.
   CurlMulti connections_;
   CurlEasy transfer_;
 };
