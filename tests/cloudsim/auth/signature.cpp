@@ -1,0 +1,68 @@
+#include "cloudsim/auth/signature.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "cloudsim/auth/digest.hpp"
+
+namespace fastgpu::cloudsim {
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> out;
+  for (std::size_t end = 0; end != std::string_view::npos;) {
+    end = text.find(separator);
+    out.emplace_back(text.substr(0, end));
+    if (end != std::string_view::npos) text.remove_prefix(end + 1);
+  }
+  return out;
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), [](unsigned char c) { return char(std::tolower(c)); });
+  return out;
+}
+
+std::string trim(std::string_view text) {
+  const std::size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
+  const std::size_t end = text.find_last_not_of(" \t");
+  return std::string(text.substr(begin, end == std::string_view::npos ? 0 : end + 1 - begin));
+}
+
+std::string Claim::part(std::size_t n) const {
+  const auto parts = split(credential, '/');
+  return n < parts.size() ? parts[n] : "";
+}
+
+Claim read_claim(std::string_view authorization) {
+  Claim claim;
+  const std::size_t space = std::min(authorization.find(' '), authorization.size());
+  claim.scheme = authorization.substr(0, space);
+  for (const std::string& field : split(authorization.substr(space), ',')) {
+    const std::string text = trim(field);
+    const std::size_t equals = std::min(text.find('='), text.size() - (text.empty() ? 0 : 1));
+    const std::string name = text.substr(0, equals);
+    const std::string value = text.empty() ? "" : text.substr(equals + 1);
+    if (name == "Credential" || name == "Access") claim.credential = value;
+    if (name == "SignedHeaders") claim.signed_headers = split(value, ';');
+    if (name == "Signature") claim.signature = value;
+  }
+  return claim;
+}
+
+std::string canonical_query(std::string_view query) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const auto& [name, value] : parse_form(query, Plus::is_plus))
+    pairs.emplace_back(percent_encode(name), percent_encode(value));
+  std::ranges::sort(pairs);
+  std::string out;
+  for (const auto& [name, value] : pairs) {
+    out += out.empty() ? "" : "&";
+    out += name;
+    out += '=';
+    out += value;
+  }
+  return out;
+}
+
+}  // namespace fastgpu::cloudsim

@@ -1,0 +1,36 @@
+// The flat parameters of a query request: "Filter.1.Value.2=x".
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fastgpu::cloudsim::aws {
+
+class Params {
+ public:
+  Params() = default;
+  explicit Params(std::map<std::string, std::string> values) : values_(std::move(values)) {}
+
+  std::optional<std::string> find(const std::string& name) const;
+  std::string get(const std::string& name, const std::string& otherwise = "") const;
+  bool flag(const std::string& name, bool otherwise = false) const;
+  /// Throws Refusal InvalidParameterValue where it is no whole number.
+  int number(const std::string& name, int otherwise) const;
+
+  /// The values of "name.1", "name.2", ... in that order.
+  std::vector<std::string> list(const std::string& name) const;
+  /// "name.N.X" for each N as a Params with X.
+  std::vector<Params> structures(const std::string& name) const;
+  /// "name.X" as a Params with X.
+  Params structure(const std::string& name) const;
+
+  const std::map<std::string, std::string>& values() const noexcept { return values_; }
+
+ private:
+  std::map<std::string, std::string> values_;
+};
+
+}  // namespace fastgpu::cloudsim::aws

@@ -1,0 +1,111 @@
+// fastgpu-cloudsim: the clouds' APIs on a loopback port, for tests.
+#include <csignal>
+#include <fstream>
+#include <iostream>
+#include <map>
+
+#include "base/error.hpp"
+#include "base/units.hpp"
+#include "cloudsim/control.hpp"
+#include "cloudsim/dispatcher.hpp"
+#include "cloudsim/faces/aws/aws.hpp"
+#include "cloudsim/http/server.hpp"
+#include "cloudsim/scenario.hpp"
+
+namespace fastgpu::cloudsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kUsage =
+    "usage: fastgpu-cloudsim --port-file FILE [--port N] [--seed N] [--scenario FILE.json]\n"
+    "         [--api-facts DIR] [--boot instant|delay:2s] [--latency 50ms]\n";
+
+struct Options {
+  fs::path port_file;
+  std::uint16_t port = 0;
+  std::uint64_t seed = 1;
+  fs::path scenario = CLOUDSIM_DEFAULT_SCENARIO;
+  std::optional<fs::path> api_facts;
+  std::string boot = "instant";
+  milliseconds latency{0};
+};
+
+milliseconds parse_milliseconds(const std::string& text) {
+  if (text.ends_with("ms")) return milliseconds(std::stol(text.substr(0, text.size() - 2)));
+  if (text.ends_with("s")) return milliseconds(std::int64_t(std::stod(text) * 1000));
+  throw Error(ErrorKind::usage, "'" + text + "' is no duration such as 50ms or 2s");
+}
+
+Options parse(std::span<char*> words) {
+  Options options;
+  const std::map<std::string, std::function<void(const std::string&)>> known = {
+      {"--port-file", [&](const std::string& value) { options.port_file = value; }},
+      {"--port", [&](const std::string& value) { options.port = std::uint16_t(std::stoi(value)); }},
+      {"--seed", [&](const std::string& value) { options.seed = std::stoull(value); }},
+      {"--scenario", [&](const std::string& value) { options.scenario = value; }},
+      {"--api-facts", [&](const std::string& value) { options.api_facts = value; }},
+      {"--boot", [&](const std::string& value) { options.boot = value; }},
+      {"--latency", [&](const std::string& value) { options.latency = parse_milliseconds(value); }},
+  };
+  for (std::size_t i = 0; i < words.size(); i += 2) {
+    const auto found = known.find(words[i]);
+    if (found == known.end() || i + 1 == words.size()) throw Error(ErrorKind::usage, kUsage);
+    found->second(words[i + 1]);
+  }
+  if (options.port_file.empty()) throw Error(ErrorKind::usage, kUsage);
+  return options;
+}
+
+Settings settings_of(const Options& options) {
+  Settings settings;
+  if (options.boot.starts_with("delay:")) {
+    settings.boot = parse_milliseconds(options.boot.substr(6));
+    settings.stop = settings.boot / 2;
+    settings.terminate = settings.boot / 2;
+  } else if (options.boot != "instant") {
+    throw Error(ErrorKind::usage, "--boot is instant or delay:2s, not " + options.boot);
+  }
+  return settings;
+}
+
+/// Under another name first, so that whoever waits for the file never reads half of it.
+void write_port(const fs::path& file, std::uint16_t port) {
+  const fs::path beside = file.string() + ".new";
+  std::ofstream(beside) << port << '\n';
+  fs::rename(beside, file);
+}
+
+int run(const Options& options) {
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGTERM);
+  sigaddset(&ends, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+
+  Simulation simulation{World(options.seed, settings_of(options))};
+  simulation.latency = options.latency;
+  load_scenario(simulation.world, options.scenario);
+  std::vector<std::unique_ptr<Face>> faces;
+  faces.push_back(aws_face(options.api_facts));
+  Dispatcher dispatcher(simulation, std::move(faces));
+  const Server server(options.port, [&](const Request& request) {
+    return request.path.starts_with(kControlPath) ? control(simulation, request)
+                                                  : dispatcher.handle(request);
+  });
+  write_port(options.port_file, server.port());
+  int received = 0;
+  sigwait(&ends, &received);
+  return 0;
+}
+
+}  // namespace
+}  // namespace fastgpu::cloudsim
+
+int main(int argc, char** argv) try {
+  using namespace fastgpu::cloudsim;
+  return run(parse(std::span(argv + 1, std::size_t(argc - 1))));
+} catch (const std::exception& e) {
+  std::cerr << "fastgpu-cloudsim: " << e.what() << '\n';
+  return 2;
+}

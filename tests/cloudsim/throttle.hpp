@@ -1,0 +1,24 @@
+// Token buckets: how often an account may call an action.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "cloudsim/world/world.hpp"
+
+namespace fastgpu::cloudsim {
+
+class Throttle {
+ public:
+  /// Takes one token of the action's bucket; false where it is empty.
+  bool admit(const World& world, const Scope& scope, const std::string& action);
+
+ private:
+  struct Bucket {
+    double tokens;
+    Time filled;
+  };
+  std::map<std::pair<Scope, std::string>, Bucket> buckets_;
+};
+
+}  // namespace fastgpu::cloudsim

@@ -1,0 +1,133 @@
+#include <algorithm>
+
+#include "cloudsim/world/world.hpp"
+
+namespace fastgpu::cloudsim {
+
+void World::begin(Instance& instance, State state, milliseconds takes) {
+  instance.state = state;
+  instance.due = now() + takes;
+}
+
+void World::begin_boot(Instance& instance, State state) {
+  if (machines == nullptr || instance.boot_fails) return begin(instance, state, settings.boot);
+  instance.state = state;
+  instance.due.reset();
+  machines->boot(instance);
+}
+
+void World::end(Instance& instance) {
+  if (!instance.runs.empty() && !instance.runs.back().to) instance.runs.back().to = now();
+}
+
+void World::start(Instance& instance) {
+  if (instance.state == State::running || instance.state == State::starting) return;
+  if (instance.state != State::stopped)
+    throw Trouble(TroubleKind::wrong_state, instance.id, "it is not stopped");
+  Offer* offer = catalogues.at(instance.scope.vendor).offer(instance.zone, instance.type);
+  if (offer != nullptr && instance.market == Market::on_demand && offer->stock >= 0) {
+    if (offer->stock == 0)
+      throw Trouble(TroubleKind::no_stock, instance.type,
+                    "not enough " + instance.type + " in " + instance.zone);
+    --offer->stock;
+  }
+  instance.runs.push_back(Run{now()});
+  begin_boot(instance, State::starting);
+}
+
+void World::stop(Instance& instance) {
+  if (instance.state == State::stopped || instance.state == State::stopping) return;
+  if (instance.state != State::running)
+    throw Trouble(TroubleKind::wrong_state, instance.id, "it is not running");
+  end(instance);
+  give_back_stock(instance);
+  if (machines == nullptr) return begin(instance, State::stopping, settings.stop);
+  instance.state = State::stopping;
+  instance.due.reset();
+  machines->stop(instance);
+}
+
+void World::terminate(Instance& instance) {
+  if (instance.state == State::terminated || instance.state == State::shutting_down) return;
+  const bool ran = !instance.runs.empty() && !instance.runs.back().to;
+  if (ran) give_back_stock(instance);
+  end(instance);
+  if (machines != nullptr) machines->destroy(instance);
+  begin(instance, State::shutting_down, settings.terminate);
+}
+
+void World::reclaim(Instance& instance, milliseconds notice) {
+  instance.reclaim_at = now() + notice;
+}
+
+void World::booted(const std::string& id, const std::string& address) {
+  Instance& instance = instances.at(id);
+  if (instance.state != State::pending && instance.state != State::starting) return;
+  instance.state = State::running;
+  instance.private_address = address;
+  instance.public_address = address;
+}
+
+void World::boot_failed(const std::string& id, const std::string& reason) {
+  Instance& instance = instances.at(id);
+  if (instance.state != State::pending && instance.state != State::starting) return;
+  instance.reason = reason;
+  instance.boot_fails = true;
+  begin(instance, instance.state, 0ms);
+}
+
+void World::machine_stopped(const std::string& id) {
+  Instance& instance = instances.at(id);
+  if (instance.state == State::stopping) instance.state = State::stopped;
+}
+
+void World::settle(Instance& instance) {
+  if (instance.state == State::terminated) return;
+  if (instance.release_at && *instance.release_at <= now()) {
+    instance.release_at.reset();
+    terminate(instance);
+  }
+  if (instance.reclaim_at && *instance.reclaim_at <= now()) {
+    instance.reclaim_at.reset();
+    instance.reason = "reclaimed";
+    terminate(instance);
+  }
+  if (!instance.due || *instance.due > now()) return;
+  instance.due.reset();
+  switch (instance.state) {
+    case State::pending:
+    case State::starting:
+      if (instance.boot_fails && instance.failed_boot_ends) return terminate(instance);
+      if (instance.boot_fails) end(instance);
+      instance.state = instance.boot_fails ? State::failed : State::running;
+      break;
+    case State::stopping:
+      instance.state = State::stopped;
+      break;
+    case State::shutting_down:
+      instance.state = State::terminated;
+      instance.ended = now();
+      remove_parts_of(instance.id);
+      break;
+    case State::running:
+    case State::stopped:
+    case State::terminated:
+    case State::failed:
+      break;
+  }
+}
+
+void World::settle() {
+  for (auto& [id, instance] : instances)
+    settle(instance);
+}
+
+double World::cost(const Instance& instance) const {
+  double hours = 0;
+  for (const Run& run : instance.runs)
+    hours +=
+        std::chrono::duration<double, std::ratio<3600>>(run.to.value_or(now()) - run.from).count();
+  return hours * instance.price;
+}
+
+}  // namespace fastgpu::cloudsim

@@ -1,0 +1,137 @@
+#include "cloudsim/world/world.hpp"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+
+namespace fastgpu::cloudsim {
+namespace {
+
+constexpr std::uint32_t kReserved = 4;  ///< The first addresses of a subnet are the cloud's.
+
+struct Range {
+  std::uint32_t first = 0;
+  std::uint32_t size = 0;
+};
+
+Range range_of(const Resource& subnet) {
+  const std::string cidr = subnet.data.at("cidr");
+  const std::size_t slash = cidr.find('/');
+  in_addr address{};
+  inet_pton(AF_INET, cidr.substr(0, slash).c_str(), &address);
+  return Range{ntohl(address.s_addr), 1U << (32 - std::stoi(cidr.substr(slash + 1)))};
+}
+
+std::string dotted(std::uint32_t address) {
+  std::string out;
+  for (int shift = 24; shift >= 0; shift -= 8)
+    out += (out.empty() ? "" : ".") + std::to_string(address >> shift & 255);
+  return out;
+}
+
+}  // namespace
+
+Time World::now() const {
+  return std::chrono::time_point_cast<milliseconds>(Clock::now()) + ahead_;
+}
+
+Time World::wall_clock() const {
+  return std::chrono::time_point_cast<milliseconds>(Clock::now()) + settings.skew;
+}
+
+std::string World::new_id(const std::string& prefix, int length) {
+  std::string id = prefix;
+  while (int(id.size()) < int(prefix.size()) + length)
+    id += "0123456789abcdef"[random_() % 16];
+  return id;
+}
+
+Instance* World::find_instance(const Scope& scope, const std::string& id) {
+  const auto found = instances.find(id);
+  if (found == instances.end()) return nullptr;
+  Instance& instance = found->second;
+  const bool forgotten = instance.ended && *instance.ended + settings.terminated_listed <= now();
+  return instance.scope == scope && instance.visible <= now() && !forgotten ? &instance : nullptr;
+}
+
+std::vector<Instance*> World::instances_of(const Scope& scope) {
+  std::vector<Instance*> out;
+  for (auto& [id, instance] : instances)
+    if (find_instance(scope, id) != nullptr) out.push_back(&instance);
+  return out;
+}
+
+Resource& World::add(const Scope& scope, const std::string& kind, const std::string& id) {
+  Resource& resource = resources[id];
+  resource.scope = scope;
+  resource.kind = kind;
+  resource.id = id;
+  resource.created = now();
+  return resource;
+}
+
+Resource* World::find(const Scope& scope, const std::string& kind, const std::string& id) {
+  const auto found = resources.find(id);
+  if (found == resources.end()) return nullptr;
+  Resource& resource = found->second;
+  const bool there = resource.scope == scope && resource.kind == kind && !resource.deleted;
+  return there ? &resource : nullptr;
+}
+
+std::vector<Resource*> World::resources_of(const Scope& scope, const std::string& kind) {
+  std::vector<Resource*> out;
+  for (auto& [id, resource] : resources)
+    if (find(scope, kind, id) != nullptr) out.push_back(&resource);
+  return out;
+}
+
+std::string World::user_of(const std::string& id) const {
+  for (const auto& [other, resource] : resources)
+    if (!resource.deleted && resource.part_of != id && resource.uses.contains(id)) return other;
+  return "";
+}
+
+void World::remove(Resource& resource) {
+  if (const std::string user = user_of(resource.id); !user.empty())
+    throw Trouble(TroubleKind::in_use, resource.id, resource.id + " is used by " + user);
+  resource.deleted = now();
+  remove_parts_of(resource.id);
+}
+
+void World::remove_parts_of(const std::string& id) {
+  for (auto& [other, resource] : resources)
+    if (resource.part_of == id && !resource.deleted) resource.deleted = now();
+  if (const auto gone = instances.find(id); gone != instances.end()) {
+    in_addr address{};
+    inet_pton(AF_INET, gone->second.private_address.c_str(), &address);
+    taken_[gone->second.subnet].erase(ntohl(address.s_addr));
+  }
+}
+
+int World::free_addresses(const Resource& subnet) const {
+  const auto taken = taken_.find(subnet.id);
+  const std::size_t used = taken == taken_.end() ? 0 : taken->second.size();
+  return int(range_of(subnet).size) - int(kReserved) - 1 -
+         int(used);  // The last is for broadcasts.
+}
+
+std::string World::take_address(const Resource& subnet) {
+  const Range range = range_of(subnet);
+  std::set<std::uint32_t>& taken = taken_[subnet.id];
+  std::uint32_t address = range.first + kReserved;
+  for (const std::uint32_t used : taken) {
+    if (used != address) break;
+    ++address;
+  }
+  if (address >= range.first + range.size - 1)
+    throw Trouble(TroubleKind::addresses_used_up, subnet.id, subnet.id + " has none left");
+  taken.insert(address);
+  return dotted(address);
+}
+
+std::string World::new_public_address() {
+  constexpr std::uint32_t kBenchmarks = 198U << 24 | 18U << 16;  // 198.18.0.0/15 is nobody's.
+  return dotted(kBenchmarks + ++public_addresses_);
+}
+
+}  // namespace fastgpu::cloudsim
