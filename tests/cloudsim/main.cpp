@@ -69,6 +69,10 @@ Settings settings_of(const Options& options) {
   return settings;
 }
 
+ApiFacts facts_of(const Options& options, const char* file) {
+  return options.api_facts ? ApiFacts(*options.api_facts / file) : ApiFacts();
+}
+
 /// Under another name first, so that whoever waits for the file never reads half of it.
 void write_port(const fs::path& file, std::uint16_t port) {
   const fs::path beside = file.string() + ".new";
@@ -87,7 +91,7 @@ int run(const Options& options) {
   simulation.latency = options.latency;
   load_scenario(simulation.world, options.scenario);
   std::vector<std::unique_ptr<Face>> faces;
-  faces.push_back(aws_face(options.api_facts));
+  faces.push_back(aws_face(facts_of(options, "aws.json")));
   Dispatcher dispatcher(simulation, std::move(faces));
   const Server server(options.port, [&](const Request& request) {
     return request.path.starts_with(kControlPath) ? control(simulation, request)

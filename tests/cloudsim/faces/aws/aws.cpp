@@ -29,7 +29,7 @@ aws::Params params_of(const Request& request) {
 
 class AwsFace : public Face {
  public:
-  explicit AwsFace(const std::optional<std::filesystem::path>&) {}
+  explicit AwsFace(ApiFacts facts) : facts_(std::move(facts)) {}
 
   std::string_view vendor() const noexcept override { return "aws"; }
 
@@ -52,9 +52,13 @@ class AwsFace : public Face {
 
   Reply answer(const Call& call, const Account& account, World& world) override {
     const Scope scope{"aws", account.name, call.region};
-    if (!is_query(call.service))
+    if (!is_query(call.service)) {
+      facts_.check(call.service == "servicequotas" ? "service-quotas" : call.service, call.action,
+                   Json::parse(call.request->body, nullptr, false));
       return Reply{200, "application/x-amz-json-1.1", aws::answer_json(call, scope, world).dump()};
+    }
     const aws::Params params = params_of(*call.request);
+    facts_.check(call.service, call.action, params.tree());
     if (call.service == "sts") return answer_sts(call, account, world);
     if (params.get("Version") != "2016-11-15")
       throw Violation(400, "NoSuchVersion", "The requested version is not supported");
@@ -102,6 +106,8 @@ class AwsFace : public Face {
   }
 
  private:
+  ApiFacts facts_;
+
   static Reply answer_sts(const Call& call, const Account& account, World& world) {
     if (call.action != "GetCallerIdentity")
       throw Violation(400, "InvalidAction", "sts has no " + call.action + " here");
@@ -169,8 +175,8 @@ Refusal AwsFace::translate(const Trouble& trouble) const {
 
 }  // namespace
 
-std::unique_ptr<Face> aws_face(const std::optional<std::filesystem::path>& api_facts) {
-  return std::make_unique<AwsFace>(api_facts);
+std::unique_ptr<Face> aws_face(ApiFacts facts) {
+  return std::make_unique<AwsFace>(std::move(facts));
 }
 
 }  // namespace fastgpu::cloudsim

@@ -1,15 +1,13 @@
 // AWS: EC2 and sts in the query protocol, ssm, servicequotas and pricing in JSON.
 #pragma once
 
-#include <filesystem>
 #include <memory>
-#include <optional>
 
+#include "cloudsim/api_facts.hpp"
 #include "cloudsim/face.hpp"
 
 namespace fastgpu::cloudsim {
 
-/// Where `api_facts` names a folder with aws.json, every request is checked against it too.
-std::unique_ptr<Face> aws_face(const std::optional<std::filesystem::path>& api_facts);
+std::unique_ptr<Face> aws_face(ApiFacts facts);
 
 }  // namespace fastgpu::cloudsim

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "cloudsim/auth/signature.hpp"
 #include "cloudsim/face.hpp"
 
 namespace fastgpu::cloudsim::aws {
@@ -75,6 +76,18 @@ Params Params::structure(const std::string& name) const {
     inner[at->first.substr(prefix.size())] = at->second;
   }
   return Params(std::move(inner));
+}
+
+Json Params::tree() const {
+  Json out = Json::object();
+  for (const auto& [name, value] : values_) {
+    if (name == "Action" || name == "Version") continue;
+    Json* node = &out;
+    for (const std::string& part : split(name, '.'))
+      node = &(*node)[part];
+    *node = value;
+  }
+  return out;
 }
 
 }  // namespace fastgpu::cloudsim::aws

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cloudsim/world/model.hpp"
+
 namespace fastgpu::cloudsim::aws {
 
 class Params {
@@ -28,6 +30,9 @@ class Params {
   Params structure(const std::string& name) const;
 
   const std::map<std::string, std::string>& values() const noexcept { return values_; }
+
+  /// All but Action and Version as a tree: {"Filter": {"1": {"Name": "x"}}}.
+  Json tree() const;
 
  private:
   std::map<std::string, std::string> values_;
