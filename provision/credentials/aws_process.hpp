@@ -1,0 +1,20 @@
+// A program of the user's that prints keys: AWS's credential_process.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "provision/credentials/search.hpp"
+
+namespace fastgpu::provision::credentials {
+
+/// A command as words: white space parts them, quotes and backslashes keep it. No shell, so that
+/// nothing else is special. Throws usage, naming `source`, for a quote that does not end.
+std::vector<std::string> split_words(const std::string& command, const std::string& source);
+
+/// Runs the command and reads what it prints. Throws denied where it does not end well, as what it
+/// prints may hold secrets, nothing of it is repeated.
+Credentials run_credential_process(const Search& search, const std::string& command,
+                                   const std::string& source);
+
+}  // namespace fastgpu::provision::credentials

@@ -1,0 +1,27 @@
+// Keys of a role of AWS, from its Security Token Service.
+#pragma once
+
+#include <string>
+
+#include "provision/credentials/search.hpp"
+
+namespace fastgpu::provision::credentials {
+
+struct AwsRole {
+  std::string arn;
+  std::string session_name{};  ///< Empty: one of ours.
+  std::string external_id{};
+  std::string duration_seconds{};
+  std::string region{};  ///< Whose service is asked; empty: the global one.
+  std::string source{};  ///< For messages.
+};
+
+/// Assumes the role as `caller`. Throws denied where that is refused, transient where nobody
+/// answers.
+Credentials assume_role(const Search& search, const AwsRole& role, const signing::Keys& caller);
+
+/// Assumes the role by the token of another identity provider, which is in `token_file`.
+Credentials assume_role_with_token(const Search& search, const AwsRole& role,
+                                   const std::string& token_file);
+
+}  // namespace fastgpu::provision::credentials
