@@ -9,23 +9,19 @@ namespace {
 class Splitter {
  public:
   void take(char c) {
-    if (escaped_) {
-      add(c);
-      escaped_ = false;
-    } else if (c == '\\' && quote_ != '\'') {
+    if (!escaped_ && c == '\\' && quote_ != '\'') {
       escaped_ = true;
-    } else if (quote_ != 0 && c == quote_) {
-      quote_ = 0;
-    } else if (quote_ != 0) {
-      add(c);
-    } else if (c == '"' || c == '\'') {
-      quote_ = c;
-      in_word_ = true;
-    } else if (c == ' ' || c == '\t') {
-      end_word();
-    } else {
-      add(c);
+      return;
     }
+    if (!escaped_ && is_quote(c)) {
+      quote_ = quote_ == 0 ? c : '\0';
+      in_word_ = true;
+      return;
+    }
+    if (!escaped_ && quote_ == 0 && (c == ' ' || c == '\t')) return end_word();
+    word_ += c;
+    in_word_ = true;
+    escaped_ = false;
   }
 
   void end_word() {
@@ -38,10 +34,8 @@ class Splitter {
   const std::vector<std::string>& words() const noexcept { return words_; }
 
  private:
-  void add(char c) {
-    word_ += c;
-    in_word_ = true;
-  }
+  /// Of a quote that begins, or of the one that is open.
+  bool is_quote(char c) const noexcept { return quote_ == 0 ? c == '"' || c == '\'' : c == quote_; }
 
   std::vector<std::string> words_;
   std::string word_;

@@ -12,8 +12,8 @@ namespace fastgpu::provision::credentials {
 /// nothing else is special. Throws usage, naming `source`, for a quote that does not end.
 std::vector<std::string> split_words(const std::string& command, const std::string& source);
 
-/// Runs the command and reads what it prints. Throws denied where it does not end well, as what it
-/// prints may hold secrets, nothing of it is repeated.
+/// Runs the command and reads what it prints. Throws denied where it does not end well; nothing
+/// that it prints is repeated, for it may be secret.
 Credentials run_credential_process(const Search& search, const std::string& command,
                                    const std::string& source);
 

@@ -1,0 +1,33 @@
+// Files of credentials as somebody else may have written them, and a command in one of them.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/error.hpp"
+#include "provision/credentials/aws_process.hpp"
+#include "provision/credentials/ini.hpp"
+#include "provision/credentials/json_keys.hpp"
+
+namespace {
+
+template <class Action>
+void attempt(Action action) {
+  try {
+    action();
+  } catch (const fastgpu::Error&) {
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace fastgpu::provision::credentials;
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  attempt([&] { parse_ini(text, "input"); });
+  attempt([&] { split_words(text, "input"); });
+  attempt([&] {
+    keys_in(parse_object(text, "input", fastgpu::ErrorKind::usage), {"a", "b", "c", "d"}, "input");
+  });
+  parse_time(text);
+  return 0;
+}
