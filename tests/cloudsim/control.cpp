@@ -110,13 +110,8 @@ Json reclaim(Simulation& simulation, const Json& body) {
   return Json::object();
 }
 
-/// As if `poweroff` ran on the instance.
 Json shutdown(Simulation& simulation, const Json& body) {
-  Instance& instance = instance_of(simulation, body);
-  if (instance.terminate_on_shutdown)
-    simulation.world.terminate(instance);
-  else
-    simulation.world.stop(instance);
+  simulation.world.power_off(instance_of(simulation, body));
   return Json::object();
 }
 

@@ -10,6 +10,7 @@
 #include "cloudsim/dispatcher.hpp"
 #include "cloudsim/faces/aws/aws.hpp"
 #include "cloudsim/http/server.hpp"
+#include "cloudsim/machines/local_machines.hpp"
 #include "cloudsim/scenario.hpp"
 
 namespace fastgpu::cloudsim {
@@ -19,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kUsage =
     "usage: fastgpu-cloudsim --port-file FILE [--port N] [--seed N] [--scenario FILE.json]\n"
-    "         [--api-facts DIR] [--boot instant|delay:2s] [--latency 50ms]\n";
+    "         [--api-facts DIR] [--boot instant|delay:2s|local] [--latency 50ms]\n";
 
 struct Options {
   fs::path port_file;
@@ -63,8 +64,8 @@ Settings settings_of(const Options& options) {
     settings.boot = parse_milliseconds(options.boot.substr(6));
     settings.stop = settings.boot / 2;
     settings.terminate = settings.boot / 2;
-  } else if (options.boot != "instant") {
-    throw Error(ErrorKind::usage, "--boot is instant or delay:2s, not " + options.boot);
+  } else if (options.boot != "instant" && options.boot != "local") {
+    throw Error(ErrorKind::usage, "--boot is instant, delay:2s or local, not " + options.boot);
   }
   return settings;
 }
@@ -97,6 +98,14 @@ int run(const Options& options) {
     return request.path.starts_with(kControlPath) ? control(simulation, request)
                                                   : dispatcher.handle(request);
   });
+  std::unique_ptr<LocalMachines> machines;
+  if (options.boot == "local") {
+    machines = std::make_unique<LocalMachines>(CLOUDSIM_NODE_INIT, [&](const auto& change) {
+      const std::scoped_lock lock(simulation.lock);
+      change(simulation.world);
+    });
+    simulation.world.machines = machines.get();
+  }
   write_port(options.port_file, server.port());
   int received = 0;
   sigwait(&ends, &received);

@@ -69,7 +69,7 @@ std::string World::add_instance(const LaunchOrder& order, const std::string& id,
   instance.created = now();
   instance.visible = instance.created + settings.listing_delay;
   if (const Resource* subnet = find(order.scope, "subnet", instance.subnet))
-    instance.private_address = take_address(*subnet);
+    instance.private_address = instance.subnet_address = take_address(*subnet);
   instance.runs.push_back(Run{instance.created});
   if (boot_failure.count > 0) {
     --boot_failure.count;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "cloudsim/machines/cloud_init.hpp"
 #include "cloudsim/world/world.hpp"
 
 namespace fastgpu::cloudsim {
@@ -41,6 +42,7 @@ void World::stop(Instance& instance) {
     throw Trouble(TroubleKind::wrong_state, instance.id, "it is not running");
   end(instance);
   give_back_stock(instance);
+  instance.powers_off.reset();
   if (machines == nullptr) return begin(instance, State::stopping, settings.stop);
   instance.state = State::stopping;
   instance.due.reset();
@@ -63,9 +65,9 @@ void World::reclaim(Instance& instance, milliseconds notice) {
 void World::booted(const std::string& id, const std::string& address) {
   Instance& instance = instances.at(id);
   if (instance.state != State::pending && instance.state != State::starting) return;
-  instance.state = State::running;
   instance.private_address = address;
   instance.public_address = address;
+  end_boot(instance);
 }
 
 void World::boot_failed(const std::string& id, const std::string& reason) {
@@ -81,25 +83,50 @@ void World::machine_stopped(const std::string& id) {
   if (instance.state == State::stopping) instance.state = State::stopped;
 }
 
-void World::settle(Instance& instance) {
-  if (instance.state == State::terminated) return;
-  if (instance.release_at && *instance.release_at <= now()) {
-    instance.release_at.reset();
+/// Whatever boots reads its user data.
+void World::end_boot(Instance& instance) {
+  const bool first = instance.state == State::pending;
+  const CloudInit init = read_cloud_init(instance.user_data);
+  const auto lasts = first && init.first_boot_lasts ? init.first_boot_lasts : init.each_boot_lasts;
+  instance.powers_off.reset();
+  if (lasts) instance.powers_off = now() + *lasts;
+  instance.state = State::running;
+}
+
+void World::power_off(Instance& instance) {
+  instance.powers_off.reset();
+  if (instance.terminate_on_shutdown)
     terminate(instance);
-  }
-  if (instance.reclaim_at && *instance.reclaim_at <= now()) {
-    instance.reclaim_at.reset();
+  else if (instance.state == State::running)
+    stop(instance);
+}
+
+void World::settle_timers(Instance& instance) {
+  const auto passed = [this](std::optional<Time>& timer) {
+    if (!timer || *timer > now()) return false;
+    timer.reset();
+    return true;
+  };
+  if (passed(instance.release_at)) terminate(instance);
+  if (passed(instance.reclaim_at)) {
     instance.reason = "reclaimed";
     terminate(instance);
   }
+  if (passed(instance.powers_off)) power_off(instance);
+}
+
+void World::settle(Instance& instance) {
+  if (instance.state == State::terminated) return;
+  settle_timers(instance);
   if (!instance.due || *instance.due > now()) return;
   instance.due.reset();
   switch (instance.state) {
     case State::pending:
     case State::starting:
-      if (instance.boot_fails && instance.failed_boot_ends) return terminate(instance);
-      if (instance.boot_fails) end(instance);
-      instance.state = instance.boot_fails ? State::failed : State::running;
+      if (!instance.boot_fails) return end_boot(instance);
+      if (instance.failed_boot_ends) return terminate(instance);
+      end(instance);
+      instance.state = State::failed;
       break;
     case State::stopping:
       instance.state = State::stopped;

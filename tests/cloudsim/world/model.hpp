@@ -83,12 +83,14 @@ struct Instance {
   std::vector<std::string> groups;
   std::vector<std::string> attached{};  ///< Resources: interfaces, disks.
   std::string private_address, public_address;
+  std::string subnet_address;  ///< What it holds of its subnet, even where it is reached elsewhere.
   Tags tags;
   Time created, visible;
   State state = State::pending;
   std::optional<Time> due{};         ///< When the state under way is left.
   std::optional<Time> release_at{};  ///< The cloud's own timer.
   std::optional<Time> reclaim_at{};  ///< Spot: told of, and taken away then.
+  std::optional<Time> powers_off{};  ///< The instance's own timer, out of its user data.
   std::optional<Time> ended{};
   double price = 0;
   std::vector<Run> runs;

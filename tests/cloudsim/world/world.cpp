@@ -103,7 +103,7 @@ void World::remove_parts_of(const std::string& id) {
     if (resource.part_of == id && !resource.deleted) resource.deleted = now();
   if (const auto gone = instances.find(id); gone != instances.end()) {
     in_addr address{};
-    inet_pton(AF_INET, gone->second.private_address.c_str(), &address);
+    inet_pton(AF_INET, gone->second.subnet_address.c_str(), &address);
     taken_[gone->second.subnet].erase(ntohl(address.s_addr));
   }
 }

@@ -76,6 +76,9 @@ class World {
   /// Takes a spot instance away once the notice has run out.
   void reclaim(Instance& instance, milliseconds notice);
 
+  /// As when `poweroff` runs on it.
+  void power_off(Instance& instance);
+
   void booted(const std::string& id, const std::string& address);
   void boot_failed(const std::string& id, const std::string& reason);
   void machine_stopped(const std::string& id);
@@ -122,6 +125,8 @@ class World {
   void end(Instance& instance);
   void give_back_stock(const Instance& instance);
   void begin_boot(Instance& instance, State state);
+  void end_boot(Instance& instance);
+  void settle_timers(Instance& instance);
 
   std::map<std::pair<Scope, std::string>, Launched> tokens_;
   std::map<std::string, std::set<std::uint32_t>> taken_;

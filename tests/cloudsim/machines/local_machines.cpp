@@ -1,0 +1,222 @@
+#include "cloudsim/machines/local_machines.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/error.hpp"
+#include "cloudsim/machines/cloud_init.hpp"
+#include "provision/providers/local/node_process.hpp"
+#include "provision/providers/local/site.hpp"
+
+namespace fastgpu::cloudsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path make_root() {
+  std::string path = fs::temp_directory_path() / "fastgpu-cloudsim-XXXXXX";
+  if (mkdtemp(path.data()) == nullptr) throw system_error("making " + path, errno);
+  return path;
+}
+
+state::Cluster make_cluster(const fs::path& root) {
+  state::Cluster cluster;
+  const std::size_t hash = std::hash<std::string>{}(root.string());
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  for (int shift = 0; shift < 32; shift += 4)
+    cluster.id.value += kDigits[hash >> shift & 15];
+  cluster.name = {"cloud"};
+  cluster.provider = "local";
+  cluster.user = "root";
+  cluster.spec_json = "{}";
+  return cluster;
+}
+
+}  // namespace
+
+LocalMachines::LocalMachines(fs::path init_program, Report report)
+    : root_(make_root()),
+      config_{.root = root_, .init_program = std::move(init_program)},
+      provider_(config_),
+      cluster_(make_cluster(root_)),
+      report_(std::move(report)) {
+  provider_.check_usable();
+  cluster_.network = provider_.prepare(cluster_);
+  worker_ = std::jthread([this](const std::stop_token& stopped) { work(stopped); });
+}
+
+LocalMachines::~LocalMachines() {
+  worker_.request_stop();
+  if (worker_.joinable()) worker_.join();
+  scripts_.clear();
+  try {
+    std::vector<state::Node> nodes;
+    for (const auto& [id, index] : indexes_)
+      nodes.push_back(node_of(index));
+    provider_.destroy(cluster_, nodes);
+    provider_.release(cluster_);
+    fs::remove_all(root_);
+  } catch (const std::exception&) {
+    // What stays is found by its folder's name; there is nobody left to be told.
+  }
+}
+
+void LocalMachines::enqueue(Verb verb, const Instance& instance) {
+  const std::scoped_lock lock(lock_);
+  tasks_.push_back(Task{verb, instance.id, instance.user_data});
+  changed_.notify_all();
+}
+
+void LocalMachines::boot(const Instance& instance) {
+  enqueue(Verb::boot, instance);
+}
+
+void LocalMachines::stop(const Instance& instance) {
+  enqueue(Verb::stop, instance);
+}
+
+void LocalMachines::destroy(const Instance& instance) {
+  enqueue(Verb::destroy, instance);
+}
+
+std::vector<LocalMachines::Task> LocalMachines::next_batch(const std::stop_token& stopped) {
+  std::unique_lock lock(lock_);
+  changed_.wait(lock, stopped, [this] { return !tasks_.empty(); });
+  std::vector<Task> batch;
+  while (!tasks_.empty() && (batch.empty() || tasks_.front().verb == batch.front().verb)) {
+    batch.push_back(std::move(tasks_.front()));
+    tasks_.pop_front();
+  }
+  return batch;
+}
+
+void LocalMachines::work(const std::stop_token& stopped) {
+  while (!stopped.stop_requested()) {
+    const std::vector<Task> batch = next_batch(stopped);
+    if (batch.empty()) continue;
+    try {
+      run(batch);
+    } catch (const std::exception& e) {
+      for (const Task& task : batch)
+        fail(task.id, e.what());
+    }
+  }
+}
+
+void LocalMachines::fail(const std::string& id, const std::string& reason) {
+  report_([&](World& world) { world.boot_failed(id, reason); });
+}
+
+state::Node LocalMachines::node_of(int index) const {
+  return state::Node{
+      .cluster = cluster_.id, .index = index, .name = {"cloud-" + std::to_string(index)}};
+}
+
+std::vector<state::Node> LocalMachines::nodes_of(const std::vector<Task>& batch) const {
+  std::vector<state::Node> nodes;
+  for (const Task& task : batch)
+    if (const auto found = indexes_.find(task.id); found != indexes_.end())
+      nodes.push_back(node_of(found->second));
+  return nodes;
+}
+
+int LocalMachines::new_index(const std::string& id) {
+  int index = 0;
+  while (std::ranges::any_of(indexes_, [&](const auto& entry) { return entry.second == index; }))
+    ++index;
+  indexes_[id] = index;
+  return index;
+}
+
+void LocalMachines::run(const std::vector<Task>& batch) {
+  const Cancel cancel;
+  switch (batch.front().verb) {
+    case Verb::boot:
+      return boot_all(batch);
+    case Verb::stop:
+      provider_.stop(cluster_, nodes_of(batch), cancel);
+      report_([&](World& world) {
+        for (const Task& task : batch)
+          world.machine_stopped(task.id);
+      });
+      return;
+    case Verb::destroy:
+      provider_.destroy(cluster_, nodes_of(batch));
+      for (const Task& task : batch)
+        indexes_.erase(task.id);
+      return;
+  }
+}
+
+void LocalMachines::boot_all(const std::vector<Task>& batch) {
+  std::vector<Task> there, missing;
+  for (const Task& task : batch)
+    (indexes_.contains(task.id) ? there : missing).push_back(task);
+  if (!missing.empty()) create(missing);
+  if (there.empty()) return;
+  const Cancel cancel;
+  const auto results = provider_.start(cluster_, nodes_of(there), cancel);
+  for (std::size_t i = 0; i < there.size(); ++i) {
+    const auto& result = results[i];
+    if (!result.ok()) {
+      fail(there[i].id, result.error().what());
+      continue;
+    }
+    report_([&](World& world) { world.booted(there[i].id, result.value().address); });
+  }
+}
+
+void LocalMachines::create(const std::vector<Task>& tasks) {
+  std::vector<provision::NodeRequest> requests;
+  std::vector<std::string> ids, scripts;
+  for (const Task& task : tasks) {
+    const CloudInit init = read_cloud_init(task.user_data);
+    if (init.host_private_key.empty() || init.authorized_keys.empty()) {
+      fail(task.id, "its user data has no host key or nobody who may log in");
+      continue;
+    }
+    const int index = new_index(task.id);
+    requests.push_back({.index = index,
+                        .name = node_of(index).name,
+                        .token = task.id,
+                        .host_private_key = Secret(init.host_private_key),
+                        .host_public_key = init.host_public_key,
+                        .authorized_key = init.authorized_keys.front()});
+    ids.push_back(task.id);
+    scripts.push_back(init.script);
+  }
+  const Cancel cancel;
+  const auto results = provider_.create(cluster_, requests, cancel);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!results[i].ok()) {
+      fail(ids[i], results[i].error().what());
+      continue;
+    }
+    if (!scripts[i].empty()) run_script(requests[i].index, scripts[i]);
+    report_([&](World& world) { world.booted(ids[i], results[i].value().address); });
+  }
+}
+
+void LocalMachines::run_script(int index, const std::string& script) {
+  const fs::path folder =
+      provision::local::find_cluster_folder(config_, cluster_.id.value) / std::to_string(index);
+  const auto live = provision::local::find_live(folder);
+  if (!live) return;
+  process::Child shell({.argv = {"nsenter", "--target", std::to_string(live->pid), "--mount",
+                                 "--uts", "--net", "--pid", "--root", "--wd=/", "--", "/bin/sh"},
+                        .in = {.mode = process::StreamMode::pipe},
+                        .out = {.mode = process::StreamMode::null},
+                        .err = {.mode = process::StreamMode::null}});
+  const std::string text = "exec >/var/log/cloud-init-output.log 2>&1\n" + script;
+  for (std::size_t sent = 0; sent < text.size();) {
+    const ssize_t count = ::write(shell.in().get(), text.data() + sent, text.size() - sent);
+    if (count <= 0) break;
+    sent += std::size_t(count);
+  }
+  shell.in() = UniqueFd();
+  scripts_.push_back(std::move(shell));
+}
+
+}  // namespace fastgpu::cloudsim

@@ -1,0 +1,67 @@
+// Instances that are local nodes: real hosts to SSH, in namespaces of this machine's kernel.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "cloudsim/world/world.hpp"
+#include "process/child.hpp"
+#include "provision/providers/local/local_provider.hpp"
+
+namespace fastgpu::cloudsim {
+
+class LocalMachines : public Machines {
+ public:
+  /// Runs a change of the world under the simulation's lock.
+  using Report = std::function<void(const std::function<void(World&)>&)>;
+
+  /// Makes a folder of its own beside other temporary files. Throws where local nodes cannot be
+  /// had.
+  LocalMachines(std::filesystem::path init_program, Report report);
+  /// Destroys every node, their network and the folder.
+  ~LocalMachines() override;
+
+  void boot(const Instance& instance) override;
+  void stop(const Instance& instance) override;
+  void destroy(const Instance& instance) override;
+
+ private:
+  enum class Verb : std::uint8_t { boot, stop, destroy };
+  struct Task {
+    Verb verb;
+    std::string id;
+    std::string user_data;
+  };
+
+  void enqueue(Verb verb, const Instance& instance);
+  void work(const std::stop_token& stopped);
+  std::vector<Task> next_batch(const std::stop_token& stopped);
+  void run(const std::vector<Task>& batch);
+  void boot_all(const std::vector<Task>& batch);
+  void create(const std::vector<Task>& tasks);
+  void run_script(int index, const std::string& script);
+  void fail(const std::string& id, const std::string& reason);
+  int new_index(const std::string& id);
+  std::vector<state::Node> nodes_of(const std::vector<Task>& batch) const;
+  state::Node node_of(int index) const;
+
+  std::filesystem::path root_;
+  provision::local::LocalConfig config_;
+  provision::LocalProvider provider_;
+  state::Cluster cluster_;
+  Report report_;
+  std::map<std::string, int> indexes_;  ///< The worker's alone, by instance.
+  std::vector<process::Child> scripts_;
+  std::mutex lock_;
+  std::condition_variable_any changed_;
+  std::deque<Task> tasks_;
+  std::jthread worker_;
+};
+
+}  // namespace fastgpu::cloudsim
