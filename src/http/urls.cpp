@@ -28,9 +28,15 @@ std::optional<char> hex_byte(std::string_view digits) noexcept {
   return static_cast<char>(value);
 }
 
+/// The part that can hold no secret: neither a user's password nor a query.
+std::string_view harmless(std::string_view text) noexcept {
+  if (text.find('@') == std::string_view::npos) return text.substr(0, text.find_first_of("?#"));
+  const std::size_t scheme = text.find("://");
+  return text.substr(0, scheme == std::string_view::npos ? 0 : scheme);
+}
+
 [[noreturn]] void refuse(std::string_view text, const std::string& why) {
-  const std::string_view shown = text.substr(0, text.find_first_of("?#@"));
-  throw Error(ErrorKind::usage, "the URL '" + printable(shown) + "' " + why);
+  throw Error(ErrorKind::usage, "the URL '" + printable(harmless(text)) + "' " + why);
 }
 
 /// Takes what stands before the first of `ends` out of `rest`.

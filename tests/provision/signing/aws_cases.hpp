@@ -2,24 +2,27 @@
 // requests to example.amazonaws.com signed for us-east-1 and "service" at 2015-08-30 12:36:00 UTC.
 #pragma once
 
-#include <vector>
-
 #include "provision/signing/signing.hpp"
 
 namespace fastgpu::provision::signing {
+
+struct AwsHeader {
+  const char* name;
+  const char* value;
+};
 
 struct AwsCase {
   const char* name;
   const char* method;
   const char* target;
-  std::vector<http::Header> headers;
+  AwsHeader headers[4];  ///< As many as have a name.
   const char* body;
   AwsPath path;
   const char* session_token;
   const char* signature;
 };
 
-inline const std::vector<AwsCase> kAwsCases = {
+inline constexpr AwsCase kAwsCases[] = {
     {"get-header-key-duplicate",
      "GET",
      "/",

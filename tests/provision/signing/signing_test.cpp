@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <iterator>
 #include <string>
-#include <vector>
 
 #include "aws_cases.hpp"
 #include "provision/signing/canonical.hpp"
@@ -28,8 +28,10 @@ TimePoint at(std::time_t seconds) {
 
 constexpr std::time_t kAwsTime = 1440938160;  // 2015-08-30T12:36:00Z
 
-const Keys kAwsKeys{.access_key = "AKIDEXAMPLE",
-                    .secret_key = Secret("wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")};
+Keys aws_keys() {
+  return {.access_key = "AKIDEXAMPLE",
+          .secret_key = Secret("wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")};
+}
 
 TEST_SUITE_BEGIN("provision/signing");
 
@@ -38,16 +40,17 @@ TEST_CASE("every case of AWS's own test suite is signed as AWS signs it") {
     CAPTURE(known.name);
     http::Request request{.method = known.method,
                           .url = std::string("https://example.amazonaws.com") + known.target,
-                          .headers = known.headers,
                           .body = known.body};
-    Keys keys = kAwsKeys;
+    for (const AwsHeader& header : known.headers)
+      if (header.name != nullptr) request.headers.push_back({header.name, header.value});
+    Keys keys = aws_keys();
     keys.session_token = Secret(known.session_token);
 
     sign_aws_v4(request, keys, "us-east-1", "service", at(kAwsTime), known.path);
 
     CHECK(signature(request) == known.signature);
   }
-  CHECK(kAwsCases.size() == 30);
+  CHECK(std::size(kAwsCases) == 30);
 }
 
 // AWS, "Create a signed request": IAM's ListUsers.
@@ -56,7 +59,7 @@ TEST_CASE("AWS's example of ListUsers has AWS's signature and names what it sign
       .url = "https://iam.amazonaws.com/?Action=ListUsers&Version=2010-05-08",
       .headers = {{"Content-Type", "application/x-www-form-urlencoded; charset=utf-8"}}};
 
-  sign_aws_v4(request, kAwsKeys, "us-east-1", "iam", at(kAwsTime));
+  sign_aws_v4(request, aws_keys(), "us-east-1", "iam", at(kAwsTime));
 
   CHECK(authorization(request) ==
         "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/iam/aws4_request, "
@@ -216,12 +219,12 @@ TEST_CASE("a query is ordered by name and value and encoded anew") {
 
 TEST_CASE("a request signed again bears the newer signature alone") {
   http::Request request{.method = "POST", .url = "https://ec2.us-east-1.amazonaws.com/"};
-  sign_aws_v4(request, kAwsKeys, "us-east-1", "ec2", at(kAwsTime));
+  sign_aws_v4(request, aws_keys(), "us-east-1", "ec2", at(kAwsTime));
   const http::Request first = request;
 
-  sign_aws_v4(request, kAwsKeys, "us-east-1", "ec2", at(kAwsTime));
+  sign_aws_v4(request, aws_keys(), "us-east-1", "ec2", at(kAwsTime));
   CHECK(request.headers == first.headers);
-  sign_aws_v4(request, kAwsKeys, "us-east-1", "ec2", at(kAwsTime + 1));
+  sign_aws_v4(request, aws_keys(), "us-east-1", "ec2", at(kAwsTime + 1));
   CHECK(request.headers.size() == first.headers.size());
   CHECK(signature(request) != signature(first));
 }
