@@ -25,7 +25,8 @@ TEST_CASE("what is no URL for HTTP is refused") {
   for (const char* text : {"", "ecs.aliyuncs.com", "ftp://h/", "http://", "http:///path",
                            "http://:80/", "http://h/\x01", "file:///etc/passwd"}) {
     CAPTURE(text);
-    CHECK(failure_of([&] { parse_url(text); }).kind() == ErrorKind::usage);
+    const Error e = failure_of([&] { parse_url(text); });
+    CHECK(e.kind() == ErrorKind::usage);
   }
 }
 
