@@ -27,7 +27,8 @@ const std::map<std::string, Modules> kMayInclude = {
     {"agent", {"base", "process", "transfer"}},
     {"comm", {"base"}},
     {"cli",
-     {"base", "comm", "config", "launcher", "process", "provision", "remote", "ssh", "state"}},
+     {"base", "comm", "config", "http", "launcher", "process", "provision", "remote", "ssh",
+      "state"}},
 };
 
 /// The modules that one file includes, as written: #include "module/file.hpp".
