@@ -107,6 +107,7 @@ struct Common {
   std::string color;
   std::string state_directory;
   bool quiet = false;
+  bool verbose = false;
 };
 
 void describe_common(Arguments& arguments, Common& common) {
@@ -123,6 +124,7 @@ void describe_common(Arguments& arguments, Common& common) {
   state.values = Values::path;
   arguments.flag("--quiet", "Say nothing but results, warnings and errors", common.quiet).letter =
       "-q";
+  arguments.flag("--verbose", "Show each request to a cloud", common.verbose).letter = "-vv";
 }
 
 void apply(const Common& common, const Arguments& arguments, Context& context) {
@@ -136,6 +138,7 @@ void apply(const Common& common, const Arguments& arguments, Context& context) {
     throw Error(ErrorKind::usage, "output 'html': this command has no page to show");
   ui.set_format(format);
   if (common.quiet) ui.set_chatter(Chatter::quiet);
+  if (common.verbose) context.clouds().show_calls();
   const std::string color = wish(common.color, "color");
   if (color != "auto") {
     const ColorWish colors = color == "always" ? ColorWish::always : ColorWish::never;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cli/host_keys.hpp"
 #include "provision/providers/local/rootless/world.hpp"
 #include "ssh/keys.hpp"
 #include "ssh/reachable.hpp"
@@ -20,6 +21,7 @@ using Outcomes = std::vector<HostResult<provision::Reached>>;
 constexpr milliseconds kDeniedLimit{5'000};
 constexpr milliseconds kFirstPause{20};  // A node of this machine is there at once.
 constexpr milliseconds kLongestWait{24 * 3'600'000};
+constexpr milliseconds kKeyLimit{60'000};  // To make a host key, or to have sshd read it.
 
 /// Our key lies on a static host by now.
 Error explained(const state::Cluster& cluster, const Error& e) {
@@ -79,12 +81,51 @@ Outcomes SshReachability::wait(const state::Cluster& cluster, std::span<const st
   return out;
 }
 
+std::vector<launcher::NodeAnswer> SshReachability::ask(
+    const state::Cluster& cluster, std::span<const state::Node> nodes,
+    const std::function<std::string(const state::Node&)>& command, const Cancel& cancel) {
+  std::vector<launcher::NodeTask> tasks;
+  for (const state::Node& node : nodes)
+    tasks.push_back({to_host(state_directory_, cluster, node), command(node)});
+  return launcher::ask(client_, tasks, kKeyLimit, cancel);
+}
+
+std::vector<HostResult<std::string>> SshReachability::make_host_keys(
+    const state::Cluster& cluster, std::span<const state::Node> nodes, const Cancel& cancel) {
+  std::vector<HostResult<std::string>> results;
+  for (const auto& answer : ask(cluster, nodes, make_host_key_command, cancel))
+    results.push_back(host_key_in(answer));
+  return results;
+}
+
+Outcomes SshReachability::show_host_keys(const state::Cluster& cluster,
+                                         std::span<const state::Node> nodes, const Cancel& cancel) {
+  Outcomes results;
+  for (const auto& answer : ask(cluster, nodes, show_host_key_command, cancel))
+    results.push_back(host_key_shown(answer));
+  return results;
+}
+
 Outcomes NoWaiting::wait(const state::Cluster&, std::span<const state::Node> nodes,
                          Clock::time_point, const Cancel&) {
   Outcomes out;
   for (const state::Node& node : nodes)
     out.push_back({node.name, provision::Reached{}});
   return out;
+}
+
+std::vector<HostResult<std::string>> NoWaiting::make_host_keys(const state::Cluster&,
+                                                               std::span<const state::Node> nodes,
+                                                               const Cancel&) {
+  std::vector<HostResult<std::string>> results;
+  for (const state::Node& node : nodes)
+    results.push_back({node.name, node.host_keys.front()});
+  return results;
+}
+
+Outcomes NoWaiting::show_host_keys(const state::Cluster& cluster,
+                                   std::span<const state::Node> nodes, const Cancel& cancel) {
+  return wait(cluster, nodes, {}, cancel);
 }
 
 ssh::Host to_host(const std::filesystem::path& state_directory, const state::Cluster& cluster,

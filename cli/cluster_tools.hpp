@@ -2,10 +2,12 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 
 #include "base/clock.hpp"
 #include "cli/ui/ui.hpp"
+#include "launcher/fan_out.hpp"
 #include "provision/tools.hpp"
 #include "ssh/client.hpp"
 
@@ -49,20 +51,36 @@ class SshReachability final : public provision::Reachability {
                                                    std::span<const state::Node> nodes,
                                                    Clock::time_point deadline,
                                                    const Cancel& cancel) override;
+  std::vector<HostResult<std::string>> make_host_keys(const state::Cluster& cluster,
+                                                      std::span<const state::Node> nodes,
+                                                      const Cancel& cancel) override;
+  std::vector<HostResult<provision::Reached>> show_host_keys(const state::Cluster& cluster,
+                                                             std::span<const state::Node> nodes,
+                                                             const Cancel& cancel) override;
 
  private:
+  std::vector<launcher::NodeAnswer> ask(
+      const state::Cluster& cluster, std::span<const state::Node> nodes,
+      const std::function<std::string(const state::Node&)>& command, const Cancel& cancel);
+
   ssh::Client& client_;
   Clock& clock_;
   std::filesystem::path state_directory_;
 };
 
-/// For those who do not want to wait: every node counts as reached.
+/// For those who do not want to wait: every node counts as reached, and keeps its host key.
 class NoWaiting final : public provision::Reachability {
  public:
   std::vector<HostResult<provision::Reached>> wait(const state::Cluster& cluster,
                                                    std::span<const state::Node> nodes,
                                                    Clock::time_point deadline,
                                                    const Cancel& cancel) override;
+  std::vector<HostResult<std::string>> make_host_keys(const state::Cluster& cluster,
+                                                      std::span<const state::Node> nodes,
+                                                      const Cancel& cancel) override;
+  std::vector<HostResult<provision::Reached>> show_host_keys(const state::Cluster& cluster,
+                                                             std::span<const state::Node> nodes,
+                                                             const Cancel& cancel) override;
 };
 
 /// Where SSH finds `node` and with which key.

@@ -6,6 +6,7 @@
 
 #include "cli/helpers.hpp"
 #include "cli/host_access.hpp"
+#include "provision/cloud/cloud_provider.hpp"
 #include "provision/providers.hpp"
 #include "provision/providers/local/local_provider.hpp"
 #include "provision/providers/local/rootless/rootless_provider.hpp"
@@ -54,6 +55,19 @@ const remote::AgentProgram& Context::agent() {
   return *agent_;
 }
 
+Clouds& Context::clouds() {
+  if (!clouds_) clouds_ = std::make_unique<Clouds>(ui_, environment_, cancel_);
+  return *clouds_;
+}
+
+provision::cloud::Cloud& Context::cloud(const std::string& name) {
+  provision::check_provider_name(name);
+  std::unique_ptr<provision::cloud::Cloud>& api = apis_[name];
+  if (!api) api = clouds().make(name);
+  if (!api) throw Error(ErrorKind::usage, "provider '" + name + "' is no cloud");
+  return *api;
+}
+
 provision::Provider& Context::provider(const std::string& name) {
   std::unique_ptr<provision::Provider>& place = providers_[name];
   if (!place) place = make_provider(name);
@@ -95,6 +109,9 @@ std::unique_ptr<provision::Provider> Context::make_provider(const std::string& n
     host_access_ = std::make_unique<SshHostAccess>(*this);
     return std::make_unique<provision::StaticProvider>(*host_access_);
   }
+  if (provision::is_cloud(name))
+    return std::make_unique<provision::cloud::CloudProvider>(
+        cloud(name), owner_of(state_directory()), provision::cloud::wait_for, cancel_);
   throw Error(ErrorKind::internal, "provider " + name + " stands in the table and cannot be made");
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/cancel.hpp"
+#include "cli/clouds.hpp"
 #include "cli/cluster_tools.hpp"
 #include "cli/ui/ui.hpp"
 #include "config/settings.hpp"
@@ -42,6 +43,10 @@ class Context {
 
   ssh::Client& ssh();
   const remote::AgentProgram& agent();  ///< Throws ErrorKind::local where it is missing.
+  /// The API of a cloud by the provider's name. Throws ErrorKind::usage for an unknown name and for
+  /// a provider that is no cloud.
+  provision::cloud::Cloud& cloud(const std::string& name);
+  Clouds& clouds();
   /// Throws ErrorKind::usage for an unknown name.
   provision::Provider& provider(const std::string& name);
   /// Everything for an operation on a cluster, without a deadline.
@@ -70,6 +75,8 @@ class Context {
   std::optional<remote::AgentProgram> agent_;
   std::unique_ptr<SshReachability> reachability_;
   std::unique_ptr<provision::HostAccess> host_access_;
+  std::unique_ptr<Clouds> clouds_;
+  std::map<std::string, std::unique_ptr<provision::cloud::Cloud>> apis_;
   std::map<std::string, std::unique_ptr<provision::Provider>> providers_;
   std::function<void(const std::string&)> hear_;
 };

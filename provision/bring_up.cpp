@@ -36,6 +36,29 @@ std::vector<NodeRequest> requests_for(const Tools& tools, const state::Cluster& 
   return requests;
 }
 
+template <class T>
+void require_all(const Tools& tools, const std::string& doing,
+                 const std::vector<HostResult<T>>& results) {
+  std::vector<Failure> failures;
+  add_failures(failures, results);
+  tools.cancel.check();
+  throw_failures(doing, failures);
+}
+
+void store_nodes(const Tools& tools, const std::vector<Node>& nodes) {
+  tools.store.atomically([&] {
+    for (const Node& node : nodes)
+      tools.store.put_node(node);
+  });
+}
+
+/// Throws where a machine is there no more: nobody will give it an address.
+void check_alive(const Node& node, const Instance& instance) {
+  if (instance.state == InstanceState::gone)
+    throw Error(ErrorKind::capacity, "machine " + instance.id + " of " + node.name.value +
+                                         " did not start or was taken back");
+}
+
 bool all_have_addresses(const std::vector<Node>& nodes) {
   return std::ranges::none_of(nodes, [](const Node& node) { return node.address.empty(); });
 }
@@ -52,9 +75,7 @@ void wake(const Tools& tools, Provider& provider, const state::Cluster& cluster,
   if (sleeping.empty()) return;
   const auto woken = provider.start(cluster, sleeping, tools.cancel);
   note_results(tools, nodes, woken);
-  std::vector<Failure> failures;
-  add_failures(failures, woken);
-  throw_failures("starting nodes", failures);
+  require_all(tools, "starting nodes", woken);
 }
 
 /// Some places give addresses only after a while: asks until they have.
@@ -64,28 +85,46 @@ void await_addresses(const Tools& tools, Provider& provider, const state::Cluste
   while (!all_have_addresses(nodes)) {
     tools.cancel.check();
     const std::vector<Instance> found = provider.list(cluster);
-    for (Node& node : nodes)
-      if (const Instance* instance = find_instance(found, node)) note_instance(node, *instance);
+    for (Node& node : nodes) {
+      const Instance* instance = find_instance(found, node);
+      if (instance == nullptr) continue;
+      check_alive(node, *instance);
+      note_instance(node, *instance);
+    }
     if (all_have_addresses(nodes)) break;
     if (tools.clock.now() >= tools.deadline)
       throw Error(ErrorKind::timeout, "not every node had an address in time");
     tools.clock.sleep(pause);
     pause = std::min<std::chrono::milliseconds>(pause * 2, 5s);
   }
-  tools.store.atomically([&] {
-    for (const Node& node : nodes)
-      tools.store.put_node(node);
-  });
+  store_nodes(tools, nodes);
 }
 
 void await_reachable(const Tools& tools, const state::Cluster& cluster,
                      const std::vector<Node>& nodes) {
   const auto reached = tools.reachability.wait(cluster, nodes, tools.deadline, tools.cancel);
   fault_point("provision:reached");
-  std::vector<Failure> failures;
-  add_failures(failures, reached);
-  tools.cancel.check();
-  throw_failures("waiting for nodes", failures);
+  require_all(tools, "waiting for nodes", reached);
+}
+
+/// Nodes that booted with a shared host key get keys made on them, over the connection that the
+/// shared one vouches for. Both are pinned until the new one is shown.
+void renew_host_keys(const Tools& tools, const state::Cluster& cluster, std::vector<Node>& nodes) {
+  const auto made = tools.reachability.make_host_keys(cluster, nodes, tools.cancel);
+  require_all(tools, "making host keys", made);
+  for (Node& node : nodes)
+    for (const HostResult<std::string>& key : made)
+      if (key.host == node.name && node.host_keys.front() != key.value())
+        node.host_keys = {key.value(), node.host_keys.back()};
+  store_nodes(tools, nodes);
+  fault_point("provision:host_keys_made");
+  require_all(tools, "renewing host keys",
+              tools.reachability.show_host_keys(cluster, nodes, tools.cancel));
+  for (Node& node : nodes)
+    node.host_keys.resize(1);
+  fault_point("provision:host_keys_shown");
+  await_reachable(tools, cluster, nodes);
+  store_nodes(tools, nodes);
 }
 
 }  // namespace
@@ -146,13 +185,13 @@ void bring_up(const Tools& tools, Provider& provider, const state::Cluster& clus
     const auto results = provider.create(cluster, requests, tools.cancel);
     fault_point("provision:created");
     note_results(tools, nodes, results);
-    std::vector<Failure> failures;
-    add_failures(failures, results);
-    tools.cancel.check();
-    throw_failures("creating nodes", failures);
+    require_all(tools, "creating nodes", results);
     wake(tools, provider, cluster, nodes, results);
   });
   await_nodes(tools, provider, cluster, nodes);
+  if (provider.host_key_use() == HostKeyUse::first_boot)
+    run_step(tools, "giving " + count_of_nodes(nodes.size()) + " host keys of their own",
+             [&] { renew_host_keys(tools, cluster, nodes); });
 }
 
 void await_nodes(const Tools& tools, Provider& provider, const state::Cluster& cluster,

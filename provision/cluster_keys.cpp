@@ -42,11 +42,14 @@ void write_host_keys(const fs::path& file, const HostKeys& keys) {
 }  // namespace
 
 void make_keys(const Tools& tools, const state::Cluster& cluster,
-               std::span<const state::Node> nodes, HostKeys& host_keys) {
+               std::span<const state::Node> nodes, HostKeyUse use, HostKeys& host_keys) {
   make_cluster_key(tools, cluster);
-  for (const state::Node& node : nodes)
-    if (!host_keys.contains(node.token))
-      host_keys.emplace(node.token, tools.keys.make(node.name.value));
+  std::optional<KeyPair> made;
+  for (const state::Node& node : nodes) {
+    if (host_keys.contains(node.token)) continue;
+    if (!made || use == HostKeyUse::one_a_node) made = tools.keys.make(node.name.value);
+    host_keys.emplace(node.token, *made);
+  }
   write_host_keys(host_keys_file(tools.store.directory(), cluster.id), host_keys);
   fault_point("keys:made");
 }

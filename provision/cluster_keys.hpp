@@ -14,9 +14,9 @@ namespace fastgpu::provision {
 /// By token. Kept until the nodes run, so that a repeated request is the same request.
 using HostKeys = std::map<std::string, KeyPair>;
 
-/// Makes the cluster's key pair and one host key pair a node, adding to what is on disk.
+/// Makes the cluster's key pair and host key pairs for the nodes, adding to what is on disk.
 void make_keys(const Tools& tools, const state::Cluster& cluster,
-               std::span<const state::Node> nodes, HostKeys& host_keys);
+               std::span<const state::Node> nodes, HostKeyUse use, HostKeys& host_keys);
 
 /// Absent where the file is missing or unreadable.
 std::optional<HostKeys> read_host_keys(const std::filesystem::path& state_directory,

@@ -1,6 +1,7 @@
 // Creating a cluster.
 #include "base/fault_point.hpp"
 #include "provision/bring_up.hpp"
+#include "provision/failures.hpp"
 #include "provision/held_cluster.hpp"
 #include "provision/journal.hpp"
 #include "provision/lifecycle.hpp"
@@ -56,23 +57,54 @@ bool can_resume(const Tools& tools, const Found& found) {
   return authorized_key(tools.store.directory(), found.cluster->id).has_value();
 }
 
+/// What was got where there is no room for all goes, before the next place is asked.
+void move_on(const Tools& tools, Provider& provider, Cluster& cluster, std::vector<Node>& nodes,
+             const std::string& elsewhere) {
+  std::vector<Failure> failures;
+  add_failures(failures, provider.destroy(cluster, nodes));
+  throw_failures("giving up a place", failures);
+  for (Node& node : nodes) {
+    node.instance_id.clear();
+    node.address.clear();
+    node.private_address.clear();
+  }
+  cluster.network = elsewhere;
+  tools.store.atomically([&] {
+    for (const Node& node : nodes)
+      tools.store.put_node(node);
+    tools.store.update_cluster(cluster);
+  });
+  fault_point("provision:moved_on");
+}
+
 void make_nodes(const Tools& tools, Provider& provider, const ClusterSpec& spec, Cluster& cluster,
                 std::vector<Node>& nodes) {
   HostKeys keys = read_host_keys(tools.store.directory(), cluster.id).value_or(HostKeys{});
   if (nodes.empty()) {
     const auto indexes = provider.new_indexes(cluster, {}, 0, spec.nodes);
     std::vector<Node> fresh = new_nodes(tools, provider, cluster, indexes);
-    make_keys(tools, cluster, fresh, keys);
+    make_keys(tools, cluster, fresh, provider.host_key_use(), keys);
     write_down(tools, cluster, fresh, keys);
     nodes = std::move(fresh);
   }
-  run_step(tools, "preparing the network", [&] {
-    tools.cancel.check();
-    cluster.network = provider.prepare(cluster);
-    fault_point("provision:prepared");
-    tools.store.update_cluster(cluster);
-  });
-  bring_up(tools, provider, cluster, nodes, keys);
+  for (;;) {
+    run_step(tools, "preparing the network", [&] {
+      tools.cancel.check();
+      cluster.network = provider.prepare(cluster);
+      fault_point("provision:prepared");
+      tools.store.update_cluster(cluster);
+    });
+    try {
+      bring_up(tools, provider, cluster, nodes, keys);
+      return;
+    } catch (const Error& e) {
+      const auto elsewhere =
+          e.kind() == ErrorKind::capacity ? provider.next_place(cluster) : std::nullopt;
+      if (!elsewhere) throw;
+      tools.events.moving_on(e.what());
+      move_on(tools, provider, cluster, nodes, *elsewhere);
+    }
+  }
 }
 
 void finish(const Tools& tools, ClusterView& view) {

@@ -18,6 +18,13 @@ namespace fastgpu::provision {
 
 enum class InstanceState : std::uint8_t { pending, running, stopped, gone };
 
+/// How the host keys that are made here for new nodes are used.
+enum class HostKeyUse : std::uint8_t {
+  one_a_node,  ///< Each node has its own, for good.
+  /// Nodes that are made together boot with one, which they may not keep: others could read it.
+  first_boot,
+};
+
 /// One node as it is wanted. Repeating a request with the same token yields the same machine.
 struct NodeRequest {
   int index = 0;
@@ -56,6 +63,8 @@ class Provider {
 
   virtual std::string_view name() const noexcept = 0;  ///< What users write after --provider.
 
+  virtual HostKeyUse host_key_use() const noexcept { return HostKeyUse::one_a_node; }
+
   /// Whether this place can be used by us now; throws with the reason and the way out where not.
   virtual void check_usable() = 0;
 
@@ -82,6 +91,12 @@ class Provider {
   /// Makes what the nodes share (a bridge, a network, ...) or finds it made; returns the text to
   /// keep in Cluster::network.
   virtual std::string prepare(const state::Cluster& cluster) = 0;
+
+  /// Where else the cluster could be made once there is no room where its network is: what
+  /// Cluster::network is to be before the next `prepare`. The default knows no other place.
+  virtual std::optional<std::string> next_place(const state::Cluster& /*cluster*/) const {
+    return std::nullopt;
+  }
 
   /// Asks for machines, all at once where the place can do that; returns without waiting for SSH.
   virtual std::vector<HostResult<Instance>> create(const state::Cluster& cluster,

@@ -1,5 +1,6 @@
 #include "provision/providers.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
@@ -13,12 +14,18 @@ namespace {
 constexpr std::array kProviders = {
     ProviderInfo{"local", "nodes on this machine, made of the kernel's namespaces"},
     ProviderInfo{"static", "hosts that you have, listed in a file and reached by SSH"},
+    ProviderInfo{"aws", "Amazon's cloud; credentials as the aws command finds them", true},
 };
 
 }  // namespace
 
 std::span<const ProviderInfo> provider_table() {
   return kProviders;
+}
+
+bool is_cloud(std::string_view name) {
+  const auto found = std::ranges::find(kProviders, name, &ProviderInfo::name);
+  return found != kProviders.end() && found->is_cloud;
 }
 
 void check_provider_name(std::string_view name) {

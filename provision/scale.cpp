@@ -33,7 +33,7 @@ void add_nodes(const Tools& tools, const HeldCluster& held, int count) {
                                             tools.store.next_node_index(cluster.id), count);
   std::vector<Node> nodes = new_nodes(tools, provider, cluster, indexes);
   HostKeys keys;
-  make_keys(tools, cluster, nodes, keys);
+  make_keys(tools, cluster, nodes, provider.host_key_use(), keys);
   write_down(tools, cluster, nodes, keys);
   try {
     bring_up(tools, provider, cluster, nodes, keys);

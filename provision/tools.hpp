@@ -41,6 +41,22 @@ class Reachability {
                                                 std::span<const state::Node> nodes,
                                                 Clock::time_point deadline,
                                                 const Cancel& cancel) = 0;
+
+  /// Has each node make a host key of its own, beside the one that it shows, and call itself by its
+  /// name; the key's public half is the answer. May be repeated: the key stays the same. The
+  /// default is for places where each node boots with a key of its own.
+  virtual std::vector<HostResult<std::string>> make_host_keys(
+      const state::Cluster& /*cluster*/, std::span<const state::Node> /*nodes*/,
+      const Cancel& /*cancel*/) {
+    throw Error(ErrorKind::internal, "nobody here can renew host keys");
+  }
+
+  /// Has each node show that key from now on.
+  virtual std::vector<HostResult<Reached>> show_host_keys(const state::Cluster& /*cluster*/,
+                                                          std::span<const state::Node> /*nodes*/,
+                                                          const Cancel& /*cancel*/) {
+    throw Error(ErrorKind::internal, "nobody here can renew host keys");
+  }
 };
 
 /// Hears how an operation goes, on the caller's thread. Must not throw.
@@ -50,6 +66,8 @@ class ClusterEvents {
   virtual void step_started(std::string_view /*step*/) {}   ///< "creating 2 nodes"
   virtual void step_finished(std::string_view /*step*/) {}  ///< The same text.
   virtual void node_changed(const state::Node& /*node*/) {}
+  /// One place had no room; the next one is tried.
+  virtual void moving_on(std::string_view /*reason*/) {}
   virtual void left_behind(std::string_view /*sentence*/) {}  ///< What a removal had to leave.
 };
 

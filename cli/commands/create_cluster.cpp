@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "base/units.hpp"
+#include "cli/commands/cloud_options.hpp"
 #include "cli/commands/cluster_options.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/views.hpp"
@@ -12,6 +13,7 @@ namespace fastgpu::cli {
 namespace {
 
 struct Options : ClusterOptions {
+  CloudOptions cloud;
   std::string provider;
   std::optional<int> nodes;
   std::optional<int> slots;
@@ -52,10 +54,28 @@ std::string own_part(Context& context, const Options& options, const config::Clu
   return own.dump();
 }
 
-/// Flags over the file.
-provision::ClusterSpec spec_of(Context& context, const Options& options) {
-  const config::ClusterFile file = file_of(options);
+/// A wish, and for a cloud what there is to fulfil it.
+struct Wanted {
   provision::ClusterSpec spec;
+  std::optional<CloudPlan> plan{};
+};
+
+void plan_cloud(Context& context, const Options& options, Wanted& wanted) {
+  provision::ClusterSpec& spec = wanted.spec;
+  const bool is_named = provision::is_cloud(spec.provider);
+  wanted.plan = plan_in_clouds(context, options.cloud, is_named ? spec.provider : "",
+                               spec.name.value, spec.nodes);
+  spec.provider = wanted.plan->provider;
+  if (wanted.plan->spec.ssh_from.empty())
+    wanted.plan->spec.ssh_from = {context.clouds().own_address()};
+  spec.spec_json = provision::cloud::to_json_text(wanted.plan->spec);
+}
+
+/// Flags over the file.
+Wanted wanted_of(Context& context, const Options& options) {
+  const config::ClusterFile file = file_of(options);
+  Wanted wanted;
+  provision::ClusterSpec& spec = wanted.spec;
   const std::string name = options.name.empty() ? file.name.value_or("") : options.name;
   if (name.empty())
     throw Error(ErrorKind::usage,
@@ -73,16 +93,30 @@ provision::ClusterSpec spec_of(Context& context, const Options& options) {
                    ? *options.slots
                    : file.slots.value_or(settings.integer("slots", 1, provision::kMostSlots));
   spec.user = file.user.value_or(settings.text("user"));
-  spec.spec_json = own_part(context, options, file, spec.provider);
-  return spec;
+  if (wants_a_cloud(options.cloud) || provision::is_cloud(spec.provider))
+    plan_cloud(context, options, wanted);
+  else
+    spec.spec_json = own_part(context, options, file, spec.provider);
+  return wanted;
 }
 
-View view_of(const provision::Plan& plan) {
+/// What all nodes cost an hour at the best place; nothing where they are ours.
+std::string price_of(const Wanted& wanted) {
+  if (!wanted.plan) return "0/h";
+  return price_text(wanted.plan->spec.places.front().price_per_hour, wanted.spec.nodes);
+}
+
+View view_of(const provision::Plan& plan, const Wanted& wanted) {
   View view;
   view.root = document("plan");
   view.root["plan"] = Json(provision::to_json(plan));
   view.root["plan"].erase("schema");
   view.root["price_per_hour"] = 0;
+  if (wanted.plan) {
+    const auto& price = wanted.plan->spec.places.front().price_per_hour;
+    view.root["price_per_hour"] = price ? Json(price->amount * wanted.spec.nodes) : Json();
+    view.root["offers"] = view_of_offers(wanted.plan->offers).root["offers"];
+  }
   view.table.columns = {{"STEP"}};
   for (const std::string& step : provision::describe(plan)) {
     view.table.rows.push_back({step});
@@ -110,14 +144,21 @@ void show_next_steps(Ui& ui, const state::Cluster& cluster, std::span<const stat
 }
 
 int run(Context& context, const Options& options) {
-  const provision::ClusterSpec spec = spec_of(context, options);
+  const Wanted wanted = wanted_of(context, options);
+  const provision::ClusterSpec& spec = wanted.spec;
   const std::string& name = spec.name.value;
   Ui& ui = context.ui();
   if (options.dry_run) {
-    ui.show(view_of(provision::plan_cluster(context.tools(), spec)));
-    ui.note("price: 0/h; nothing was done");
+    const provision::Plan plan = provision::plan_cluster(context.tools(), spec);
+    if (wanted.plan && ui.for_people()) ui.show(view_of_offers(wanted.plan->offers));
+    ui.show(view_of(plan, wanted));
+    ui.note("price: " + price_of(wanted) + "; nothing was done");
     return 0;
   }
+  if (wanted.plan && !options.yes && !context.store().find_cluster(spec.name) &&
+      !ui.confirm("create " + std::to_string(spec.nodes) + " machines of " + spec.provider +
+                  " for " + price_of(wanted) + "?"))
+    return 1;
   const std::string delete_command = "fastgpu delete cluster " + name;
   context.set_parting_words("cluster " + name + " is half made; remove it with: " + delete_command +
                             " --yes");
@@ -142,7 +183,7 @@ Action describe_create_cluster(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   describe_cluster_options(arguments, *options).required = false;
   arguments
-      .text("--provider", "WHERE", "local (this machine) or static (hosts that you have)",
+      .text("--provider", "WHERE", "local (this machine), static (hosts that you have) or a cloud",
             options->provider)
       .values = Values::provider;
   arguments.count("--nodes", "N", "How many nodes (1)", options->nodes, 1, provision::kMostNodes)
@@ -151,6 +192,7 @@ Action describe_create_cluster(Arguments& arguments) {
                   provision::kMostSlots);
   arguments.text("--link-rate", "RATE", "Speed of a local node's link, such as 1gbit",
                  options->link_rate);
+  describe_cloud_options(arguments, options->cloud);
   Argument& file = arguments.text("--file", "CLUSTER.YAML", "A cluster file; - is standard input",
                                   options->file);
   file.letter = "-f";

@@ -73,11 +73,10 @@ std::string nearest_name(std::string_view word, std::span<const std::string> can
   return best;
 }
 
-std::string printable(std::string_view text) {
-  constexpr std::size_t kShown = 60;
+std::string printable(std::string_view text, std::size_t most) {
   constexpr std::string_view kHex = "0123456789abcdef";
   std::string out;
-  for (const char c : text.substr(0, kShown)) {
+  for (const char c : text.substr(0, most)) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte >= 0x20 && byte != 0x7f) {
       out += c;
@@ -87,7 +86,7 @@ std::string printable(std::string_view text) {
       out += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
     }
   }
-  if (text.size() > kShown) out += "...";
+  if (text.size() > most) out += "...";
   return out;
 }
 

@@ -24,7 +24,7 @@ JobName parse_job_name(std::string_view text);
 /// The candidate nearest to `word` by edit distance, or "" where none is near enough to be meant.
 std::string nearest_name(std::string_view word, std::span<const std::string> candidates);
 
-/// `text` made printable for a message: control and delete bytes escaped, cut to 60 bytes.
-std::string printable(std::string_view text);
+/// `text` made printable for a message: control and delete bytes escaped, cut to `most` bytes.
+std::string printable(std::string_view text, std::size_t most = 60);
 
 }  // namespace fastgpu

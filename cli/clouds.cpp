@@ -1,0 +1,103 @@
+#include "cli/clouds.hpp"
+
+#include <random>
+
+#include "base/names.hpp"
+#include "provision/marks.hpp"
+#include "provision/providers/aws/aws_cloud.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+using provision::cloud::ApiTools;
+using provision::credentials::Credentials;
+using provision::credentials::Sources;
+
+/// Of Amazon, and of no use but to tell who asks.
+constexpr const char* kAddressUrl = "https://checkip.amazonaws.com/";
+
+double random_part() {
+  thread_local std::mt19937 engine{std::random_device{}()};
+  return std::uniform_real_distribution<double>(0, 1)(engine);
+}
+
+std::string without_slash(std::string url) {
+  while (url.ends_with('/'))
+    url.pop_back();
+  return url;
+}
+
+}  // namespace
+
+void ShownCalls::attempted(const provision::cloud::CallReport& report) {
+  if (!shows_) return;
+  std::string line(report.cloud);
+  line += " " + report.call.service + " " + report.call.action + " " + report.call.region + " " +
+          report.call.request.method + " " + report.call.request.url;
+  if (!report.call.shown.empty()) line += " " + printable(report.call.shown, 2000);
+  line += ": " + (report.status == 0 ? "no answer" : std::to_string(report.status));
+  if (!report.failure.empty()) line += " " + printable(report.failure, 200);
+  if (!report.request_id.empty()) line += " request " + printable(report.request_id, 100);
+  line += " " + std::to_string(report.took.count()) + " ms";
+  if (report.attempt > 1) line += ", attempt " + std::to_string(report.attempt);
+  const std::lock_guard lock(mutex_);
+  try {
+    ui_.note(line);
+  } catch (const Error&) {  // What nobody reads stops nothing.
+  }
+}
+
+Clouds::Clouds(Ui& ui, const state::Environment& environment, const Cancel& cancel)
+    : environment_(environment),
+      cancel_(cancel),
+      http_(http::curl_settings(environment)),
+      calls_(ui) {}
+
+ApiTools Clouds::tools(Credentials (*find)(const Sources&)) {
+  return {.http = http_,
+          .observer = calls_,
+          .find_credentials =
+              [this, find] {
+                return find({.environment = environment_,
+                             .home = environment_("HOME").value_or("/"),
+                             .http = http_,
+                             .cancel = cancel_,
+                             .now = std::chrono::system_clock::now()});
+              },
+          .wait = provision::cloud::wait_for,
+          .random = random_part};
+}
+
+std::unique_ptr<provision::cloud::Cloud> Clouds::make(const std::string& name) {
+  const auto variable = [&](const char* key) {
+    return without_slash(environment_(key).value_or(""));
+  };
+  if (name == "aws")
+    return std::make_unique<provision::aws::AwsCloud>(
+        tools(provision::credentials::find_aws),
+        provision::aws::Endpoints{variable("AWS_ENDPOINT_URL"), variable("AWS_ENDPOINT_URL_EC2")});
+  return nullptr;
+}
+
+std::string Clouds::own_address() {
+  const std::string url = environment_("FASTGPU_ADDRESS_URL").value_or(kAddressUrl);
+  const http::Response answer = http_.send({.url = url, .largest_answer = 1024}, cancel_);
+  std::string address = answer.body;
+  while (!address.empty() && address.back() <= ' ')
+    address.pop_back();
+  const bool is_address = address.find_first_not_of("0123456789.") == std::string::npos;
+  if (answer.status != 200 || address.empty() || !is_address)
+    throw Error(ErrorKind::remote, url + " does not tell our address but '" + printable(address) +
+                                       "': say with --ssh-from who may log in");
+  return address + "/32";
+}
+
+std::string owner_of(const std::filesystem::path& state_directory) {
+  const std::filesystem::path file = state_directory / "owner";
+  if (const auto text = state::read_file(file); text && !text->empty()) return *text;
+  const std::string owner = provision::new_cluster_id().value;
+  state::write_private_file(file, owner);
+  return owner;
+}
+
+}  // namespace fastgpu::cli

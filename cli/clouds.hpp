@@ -1,0 +1,57 @@
+// The clouds as the program has them: credentials by the vendors' rules, requests over libcurl,
+// each of them shown to whoever asks for it.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "cli/ui/ui.hpp"
+#include "http/curl_client.hpp"
+#include "provision/cloud/caller.hpp"
+#include "provision/cloud/cloud.hpp"
+#include "state/directory.hpp"
+
+namespace fastgpu::cli {
+
+/// Shows requests as lines on stderr: "aws ec2 RunInstances us-east-1 ... 200 51 ms".
+class ShownCalls final : public provision::cloud::CallObserver {
+ public:
+  explicit ShownCalls(Ui& ui) : ui_(ui) {}
+  void show_all() noexcept { shows_ = true; }
+  void attempted(const provision::cloud::CallReport& report) override;
+
+ private:
+  Ui& ui_;
+  std::mutex mutex_;
+  bool shows_ = false;
+};
+
+/// Outlives the clouds that it makes.
+class Clouds {
+ public:
+  Clouds(Ui& ui, const state::Environment& environment, const Cancel& cancel);
+
+  void show_calls() noexcept { calls_.show_all(); }
+
+  /// Null where no cloud has that name.
+  std::unique_ptr<provision::cloud::Cloud> make(const std::string& name);
+
+  /// Where we are seen from outside, as a CIDR: "203.0.113.7/32". Throws where nobody tells.
+  std::string own_address();
+
+ private:
+  provision::cloud::ApiTools tools(
+      provision::credentials::Credentials (*find)(const provision::credentials::Sources&));
+
+  const state::Environment& environment_;
+  const Cancel& cancel_;
+  http::CurlClient http_;
+  ShownCalls calls_;
+};
+
+/// The identity of a state directory, made when it is first asked for: clouds' machines carry it.
+std::string owner_of(const std::filesystem::path& state_directory);
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,214 @@
+#include "cli/commands/cloud_options.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+
+#include "cli/commands/views.hpp"
+#include "provision/cloud/catalogue.hpp"
+#include "provision/cloud/cloud_provider.hpp"
+#include "provision/providers.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+using provision::cloud::Cloud;
+using provision::cloud::CloudSpec;
+using provision::cloud::Market;
+using provision::cloud::Offer;
+using provision::cloud::RankedOffers;
+using provision::cloud::Stock;
+
+constexpr std::size_t kMostPlaces = 16;
+
+/// "20", "20/h"
+double parse_price(const std::string& text) {
+  std::string_view digits = text;
+  if (digits.ends_with("/h")) digits.remove_suffix(2);
+  double price = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), price);
+  if (error != std::errc{} || end != digits.data() + digits.size() || !(price > 0) || price > 1e6)
+    throw Error(ErrorKind::usage,
+                "--max-price '" + text +
+                    "' is no price of a node: write 20 or 20/h, in the cloud's currency");
+  return price;
+}
+
+provision::cloud::Wish wish_of(const CloudOptions& options, int nodes) {
+  provision::cloud::Wish wish{.type = options.type, .zone = options.zone, .nodes = nodes};
+  if (!options.gpus.empty()) provision::cloud::parse_gpus(options.gpus, wish);
+  if (wish.gpu.empty() && wish.type.empty())
+    throw Error(ErrorKind::usage, "what machines? --gpus A100:8, or --instance-type TYPE");
+  if (options.spot) wish.market = Market::spot;
+  if (!options.max_price.empty()) wish.max_price = parse_price(options.max_price);
+  return wish;
+}
+
+/// Those named; all that we have credentials for where "any" is.
+std::vector<std::string> names_of(const CloudOptions& options, const std::string& provider) {
+  std::vector<std::string> names = options.clouds;
+  if (names.empty() && !provider.empty()) names = {provider};
+  if (!names.empty() && std::ranges::find(names, "any") == names.end()) return names;
+  names.clear();
+  for (const provision::ProviderInfo& info : provision::provider_table())
+    if (info.is_cloud) names.emplace_back(info.name);
+  return names;
+}
+
+std::vector<Cloud*> clouds_of(Context& context, const std::vector<std::string>& names,
+                              bool is_any) {
+  std::vector<Cloud*> clouds;
+  for (const std::string& name : names) {
+    Cloud& cloud = context.cloud(name);
+    if (!is_any || cloud.has_credentials()) clouds.push_back(&cloud);
+  }
+  if (clouds.empty())
+    throw Error(
+        ErrorKind::denied,
+        "there are no credentials of any cloud: `fastgpu get providers` says what each reads");
+  return clouds;
+}
+
+/// The plan of a cluster that exists, in full or by halves.
+std::optional<CloudPlan> plan_on_record(Context& context, const std::string& name,
+                                        const CloudSpec& wanted) {
+  const auto cluster = context.store().find_cluster(ClusterName{name});
+  if (!cluster || !provision::is_cloud(cluster->provider)) return std::nullopt;
+  CloudPlan plan{.provider = cluster->provider, .spec = wanted, .offers = {}};
+  plan.spec.places = provision::cloud::parse_cloud_spec(cluster->spec_json).places;
+  return plan;
+}
+
+std::string gpus_text(const provision::cloud::InstanceType& type) {
+  if (type.gpus == 0) return "-";
+  return std::to_string(type.gpus) + "x" + type.gpu +
+         (type.gpu_memory_gib > 0 ? "-" + std::to_string(type.gpu_memory_gib) + "G" : "");
+}
+
+std::string stock_text(Stock stock) {
+  switch (stock) {
+    case Stock::none:
+      return "none";
+    case Stock::low:
+      return "low";
+    case Stock::enough:
+      return "enough";
+    case Stock::unknown:
+      return "?";
+  }
+  return "?";
+}
+
+Json to_json(const Offer& offer, const std::string& against) {
+  Json object = {{"cloud", offer.cloud},
+                 {"region", offer.site.region},
+                 {"zone", offer.site.zone},
+                 {"type", offer.type.name},
+                 {"gpu", offer.type.gpu},
+                 {"gpus", offer.type.gpus},
+                 {"gpu_memory_gib", offer.type.gpu_memory_gib},
+                 {"cores", offer.type.cores},
+                 {"memory_gib", offer.type.memory_gib},
+                 {"rdma_interfaces", offer.type.rdma_interfaces},
+                 {"market", offer.market == Market::spot ? "spot" : "on-demand"},
+                 {"stock", stock_text(offer.stock)}};
+  object["price_per_hour"] = offer.price_per_hour ? Json(offer.price_per_hour->amount) : Json();
+  object["currency"] = offer.price_per_hour ? Json(offer.price_per_hour->currency) : Json();
+  object["quota"] = offer.quota ? Json(*offer.quota) : Json();
+  if (!against.empty()) object["unusable"] = against;
+  return object;
+}
+
+void add_row(View& view, const Offer& offer, const std::string& against) {
+  view.root["offers"].push_back(to_json(offer, against));
+  view.names.push_back(offer.site.zone + "/" + offer.type.name);
+  view.table.rows.push_back({offer.cloud, offer.site.zone, offer.type.name, gpus_text(offer.type),
+                             offer.type.rdma_interfaces > 0 ? "yes" : "-",
+                             price_text(offer.price_per_hour, 1), stock_text(offer.stock),
+                             offer.quota ? std::to_string(*offer.quota) : "?",
+                             against.empty() ? "-" : against});
+}
+
+}  // namespace
+
+bool wants_a_cloud(const CloudOptions& options) {
+  return !options.clouds.empty() || !options.gpus.empty() || !options.type.empty();
+}
+
+void describe_cloud_options(Arguments& arguments, CloudOptions& options) {
+  arguments.list("--cloud", "NAME",
+                 "A cloud to look in, or any: all that there are credentials for", options.clouds);
+  arguments.text("--gpus", "GPU[:N]", "GPUs a node, such as A100:8 or A100-80GB:8", options.gpus);
+  arguments.text("--instance-type", "TYPE", "Exactly this type of machine", options.type);
+  arguments.text("--region", "REGION", "Look in this region alone", options.region);
+  arguments.text("--zone", "ZONE", "Look in this zone alone", options.zone);
+  arguments.text("--image", "IMAGE", "An image by id or name (the newest that suits)",
+                 options.image);
+  arguments.flag("--spot", "Machines that the cloud may take back, for less", options.spot);
+  arguments.text("--max-price", "PRICE", "The most that a node may cost an hour, such as 20/h",
+                 options.max_price);
+  arguments.text("--vpc", "VPC", "A network of yours to stand in, by name or id", options.vpc);
+  arguments.count("--disk", "GIB", "Size of the system disk (the image's)", options.disk, 1,
+                  32'768);
+  arguments.list("--ssh-from", "CIDR", "Who may log in (this machine, as it is seen from outside)",
+                 options.ssh_from);
+  arguments.duration("--max-life",
+                     "The machines end themselves after this time, whatever happens here",
+                     options.max_life);
+  arguments.flag("--rdma", "Close together, with the fastest network that the type has",
+                 options.rdma);
+}
+
+CloudPlan plan_in_clouds(Context& context, const CloudOptions& options, const std::string& provider,
+                         const std::string& cluster, int nodes) {
+  CloudSpec spec{.wish = wish_of(options, nodes),
+                 .region = options.region,
+                 .image = options.image,
+                 .vpc = options.vpc,
+                 .disk_gib = options.disk.value_or(0),
+                 .ssh_from = options.ssh_from,
+                 .rdma = options.rdma};
+  if (options.max_life)
+    spec.max_life = std::chrono::duration_cast<std::chrono::seconds>(*options.max_life);
+  if (const auto recorded = plan_on_record(context, cluster, spec)) return *recorded;
+  const bool is_any = std::ranges::find(options.clouds, "any") != options.clouds.end() ||
+                      (options.clouds.empty() && provider.empty());
+  const auto clouds = clouds_of(context, names_of(options, provider), is_any);
+  auto answers = provision::cloud::survey(clouds, options.region, spec.wish, context.cancel());
+  for (const auto& [where, error] : answers.failures)
+    context.ui().warn(where + ": " + error.what());
+  if (answers.offers.empty() && !answers.failures.empty()) throw answers.failures.front().second;
+  CloudPlan plan{.provider = {}, .spec = std::move(spec), .offers = {}};
+  plan.offers = provision::cloud::rank(std::move(answers.offers), plan.spec.wish);
+  if (plan.offers.usable.empty())
+    throw Error(ErrorKind::capacity, "there is no place for " + std::to_string(nodes) +
+                                         " such nodes: " + provision::cloud::why_none(plan.offers));
+  plan.provider = plan.offers.usable.front().cloud;
+  for (const Offer& offer : plan.offers.usable)
+    if (offer.cloud == plan.provider && plan.spec.places.size() < kMostPlaces)
+      plan.spec.places.push_back({offer.site, offer.type.name, offer.price_per_hour});
+  return plan;
+}
+
+View view_of_offers(const RankedOffers& offers) {
+  View view;
+  view.root = document("offers");
+  view.root["offers"] = Json::array();
+  view.table.columns = {{"CLOUD"}, {"ZONE"},  {"TYPE"},  {"GPUS"}, {"RDMA"},
+                        {"PRICE"}, {"STOCK"}, {"QUOTA"}, {"BUT"}};
+  for (const Offer& offer : offers.usable)
+    add_row(view, offer, "");
+  for (const auto& [offer, against] : offers.unusable)
+    add_row(view, offer, against);
+  view.when_empty = "no cloud has such machines";
+  return view;
+}
+
+std::string price_text(const std::optional<provision::cloud::Money>& price, int machines) {
+  if (!price) return "price unknown";
+  char text[64];
+  std::snprintf(text, sizeof text, "%.2f %s/h", price->amount * machines, price->currency.c_str());
+  return text;
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,91 @@
+#include "provision/cloud/batches.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "provision/signing/hmac.hpp"
+
+namespace fastgpu::provision::cloud {
+namespace {
+
+InstanceState state_of(MachineState state) {
+  switch (state) {
+    case MachineState::pending:
+      return InstanceState::pending;
+    case MachineState::running:
+      return InstanceState::running;
+    case MachineState::stopping:
+    case MachineState::stopped:
+      return InstanceState::stopped;
+    case MachineState::ending:
+    case MachineState::gone:
+    case MachineState::failed:
+      return InstanceState::gone;
+  }
+  return InstanceState::gone;
+}
+
+auto age_order(const Machine& machine) {
+  return std::tie(machine.launched, machine.id);
+}
+
+bool is_alive(const Machine& machine) {
+  return state_of(machine.state) != InstanceState::gone;
+}
+
+}  // namespace
+
+std::vector<std::vector<NodeRequest>> batches(std::span<const NodeRequest> requests, int most) {
+  std::vector<NodeRequest> ordered(requests.begin(), requests.end());
+  std::ranges::sort(ordered, {}, &NodeRequest::index);
+  std::vector<std::vector<NodeRequest>> result;
+  for (NodeRequest& request : ordered) {
+    const bool fits = !result.empty() && result.back().back().index + 1 == request.index &&
+                      result.back().size() < static_cast<std::size_t>(most);
+    if (!fits) result.emplace_back();
+    result.back().push_back(std::move(request));
+  }
+  return result;
+}
+
+std::string batch_token(std::span<const NodeRequest> batch, const Place& place) {
+  std::string text = place.site.region + "\n" + place.site.zone + "\n" + place.type;
+  for (const NodeRequest& request : batch)
+    text += "\n" + request.token;
+  return signing::sha256_hex(text).substr(0, 32);
+}
+
+const Machine* machine_of(std::span<const Machine> machines, int index) {
+  const Machine* found = nullptr;
+  for (const Machine& machine : machines)
+    if (machine.index == index && is_alive(machine) &&
+        (found == nullptr || age_order(machine) < age_order(*found)))
+      found = &machine;
+  return found;
+}
+
+Instance instance_of(const Machine& machine) {
+  return {.index = machine.index,
+          .id = machine.id,
+          .token = {},
+          .state = state_of(machine.state),
+          .address = machine.address,
+          .private_address = machine.private_address};
+}
+
+std::vector<Instance> instances_of(std::span<const Machine> machines, const Site& site) {
+  std::vector<Machine> here;
+  for (const Machine& machine : machines)
+    if (machine.site == site) here.push_back(machine);
+  std::vector<Instance> result;
+  for (const Machine& machine : machines) {
+    if (!is_alive(machine)) continue;
+    Instance instance = instance_of(machine);
+    const Machine* node = machine_of(here, machine.index);
+    if (node == nullptr || node->id != machine.id) instance.token = "stray " + machine.id;
+    result.push_back(std::move(instance));
+  }
+  return result;
+}
+
+}  // namespace fastgpu::provision::cloud

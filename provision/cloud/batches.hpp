@@ -1,0 +1,31 @@
+// Which machines are asked for together. Pure.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "provision/cloud/cloud_spec.hpp"
+#include "provision/provider.hpp"
+
+namespace fastgpu::provision::cloud {
+
+/// Requests in the order of their indexes, cut where indexes are not next to each other and after
+/// `most` of them: one launch each.
+std::vector<std::vector<NodeRequest>> batches(std::span<const NodeRequest> requests, int most);
+
+/// The idempotency token of a batch at a place: the same whenever the same nodes are asked for
+/// there again. 32 hexadecimal digits.
+std::string batch_token(std::span<const NodeRequest> batch, const Place& place);
+
+/// The machine that is node `index`: of several (a token that a cloud did not honour) the one that
+/// was launched first; null where there is none.
+const Machine* machine_of(std::span<const Machine> machines, int index);
+
+/// As the provider interface has them. Of several machines for one node at `site`, and of machines
+/// elsewhere, all but one carry a token that no node has, so that they count as strays.
+std::vector<Instance> instances_of(std::span<const Machine> machines, const Site& site);
+
+Instance instance_of(const Machine& machine);
+
+}  // namespace fastgpu::provision::cloud

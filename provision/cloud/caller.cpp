@@ -1,0 +1,129 @@
+#include "provision/cloud/caller.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+
+namespace fastgpu::provision::cloud {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+using std::chrono::system_clock;
+
+/// Credentials are renewed so long before they expire.
+constexpr std::chrono::minutes kSpare{5};
+constexpr std::chrono::hours kLongestWait{24};
+/// Clouds allow 5 to 15 minutes; a smaller difference is not why they refused.
+constexpr std::chrono::minutes kSmallSkew{2};
+
+milliseconds since(steady_clock::time_point start) {
+  return duration_cast<milliseconds>(steady_clock::now() - start);
+}
+
+}  // namespace
+
+void wait_for(milliseconds duration, const Cancel& cancel) {
+  const auto bounded = std::clamp<milliseconds>(duration, milliseconds(0), kLongestWait);
+  pollfd stop{cancel.fd(), POLLIN, 0};
+  ::poll(&stop, 1, static_cast<int>(bounded.count()));
+}
+
+/// An answer, a refusal in one, or why none came.
+struct Caller::Attempt {
+  std::optional<http::Response> response{};
+  std::optional<Failure> failure{};
+  std::optional<Error> lost{};
+
+  bool is_worth_repeating() const {
+    return lost || (failure && cloud::is_worth_repeating(failure->kind));
+  }
+};
+
+credentials::Credentials Caller::credentials() {
+  const std::lock_guard lock(mutex_);
+  const auto fresh_until = system_clock::now() + kSpare;
+  if (credentials_ && credentials_->expires && *credentials_->expires < fresh_until)
+    credentials_.reset();
+  if (!credentials_) credentials_ = tools_.find_credentials();
+  return *credentials_;
+}
+
+std::chrono::seconds Caller::ahead() {
+  const std::lock_guard lock(mutex_);
+  return ahead_;
+}
+
+bool Caller::set_clock(const http::Response& response) {
+  const auto offset = http::clock_offset(response.header("Date"), system_clock::now());
+  const std::lock_guard lock(mutex_);
+  if (!offset || std::chrono::abs(*offset - ahead_) < kSmallSkew) return false;
+  ahead_ = *offset;
+  return true;
+}
+
+Caller::Attempt Caller::send(const Call& call, const Cancel& cancel) {
+  http::Request request = call.request;
+  dialect_.sign(request, call, credentials().keys, system_clock::now() + ahead());
+  Attempt made;
+  try {
+    made.response = tools_.http.send(request, cancel);
+  } catch (const Error& e) {
+    if (e.kind() != ErrorKind::transient) throw;
+    made.lost = e;
+    return made;
+  }
+  made.failure = dialect_.failure_in(*made.response);
+  if (made.failure && !made.failure->retry_after)
+    if (const auto header = made.response->header("Retry-After"))
+      made.failure->retry_after = http::parse_retry_after(*header, system_clock::now());
+  return made;
+}
+
+Caller::Attempt Caller::watched(const Call& call, int number, const Cancel& cancel) {
+  const auto start = steady_clock::now();
+  const Attempt made = send(call, cancel);
+  CallReport report{.cloud = dialect_.cloud(), .call = call, .attempt = number};
+  const std::string id = made.response ? dialect_.request_id(*made.response) : "";
+  report.request_id = id;
+  if (made.response) report.status = made.response->status;
+  if (made.failure) report.failure = made.failure->code;
+  if (made.lost) report.failure = made.lost->what();
+  report.took = since(start);
+  tools_.observer.attempted(report);
+  return made;
+}
+
+Caller::Reply Caller::try_call(const Call& call, const Cancel& cancel) {
+  const auto start = steady_clock::now();
+  bool has_set_clock = false;
+  for (int number = 1;; ++number) {
+    Attempt made = watched(call, number, cancel);
+    if (!made.failure && !made.lost) return std::move(*made.response);
+    const bool is_skewed = made.failure && (made.failure->kind == FailureKind::clock_skew ||
+                                            made.failure->kind == FailureKind::credentials);
+    if (is_skewed && !has_set_clock && set_clock(*made.response)) {
+      has_set_clock = true;
+      continue;
+    }
+    std::optional<milliseconds> pause;
+    if (made.is_worth_repeating()) {
+      http::Tried tried{.attempts = number, .elapsed = since(start)};
+      if (made.failure) tried.retry_after = made.failure->retry_after;
+      pause = http::next_wait(tools_.backoff, tried, tools_.random());
+    }
+    if (!pause && made.lost) throw made.lost->during(std::string(dialect_.cloud()));
+    if (!pause) return std::move(*made.failure);
+    tools_.wait(*pause, cancel);
+    cancel.check();
+  }
+}
+
+http::Response Caller::call(const Call& call, std::string_view doing, const Cancel& cancel) {
+  Reply reply = try_call(call, cancel);
+  if (const auto* failure = std::get_if<Failure>(&reply)) throw error_of(*failure, doing);
+  return std::move(std::get<http::Response>(reply));
+}
+
+}  // namespace fastgpu::provision::cloud

@@ -1,0 +1,104 @@
+// One call of a cloud's API from the unsigned request to an answer or a refusal: signed anew each
+// time, repeated where that may help, and told to whoever watches.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "base/cancel.hpp"
+#include "http/backoff.hpp"
+#include "http/client.hpp"
+#include "provision/cloud/failure.hpp"
+#include "provision/credentials/credentials.hpp"
+
+namespace fastgpu::provision::cloud {
+
+struct Call {
+  std::string service{};  ///< "ec2"
+  std::string action{};   ///< "RunInstances"
+  std::string region{};
+  http::Request request{};  ///< Without date and signature.
+  std::string shown{};      ///< The parameters without what is secret, for people.
+};
+
+/// How one attempt went.
+struct CallReport {
+  std::string_view cloud;
+  const Call& call;
+  int attempt = 1;
+  int status = 0;  ///< 0: no answer came.
+  std::string_view request_id{};
+  std::string_view failure{};  ///< The refusal's code, or why no answer came.
+  std::chrono::milliseconds took{0};
+};
+
+/// Hears of every attempt, from any thread. Must not throw.
+class CallObserver {
+ public:
+  virtual ~CallObserver() = default;
+  virtual void attempted(const CallReport& report) = 0;
+};
+
+/// What a vendor's API has of its own.
+class Dialect {
+ public:
+  virtual ~Dialect() = default;
+  virtual std::string_view cloud() const noexcept = 0;
+  virtual void sign(http::Request& request, const Call& call, const signing::Keys& keys,
+                    std::chrono::system_clock::time_point now) const = 0;
+  /// The refusal in an answer, whatever its status; absent for a success.
+  virtual std::optional<Failure> failure_in(const http::Response& response) const = 0;
+  virtual std::string request_id(const http::Response& response) const = 0;
+};
+
+/// Borrowed; must outlive the clouds that call.
+struct ApiTools {
+  http::Client& http;
+  CallObserver& observer;
+  /// Looked for when a first call needs them, and again when they expire.
+  std::function<credentials::Credentials()> find_credentials;
+  /// Returns after that time or when a stop is wished.
+  std::function<void(std::chrono::milliseconds, const Cancel&)> wait;
+  std::function<double()> random;  ///< In [0, 1).
+  http::Backoff backoff{};
+};
+
+/// Waits for a time or a stop.
+void wait_for(std::chrono::milliseconds duration, const Cancel& cancel);
+
+/// Any number of threads may call by one Caller.
+class Caller {
+ public:
+  Caller(ApiTools tools, const Dialect& dialect) : tools_(std::move(tools)), dialect_(dialect) {}
+
+  using Reply = std::variant<http::Response, Failure>;
+
+  /// Repeats what is worth it within the backoff's limits, with the clock set right once where the
+  /// cloud's differs. Throws where no answer comes at all, and interrupted after a cancel.
+  Reply try_call(const Call& call, const Cancel& cancel);
+
+  /// The same, where a refusal throws error_of(refusal, doing).
+  http::Response call(const Call& call, std::string_view doing, const Cancel& cancel);
+
+  credentials::Credentials credentials();
+
+ private:
+  struct Attempt;
+  Attempt send(const Call& call, const Cancel& cancel);
+  Attempt watched(const Call& call, int number, const Cancel& cancel);
+  std::chrono::seconds ahead();
+  /// Takes the time over from an answer; false where it is ours already.
+  bool set_clock(const http::Response& response);
+
+  ApiTools tools_;
+  const Dialect& dialect_;
+  std::mutex mutex_;
+  std::optional<credentials::Credentials> credentials_;
+  std::chrono::seconds ahead_{0};  ///< By how much the cloud's clock is ahead of ours.
+};
+
+}  // namespace fastgpu::provision::cloud

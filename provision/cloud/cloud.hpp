@@ -1,0 +1,97 @@
+// What fastgpu asks of a cloud's API. One implementation per vendor lives in provision/providers/;
+// what follows from the answers is decided by those who call, alike for all.
+#pragma once
+
+#include <chrono>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/cancel.hpp"
+#include "provision/cloud/model.hpp"
+
+namespace fastgpu::provision::cloud {
+
+/// What one call of a cloud can carry.
+struct Limits {
+  int machines_a_launch = 100;
+  int machines_a_call = 100;       ///< Of start, stop, terminate.
+  std::size_t user_data = 16384;   ///< Bytes before encoding.
+  bool has_partial_launch = true;  ///< Whether Launch::least below count means anything.
+};
+
+/// Tags on everything that we make.
+constexpr std::string_view kClusterTag = "fastgpu-cluster";  ///< The cluster's identity.
+constexpr std::string_view kNameTag = "fastgpu-name";        ///< The cluster's name.
+constexpr std::string_view kOwnerTag = "fastgpu-owner";      ///< The state directory's identity.
+constexpr std::string_view kFirstTag = "fastgpu-first";      ///< Index of the launch's first node.
+
+/// Calls may be made from several threads at once. They throw Error as cloud::error_of(Failure)
+/// makes it: denied, capacity, not_found, conflict, remote; transient once repeating has not
+/// helped; interrupted after a cancel.
+class Cloud {
+ public:
+  virtual ~Cloud() = default;
+
+  virtual std::string_view name() const noexcept = 0;
+  virtual Limits limits() const noexcept = 0;
+
+  /// Whether there is anything to sign requests with; whether it is accepted only a call tells.
+  virtual bool has_credentials() = 0;
+
+  /// Who we are there, as the cloud writes it. The cheapest way to find that credentials work.
+  virtual std::string account(const Cancel& cancel) = 0;
+
+  virtual std::vector<std::string> regions(const Cancel& cancel) = 0;
+
+  /// What suits the wish in one region, at most one offer a zone and type. Types that the region
+  /// does not have are no offers.
+  virtual std::vector<Offer> offers(const std::string& region, const Wish& wish,
+                                    const Cancel& cancel) = 0;
+
+  /// The images of that name or id; for an empty name the newest that suits a machine of `type`
+  /// first. Throws not_found for a name that no image has.
+  virtual std::vector<Image> images(const std::string& region, const std::string& name,
+                                    const std::string& type, const Cancel& cancel) = 0;
+
+  virtual std::vector<Quota> quotas(const std::string& region, const Cancel& cancel) = 0;
+
+  /// Finds the cluster's parts by their marks and makes what is missing, in order. May be repeated.
+  virtual Parts make_network(const NetworkWish& wish, const Cancel& cancel) = 0;
+
+  /// Removes every part of the cluster in the region, those that need others first; fine where
+  /// there is none. Parts without our marks stay.
+  virtual void remove_network(const std::string& region, const state::ClusterId& cluster) = 0;
+
+  /// Asks for machines; returns once the cloud has accepted or refused. The same launch again is
+  /// answered as at first, as far as the cloud's tokens reach. A refusal for want of stock, quota
+  /// or price throws capacity.
+  virtual std::vector<Machine> launch(const Launch& launch, const Cancel& cancel) = 0;
+
+  /// Every machine in the region that carries the cluster's mark, or, for an empty identity, any
+  /// cluster's; those that are gone are left out.
+  virtual std::vector<Machine> machines(const std::string& region, const state::ClusterId& cluster,
+                                        const Cancel& cancel) = 0;
+
+  virtual void start(const std::string& region, std::span<const std::string> ids,
+                     const Cancel& cancel) = 0;
+
+  /// So that computing is not charged any more, where the cloud can do that.
+  virtual void stop(const std::string& region, std::span<const std::string> ids,
+                    const Cancel& cancel) = 0;
+
+  /// Ends machines with their disks and addresses; returns once the cloud has accepted. One that is
+  /// gone already is a success.
+  virtual void terminate(const std::string& region, std::span<const std::string> ids) = 0;
+
+  /// Moves the time at which the cloud ends the machines by itself. Throws usage where the cloud
+  /// has no such timer.
+  virtual void release_at(const std::string& region, std::span<const std::string> ids,
+                          std::chrono::system_clock::time_point when, const Cancel& cancel) = 0;
+
+  /// What of clusters' parts there is in the region, machines excepted.
+  virtual std::vector<Part> parts(const std::string& region, const Cancel& cancel) = 0;
+};
+
+}  // namespace fastgpu::provision::cloud

@@ -1,0 +1,368 @@
+#include "provision/cloud/cloud_provider.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/parallel.hpp"
+#include "provision/cloud/batches.hpp"
+#include "provision/cloud/user_data.hpp"
+
+namespace fastgpu::provision::cloud {
+namespace {
+
+using namespace std::chrono_literals;
+using Results = std::vector<HostResult<Instance>>;
+
+constexpr std::size_t kCallsAtOnce = 8;
+constexpr std::chrono::milliseconds kFirstPause = 500ms;
+constexpr std::chrono::milliseconds kLongestPause = 5s;
+constexpr std::chrono::minutes kPatience{
+    10};  ///< With a cloud that starts, stops or ends machines.
+
+Place place_of(const CloudSpec& spec, const Standing& standing) {
+  if (standing.place >= spec.places.size())
+    throw Error(ErrorKind::local, "the cluster's place on record is none of those planned for it");
+  return spec.places[standing.place];
+}
+
+Place place_of(const state::Cluster& cluster) {
+  return place_of(parse_cloud_spec(cluster.spec_json), parse_standing(cluster.network));
+}
+
+std::vector<std::string> regions_of(const state::Cluster& cluster) {
+  std::set<std::string> regions;
+  for (const Place& place : parse_cloud_spec(cluster.spec_json).places)
+    regions.insert(place.site.region);
+  return {regions.begin(), regions.end()};
+}
+
+/// The values, or the first failure thrown.
+template <class T>
+std::vector<T> joined(std::vector<std::variant<std::vector<T>, Error>> answers) {
+  std::vector<T> all;
+  for (auto& answer : answers) {
+    if (const auto* error = std::get_if<Error>(&answer)) throw *error;
+    std::ranges::move(std::get<0>(answer), std::back_inserter(all));
+  }
+  return all;
+}
+
+std::vector<std::vector<std::string>> chunks(const std::vector<std::string>& ids, int most) {
+  std::vector<std::vector<std::string>> result;
+  for (const std::string& id : ids) {
+    if (result.empty() || result.back().size() == static_cast<std::size_t>(most))
+      result.emplace_back();
+    result.back().push_back(id);
+  }
+  return result;
+}
+
+/// By what names of ours the machines behind `nodes` go by: a node that was never heard of again is
+/// found by its index.
+std::vector<std::string> ids_of(std::span<const state::Node> nodes,
+                                std::span<const Machine> machines) {
+  std::vector<std::string> ids;
+  for (const state::Node& node : nodes) {
+    const Machine* machine = machine_of(machines, node.index);
+    if (!node.instance_id.empty())
+      ids.push_back(node.instance_id);
+    else if (machine != nullptr)
+      ids.push_back(machine->id);
+  }
+  return ids;
+}
+
+bool lacks_an_id(std::span<const state::Node> nodes) {
+  return std::ranges::any_of(nodes, [](const state::Node& n) { return n.instance_id.empty(); });
+}
+
+Launch launch_of(const state::Cluster& cluster, const CloudSpec& spec, const Standing& standing,
+                 const std::string& owner, std::span<const NodeRequest> batch) {
+  const Place place = place_of(spec, standing);
+  const NodeRequest& first = batch.front();
+  Launch launch{.marks = {cluster.id, cluster.name.value, owner},
+                .site = place.site,
+                .type = place.type,
+                .image = standing.image,
+                .network = standing.parts,
+                .market = spec.wish.market,
+                .max_price = spec.wish.max_price,
+                .disk_gib = spec.disk_gib,
+                .first = first.index,
+                .count = static_cast<int>(batch.size()),
+                .least = 1,
+                .token = batch_token(batch, place),
+                .rdma = spec.rdma};
+  launch.user_data = user_data({.user = cluster.user,
+                                .authorized_key = first.authorized_key,
+                                .host_private_key = first.host_private_key,
+                                .host_public_key = first.host_public_key,
+                                .shut_down_after = spec.max_life});
+  if (spec.max_life) launch.release_at = cluster.created + *spec.max_life;
+  return launch;
+}
+
+Error too_few(const Place& place, std::size_t got, std::size_t wanted) {
+  return {ErrorKind::capacity, "no stock: " + std::to_string(got) + " of " +
+                                   std::to_string(wanted) + " " + place.type + " could be had in " +
+                                   place.site.zone};
+}
+
+/// Whether a machine has become what it was told to become.
+bool has_settled(const Machine& machine, MachineState wanted) {
+  return machine.state == wanted || machine.state == MachineState::ending ||
+         machine.state == MachineState::gone || machine.state == MachineState::failed;
+}
+
+class Pauses {
+ public:
+  explicit Pauses(const Wait& wait) : wait_(wait) {}
+
+  /// Waits a little longer each time; throws timeout once patience is at its end.
+  void next(const Cancel& cancel, const std::string& for_what) {
+    if (waited_ > kPatience)
+      throw Error(ErrorKind::timeout, for_what + " took more than 10 minutes");
+    wait_(pause_, cancel);
+    cancel.check();
+    waited_ += pause_;
+    pause_ = std::min(pause_ * 2, kLongestPause);
+  }
+
+ private:
+  const Wait& wait_;
+  std::chrono::milliseconds pause_ = kFirstPause;
+  std::chrono::milliseconds waited_{0};
+};
+
+}  // namespace
+
+void CloudProvider::check_usable() {
+  cloud_.account(stop_);
+}
+
+std::string CloudProvider::difference(const state::Cluster& there,
+                                      const std::string& wanted) const {
+  return cloud::difference(parse_cloud_spec(there.spec_json), parse_cloud_spec(wanted));
+}
+
+std::string CloudProvider::prepare(const state::Cluster& cluster) {
+  const CloudSpec spec = parse_cloud_spec(cluster.spec_json);
+  Standing standing = parse_standing(cluster.network);
+  const Place place = place_of(spec, standing);
+  if (standing.image.empty()) {
+    const auto images = cloud_.images(place.site.region, spec.image, place.type, stop_);
+    if (images.empty())
+      throw Error(ErrorKind::not_found,
+                  "no image in " + place.site.region + " suits " + place.type);
+    standing.image = images.front().id;
+  }
+  standing.parts = cloud_.make_network({.marks = {cluster.id, cluster.name.value, owner_},
+                                        .site = place.site,
+                                        .vpc = spec.vpc,
+                                        .ssh_from = spec.ssh_from,
+                                        .close_together = spec.rdma},
+                                       stop_);
+  return to_json_text(standing);
+}
+
+std::optional<std::string> CloudProvider::next_place(const state::Cluster& cluster) const {
+  const CloudSpec spec = parse_cloud_spec(cluster.spec_json);
+  const std::size_t next = parse_standing(cluster.network).place + 1;
+  if (next >= spec.places.size()) return std::nullopt;
+  return to_json_text(Standing{.place = next});
+}
+
+Results CloudProvider::create(const state::Cluster& cluster, std::span<const NodeRequest> requests,
+                              const Cancel& cancel) {
+  const CloudSpec spec = parse_cloud_spec(cluster.spec_json);
+  const Standing standing = parse_standing(cluster.network);
+  const Place place = place_of(spec, standing);
+  std::vector<Machine> there = cloud_.machines(place.site.region, cluster.id, cancel);
+  std::erase_if(there, [&](const Machine& machine) { return machine.site != place.site; });
+  std::vector<NodeRequest> missing;
+  for (const NodeRequest& request : requests)
+    if (machine_of(there, request.index) == nullptr) missing.push_back(request);
+
+  const auto wanted = batches(missing, cloud_.limits().machines_a_launch);
+  const auto launched = parallel_map(std::span(wanted), kCallsAtOnce, [&](const auto& batch) {
+    return cloud_.launch(launch_of(cluster, spec, standing, owner_, batch), cancel);
+  });
+  std::map<int, Error> refused;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const auto* error = std::get_if<Error>(&launched[i]);
+    if (error == nullptr) std::ranges::copy(std::get<0>(launched[i]), std::back_inserter(there));
+    for (const NodeRequest& request : wanted[i])
+      if (error != nullptr) refused.emplace(request.index, *error);
+  }
+  Results results;
+  for (const NodeRequest& request : requests) {
+    const Machine* machine = machine_of(there, request.index);
+    if (machine != nullptr)
+      results.push_back({request.name, instance_of(*machine)});
+    else if (const auto error = refused.find(request.index); error != refused.end())
+      results.push_back({request.name, error->second});
+    else
+      results.push_back({request.name, too_few(place, there.size(), requests.size())});
+  }
+  return results;
+}
+
+std::vector<Machine> CloudProvider::machines_of(const state::Cluster& cluster,
+                                                const Cancel& cancel) {
+  const auto regions = regions_of(cluster);
+  return joined(parallel_map(std::span(regions), kCallsAtOnce, [&](const std::string& region) {
+    return cloud_.machines(region, cluster.id, cancel);
+  }));
+}
+
+std::vector<Instance> CloudProvider::list(const state::Cluster& cluster) {
+  return instances_of(machines_of(cluster, never_), place_of(cluster).site);
+}
+
+Results CloudProvider::change(const state::Cluster& cluster, std::span<const state::Node> nodes,
+                              const Change& change, const Cancel& cancel) {
+  const std::string region = place_of(cluster).site.region;
+  std::vector<Machine> there = cloud_.machines(region, cluster.id, cancel);
+  for (const auto& ids : chunks(ids_of(nodes, there), cloud_.limits().machines_a_call))
+    change.ask(region, ids);
+  Pauses pauses(wait_);
+  const auto has_settled_here = [&](const state::Node& node) {
+    const Machine* machine = machine_of(there, node.index);
+    return machine == nullptr || has_settled(*machine, change.wanted);
+  };
+  for (;;) {
+    there = cloud_.machines(region, cluster.id, cancel);
+    if (std::ranges::all_of(nodes, has_settled_here)) break;
+    pauses.next(cancel, change.doing);
+  }
+  Results results;
+  for (const state::Node& node : nodes) {
+    const Machine* machine = machine_of(there, node.index);
+    if (machine != nullptr && machine->state == change.wanted)
+      results.push_back({node.name, instance_of(*machine)});
+    else
+      results.push_back({node.name, Error(ErrorKind::remote,
+                                          change.doing + ": " + node.instance_id + " is gone")});
+  }
+  return results;
+}
+
+Results CloudProvider::start(const state::Cluster& cluster, std::span<const state::Node> nodes,
+                             const Cancel& cancel) {
+  return change(
+      cluster, nodes,
+      {.doing = "starting machines",
+       .wanted = MachineState::running,
+       .ask = [&](const std::string& region,
+                  std::span<const std::string> ids) { cloud_.start(region, ids, cancel); }},
+      cancel);
+}
+
+Results CloudProvider::stop(const state::Cluster& cluster, std::span<const state::Node> nodes,
+                            const Cancel& cancel) {
+  return change(
+      cluster, nodes,
+      {.doing = "stopping machines",
+       .wanted = MachineState::stopped,
+       .ask = [&](const std::string& region,
+                  std::span<const std::string> ids) { cloud_.stop(region, ids, cancel); }},
+      cancel);
+}
+
+Results CloudProvider::destroy(const state::Cluster& cluster, std::span<const state::Node> nodes) {
+  const bool must_look = lacks_an_id(nodes) || regions_of(cluster).size() > 1;
+  const std::string here = place_of(cluster).site.region;
+  std::vector<Machine> there;
+  if (must_look) there = machines_of(cluster, never_);
+  std::map<std::string, std::vector<std::string>> ids;
+  for (const std::string& id : ids_of(nodes, there)) {
+    const auto machine = std::ranges::find(there, id, &Machine::id);
+    ids[machine == there.end() ? here : machine->site.region].push_back(id);
+  }
+  for (const auto& [region, all] : ids)
+    for (const auto& some : chunks(all, cloud_.limits().machines_a_call))
+      cloud_.terminate(region, some);
+  Results results;
+  for (const state::Node& node : nodes)
+    results.push_back({node.name, Instance{.index = node.index,
+                                           .id = node.instance_id,
+                                           .token = node.token,
+                                           .state = InstanceState::gone}});
+  return results;
+}
+
+void CloudProvider::await_end(const std::string& region, const state::ClusterId& cluster) {
+  Pauses pauses(wait_);
+  for (;;) {
+    std::vector<std::string> alive;
+    bool is_empty = true;
+    for (const Machine& machine : cloud_.machines(region, cluster, never_)) {
+      is_empty = is_empty && machine.state == MachineState::gone;
+      if (machine.state != MachineState::ending && machine.state != MachineState::gone)
+        alive.push_back(machine.id);
+    }
+    if (is_empty) return;
+    for (const auto& some : chunks(alive, cloud_.limits().machines_a_call))
+      cloud_.terminate(region, some);
+    pauses.next(never_, "ending the machines of cluster " + cluster.value + " in " + region);
+  }
+}
+
+void CloudProvider::end_in(const std::string& region, const state::ClusterId& cluster) {
+  constexpr int kLooks = 3;
+  for (int look = 1;; ++look) {
+    await_end(region, cluster);
+    try {
+      cloud_.remove_network(region, cluster);
+      return;
+    } catch (const Error& e) {
+      if (e.kind() != ErrorKind::conflict || look == kLooks) throw;
+    }
+  }
+}
+
+void CloudProvider::release(const state::Cluster& cluster) {
+  const auto regions = regions_of(cluster);
+  const auto outcomes =
+      parallel_map(std::span(regions), kCallsAtOnce, [&](const std::string& region) {
+        end_in(region, cluster.id);
+        return true;
+      });
+  for (const auto& outcome : outcomes)
+    if (const auto* error = std::get_if<Error>(&outcome)) throw *error;
+}
+
+std::vector<Orphan> CloudProvider::orphans(std::span<const state::ClusterId> known) {
+  if (!cloud_.has_credentials()) return {};
+  const auto is_orphan = [&](const Marks& marks) {
+    return marks.owner == owner_ && std::ranges::find(known, marks.cluster) == known.end();
+  };
+  const auto regions = cloud_.regions(stop_);
+  return joined(parallel_map(std::span(regions), kCallsAtOnce, [&](const std::string& region) {
+    std::vector<Orphan> found;
+    for (const Machine& machine : cloud_.machines(region, {}, stop_))
+      if (is_orphan(machine.marks) && machine.state != MachineState::ending &&
+          machine.state != MachineState::gone)
+        found.push_back({"instance", region + "/" + machine.id, machine.marks.cluster});
+    std::set<state::ClusterId> networks;
+    for (const Part& part : cloud_.parts(region, stop_))
+      if (is_orphan(part.marks)) networks.insert(part.marks.cluster);
+    for (const state::ClusterId& cluster : networks)
+      found.push_back({"network", region + "/" + cluster.value, cluster});
+    return found;
+  }));
+}
+
+void CloudProvider::remove_orphan(const Orphan& orphan) {
+  const std::size_t slash = orphan.id.find('/');
+  const std::string region = orphan.id.substr(0, slash);
+  if (orphan.kind == "instance") {
+    const std::vector<std::string> ids = {orphan.id.substr(slash + 1)};
+    cloud_.terminate(region, ids);
+    return;
+  }
+  end_in(region, orphan.cluster);
+}
+
+}  // namespace fastgpu::provision::cloud

@@ -1,0 +1,74 @@
+// A cloud as a place that clusters are made in: what is alike for all clouds.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "provision/cloud/cloud.hpp"
+#include "provision/cloud/cloud_spec.hpp"
+#include "provision/provider.hpp"
+
+namespace fastgpu::provision::cloud {
+
+/// Waits for a time or a stop.
+using Wait = std::function<void(std::chrono::milliseconds, const Cancel&)>;
+
+/// A cluster stands at one of the places that were planned for it, all its machines in one zone.
+class CloudProvider final : public Provider {
+ public:
+  /// `owner` is the identity of the state directory: machines of others are never touched. `stop`
+  /// ends what may be left half-done; removing goes on.
+  CloudProvider(Cloud& cloud, std::string owner, Wait wait, const Cancel& stop)
+      : cloud_(cloud), owner_(std::move(owner)), wait_(std::move(wait)), stop_(stop) {}
+
+  std::string_view name() const noexcept override { return cloud_.name(); }
+  void check_usable() override;
+  HostKeyUse host_key_use() const noexcept override { return HostKeyUse::first_boot; }
+  std::string difference(const state::Cluster& there, const std::string& wanted) const override;
+  std::string prepare(const state::Cluster& cluster) override;
+  std::optional<std::string> next_place(const state::Cluster& cluster) const override;
+  std::vector<HostResult<Instance>> create(const state::Cluster& cluster,
+                                           std::span<const NodeRequest> requests,
+                                           const Cancel& cancel) override;
+  std::vector<Instance> list(const state::Cluster& cluster) override;
+  std::vector<HostResult<Instance>> start(const state::Cluster& cluster,
+                                          std::span<const state::Node> nodes,
+                                          const Cancel& cancel) override;
+  std::vector<HostResult<Instance>> stop(const state::Cluster& cluster,
+                                         std::span<const state::Node> nodes,
+                                         const Cancel& cancel) override;
+  std::vector<HostResult<Instance>> destroy(const state::Cluster& cluster,
+                                            std::span<const state::Node> nodes) override;
+  /// Waits until the cloud says of every machine that it is gone.
+  void release(const state::Cluster& cluster) override;
+  std::vector<Orphan> orphans(std::span<const state::ClusterId> known) override;
+  void remove_orphan(const Orphan& orphan) override;
+
+ private:
+  /// By the regions of the places that the cluster may stand at.
+  std::vector<Machine> machines_of(const state::Cluster& cluster, const Cancel& cancel);
+  /// What `start` and `stop` are.
+  struct Change {
+    std::string doing;
+    MachineState wanted;
+    std::function<void(const std::string& region, std::span<const std::string> ids)> ask;
+  };
+  std::vector<HostResult<Instance>> change(const state::Cluster& cluster,
+                                           std::span<const state::Node> nodes, const Change& change,
+                                           const Cancel& cancel);
+  /// Until the cloud says of every machine of the cluster that it is gone; those that live on are
+  /// told again.
+  void await_end(const std::string& region, const state::ClusterId& cluster);
+  /// All of the cluster in a region. A machine that the cloud did not list yet keeps the network in
+  /// use: then it is looked for again.
+  void end_in(const std::string& region, const state::ClusterId& cluster);
+
+  Cloud& cloud_;
+  std::string owner_;
+  Wait wait_;
+  const Cancel& stop_;
+  const Cancel never_{};  ///< What removes goes on whatever the user wishes.
+};
+
+}  // namespace fastgpu::provision::cloud

@@ -1,0 +1,141 @@
+#include "provision/cloud/cloud_spec.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+
+namespace fastgpu::provision::cloud {
+namespace {
+
+using nlohmann::json;
+
+json to_json(const Wish& wish) {
+  json object = {{"gpu", wish.gpu},
+                 {"gpu_memory_gib", wish.gpu_memory_gib},
+                 {"gpus", wish.gpus},
+                 {"type", wish.type},
+                 {"zone", wish.zone},
+                 {"nodes", wish.nodes},
+                 {"spot", wish.market == Market::spot}};
+  if (wish.max_price) object["max_price"] = *wish.max_price;
+  return object;
+}
+
+Wish wish_of(const json& object) {
+  Wish wish{.gpu = object.at("gpu").get<std::string>(),
+            .gpu_memory_gib = object.at("gpu_memory_gib").get<int>(),
+            .gpus = object.at("gpus").get<int>(),
+            .type = object.at("type").get<std::string>(),
+            .zone = object.at("zone").get<std::string>(),
+            .nodes = object.at("nodes").get<int>(),
+            .market = object.at("spot").get<bool>() ? Market::spot : Market::on_demand};
+  if (object.contains("max_price")) wish.max_price = object.at("max_price").get<double>();
+  return wish;
+}
+
+json to_json(const Place& place) {
+  json object = {{"region", place.site.region}, {"zone", place.site.zone}, {"type", place.type}};
+  if (place.price_per_hour) {
+    object["price_per_hour"] = place.price_per_hour->amount;
+    object["currency"] = place.price_per_hour->currency;
+  }
+  return object;
+}
+
+Place place_of(const json& object) {
+  Place place{
+      .site = {object.at("region").get<std::string>(), object.at("zone").get<std::string>()},
+      .type = object.at("type").get<std::string>()};
+  if (object.contains("price_per_hour"))
+    place.price_per_hour =
+        Money{object.at("price_per_hour").get<double>(), object.at("currency").get<std::string>()};
+  return place;
+}
+
+template <class Read>
+auto read(const std::string& text, const char* what, Read read_object) {
+  try {
+    return read_object(json::parse(text));
+  } catch (const json::exception& e) {
+    throw Error(ErrorKind::local, std::string("the ") + what + " on record is broken: " + e.what());
+  }
+}
+
+std::string shown(const std::string& value) {
+  return value.empty() ? "any" : value;
+}
+
+std::string shown(const std::optional<double>& price) {
+  return price ? json(*price).dump() : "none";
+}
+
+}  // namespace
+
+std::string to_json_text(const CloudSpec& spec) {
+  json object = {{"wish", to_json(spec.wish)}, {"region", spec.region},
+                 {"image", spec.image},        {"vpc", spec.vpc},
+                 {"disk_gib", spec.disk_gib},  {"ssh_from", spec.ssh_from},
+                 {"rdma", spec.rdma},          {"places", json::array()}};
+  if (spec.max_life) object["max_life_seconds"] = spec.max_life->count();
+  for (const Place& place : spec.places)
+    object["places"].push_back(to_json(place));
+  return object.dump();
+}
+
+CloudSpec parse_cloud_spec(const std::string& text) {
+  return read(text, "cluster's wish", [](const json& object) {
+    CloudSpec spec{.wish = wish_of(object.at("wish")),
+                   .region = object.at("region").get<std::string>(),
+                   .image = object.at("image").get<std::string>(),
+                   .vpc = object.at("vpc").get<std::string>(),
+                   .disk_gib = object.at("disk_gib").get<int>(),
+                   .ssh_from = object.at("ssh_from").get<std::vector<std::string>>(),
+                   .rdma = object.at("rdma").get<bool>()};
+    if (object.contains("max_life_seconds"))
+      spec.max_life = std::chrono::seconds(object.at("max_life_seconds").get<std::int64_t>());
+    for (const json& place : object.at("places"))
+      spec.places.push_back(place_of(place));
+    return spec;
+  });
+}
+
+std::string difference(const CloudSpec& there, const CloudSpec& wanted) {
+  const auto differ = [](const std::string& what, const std::string& one,
+                         const std::string& other) {
+    return one == other ? "" : "with " + what + " " + one + ", not " + other;
+  };
+  const auto gpus = [](const Wish& wish) {
+    return wish.gpus == 0 ? shown(wish.gpu) : shown(wish.gpu) + ":" + std::to_string(wish.gpus);
+  };
+  const auto market = [](const Wish& wish) {
+    return std::string(wish.market == Market::spot ? "spot" : "on-demand");
+  };
+  for (const std::string& found : {
+           differ("GPUs", gpus(there.wish), gpus(wanted.wish)),
+           differ("type", shown(there.wish.type), shown(wanted.wish.type)),
+           differ("region", shown(there.region), shown(wanted.region)),
+           differ("zone", shown(there.wish.zone), shown(wanted.wish.zone)),
+           differ("market", market(there.wish), market(wanted.wish)),
+           differ("maximum price", shown(there.wish.max_price), shown(wanted.wish.max_price)),
+           differ("image", shown(there.image), shown(wanted.image)),
+           differ("network", shown(there.vpc), shown(wanted.vpc)),
+       })
+    if (!found.empty()) return found;
+  return {};
+}
+
+std::string to_json_text(const Standing& standing) {
+  return json{{"place", standing.place}, {"image", standing.image}, {"parts", standing.parts}}
+      .dump();
+}
+
+Standing parse_standing(const std::string& text) {
+  if (text.empty()) return {};
+  return read(text, "cluster's place", [](const json& object) {
+    return Standing{.place = object.at("place").get<std::size_t>(),
+                    .image = object.at("image").get<std::string>(),
+                    .parts = object.at("parts").get<Parts>()};
+  });
+}
+
+}  // namespace fastgpu::provision::cloud

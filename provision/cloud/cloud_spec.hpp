@@ -1,0 +1,52 @@
+// A cloud's part of a cluster: what was wished, the places that were planned for it, and where it
+// has come to stand. Kept as JSON in state::Cluster.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "provision/cloud/model.hpp"
+
+namespace fastgpu::provision::cloud {
+
+/// One offer that the cluster may be made of.
+struct Place {
+  Site site{};
+  std::string type{};
+  std::optional<Money> price_per_hour{};  ///< Of one machine, when it was planned.
+};
+
+struct CloudSpec {
+  Wish wish{};
+  std::string region{};  ///< Wished; empty: any.
+  std::string image{};   ///< A name or id; empty: the newest that suits.
+  std::string vpc{};     ///< The user's own; empty: one of the cluster's.
+  int disk_gib = 0;
+  std::vector<std::string> ssh_from{};  ///< CIDRs.
+  std::optional<std::chrono::seconds> max_life{};
+  bool rdma = false;
+  std::vector<Place> places{};  ///< The best first; at least one.
+};
+
+std::string to_json_text(const CloudSpec& spec);
+/// Throws ErrorKind::local for what no fastgpu has written.
+CloudSpec parse_cloud_spec(const std::string& text);
+
+/// How a cluster made from `there` differs from one of `wanted`, whatever offers were found: "with
+/// type gn7e, not gn6v"; empty where it does not.
+std::string difference(const CloudSpec& there, const CloudSpec& wanted);
+
+/// Where a cluster stands: kept in Cluster::network.
+struct Standing {
+  std::size_t place = 0;  ///< Which of CloudSpec::places.
+  std::string image{};    ///< Empty until prepared.
+  Parts parts{};
+};
+
+std::string to_json_text(const Standing& standing);
+/// For an empty text the first place, unprepared.
+Standing parse_standing(const std::string& text);
+
+}  // namespace fastgpu::provision::cloud

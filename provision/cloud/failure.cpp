@@ -1,0 +1,70 @@
+#include "provision/cloud/failure.hpp"
+
+#include "base/names.hpp"
+
+namespace fastgpu::provision::cloud {
+namespace {
+
+struct Meaning {
+  ErrorKind kind;
+  std::string_view word;     ///< Before the cloud's own words.
+  std::string_view way_out;  ///< After them.
+};
+
+Meaning meaning_of(FailureKind kind) {
+  switch (kind) {
+    case FailureKind::throttled:
+      return {ErrorKind::transient, "too many calls", "; try again in a minute"};
+    case FailureKind::busy:
+      return {ErrorKind::transient, "the cloud is busy", "; try again in a minute"};
+    case FailureKind::stock:
+      return {ErrorKind::capacity, "no stock", "; another zone or type may have some"};
+    case FailureKind::quota:
+      return {ErrorKind::capacity, "quota",
+              "; `fastgpu get quotas` shows what the account may have"};
+    case FailureKind::price:
+      return {ErrorKind::capacity, "price", "; raise --max-price or leave it out"};
+    case FailureKind::money:
+      return {ErrorKind::capacity, "the account cannot pay", ""};
+    case FailureKind::permission:
+      return {ErrorKind::denied, "no permission", "; whoever administers the account can grant it"};
+    case FailureKind::credentials:
+      return {ErrorKind::denied, "credentials refused", ""};
+    case FailureKind::clock_skew:
+      return {ErrorKind::denied, "the clocks differ", "; set this machine's clock"};
+    case FailureKind::not_found:
+      return {ErrorKind::not_found, "not found", ""};
+    case FailureKind::in_use:
+      return {ErrorKind::conflict, "still in use", ""};
+    case FailureKind::token_used:
+      return {ErrorKind::conflict, "asked for before in another form", ""};
+    case FailureKind::dry_run_passed:
+      return {ErrorKind::remote, "a trial only", ""};
+    case FailureKind::invalid:
+      return {ErrorKind::remote, "refused", ""};
+  }
+  return {ErrorKind::internal, "", ""};
+}
+
+/// What a cloud says, fit for a terminal.
+std::string shown(std::string_view words) {
+  return printable(words, 500);
+}
+
+}  // namespace
+
+bool is_worth_repeating(FailureKind kind) noexcept {
+  return kind == FailureKind::throttled || kind == FailureKind::busy || kind == FailureKind::in_use;
+}
+
+Error error_of(const Failure& failure, std::string_view doing) {
+  const Meaning meaning = meaning_of(failure.kind);
+  std::string text(doing);
+  text.append(": ").append(meaning.word).append(": ").append(shown(failure.code));
+  if (!failure.message.empty()) text.append(": ").append(shown(failure.message));
+  if (!failure.request_id.empty())
+    text.append(" (request ").append(shown(failure.request_id)).append(")");
+  return {meaning.kind, text.append(meaning.way_out)};
+}
+
+}  // namespace fastgpu::provision::cloud

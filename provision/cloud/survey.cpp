@@ -1,0 +1,92 @@
+#include "provision/cloud/survey.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <tuple>
+
+#include "base/parallel.hpp"
+#include "provision/cloud/catalogue.hpp"
+
+namespace fastgpu::provision::cloud {
+namespace {
+
+struct Question {
+  Cloud* cloud;
+  std::string region;
+};
+
+std::vector<Question> questions(std::span<Cloud* const> clouds, const std::string& region) {
+  std::vector<Question> result;
+  for (Cloud* cloud : clouds) {
+    if (!region.empty()) {
+      result.push_back({cloud, region});
+      continue;
+    }
+    for (const std::string_view usual : usual_regions(cloud->name()))
+      result.push_back({cloud, std::string(usual)});
+  }
+  return result;
+}
+
+/// Empty where nothing does.
+std::string speaks_against(const Offer& offer, const Wish& wish) {
+  if (offer.stock == Stock::none) return "without stock";
+  if (offer.quota && *offer.quota < wish.nodes) return "beyond the quota";
+  if (wish.max_price && offer.price_per_hour && offer.price_per_hour->amount > *wish.max_price)
+    return "over the price";
+  return {};
+}
+
+auto order(const Offer& offer) {
+  const double price =
+      offer.price_per_hour ? offer.price_per_hour->amount : std::numeric_limits<double>::max();
+  const int stock = offer.stock == Stock::enough ? 0 : offer.stock == Stock::low ? 1 : 2;
+  return std::make_tuple(price, stock, -offer.type.rdma_interfaces, offer.cloud, offer.site.region,
+                         offer.site.zone, offer.type.name);
+}
+
+}  // namespace
+
+Answers survey(std::span<Cloud* const> clouds, const std::string& region, const Wish& wish,
+               const Cancel& cancel) {
+  const std::vector<Question> asked = questions(clouds, region);
+  auto answers = parallel_map(std::span(asked), asked.size(), [&](const Question& question) {
+    return question.cloud->offers(question.region, wish, cancel);
+  });
+  cancel.check();
+  Answers result;
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    const std::string where = std::string(asked[i].cloud->name()) + " " + asked[i].region;
+    if (const auto* error = std::get_if<Error>(&answers[i]))
+      result.failures.emplace_back(where, *error);
+    else
+      std::ranges::move(std::get<0>(answers[i]), std::back_inserter(result.offers));
+  }
+  return result;
+}
+
+RankedOffers rank(std::vector<Offer> offers, const Wish& wish) {
+  std::ranges::sort(offers, {}, order);
+  RankedOffers ranked;
+  for (Offer& offer : offers) {
+    std::string reason = speaks_against(offer, wish);
+    if (reason.empty())
+      ranked.usable.push_back(std::move(offer));
+    else
+      ranked.unusable.emplace_back(std::move(offer), std::move(reason));
+  }
+  return ranked;
+}
+
+std::string why_none(const RankedOffers& ranked) {
+  std::map<std::string, int> counts;
+  for (const auto& [offer, reason] : ranked.unusable)
+    ++counts[reason];
+  std::string text;
+  for (const auto& [reason, count] : counts)
+    text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + reason;
+  return text.empty() ? "no cloud has such machines" : text;
+}
+
+}  // namespace fastgpu::provision::cloud

@@ -1,0 +1,25 @@
+// What a machine is told for its first boot, as cloud-init reads it.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "base/secret.hpp"
+
+namespace fastgpu::provision::cloud {
+
+struct FirstBoot {
+  std::string user = "root";
+  std::string authorized_key{};  ///< Who may log in.
+  Secret host_private_key{};     ///< OpenSSH text; sshd shows this key from its first second.
+  std::string host_public_key{};
+  /// After this time the machine shuts itself down, and again after each boot; for clouds that have
+  /// no timer of their own.
+  std::optional<std::chrono::seconds> shut_down_after{};
+};
+
+/// A "#cloud-config" document. It holds a private key: a secret.
+Secret user_data(const FirstBoot& boot);
+
+}  // namespace fastgpu::provision::cloud

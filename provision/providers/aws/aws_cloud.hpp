@@ -1,0 +1,46 @@
+// AWS EC2 as a cloud.
+#pragma once
+
+#include "provision/cloud/cloud.hpp"
+#include "provision/providers/aws/ec2.hpp"
+
+namespace fastgpu::provision::aws {
+
+class AwsCloud final : public cloud::Cloud {
+ public:
+  AwsCloud(cloud::ApiTools tools, Endpoints endpoints)
+      : wait_(tools.wait), ec2_(std::move(tools), std::move(endpoints)) {}
+
+  std::string_view name() const noexcept override { return "aws"; }
+  cloud::Limits limits() const noexcept override {
+    return {.machines_a_launch = 1000, .machines_a_call = 1000};
+  }
+  bool has_credentials() override;
+  std::string account(const Cancel& cancel) override;
+  std::vector<std::string> regions(const Cancel& cancel) override;
+  std::vector<cloud::Offer> offers(const std::string& region, const cloud::Wish& wish,
+                                   const Cancel& cancel) override;
+  std::vector<cloud::Image> images(const std::string& region, const std::string& name,
+                                   const std::string& type, const Cancel& cancel) override;
+  std::vector<cloud::Quota> quotas(const std::string& region, const Cancel& cancel) override;
+  cloud::Parts make_network(const cloud::NetworkWish& wish, const Cancel& cancel) override;
+  void remove_network(const std::string& region, const state::ClusterId& cluster) override;
+  std::vector<cloud::Machine> launch(const cloud::Launch& launch, const Cancel& cancel) override;
+  std::vector<cloud::Machine> machines(const std::string& region, const state::ClusterId& cluster,
+                                       const Cancel& cancel) override;
+  void start(const std::string& region, std::span<const std::string> ids,
+             const Cancel& cancel) override;
+  void stop(const std::string& region, std::span<const std::string> ids,
+            const Cancel& cancel) override;
+  void terminate(const std::string& region, std::span<const std::string> ids) override;
+  void release_at(const std::string& region, std::span<const std::string> ids,
+                  std::chrono::system_clock::time_point when, const Cancel& cancel) override;
+  std::vector<cloud::Part> parts(const std::string& region, const Cancel& cancel) override;
+
+ private:
+  std::function<void(std::chrono::milliseconds, const Cancel&)> wait_;
+  Ec2 ec2_;
+  const Cancel never_{};
+};
+
+}  // namespace fastgpu::provision::aws

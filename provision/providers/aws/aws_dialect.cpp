@@ -1,0 +1,127 @@
+#include "provision/providers/aws/aws_dialect.hpp"
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "provision/providers/aws/xml.hpp"
+#include "provision/signing/signing.hpp"
+
+namespace fastgpu::provision::aws {
+namespace {
+
+using cloud::CodeMeaning;
+using cloud::Failure;
+using cloud::FailureKind;
+
+// From EC2's list of error codes. The first row whose prefix fits counts.
+constexpr std::array kMeanings = {
+    CodeMeaning{"RequestLimitExceeded", FailureKind::throttled},
+    CodeMeaning{"EC2ThrottledException", FailureKind::throttled},
+    CodeMeaning{"Throttling", FailureKind::throttled},
+    CodeMeaning{"TooManyRequestsException", FailureKind::throttled},
+    CodeMeaning{"SlowDown", FailureKind::throttled},
+    CodeMeaning{"InsufficientInstanceCapacity", FailureKind::stock},
+    CodeMeaning{"InsufficientHostCapacity", FailureKind::stock},
+    CodeMeaning{"InsufficientReservedInstanceCapacity", FailureKind::stock},
+    CodeMeaning{"InsufficientCapacity", FailureKind::stock},
+    CodeMeaning{"UnfulfillableCapacity", FailureKind::stock},
+    CodeMeaning{"Unsupported", FailureKind::stock},
+    CodeMeaning{"SpotMaxPriceTooLow", FailureKind::price},
+    CodeMeaning{"InsufficientFreeAddressesInSubnet", FailureKind::quota},
+    CodeMeaning{"InsufficientAddressCapacity", FailureKind::stock},
+    CodeMeaning{"VcpuLimitExceeded", FailureKind::quota},
+    CodeMeaning{"InstanceLimitExceeded", FailureKind::quota},
+    CodeMeaning{"MaxSpotInstanceCountExceeded", FailureKind::quota},
+    CodeMeaning{"AddressLimitExceeded", FailureKind::quota},
+    CodeMeaning{"VpcLimitExceeded", FailureKind::quota},
+    CodeMeaning{"InternetGatewayLimitExceeded", FailureKind::quota},
+    CodeMeaning{"SecurityGroupLimitExceeded", FailureKind::quota},
+    CodeMeaning{"PendingVerification", FailureKind::permission},
+    CodeMeaning{"OptInRequired", FailureKind::permission},
+    CodeMeaning{"UnauthorizedOperation", FailureKind::permission},
+    CodeMeaning{"AccessDenied", FailureKind::permission},
+    CodeMeaning{"RequestExpired", FailureKind::clock_skew},
+    CodeMeaning{"AuthFailure", FailureKind::credentials},
+    CodeMeaning{"InvalidClientTokenId", FailureKind::credentials},
+    CodeMeaning{"UnrecognizedClientException", FailureKind::credentials},
+    CodeMeaning{"SignatureDoesNotMatch", FailureKind::credentials},
+    CodeMeaning{"InvalidSignatureException", FailureKind::credentials},
+    CodeMeaning{"ExpiredToken", FailureKind::credentials},
+    CodeMeaning{"IncompleteSignature", FailureKind::credentials},
+    CodeMeaning{"MissingAuthenticationToken", FailureKind::credentials},
+    CodeMeaning{"DependencyViolation", FailureKind::in_use},
+    CodeMeaning{"InvalidGroup.InUse", FailureKind::in_use},
+    CodeMeaning{"InvalidPlacementGroup.InUse", FailureKind::in_use},
+    CodeMeaning{"IncorrectInstanceState", FailureKind::busy},
+    CodeMeaning{"IncorrectState", FailureKind::busy},
+    CodeMeaning{"ConcurrentTagAccess", FailureKind::busy},
+    CodeMeaning{"IdempotentParameterMismatch", FailureKind::token_used},
+    CodeMeaning{"IdempotentInstanceTerminated", FailureKind::token_used},
+    CodeMeaning{"DryRunOperation", FailureKind::dry_run_passed},
+    CodeMeaning{"ParameterNotFound", FailureKind::not_found},
+    CodeMeaning{"NoSuchResourceException", FailureKind::not_found},
+};
+
+/// `{"__type": "prefix#Code", "message": ...}`, of the JSON services.
+std::optional<Failure> failure_in_json(const http::Response& response) {
+  const auto answer = nlohmann::json::parse(response.body, nullptr, false);
+  if (!answer.is_object()) return std::nullopt;
+  std::string code = answer.value("__type", "");
+  code.erase(0, code.find('#') == std::string::npos ? 0 : code.find('#') + 1);
+  if (code.empty()) return std::nullopt;
+  return Failure{.kind = kind_of(code, response.status),
+                 .code = code,
+                 .message = answer.value("message", answer.value("Message", ""))};
+}
+
+/// <Response><Errors><Error>, or <ErrorResponse><Error> of the security token service.
+std::optional<Failure> failure_in_xml(const http::Response& response) {
+  const auto document = parse_xml(response.body);
+  if (!document) return std::nullopt;
+  const pugi::xml_node root = document->document_element();
+  pugi::xml_node error = root.child("Errors").child("Error");
+  if (!error) error = root.child("Error");
+  if (!error) return std::nullopt;
+  const std::string code = error.child_value("Code");
+  return Failure{.kind = kind_of(code, response.status),
+                 .code = code,
+                 .message = error.child_value("Message")};
+}
+
+}  // namespace
+
+cloud::FailureKind kind_of(std::string_view code, int status) {
+  for (const CodeMeaning& row : kMeanings)
+    if (code.starts_with(row.prefix)) return row.kind;
+  if (code.ends_with(".NotFound") || code.find(".NotFound") != std::string_view::npos)
+    return FailureKind::not_found;
+  if (status == 429) return FailureKind::throttled;
+  if (status >= 500) return FailureKind::busy;
+  return FailureKind::invalid;
+}
+
+void AwsDialect::sign(http::Request& request, const cloud::Call& call, const signing::Keys& keys,
+                      std::chrono::system_clock::time_point now) const {
+  signing::sign_aws_v4(request, keys, call.region, call.service, now);
+}
+
+std::string AwsDialect::request_id(const http::Response& response) const {
+  for (const char* name : {"x-amzn-RequestId", "x-amz-request-id"})
+    if (const auto id = response.header(name)) return std::string(*id);
+  return {};
+}
+
+std::optional<Failure> AwsDialect::failure_in(const http::Response& response) const {
+  if (response.status / 100 == 2) return std::nullopt;
+  const bool is_json = response.body.starts_with('{');
+  auto failure = is_json ? failure_in_json(response) : failure_in_xml(response);
+  if (!failure)
+    failure = Failure{.kind = kind_of("", response.status),
+                      .code = "HTTP " + std::to_string(response.status)};
+  if (response.status == 503 && failure->kind == FailureKind::invalid)
+    failure->kind = FailureKind::busy;
+  failure->request_id = request_id(response);
+  return failure;
+}
+
+}  // namespace fastgpu::provision::aws

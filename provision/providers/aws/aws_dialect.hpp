@@ -1,0 +1,21 @@
+// How AWS's APIs are signed and how they refuse.
+#pragma once
+
+#include "provision/cloud/caller.hpp"
+
+namespace fastgpu::provision::aws {
+
+class AwsDialect final : public cloud::Dialect {
+ public:
+  std::string_view cloud() const noexcept override { return "aws"; }
+  void sign(http::Request& request, const cloud::Call& call, const signing::Keys& keys,
+            std::chrono::system_clock::time_point now) const override;
+  /// The query services answer in XML, the others in JSON.
+  std::optional<cloud::Failure> failure_in(const http::Response& response) const override;
+  std::string request_id(const http::Response& response) const override;
+};
+
+/// What an error code of AWS means.
+cloud::FailureKind kind_of(std::string_view code, int status);
+
+}  // namespace fastgpu::provision::aws

@@ -1,0 +1,75 @@
+// Calls of AWS's services: parameters in, documents out.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "http/urls.hpp"
+#include "provision/cloud/caller.hpp"
+#include "provision/providers/aws/aws_dialect.hpp"
+#include "provision/providers/aws/xml.hpp"
+
+namespace fastgpu::provision::aws {
+
+using http::Parameters;
+
+/// Where requests go instead of AWS itself; empty: nowhere else.
+struct Endpoints {
+  std::string all{};  ///< AWS_ENDPOINT_URL
+  std::string ec2{};  ///< AWS_ENDPOINT_URL_EC2
+};
+
+/// One call of EC2, and how it is told of.
+struct Ec2Call {
+  std::string region{};
+  std::string action{};
+  Parameters parameters{};
+  std::string doing{};  ///< "launching 4 p4d.24xlarge in us-east-1a", for errors.
+};
+
+class Ec2 {
+ public:
+  using Document = std::unique_ptr<pugi::xml_document>;
+
+  Ec2(cloud::ApiTools tools, Endpoints endpoints)
+      : endpoints_(std::move(endpoints)), caller_(std::move(tools), dialect_) {}
+
+  cloud::Caller& caller() noexcept { return caller_; }
+
+  /// The answer's root. Throws as cloud::Caller::call does, and remote for no XML.
+  Document call(const Ec2Call& call, const Cancel& cancel);
+
+  /// The refusal where there is one.
+  std::optional<cloud::Failure> try_call(const Ec2Call& call, const Cancel& cancel);
+
+  /// Reads every page; `take` gets each answer's root.
+  void pages(Ec2Call call, const std::function<void(const pugi::xml_node&)>& take,
+             const Cancel& cancel);
+
+  /// The same in the security token service.
+  Document sts(const std::string& action, const Cancel& cancel);
+
+  /// A call of a service that speaks JSON ("ssm", "AmazonSSM.GetParameter").
+  nlohmann::json json(const std::string& service, const std::string& region,
+                      const std::string& target, const nlohmann::json& body, const Cancel& cancel);
+
+ private:
+  std::string url(const std::string& service, const std::string& region) const;
+  cloud::Call form(const Ec2Call& call, const std::string& service,
+                   const std::string& version) const;
+
+  AwsDialect dialect_;
+  Endpoints endpoints_;
+  cloud::Caller caller_;
+};
+
+/// Appends "Name.1", "Name.2", ...
+void add_list(Parameters& parameters, const std::string& name, std::span<const std::string> values);
+
+/// Appends "Filter.<n>.Name" and its values.
+void add_filter(Parameters& parameters, int n, const std::string& name,
+                const std::vector<std::string>& values);
+
+}  // namespace fastgpu::provision::aws

@@ -1,0 +1,153 @@
+#include "provision/providers/aws/machines.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+
+#include "provision/cloud/cloud.hpp"
+#include "provision/signing/base64.hpp"
+
+namespace fastgpu::provision::aws {
+namespace {
+
+using cloud::Machine;
+using cloud::MachineState;
+
+MachineState state_named(std::string_view name) {
+  if (name == "pending") return MachineState::pending;
+  if (name == "running") return MachineState::running;
+  if (name == "stopping") return MachineState::stopping;
+  if (name == "stopped") return MachineState::stopped;
+  if (name == "shutting-down") return MachineState::ending;
+  return MachineState::gone;
+}
+
+std::string tag_in(const pugi::xml_node& node, std::string_view key) {
+  for (const pugi::xml_node& tag : items(node, "tagSet"))
+    if (tag.child_value("key") == key) return tag.child_value("value");
+  return {};
+}
+
+int number(std::string_view digits) {
+  int value = -1;
+  std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return value;
+}
+
+/// The first node's index is a tag of all; the others follow in the order of the launch.
+int index_of(const pugi::xml_node& instance) {
+  const int first = number(tag_in(instance, cloud::kFirstTag));
+  const int place = number(instance.child_value("amiLaunchIndex"));
+  return first < 0 || place < 0 ? -1 : first + place;
+}
+
+Machine machine_of(const pugi::xml_node& instance, const std::string& region) {
+  return {.id = instance.child_value("instanceId"),
+          .index = index_of(instance),
+          .state = state_named(instance.child("instanceState").child_value("name")),
+          .address = instance.child_value("ipAddress"),
+          .private_address = instance.child_value("privateIpAddress"),
+          .site = {region, instance.child("placement").child_value("availabilityZone")},
+          .type = instance.child_value("instanceType"),
+          .launched = instance.child_value("launchTime"),
+          .failure = instance.child("stateReason").child_value("message"),
+          .marks = marks_in(instance)};
+}
+
+void add_interfaces(Parameters& parameters, const cloud::Launch& launch) {
+  const std::string first = "NetworkInterface.1";
+  const auto part = [&](const char* kind) {
+    const auto found = launch.network.find(kind);
+    return found == launch.network.end() ? "" : found->second;
+  };
+  parameters.emplace_back(first + ".DeviceIndex", "0");
+  parameters.emplace_back(first + ".SubnetId", part("subnet"));
+  parameters.emplace_back(first + ".SecurityGroupId.1", part("security-group"));
+  parameters.emplace_back(first + ".AssociatePublicIpAddress", "true");
+  parameters.emplace_back(first + ".DeleteOnTermination", "true");
+  if (launch.rdma) parameters.emplace_back(first + ".InterfaceType", "efa");
+  if (const std::string group = part("placement-group"); !group.empty())
+    parameters.emplace_back("Placement.GroupName", group);
+}
+
+void add_market(Parameters& parameters, const cloud::Launch& launch) {
+  if (launch.market != cloud::Market::spot) return;
+  const std::string market = "InstanceMarketOptions.";
+  parameters.emplace_back(market + "MarketType", "spot");
+  parameters.emplace_back(market + "SpotOptions.SpotInstanceType", "one-time");
+  parameters.emplace_back(market + "SpotOptions.InstanceInterruptionBehavior", "terminate");
+  if (!launch.max_price) return;
+  char price[32];
+  std::snprintf(price, sizeof price, "%.4f", *launch.max_price);
+  parameters.emplace_back(market + "SpotOptions.MaxPrice", price);
+}
+
+void add_disk(Parameters& parameters, const cloud::Launch& launch) {
+  if (launch.disk_gib == 0) return;
+  const std::string disk = "BlockDeviceMapping.1.";
+  parameters.emplace_back(disk + "DeviceName", "/dev/sda1");  // Of Ubuntu's and AWS's GPU images.
+  parameters.emplace_back(disk + "Ebs.VolumeSize", std::to_string(launch.disk_gib));
+  parameters.emplace_back(disk + "Ebs.VolumeType", "gp3");
+  parameters.emplace_back(disk + "Ebs.DeleteOnTermination", "true");
+}
+
+}  // namespace
+
+void add_tags(Parameters& parameters, const std::string& prefix, const cloud::Marks& marks) {
+  const std::pair<std::string_view, std::string> tags[] = {
+      {"Name", marks.cluster_name},
+      {cloud::kClusterTag, marks.cluster.value},
+      {cloud::kNameTag, marks.cluster_name},
+      {cloud::kOwnerTag, marks.owner}};
+  int n = 0;
+  for (const auto& [key, value] : tags) {
+    const std::string tag = prefix + ".Tag." + std::to_string(++n);
+    parameters.emplace_back(tag + ".Key", key);
+    parameters.emplace_back(tag + ".Value", value);
+  }
+}
+
+cloud::Marks marks_in(const pugi::xml_node& node) {
+  return {.cluster = {tag_in(node, cloud::kClusterTag)},
+          .cluster_name = tag_in(node, cloud::kNameTag),
+          .owner = tag_in(node, cloud::kOwnerTag)};
+}
+
+Parameters launch_parameters(const cloud::Launch& launch) {
+  Parameters parameters = {{"ImageId", launch.image},
+                           {"InstanceType", launch.type},
+                           {"MinCount", std::to_string(launch.least)},
+                           {"MaxCount", std::to_string(launch.count)},
+                           {"ClientToken", launch.token},
+                           {"UserData", signing::base64(launch.user_data.reveal())},
+                           {"Placement.AvailabilityZone", launch.site.zone},
+                           {"MetadataOptions.HttpTokens", "required"}};
+  add_interfaces(parameters, launch);
+  add_market(parameters, launch);
+  add_disk(parameters, launch);
+  // The machine's own timer ends it; stopping alone would leave its disk on the bill.
+  if (launch.release_at) parameters.emplace_back("InstanceInitiatedShutdownBehavior", "terminate");
+  int n = 0;
+  for (const char* kind : {"instance", "volume"}) {
+    const std::string prefix = "TagSpecification." + std::to_string(++n);
+    parameters.emplace_back(prefix + ".ResourceType", kind);
+    add_tags(parameters, prefix, launch.marks);
+    parameters.emplace_back(prefix + ".Tag.5.Key", cloud::kFirstTag);
+    parameters.emplace_back(prefix + ".Tag.5.Value", std::to_string(launch.first));
+  }
+  return parameters;
+}
+
+std::vector<Machine> machines_in(const pugi::xml_node& root, const std::string& region) {
+  std::vector<Machine> machines;
+  const auto take = [&](const pugi::xml_node& reservation) {
+    for (const pugi::xml_node& instance : items(reservation, "instancesSet"))
+      machines.push_back(machine_of(instance, region));
+  };
+  take(root);
+  for (const pugi::xml_node& reservation : items(root, "reservationSet"))
+    take(reservation);
+  return machines;
+}
+
+}  // namespace fastgpu::provision::aws

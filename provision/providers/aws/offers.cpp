@@ -1,0 +1,241 @@
+// What EC2 has to offer in a region: types, zones, prices and quota, asked for at once.
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "base/parallel.hpp"
+#include "provision/cloud/catalogue.hpp"
+#include "provision/providers/aws/aws_cloud.hpp"
+#include "provision/signing/hmac.hpp"
+
+namespace fastgpu::provision::aws {
+namespace {
+
+using cloud::InstanceType;
+using cloud::Market;
+using cloud::Money;
+using cloud::Offer;
+using cloud::Quota;
+using cloud::Wish;
+using nlohmann::json;
+
+/// Quotas count virtual cores, by the first letter of the type: P has the large GPUs, G the others.
+struct QuotaCode {
+  char family;
+  Market market;
+  const char* code;
+  const char* name;
+};
+
+constexpr QuotaCode kQuotas[] = {
+    {'p', Market::on_demand, "L-417A185B", "Running On-Demand P instances"},
+    {'g', Market::on_demand, "L-DB2E81BA", "Running On-Demand G and VT instances"},
+    {'p', Market::spot, "L-7212CCBC", "All P Spot Instance Requests"},
+    {'g', Market::spot, "L-3819A6DF", "All G and VT Spot Instance Requests"},
+};
+
+/// What is known of a region's types; each is filled in by an answer of its own.
+struct Survey {
+  std::map<std::string, InstanceType> types;
+  std::map<std::string, std::set<std::string>> zones;         ///< By type.
+  std::map<std::pair<std::string, std::string>, Money> spot;  ///< By type and zone.
+  std::map<std::string, Money> on_demand;                     ///< By type.
+  std::map<char, double> cores_allowed;                       ///< By family.
+};
+
+class Surveyor {
+ public:
+  Surveyor(Ec2& ec2, std::string region, const Wish& wish, const Cancel& cancel)
+      : ec2_(ec2), region_(std::move(region)), wish_(wish), cancel_(cancel) {
+    for (InstanceType& type : cloud::known_types("aws", wish))
+      names_.push_back(type.name);
+  }
+
+  Survey look() {
+    std::vector<std::function<void()>> questions = {[&] { ask_types(); }, [&] { ask_zones(); }};
+    if (wish_.market == Market::spot) questions.emplace_back([&] { ask_spot_prices(); });
+    for (const std::string& name : names_)
+      if (wish_.market == Market::on_demand)
+        questions.emplace_back([this, name] { ask_price(name); });
+    for (const QuotaCode& quota : kQuotas)
+      if (quota.market == wish_.market && is_wanted(quota.family))
+        questions.emplace_back([this, quota] { ask_quota(quota); });
+    const auto answers = parallel_map(std::span<const std::function<void()>>(questions),
+                                      questions.size(), [](const auto& ask) {
+                                        ask();
+                                        return true;
+                                      });
+    for (const auto& answer : answers)
+      if (const auto* error = std::get_if<Error>(&answer)) throw *error;
+    return std::move(survey_);
+  }
+
+ private:
+  bool is_wanted(char family) const {
+    return std::ranges::any_of(names_, [&](const auto& name) { return name.front() == family; });
+  }
+
+  void each(Ec2Call call, const char* set, const std::function<void(const pugi::xml_node&)>& take) {
+    call.region = region_;
+    call.doing += " in " + region_;
+    ec2_.pages(
+        call,
+        [&](const pugi::xml_node& root) {
+          for (const pugi::xml_node& item : items(root, set))
+            take(item);
+        },
+        cancel_);
+  }
+
+  void ask_types() {
+    Ec2Call call{.action = "DescribeInstanceTypes", .doing = "asking for instance types"};
+    add_filter(call.parameters, 1, "instance-type", names_);
+    each(call, "instanceTypeSet", [&](const pugi::xml_node& item) {
+      InstanceType type = type_of(item);
+      if (cloud::suits(type, wish_)) survey_.types[type.name] = type;
+    });
+  }
+
+  static InstanceType type_of(const pugi::xml_node& item) {
+    InstanceType type{
+        .name = item.child_value("instanceType"),
+        .cores = item.child("vCpuInfo").child("defaultVCpus").text().as_int(),
+        .memory_gib = item.child("memoryInfo").child("sizeInMiB").text().as_double() / 1024};
+    for (const pugi::xml_node& gpu : items(item.child("gpuInfo"), "gpus")) {
+      type.gpu = gpu.child_value("name");
+      type.gpus += gpu.child("count").text().as_int();
+      type.gpu_memory_gib = gpu.child("memoryInfo").child("sizeInMiB").text().as_int() / 1024;
+    }
+    const pugi::xml_node network = item.child("networkInfo");
+    for (const pugi::xml_node& card : items(network, "networkCards"))
+      type.network_gbit += card.child("peakBandwidthInGbps").text().as_double();
+    type.rdma_interfaces = network.child("efaInfo").child("maximumEfaInterfaces").text().as_int();
+    for (const pugi::xml_node& name : items(item.child("processorInfo"), "supportedArchitectures"))
+      if (name.text().get() != std::string_view("i386")) type.architecture = name.text().get();
+    return type;
+  }
+
+  void ask_zones() {
+    Ec2Call call{.action = "DescribeInstanceTypeOfferings",
+                 .parameters = {{"LocationType", "availability-zone"}},
+                 .doing = "asking for zones"};
+    add_filter(call.parameters, 1, "instance-type", names_);
+    each(call, "instanceTypeOfferingSet", [&](const pugi::xml_node& item) {
+      survey_.zones[item.child_value("instanceType")].insert(item.child_value("location"));
+    });
+  }
+
+  void ask_spot_prices() {
+    const auto now = std::chrono::system_clock::now();
+    Ec2Call call{.action = "DescribeSpotPriceHistory",
+                 .parameters = {{"StartTime", signing::utc_text(now, "%Y-%m-%dT%H:%M:%SZ")},
+                                {"ProductDescription.1", "Linux/UNIX"}},
+                 .doing = "asking for spot prices"};
+    add_list(call.parameters, "InstanceType", names_);
+    each(call, "spotPriceHistorySet", [&](const pugi::xml_node& item) {
+      survey_.spot.try_emplace(
+          {item.child_value("instanceType"), item.child_value("availabilityZone")},
+          Money{item.child("spotPrice").text().as_double(), "USD"});
+    });
+  }
+
+  /// The price list's own form: a JSON text a product, prices by terms and dimensions.
+  void ask_price(const std::string& type) {
+    json filters = json::array();
+    const auto filter = [&](const char* field, const std::string& value) {
+      filters.push_back({{"Type", "TERM_MATCH"}, {"Field", field}, {"Value", value}});
+    };
+    filter("instanceType", type);
+    filter("regionCode", region_);
+    filter("operatingSystem", "Linux");
+    filter("tenancy", "Shared");
+    filter("preInstalledSw", "NA");
+    filter("capacitystatus", "Used");
+    const json answer = ec2_.json("pricing", "us-east-1", "AWSPriceListService.GetProducts",
+                                  {{"ServiceCode", "AmazonEC2"}, {"Filters", filters}}, cancel_);
+    const auto price = price_in(answer);
+    const std::lock_guard lock(mutex_);
+    if (price) survey_.on_demand[type] = *price;
+  }
+
+  static std::optional<Money> price_in(const json& answer) try {
+    for (const json& text : answer.at("PriceList")) {
+      const json product = text.is_string() ? json::parse(text.get<std::string>()) : text;
+      for (const json& term : product.at("terms").at("OnDemand"))
+        for (const json& dimension : term.at("priceDimensions"))
+          for (const auto& [currency, amount] : dimension.at("pricePerUnit").items())
+            if (const double value = std::stod(amount.get<std::string>()); value > 0)
+              return Money{value, currency};
+    }
+    return std::nullopt;
+  } catch (const json::exception&) {
+    return std::nullopt;  // A price that cannot be read is one that is not told.
+  } catch (const std::logic_error&) {
+    return std::nullopt;
+  }
+
+  void ask_quota(const QuotaCode& quota) {
+    const json answer =
+        ec2_.json("servicequotas", region_, "ServiceQuotasV20190624.GetServiceQuota",
+                  {{"ServiceCode", "ec2"}, {"QuotaCode", quota.code}}, cancel_);
+    const json value = answer.value("Quota", json::object()).value("Value", json());
+    const std::lock_guard lock(mutex_);
+    if (value.is_number()) survey_.cores_allowed[quota.family] = value.get<double>();
+  }
+
+  Ec2& ec2_;
+  std::string region_;
+  const Wish& wish_;
+  const Cancel& cancel_;
+  std::vector<std::string> names_;
+  std::mutex mutex_;  ///< Of what several answers fill in.
+  Survey survey_;
+};
+
+std::optional<Money> price_of(const Survey& survey, Market market, const std::string& type,
+                              const std::string& zone) {
+  if (market == Market::spot) {
+    const auto found = survey.spot.find({type, zone});
+    return found == survey.spot.end() ? std::nullopt : std::optional(found->second);
+  }
+  const auto found = survey.on_demand.find(type);
+  return found == survey.on_demand.end() ? std::nullopt : std::optional(found->second);
+}
+
+}  // namespace
+
+std::vector<Offer> AwsCloud::offers(const std::string& region, const Wish& wish,
+                                    const Cancel& cancel) {
+  const Survey survey = Surveyor(ec2_, region, wish, cancel).look();
+  std::vector<Offer> offers;
+  for (const auto& [name, type] : survey.types) {
+    const auto zones = survey.zones.find(name);
+    if (zones == survey.zones.end()) continue;
+    for (const std::string& zone : zones->second) {
+      if (!wish.zone.empty() && zone != wish.zone) continue;
+      Offer offer{.cloud = "aws", .site = {region, zone}, .type = type, .market = wish.market};
+      offer.price_per_hour = price_of(survey, wish.market, name, zone);
+      const auto cores = survey.cores_allowed.find(name.front());
+      if (cores != survey.cores_allowed.end() && type.cores > 0)
+        offer.quota = static_cast<int>(cores->second) / type.cores;
+      offers.push_back(std::move(offer));
+    }
+  }
+  return offers;
+}
+
+std::vector<Quota> AwsCloud::quotas(const std::string& region, const Cancel& cancel) {
+  std::vector<Quota> quotas;
+  for (const QuotaCode& quota : kQuotas) {
+    const json answer = ec2_.json("servicequotas", region, "ServiceQuotasV20190624.GetServiceQuota",
+                                  {{"ServiceCode", "ec2"}, {"QuotaCode", quota.code}}, cancel);
+    const json value = answer.value("Quota", json::object()).value("Value", json());
+    if (value.is_number())
+      quotas.push_back({.name = quota.name, .limit = value.get<double>(), .unit = "vCPU"});
+  }
+  return quotas;
+}
+
+}  // namespace fastgpu::provision::aws
