@@ -9,6 +9,7 @@
 #include "cloudsim/control.hpp"
 #include "cloudsim/dispatcher.hpp"
 #include "cloudsim/faces/aws/aws.hpp"
+#include "cloudsim/faces/tencent/tencent.hpp"
 #include "cloudsim/http/server.hpp"
 #include "cloudsim/machines/local_machines.hpp"
 #include "cloudsim/scenario.hpp"
@@ -93,11 +94,8 @@ int run(const Options& options) {
   load_scenario(simulation.world, options.scenario);
   std::vector<std::unique_ptr<Face>> faces;
   faces.push_back(aws_face(facts_of(options, "aws.json")));
+  faces.push_back(tencent_face(facts_of(options, "tencent.json")));
   Dispatcher dispatcher(simulation, std::move(faces));
-  const Server server(options.port, [&](const Request& request) {
-    return request.path.starts_with(kControlPath) ? control(simulation, request)
-                                                  : dispatcher.handle(request);
-  });
   std::unique_ptr<LocalMachines> machines;
   if (options.boot == "local") {
     machines = std::make_unique<LocalMachines>(CLOUDSIM_NODE_INIT, [&](const auto& change) {
@@ -106,6 +104,10 @@ int run(const Options& options) {
     });
     simulation.world.machines = machines.get();
   }
+  const Server server(options.port, [&](const Request& request) {
+    return request.path.starts_with(kControlPath) ? control(simulation, request)
+                                                  : dispatcher.handle(request);
+  });
   write_port(options.port_file, server.port());
   int received = 0;
   sigwait(&ends, &received);

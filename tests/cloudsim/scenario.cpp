@@ -62,6 +62,7 @@ Catalogue catalogue_of(const Json& json) {
   Catalogue out;
   out.currency = json.value("currency", "USD");
   out.quota_counts_vcpus = json.value("quota_counts_vcpus", true);
+  out.lists_terminated = json.value("lists_terminated", false);
   for (const auto& [region, zones] : json.at("regions").items())
     out.regions[region] = zones.get<std::vector<std::string>>();
   for (const Json& type : json.at("types")) {

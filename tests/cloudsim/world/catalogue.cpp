@@ -45,6 +45,10 @@ Rate Catalogue::rate(const std::string& action) const {
   return Rate{};
 }
 
+std::int64_t& stock_of(Offer& offer, Market market) {
+  return market == Market::spot ? offer.spot_stock : offer.stock;
+}
+
 std::string quota_group(const MachineType& type, Market market) {
   return market == Market::spot ? type.family + "/spot" : type.family;
 }

@@ -24,6 +24,7 @@ struct Catalogue {
   /// By region (or "*") and group, such as "P" or "P/spot"; what is not named is endless.
   std::map<std::pair<std::string, std::string>, double> quotas;
   bool quota_counts_vcpus = true;  ///< Otherwise instances.
+  bool lists_terminated = false;   ///< Reads still know a terminated instance for an hour.
   std::map<std::string, Rate> rates;
   std::string currency = "USD";
 
@@ -35,6 +36,8 @@ struct Catalogue {
   std::optional<double> quota(const std::string& region, const std::string& group) const;
   Rate rate(const std::string& action) const;
 };
+
+std::int64_t& stock_of(Offer& offer, Market market);
 
 /// The quota that a machine of this type counts against.
 std::string quota_group(const MachineType& type, Market market);

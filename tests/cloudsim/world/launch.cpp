@@ -3,14 +3,6 @@
 #include "cloudsim/world/world.hpp"
 
 namespace fastgpu::cloudsim {
-namespace {
-
-std::int64_t& stock_of(Offer& offer, Market market) {
-  return market == Market::spot ? offer.spot_stock : offer.stock;
-}
-
-}  // namespace
-
 std::vector<std::string> World::repeated(const LaunchOrder& order, const Launched& before) const {
   if (before.fingerprint != order.fingerprint)
     throw Trouble(TroubleKind::token_mismatch, order.token,
@@ -18,7 +10,7 @@ std::vector<std::string> World::repeated(const LaunchOrder& order, const Launche
   const bool all_gone = std::ranges::all_of(before.ids, [this](const std::string& id) {
     return instances.at(id).state == State::terminated;
   });
-  if (all_gone)
+  if (all_gone && !order.token_outlives)
     throw Trouble(TroubleKind::token_terminated, order.token,
                   "the instances of this token are terminated");
   return before.ids;
@@ -110,7 +102,9 @@ std::vector<std::string> World::launch(const LaunchOrder& order, const std::stri
   return ids;
 }
 
-void World::give_back_stock(const Instance& instance) {
+void World::give_back_stock(Instance& instance) {
+  if (!instance.holds_stock) return;
+  instance.holds_stock = false;
   Offer* offer = catalogues.at(instance.scope.vendor).offer(instance.zone, instance.type);
   if (offer == nullptr) return;
   if (std::int64_t& stock = stock_of(*offer, instance.market); stock >= 0) ++stock;

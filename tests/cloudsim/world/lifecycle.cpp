@@ -21,27 +21,36 @@ void World::end(Instance& instance) {
   if (!instance.runs.empty() && !instance.runs.back().to) instance.runs.back().to = now();
 }
 
+/// A stopped machine that is not paid for may find its place taken.
+void World::take_stock(Instance& instance) {
+  Offer* offer = catalogues.at(instance.scope.vendor).offer(instance.zone, instance.type);
+  if (instance.holds_stock || offer == nullptr) return;
+  std::int64_t& stock = stock_of(*offer, instance.market);
+  if (stock == 0)
+    throw Trouble(TroubleKind::no_stock, instance.type,
+                  "not enough " + instance.type + " in " + instance.zone);
+  if (stock > 0) --stock;
+  instance.holds_stock = true;
+}
+
 void World::start(Instance& instance) {
   if (instance.state == State::running || instance.state == State::starting) return;
   if (instance.state != State::stopped)
     throw Trouble(TroubleKind::wrong_state, instance.id, "it is not stopped");
-  Offer* offer = catalogues.at(instance.scope.vendor).offer(instance.zone, instance.type);
-  if (offer != nullptr && instance.market == Market::on_demand && offer->stock >= 0) {
-    if (offer->stock == 0)
-      throw Trouble(TroubleKind::no_stock, instance.type,
-                    "not enough " + instance.type + " in " + instance.zone);
-    --offer->stock;
-  }
+  take_stock(instance);
+  end(instance);
   instance.runs.push_back(Run{now()});
   begin_boot(instance, State::starting);
 }
 
-void World::stop(Instance& instance) {
+void World::stop(Instance& instance, Charging charging) {
   if (instance.state == State::stopped || instance.state == State::stopping) return;
   if (instance.state != State::running)
     throw Trouble(TroubleKind::wrong_state, instance.id, "it is not running");
-  end(instance);
-  give_back_stock(instance);
+  if (charging == Charging::stops) {
+    end(instance);
+    give_back_stock(instance);
+  }
   instance.powers_off.reset();
   if (machines == nullptr) return begin(instance, State::stopping, settings.stop);
   instance.state = State::stopping;
@@ -51,8 +60,7 @@ void World::stop(Instance& instance) {
 
 void World::terminate(Instance& instance) {
   if (instance.state == State::terminated || instance.state == State::shutting_down) return;
-  const bool ran = !instance.runs.empty() && !instance.runs.back().to;
-  if (ran) give_back_stock(instance);
+  give_back_stock(instance);
   end(instance);
   if (machines != nullptr) machines->destroy(instance);
   begin(instance, State::shutting_down, settings.terminate);

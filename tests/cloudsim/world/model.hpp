@@ -94,6 +94,7 @@ struct Instance {
   std::optional<Time> ended{};
   double price = 0;
   std::vector<Run> runs;
+  bool holds_stock = true;
   bool boot_fails = false;
   bool failed_boot_ends = false;  ///< A failed boot terminates it, as AWS does.
   bool terminate_on_shutdown = false;

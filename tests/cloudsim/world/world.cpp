@@ -1,32 +1,16 @@
 #include "cloudsim/world/world.hpp"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
+
+#include "cloudsim/world/cidr.hpp"
 
 namespace fastgpu::cloudsim {
 namespace {
 
 constexpr std::uint32_t kReserved = 4;  ///< The first addresses of a subnet are the cloud's.
 
-struct Range {
-  std::uint32_t first = 0;
-  std::uint32_t size = 0;
-};
-
-Range range_of(const Resource& subnet) {
-  const std::string cidr = subnet.data.at("cidr");
-  const std::size_t slash = cidr.find('/');
-  in_addr address{};
-  inet_pton(AF_INET, cidr.substr(0, slash).c_str(), &address);
-  return Range{ntohl(address.s_addr), 1U << (32 - std::stoi(cidr.substr(slash + 1)))};
-}
-
-std::string dotted(std::uint32_t address) {
-  std::string out;
-  for (int shift = 24; shift >= 0; shift -= 8)
-    out += (out.empty() ? "" : ".") + std::to_string(address >> shift & 255);
-  return out;
+Cidr range_of(const Resource& subnet) {
+  return parse_cidr(subnet.data.at("cidr"), 1, 32).value_or(Cidr{0, 32});
 }
 
 }  // namespace
@@ -50,7 +34,9 @@ Instance* World::find_instance(const Scope& scope, const std::string& id) {
   const auto found = instances.find(id);
   if (found == instances.end()) return nullptr;
   Instance& instance = found->second;
-  const bool forgotten = instance.ended && *instance.ended + settings.terminated_listed <= now();
+  const milliseconds kept =
+      catalogues.at(scope.vendor).lists_terminated ? settings.terminated_listed : milliseconds(0);
+  const bool forgotten = instance.ended && *instance.ended + kept <= now();
   return instance.scope == scope && instance.visible <= now() && !forgotten ? &instance : nullptr;
 }
 
@@ -102,28 +88,26 @@ void World::remove_parts_of(const std::string& id) {
   for (auto& [other, resource] : resources)
     if (resource.part_of == id && !resource.deleted) resource.deleted = now();
   if (const auto gone = instances.find(id); gone != instances.end()) {
-    in_addr address{};
-    inet_pton(AF_INET, gone->second.subnet_address.c_str(), &address);
-    taken_[gone->second.subnet].erase(ntohl(address.s_addr));
+    taken_[gone->second.subnet].erase(parse_address(gone->second.subnet_address));
   }
 }
 
 int World::free_addresses(const Resource& subnet) const {
   const auto taken = taken_.find(subnet.id);
   const std::size_t used = taken == taken_.end() ? 0 : taken->second.size();
-  return int(range_of(subnet).size) - int(kReserved) - 1 -
+  return int(range_of(subnet).size()) - int(kReserved) - 1 -
          int(used);  // The last is for broadcasts.
 }
 
 std::string World::take_address(const Resource& subnet) {
-  const Range range = range_of(subnet);
+  const Cidr range = range_of(subnet);
   std::set<std::uint32_t>& taken = taken_[subnet.id];
   std::uint32_t address = range.first + kReserved;
   for (const std::uint32_t used : taken) {
     if (used != address) break;
     ++address;
   }
-  if (address >= range.first + range.size - 1)
+  if (address >= range.first + range.size() - 1)
     throw Trouble(TroubleKind::addresses_used_up, subnet.id, subnet.id + " has none left");
   taken.insert(address);
   return dotted(address);

@@ -42,10 +42,14 @@ struct LaunchOrder {
   Scope scope;
   Instance like;  ///< What each instance is to be like: type, zone, image, tags, ...
   int minimum = 1, maximum = 1;
-  std::string token;          ///< Idempotency; none where empty.
-  std::string fingerprint;    ///< Of all parameters, to tell a repetition from an abuse.
-  double highest_price = -1;  ///< Spot: below zero for the market's.
+  std::string token;            ///< Idempotency; none where empty.
+  std::string fingerprint;      ///< Of all parameters, to tell a repetition from an abuse.
+  bool token_outlives = false;  ///< It answers with its instances even when they are gone.
+  double highest_price = -1;    ///< Spot: below zero for the market's.
 };
+
+/// Whether a stopped instance keeps its place and its price.
+enum class Charging : std::uint8_t { stops, goes_on };
 
 /// What the next boots do instead of succeeding.
 struct BootFailure {
@@ -71,7 +75,7 @@ class World {
   std::vector<std::string> launch(const LaunchOrder& order, const std::string& id_prefix,
                                   int id_length);
   void start(Instance& instance);
-  void stop(Instance& instance);
+  void stop(Instance& instance, Charging charging = Charging::stops);
   void terminate(Instance& instance);
   /// Takes a spot instance away once the notice has run out.
   void reclaim(Instance& instance, milliseconds notice);
@@ -123,7 +127,8 @@ class World {
   void settle(Instance& instance);
   void begin(Instance& instance, State state, milliseconds takes);
   void end(Instance& instance);
-  void give_back_stock(const Instance& instance);
+  void take_stock(Instance& instance);
+  void give_back_stock(Instance& instance);
   void begin_boot(Instance& instance, State state);
   void end_boot(Instance& instance);
   void settle_timers(Instance& instance);

@@ -1,31 +1,14 @@
-#include <arpa/inet.h>
-
-#include <algorithm>
-
 #include "cloudsim/faces/aws/ec2.hpp"
+#include "cloudsim/world/cidr.hpp"
 
 namespace fastgpu::cloudsim::aws {
 namespace {
 
-struct Cidr {
-  std::uint32_t first = 0;
-  int bits = 0;
-  bool holds(const Cidr& other) const {
-    return other.bits >= bits && (bits == 0 || (other.first ^ first) >> (32 - bits) == 0);
-  }
-};
-
-/// Throws InvalidParameterValue unless it is "a.b.c.d/16" to "/28".
-Cidr parse_cidr(const std::string& text) {
-  const std::size_t slash = text.find('/');
-  in_addr address{};
-  Cidr out;
-  const bool good = slash != std::string::npos &&
-                    inet_pton(AF_INET, text.substr(0, slash).c_str(), &address) == 1;
-  if (good) out = Cidr{ntohl(address.s_addr), std::atoi(text.c_str() + slash + 1)};
-  if (!good || out.bits < 16 || out.bits > 28)
-    throw Refusal(400, "InvalidVpc.Range", "The CIDR '" + text + "' is invalid.");
-  return out;
+/// Throws InvalidVpc.Range unless it is "a.b.c.d/16" to "/28".
+Cidr range_of(const std::string& text) {
+  const auto range = parse_cidr(text, 16, 28);
+  if (!range) throw Refusal(400, "InvalidVpc.Range", "The CIDR '" + text + "' is invalid.");
+  return *range;
 }
 
 Json shape_vpc(const Ec2Call&, const Resource& vpc) {
@@ -54,7 +37,7 @@ Resource& born_with(const Ec2Call& call, const Resource& vpc, const std::string&
 
 Json create_vpc(const Ec2Call& call) {
   const std::string cidr = call.params.get("CidrBlock");
-  parse_cidr(cidr);
+  range_of(cidr);
   const auto limit = call.catalogue().quota(call.scope.region, "vpcs");
   if (limit && double(call.world.resources_of(call.scope, "vpc").size()) >= *limit)
     throw Refusal(400, "VpcLimitExceeded", "The maximum number of VPCs has been reached.");
@@ -118,17 +101,17 @@ Facts subnet_facts(const Resource& subnet) {
 Json create_subnet(const Ec2Call& call) {
   const Resource& vpc = resource(call, "vpc", call.params.get("VpcId"));
   const std::string text = call.params.get("CidrBlock");
-  const Cidr cidr = parse_cidr(text);
+  const Cidr cidr = range_of(text);
   const auto& zones = call.catalogue().regions.at(call.scope.region);
   const std::string zone = call.params.get("AvailabilityZone", zones.front());
   if (!call.catalogue().has_zone(call.scope.region, zone))
     throw Refusal(400, "InvalidParameterValue",
                   "Value (" + zone + ") for parameter availabilityZone is invalid.");
-  if (!parse_cidr(vpc.data.at("cidr")).holds(cidr))
+  if (!range_of(vpc.data.at("cidr")).holds(cidr))
     throw Refusal(400, "InvalidSubnet.Range", "The CIDR '" + text + "' is invalid.");
   for (const Resource* other : call.world.resources_of(call.scope, "subnet")) {
-    const Cidr theirs = parse_cidr(other->data.at("cidr"));
-    if (other->data.at("vpc") == vpc.id && (theirs.holds(cidr) || cidr.holds(theirs)))
+    const Cidr theirs = range_of(other->data.at("cidr"));
+    if (other->data.at("vpc") == vpc.id && theirs.overlaps(cidr))
       throw Refusal(400, "InvalidSubnet.Conflict",
                     "The CIDR '" + text + "' conflicts with another subnet");
   }

@@ -1,0 +1,13 @@
+// How CVM shows an instance.
+#pragma once
+
+#include "cloudsim/faces/tencent/call.hpp"
+
+namespace fastgpu::cloudsim::tencent {
+
+Json shape_instance(const TencentCall& call, const Instance& instance);
+
+/// Sets the timer that terminates it. ActionTime is at least five minutes ahead.
+void set_timer(const TencentCall& call, const Json& timer, std::optional<Time>& target);
+
+}  // namespace fastgpu::cloudsim::tencent
