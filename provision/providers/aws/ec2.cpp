@@ -6,19 +6,6 @@ namespace {
 constexpr const char* kForm = "application/x-www-form-urlencoded; charset=utf-8";
 constexpr int kMostPages = 10'000;
 
-/// Never shown: what is inside may be a key.
-constexpr std::string_view kSecret = "UserData";
-
-std::string shown(const Parameters& parameters) {
-  std::string text;
-  for (const auto& [name, value] : parameters)
-    text.append(text.empty() ? "" : " ")
-        .append(name)
-        .append("=")
-        .append(name == kSecret ? "***" : value);
-  return text;
-}
-
 Ec2::Document parsed(const http::Response& response, const std::string& action) {
   Ec2::Document document = parse_xml(response.body);
   if (!document)
@@ -28,13 +15,6 @@ Ec2::Document parsed(const http::Response& response, const std::string& action) 
 }
 
 }  // namespace
-
-void add_list(Parameters& parameters, const std::string& name,
-              std::span<const std::string> values) {
-  int n = 0;
-  for (const std::string& value : values)
-    parameters.emplace_back(name + "." + std::to_string(++n), value);
-}
 
 void add_filter(Parameters& parameters, int n, const std::string& name,
                 const std::vector<std::string>& values) {
@@ -62,7 +42,7 @@ cloud::Call Ec2::form(const Ec2Call& call, const std::string& service,
                       .url = url(service, call.region) + "/",
                       .headers = {{"Content-Type", kForm}},
                       .body = http::encode_query(parameters)},
-          .shown = shown(call.parameters)};
+          .shown = cloud::shown(call.parameters)};
 }
 
 Ec2::Document Ec2::call(const Ec2Call& call, const Cancel& cancel) {

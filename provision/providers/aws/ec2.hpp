@@ -8,11 +8,13 @@
 
 #include "http/urls.hpp"
 #include "provision/cloud/caller.hpp"
+#include "provision/cloud/parameters.hpp"
 #include "provision/providers/aws/aws_dialect.hpp"
 #include "provision/providers/aws/xml.hpp"
 
 namespace fastgpu::provision::aws {
 
+using cloud::add_list;
 using http::Parameters;
 
 /// Where requests go instead of AWS itself; empty: nowhere else.
@@ -64,9 +66,6 @@ class Ec2 {
   Endpoints endpoints_;
   cloud::Caller caller_;
 };
-
-/// Appends "Name.1", "Name.2", ...
-void add_list(Parameters& parameters, const std::string& name, std::span<const std::string> values);
 
 /// Appends "Filter.<n>.Name" and its values.
 void add_filter(Parameters& parameters, int n, const std::string& name,

@@ -1,0 +1,18 @@
+// The flat parameters of query APIs: "InstanceId.1=i-1&InstanceId.2=i-2".
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "http/urls.hpp"
+
+namespace fastgpu::provision::cloud {
+
+/// Appends "Name.1", "Name.2", ...
+void add_list(http::Parameters& parameters, const std::string& name,
+              std::span<const std::string> values);
+
+/// For people, without what is inside UserData: it may be a key.
+std::string shown(const http::Parameters& parameters);
+
+}  // namespace fastgpu::provision::cloud
