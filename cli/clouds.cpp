@@ -4,6 +4,7 @@
 
 #include "base/names.hpp"
 #include "provision/marks.hpp"
+#include "provision/providers/alibaba/alibaba_cloud.hpp"
 #include "provision/providers/aws/aws_cloud.hpp"
 
 namespace fastgpu::cli {
@@ -76,6 +77,9 @@ std::unique_ptr<provision::cloud::Cloud> Clouds::make(const std::string& name) {
     return std::make_unique<provision::aws::AwsCloud>(
         tools(provision::credentials::find_aws),
         provision::aws::Endpoints{variable("AWS_ENDPOINT_URL"), variable("AWS_ENDPOINT_URL_EC2")});
+  if (name == "alibaba")
+    return std::make_unique<provision::alibaba::AlibabaCloud>(
+        tools(provision::credentials::find_alibaba), variable("FASTGPU_ALIBABA_ENDPOINT"));
   return nullptr;
 }
 

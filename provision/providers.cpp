@@ -15,6 +15,7 @@ constexpr std::array kProviders = {
     ProviderInfo{"local", "nodes on this machine, made of the kernel's namespaces"},
     ProviderInfo{"static", "hosts that you have, listed in a file and reached by SSH"},
     ProviderInfo{"aws", "Amazon's cloud; credentials as the aws command finds them", true},
+    ProviderInfo{"alibaba", "Alibaba Cloud; credentials as the aliyun command finds them", true},
 };
 
 }  // namespace

@@ -1,0 +1,210 @@
+#include "provision/providers/alibaba/alibaba_cloud.hpp"
+
+#include <algorithm>
+
+#include "base/parallel.hpp"
+#include "provision/providers/alibaba/machines.hpp"
+
+namespace fastgpu::provision::alibaba {
+namespace {
+
+using namespace std::chrono_literals;
+using cloud::Machine;
+using cloud::MachineState;
+
+constexpr const char* kAnyRegion = "cn-hangzhou";  // For what is the same in all.
+constexpr std::size_t kCallsAtOnce = 8;
+
+ApiCall about(const std::string& region, const std::string& action,
+              std::span<const std::string> ids, const std::string& doing) {
+  ApiCall call{.region = region,
+               .action = action,
+               .doing = doing + " " + std::to_string(ids.size()) + " machines in " + region};
+  cloud::add_list(call.parameters, "InstanceId", ids);
+  return call;
+}
+
+std::vector<std::string> ids_of(std::span<const Machine> machines) {
+  std::vector<std::string> ids;
+  for (const Machine& machine : machines)
+    ids.push_back(machine.id);
+  return ids;
+}
+
+}  // namespace
+
+bool AlibabaCloud::has_credentials() {
+  try {
+    api_.caller().credentials();
+    return true;
+  } catch (const Error& e) {
+    if (e.kind() == ErrorKind::denied) return false;
+    throw;
+  }
+}
+
+std::string AlibabaCloud::account(const Cancel& cancel) {
+  const auto answer = api_.call({.service = "sts",
+                                 .region = kAnyRegion,
+                                 .action = "GetCallerIdentity",
+                                 .doing = "asking who we are"},
+                                cancel);
+  return Answer(answer)["Arn"].text();
+}
+
+std::vector<std::string> AlibabaCloud::regions(const Cancel& cancel) {
+  const auto answer = api_.call(
+      {.region = kAnyRegion, .action = "DescribeRegions", .doing = "listing regions"}, cancel);
+  std::vector<std::string> names;
+  for (const Answer& region : Answer(answer)["Regions"]["Region"].items())
+    if (!region["RegionId"].text().empty()) names.push_back(region["RegionId"].text());
+  return names;
+}
+
+std::vector<Machine> AlibabaCloud::described(const std::string& region,
+                                             std::span<const std::string> ids,
+                                             const Cancel& cancel) {
+  std::vector<Machine> found;
+  if (ids.empty()) return found;
+  const nlohmann::json list(std::vector<std::string>(ids.begin(), ids.end()));
+  api_.pages(
+      {.region = region,
+       .action = "DescribeInstances",
+       .parameters = {{"InstanceIds", list.dump()}, {"MaxResults", "100"}},
+       .doing = "looking at machines in " + region},
+      [&](const Answer& page) {
+        std::ranges::move(machines_in(page, region), std::back_inserter(found));
+      },
+      cancel);
+  return found;
+}
+
+/// The answer tells nothing but identities. Which of them is which node is read from their names.
+std::vector<Machine> AlibabaCloud::launch(const cloud::Launch& launch, const Cancel& cancel) {
+  constexpr auto kFirstPause = 500ms;
+  constexpr auto kPatience = 20s;
+  const std::string doing =
+      "launching " + std::to_string(launch.count) + " " + launch.type + " in " + launch.site.zone;
+  const auto answer =
+      api_.call({.region = launch.site.region,
+                 .action = "RunInstances",
+                 .parameters = launch_parameters(launch, std::chrono::system_clock::now()),
+                 .doing = doing},
+                cancel);
+  const std::vector<std::string> ids = launched_in(Answer(answer));
+  std::chrono::milliseconds waited{0};
+  for (auto pause = kFirstPause;; pause *= 2) {
+    std::vector<Machine> listed = described(launch.site.region, ids, cancel);
+    if (listed.size() >= ids.size()) return listed;
+    if (waited > kPatience)
+      throw Error(ErrorKind::transient, "alibaba: " + doing + ": " +
+                                            std::to_string(ids.size() - listed.size()) +
+                                            " machines were accepted and are in no list yet");
+    wait_(pause, cancel);
+    cancel.check();
+    waited += pause;
+  }
+}
+
+std::vector<Machine> AlibabaCloud::machines(const std::string& region,
+                                            const state::ClusterId& cluster, const Cancel& cancel) {
+  ApiCall call{.region = region,
+               .action = "DescribeInstances",
+               .parameters = {{"MaxResults", "100"}},
+               .doing = "listing machines in " + region};
+  add_tag_filter(call.parameters, cluster);
+  std::vector<Machine> found;
+  api_.pages(
+      call,
+      [&](const Answer& page) {
+        std::ranges::move(machines_in(page, region), std::back_inserter(found));
+      },
+      cancel);
+  return found;
+}
+
+/// What is done with machines that stand in a certain way.
+struct AlibabaCloud::Change {
+  std::string action;
+  std::string doing;
+  Parameters parameters;
+  bool (*is_due)(MachineState state);
+};
+
+/// A machine that is on its way already would be a refusal for all, and the answer to an earlier
+/// attempt may have been lost: only those are asked for that it is still to be done with.
+void AlibabaCloud::change(const std::string& region, std::span<const std::string> ids,
+                          const Change& change, const Cancel& cancel) {
+  constexpr int kLooks = 3;
+  for (int look = 1;; ++look) {
+    std::vector<Machine> due = described(region, ids, cancel);
+    std::erase_if(due, [&](const Machine& machine) { return !change.is_due(machine.state); });
+    if (due.empty()) return;
+    ApiCall call = about(region, change.action, ids_of(due), change.doing);
+    call.parameters.insert(call.parameters.end(), change.parameters.begin(),
+                           change.parameters.end());
+    const auto failure = api_.try_call(call, cancel);
+    if (!failure) return;
+    if (failure->kind != cloud::FailureKind::in_use || look == kLooks)
+      throw cloud::error_of(*failure, "alibaba: " + call.doing);
+  }
+}
+
+void AlibabaCloud::start(const std::string& region, std::span<const std::string> ids,
+                         const Cancel& cancel) {
+  change(region, ids,
+         {.action = "StartInstances",
+          .doing = "starting",
+          .parameters = {},
+          .is_due = [](MachineState state) { return state == MachineState::stopped; }},
+         cancel);
+}
+
+void AlibabaCloud::stop(const std::string& region, std::span<const std::string> ids,
+                        const Cancel& cancel) {
+  change(region, ids,
+         {.action = "StopInstances",
+          .doing = "stopping",
+          .parameters = {{"StoppedMode", "StopCharging"}},
+          .is_due =
+              [](MachineState state) {
+                return state == MachineState::running || state == MachineState::pending;
+              }},
+         cancel);
+}
+
+void AlibabaCloud::terminate(const std::string& region, std::span<const std::string> ids) {
+  // One that is gone is a refusal for all. An instance may be unknown for some seconds after its
+  // launch: only who is unknown for longer is gone.
+  constexpr int kLooks = 3;
+  std::vector<std::string> left(ids.begin(), ids.end());
+  for (int look = 1; !left.empty(); ++look) {
+    ApiCall call = about(region, "DeleteInstances", left, "ending");
+    call.parameters.emplace_back("Force", "true");
+    const auto failure = api_.try_call(call, never_);
+    if (!failure) return;
+    if (failure->kind != cloud::FailureKind::not_found || look > kLooks)
+      throw cloud::error_of(*failure, "alibaba: " + call.doing);
+    if (look < kLooks)
+      wait_(2s, never_);
+    else
+      left = ids_of(described(region, left, never_));
+  }
+}
+
+void AlibabaCloud::release_at(const std::string& region, std::span<const std::string> ids,
+                              std::chrono::system_clock::time_point when, const Cancel& cancel) {
+  const std::string time = release_time(when, std::chrono::system_clock::now());
+  const auto outcomes = parallel_map(ids, kCallsAtOnce, [&](const std::string& id) {
+    api_.call({.region = region,
+               .action = "ModifyInstanceAutoReleaseTime",
+               .parameters = {{"InstanceId", id}, {"AutoReleaseTime", time}},
+               .doing = "setting the timer of " + id},
+              cancel);
+    return true;
+  });
+  for (const auto& outcome : outcomes)
+    if (const auto* error = std::get_if<Error>(&outcome)) throw *error;
+}
+
+}  // namespace fastgpu::provision::alibaba

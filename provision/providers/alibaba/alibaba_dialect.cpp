@@ -1,0 +1,143 @@
+#include "provision/providers/alibaba/alibaba_dialect.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "provision/cloud/answer.hpp"
+#include "provision/marks.hpp"
+#include "provision/signing/signing.hpp"
+
+namespace fastgpu::provision::alibaba {
+namespace {
+
+using cloud::CodeMeaning;
+using cloud::Failure;
+using cloud::FailureKind;
+using std::chrono::milliseconds;
+
+// From the error codes of ECS, VPC and STS. The first row whose prefix fits counts.
+constexpr std::array kMeanings = {
+    CodeMeaning{"Throttling", FailureKind::throttled},
+    CodeMeaning{"ServiceUnavailable", FailureKind::busy},
+    CodeMeaning{"InternalError", FailureKind::busy},
+    CodeMeaning{"SignatureNonceUsed", FailureKind::busy},
+    CodeMeaning{"LastTokenProcessing", FailureKind::busy},
+    CodeMeaning{"OperationConflict", FailureKind::busy},
+    CodeMeaning{"TaskConflict", FailureKind::busy},
+    CodeMeaning{"IncorrectVSwitchStatus", FailureKind::busy},
+    CodeMeaning{"IncorrectVpcStatus", FailureKind::busy},
+    CodeMeaning{"IncorrectStatus", FailureKind::busy},
+    CodeMeaning{"OperationDenied.SpotPriceLowerThanPublicPrice", FailureKind::price},
+    CodeMeaning{"InvalidSpotPriceLimit.LowerThanPublicPrice", FailureKind::price},
+    CodeMeaning{"OperationDenied.NoStock", FailureKind::stock},
+    CodeMeaning{"Zone.NotOnSale", FailureKind::stock},
+    CodeMeaning{"Zone.NotOpen", FailureKind::stock},
+    CodeMeaning{"InvalidInstanceType.ZoneNotSupported", FailureKind::stock},
+    CodeMeaning{"InvalidInstanceType.ValueNotSupported", FailureKind::stock},
+    CodeMeaning{"ResourceNotAvailable", FailureKind::stock},
+    CodeMeaning{"InstanceType.Offline", FailureKind::stock},
+    CodeMeaning{"QuotaExceed", FailureKind::quota},
+    CodeMeaning{"SecurityGroupInstanceLimitExceed", FailureKind::quota},
+    CodeMeaning{"InvalidVSwitchId.IpNotEnough", FailureKind::quota},
+    CodeMeaning{"InvalidAccountStatus.NotEnoughBalance", FailureKind::money},
+    CodeMeaning{"InsufficientBalance", FailureKind::money},
+    CodeMeaning{"Account.Arrearage", FailureKind::money},
+    CodeMeaning{"InvalidAccessKeyId", FailureKind::credentials},
+    CodeMeaning{"SignatureDoesNotMatch", FailureKind::credentials},
+    CodeMeaning{"IncompleteSignature", FailureKind::credentials},
+    CodeMeaning{"InvalidSecurityToken", FailureKind::credentials},
+    CodeMeaning{"MissingSecurityToken", FailureKind::credentials},
+    CodeMeaning{"InvalidTimeStamp", FailureKind::clock_skew},
+    CodeMeaning{"Forbidden", FailureKind::permission},
+    CodeMeaning{"NoPermission", FailureKind::permission},
+    CodeMeaning{"DependencyViolation", FailureKind::in_use},
+    CodeMeaning{"IncorrectInstanceStatus", FailureKind::in_use},
+    CodeMeaning{"IdempotentParameterMismatch", FailureKind::token_used},
+    CodeMeaning{"DryRunOperation", FailureKind::dry_run_passed},
+    CodeMeaning{"DRYRUN.SUCCESS", FailureKind::dry_run_passed},
+};
+
+std::string first_text(const cloud::Answer& answer, std::initializer_list<const char*> names) {
+  for (const char* name : names)
+    if (std::string text = answer[name].text(); !text.empty()) return text;
+  return {};
+}
+
+/// What stands between <name> and </name>; some gateways before the services answer in XML.
+std::string element(const std::string& text, const std::string& name) {
+  const std::string open = "<" + name + ">";
+  const std::size_t start = text.find(open);
+  if (start == std::string::npos) return {};
+  const std::size_t end = text.find("</" + name + ">", start);
+  if (end == std::string::npos) return {};
+  return text.substr(start + open.size(), end - start - open.size());
+}
+
+Failure words_of(const http::Response& response) {
+  const auto document = nlohmann::json::parse(response.body, nullptr, false);
+  if (!document.is_object())
+    return {.code = element(response.body, "Code"),
+            .message = element(response.body, "Message"),
+            .request_id = element(response.body, "RequestId")};
+  const cloud::Answer answer(document);
+  return {.code = first_text(answer, {"Code", "code"}),
+          .message = first_text(answer, {"Message", "message"}),
+          .request_id = first_text(answer, {"RequestId", "requestId"})};
+}
+
+/// "TimeWindow:60,...,TimeLeft:15000": so long no call more is allowed.
+std::optional<milliseconds> time_left(const http::Response& response) {
+  constexpr std::string_view kName = "TimeLeft:";
+  constexpr int kLongest = 86'400'000;
+  for (const char* header : {"x-ratelimit-user-api", "x-ratelimit-user"}) {
+    const std::string_view text = response.header(header).value_or("");
+    const std::size_t start = text.find(kName);
+    if (start == std::string_view::npos) continue;
+    int left = -1;
+    std::from_chars(text.data() + start + kName.size(), text.data() + text.size(), left);
+    if (left >= 0) return milliseconds(std::min(left, kLongest));
+  }
+  return std::nullopt;
+}
+
+bool is_success(std::string_view code) {
+  return code.empty() || code == "200" || code == "OK" || code == "Success";
+}
+
+}  // namespace
+
+std::string_view version_of(std::string_view service) {
+  if (service == "vpc") return "2016-04-28";
+  return service == "sts" ? "2015-04-01" : "2014-05-26";
+}
+
+cloud::FailureKind kind_of(std::string_view code, int status) {
+  for (const CodeMeaning& row : kMeanings)
+    if (code.starts_with(row.prefix)) return row.kind;
+  if (code.find(".NotFound") != std::string_view::npos) return FailureKind::not_found;
+  if (status == 429) return FailureKind::throttled;
+  return status >= 500 ? FailureKind::busy : FailureKind::invalid;
+}
+
+void AlibabaDialect::sign(http::Request& request, const cloud::Call& call,
+                          const signing::Keys& keys,
+                          std::chrono::system_clock::time_point now) const {
+  signing::sign_alibaba(request, keys, call.action, version_of(call.service), now, new_token());
+}
+
+std::string AlibabaDialect::request_id(const http::Response& response) const {
+  if (const auto id = response.header("x-acs-request-id")) return std::string(*id);
+  return words_of(response).request_id;
+}
+
+std::optional<Failure> AlibabaDialect::failure_in(const http::Response& response) const {
+  Failure failure = words_of(response);
+  if (response.status / 100 == 2 && is_success(failure.code)) return std::nullopt;
+  failure.kind = kind_of(failure.code, response.status);
+  if (failure.code.empty()) failure.code = "HTTP " + std::to_string(response.status);
+  failure.retry_after = time_left(response);
+  return failure;
+}
+
+}  // namespace fastgpu::provision::alibaba

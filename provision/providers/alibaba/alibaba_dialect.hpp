@@ -1,0 +1,24 @@
+// How Alibaba Cloud's RPC APIs are signed and how they refuse.
+#pragma once
+
+#include "provision/cloud/caller.hpp"
+
+namespace fastgpu::provision::alibaba {
+
+class AlibabaDialect final : public cloud::Dialect {
+ public:
+  std::string_view cloud() const noexcept override { return "alibaba"; }
+  void sign(http::Request& request, const cloud::Call& call, const signing::Keys& keys,
+            std::chrono::system_clock::time_point now) const override;
+  /// An answer with a code is a refusal whatever its status.
+  std::optional<cloud::Failure> failure_in(const http::Response& response) const override;
+  std::string request_id(const http::Response& response) const override;
+};
+
+/// The version of an API that we speak: of "ecs", "vpc" or "sts".
+std::string_view version_of(std::string_view service);
+
+/// What an error code of Alibaba Cloud means.
+cloud::FailureKind kind_of(std::string_view code, int status);
+
+}  // namespace fastgpu::provision::alibaba

@@ -1,0 +1,184 @@
+#include "provision/providers/alibaba/machines.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+
+#include "provision/cloud/catalogue.hpp"
+#include "provision/cloud/cloud.hpp"
+#include "provision/signing/base64.hpp"
+#include "provision/signing/hmac.hpp"
+
+namespace fastgpu::provision::alibaba {
+namespace {
+
+using namespace std::chrono_literals;
+using cloud::Machine;
+using cloud::MachineState;
+using std::chrono::system_clock;
+
+constexpr int kIndexDigits = 6;
+constexpr auto kShortestTimer = 31min;  // The cloud wants half an hour, by its own clock.
+
+std::string tag_in(const Answer& thing, std::string_view key) {
+  for (const Answer& tag : thing["Tags"]["Tag"].items()) {
+    if (tag["TagKey"].text() == key) return tag["TagValue"].text();
+    if (tag["Key"].text() == key) return tag["Value"].text();
+  }
+  return {};
+}
+
+/// An instance that is to be taken back is on its way out once it does not run any more; a word
+/// that we do not know is one of something that is there.
+MachineState state_of(const Answer& instance) {
+  const std::string status = instance["Status"].text();
+  if (status == "Running") return MachineState::running;
+  for (const Answer& lock : instance["OperationLocks"]["LockReason"].items())
+    if (lock["LockReason"].text() == "Recycling") return MachineState::ending;
+  if (status == "Stopping") return MachineState::stopping;
+  if (status == "Stopped") return MachineState::stopped;
+  return MachineState::pending;
+}
+
+/// "demo-000003" for the instance of node 3 in what was launched as cluster demo; -1 for any other
+/// name.
+int index_of(const Answer& instance, const cloud::Marks& marks) {
+  const std::string name = instance["InstanceName"].text();
+  const std::string start = marks.cluster_name + "-";
+  if (marks.cluster_name.empty() || !name.starts_with(start)) return -1;
+  const std::string_view digits = std::string_view(name).substr(start.size());
+  int index = -1;
+  const char* end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, index);
+  const bool is_index = digits.size() == kIndexDigits && error == std::errc{} && stop == end;
+  return is_index ? index : -1;
+}
+
+std::string first_of(const std::vector<Answer>& items) {
+  return items.empty() ? "" : items.front().text();
+}
+
+std::string address_of(const Answer& instance) {
+  const std::string own = first_of(instance["PublicIpAddress"]["IpAddress"].items());
+  return own.empty() ? instance["EipAddress"]["IpAddress"].text() : own;
+}
+
+Machine machine_of(const Answer& instance, const std::string& region) {
+  const cloud::Marks marks = marks_in(instance);
+  return {.id = instance["InstanceId"].text(),
+          .index = index_of(instance, marks),
+          .state = state_of(instance),
+          .address = address_of(instance),
+          .private_address =
+              first_of(instance["VpcAttributes"]["PrivateIpAddress"]["IpAddress"].items()),
+          .site = {region, instance["ZoneId"].text()},
+          .type = instance["InstanceType"].text(),
+          .launched = instance["CreationTime"].text(),
+          .marks = marks};
+}
+
+/// Elastic RDMA is a way to use the primary interface; the SCC types have a network of their own.
+bool has_elastic_rdma(const std::string& type) {
+  const auto known = cloud::known_types("alibaba", {.type = type});
+  return !known.empty() && known.front().rdma_interfaces > 0 && !type.starts_with("ecs.scc");
+}
+
+void add_network(Parameters& parameters, const cloud::Launch& launch) {
+  const auto part = [&](const char* kind) {
+    const auto found = launch.network.find(kind);
+    return found == launch.network.end() ? "" : found->second;
+  };
+  const bool is_rdma = launch.rdma && has_elastic_rdma(launch.type);
+  const std::string prefix = is_rdma ? "NetworkInterface.1." : "";
+  parameters.emplace_back(prefix + "VSwitchId", part("vswitch"));
+  parameters.emplace_back(prefix + "SecurityGroupId", part("security-group"));
+  if (is_rdma) {
+    parameters.emplace_back(prefix + "InstanceType", "Primary");
+    parameters.emplace_back(prefix + "NetworkInterfaceTrafficMode", "HighPerformance");
+  }
+  parameters.emplace_back("InternetChargeType", "PayByTraffic");
+  parameters.emplace_back("InternetMaxBandwidthOut", "100");
+}
+
+void add_market(Parameters& parameters, const cloud::Launch& launch) {
+  parameters.emplace_back("InstanceChargeType", "PostPaid");
+  if (launch.market != cloud::Market::spot) return;
+  parameters.emplace_back("SpotStrategy",
+                          launch.max_price ? "SpotWithPriceLimit" : "SpotAsPriceGo");
+  parameters.emplace_back("SpotInterruptionBehavior", "Terminate");
+  if (!launch.max_price) return;
+  char price[32];
+  std::snprintf(price, sizeof price, "%.3f", *launch.max_price);
+  parameters.emplace_back("SpotPriceLimit", price);
+}
+
+void add_tag(Parameters& parameters, int n, std::string_view key, const std::string& value) {
+  const std::string tag = "Tag." + std::to_string(n);
+  parameters.emplace_back(tag + ".Key", key);
+  parameters.emplace_back(tag + ".Value", value);
+}
+
+}  // namespace
+
+void add_tags(Parameters& parameters, const cloud::Marks& marks) {
+  add_tag(parameters, 1, cloud::kClusterTag, marks.cluster.value);
+  add_tag(parameters, 2, cloud::kNameTag, marks.cluster_name);
+  add_tag(parameters, 3, cloud::kOwnerTag, marks.owner);
+}
+
+void add_tag_filter(Parameters& parameters, const state::ClusterId& cluster) {
+  parameters.emplace_back("Tag.1.Key", cloud::kClusterTag);
+  if (!cluster.value.empty()) parameters.emplace_back("Tag.1.Value", cluster.value);
+}
+
+cloud::Marks marks_in(const Answer& thing) {
+  return {.cluster = {tag_in(thing, cloud::kClusterTag)},
+          .cluster_name = tag_in(thing, cloud::kNameTag),
+          .owner = tag_in(thing, cloud::kOwnerTag)};
+}
+
+std::string release_time(system_clock::time_point wished, system_clock::time_point now) {
+  const auto when = std::chrono::ceil<std::chrono::minutes>(std::max(wished, now + kShortestTimer));
+  return signing::utc_text(when, "%Y-%m-%dT%H:%M:00Z");
+}
+
+Parameters launch_parameters(const cloud::Launch& launch, system_clock::time_point now) {
+  const std::string sequence =
+      "[" + std::to_string(launch.first) + "," + std::to_string(kIndexDigits) + "]";
+  Parameters parameters = {{"ZoneId", launch.site.zone},
+                           {"ImageId", launch.image},
+                           {"InstanceType", launch.type},
+                           {"Amount", std::to_string(launch.count)},
+                           {"MinAmount", std::to_string(launch.least)},
+                           {"InstanceName", launch.marks.cluster_name + "-" + sequence},
+                           {"ClientToken", launch.token},
+                           {"UserData", signing::base64(launch.user_data.reveal())},
+                           {"HttpEndpoint", "enabled"},
+                           {"HttpTokens", "required"},
+                           {"SystemDisk.Category", "cloud_essd"}};
+  if (launch.disk_gib > 0)
+    parameters.emplace_back("SystemDisk.Size", std::to_string(launch.disk_gib));
+  add_network(parameters, launch);
+  add_market(parameters, launch);
+  if (launch.release_at)
+    parameters.emplace_back("AutoReleaseTime", release_time(*launch.release_at, now));
+  add_tags(parameters, launch.marks);
+  add_tag(parameters, 4, cloud::kFirstTag, std::to_string(launch.first));
+  return parameters;
+}
+
+std::vector<Machine> machines_in(const Answer& answer, const std::string& region) {
+  std::vector<Machine> machines;
+  for (const Answer& instance : answer["Instances"]["Instance"].items())
+    if (!instance["InstanceId"].text().empty()) machines.push_back(machine_of(instance, region));
+  return machines;
+}
+
+std::vector<std::string> launched_in(const Answer& answer) {
+  std::vector<std::string> ids;
+  for (const Answer& id : answer["InstanceIdSets"]["InstanceIdSet"].items())
+    if (!id.text().empty()) ids.push_back(id.text());
+  return ids;
+}
+
+}  // namespace fastgpu::provision::alibaba

@@ -1,0 +1,251 @@
+// The parts of a cluster in Alibaba Cloud: a VPC with a vSwitch a zone, and a security group.
+#include <algorithm>
+
+#include "provision/marks.hpp"
+#include "provision/providers/alibaba/alibaba_cloud.hpp"
+#include "provision/providers/alibaba/machines.hpp"
+
+namespace fastgpu::provision::alibaba {
+namespace {
+
+using namespace std::chrono_literals;
+using cloud::NetworkWish;
+using cloud::Parts;
+
+constexpr const char* kVpcRange = "10.77.0.0/16";
+
+/// How one kind of part is listed and removed.
+struct Kind {
+  const char* name;     ///< Ours.
+  const char* service;  ///< Whose it is.
+  const char* listed_by;
+  const char* list;  ///< Member of the answer that holds the list.
+  const char* item;  ///< Member of that.
+  const char* id;    ///< Member, and parameter, of its identity.
+  const char* removed_by;
+  std::pair<const char*, const char*> page;  ///< The parameter that asks for full pages.
+};
+
+constexpr Kind kGroup = {"security-group",         "ecs",
+                         "DescribeSecurityGroups", "SecurityGroups",
+                         "SecurityGroup",          "SecurityGroupId",
+                         "DeleteSecurityGroup",    {"MaxResults", "100"}};
+constexpr Kind kVSwitch = {"vswitch", "vpc",       "DescribeVSwitches", "VSwitches",
+                           "VSwitch", "VSwitchId", "DeleteVSwitch",     {"PageSize", "50"}};
+constexpr Kind kVpc = {"vpc", "vpc",   "DescribeVpcs", "Vpcs",
+                       "Vpc", "VpcId", "DeleteVpc",    {"PageSize", "50"}};
+
+/// In the order in which they can be removed.
+constexpr Kind kKinds[] = {kGroup, kVSwitch, kVpc};
+
+/// What is of interest in one of them, of whatever kind.
+struct Found {
+  std::string id;
+  std::string status;
+  cloud::Marks marks;
+};
+
+/// Finds and makes parts in one region.
+class Network {
+ public:
+  Network(AlibabaApi& api, std::string region, const Cancel& cancel)
+      : api_(api), region_(std::move(region)), cancel_(cancel) {}
+
+  std::vector<Found> find(const Kind& kind, Parameters filters) {
+    filters.insert(filters.begin(), kind.page);
+    std::vector<Found> found;
+    api_.pages(
+        {kind.service, region_, kind.listed_by, std::move(filters),
+         std::string("looking for a ") + kind.name + " in " + region_},
+        [&](const Answer& page) {
+          for (const Answer& item : page[kind.list][kind.item].items())
+            if (const std::string id = item[kind.id].text(); !id.empty())
+              found.push_back({id, item["Status"].text(), marks_in(item)});
+        },
+        cancel_);
+    return found;
+  }
+
+  /// Empty where there is none; throws conflict where there are several.
+  std::string find_one(const Kind& kind, const Parameters& filters, const std::string& what) {
+    const auto found = find(kind, filters);
+    if (found.size() > 1)
+      throw Error(ErrorKind::conflict, "alibaba: " + std::to_string(found.size()) + " " +
+                                           kind.name + "s in " + region_ + " are " + what +
+                                           ": which one is meant cannot be told");
+    return found.empty() ? "" : found.front().id;
+  }
+
+  nlohmann::json call(const char* service, const std::string& action, Parameters parameters,
+                      const std::string& doing) {
+    return api_.call({service, region_, action, std::move(parameters), doing + " in " + region_},
+                     cancel_);
+  }
+
+  /// Its identity. An attempt whose answer was lost is found again by the token.
+  std::string make(const Kind& kind, const std::string& action, Parameters parameters,
+                   const cloud::Marks& marks) {
+    parameters.emplace_back("ClientToken", new_token());
+    add_tags(parameters, marks);
+    const auto answer =
+        call(kind.service, action, std::move(parameters), std::string("making a ") + kind.name);
+    std::string id = Answer(answer)[kind.id].text();
+    if (id.empty())
+      throw Error(ErrorKind::remote, "the answer of alibaba to " + action + " tells no identity");
+    return id;
+  }
+
+ private:
+  AlibabaApi& api_;
+  std::string region_;
+  const Cancel& cancel_;
+};
+
+Parameters marked(const state::ClusterId& cluster) {
+  Parameters filters;
+  add_tag_filter(filters, cluster);
+  return filters;
+}
+
+std::string our_name(const cloud::Marks& marks) {
+  return "fastgpu-" + marks.cluster_name + "-" + marks.cluster.value;
+}
+
+/// The user's own, by id or name.
+std::string existing_vpc(Network& network, const std::string& vpc) {
+  const char* filter = vpc.starts_with("vpc-") ? "VpcId" : "VpcName";
+  const std::string found = network.find_one(kVpc, {{filter, vpc}}, "called '" + vpc + "'");
+  if (found.empty())
+    throw Error(ErrorKind::not_found, "alibaba: there is no VPC '" + vpc + "' in that region");
+  return found;
+}
+
+std::string our_vpc(Network& network, const NetworkWish& wish) {
+  const std::string vpc = network.find_one(kVpc, marked(wish.marks.cluster),
+                                           "marked as cluster " + wish.marks.cluster.value);
+  if (!vpc.empty()) return vpc;
+  return network.make(kVpc, "CreateVpc",
+                      {{"CidrBlock", kVpcRange}, {"VpcName", our_name(wish.marks)}}, wish.marks);
+}
+
+/// Zones get ranges of their own by their last letter: 10.77.0.0/20 for a, 10.77.16.0/20 for b.
+std::string vswitch_range(const std::string& zone) {
+  const int nth = zone.empty() ? 0 : (zone.back() - 'a') & 15;
+  return "10.77." + std::to_string(nth * 16) + ".0/20";
+}
+
+std::string vswitch_in(Network& network, const NetworkWish& wish, const std::string& vpc) {
+  const auto found = network.find(kVSwitch, {{"VpcId", vpc}, {"ZoneId", wish.site.zone}});
+  if (!found.empty()) return found.front().id;
+  if (!wish.vpc.empty())
+    throw Error(ErrorKind::not_found, "alibaba: " + vpc + " has no vSwitch in " + wish.site.zone +
+                                          ": make one, or leave --vpc out");
+  return network.make(kVSwitch, "CreateVSwitch",
+                      {{"VpcId", vpc},
+                       {"CidrBlock", vswitch_range(wish.site.zone)},
+                       {"ZoneId", wish.site.zone},
+                       {"VSwitchName", our_name(wish.marks)}},
+                      wish.marks);
+}
+
+/// Who may come in by a rule, and by which protocol.
+using Way = std::pair<std::string, std::string>;
+
+std::vector<Way> ways_into(Network& network, const std::string& group) {
+  const auto answer = network.call("ecs", "DescribeSecurityGroupAttribute",
+                                   {{"SecurityGroupId", group}, {"Direction", "ingress"}},
+                                   "looking at the security group");
+  std::vector<Way> ways;
+  for (const Answer& rule : Answer(answer)["Permissions"]["Permission"].items()) {
+    const std::string other = rule["SourceGroupId"].text();
+    ways.emplace_back(http::lower_case(rule["IpProtocol"].text()),
+                      other.empty() ? rule["SourceCidrIp"].text() : other);
+  }
+  return ways;
+}
+
+/// SSH from where the wish says; everything between the cluster's machines.
+void open_group(Network& network, const NetworkWish& wish, const std::string& group) {
+  const std::vector<Way> there = ways_into(network, group);
+  Parameters rules = {{"SecurityGroupId", group}};
+  int n = 0;
+  const auto add = [&](const Way& way, const char* ports, const char* source) {
+    if (std::ranges::find(there, way) != there.end()) return;
+    const std::string rule = "Permissions." + std::to_string(++n) + ".";
+    rules.emplace_back(rule + "IpProtocol", way.first == "all" ? "ALL" : "TCP");
+    rules.emplace_back(rule + "PortRange", ports);
+    rules.emplace_back(rule + source, way.second);
+    rules.emplace_back(rule + "Policy", "accept");
+    rules.emplace_back(rule + "Priority", "1");
+  };
+  add({"all", group}, "-1/-1", "SourceGroupId");
+  for (const std::string& range : wish.ssh_from)
+    add({"tcp", range}, "22/22", "SourceCidrIp");
+  if (n > 0)
+    network.call("ecs", "AuthorizeSecurityGroup", std::move(rules), "opening the security group");
+}
+
+std::string security_group(Network& network, const NetworkWish& wish, const std::string& vpc) {
+  Parameters filters = marked(wish.marks.cluster);
+  filters.emplace_back("VpcId", vpc);
+  std::string group =
+      network.find_one(kGroup, filters, "marked as cluster " + wish.marks.cluster.value);
+  if (group.empty())
+    group =
+        network.make(kGroup, "CreateSecurityGroup",
+                     {{"VpcId", vpc},
+                      {"SecurityGroupName", our_name(wish.marks)},
+                      {"SecurityGroupType", "normal"},
+                      {"Description", "Machines of fastgpu cluster " + wish.marks.cluster_name}},
+                     wish.marks);
+  open_group(network, wish, group);
+  return group;
+}
+
+}  // namespace
+
+Parts AlibabaCloud::make_network(const NetworkWish& wish, const Cancel& cancel) {
+  Network network(api_, wish.site.region, cancel);
+  // What was made just now is pending for some seconds, and nothing can be put into it.
+  const auto await = [&](const Kind& kind, const std::string& id) {
+    constexpr int kLooks = 60;
+    for (int look = 1; look <= kLooks; ++look) {
+      const auto found = network.find(kind, {{kind.id, id}});
+      if (!found.empty() && found.front().status == "Available") return;
+      wait_(look < 5 ? 200ms : 1000ms, cancel);
+      cancel.check();
+    }
+    throw Error(ErrorKind::timeout, "alibaba: " + id + " is not available after a minute");
+  };
+  Parts parts;
+  parts["vpc"] = wish.vpc.empty() ? our_vpc(network, wish) : existing_vpc(network, wish.vpc);
+  await(kVpc, parts["vpc"]);
+  parts["vswitch"] = vswitch_in(network, wish, parts["vpc"]);
+  parts["security-group"] = security_group(network, wish, parts["vpc"]);
+  await(kVSwitch, parts["vswitch"]);
+  return parts;
+}
+
+void AlibabaCloud::remove_network(const std::string& region, const state::ClusterId& cluster) {
+  Network network(api_, region, never_);
+  for (const Kind& kind : kKinds) {
+    for (const Found& part : network.find(kind, marked(cluster))) {
+      const std::string doing = "removing " + part.id;
+      const auto failure = api_.try_call(
+          {kind.service, region, kind.removed_by, {{kind.id, part.id}}, doing}, never_);
+      if (failure && failure->kind != cloud::FailureKind::not_found)
+        throw cloud::error_of(*failure, "alibaba: " + doing);
+    }
+  }
+}
+
+std::vector<cloud::Part> AlibabaCloud::parts(const std::string& region, const Cancel& cancel) {
+  Network network(api_, region, cancel);
+  std::vector<cloud::Part> found;
+  for (const Kind& kind : kKinds)
+    for (Found& part : network.find(kind, marked({})))
+      found.push_back({kind.name, std::move(part.id), std::move(part.marks)});
+  return found;
+}
+
+}  // namespace fastgpu::provision::alibaba

@@ -1,0 +1,288 @@
+// What ECS has to offer in a region: types, stock by zone, prices and quota, asked for at once.
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <mutex>
+
+#include "base/parallel.hpp"
+#include "provision/cloud/catalogue.hpp"
+#include "provision/providers/alibaba/alibaba_cloud.hpp"
+#include "provision/signing/hmac.hpp"
+
+namespace fastgpu::provision::alibaba {
+namespace {
+
+using namespace std::chrono_literals;
+using cloud::InstanceType;
+using cloud::Market;
+using cloud::Money;
+using cloud::Offer;
+using cloud::Stock;
+using cloud::Wish;
+
+constexpr std::size_t kTypesACall = 10;
+
+/// Quotas count virtual cores over all types.
+struct QuotaNames {
+  Market market;
+  const char* limit;
+  const char* used;
+};
+
+constexpr QuotaNames kQuotas[] = {
+    {Market::on_demand, "max-postpaid-instance-vcpu-count", "used-postpaid-instance-vcpu-count"},
+    {Market::spot, "max-spot-instance-vcpu-count", "used-spot-instance-vcpu-count"},
+};
+
+ApiCall quota_call(const std::string& region, std::span<const QuotaNames> quotas) {
+  ApiCall call{
+      .region = region, .action = "DescribeAccountAttributes", .doing = "asking for quotas"};
+  std::vector<std::string> names;
+  for (const QuotaNames& quota : quotas)
+    names.insert(names.end(), {quota.limit, quota.used});
+  cloud::add_list(call.parameters, "AttributeName", names);
+  return call;
+}
+
+/// The numbers among an account's attributes, by name.
+std::map<std::string, double> attributes_in(const Answer& answer) {
+  std::map<std::string, double> numbers;
+  for (const Answer& item : answer["AccountAttributeItems"]["AccountAttributeItem"].items())
+    for (const Answer& value : item["AttributeValues"]["ValueItem"].items())
+      if (const auto number = value["Value"].number())
+        numbers.try_emplace(item["AttributeName"].text(), *number);
+  return numbers;
+}
+
+/// "A100" of "NVIDIA A100" and of "NVIDIA Tesla A100-80G".
+std::string gpu_name(std::string spec) {
+  for (const std::string_view maker : {"NVIDIA", "Tesla"})
+    if (spec.starts_with(maker))
+      spec.erase(0, std::min(spec.find_first_not_of(" -", maker.size()), spec.size()));
+  return spec.substr(0, spec.find_first_of(" -*"));
+}
+
+InstanceType type_of(const Answer& item) {
+  constexpr double kKbitAGbit = 1e6;
+  InstanceType type{.name = item["InstanceTypeId"].text(),
+                    .gpus = item["GPUAmount"].whole(),
+                    .gpu_memory_gib = item["GPUMemorySize"].whole(),
+                    .cores = item["CpuCoreCount"].whole(),
+                    .memory_gib = item["MemorySize"].number().value_or(0),
+                    .network_gbit = item["InstanceBandwidthRx"].number().value_or(0) / kKbitAGbit,
+                    .rdma_interfaces = item["EriQuantity"].whole()};
+  if (type.gpus > 0) type.gpu = gpu_name(item["GPUSpec"].text());
+  if (item["CpuArchitecture"].text() == "ARM") type.architecture = "arm64";
+  return type;
+}
+
+Stock stock_of(const Answer& resource) {
+  const std::string category = resource["StatusCategory"].text();
+  if (resource["Status"].text() == "SoldOut" || category.ends_with("WithoutStock"))
+    return Stock::none;
+  if (category == "ClosedWithStock") return Stock::low;
+  return resource["Status"].text() == "Available" ? Stock::enough : Stock::unknown;
+}
+
+/// What is known of a region's types; each is filled in by an answer of its own.
+struct Survey {
+  std::map<std::string, InstanceType> types;
+  std::map<std::pair<std::string, std::string>, Stock> stock;  ///< By type and zone.
+  std::map<std::pair<std::string, std::string>, Money> price;  ///< By type and zone, or "" for all.
+  std::map<std::string, double> attributes;
+};
+
+class Surveyor {
+ public:
+  Surveyor(AlibabaApi& api, std::string region, const Wish& wish, const Cancel& cancel)
+      : api_(api), region_(std::move(region)), wish_(wish), cancel_(cancel) {
+    for (InstanceType& type : cloud::known_types("alibaba", wish))
+      names_.push_back(std::move(type.name));
+  }
+
+  Survey look() {
+    std::vector<std::function<void()>> questions = {[&] { ask_stock(); }, [&] { ask_quota(); }};
+    for (std::size_t at = 0; at < names_.size(); at += kTypesACall)
+      questions.emplace_back([this, at] { ask_types(at); });
+    for (const std::string& name : names_)
+      questions.emplace_back(
+          [this, name] { wish_.market == Market::spot ? ask_spot_price(name) : ask_price(name); });
+    const auto answers = parallel_map(std::span<const std::function<void()>>(questions),
+                                      questions.size(), [](const auto& ask) {
+                                        ask();
+                                        return true;
+                                      });
+    for (const auto& answer : answers)
+      if (const auto* error = std::get_if<Error>(&answer)) throw *error;
+    return std::move(survey_);
+  }
+
+ private:
+  ApiCall question(const char* action, Parameters parameters, const std::string& what) const {
+    return {.region = region_,
+            .action = action,
+            .parameters = std::move(parameters),
+            .doing = "asking for " + what + " in " + region_};
+  }
+
+  void ask_types(std::size_t at) {
+    const std::span<const std::string> all(names_);
+    Parameters parameters;
+    cloud::add_list(parameters, "InstanceTypes",
+                    all.subspan(at, std::min(kTypesACall, all.size() - at)));
+    api_.pages(
+        question("DescribeInstanceTypes", parameters, "instance types"),
+        [&](const Answer& page) {
+          const std::lock_guard lock(mutex_);
+          for (const Answer& item : page["InstanceTypes"]["InstanceType"].items())
+            if (const InstanceType type = type_of(item); cloud::suits(type, wish_))
+              survey_.types[type.name] = type;
+        },
+        cancel_);
+  }
+
+  /// One answer has all types in all zones.
+  void ask_stock() {
+    Parameters parameters = {{"DestinationResource", "InstanceType"},
+                             {"InstanceChargeType", "PostPaid"},
+                             {"IoOptimized", "optimized"}};
+    if (wish_.market == Market::spot) parameters.emplace_back("SpotStrategy", "SpotAsPriceGo");
+    if (names_.size() == 1) parameters.emplace_back("InstanceType", names_.front());
+    if (!wish_.zone.empty()) parameters.emplace_back("ZoneId", wish_.zone);
+    const auto answer =
+        api_.call(question("DescribeAvailableResource", parameters, "stock"), cancel_);
+    const std::lock_guard lock(mutex_);
+    for (const Answer& zone : Answer(answer)["AvailableZones"]["AvailableZone"].items())
+      for (const Answer& kind : zone["AvailableResources"]["AvailableResource"].items())
+        for (const Answer& resource : kind["SupportedResources"]["SupportedResource"].items())
+          survey_.stock[{resource["Value"].text(), zone["ZoneId"].text()}] = stock_of(resource);
+  }
+
+  /// A question about one type, the answer to which is no where the region does not have it.
+  std::optional<nlohmann::json> answer_about(const ApiCall& call) {
+    try {
+      return api_.call(call, cancel_);
+    } catch (const Error& e) {
+      const bool is_no = e.kind() == ErrorKind::remote || e.kind() == ErrorKind::capacity ||
+                         e.kind() == ErrorKind::not_found;
+      if (is_no) return std::nullopt;
+      throw;
+    }
+  }
+
+  void ask_price(const std::string& type) {
+    const auto answer = answer_about(question("DescribePrice",
+                                              {{"ResourceType", "instance"},
+                                               {"InstanceType", type},
+                                               {"PriceUnit", "Hour"},
+                                               {"Period", "1"},
+                                               {"Amount", "1"},
+                                               {"SystemDisk.Category", "cloud_essd"},
+                                               {"SystemDisk.Size", "40"}},
+                                              "the price of " + type));
+    if (!answer) return;
+    const Answer price = Answer(*answer)["PriceInfo"]["Price"];
+    if (const auto amount = price["TradePrice"].number(); amount && *amount > 0)
+      set_price(type, "", {*amount, price["Currency"].text()});
+  }
+
+  /// The newest price of each zone.
+  void ask_spot_price(const std::string& type) {
+    const auto start = std::chrono::system_clock::now() - 24h;
+    const auto answer =
+        answer_about(question("DescribeSpotPriceHistory",
+                              {{"InstanceType", type},
+                               {"NetworkType", "vpc"},
+                               {"OSType", "linux"},
+                               {"StartTime", signing::utc_text(start, "%Y-%m-%dT%H:%M:%SZ")}},
+                              "spot prices of " + type));
+    if (!answer) return;
+    const std::string currency = Answer(*answer)["Currency"].text();
+    std::map<std::string, std::string> newest;
+    for (const Answer& price : Answer(*answer)["SpotPrices"]["SpotPriceType"].items()) {
+      const std::string zone = price["ZoneId"].text();
+      const auto amount = price["SpotPrice"].number();
+      if (!amount || *amount <= 0 || price["Timestamp"].text() < newest[zone]) continue;
+      newest[zone] = price["Timestamp"].text();
+      set_price(type, zone, {*amount, currency});
+    }
+  }
+
+  void set_price(const std::string& type, const std::string& zone, Money price) {
+    if (price.currency.empty()) price.currency = "CNY";
+    const std::lock_guard lock(mutex_);
+    survey_.price[{type, zone}] = std::move(price);
+  }
+
+  void ask_quota() {
+    const auto answer = api_.call(quota_call(region_, kQuotas), cancel_);
+    const std::lock_guard lock(mutex_);
+    survey_.attributes = attributes_in(Answer(answer));
+  }
+
+  AlibabaApi& api_;
+  std::string region_;
+  const Wish& wish_;
+  const Cancel& cancel_;
+  std::vector<std::string> names_;
+  std::mutex mutex_;  ///< Of what several answers fill in.
+  Survey survey_;
+};
+
+std::optional<Money> price_of(const Survey& survey, const std::string& type,
+                              const std::string& zone) {
+  for (const std::string& where : {zone, std::string()})
+    if (const auto found = survey.price.find({type, where}); found != survey.price.end())
+      return found->second;
+  return std::nullopt;
+}
+
+/// How many more machines of the type the account may have; absent where it is not told.
+std::optional<int> room_for(const Survey& survey, Market market, const InstanceType& type) {
+  const auto names = std::ranges::find(kQuotas, market, &QuotaNames::market);
+  const auto limit = survey.attributes.find(names->limit);
+  const auto used = survey.attributes.find(names->used);
+  if (limit == survey.attributes.end() || type.cores <= 0) return std::nullopt;
+  const double taken = used == survey.attributes.end() ? 0 : used->second;
+  constexpr double kMost = 1'000'000;
+  return static_cast<int>(std::clamp((limit->second - taken) / type.cores, 0.0, kMost));
+}
+
+}  // namespace
+
+std::vector<Offer> AlibabaCloud::offers(const std::string& region, const Wish& wish,
+                                        const Cancel& cancel) {
+  const Survey survey = Surveyor(api_, region, wish, cancel).look();
+  std::vector<Offer> offers;
+  for (const auto& [place, stock] : survey.stock) {
+    const auto& [name, zone] = place;
+    const auto type = survey.types.find(name);
+    if (type == survey.types.end() || (!wish.zone.empty() && zone != wish.zone)) continue;
+    offers.push_back({.cloud = "alibaba",
+                      .site = {region, zone},
+                      .type = type->second,
+                      .market = wish.market,
+                      .price_per_hour = price_of(survey, name, zone),
+                      .stock = stock,
+                      .quota = room_for(survey, wish.market, type->second)});
+  }
+  return offers;
+}
+
+std::vector<cloud::Quota> AlibabaCloud::quotas(const std::string& region, const Cancel& cancel) {
+  const auto answer = api_.call(quota_call(region, kQuotas), cancel);
+  const auto attributes = attributes_in(Answer(answer));
+  std::vector<cloud::Quota> quotas;
+  for (const QuotaNames& names : kQuotas) {
+    const auto limit = attributes.find(names.limit);
+    if (limit == attributes.end()) continue;
+    const auto used = attributes.find(names.used);
+    quotas.push_back({.name = names.limit,
+                      .limit = limit->second,
+                      .used = used == attributes.end() ? std::nullopt : std::optional(used->second),
+                      .unit = "vCPU"});
+  }
+  return quotas;
+}
+
+}  // namespace fastgpu::provision::alibaba
