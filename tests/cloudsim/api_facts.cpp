@@ -55,13 +55,13 @@ void check_list(const Json& schema, const Json& value, const std::string& path) 
 
 void check_value(const Json& schema, const Json& value, const std::string& path) {
   const std::string type = schema.value("type", "");
-  if (type == "structure" || type == "object") {
+  if (type == "structure" || type == "object" || type == "struct") {
     if (schema.contains("members")) check_members(schema.at("members"), value, path);
   } else if (type == "list" || type == "array") {
     check_list(schema, value, path);
   } else if (value.is_structured()) {
     throw Violation(400, "InvalidParameter", path + " is one value");
-  } else if ((type == "integer" || type == "int" || type == "int64") && !is_whole(value)) {
+  } else if ((type == "integer" || type == "int" || type == "int64" || type == "long") && !is_whole(value)) {
     throw Violation(400, "InvalidParameterValue", path + " is no whole number");
   } else if (schema.contains("enum")) {
     const Json& allowed = schema.at("enum");

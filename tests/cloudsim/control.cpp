@@ -127,7 +127,7 @@ Json reset_calls(Simulation& simulation, const Json&) {
 }
 
 Handler handler_of(const std::string& what) {
-  static const std::map<std::string, Handler> kHandlers = {
+  static const std::map<std::string, Handler> handlers = {
       {"GET books", books},
       {"GET calls", calls},
       {"GET violations", violations},
@@ -144,8 +144,8 @@ Handler handler_of(const std::string& what) {
       {"POST boot_failure", set_boot_failure},
       {"POST reset_calls", reset_calls},
   };
-  const auto found = kHandlers.find(what);
-  if (found == kHandlers.end())
+  const auto found = handlers.find(what);
+  if (found == handlers.end())
     throw Error(ErrorKind::not_found, "the control page has no '" + what + "'");
   return found->second;
 }

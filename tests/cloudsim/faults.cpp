@@ -8,7 +8,7 @@ namespace fastgpu::cloudsim {
 namespace {
 
 FaultKind kind_of(const std::string& name) {
-  static const std::map<std::string, FaultKind> kKinds = {
+  static const std::map<std::string, FaultKind> kinds = {
       {"delay", FaultKind::delay},
       {"status", FaultKind::status},
       {"reset_before", FaultKind::reset_before},
@@ -19,8 +19,8 @@ FaultKind kind_of(const std::string& name) {
       {"slow_drip", FaultKind::slow_drip},
       {"garbage", FaultKind::garbage},
   };
-  const auto found = kKinds.find(name);
-  if (found == kKinds.end())
+  const auto found = kinds.find(name);
+  if (found == kinds.end())
     throw Error(ErrorKind::usage, "there is no fault of the kind '" + name + "'");
   return found->second;
 }

@@ -48,4 +48,10 @@ std::string signature(const std::string& secret, const std::string& timestamp,
                       const std::string& scope, const std::string& canonical);
 }  // namespace tc3
 
+namespace acs3 {
+std::string canonical_request(const Request& request,
+                              const std::vector<std::string>& signed_headers);
+std::string signature(const std::string& secret, const std::string& canonical);
+}  // namespace acs3
+
 }  // namespace fastgpu::cloudsim

@@ -125,8 +125,14 @@ constexpr Ec2Action kActions[] = {
      associate},
     {"DisassociateAddress", "AssociationId!", disassociate},
     {"ReleaseAddress", "AllocationId!", release},
-    {"DescribeAddresses", "AllocationId PublicIp Filter", describe_addresses},
-    {"DescribeNetworkInterfaces", "NetworkInterfaceId Filter MaxResults NextToken",
+    {"DescribeAddresses",
+     "AllocationId PublicIp "
+     "Filter:allocation-id,public-ip,domain,association-id,network-interface-id,instance-id",
+     describe_addresses},
+    {"DescribeNetworkInterfaces",
+     "NetworkInterfaceId "
+     "Filter:network-interface-id,vpc-id,subnet-id,status,group-id,attachment.instance-id,"
+     "attachment.device-index MaxResults NextToken",
      describe_interfaces},
 };
 

@@ -181,17 +181,28 @@ Json describe_images(const Ec2Call& call) {
 }
 
 constexpr Ec2Action kActions[] = {
-    {"DescribeInstanceTypes", "InstanceType Filter MaxResults NextToken", describe_types},
-    {"DescribeInstanceTypeOfferings", "LocationType Filter MaxResults NextToken",
-     describe_offerings},
+    {"DescribeInstanceTypes",
+     "InstanceType "
+     "Filter:instance-type,current-generation,processor-info.supported-architecture,network-info."
+     "efa-supported,supported-usage-class MaxResults NextToken",
+     describe_types},
+    {"DescribeInstanceTypeOfferings",
+     "LocationType Filter:instance-type,location MaxResults NextToken", describe_offerings},
     {"DescribeSpotPriceHistory",
-     "InstanceType ProductDescription StartTime EndTime AvailabilityZone Filter MaxResults "
+     "InstanceType ProductDescription StartTime EndTime AvailabilityZone "
+     "Filter:instance-type,availability-zone,product-description MaxResults "
      "NextToken",
      describe_spot_prices},
-    {"DescribeAvailabilityZones", "ZoneName ZoneId Filter AllAvailabilityZones", describe_zones},
-    {"DescribeRegions", "RegionName Filter AllRegions", describe_regions},
+    {"DescribeAvailabilityZones",
+     "ZoneName ZoneId Filter:zone-name,state,region-name,zone-type,opt-in-status "
+     "AllAvailabilityZones",
+     describe_zones},
+    {"DescribeRegions", "RegionName Filter:region-name,opt-in-status AllRegions", describe_regions},
     {"DescribeImages",
-     "ImageId Owner Filter ExecutableBy IncludeDeprecated IncludeDisabled MaxResults NextToken",
+     "ImageId Owner "
+     "Filter:name,architecture,state,image-id,owner-alias,owner-id,root-device-type,virtualization-"
+     "type,is-public,image-type ExecutableBy IncludeDeprecated IncludeDisabled MaxResults "
+     "NextToken",
      describe_images},
 };
 

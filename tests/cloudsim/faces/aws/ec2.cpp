@@ -16,9 +16,23 @@ constexpr std::array kTables = {launch_actions,    instance_actions, power_actio
                                 catalogue_actions, network_actions,  route_actions,
                                 group_actions,     address_actions,  other_actions};
 
+/// Beforehand, so that a wrong name is told even where there is nothing to find.
+void check_filters(const Params& params, const std::vector<std::string>& known) {
+  for (const Params& filter : params.structures("Filter")) {
+    const std::string name = filter.get("Name");
+    if (!name.starts_with("tag:") && name != "tag-key" &&
+        std::ranges::find(known, name) == known.end())
+      throw Violation(400, "InvalidParameterValue", "The filter '" + name + "' is invalid");
+  }
+}
+
 void check_parameters(const Ec2Action& action, const Params& params) {
   std::set<std::string> known = {"Action", "Version", "DryRun"};
   for (std::string name : split(action.parameters, ' ')) {
+    if (const std::size_t colon = name.find(':'); colon != std::string::npos) {
+      check_filters(params, split(std::string_view(name).substr(colon + 1), ','));
+      name.resize(colon);
+    }
     if (name.ends_with('!')) {
       name.pop_back();
       const bool there = std::ranges::any_of(params.values(), [&](const auto& entry) {
@@ -36,7 +50,7 @@ void check_parameters(const Ec2Action& action, const Params& params) {
 
 /// InvalidVpcID.NotFound and its like.
 std::string not_found_code(const std::string& kind) {
-  static const std::map<std::string, std::string> kCodes = {
+  static const std::map<std::string, std::string> codes = {
       {"vpc", "InvalidVpcID.NotFound"},
       {"subnet", "InvalidSubnetID.NotFound"},
       {"gateway", "InvalidInternetGatewayID.NotFound"},
@@ -48,7 +62,7 @@ std::string not_found_code(const std::string& kind) {
       {"interface", "InvalidNetworkInterfaceID.NotFound"},
       {"placement", "InvalidPlacementGroup.Unknown"},
   };
-  return kCodes.at(kind);
+  return codes.at(kind);
 }
 
 bool matches_any(const std::vector<std::string>& patterns, const std::vector<std::string>& values) {
@@ -124,10 +138,8 @@ bool passes(const Params& params, const Facts& facts, const Tags& tags) {
     } else if (name == "tag-key") {
       for (const auto& [key, value] : tags)
         values.push_back(key);
-    } else if (const auto fact = facts.find(name); fact != facts.end()) {
-      values = fact->second;
     } else {
-      throw Violation(400, "InvalidParameterValue", "The filter '" + name + "' is invalid");
+      values = facts.at(name);
     }
     if (!matches_any(wanted, values)) return false;
   }

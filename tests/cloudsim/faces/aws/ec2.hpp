@@ -24,7 +24,8 @@ using Ec2Handler = Json (*)(const Ec2Call& call);
 
 struct Ec2Action {
   std::string_view name;
-  /// The names that it takes, without what follows their first dot; "!" marks what must be there.
+  /// The names that it takes, without what follows their first dot; "!" marks what must be there,
+  /// and "Filter:" is followed by the names of filters, tags excepted.
   std::string_view parameters;
   Ec2Handler handle;
 };
@@ -60,7 +61,7 @@ Instance& instance(const Ec2Call& call, const std::string& id);
 
 /// Values by filter name that one thing offers.
 using Facts = std::map<std::string, std::vector<std::string>>;
-/// Whether Filter.N lets this thing pass; a filter that is not in `facts` is refused.
+/// Whether Filter.N lets this thing pass. `facts` has all that the action's filters ask.
 bool passes(const Params& params, const Facts& facts, const Tags& tags);
 
 /// Cuts `items` by MaxResults and NextToken and adds "nextToken" to the answer under `name`.

@@ -133,7 +133,8 @@ Json revoke_egress(const Ec2Call& call) {
 
 constexpr Ec2Action kActions[] = {
     {"CreateSecurityGroup", "GroupName! GroupDescription! VpcId! TagSpecification", create_group},
-    {"DescribeSecurityGroups", "GroupId Filter MaxResults NextToken", describe_groups},
+    {"DescribeSecurityGroups",
+     "GroupId Filter:group-id,group-name,vpc-id,description MaxResults NextToken", describe_groups},
     {"DeleteSecurityGroup", "GroupId!", delete_group},
     {"AuthorizeSecurityGroupIngress", "GroupId! IpPermissions!", authorize_ingress},
     {"AuthorizeSecurityGroupEgress", "GroupId! IpPermissions!", authorize_egress},

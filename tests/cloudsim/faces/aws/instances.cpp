@@ -132,8 +132,18 @@ Json describe_status(const Ec2Call& call) {
 }
 
 constexpr Ec2Action kActions[] = {
-    {"DescribeInstances", "InstanceId Filter MaxResults NextToken", describe_instances},
-    {"DescribeInstanceStatus", "InstanceId Filter MaxResults NextToken IncludeAllInstances",
+    {"DescribeInstances",
+     "InstanceId "
+     "Filter:instance-state-name,instance-state-code,vpc-id,subnet-id,client-token,instance-id,"
+     "instance-type,availability-zone,image-id,key-name,reservation-id,private-ip-address,ip-"
+     "address,placement-group-name,instance.group-id,instance-lifecycle MaxResults NextToken",
+     describe_instances},
+    {"DescribeInstanceStatus",
+     "InstanceId "
+     "Filter:instance-state-name,instance-state-code,vpc-id,subnet-id,client-token,instance-id,"
+     "instance-type,availability-zone,image-id,key-name,reservation-id,private-ip-address,ip-"
+     "address,placement-group-name,instance.group-id,instance-lifecycle MaxResults NextToken "
+     "IncludeAllInstances",
      describe_status},
 };
 

@@ -143,11 +143,16 @@ Json modify_subnet(const Ec2Call& call) {
 
 constexpr Ec2Action kActions[] = {
     {"CreateVpc", "CidrBlock! InstanceTenancy TagSpecification", create_vpc},
-    {"DescribeVpcs", "VpcId Filter MaxResults NextToken", describe_vpcs},
+    {"DescribeVpcs",
+     "VpcId Filter:vpc-id,state,cidr,cidr-block-association.cidr-block,is-default,isDefault "
+     "MaxResults NextToken",
+     describe_vpcs},
     {"DeleteVpc", "VpcId!", delete_vpc},
     {"ModifyVpcAttribute", "VpcId! EnableDnsHostnames EnableDnsSupport", modify_vpc},
     {"CreateSubnet", "VpcId! CidrBlock! AvailabilityZone TagSpecification", create_subnet},
-    {"DescribeSubnets", "SubnetId Filter MaxResults NextToken", describe_subnets},
+    {"DescribeSubnets",
+     "SubnetId Filter:subnet-id,vpc-id,cidr-block,availability-zone,state MaxResults NextToken",
+     describe_subnets},
     {"DeleteSubnet", "SubnetId!", delete_subnet},
     {"ModifySubnetAttribute", "SubnetId! MapPublicIpOnLaunch", modify_subnet},
 };

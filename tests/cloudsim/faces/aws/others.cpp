@@ -4,6 +4,7 @@
 #include "cloudsim/auth/signature.hpp"
 #include "cloudsim/books.hpp"
 #include "cloudsim/faces/aws/ec2.hpp"
+#include "cloudsim/world/live.hpp"
 
 namespace fastgpu::cloudsim::aws {
 namespace {
@@ -164,8 +165,8 @@ Json delete_placement(const Ec2Call& call) {
   if (group == nullptr)
     throw Refusal(400, "InvalidPlacementGroup.Unknown",
                   "The Placement Group '" + name + "' is unknown.");
-  for (const Instance* each : call.world.instances_of(call.scope))
-    if (each->placement == name && each->state != State::terminated)
+  for (const Instance* each : live_instances(call.world, call.scope))
+    if (each->placement == name)
       throw Refusal(400, "InvalidPlacementGroup.InUse",
                     "The placement group '" + name + "' is in use and may not be deleted.");
   call.world.remove(*group);
@@ -222,13 +223,17 @@ constexpr Ec2Action kActions[] = {
     {"CreateTags", "ResourceId! Tag!", create_tags},
     {"DeleteTags", "ResourceId! Tag", delete_tags},
     {"ImportKeyPair", "KeyName! PublicKeyMaterial! TagSpecification", import_key},
-    {"DescribeKeyPairs", "KeyName KeyPairId Filter IncludePublicKey", describe_keys},
+    {"DescribeKeyPairs", "KeyName KeyPairId Filter:key-name,key-pair-id IncludePublicKey",
+     describe_keys},
     {"DeleteKeyPair", "KeyName KeyPairId", delete_key},
     {"CreatePlacementGroup", "GroupName! Strategy PartitionCount TagSpecification",
      create_placement},
-    {"DescribePlacementGroups", "GroupName GroupId Filter", describe_placements},
+    {"DescribePlacementGroups", "GroupName GroupId Filter:group-name,strategy,state",
+     describe_placements},
     {"DeletePlacementGroup", "GroupName!", delete_placement},
-    {"DescribeVolumes", "VolumeId Filter MaxResults NextToken", describe_volumes},
+    {"DescribeVolumes",
+     "VolumeId Filter:volume-id,availability-zone,attachment.instance-id MaxResults NextToken",
+     describe_volumes},
     {"DeleteVolume", "VolumeId!", delete_volume},
     {"DescribeAccountAttributes", "AttributeName", describe_account},
 };

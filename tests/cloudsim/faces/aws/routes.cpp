@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "cloudsim/faces/aws/ec2.hpp"
+#include "cloudsim/world/live.hpp"
 
 namespace fastgpu::cloudsim::aws {
 namespace {
@@ -52,8 +53,8 @@ Json detach_gateway(const Ec2Call& call) {
   const std::string vpc = call.params.get("VpcId");
   if (!gateway.uses.contains(vpc))
     throw Refusal(400, "Gateway.NotAttached", gateway.id + " is not attached to " + vpc);
-  for (const Instance* each : call.world.instances_of(call.scope))
-    if (each->vpc == vpc && each->state != State::terminated && !each->public_address.empty())
+  for (const Instance* each : live_instances(call.world, call.scope))
+    if (each->vpc == vpc && !each->public_address.empty())
       throw Refusal(400, "DependencyViolation",
                     "Network " + vpc + " has some mapped public address(es).");
   gateway.uses.clear();
@@ -193,13 +194,18 @@ Json delete_table(const Ec2Call& call) {
 
 constexpr Ec2Action kActions[] = {
     {"CreateInternetGateway", "TagSpecification", create_gateway},
-    {"DescribeInternetGateways", "InternetGatewayId Filter MaxResults NextToken",
+    {"DescribeInternetGateways",
+     "InternetGatewayId Filter:internet-gateway-id,attachment.vpc-id MaxResults NextToken",
      describe_gateways},
     {"AttachInternetGateway", "InternetGatewayId! VpcId!", attach_gateway},
     {"DetachInternetGateway", "InternetGatewayId! VpcId!", detach_gateway},
     {"DeleteInternetGateway", "InternetGatewayId!", delete_gateway},
     {"CreateRouteTable", "VpcId! TagSpecification ClientToken", create_table},
-    {"DescribeRouteTables", "RouteTableId Filter MaxResults NextToken", describe_tables},
+    {"DescribeRouteTables",
+     "RouteTableId "
+     "Filter:route-table-id,vpc-id,association.main,association.subnet-id,association.route-table-"
+     "association-id,route.gateway-id MaxResults NextToken",
+     describe_tables},
     {"CreateRoute", "RouteTableId! DestinationCidrBlock! GatewayId!", create_route},
     {"AssociateRouteTable", "RouteTableId! SubnetId!", associate_table},
     {"DisassociateRouteTable", "AssociationId!", disassociate_table},

@@ -3,6 +3,7 @@
 #include "cloudsim/auth/digest.hpp"
 #include "cloudsim/faces/aws/instances.hpp"
 #include "cloudsim/faces/aws/launch.hpp"
+#include "cloudsim/world/live.hpp"
 
 namespace fastgpu::cloudsim::aws {
 namespace {
@@ -71,9 +72,8 @@ void read_placement(const Ec2Call& call, LaunchOrder& order) {
                   "The placement group '" + name + "' is unknown.");
   order.like.placement = name;
   if ((*found)->data.at("strategy") != "cluster") return;
-  for (const Instance* other : call.world.instances_of(call.scope))
-    if (other->placement == name && other->state != State::terminated &&
-        other->zone != order.like.zone)
+  for (const Instance* other : live_instances(call.world, call.scope))
+    if (other->placement == name && other->zone != order.like.zone)
       throw Refusal(400, "InvalidParameterCombination",
                     "Cluster placement group '" + name + "' is in " + other->zone);
 }

@@ -107,7 +107,10 @@ constexpr TencentAction kActions[] = {
      "AddressCount InternetServiceProvider InternetChargeType InternetMaxBandwidthOut AddressType "
      "Tags AddressName ClientToken",
      allocate},
-    {"vpc", "DescribeAddresses", "AddressIds Filters Offset Limit", describe_addresses},
+    {"vpc", "DescribeAddresses",
+     "AddressIds Filters:address-id,address-name,address-ip,address-status,instance-id Offset "
+     "Limit",
+     describe_addresses},
     {"vpc", "AssociateAddress", "AddressId! InstanceId! NetworkInterfaceId PrivateIpAddress",
      associate},
     {"vpc", "DisassociateAddress", "AddressId! ReallocateNormalPublicIp", disassociate},

@@ -14,9 +14,29 @@ constexpr std::array kTables = {instance_actions, launch_actions, catalogue_acti
                                 network_actions,  group_actions,  address_actions,
                                 other_actions};
 
+/// Beforehand, so that a wrong name is told even where there is nothing to find.
+void check_filters(const Json& body, const std::vector<std::string>& known) {
+  constexpr std::size_t kMostFilters = 10, kMostValues = 5;
+  const Json filters = body.value("Filters", Json::array());
+  if (filters.size() > kMostFilters)
+    throw violation("InvalidFilterValue.LimitExceeded", "at most 10 filters");
+  for (const Json& filter : filters) {
+    const std::string name = filter.at("Name");
+    if (filter.at("Values").size() > kMostValues)
+      throw violation("InvalidFilterValue.LimitExceeded", "at most 5 values in a filter");
+    if (!name.starts_with("tag:") && name != "tag-key" && name != "tag-value" &&
+        std::ranges::find(known, name) == known.end())
+      throw violation("InvalidFilter", "The filter `" + name + "` is not supported.");
+  }
+}
+
 void check_parameters(const TencentAction& action, const Json& body) {
   std::set<std::string> known;
   for (std::string name : split(action.parameters, ' ')) {
+    if (const std::size_t colon = name.find(':'); colon != std::string::npos) {
+      check_filters(body, split(std::string_view(name).substr(colon + 1), ','));
+      name.resize(colon);
+    }
     const bool needed = name.ends_with('!');
     if (needed) name.pop_back();
     if (needed && !body.contains(name))
@@ -47,13 +67,13 @@ std::size_t read_number(const TencentCall& call, const char* name, std::size_t o
 }
 
 std::string not_found_code(const std::string& kind) {
-  static const std::map<std::string, std::string> kCodes = {
+  static const std::map<std::string, std::string> codes = {
       {"vpc", "ResourceNotFound"},          {"subnet", "ResourceNotFound"},
       {"group", "ResourceNotFound"},        {"address", "InvalidAddressId.NotFound"},
       {"key", "InvalidKeyPairId.NotFound"}, {"hpc", "ResourceNotFound.HpcCluster"},
       {"disk", "InvalidDisk.NotFound"},
   };
-  return kCodes.at(kind);
+  return codes.at(kind);
 }
 
 }  // namespace
@@ -111,25 +131,17 @@ Tags specified_tags(const TencentCall& call, const std::string& type) {
 }
 
 bool passes(const TencentCall& call, const Facts& facts, const Tags& tags) {
-  constexpr std::size_t kMostFilters = 10, kMostValues = 5;
-  const Json filters = call.body.value("Filters", Json::array());
-  if (filters.size() > kMostFilters)
-    throw violation("InvalidFilterValue.LimitExceeded", "at most 10 filters");
-  for (const Json& filter : filters) {
+  for (const Json& filter : call.body.value("Filters", Json::array())) {
     const std::string name = filter.at("Name");
     const auto wanted = filter.at("Values").get<std::vector<std::string>>();
-    if (wanted.size() > kMostValues)
-      throw violation("InvalidFilterValue.LimitExceeded", "at most 5 values in a filter");
     std::vector<std::string> values;
     if (name.starts_with("tag:")) {
       if (const auto tag = tags.find(name.substr(4)); tag != tags.end()) values = {tag->second};
     } else if (name == "tag-key" || name == "tag-value") {
       for (const auto& [key, value] : tags)
         values.push_back(name == "tag-key" ? key : value);
-    } else if (const auto fact = facts.find(name); fact != facts.end()) {
-      values = fact->second;
     } else {
-      throw violation("InvalidFilter", "The filter `" + name + "` is not supported.");
+      values = facts.at(name);
     }
     const bool any = std::ranges::any_of(values, [&](const std::string& value) {
       return std::ranges::find(wanted, value) != wanted.end();

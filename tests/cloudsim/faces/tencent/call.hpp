@@ -26,7 +26,9 @@ struct TencentCall {
 
 struct TencentAction {
   std::string_view service, name;
-  std::string_view parameters;  ///< The names that it takes; "!" marks what must be there.
+  /// The names that it takes; "!" marks what must be there, and "Filters:" is followed by the names
+  /// of filters, tags excepted.
+  std::string_view parameters;
   Json (*handle)(const TencentCall& call);  ///< Returns the Response but for its RequestId.
 };
 
@@ -55,7 +57,7 @@ Tags specified_tags(const TencentCall& call, const std::string& type);
 
 /// Values by filter name that one thing offers.
 using Facts = std::map<std::string, std::vector<std::string>>;
-/// Whether Filters let it pass; a filter that is not in `facts`, or too many, are refused.
+/// Whether Filters let it pass. `facts` has all that the action's filters ask.
 bool passes(const TencentCall& call, const Facts& facts, const Tags& tags);
 
 /// {"TotalCount", name: [those of Offset and Limit]}. The services differ in how they write these

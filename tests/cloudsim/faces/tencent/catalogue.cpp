@@ -157,10 +157,14 @@ Json describe_quota(const TencentCall& call) {
 constexpr TencentAction kActions[] = {
     {"cvm", "DescribeRegions", "", describe_regions},
     {"cvm", "DescribeZones", "", describe_zones},
-    {"cvm", "DescribeZoneInstanceConfigInfos", "Filters", describe_offers},
-    {"cvm", "DescribeInstanceTypeConfigs", "Filters", describe_types},
-    {"cvm", "DescribeImages", "ImageIds Filters Offset Limit InstanceType", describe_images},
-    {"cvm", "DescribeAccountQuota", "Filters", describe_quota},
+    {"cvm", "DescribeZoneInstanceConfigInfos",
+     "Filters:zone,instance-type,instance-family,instance-charge-type,sort-keys", describe_offers},
+    {"cvm", "DescribeInstanceTypeConfigs",
+     "Filters:zone,instance-type,instance-family,instance-charge-type", describe_types},
+    {"cvm", "DescribeImages",
+     "ImageIds Filters:image-id,image-type,image-name,platform Offset Limit InstanceType",
+     describe_images},
+    {"cvm", "DescribeAccountQuota", "Filters:zone,quota-type", describe_quota},
 };
 
 }  // namespace

@@ -28,10 +28,10 @@ Resource& add_group(const TencentCall& call) {
 }
 
 void check_policy(const Json& policy) {
-  static const std::vector<std::string> kProtocols = {"TCP", "UDP", "ICMP", "ICMPv6", "ALL"};
+  static const std::vector<std::string> protocols = {"TCP", "UDP", "ICMP", "ICMPv6", "ALL"};
   const std::string protocol = policy.value("Protocol", "ALL");
   const std::string action = policy.value("Action", "");
-  if (std::ranges::find(kProtocols, protocol) == kProtocols.end())
+  if (std::ranges::find(protocols, protocol) == protocols.end())
     throw violation("InvalidParameterValue", "the protocol `" + protocol + "` is none of ours");
   if (action != "ACCEPT" && action != "DROP")
     throw violation("InvalidParameterValue", "a policy's Action is ACCEPT or DROP");
@@ -131,7 +131,9 @@ constexpr TencentAction kActions[] = {
      delete_policies},
     {"vpc", "DescribeSecurityGroupPolicies", "SecurityGroupId!", describe_policies},
     {"vpc", "DescribeSecurityGroups",
-     "SecurityGroupIds Filters Offset Limit OrderField OrderDirection", describe_groups},
+     "SecurityGroupIds Filters:security-group-id,security-group-name,project-id Offset Limit "
+     "OrderField OrderDirection",
+     describe_groups},
     {"vpc", "DeleteSecurityGroup", "SecurityGroupId!", delete_group},
 };
 

@@ -174,7 +174,11 @@ Json import_timer(const TencentCall& call) {
 }
 
 constexpr TencentAction kActions[] = {
-    {"cvm", "DescribeInstances", "InstanceIds Filters Offset Limit", describe_instances},
+    {"cvm", "DescribeInstances",
+     "InstanceIds "
+     "Filters:zone,vpc-id,subnet-id,instance-id,instance-name,instance-charge-type,instance-state,"
+     "private-ip-address,public-ip-address Offset Limit",
+     describe_instances},
     {"cvm", "DescribeInstancesStatus", "InstanceIds Offset Limit", describe_status},
     {"cvm", "StartInstances", "InstanceIds!", start},
     {"cvm", "StopInstances", "InstanceIds! StopType StoppedMode ForceStop", stop},

@@ -126,10 +126,13 @@ Json delete_subnet(const TencentCall& call) {
 constexpr TencentAction kActions[] = {
     {"vpc", "CreateVpc", "VpcName! CidrBlock! EnableMulticast DnsServers DomainName Tags",
      create_vpc},
-    {"vpc", "DescribeVpcs", "VpcIds Filters Offset Limit", describe_vpcs},
+    {"vpc", "DescribeVpcs", "VpcIds Filters:vpc-name,vpc-id,cidr-block,is-default Offset Limit",
+     describe_vpcs},
     {"vpc", "DeleteVpc", "VpcId!", delete_vpc},
     {"vpc", "CreateSubnet", "VpcId! SubnetName! CidrBlock! Zone! Tags", create_subnet},
-    {"vpc", "DescribeSubnets", "SubnetIds Filters Offset Limit", describe_subnets},
+    {"vpc", "DescribeSubnets",
+     "SubnetIds Filters:subnet-name,subnet-id,vpc-id,cidr-block,zone Offset Limit",
+     describe_subnets},
     {"vpc", "DeleteSubnet", "SubnetId!", delete_subnet},
 };
 

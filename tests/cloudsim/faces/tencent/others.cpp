@@ -3,6 +3,7 @@
 #include "cloudsim/auth/signature.hpp"
 #include "cloudsim/books.hpp"
 #include "cloudsim/faces/tencent/call.hpp"
+#include "cloudsim/world/live.hpp"
 
 namespace fastgpu::cloudsim::tencent {
 namespace {
@@ -59,7 +60,7 @@ Json delete_keys(const TencentCall& call) {
   for (const std::string& id : call.list("KeyIds"))
     all.push_back(&resource(call, "key", id));
   for (Resource* each : all) {
-    for (const Instance* instance : call.world.instances_of(call.scope))
+    for (const Instance* instance : live_instances(call.world, call.scope))
       if (instance->key == each->id)
         throw refusal("InvalidParameterValue.KeyPairNotSupported",
                       each->id + " is on an instance.");
@@ -70,7 +71,7 @@ Json delete_keys(const TencentCall& call) {
 
 Json shape_hpc(const TencentCall& call, const Resource& hpc) {
   Json members = Json::array();
-  for (const Instance* instance : call.world.instances_of(call.scope))
+  for (const Instance* instance : live_instances(call.world, call.scope))
     if (instance->placement == hpc.id) members.push_back(instance->id);
   return {{"HpcClusterId", hpc.id},
           {"Name", hpc.name},
@@ -193,13 +194,15 @@ Json caller(const TencentCall& call) {
 
 constexpr TencentAction kActions[] = {
     {"cvm", "ImportKeyPair", "KeyName! ProjectId! PublicKey! TagSpecification", import_key},
-    {"cvm", "DescribeKeyPairs", "KeyIds Filters Offset Limit", describe_keys},
+    {"cvm", "DescribeKeyPairs", "KeyIds Filters:key-name,project-id Offset Limit", describe_keys},
     {"cvm", "DeleteKeyPairs", "KeyIds!", delete_keys},
     {"cvm", "CreateHpcCluster", "Zone! Name! Remark HpcClusterType TagSpecification", create_hpc},
     {"cvm", "DescribeHpcClusters", "HpcClusterIds Name Zone Offset Limit HpcClusterType",
      describe_hpc},
     {"cvm", "DeleteHpcClusters", "HpcClusterIds!", delete_hpc},
-    {"cbs", "DescribeDisks", "DiskIds Filters Offset Limit Order OrderField", describe_disks},
+    {"cbs", "DescribeDisks",
+     "DiskIds Filters:disk-id,instance-id,zone,disk-state Offset Limit Order OrderField",
+     describe_disks},
     {"cbs", "TerminateDisks", "DiskIds!", terminate_disks},
     {"tag", "TagResources", "ResourceList! Tags!", tag_resources},
     {"tag", "UnTagResources", "ResourceList! TagKeys!", untag_resources},

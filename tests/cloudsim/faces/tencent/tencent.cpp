@@ -14,12 +14,12 @@ using tencent::refusal;
 using tencent::violation;
 
 const std::map<std::string, std::string>& versions() {
-  static const std::map<std::string, std::string> kVersions = {{"cvm", "2017-03-12"},
-                                                               {"vpc", "2017-03-12"},
-                                                               {"cbs", "2017-03-12"},
-                                                               {"tag", "2018-08-13"},
-                                                               {"sts", "2018-08-13"}};
-  return kVersions;
+  static const std::map<std::string, std::string> known = {{"cvm", "2017-03-12"},
+                                                           {"vpc", "2017-03-12"},
+                                                           {"cbs", "2017-03-12"},
+                                                           {"tag", "2018-08-13"},
+                                                           {"sts", "2018-08-13"}};
+  return known;
 }
 
 /// A place in a world without regions' names still needs one.
@@ -51,10 +51,10 @@ class TencentFace : public Face {
   Reply answer(const Call& call, const Account& account, World& world) override {
     check_envelope(call, world);
     const Json body = Json::parse(call.request->body, nullptr, false);
-    const tencent::TencentAction& action = tencent::find_action(call, body);
-    facts_.check(call.service, call.action, body);
     const Scope scope{"tencent", account.name, call.region.empty() ? kAnyRegion : call.region};
     try {
+      const tencent::TencentAction& action = tencent::find_action(call, body);
+      facts_.check(call.service, call.action, body);
       return reply(action.handle(tencent::TencentCall{world, scope, body}), world);
     } catch (const nlohmann::json::exception& e) {
       throw violation("InvalidParameter", e.what());

@@ -1,0 +1,26 @@
+#include "cloudsim/auth/digest.hpp"
+#include "cloudsim/auth/signature.hpp"
+
+namespace fastgpu::cloudsim::acs3 {
+
+std::string canonical_request(const Request& request,
+                              const std::vector<std::string>& signed_headers) {
+  const std::string path = request.path.empty() ? "/" : request.path;
+  std::string out = request.method + "\n" + path + "\n" + canonical_query(request.query) + "\n";
+  std::string names;
+  for (const std::string& name : signed_headers) {
+    out += name;
+    out += ':';
+    out += trim(request.header(name).value_or(""));
+    out += '\n';
+    names += names.empty() ? "" : ";";
+    names += name;
+  }
+  return out + "\n" + names + "\n" + request.header("x-acs-content-sha256").value_or("");
+}
+
+std::string signature(const std::string& secret, const std::string& canonical) {
+  return hex(hmac_sha256(secret, "ACS3-HMAC-SHA256\n" + sha256_hex(canonical)));
+}
+
+}  // namespace fastgpu::cloudsim::acs3

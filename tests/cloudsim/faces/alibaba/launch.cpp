@@ -1,0 +1,205 @@
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+
+#include "cloudsim/auth/digest.hpp"
+#include "cloudsim/faces/alibaba/call.hpp"
+
+namespace fastgpu::cloudsim::alibaba {
+namespace {
+
+constexpr std::size_t kUserDataLimit = 32768;
+constexpr int kMostInstances = 100;
+
+/// Where an instance goes: its VSwitch and groups, by themselves or those of the primary interface.
+void read_network(const AlibabaCall& call, Instance& like) {
+  const auto interfaces = call.params.structures("NetworkInterface");
+  const bool is_named = call.params.find("VSwitchId") || call.params.find("SecurityGroupId");
+  if (!interfaces.empty() && is_named)
+    throw Violation(400, "InvalidParameter.Conflict",
+                    "VSwitchId and SecurityGroupId are those of the primary interface.");
+  Params from = call.params;
+  for (const Params& each : interfaces)
+    if (each.get("InstanceType", "Secondary") == "Primary") from = each;
+  const std::string vswitch_id = from.get("VSwitchId");
+  const Resource& vswitch = resource(call, "vswitch", vswitch_id);
+  if (!is_available(call.world, vswitch))
+    throw Refusal(400, "IncorrectVSwitchStatus", "The current status of the VSwitch is Pending.");
+  like.subnet = vswitch_id;
+  like.vpc = vswitch.data.at("vpc");
+  like.zone = vswitch.data.at("zone");
+  if (call.params.get("ZoneId", like.zone) != like.zone)
+    throw Refusal(400, "InvalidParameter.Mismatch", "The VSwitch is in " + like.zone + ".");
+  like.groups = from.list("SecurityGroupIds");
+  if (const auto group = from.find("SecurityGroupId")) like.groups.push_back(*group);
+  if (like.groups.empty())
+    throw Violation(400, "MissingParameter", "An instance needs a security group.");
+  for (const std::string& group : like.groups)
+    if (resource(call, "group", group).data.at("vpc") != like.vpc)
+      throw Refusal(403, "InvalidParameter.Mismatch",
+                    "Security group " + group + " and VSwitch " + vswitch_id +
+                        " are in different VPCs.");
+}
+
+const MachineType& type_of(const AlibabaCall& call) {
+  const std::string name = call.params.get("InstanceType");
+  const MachineType* type = call.catalogue().type(name);
+  if (type == nullptr)
+    throw Refusal(400, "InvalidInstanceType.ValueNotSupported",
+                  "The specified InstanceType " + name + " does not exist.");
+  for (const Params& each : call.params.structures("NetworkInterface")) {
+    const std::string mode = each.get("NetworkInterfaceTrafficMode", "Standard");
+    if (mode != "Standard" && mode != "HighPerformance")
+      throw Violation(400, "InvalidParameter.NetworkInterfaceTrafficMode", mode + " is none.");
+    if (mode == "HighPerformance" && type->rdma_interfaces == 0)
+      throw Refusal(400, "InvalidParameter.NetworkInterfaceTrafficMode",
+                    name + " has no elastic RDMA interfaces.");
+  }
+  return *type;
+}
+
+void read_image(const AlibabaCall& call, const MachineType& type, Instance& like) {
+  like.image = call.params.get("ImageId");
+  const Image* image = call.catalogue().image(like.image);
+  if (image == nullptr)
+    throw Refusal(404, "InvalidImageId.NotFound",
+                  "The specified ImageId " + like.image + " does not exist.");
+  if (image->architecture != type.architecture)
+    throw Refusal(403, "ImageNotSupportInstanceType",
+                  "The image " + like.image + " does not fit " + type.name + ".");
+  const int size = call.params.number("SystemDisk.Size", image->disk_gb);
+  if (size < image->disk_gb)
+    throw Refusal(400, "InvalidSystemDiskSize.LessThanImageSize",
+                  "The system disk is smaller than the image.");
+  like.extra["disk_gb"] = size;
+}
+
+void read_user_data(const AlibabaCall& call, Instance& like) {
+  try {
+    like.user_data = base64_decode(call.params.get("UserData"));
+  } catch (const std::exception&) {
+    throw Violation(400, "InvalidUserData.Base64FormatInvalid", "UserData is no base64.");
+  }
+  if (like.user_data.size() > kUserDataLimit)
+    throw Refusal(400, "InvalidUserData.SizeExceeded", "UserData has more than 32 KB.");
+}
+
+void read_market(const AlibabaCall& call, LaunchOrder& order) {
+  const std::string charge = call.params.get("InstanceChargeType", "PostPaid");
+  const std::string strategy = call.params.get("SpotStrategy", "NoSpot");
+  if (charge != "PostPaid")
+    throw Violation(400, "InvalidInstanceChargeType.ValueNotSupported",
+                    "InstanceChargeType " + charge + " is not supported here.");
+  if (strategy == "NoSpot") return;
+  if (strategy != "SpotAsPriceGo" && strategy != "SpotWithPriceLimit")
+    throw Violation(400, "InvalidSpotStrategy", strategy + " is none.");
+  order.like.market = Market::spot;
+  const std::string limit = call.params.get("SpotPriceLimit");
+  if (limit.empty() != (strategy == "SpotAsPriceGo"))
+    throw Violation(400, "InvalidSpotPriceLimit", "SpotPriceLimit goes with SpotWithPriceLimit.");
+  if (!limit.empty()) order.highest_price = std::stod(limit);
+}
+
+void read_counts(const AlibabaCall& call, LaunchOrder& order) {
+  order.maximum = call.params.number("Amount", 1);
+  order.minimum = call.params.number("MinAmount", order.maximum);
+  if (order.maximum < 1 || order.maximum > kMostInstances || order.minimum < 1 ||
+      order.minimum > order.maximum)
+    throw Refusal(400, "InvalidAmount.Malformed",
+                  "Amount is 1 to 100 and MinAmount 1 to Amount.");
+  order.token = call.params.get("ClientToken");
+  if (order.token.size() > 64)
+    throw Violation(400, "InvalidClientToken.Malformed", "ClientToken has more than 64 characters.");
+  order.token_outlives = true;
+  for (const auto& [name, value] : call.params.values())
+    if (name != "ClientToken") order.fingerprint += name + "=" + value + "\n";
+}
+
+/// "demo-000007" from "demo-[5,6]" for the third instance.
+std::string expanded(const std::string& name, int nth) {
+  const std::size_t open = name.find('[');
+  const std::size_t comma = name.find(',', std::min(open, name.size()));
+  const std::size_t close = name.find(']', std::min(comma, name.size()));
+  if (close == std::string::npos) return name;
+  int first = 0;
+  int digits = 6;
+  std::from_chars(name.data() + open + 1, name.data() + comma, first);
+  std::from_chars(name.data() + comma + 1, name.data() + close, digits);
+  char number[16];
+  std::snprintf(number, sizeof number, "%0*d", std::clamp(digits, 1, 6), first + nth);
+  return name.substr(0, open) + number + name.substr(close + 1);
+}
+
+LaunchOrder read_order(const AlibabaCall& call) {
+  LaunchOrder order;
+  order.scope = call.scope;
+  Instance& like = order.like;
+  const MachineType& type = type_of(call);
+  like.type = type.name;
+  read_network(call, like);
+  read_image(call, type, like);
+  read_user_data(call, like);
+  read_market(call, order);
+  read_counts(call, order);
+  like.name = call.params.get("InstanceName");
+  like.tags = read_tags(call.params);
+  like.failed_boot_ends = true;
+  const int bandwidth = call.params.number("InternetMaxBandwidthOut", 0);
+  if (bandwidth < 0 || bandwidth > 100)
+    throw Refusal(400, "InvalidInternetMaxBandwidthOut.ValueNotSupported", "It is 0 to 100.");
+  like.extra["bandwidth"] = bandwidth;
+  if (const auto time = call.params.find("AutoReleaseTime"))
+    like.release_at = read_release_time(call, *time);
+  return order;
+}
+
+/// What an instance holds: its place in the VSwitch and its disk.
+void complete(const AlibabaCall& call, Instance& instance) {
+  World& world = call.world;
+  instance.name = expanded(instance.name, instance.launch_index);
+  if (instance.name.empty()) instance.name = instance.id;
+  Resource& interface = world.add(call.scope, "interface", world.new_id("eni-", 20));
+  interface.part_of = instance.id;
+  interface.uses = {instance.groups.begin(), instance.groups.end()};
+  interface.uses.insert(instance.subnet);
+  interface.data = {{"instance", instance.id}};
+  Resource& disk = world.add(call.scope, "disk", world.new_id("d-", 20));
+  disk.part_of = instance.id;
+  disk.data = {{"instance", instance.id}, {"size_gb", instance.extra.at("disk_gb")}};
+  instance.attached = {interface.id, disk.id};
+  const bool is_public = instance.extra.at("bandwidth") > 0;
+  if (is_public && instance.public_address.empty())
+    instance.public_address = world.new_public_address();
+}
+
+Json run_instances(const AlibabaCall& call) {
+  const LaunchOrder order = read_order(call);
+  stop_if_dry_run(call.params, "DryRunOperation");
+  Json ids = Json::array();
+  for (const std::string& id : call.world.launch(order, "i-", 20)) {
+    Instance& made = call.world.instances.at(id);
+    if (made.attached.empty()) complete(call, made);
+    ids.push_back(id);
+  }
+  const double price = call.world.instances.at(ids.at(0)).price;
+  return {{"InstanceIdSets", {{"InstanceIdSet", ids}}},
+          {"TradePrice", price * double(ids.size())}};
+}
+
+constexpr AlibabaAction kActions[] = {
+    {"ecs", "RunInstances",
+     "RegionId! ZoneId ImageId! InstanceType! Amount MinAmount InstanceName HostName ClientToken "
+     "UserData VSwitchId SecurityGroupId SecurityGroupIds NetworkInterface InternetChargeType "
+     "InternetMaxBandwidthOut InternetMaxBandwidthIn InstanceChargeType SpotStrategy "
+     "SpotPriceLimit SpotDuration SpotInterruptionBehavior SystemDisk DataDisk Tag "
+     "AutoReleaseTime HttpEndpoint HttpTokens DryRun Description IoOptimized",
+     run_instances},
+};
+
+}  // namespace
+
+std::span<const AlibabaAction> launch_actions() {
+  return kActions;
+}
+
+}  // namespace fastgpu::cloudsim::alibaba

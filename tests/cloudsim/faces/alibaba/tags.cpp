@@ -1,0 +1,61 @@
+#include <algorithm>
+
+#include "cloudsim/faces/alibaba/call.hpp"
+
+namespace fastgpu::cloudsim::alibaba {
+namespace {
+
+/// Where the tags of a thing of ResourceType are kept.
+Tags& tags_of(const AlibabaCall& call, const std::string& id) {
+  const std::string type = call.params.get("ResourceType");
+  if (type == "instance") return instance(call, id).tags;
+  if (type == "securitygroup") return resource(call, "group", id).tags;
+  throw Violation(400, "InvalidResourceType.NotSupported", type + " has no tags here.");
+}
+
+Json tag(const AlibabaCall& call) {
+  for (const std::string& id : call.params.list("ResourceId")) {
+    Tags& tags = tags_of(call, id);
+    for (const auto& [key, value] : read_tags(call.params))
+      tags[key] = value;
+  }
+  return Json::object();
+}
+
+Json untag(const AlibabaCall& call) {
+  for (const std::string& id : call.params.list("ResourceId")) {
+    Tags& tags = tags_of(call, id);
+    if (call.params.flag("All")) tags.clear();
+    for (const std::string& key : call.params.list("TagKey"))
+      tags.erase(key);
+  }
+  return Json::object();
+}
+
+Json list(const AlibabaCall& call) {
+  std::vector<Json> items;
+  for (const std::string& id : call.params.list("ResourceId")) {
+    const Tags& tags = tags_of(call, id);
+    if (!passes_tags(call.params, tags)) continue;
+    for (const auto& [key, value] : tags)
+      items.push_back({{"ResourceId", id},
+                       {"ResourceType", call.params.get("ResourceType")},
+                       {"TagKey", key},
+                       {"TagValue", value}});
+  }
+  return {{"NextToken", ""}, {"TagResources", {{"TagResource", items}}}};
+}
+
+constexpr AlibabaAction kActions[] = {
+    {"ecs", "TagResources", "RegionId! ResourceType! ResourceId! Tag!", tag},
+    {"ecs", "UntagResources", "RegionId! ResourceType! ResourceId! TagKey All", untag},
+    {"ecs", "ListTagResources", "RegionId! ResourceType! ResourceId! Tag NextToken", list},
+};
+
+}  // namespace
+
+std::span<const AlibabaAction> tag_actions() {
+  return kActions;
+}
+
+}  // namespace fastgpu::cloudsim::alibaba

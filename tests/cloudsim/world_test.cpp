@@ -1,0 +1,229 @@
+#include "cloudsim/world/world.hpp"
+
+#include <doctest/doctest.h>
+
+namespace fastgpu::cloudsim {
+namespace {
+
+const Scope kScope{"acme", "1", "north"};
+
+/// One zone with a type of 8 vCPUs: `stock` of them, and a quota of `vcpus`.
+World world_with(std::int64_t stock, double vcpus) {
+  World world(1, Settings{.boot = 10s, .stop = 5s, .terminate = 5s, .listing_delay = 0ms});
+  Catalogue& catalogue = world.catalogues["acme"];
+  catalogue.regions["north"] = {"north-1"};
+  MachineType& type = catalogue.types["big"];
+  type.name = "big";
+  type.family = "P";
+  type.vcpus = 8;
+  catalogue.offers[{"north-1", "big"}] = Offer{3.6, 1.0, stock, stock};
+  catalogue.quotas[{"*", "P"}] = vcpus;
+  return world;
+}
+
+LaunchOrder order_of(int minimum, int maximum, const std::string& token = "") {
+  LaunchOrder order;
+  order.scope = kScope;
+  order.like.type = "big";
+  order.like.zone = "north-1";
+  order.minimum = minimum;
+  order.maximum = maximum;
+  order.token = token;
+  return order;
+}
+
+std::vector<std::string> launch(World& world, const LaunchOrder& order) {
+  return world.launch(order, "i-", 8);
+}
+
+template <class Act>
+TroubleKind trouble_of(Act act) {
+  try {
+    act();
+  } catch (const Trouble& trouble) {
+    return trouble.kind();
+  }
+  FAIL("there was no trouble");
+  return TroubleKind::in_use;
+}
+
+void pass(World& world, milliseconds time) {
+  world.advance(time);
+  world.settle();
+}
+
+TEST_SUITE_BEGIN("cloudsim/world");
+
+TEST_CASE("an instance goes from pending to running, stopped and terminated, each in its time") {
+  World world = world_with(-1, 1000);
+  Instance& made = world.instances.at(launch(world, order_of(1, 1)).front());
+  CHECK(made.state == State::pending);
+
+  pass(world, 10s);
+  CHECK(made.state == State::running);
+
+  world.stop(made);
+  CHECK(made.state == State::stopping);
+  pass(world, 5s);
+  CHECK(made.state == State::stopped);
+
+  world.terminate(made);
+  pass(world, 5s);
+  CHECK(made.state == State::terminated);
+}
+
+TEST_CASE("a batch gets what the stock has, but nothing below its minimum") {
+  World world = world_with(3, 1000);
+  CHECK(launch(world, order_of(1, 2)).size() == 2);
+  CHECK(trouble_of([&] { launch(world, order_of(2, 2)); }) == TroubleKind::no_stock);
+  CHECK(launch(world, order_of(1, 5)).size() == 1);
+}
+
+TEST_CASE("stock comes back when an instance stops, and another may take it before it starts") {
+  World world = world_with(1, 1000);
+  Instance& first = world.instances.at(launch(world, order_of(1, 1)).front());
+  pass(world, 10s);
+  world.stop(first);
+  pass(world, 5s);
+
+  CHECK(launch(world, order_of(1, 1)).size() == 1);
+  CHECK(trouble_of([&] { world.start(first); }) == TroubleKind::no_stock);
+}
+
+TEST_CASE("a quota counts the vCPUs of all that is not terminated") {
+  World world = world_with(-1, 16);
+  const auto ids = launch(world, order_of(2, 2));
+  CHECK(trouble_of([&] { launch(world, order_of(1, 1)); }) == TroubleKind::quota);
+
+  world.terminate(world.instances.at(ids.front()));
+  pass(world, 5s);
+  CHECK(launch(world, order_of(1, 1)).size() == 1);
+}
+
+TEST_CASE("a token answers twice with the same instances, and not to another request") {
+  World world = world_with(-1, 1000);
+  LaunchOrder order = order_of(2, 2, "t");
+  order.fingerprint = "a";
+  const auto ids = launch(world, order);
+  CHECK(launch(world, order) == ids);
+
+  order.fingerprint = "b";
+  CHECK(trouble_of([&] { launch(world, order); }) == TroubleKind::token_mismatch);
+}
+
+TEST_CASE("a token whose instances are gone says so, or answers with them where a cloud does") {
+  World world = world_with(-1, 1000);
+  LaunchOrder order = order_of(1, 1, "t");
+  const auto ids = launch(world, order);
+  world.terminate(world.instances.at(ids.front()));
+  pass(world, 5s);
+
+  CHECK(trouble_of([&] { launch(world, order); }) == TroubleKind::token_terminated);
+  order.token_outlives = true;
+  CHECK(launch(world, order) == ids);
+}
+
+TEST_CASE("a token that failed for want of stock asks anew") {
+  World world = world_with(0, 1000);
+  const LaunchOrder order = order_of(1, 1, "t");
+  CHECK(trouble_of([&] { launch(world, order); }) == TroubleKind::no_stock);
+  world.catalogues["acme"].offers.begin()->second.stock = 1;
+  CHECK(launch(world, order).size() == 1);
+}
+
+TEST_CASE("a new instance is unknown to reads for a moment") {
+  World world = world_with(-1, 1000);
+  world.settings.listing_delay = 2s;
+  const std::string id = launch(world, order_of(1, 1)).front();
+  CHECK(world.find_instance(kScope, id) == nullptr);
+  pass(world, 2s);
+  CHECK(world.find_instance(kScope, id) != nullptr);
+}
+
+TEST_CASE("cost is by the time that an instance is not stopped") {
+  World world = world_with(-1, 1000);
+  Instance& made = world.instances.at(launch(world, order_of(1, 1)).front());
+  pass(world, 1000s);
+  world.stop(made);
+  pass(world, 5000s);
+  CHECK(world.cost(made) == doctest::Approx(1.0).epsilon(0.01));
+}
+
+TEST_CASE("a spot instance is taken away when its notice has run out, and a low limit gets none") {
+  World world = world_with(-1, 1000);
+  LaunchOrder order = order_of(1, 1);
+  order.like.market = Market::spot;
+  order.highest_price = 0.5;
+  CHECK(trouble_of([&] { launch(world, order); }) == TroubleKind::price_too_low);
+
+  order.highest_price = 1.5;
+  Instance& made = world.instances.at(launch(world, order).front());
+  pass(world, 10s);
+  world.reclaim(made, 120s);
+  pass(world, 119s);
+  CHECK(made.state == State::running);
+  pass(world, 1s);
+  CHECK(made.state == State::shutting_down);
+}
+
+TEST_CASE("an instance whose user data shuts it down ends as its shutdown behaviour says") {
+  World world = world_with(-1, 1000);
+  LaunchOrder order = order_of(1, 1);
+  order.like.user_data = "#cloud-config\nruncmd: [[shutdown, -P, +30]]\n";
+  Instance& stops = world.instances.at(launch(world, order).front());
+  order.like.terminate_on_shutdown = true;
+  Instance& ends = world.instances.at(launch(world, order).front());
+  pass(world, 10s);
+
+  pass(world, 29min);
+  CHECK(stops.state == State::running);
+  pass(world, 2min);
+  CHECK(stops.state == State::stopping);
+  CHECK(ends.state == State::shutting_down);
+}
+
+TEST_CASE("a boot that fails costs until then, and then no more") {
+  World world = world_with(-1, 1000);
+  world.boot_failure = {1, "kernel panic"};
+  Instance& made = world.instances.at(launch(world, order_of(1, 1)).front());
+  pass(world, 10s);
+  CHECK(made.state == State::failed);
+  CHECK(made.reason == "kernel panic");
+  CHECK(made.runs.back().to.has_value());
+}
+
+TEST_CASE("what is used cannot go, and what is part of something goes with it") {
+  World world = world_with(-1, 1000);
+  Resource& vpc = world.add(kScope, "vpc", "v");
+  Resource& group = world.add(kScope, "group", "g");
+  group.uses = {"v"};
+  group.part_of = "v";
+  Resource& subnet = world.add(kScope, "subnet", "s");
+  subnet.uses = {"v"};
+
+  CHECK(trouble_of([&] { world.remove(vpc); }) == TroubleKind::in_use);
+  world.remove(subnet);
+  world.remove(vpc);
+  CHECK(group.deleted.has_value());
+}
+
+TEST_CASE("a subnet hands out each address once, takes it back, and can be used up") {
+  World world = world_with(-1, 1000);
+  Resource& subnet = world.add(kScope, "subnet", "s");
+  subnet.data = {{"cidr", "10.0.0.0/28"}};
+  LaunchOrder order = order_of(11, 11);
+  order.like.subnet = "s";
+  const auto ids = launch(world, order);
+  CHECK(world.instances.at(ids.front()).private_address == "10.0.0.4");
+  CHECK(world.free_addresses(subnet) == 0);
+  CHECK(trouble_of([&] { launch(world, order); }) == TroubleKind::addresses_used_up);
+
+  world.terminate(world.instances.at(ids.front()));
+  pass(world, 5s);
+  CHECK(world.take_address(subnet) == "10.0.0.4");
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::cloudsim
