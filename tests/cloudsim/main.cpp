@@ -8,6 +8,7 @@
 #include "base/units.hpp"
 #include "cloudsim/control.hpp"
 #include "cloudsim/dispatcher.hpp"
+#include "cloudsim/faces/alibaba/alibaba.hpp"
 #include "cloudsim/faces/aws/aws.hpp"
 #include "cloudsim/faces/tencent/tencent.hpp"
 #include "cloudsim/http/server.hpp"
@@ -95,6 +96,7 @@ int run(const Options& options) {
   std::vector<std::unique_ptr<Face>> faces;
   faces.push_back(aws_face(facts_of(options, "aws.json")));
   faces.push_back(tencent_face(facts_of(options, "tencent.json")));
+  faces.push_back(alibaba_face(facts_of(options, "alibaba.json")));
   Dispatcher dispatcher(simulation, std::move(faces));
   std::unique_ptr<LocalMachines> machines;
   if (options.boot == "local") {

@@ -6,6 +6,12 @@ namespace {
 constexpr const char* kForm = "application/x-www-form-urlencoded";
 constexpr int kMostPages = 10'000;
 
+/// These are about all regions at once.
+bool names_region(const std::string& action) {
+  return action != "GetCallerIdentity" && action != "DescribeRegions" &&
+         action != "DescribeInstanceTypes";
+}
+
 /// The parameter that asks for the page after this one; empty name after the last.
 std::pair<std::string, std::string> next_page(const Answer& answer, int page) {
   const std::string token = answer["NextToken"].text();
@@ -21,7 +27,7 @@ std::pair<std::string, std::string> next_page(const Answer& answer, int page) {
 cloud::Call AlibabaApi::form(const ApiCall& call) const {
   const std::string host = call.service + "." + call.region + ".aliyuncs.com";
   Parameters parameters = call.parameters;
-  if (call.service != "sts") parameters.emplace_back("RegionId", call.region);
+  if (names_region(call.action)) parameters.emplace_back("RegionId", call.region);
   return {.service = call.service,
           .action = call.action,
           .region = call.region,

@@ -20,7 +20,7 @@ struct ApiCall {
   std::string service = "ecs";  ///< "ecs", "vpc" or "sts".
   std::string region{};
   std::string action{};
-  Parameters parameters{};  ///< But for RegionId.
+  Parameters parameters{};  ///< But for the region.
   std::string doing{};      ///< "launching 4 ecs.gn7-c13g1.26xlarge in cn-hangzhou-a", for errors.
 };
 

@@ -101,7 +101,9 @@ class AlibabaFace : public Face {
     std::string id = world.new_id("", 8) + "-" + world.new_id("", 4) + "-" + world.new_id("4", 3) +
                      "-" + world.new_id("A", 3) + "-" + world.new_id("", 12);
     fields["RequestId"] = id;
-    return Reply{status, "application/json;charset=utf-8", fields.dump(),
+    return Reply{status,
+                 "application/json;charset=utf-8",
+                 fields.dump(),
                  {{"x-acs-request-id", std::move(id)}}};
   }
 
@@ -148,8 +150,9 @@ Refusal AlibabaFace::translate(const Trouble& trouble) const {
       return {403, "QuotaExceed.ElasticQuota",
               "The number of vCPUs has reached the quota of " + subject + ". (" + said + ")"};
     case TroubleKind::price_too_low:
-      return {400, "InvalidSpotPriceLimit.LowerThanPublicPrice",
-              "The specified spotPriceLimit is lower than the current public price. (" + said + ")"};
+      return {
+          400, "InvalidSpotPriceLimit.LowerThanPublicPrice",
+          "The specified spotPriceLimit is lower than the current public price. (" + said + ")"};
     case TroubleKind::token_mismatch:
     case TroubleKind::token_terminated:
       return {400, "IdempotentParameterMismatch",

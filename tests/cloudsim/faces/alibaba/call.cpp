@@ -13,9 +13,9 @@ namespace {
 
 constexpr auto kSettling = 200ms;  ///< A new network is pending for so long.
 
-constexpr std::array kTables = {launch_actions,    instance_actions, power_actions,
-                                tag_actions,       catalogue_actions, price_actions,
-                                network_actions,   group_actions};
+constexpr std::array kTables = {launch_actions,  instance_actions,  power_actions,
+                                tag_actions,     catalogue_actions, price_actions,
+                                network_actions, group_actions};
 
 void check_parameters(const AlibabaAction& action, const Params& params) {
   std::set<std::string> known;
@@ -37,7 +37,7 @@ void check_parameters(const AlibabaAction& action, const Params& params) {
 std::string not_found_code(const std::string& kind) {
   static const std::map<std::string, std::string> kCodes = {
       {"vpc", "InvalidVpcId.NotFound"},
-      {"vswitch", "InvalidVSwitchId.NotFound"},
+      {"subnet", "InvalidVSwitchId.NotFound"},
       {"group", "InvalidSecurityGroupId.NotFound"},
   };
   return kCodes.at(kind);
@@ -130,7 +130,8 @@ Json vpc_tags(const Tags& tags) {
 const Resource* made_before(const AlibabaCall& call, const std::string& kind) {
   const std::string token = call.params.get("ClientToken");
   if (token.size() > 64)
-    throw Violation(400, "InvalidClientToken.Malformed", "ClientToken has more than 64 characters.");
+    throw Violation(400, "InvalidClientToken.Malformed",
+                    "ClientToken has more than 64 characters.");
   if (token.empty()) return nullptr;
   for (const auto& [id, each] : call.world.resources)
     if (each.scope == call.scope && each.kind == kind && each.data.value("token", "") == token)

@@ -81,17 +81,13 @@ std::vector<std::string> listed_ids(const Params& params, const char* name) {
 }
 
 bool passes(const AlibabaCall& call, const Instance& each) {
-  const std::pair<const char*, std::string> facts[] = {{"VpcId", each.vpc},
-                                                       {"VSwitchId", each.subnet},
-                                                       {"ZoneId", each.zone},
-                                                       {"InstanceType", each.type},
-                                                       {"ImageId", each.image},
-                                                       {"Status", status_of(each)}};
+  const std::pair<const char*, std::string> facts[] = {
+      {"VpcId", each.vpc},         {"VSwitchId", each.subnet}, {"ZoneId", each.zone},
+      {"InstanceType", each.type}, {"ImageId", each.image},    {"Status", status_of(each)}};
   for (const auto& [name, value] : facts)
     if (call.params.get(name, value) != value) return false;
   const std::string pattern = call.params.get("InstanceName", "*");
-  return fnmatch(pattern.c_str(), each.name.c_str(), 0) == 0 &&
-         passes_tags(call.params, each.tags);
+  return fnmatch(pattern.c_str(), each.name.c_str(), 0) == 0 && passes_tags(call.params, each.tags);
 }
 
 /// The newest first. One that is not there is left out.

@@ -22,7 +22,7 @@ void read_network(const AlibabaCall& call, Instance& like) {
   for (const Params& each : interfaces)
     if (each.get("InstanceType", "Secondary") == "Primary") from = each;
   const std::string vswitch_id = from.get("VSwitchId");
-  const Resource& vswitch = resource(call, "vswitch", vswitch_id);
+  const Resource& vswitch = resource(call, "subnet", vswitch_id);
   if (!is_available(call.world, vswitch))
     throw Refusal(400, "IncorrectVSwitchStatus", "The current status of the VSwitch is Pending.");
   like.subnet = vswitch_id;
@@ -36,9 +36,9 @@ void read_network(const AlibabaCall& call, Instance& like) {
     throw Violation(400, "MissingParameter", "An instance needs a security group.");
   for (const std::string& group : like.groups)
     if (resource(call, "group", group).data.at("vpc") != like.vpc)
-      throw Refusal(403, "InvalidParameter.Mismatch",
-                    "Security group " + group + " and VSwitch " + vswitch_id +
-                        " are in different VPCs.");
+      throw Refusal(
+          403, "InvalidParameter.Mismatch",
+          "Security group " + group + " and VSwitch " + vswitch_id + " are in different VPCs.");
 }
 
 const MachineType& type_of(const AlibabaCall& call) {
@@ -105,11 +105,11 @@ void read_counts(const AlibabaCall& call, LaunchOrder& order) {
   order.minimum = call.params.number("MinAmount", order.maximum);
   if (order.maximum < 1 || order.maximum > kMostInstances || order.minimum < 1 ||
       order.minimum > order.maximum)
-    throw Refusal(400, "InvalidAmount.Malformed",
-                  "Amount is 1 to 100 and MinAmount 1 to Amount.");
+    throw Refusal(400, "InvalidAmount.Malformed", "Amount is 1 to 100 and MinAmount 1 to Amount.");
   order.token = call.params.get("ClientToken");
   if (order.token.size() > 64)
-    throw Violation(400, "InvalidClientToken.Malformed", "ClientToken has more than 64 characters.");
+    throw Violation(400, "InvalidClientToken.Malformed",
+                    "ClientToken has more than 64 characters.");
   order.token_outlives = true;
   for (const auto& [name, value] : call.params.values())
     if (name != "ClientToken") order.fingerprint += name + "=" + value + "\n";
@@ -182,8 +182,7 @@ Json run_instances(const AlibabaCall& call) {
     ids.push_back(id);
   }
   const double price = call.world.instances.at(ids.at(0)).price;
-  return {{"InstanceIdSets", {{"InstanceIdSet", ids}}},
-          {"TradePrice", price * double(ids.size())}};
+  return {{"InstanceIdSets", {{"InstanceIdSet", ids}}}, {"TradePrice", price * double(ids.size())}};
 }
 
 constexpr AlibabaAction kActions[] = {

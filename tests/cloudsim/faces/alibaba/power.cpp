@@ -94,8 +94,8 @@ Json modify(const AlibabaCall& call) {
 
 constexpr AlibabaAction kActions[] = {
     {"ecs", "StartInstances", "RegionId! InstanceId! BatchOptimization DryRun", start},
-    {"ecs", "StopInstances",
-     "RegionId! InstanceId! BatchOptimization StoppedMode ForceStop DryRun", stop},
+    {"ecs", "StopInstances", "RegionId! InstanceId! BatchOptimization StoppedMode ForceStop DryRun",
+     stop},
     {"ecs", "RebootInstances", "RegionId! InstanceId! BatchOptimization ForceReboot DryRun",
      reboot},
     {"ecs", "DeleteInstances",
