@@ -54,6 +54,14 @@ void ProgressEvents::step_finished(std::string_view) {
   ui_.end_progress();
 }
 
+void ProgressEvents::moving_on(std::string_view reason) {
+  try {
+    ui_.end_progress();
+    ui_.note(std::string(reason) + ": trying the next place");
+  } catch (const Error&) {  // The next place is tried unseen.
+  }
+}
+
 void ProgressEvents::left_behind(std::string_view sentence) {
   try {
     ui_.warn(sentence);

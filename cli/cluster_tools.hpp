@@ -35,6 +35,7 @@ class ProgressEvents final : public provision::ClusterEvents {
   explicit ProgressEvents(Ui& ui) : ui_(ui) {}
   void step_started(std::string_view step) override;
   void step_finished(std::string_view step) override;
+  void moving_on(std::string_view reason) override;
   void left_behind(std::string_view sentence) override;
 
  private:

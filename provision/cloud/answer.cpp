@@ -51,8 +51,7 @@ std::optional<double> Answer::number() const {
 
 int Answer::whole() const {
   using Bounds = std::numeric_limits<int>;
-  return static_cast<int>(
-      std::clamp<double>(number().value_or(0), Bounds::min(), Bounds::max()));
+  return static_cast<int>(std::clamp<double>(number().value_or(0), Bounds::min(), Bounds::max()));
 }
 
 json parse_answer(const http::Response& response, std::string_view what) {

@@ -35,8 +35,8 @@ class Answer {
   const nlohmann::json* value_;
 };
 
-/// The JSON object in an answer. Throws ErrorKind::remote where it is none; `what` says whose answer
-/// to what: "alibaba to RunInstances".
+/// The JSON object in an answer. Throws ErrorKind::remote where it is none; `what` says whose
+/// answer to what: "alibaba to RunInstances".
 nlohmann::json parse_answer(const http::Response& response, std::string_view what);
 
 }  // namespace fastgpu::provision::cloud

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/fault_point.hpp"
+
 namespace fastgpu::provision::cloud {
 namespace {
 
@@ -69,6 +71,7 @@ Caller::Attempt Caller::send(const Call& call, const Cancel& cancel) {
   Attempt made;
   try {
     made.response = tools_.http.send(request, cancel);
+    fault_point("cloud:answered");
   } catch (const Error& e) {
     if (e.kind() != ErrorKind::transient) throw;
     made.lost = e;

@@ -119,9 +119,11 @@ class Pauses {
  public:
   explicit Pauses(const Wait& wait) : wait_(wait) {}
 
+  bool are_left() const { return waited_ <= kPatience; }
+
   /// Waits a little longer each time; throws timeout once patience is at its end.
   void next(const Cancel& cancel, const std::string& for_what) {
-    if (waited_ > kPatience)
+    if (!are_left())
       throw Error(ErrorKind::timeout, for_what + " took more than 10 minutes");
     wait_(pause_, cancel);
     cancel.check();
@@ -310,15 +312,16 @@ void CloudProvider::await_end(const std::string& region, const state::ClusterId&
 }
 
 void CloudProvider::end_in(const std::string& region, const state::ClusterId& cluster) {
-  constexpr int kLooks = 3;
-  for (int look = 1;; ++look) {
+  Pauses pauses(wait_);
+  for (;;) {
     await_end(region, cluster);
     try {
       cloud_.remove_network(region, cluster);
       return;
     } catch (const Error& e) {
-      if (e.kind() != ErrorKind::conflict || look == kLooks) throw;
+      if (e.kind() != ErrorKind::conflict || !pauses.are_left()) throw;
     }
+    pauses.next(never_, "removing the network of cluster " + cluster.value + " in " + region);
   }
 }
 

@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+"""Clusters in clouds, on the stand-in: clouds_test.py FASTGPU CLOUDSIM [TEST ...]
+
+Every test runs for each cloud that fastgpu and the stand-in both know, or for those that CLOUDS_ONLY names.
+"""
+import json
+import os
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+from cli_user import check, run_tests  # noqa: E402
+from cloud_sim import CLOUDS, CloudSim, known_to_the_stand_in  # noqa: E402
+
+CLOUDSIM = sys.argv.pop(2)
+
+
+class Customer:
+    """A user of one cloud: the words that all commands share."""
+
+    def __init__(self, user, sim, cloud, account=0):
+        self.user, self.sim, self.cloud, self.account = user, sim, cloud, account
+        self.about = CLOUDS[cloud]
+
+    def environment(self, **more):
+        # No proxy, no file and no metadata service of this machine gets in between.
+        quiet = {"HOME": str(self.user.folder), "AWS_EC2_METADATA_DISABLED": "true", "no_proxy": "127.0.0.1"}
+        return {**quiet, **self.sim.environment(self.cloud, self.account), **more}
+
+    def run(self, *words, **more):
+        environment = self.environment(**more.pop("environment", {}))
+        return self.user.run(*words, environment=environment, **more)
+
+    def refused(self, words, code, *said, **more):
+        environment = self.environment(**more.pop("environment", {}))
+        return self.user.refused(words, code, *said, environment=environment, **more)
+
+    def creation(self, name, *more, nodes=2):
+        return ("create", "cluster", name, "--cloud", self.cloud, "--region", self.about["region"], "--gpus", self.about["gpus"],
+                "--nodes", str(nodes), "--ssh-from", "127.0.0.1/32", "--yes", *more)
+
+    def create(self, name, *more, nodes=2, **options):
+        return self.run(*self.creation(name, *more, nodes=nodes), **options)
+
+    def nodes(self, name):
+        return json.loads(self.run("get", "nodes", name, "-o", "json").out)["nodes"]
+
+    def check_nothing_is_left(self):
+        instances, resources = self.sim.alive()
+        check(not instances and not resources, f"{self.cloud}: left: {instances} {resources}")
+        check(self.sim.control("violations")["violations"] == [], f"{self.cloud}: {self.sim.control('violations')}")
+
+
+def clouds_of(user):
+    known = {provider["name"] for provider in json.loads(user.run("get", "providers", "-o", "json").out)["providers"]}
+    chosen = os.environ.get("CLOUDS_ONLY", " ".join(CLOUDS)).split()
+    return [cloud for cloud in chosen if cloud in known and cloud in known_to_the_stand_in()]
+
+
+def for_each_cloud(user, test, *options, boot="instant"):
+    for cloud in clouds_of(user):
+        with CloudSim(CLOUDSIM, boot, *options) as sim:
+            customer = Customer(user, sim, cloud)
+            test(customer)
+            customer.check_nothing_is_left()
+
+
+def test_a_cluster_in_a_cloud_lives_as_any_other(user):
+    def journey(customer):
+        customer.create("t", "--timeout", "90s")
+        keys = {tuple(node["host_keys"]) for node in customer.nodes("t")}
+        check(len(keys) == 2, f"nodes share host keys: {keys}")
+        check(customer.run("exec", "t", "-b", "--", "hostname").out.count(b"t-") >= 2, "hostnames")
+        check(b"t-1" in customer.run("run", "job", "--cluster", "t", "-np", "2", "--", "hostname").out, "no rank on t-1")
+        again = customer.create("t")
+        check("exists already as wanted" in again.err, again.err)
+        customer.run("stop", "cluster", "t")
+        check(all(node["state"] == "stopped" for node in customer.nodes("t")), "not stopped")
+        customer.run("start", "cluster", "t", "--timeout", "60s")
+        customer.run("scale", "cluster", "t", "--nodes", "3", "--timeout", "60s")
+        check(len(customer.nodes("t")) == 3, "not three nodes")
+        customer.run("exec", "t", "--", "true")
+        customer.run("scale", "cluster", "t", "--nodes", "1")
+        instances, _ = customer.sim.alive()
+        check(len(instances) == 1, f"{len(instances)} instances after scaling down")
+        customer.run("delete", "cluster", "t", "--yes")
+
+    for_each_cloud(user, journey, boot="local")
+
+
+def test_the_plan_shows_offers_and_changes_nothing(user):
+    def plan(customer):
+        shown = json.loads(customer.create("t", "--dry-run", "-o", "json").out)
+        offers = shown["offers"]
+        check(offers and offers[0]["price_per_hour"] > 0, shown)
+        prices = [offer["price_per_hour"] for offer in offers if "unusable" not in offer and offer["price_per_hour"]]
+        check(prices == sorted(prices), f"not by price: {prices}")
+        check(abs(shown["price_per_hour"] - 2 * offers[0]["price_per_hour"]) < 1e-9, shown["price_per_hour"])
+        check(customer.sim.books()["instances"] == [], "a plan made machines")
+
+    for_each_cloud(user, plan)
+
+
+STRIDE = int(os.environ.get("CLOUDS_KILL_STRIDE", "5"))  # 1: at every step, which takes minutes a cloud.
+
+
+def steps_of(cloud):
+    """Other steps for each cloud, so that together they are more."""
+    return range(1 + sorted(CLOUDS).index(cloud) % STRIDE, 500, STRIDE)
+
+
+def kill_everywhere(customer, words, settle, check_after):
+    """Runs `words` killed at its n-th step, for many n until it comes to its end; then settles and checks."""
+    for step in steps_of(customer.cloud):
+        ended = customer.run(*words(step), code=None, environment={"FASTGPU_FAULT": f"any:{step}"})
+        if ended.returncode != -9:
+            check(ended.returncode == 0, f"unkilled: {ended.returncode} {ended.err}")
+            return step
+        settle(step)
+        check_after(step)
+    raise AssertionError("the command has no end")
+
+
+def test_a_creation_that_was_killed_anywhere_is_rolled_back(user):
+    def killed(customer):
+        customer.sim.settings(listing_delay_ms=50)
+
+        def nothing_or_all(step):
+            if json.loads(customer.run("get", "clusters", "-o", "json").out)["clusters"]:  # Killed after its end.
+                check(len(customer.sim.alive()[0]) == 2, f"{customer.cloud}, step {step}: {customer.sim.alive()}")
+                customer.run("delete", "cluster", f"t{step}", "--yes")
+            check(customer.sim.alive() == ([], []), f"{customer.cloud}, step {step}: {customer.sim.alive()}")
+
+        steps = kill_everywhere(customer, lambda step: customer.creation(f"t{step}", "--detach"),
+                                lambda step: customer.run("gc"), nothing_or_all)
+        check(steps > 15, f"only {steps} steps")
+        customer.run("delete", "cluster", f"t{steps}", "--yes")
+
+    for_each_cloud(user, killed)
+
+
+def test_a_creation_that_was_killed_anywhere_can_be_repeated(user):
+    def killed(customer):
+        customer.sim.settings(listing_delay_ms=50)
+
+        def again(step):
+            customer.create(f"t{step}", "--detach")
+
+        def exactly_two(step):
+            instances, _ = customer.sim.alive()
+            check(len(instances) == 2, f"{customer.cloud}, step {step}: {len(instances)} instances")
+            customer.run("delete", "cluster", f"t{step}", "--yes")
+            check(customer.sim.alive() == ([], []), f"{customer.cloud}, step {step}: {customer.sim.alive()}")
+
+        steps = kill_everywhere(customer, lambda step: customer.creation(f"t{step}", "--detach"), again, exactly_two)
+        customer.run("delete", "cluster", f"t{steps}", "--yes")
+
+    for_each_cloud(user, killed)
+
+
+def test_a_deletion_that_was_killed_anywhere_is_finished(user):
+    def killed(customer):
+        for step in steps_of(customer.cloud):
+            customer.create(f"t{step}", "--detach")
+            words = ("delete", "cluster", f"t{step}", "--yes")
+            ended = customer.run(*words, code=None, environment={"FASTGPU_FAULT": f"any:{step}"})
+            if ended.returncode == 0:
+                return
+            check(ended.returncode == -9, f"step {step}: {ended.err}")
+            again = customer.run(*words, code=None)
+            check(again.returncode in (0, 5), again.err)  # Not found: what runs settle first has finished it.
+            check(customer.sim.alive() == ([], []), f"{customer.cloud}, step {step}: {customer.sim.alive()}")
+        raise AssertionError("deletions have no end")
+
+    for_each_cloud(user, killed)
+
+
+def test_no_stock_in_one_zone_leads_to_another(user):
+    def moved(customer):
+        plan = json.loads(customer.create("t", "--dry-run", "-o", "json").out)["offers"]
+        best = plan[0]
+        customer.sim.control("stock", {"vendor": customer.cloud, "zone": best["zone"], "type": best["type"], "stock": 1})
+        made = customer.create("t", "--detach")
+        instances, _ = customer.sim.alive()
+        places = {(i["zone"], i["type"]) for i in instances}
+        check(len(instances) == 2 and len(places) == 1, f"{customer.cloud}: {instances}")
+        check(places != {(best["zone"], best["type"])}, f"still in {places}")
+        check("stock" in made.err, made.err)
+        customer.run("delete", "cluster", "t", "--yes")
+
+    for_each_cloud(user, moved)
+
+
+def test_no_stock_anywhere_says_so_and_leaves_nothing(user):
+    def empty(customer):
+        customer.sim.control("stock", {"vendor": customer.cloud, "stock": 0})
+        customer.refused(customer.creation("t", "--detach"), 4, "stock")
+
+    for_each_cloud(user, empty)
+
+
+def test_wrong_credentials_are_told_from_missing_rights(user):
+    def refused(customer):
+        account = CLOUDS[customer.cloud]["keys"]
+        nobody = {name: "" for name in account}
+        customer.refused(customer.creation("t", "--detach"), 3, "no credentials", environment=nobody)
+        customer.refused(customer.creation("t", "--detach"), 3, environment={account[1]: "wrong"})
+        customer.account = 2
+        customer.refused(customer.creation("t", "--detach"), 3, "no permission")
+        customer.account = 3
+        customer.refused(customer.creation("t", "--detach"), 3)
+        customer.account = 0
+
+    for_each_cloud(user, refused)
+
+
+def test_secrets_are_nowhere_to_be_seen(user):
+    def grep(customer):
+        secret = customer.sim.account(customer.cloud)["secret_key"]
+        said = customer.create("t", "--detach", "-vv")
+        for text in (said.out.decode(), said.err):
+            check(secret not in text and "PRIVATE KEY" not in text, f"{customer.cloud}: a secret is shown")
+        check(customer.about["launch"] in said.err, said.err)
+        for file in customer.user.state.rglob("*"):
+            if not file.is_file():
+                continue
+            content = file.read_bytes()
+            check(secret.encode() not in content, f"{customer.cloud}: a secret in {file}")
+            check(file.stat().st_mode & 0o077 == 0, f"{file} is open to others")
+        customer.run("delete", "cluster", "t", "--yes")
+
+    for_each_cloud(user, grep)
+
+
+def test_every_fault_of_the_network_ends_well(user):
+    kinds = (
+        {"kind": "delay", "milliseconds": 300},
+        {"kind": "status", "status": 503, "retry_after": 0},
+        {"kind": "status", "status": 429, "retry_after": 0},
+        {"kind": "reset_before"},
+        {"kind": "reset_after"},
+        {"kind": "half_body"},
+        {"kind": "garbage", "text": "<html>\xff{"},
+    )
+
+    def faulty(customer):
+        for number, fault in enumerate(kinds):
+            for nth in (1, 4, 9, 14):
+                name = f"t{number}x{nth}"
+                customer.sim.faults({"match": {"vendor": customer.cloud, "nth": nth, "count": 1}, "fault": fault})
+                made = customer.run(*customer.creation(name, "--detach"), code=None)
+                errors = [line for line in made.err.split("\n") if line.startswith("error: ")]
+                check(made.returncode in (0, 1, 3, 4, 5, 6) and len(errors) == (made.returncode != 0), f"{fault} {nth}: {made.returncode} {made.err}")
+                customer.sim.faults()
+                if made.returncode == 0:
+                    instances, _ = customer.sim.alive()
+                    check(len(instances) == 2, f"{customer.cloud} {fault} at {nth}: {len(instances)} instances")
+                    customer.run("delete", "cluster", name, "--yes")
+                customer.run("gc")
+                check(customer.sim.alive() == ([], []), f"{customer.cloud} {fault} at {nth}: {customer.sim.alive()}")
+
+    for_each_cloud(user, faulty)
+
+
+if __name__ == "__main__":
+    run_tests(globals())

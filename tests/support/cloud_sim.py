@@ -1,0 +1,106 @@
+"""The clouds' stand-in as a test has it: a process, its control page, and what a user needs to reach it."""
+import contextlib
+import json
+import pathlib
+import subprocess
+import tempfile
+import time
+import urllib.request
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+SCENARIO = SOURCE / "tests/cloudsim/scenarios/default.json"
+
+# How to reach each cloud, and machines of which it has plenty.
+CLOUDS = {
+    "aws": {
+        "endpoint": ("AWS_ENDPOINT_URL",),
+        "keys": ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"),
+        "region": "us-east-1",
+        "gpus": "T4:1",
+        "launch": "RunInstances",
+    },
+    "alibaba": {
+        "endpoint": ("FASTGPU_ALIBABA_ENDPOINT",),
+        "keys": ("ALIBABA_CLOUD_ACCESS_KEY_ID", "ALIBABA_CLOUD_ACCESS_KEY_SECRET", "ALIBABA_CLOUD_SECURITY_TOKEN"),
+        "region": "cn-hangzhou",
+        "gpus": "A100:1",
+        "launch": "RunInstances",
+    },
+    "tencent": {
+        "endpoint": ("FASTGPU_TENCENT_ENDPOINT",),
+        "keys": ("TENCENTCLOUD_SECRET_ID", "TENCENTCLOUD_SECRET_KEY", "TENCENTCLOUD_TOKEN"),
+        "region": "ap-guangzhou",
+        "gpus": "V100:1",
+        "launch": "RunInstances",
+    },
+    "huawei": {
+        "endpoint": ("FASTGPU_HUAWEI_ENDPOINT",),
+        "keys": ("HUAWEICLOUD_SDK_AK", "HUAWEICLOUD_SDK_SK", "HUAWEICLOUD_SDK_SECURITY_TOKEN"),
+        "region": "cn-north-4",
+        "gpus": "V100:1",
+        "launch": "CreateServers",
+    },
+}
+
+
+def known_to_the_stand_in():
+    return list(json.loads(SCENARIO.read_text())["vendors"])
+
+
+class CloudSim:
+    """Ends with its `with` block, and its machines with it."""
+
+    def __init__(self, program, boot="instant", *options):
+        self.program, self.boot, self.options = program, boot, options
+
+    def __enter__(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="cloudsim-")
+        port_file = pathlib.Path(self.folder.name, "port")
+        facts = SOURCE.parent / "shared/facts/cloud-api"  # The vendors' own descriptions, where they are at hand.
+        checked = ("--api-facts", str(facts)) if facts.is_dir() else ()
+        self.process = subprocess.Popen([self.program, "--port-file", port_file, "--boot", self.boot, *checked, *self.options])
+        deadline = time.monotonic() + 20
+        while not (port_file.exists() and port_file.read_text().strip()):
+            assert self.process.poll() is None and time.monotonic() < deadline, "the stand-in does not start"
+            time.sleep(0.02)
+        self.url = f"http://127.0.0.1:{port_file.read_text().strip()}"
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(30)
+        self.process.kill()
+        self.process.wait()
+        self.folder.cleanup()
+
+    def control(self, page, body=None):
+        data = None if body is None else json.dumps(body).encode()
+        with urllib.request.urlopen(urllib.request.Request(f"{self.url}/_control/{page}", data), timeout=30) as answer:
+            return json.loads(answer.read() or b"null")
+
+    def books(self):
+        return self.control("books")
+
+    def alive(self):
+        """The instances that take room, and the other things that were made and are still there."""
+        books = self.books()
+        resources = [f"{r['kind']} {r['id']}" for r in books["resources"] if r["alive"]]
+        return [i for i in books["instances"] if i["alive"]], resources
+
+    def faults(self, *faults):
+        self.control("faults", list(faults))
+
+    def settings(self, **settings):
+        self.control("settings", settings)
+
+    def account(self, cloud, nth=0):
+        return json.loads(SCENARIO.read_text())["vendors"][cloud]["accounts"][nth]
+
+    def environment(self, cloud, nth=0):
+        """Variables by which the n-th account of that cloud is found, and nothing else."""
+        about, account = CLOUDS[cloud], self.account(cloud, nth)
+        found = {name: self.url for name in about["endpoint"]}
+        values = (account["access_key"], account["secret_key"], account.get("token", ""))
+        found.update({name: value for name, value in zip(about["keys"], values) if value})
+        return found
