@@ -10,6 +10,7 @@
 #include "cloudsim/dispatcher.hpp"
 #include "cloudsim/faces/alibaba/alibaba.hpp"
 #include "cloudsim/faces/aws/aws.hpp"
+#include "cloudsim/faces/huawei/huawei.hpp"
 #include "cloudsim/faces/tencent/tencent.hpp"
 #include "cloudsim/http/server.hpp"
 #include "cloudsim/machines/local_machines.hpp"
@@ -95,6 +96,7 @@ int run(const Options& options) {
   load_scenario(simulation.world, options.scenario);
   std::vector<std::unique_ptr<Face>> faces;
   faces.push_back(aws_face(facts_of(options, "aws.json")));
+  faces.push_back(huawei_face(facts_of(options, "huawei.json")));
   faces.push_back(tencent_face(facts_of(options, "tencent.json")));
   faces.push_back(alibaba_face(facts_of(options, "alibaba.json")));
   Dispatcher dispatcher(simulation, std::move(faces));

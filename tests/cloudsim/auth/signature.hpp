@@ -54,4 +54,11 @@ std::string canonical_request(const Request& request,
 std::string signature(const std::string& secret, const std::string& canonical);
 }  // namespace acs3
 
+namespace sdk_hmac {
+std::string canonical_request(const Request& request,
+                              const std::vector<std::string>& signed_headers);
+std::string signature(const std::string& secret, const std::string& time,
+                      const std::string& canonical);
+}  // namespace sdk_hmac
+
 }  // namespace fastgpu::cloudsim

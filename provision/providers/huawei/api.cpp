@@ -1,0 +1,146 @@
+#include "provision/providers/huawei/api.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace fastgpu::provision::huawei {
+namespace {
+
+using cloud::Answer;
+
+constexpr std::string_view kProject = "{project}";
+constexpr std::size_t kPage = 1000;
+constexpr int kMostPages = 1'000;
+
+/// Who serves all regions from one place, and has no project in its paths.
+bool is_global(const std::string& service) {
+  return service == "iam" || service == "bss";
+}
+
+/// The body without what may be secret.
+std::string shown(const json& body, const Parameters& query) {
+  std::string text;
+  for (const auto& [name, value] : query)
+    text.append(text.empty() ? "" : " ").append(name).append("=").append(value);
+  if (body.is_null()) return text;
+  json open = body;
+  if (open.contains("server") && open["server"].contains("user_data"))
+    open["server"]["user_data"] = "***";
+  return text.append(text.empty() ? "" : " ").append(open.dump());
+}
+
+/// A region's own project is named like it; "cn-north-4_team" is one of a part of the account.
+bool is_region(const std::string& project) {
+  return project.find('-') != std::string::npos && project.find('_') == std::string::npos;
+}
+
+}  // namespace
+
+std::string host_of(const std::string& service, const std::string& region) {
+  // Europe's own cloud is apart from the others.
+  const std::string domain =
+      region.starts_with("eu-west-1") ? ".myhuaweicloud.eu" : ".myhuaweicloud.com";
+  return is_global(service) && !region.starts_with("eu-west-1") ? service + domain
+                                                                : service + "." + region + domain;
+}
+
+cloud::Call Api::made(const ApiCall& call, const Cancel& cancel) {
+  const std::string host = host_of(call.service, call.region);
+  http::Request request{.method = call.method, .url = {}, .headers = call.headers};
+  request.headers.push_back({"Host", host});
+  request.headers.push_back({"Content-Type", "application/json"});
+  std::string path = call.path;
+  if (is_global(call.service)) {
+    const std::string domain = call.service == "iam" ? caller_.credentials().domain_id
+                                                     : project(call.region, cancel).domain;
+    if (!domain.empty()) request.headers.push_back({"X-Domain-Id", domain});
+  } else {
+    const std::string id = project(call.region, cancel).id;
+    request.headers.push_back({"X-Project-Id", id});
+    if (const auto at = path.find(kProject); at != std::string::npos)
+      path.replace(at, kProject.size(), id);
+  }
+  request.url = (endpoint_.empty() ? "https://" + host : endpoint_) + path;
+  if (!call.query.empty()) request.url += "?" + http::encode_query(call.query);
+  if (!call.body.is_null()) request.body = call.body.dump();
+  return {.service = call.service,
+          .action = call.method + " " + call.path,
+          .region = call.region,
+          .request = std::move(request),
+          .shown = shown(call.body, call.query)};
+}
+
+std::variant<json, cloud::Failure> Api::try_call(const ApiCall& call, const Cancel& cancel) {
+  const cloud::Call made = this->made(call, cancel);
+  auto reply = caller_.try_call(made, cancel);
+  if (auto* failure = std::get_if<cloud::Failure>(&reply)) return std::move(*failure);
+  const auto& response = std::get<http::Response>(reply);
+  if (response.body.empty()) return json::object();
+  return cloud::parse_answer(response, "huawei to " + made.action);
+}
+
+json Api::call(const ApiCall& call, const Cancel& cancel) {
+  auto reply = try_call(call, cancel);
+  if (const auto* failure = std::get_if<cloud::Failure>(&reply))
+    throw cloud::error_of(*failure, "huawei: " + call.doing);
+  return std::move(std::get<json>(reply));
+}
+
+std::vector<json> Api::list(ApiCall call, const char* name, const Cancel& cancel) {
+  std::vector<json> all;
+  const std::size_t own = call.query.size();
+  for (int page = 0; page < kMostPages; ++page) {
+    call.query.resize(own);
+    call.query.emplace_back("limit", std::to_string(kPage));
+    if (!all.empty()) call.query.emplace_back("marker", Answer(all.back())["id"].text());
+    json answer = this->call(call, cancel);
+    const auto found = answer.find(name);
+    if (found == answer.end() || !found->is_array()) return all;
+    std::ranges::move(*found, std::back_inserter(all));
+    if (found->size() < kPage) return all;
+  }
+  throw Error(ErrorKind::remote, "huawei: " + call.doing + ": the list does not end");
+}
+
+Project Api::project(const std::string& region, const Cancel& cancel) {
+  const credentials::Credentials own = caller_.credentials();
+  if (!own.project_id.empty()) return {own.project_id, own.domain_id};
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = projects_.find(region); found != projects_.end()) return found->second;
+  }
+  const json answer = call({.service = "iam",
+                            .region = region,
+                            .path = "/v3/projects",
+                            .query = {{"name", region}},
+                            .doing = "looking for the project of " + region},
+                           cancel);
+  const auto projects = Answer(answer)["projects"].items();
+  if (projects.empty())
+    throw Error(ErrorKind::not_found, "huawei: the account has no project in " + region);
+  if (projects.size() > 1)
+    throw Error(ErrorKind::conflict, "huawei: the account has " + std::to_string(projects.size()) +
+                                         " projects named " + region +
+                                         ": set HUAWEICLOUD_SDK_PROJECT_ID to one of them");
+  Project found{projects.front()["id"].text(), projects.front()["domain_id"].text()};
+  if (found.id.empty())
+    throw Error(ErrorKind::remote, "huawei: the project of " + region + " comes without its id");
+  const std::lock_guard lock(mutex_);
+  return projects_[region] = found;
+}
+
+std::vector<std::string> Api::regions(const Cancel& cancel) {
+  const json answer =
+      call({.service = "iam", .path = "/v3/projects", .doing = "listing projects"}, cancel);
+  std::vector<std::string> names;
+  const std::lock_guard lock(mutex_);
+  for (const Answer& project : Answer(answer)["projects"].items()) {
+    const std::string name = project["name"].text();
+    if (!is_region(name) || project["id"].text().empty()) continue;
+    projects_[name] = {project["id"].text(), project["domain_id"].text()};
+    names.push_back(name);
+  }
+  return names;
+}
+
+}  // namespace fastgpu::provision::huawei

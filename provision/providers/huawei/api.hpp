@@ -1,0 +1,76 @@
+// Calls of Huawei Cloud's services: paths and JSON in, JSON out.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "http/urls.hpp"
+#include "provision/cloud/answer.hpp"
+#include "provision/cloud/caller.hpp"
+#include "provision/providers/huawei/huawei_dialect.hpp"
+
+namespace fastgpu::provision::huawei {
+
+using http::Parameters;
+using nlohmann::json;
+
+/// One call, and how it is told of.
+struct ApiCall {
+  std::string service = "ecs";  ///< The first label of its host.
+  std::string region{};
+  std::string method = "GET";
+  std::string path{};  ///< "/v1/{project}/cloudservers/detail"; "{project}" is filled in.
+  Parameters query{};
+  json body{};  ///< Null: none.
+  std::vector<http::Header> headers{};
+  std::string doing{};  ///< "launching 4 p2s.2xlarge.8 in cn-north-4a", for errors.
+};
+
+/// What a region's calls are made in.
+struct Project {
+  std::string id{};
+  std::string domain{};  ///< The account; empty: not known.
+};
+
+/// May be used by any number of threads.
+class Api {
+ public:
+  /// `endpoint` is where requests go instead of the services' own hosts; empty: there.
+  Api(cloud::ApiTools tools, std::string endpoint)
+      : endpoint_(std::move(endpoint)), caller_(std::move(tools), dialect_) {}
+
+  cloud::Caller& caller() noexcept { return caller_; }
+
+  /// The answer's object; an empty one for an empty answer. Throws as cloud::Caller::call does.
+  json call(const ApiCall& call, const Cancel& cancel);
+
+  /// The refusal where there is one.
+  std::variant<json, cloud::Failure> try_call(const ApiCall& call, const Cancel& cancel);
+
+  /// The members of the list `name`, from page to page: each begins after the last one's id.
+  std::vector<json> list(ApiCall call, const char* name, const Cancel& cancel);
+
+  /// The one of the credentials, or the account's in that region. Throws not_found where it has
+  /// none there, conflict for several.
+  Project project(const std::string& region, const Cancel& cancel);
+
+  /// The regions that the account has projects in.
+  std::vector<std::string> regions(const Cancel& cancel);
+
+ private:
+  cloud::Call made(const ApiCall& call, const Cancel& cancel);
+
+  HuaweiDialect dialect_;
+  std::string endpoint_;
+  cloud::Caller caller_;
+  std::mutex mutex_;
+  std::map<std::string, Project> projects_;  ///< By region.
+};
+
+/// The host of a service: "ecs.cn-north-4.myhuaweicloud.com". Those that serve all regions alike
+/// have no region in it.
+std::string host_of(const std::string& service, const std::string& region);
+
+}  // namespace fastgpu::provision::huawei

@@ -1,0 +1,277 @@
+#include "provision/providers/huawei/huawei_cloud.hpp"
+
+#include <algorithm>
+
+#include "base/parallel.hpp"
+
+namespace fastgpu::provision::huawei {
+namespace {
+
+using namespace std::chrono_literals;
+using cloud::Answer;
+using cloud::Failure;
+using cloud::FailureKind;
+using cloud::Machine;
+using cloud::MachineState;
+
+constexpr std::size_t kIdsAQuestion = 100;
+constexpr std::size_t kMachinesAPage = 1000;
+constexpr int kMostPages = 10'000;
+constexpr std::size_t kCallsAtOnce = 8;
+
+/// A new machine may be unknown for some seconds after its launch: who is unknown for longer is
+/// gone.
+constexpr int kLooks = 4;
+constexpr std::chrono::seconds kBetweenLooks = 2s;
+
+json ids_of(std::span<const std::string> ids) {
+  json servers = json::array();
+  for (const std::string& id : ids)
+    servers.push_back({{"id", id}});
+  return servers;
+}
+
+std::string joined(std::span<const std::string> ids) {
+  std::string text;
+  for (const std::string& id : ids)
+    text.append(text.empty() ? "" : ",").append(id);
+  return text;
+}
+
+std::string count_text(std::size_t count) {
+  return std::to_string(count) + (count == 1 ? " machine" : " machines");
+}
+
+std::string doing_of(const cloud::Launch& launch) {
+  return "launching " + std::to_string(launch.count) + " " + launch.type + " in " +
+         launch.site.zone;
+}
+
+/// The cloud's answer to a token that it forgot after its eight hours.
+bool has_forgotten(const Failure& failure) {
+  return failure.code == "Ecs.0124";
+}
+
+}  // namespace
+
+bool HuaweiCloud::has_credentials() {
+  try {
+    api_.caller().credentials();
+    return true;
+  } catch (const Error& e) {
+    if (e.kind() == ErrorKind::denied) return false;
+    throw;
+  }
+}
+
+std::string HuaweiCloud::account(const Cancel& cancel) {
+  const json answer = api_.call(
+      {.service = "iam", .path = "/v3/auth/domains", .doing = "asking who we are"}, cancel);
+  const auto domains = Answer(answer)["domains"].items();
+  if (domains.empty()) throw Error(ErrorKind::remote, "huawei does not tell whose account it is");
+  return domains.front()["name"].text() + " " + domains.front()["id"].text();
+}
+
+std::vector<std::string> HuaweiCloud::regions(const Cancel& cancel) {
+  return api_.regions(cancel);
+}
+
+std::vector<Machine> HuaweiCloud::list(const std::string& region, http::Parameters query,
+                                       const Cancel& cancel) {
+  ApiCall call{.region = region,
+               .path = "/v1/{project}/cloudservers/detail",
+               .query = std::move(query),
+               .doing = "listing machines in " + region};
+  call.query.emplace_back("limit", std::to_string(kMachinesAPage));
+  call.query.emplace_back("offset", "");
+  std::vector<Machine> found;
+  // The offset is the number of a page.
+  for (int page = 1; page <= kMostPages; ++page) {
+    call.query.back().second = std::to_string(page);
+    const json answer = api_.call(call, cancel);
+    const auto servers = answer.find("servers");
+    if (servers == answer.end() || !servers->is_array()) return found;
+    for (const json& server : *servers)
+      found.push_back(machine_of(server, region));
+    if (servers->size() < kMachinesAPage) return found;
+  }
+  throw Error(ErrorKind::remote, "huawei: " + call.doing + ": the list does not end");
+}
+
+std::vector<Machine> HuaweiCloud::find(const std::string& region, std::span<const std::string> ids,
+                                       const Cancel& cancel) {
+  std::vector<Machine> found;
+  for (std::size_t begin = 0; begin < ids.size(); begin += kIdsAQuestion) {
+    const auto some = ids.subspan(begin, std::min(kIdsAQuestion, ids.size() - begin));
+    std::ranges::move(list(region, {{"server_id", joined(some)}}, cancel),
+                      std::back_inserter(found));
+  }
+  std::erase_if(found, [](const Machine& machine) { return machine.state == MachineState::gone; });
+  return found;
+}
+
+std::vector<Machine> HuaweiCloud::machines(const std::string& region,
+                                           const state::ClusterId& cluster, const Cancel& cancel) {
+  // Whether a bare key finds anything is not written anywhere, so that for any cluster's machines
+  // all are listed.
+  http::Parameters query;
+  if (!cluster.value.empty())
+    query.emplace_back("tags", std::string(cloud::kClusterTag) + "=" + cluster.value);
+  std::vector<Machine> found = list(region, std::move(query), cancel);
+  std::erase_if(found, [&](const Machine& machine) {
+    const bool is_ours = cluster.value.empty() ? !machine.marks.cluster.value.empty()
+                                               : machine.marks.cluster == cluster;
+    return !is_ours || machine.state == MachineState::gone;
+  });
+  return found;
+}
+
+void HuaweiCloud::terminate(const std::string& region, std::span<const std::string> ids) {
+  std::vector<std::string> left(ids.begin(), ids.end());
+  for (int look = 1; !left.empty(); ++look) {
+    const ApiCall call{
+        .region = region,
+        .method = "POST",
+        .path = "/v1/{project}/cloudservers/delete",
+        .body = {{"servers", ids_of(left)}, {"delete_publicip", true}, {"delete_volume", true}},
+        .doing = "ending " + count_text(left.size()) + " in " + region};
+    const auto reply = api_.try_call(call, never_);
+    const auto* failure = std::get_if<Failure>(&reply);
+    if (failure == nullptr) return;
+    if (failure->kind != FailureKind::not_found)
+      throw cloud::error_of(*failure, "huawei: " + call.doing);
+    if (look < kLooks) {
+      wait_(kBetweenLooks * look, never_);
+      continue;
+    }
+    const auto known = find(region, left, never_);
+    if (known.size() == left.size()) throw cloud::error_of(*failure, "huawei: " + call.doing);
+    left.clear();
+    for (const Machine& machine : known)
+      left.push_back(machine.id);
+  }
+}
+
+void HuaweiCloud::change(const std::string& region, std::span<const std::string> ids,
+                         const std::string& action, MachineState wanted, const Cancel& cancel) {
+  std::vector<std::string> others;
+  for (const Machine& machine : find(region, ids, cancel))
+    if (machine.state != wanted) others.push_back(machine.id);
+  if (others.empty()) return;
+  json what = {{"servers", ids_of(others)}};
+  if (action == "os-stop") what["type"] = "SOFT";
+  const ApiCall call{.region = region,
+                     .method = "POST",
+                     .path = "/v1/{project}/cloudservers/action",
+                     .body = {{action, std::move(what)}},
+                     .doing = (wanted == MachineState::running ? "starting " : "stopping ") +
+                              count_text(others.size()) + " in " + region};
+  const json answer = api_.call(call, cancel);
+  const Job job = await_job(region, Answer(answer)["job_id"].text(), cancel);
+  if (job.failure) throw cloud::error_of(*job.failure, "huawei: " + call.doing);
+}
+
+void HuaweiCloud::start(const std::string& region, std::span<const std::string> ids,
+                        const Cancel& cancel) {
+  change(region, ids, "os-start", MachineState::running, cancel);
+}
+
+void HuaweiCloud::stop(const std::string& region, std::span<const std::string> ids,
+                       const Cancel& cancel) {
+  change(region, ids, "os-stop", MachineState::stopped, cancel);
+}
+
+void HuaweiCloud::release_at(const std::string& region, std::span<const std::string> ids,
+                             std::chrono::system_clock::time_point when, const Cancel& cancel) {
+  const std::string time = release_text(when, std::chrono::system_clock::now());
+  const auto outcomes = parallel_map(ids, kCallsAtOnce, [&](const std::string& id) {
+    return api_.call({.region = region,
+                      .method = "POST",
+                      .path = "/v1/{project}/cloudservers/" + http::percent_encode(id) +
+                              "/actions/update-auto-terminate-time",
+                      .body = {{"auto_terminate_time", time}},
+                      .doing = "setting the end of " + id},
+                     cancel);
+  });
+  for (const auto& outcome : outcomes)
+    if (const auto* error = std::get_if<Error>(&outcome)) throw *error;
+}
+
+std::string HuaweiCloud::ask_for(const cloud::Launch& launch, const Cancel& cancel) {
+  constexpr int kGenerations = 16;
+  ApiCall call{.region = launch.site.region,
+               .method = "POST",
+               .path = "/v1.1/{project}/cloudservers",
+               .body = launch_body(launch, std::chrono::system_clock::now()),
+               .doing = doing_of(launch)};
+  for (int generation = 0;; ++generation) {
+    call.headers = {{"X-Client-Token", client_token(launch.token, generation)}};
+    auto reply = api_.try_call(call, cancel);
+    if (const auto* answer = std::get_if<json>(&reply)) {
+      std::string job = Answer(*answer)["job_id"].text();
+      if (job.empty())
+        throw Error(ErrorKind::remote, "huawei: " + call.doing + ": the answer names no job");
+      return job;
+    }
+    const auto& failure = std::get<Failure>(reply);
+    if (!has_forgotten(failure) || generation == kGenerations)
+      throw cloud::error_of(failure, "huawei: " + call.doing);
+  }
+}
+
+Job HuaweiCloud::await_job(const std::string& region, const std::string& id, const Cancel& cancel) {
+  constexpr std::chrono::milliseconds kFirstPause = 500ms;
+  constexpr std::chrono::milliseconds kLongestPause = 5s;
+  constexpr std::chrono::milliseconds kPatience = 10min;
+  std::chrono::milliseconds waited{0};
+  for (auto pause = kFirstPause;; pause = std::min(pause * 2, kLongestPause)) {
+    const json answer = api_.call({.region = region,
+                                   .path = "/v1/{project}/jobs/" + http::percent_encode(id),
+                                   .doing = "waiting for job " + id + " in " + region},
+                                  cancel);
+    Job job = job_in(Answer(answer));
+    if (job.is_over || waited >= kPatience) return job;
+    wait_(pause, cancel);
+    cancel.check();
+    waited += pause;
+  }
+}
+
+std::vector<Machine> HuaweiCloud::await_listing(const std::string& region, const Job& job,
+                                                const Cancel& cancel) {
+  std::vector<std::string> ids = job.made;
+  ids.insert(ids.end(), job.failed.begin(), job.failed.end());
+  for (int look = 1;; ++look) {
+    std::vector<Machine> found = find(region, ids, cancel);
+    const bool has_all = std::ranges::all_of(job.made, [&](const std::string& id) {
+      return std::ranges::find(found, id, &Machine::id) != found.end();
+    });
+    if (has_all || look == kLooks) return found;
+    wait_(kBetweenLooks * look, cancel);
+  }
+}
+
+std::vector<Machine> HuaweiCloud::launch(const cloud::Launch& launch, const Cancel& cancel) {
+  const std::string& region = launch.site.region;
+  const Job job = await_job(region, ask_for(launch, cancel), cancel);
+  std::vector<Machine> found = await_listing(region, job, cancel);
+  const auto broken = std::ranges::stable_partition(found, [&](const Machine& machine) {
+    return machine.state != MachineState::failed &&
+           std::ranges::find(job.failed, machine.id) == job.failed.end();
+  });
+  std::vector<std::string> removed;
+  for (const Machine& machine : broken)
+    removed.push_back(machine.id);
+  if (!removed.empty()) terminate(region, removed);
+  found.erase(broken.begin(), broken.end());
+  const std::string doing = "huawei: " + doing_of(launch);
+  if (found.empty() && job.failure) throw cloud::error_of(*job.failure, doing);
+  if (found.empty() && job.is_over && removed.empty())
+    throw cloud::error_of({.kind = FailureKind::token_used,
+                           .code = "SUCCESS",
+                           .message = "the machines of this request are gone"},
+                          doing);
+  return found;
+}
+
+}  // namespace fastgpu::provision::huawei

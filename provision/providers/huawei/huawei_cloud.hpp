@@ -1,0 +1,71 @@
+// Huawei Cloud's Elastic Cloud Servers as a cloud.
+#pragma once
+
+#include "provision/cloud/cloud.hpp"
+#include "provision/providers/huawei/api.hpp"
+#include "provision/providers/huawei/machines.hpp"
+
+namespace fastgpu::provision::huawei {
+
+class HuaweiCloud final : public cloud::Cloud {
+ public:
+  /// `endpoint` as Api has it.
+  HuaweiCloud(cloud::ApiTools tools, std::string endpoint)
+      : wait_(tools.wait), api_(std::move(tools), std::move(endpoint)) {}
+
+  std::string_view name() const noexcept override { return "huawei"; }
+  cloud::Limits limits() const noexcept override {
+    return {.machines_a_launch = 100,
+            .machines_a_call = 1000,
+            .user_data = 32768,
+            .has_partial_launch = false};
+  }
+  bool has_credentials() override;
+  std::string account(const Cancel& cancel) override;
+  std::vector<std::string> regions(const Cancel& cancel) override;
+  std::vector<cloud::Offer> offers(const std::string& region, const cloud::Wish& wish,
+                                   const Cancel& cancel) override;
+  std::vector<cloud::Image> images(const std::string& region, const std::string& name,
+                                   const std::string& type, const Cancel& cancel) override;
+  std::vector<cloud::Quota> quotas(const std::string& region, const Cancel& cancel) override;
+  cloud::Parts make_network(const cloud::NetworkWish& wish, const Cancel& cancel) override;
+  void remove_network(const std::string& region, const state::ClusterId& cluster) override;
+  /// Waits until the cloud's job tells how it went: that is where it refuses for want of stock.
+  /// What a job made by halves is removed.
+  std::vector<cloud::Machine> launch(const cloud::Launch& launch, const Cancel& cancel) override;
+  std::vector<cloud::Machine> machines(const std::string& region, const state::ClusterId& cluster,
+                                       const Cancel& cancel) override;
+  void start(const std::string& region, std::span<const std::string> ids,
+             const Cancel& cancel) override;
+  void stop(const std::string& region, std::span<const std::string> ids,
+            const Cancel& cancel) override;
+  void terminate(const std::string& region, std::span<const std::string> ids) override;
+  void release_at(const std::string& region, std::span<const std::string> ids,
+                  std::chrono::system_clock::time_point when, const Cancel& cancel) override;
+  std::vector<cloud::Part> parts(const std::string& region, const Cancel& cancel) override;
+
+ private:
+  using Wait = std::function<void(std::chrono::milliseconds, const Cancel&)>;
+
+  /// The job that a launch has become.
+  std::string ask_for(const cloud::Launch& launch, const Cancel& cancel);
+  /// The job once it is over, or as it stands when patience ends.
+  Job await_job(const std::string& region, const std::string& job, const Cancel& cancel);
+  /// What a job has left, once the cloud lists all that it has made.
+  std::vector<cloud::Machine> await_listing(const std::string& region, const Job& job,
+                                            const Cancel& cancel);
+  /// Those of the machines that the cloud knows.
+  std::vector<cloud::Machine> find(const std::string& region, std::span<const std::string> ids,
+                                   const Cancel& cancel);
+  std::vector<cloud::Machine> list(const std::string& region, http::Parameters query,
+                                   const Cancel& cancel);
+  /// Starts or stops those that are not yet in the wanted state.
+  void change(const std::string& region, std::span<const std::string> ids,
+              const std::string& action, cloud::MachineState wanted, const Cancel& cancel);
+
+  Wait wait_;
+  Api api_;
+  const Cancel never_{};
+};
+
+}  // namespace fastgpu::provision::huawei

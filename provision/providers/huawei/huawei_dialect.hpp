@@ -1,0 +1,26 @@
+// How Huawei Cloud's APIs are signed and how they refuse.
+#pragma once
+
+#include "provision/cloud/answer.hpp"
+#include "provision/cloud/caller.hpp"
+
+namespace fastgpu::provision::huawei {
+
+class HuaweiDialect final : public cloud::Dialect {
+ public:
+  std::string_view cloud() const noexcept override { return "huawei"; }
+  void sign(http::Request& request, const cloud::Call& call, const signing::Keys& keys,
+            std::chrono::system_clock::time_point now) const override;
+  /// Services refuse in four forms, and some of them with a status of success.
+  std::optional<cloud::Failure> failure_in(const http::Response& response) const override;
+  std::string request_id(const http::Response& response) const override;
+};
+
+/// What an error code means; where it is not known the status tells.
+cloud::FailureKind kind_of(std::string_view code, int status);
+
+/// Why a job or one of its parts failed: by its code or, where that is a general one, by the words
+/// of its reason.
+cloud::Failure failure_of_job(const cloud::Answer& job);
+
+}  // namespace fastgpu::provision::huawei

@@ -1,0 +1,216 @@
+#include "provision/providers/huawei/machines.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+
+#include "provision/cloud/cloud.hpp"
+#include "provision/providers/huawei/huawei_dialect.hpp"
+#include "provision/signing/base64.hpp"
+#include "provision/signing/hmac.hpp"
+
+namespace fastgpu::provision::huawei {
+namespace {
+
+using namespace std::chrono_literals;
+using cloud::Answer;
+using cloud::Launch;
+using cloud::Machine;
+using cloud::MachineState;
+using nlohmann::json;
+using std::chrono::system_clock;
+
+/// Names end so, and with "-0001" and on where several are launched: a number that is the cloud's
+/// follows this word only.
+constexpr std::string_view kNameEnd = "-node";
+
+constexpr const char* kDiskType = "GPSSD";     ///< Sold in every zone that has GPUs.
+constexpr const char* kAddressType = "5_bgp";  ///< An address of the cloud's own network.
+constexpr int kMbitOut = 100;
+
+/// The cloud's timers run out half an hour from now at the earliest.
+constexpr std::chrono::minutes kSoonest = 30min;
+
+struct StateName {
+  std::string_view name;
+  MachineState state;
+};
+
+constexpr std::array kStates = {
+    StateName{"ACTIVE", MachineState::running},
+    StateName{"SHUTOFF", MachineState::stopped},
+    StateName{"ERROR", MachineState::failed},
+    StateName{"DELETED", MachineState::gone},
+    StateName{"SOFT_DELETED", MachineState::gone},
+    StateName{"SHELVED", MachineState::stopped},
+    StateName{"SHELVED_OFFLOADED", MachineState::stopped},
+    StateName{"MIGRATING", MachineState::running},
+    StateName{"RESIZE", MachineState::running},
+    StateName{"VERIFY_RESIZE", MachineState::running},
+    StateName{"REVERT_RESIZE", MachineState::running},
+};
+
+/// A server that stops, starts or ends keeps its status; the task under way tells.
+MachineState state_of(const Answer& server) {
+  const std::string task = server["OS-EXT-STS:task_state"].text();
+  if (task == "deleting" || task == "soft-deleting") return MachineState::ending;
+  if (task == "powering-off") return MachineState::stopping;
+  if (task == "powering-on" || task == "rebooting") return MachineState::pending;
+  const std::string status = server["status"].text();
+  const auto row = std::ranges::find(kStates, std::string_view(status), &StateName::name);
+  return row == kStates.end() ? MachineState::pending : row->state;
+}
+
+/// Tags are listed as "key=value".
+std::string tag_in(const Answer& server, std::string_view key) {
+  for (const Answer& tag : server["tags"].items()) {
+    const std::string text = tag.text();
+    if (text.starts_with(key) && text.substr(key.size()).starts_with('='))
+      return text.substr(key.size() + 1);
+  }
+  return {};
+}
+
+int number(std::string_view digits) {
+  int value = -1;
+  const char* end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, value);
+  return error == std::errc{} && stop == end ? value : -1;
+}
+
+/// Its place among those launched with it; -1 where the name is not ours.
+int place_in(const std::string& name) {
+  const auto at = name.rfind(kNameEnd);
+  if (at == std::string::npos) return -1;
+  const std::string rest = name.substr(at + kNameEnd.size());
+  if (rest.empty()) return 0;
+  const int nth = rest.front() == '-' ? number(std::string_view(rest).substr(1)) : -1;
+  return nth > 0 && nth <= 10'000 ? nth - 1 : -1;
+}
+
+/// A name can be changed in the console, the host name stays what it was.
+int index_of(const Answer& server) {
+  const int first = number(tag_in(server, cloud::kFirstTag));
+  int place = place_in(server["name"].text());
+  if (place < 0) place = place_in(server["OS-EXT-SRV-ATTR:hostname"].text());
+  return first < 0 || first > 1'000'000 || place < 0 ? -1 : first + place;
+}
+
+/// The first of version 4 and of that kind ("fixed", "floating"), in whichever network.
+std::string address_in(const json& server, std::string_view kind) {
+  const auto networks = server.find("addresses");
+  if (networks == server.end() || !networks->is_object()) return {};
+  for (const json& network : *networks)
+    for (const Answer& address : Answer(network).items())
+      if (address["OS-EXT-IPS:type"].text() == kind && address["version"].text() != "6")
+        return address["addr"].text();
+  return {};
+}
+
+json market_of(const Launch& launch) {
+  json extended = {{"chargingMode", "postPaid"}};
+  if (launch.market != cloud::Market::spot) return extended;
+  extended["marketType"] = "spot";
+  extended["interruption_policy"] = "immediate";
+  if (launch.max_price) {
+    char price[32];
+    std::snprintf(price, sizeof price, "%.4f", *launch.max_price);
+    extended["spotPrice"] = price;
+  }
+  return extended;
+}
+
+json tags_of(const Launch& launch) {
+  const std::pair<std::string_view, std::string> tags[] = {
+      {cloud::kClusterTag, launch.marks.cluster.value},
+      {cloud::kNameTag, launch.marks.cluster_name},
+      {cloud::kOwnerTag, launch.marks.owner},
+      {cloud::kFirstTag, std::to_string(launch.first)}};
+  json list = json::array();
+  for (const auto& [key, value] : tags)
+    list.push_back({{"key", key}, {"value", value}});
+  return list;
+}
+
+json public_address() {
+  const json bandwidth = {{"size", kMbitOut}, {"sharetype", "PER"}, {"chargemode", "traffic"}};
+  return {{"eip", {{"iptype", kAddressType}, {"bandwidth", bandwidth}}},
+          {"delete_on_termination", true}};
+}
+
+}  // namespace
+
+std::string release_text(system_clock::time_point when, system_clock::time_point now) {
+  // A launch that is repeated a little later is to be the same launch: a nearer time becomes one of
+  // few.
+  if (when < now + kSoonest + 1min)
+    when = std::chrono::ceil<std::chrono::duration<int, std::ratio<1800>>>(now + kSoonest + 1min);
+  return signing::utc_text(when, "%Y-%m-%dT%H:%M:00Z");
+}
+
+std::string client_token(const std::string& token, int generation) {
+  std::string digits = token;
+  if (generation > 0)
+    digits = signing::sha256_hex(token + "\n" + std::to_string(generation)).substr(0, 32);
+  for (const std::size_t place : {8U, 13U, 18U, 23U})
+    if (place < digits.size()) digits.insert(place, "-");
+  return digits;
+}
+
+json launch_body(const Launch& launch, system_clock::time_point now) {
+  const auto part = [&](const char* kind) {
+    const auto found = launch.network.find(kind);
+    return found == launch.network.end() ? "" : found->second;
+  };
+  json server = {{"name", launch.marks.cluster_name + std::string(kNameEnd)},
+                 {"imageRef", launch.image},
+                 {"flavorRef", launch.type},
+                 {"availability_zone", launch.site.zone},
+                 {"vpcid", part("vpc")},
+                 {"nics", json::array({json{{"subnet_id", part("subnet")}}})},
+                 {"security_groups", json::array({json{{"id", part("security-group")}}})},
+                 {"publicip", public_address()},
+                 {"root_volume", {{"volumetype", kDiskType}}},
+                 {"user_data", signing::base64(launch.user_data.reveal())},
+                 {"server_tags", tags_of(launch)},
+                 {"extendparam", market_of(launch)},
+                 {"count", launch.count}};
+  if (launch.disk_gib > 0) server["root_volume"]["size"] = launch.disk_gib;
+  if (launch.release_at) server["auto_terminate_time"] = release_text(*launch.release_at, now);
+  return {{"server", std::move(server)}};
+}
+
+Machine machine_of(const json& server, const std::string& region) {
+  const Answer answer(server);
+  return {.id = answer["id"].text(),
+          .index = index_of(answer),
+          .state = state_of(answer),
+          .address = address_in(server, "floating"),
+          .private_address = address_in(server, "fixed"),
+          .site = {region, answer["OS-EXT-AZ:availability_zone"].text()},
+          .type = answer["flavor"]["id"].text(),
+          .launched = answer["created"].text(),
+          .failure = answer["fault"]["message"].text(),
+          .marks = {.cluster = {tag_in(answer, cloud::kClusterTag)},
+                    .cluster_name = tag_in(answer, cloud::kNameTag),
+                    .owner = tag_in(answer, cloud::kOwnerTag)}};
+}
+
+Job job_in(const Answer& answer) {
+  Job job;
+  const std::string status = answer["status"].text();
+  job.is_over = status == "SUCCESS" || status == "FAIL";
+  auto parts = answer["entities"]["sub_jobs"].items();
+  if (parts.empty()) parts.push_back(answer);
+  for (const Answer& part : parts) {
+    const std::string id = part["entities"]["server_id"].text();
+    const bool has_failed = part["status"].text() == "FAIL";
+    if (!id.empty()) (has_failed ? job.failed : job.made).push_back(id);
+    if (has_failed && !job.failure) job.failure = failure_of_job(part);
+  }
+  if (status == "FAIL" && !job.failure) job.failure = failure_of_job(answer);
+  return job;
+}
+
+}  // namespace fastgpu::provision::huawei

@@ -1,0 +1,245 @@
+// The parts of a cluster in Huawei Cloud: a VPC with a subnet, and a security group. None of them
+// can carry tags that lists show: their names say whose they are.
+#include <algorithm>
+
+#include "provision/providers/huawei/huawei_cloud.hpp"
+
+namespace fastgpu::provision::huawei {
+namespace {
+
+using namespace std::chrono_literals;
+using cloud::Answer;
+using cloud::Marks;
+using cloud::NetworkWish;
+using cloud::Parts;
+
+constexpr const char* kVpcRange = "10.77.0.0/16";
+constexpr const char* kSubnetRange = "10.77.0.0/20";
+constexpr const char* kGateway = "10.77.0.1";
+
+constexpr std::string_view kPrefix = "fastgpu-";
+constexpr std::size_t kLongestName = 64;
+
+/// How one kind of part is listed and made.
+struct Kind {
+  const char* name;      ///< Ours.
+  const char* path;      ///< Below "/v1/{project}/".
+  const char* list;      ///< Member of the list's answer.
+  const char* one;       ///< Member of one part's answer and of the wish for one.
+  const char* is_ready;  ///< Its status then; null: it is at once.
+};
+
+constexpr Kind kGroup = {"security-group", "security-groups", "security_groups", "security_group",
+                         nullptr};
+constexpr Kind kSubnet = {"subnet", "subnets", "subnets", "subnet", "ACTIVE"};
+constexpr Kind kVpc = {"vpc", "vpcs", "vpcs", "vpc", "OK"};
+
+/// In the order in which they can be removed.
+constexpr Kind kKinds[] = {kGroup, kSubnet, kVpc};
+
+/// "fastgpu-<cluster>-<owner>-<name>", the last part as far as there is room: what is before it has
+/// no '-' in it.
+std::string our_name(const Marks& marks) {
+  const std::string name =
+      std::string(kPrefix) + marks.cluster.value + "-" + marks.owner + "-" + marks.cluster_name;
+  return name.substr(0, kLongestName);
+}
+
+/// Empty marks for a name that is none of ours.
+Marks marks_in(const std::string& name) {
+  if (!name.starts_with(kPrefix)) return {};
+  const std::string rest = name.substr(kPrefix.size());
+  const auto first = rest.find('-');
+  const auto second = first == std::string::npos ? first : rest.find('-', first + 1);
+  if (second == std::string::npos) return {};
+  return {.cluster = {rest.substr(0, first)},
+          .cluster_name = rest.substr(second + 1),
+          .owner = rest.substr(first + 1, second - first - 1)};
+}
+
+/// Finds and makes parts in one region.
+class Network {
+ public:
+  using Wait = std::function<void(std::chrono::milliseconds, const Cancel&)>;
+
+  Network(Api& api, std::string region, const Wait& wait, const Cancel& cancel)
+      : api_(api), region_(std::move(region)), wait_(wait), cancel_(cancel) {}
+
+  std::vector<json> list(const Kind& kind, http::Parameters query = {}) {
+    return api_.list({.service = "vpc",
+                      .region = region_,
+                      .path = path_of(kind),
+                      .query = std::move(query),
+                      .doing = std::string("looking for a ") + kind.name + " in " + region_},
+                     kind.list, cancel_);
+  }
+
+  /// The part whose member `key` is `value`; null where there is none. Throws conflict for several.
+  json find_one(const Kind& kind, const char* key, const std::string& value) {
+    std::vector<json> found = list(kind);
+    std::erase_if(found, [&](const json& part) { return Answer(part)[key].text() != value; });
+    if (found.size() > 1)
+      throw Error(ErrorKind::conflict, "huawei: " + std::to_string(found.size()) + " " + kind.name +
+                                           "s in " + region_ + " have the " + key + " " + value +
+                                           ": which one is meant cannot be told");
+    return found.empty() ? json() : found.front();
+  }
+
+  json make(const Kind& kind, json wish) {
+    const json answer =
+        api_.call({.service = "vpc",
+                   .region = region_,
+                   .method = "POST",
+                   .path = path_of(kind),
+                   .body = {{kind.one, std::move(wish)}},
+                   .doing = std::string("making a ") + kind.name + " in " + region_},
+                  cancel_);
+    const auto made = answer.find(kind.one);
+    if (made == answer.end() || Answer(*made)["id"].text().empty())
+      throw Error(ErrorKind::remote,
+                  std::string("huawei: the new ") + kind.name + " comes without its id");
+    return *made;
+  }
+
+  /// Until it can be used; its id.
+  std::string await(const Kind& kind, json part) {
+    constexpr std::chrono::milliseconds kPause = 500ms;
+    constexpr int kLooks = 240;
+    const std::string id = Answer(part)["id"].text();
+    for (int look = 0; Answer(part)["status"].text() != kind.is_ready; ++look) {
+      if (Answer(part)["status"].text() == "ERROR" || look == kLooks)
+        throw Error(ErrorKind::remote, std::string("huawei: the ") + kind.name + " " + id +
+                                           " does not become " + kind.is_ready);
+      if (look > 0) wait_(kPause, cancel_);
+      cancel_.check();
+      const json answer = api_.call({.service = "vpc",
+                                     .region = region_,
+                                     .path = path_of(kind) + "/" + http::percent_encode(id),
+                                     .doing = std::string("waiting for ") + kind.name + " " + id},
+                                    cancel_);
+      part = answer.value(kind.one, json::object());
+    }
+    return id;
+  }
+
+  void remove(const Kind& kind, const json& part) {
+    const std::string id = http::percent_encode(Answer(part)["id"].text());
+    std::string path = path_of(kind) + "/" + id;
+    if (kind.one == kSubnet.one)
+      path = path_of(kVpc) + "/" + http::percent_encode(Answer(part)["vpc_id"].text()) +
+             "/subnets/" + id;
+    const ApiCall call{.service = "vpc",
+                       .region = region_,
+                       .method = "DELETE",
+                       .path = path,
+                       .doing = std::string("removing ") + kind.name + " " + id};
+    const auto reply = api_.try_call(call, cancel_);
+    const auto* failure = std::get_if<cloud::Failure>(&reply);
+    if (failure != nullptr && failure->kind != cloud::FailureKind::not_found)
+      throw cloud::error_of(*failure, "huawei: " + call.doing);
+  }
+
+  void allow(const std::string& group, json rule) {
+    rule.update({{"security_group_id", group}, {"direction", "ingress"}, {"ethertype", "IPv4"}});
+    api_.call({.service = "vpc",
+               .region = region_,
+               .method = "POST",
+               .path = "/v1/{project}/security-group-rules",
+               .body = {{"security_group_rule", std::move(rule)}},
+               .doing = "opening the security group " + group},
+              cancel_);
+  }
+
+ private:
+  static std::string path_of(const Kind& kind) { return std::string("/v1/{project}/") + kind.path; }
+
+  Api& api_;
+  std::string region_;
+  const Wait& wait_;
+  const Cancel& cancel_;
+};
+
+/// The user's own, by id or name.
+std::string existing_vpc(Network& network, const std::string& vpc) {
+  json found = network.find_one(kVpc, "id", vpc);
+  if (found.is_null()) found = network.find_one(kVpc, "name", vpc);
+  if (found.is_null())
+    throw Error(ErrorKind::not_found, "huawei: there is no VPC '" + vpc + "' in that region");
+  return Answer(found)["id"].text();
+}
+
+std::string our_vpc(Network& network, const NetworkWish& wish) {
+  const std::string name = our_name(wish.marks);
+  json vpc = network.find_one(kVpc, "name", name);
+  if (vpc.is_null()) vpc = network.make(kVpc, {{"name", name}, {"cidr", kVpcRange}});
+  return network.await(kVpc, std::move(vpc));
+}
+
+/// Subnets reach over all zones of a region.
+std::string subnet_in(Network& network, const NetworkWish& wish, const std::string& vpc) {
+  const auto found = network.list(kSubnet, {{"vpc_id", vpc}});
+  if (!found.empty()) return network.await(kSubnet, found.front());
+  if (!wish.vpc.empty())
+    throw Error(ErrorKind::not_found,
+                "huawei: " + wish.vpc + " has no subnet: make one, or leave --vpc out");
+  return network.await(kSubnet, network.make(kSubnet, {{"name", our_name(wish.marks)},
+                                                       {"vpc_id", vpc},
+                                                       {"cidr", kSubnetRange},
+                                                       {"gateway_ip", kGateway}}));
+}
+
+/// Whether a group lets in what comes from `source`, a range or a group: `protocol` at `port`.
+bool allows(const json& group, const char* source_kind, const std::string& source,
+            const std::string& protocol) {
+  const auto rules = Answer(group)["security_group_rules"].items();
+  return std::ranges::any_of(rules, [&](const Answer& rule) {
+    return rule["direction"].text() == "ingress" && rule["ethertype"].text() != "IPv6" &&
+           rule[source_kind].text() == source && rule["protocol"].text() == protocol;
+  });
+}
+
+/// SSH from where the wish says; everything between the cluster's machines.
+std::string security_group(Network& network, const NetworkWish& wish) {
+  const std::string name = our_name(wish.marks);
+  json group = network.find_one(kGroup, "name", name);
+  if (group.is_null()) group = network.make(kGroup, {{"name", name}});
+  const std::string id = Answer(group)["id"].text();
+  if (!allows(group, "remote_group_id", id, "")) network.allow(id, {{"remote_group_id", id}});
+  for (const std::string& range : wish.ssh_from)
+    if (!allows(group, "remote_ip_prefix", range, "tcp"))
+      network.allow(id, {{"protocol", "tcp"},
+                         {"port_range_min", 22},
+                         {"port_range_max", 22},
+                         {"remote_ip_prefix", range}});
+  return id;
+}
+
+}  // namespace
+
+Parts HuaweiCloud::make_network(const NetworkWish& wish, const Cancel& cancel) {
+  Network network(api_, wish.site.region, wait_, cancel);
+  Parts parts;
+  parts["vpc"] = wish.vpc.empty() ? our_vpc(network, wish) : existing_vpc(network, wish.vpc);
+  parts["subnet"] = subnet_in(network, wish, parts["vpc"]);
+  parts["security-group"] = security_group(network, wish);
+  return parts;
+}
+
+void HuaweiCloud::remove_network(const std::string& region, const state::ClusterId& cluster) {
+  Network network(api_, region, wait_, never_);
+  for (const Kind& kind : kKinds)
+    for (const json& part : network.list(kind))
+      if (marks_in(Answer(part)["name"].text()).cluster == cluster) network.remove(kind, part);
+}
+
+std::vector<cloud::Part> HuaweiCloud::parts(const std::string& region, const Cancel& cancel) {
+  Network network(api_, region, wait_, cancel);
+  std::vector<cloud::Part> found;
+  for (const Kind& kind : kKinds)
+    for (const json& part : network.list(kind))
+      if (Marks marks = marks_in(Answer(part)["name"].text()); !marks.cluster.value.empty())
+        found.push_back({kind.name, Answer(part)["id"].text(), std::move(marks)});
+  return found;
+}
+
+}  // namespace fastgpu::provision::huawei

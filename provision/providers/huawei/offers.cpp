@@ -1,0 +1,284 @@
+// What Huawei Cloud has to offer in a region: flavors, zones, stock, prices and quota, asked for at
+// once.
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "base/parallel.hpp"
+#include "provision/cloud/catalogue.hpp"
+#include "provision/providers/huawei/flavors.hpp"
+#include "provision/providers/huawei/huawei_cloud.hpp"
+
+namespace fastgpu::provision::huawei {
+namespace {
+
+using cloud::Answer;
+using cloud::FailureKind;
+using cloud::InstanceType;
+using cloud::Market;
+using cloud::Money;
+using cloud::Offer;
+using cloud::Quota;
+using cloud::Stock;
+using cloud::Wish;
+
+// How the price list names a machine of that type for an hour.
+constexpr const char* kMachineService = "hws.service.type.ec2";
+constexpr const char* kMachineResource = "hws.resource.type.vm";
+constexpr int kHours = 4;
+
+/// What is known of a region; each part is filled in by an answer of its own.
+struct Survey {
+  std::vector<json> flavors{};
+  std::set<std::string> zones{};
+  std::map<std::pair<std::string, std::string>, Stock> spot{};  ///< By type and zone.
+  std::map<std::string, std::set<std::string>> roomy{};  ///< Zones with enough for all, by type.
+  std::map<std::string, Money> prices{};                 ///< By type.
+  json limits{};
+};
+
+json limits_of(Api& api, const std::string& region, const Cancel& cancel) {
+  const json answer = api.call({.region = region,
+                                .path = "/v1/{project}/cloudservers/limits",
+                                .doing = "asking for quotas in " + region},
+                               cancel);
+  const auto limits = answer.find("absolute");
+  return limits == answer.end() ? json::object() : *limits;
+}
+
+class Surveyor {
+ public:
+  Surveyor(Api& api, std::string region, const Wish& wish, const Cancel& cancel)
+      : api_(api), region_(std::move(region)), wish_(wish), cancel_(cancel) {}
+
+  Survey look() {
+    api_.project(region_, cancel_);  // All others need it.
+    std::vector<std::string> known;
+    for (const InstanceType& type : cloud::known_types("huawei", wish_))
+      known.push_back(type.name);
+    std::vector<Question> questions = about(known);
+    questions.emplace_back([&] { ask_flavors(); });
+    questions.emplace_back([&] { ask_zones(); });
+    questions.emplace_back([&] { ask_limits(); });
+    if (wish_.market == Market::spot) questions.emplace_back([&] { ask_spot(); });
+    ask(questions);
+    std::erase_if(survey_.flavors, [&](const json& flavor) {
+      return !cloud::suits(type_of(Answer(flavor)), wish_);
+    });
+    std::vector<std::string> others;
+    for (const json& flavor : survey_.flavors)
+      if (const std::string name = Answer(flavor)["id"].text();
+          std::ranges::find(known, name) == known.end())
+        others.push_back(name);
+    ask(about(others));
+    return std::move(survey_);
+  }
+
+ private:
+  using Question = std::function<void()>;
+
+  static void ask(const std::vector<Question>& questions) {
+    const auto answers =
+        parallel_map(std::span(questions), questions.size(), [](const Question& question) {
+          question();
+          return true;
+        });
+    for (const auto& answer : answers)
+      if (const auto* error = std::get_if<Error>(&answer)) throw *error;
+  }
+
+  /// What is asked by type.
+  std::vector<Question> about(const std::vector<std::string>& types) {
+    std::vector<Question> questions;
+    for (const std::string& type : types) {
+      questions.emplace_back([this, type] { ask_room(type); });
+      if (wish_.market == Market::on_demand)
+        questions.emplace_back([this, type] { ask_price(type); });
+    }
+    return questions;
+  }
+
+  void ask_flavors() {
+    survey_.flavors = api_.list({.region = region_,
+                                 .path = "/v1/{project}/cloudservers/flavors",
+                                 .doing = "asking for machine types in " + region_},
+                                "flavors", cancel_);
+  }
+
+  void ask_zones() {
+    const json answer = api_.call({.region = region_,
+                                   .path = "/v2.1/{project}/os-availability-zone",
+                                   .doing = "asking for zones in " + region_},
+                                  cancel_);
+    for (const Answer& zone : Answer(answer)["availabilityZoneInfo"].items())
+      if (const std::string name = zone["zoneName"].text(); !name.empty())
+        survey_.zones.insert(name);
+  }
+
+  void ask_limits() { survey_.limits = limits_of(api_, region_, cancel_); }
+
+  void ask_spot() {
+    const auto policies = api_.list({.region = region_,
+                                     .path = "/v1/{project}/cloudservers/flavor-sell-policies",
+                                     .query = {{"sell_mode", "spot"}},
+                                     .doing = "asking for spot machines in " + region_},
+                                    "sell_policies", cancel_);
+    for (const json& each : policies) {
+      const Answer policy(each);
+      survey_.spot[{policy["flavor_id"].text(), policy["availability_zone_id"].text()}] =
+          policy["sell_status"].text() == "available" ? Stock::enough : Stock::none;
+    }
+  }
+
+  /// An answer that the account or the region has no right to leaves something untold, no more.
+  json told(const ApiCall& call) {
+    auto reply = api_.try_call(call, cancel_);
+    if (const auto* failure = std::get_if<cloud::Failure>(&reply)) {
+      if (failure->kind != FailureKind::permission && failure->kind != FailureKind::not_found &&
+          failure->kind != FailureKind::invalid)
+        throw cloud::error_of(*failure, "huawei: " + call.doing);
+      return json::object();
+    }
+    return std::move(std::get<json>(reply));
+  }
+
+  void ask_room(const std::string& type) {
+    const json answer = told(
+        {.region = region_,
+         .path = "/v1/{project}/cloudservers/flavors/" + http::percent_encode(type) + "/resources",
+         .query = {{"count", std::to_string(wish_.nodes)}},
+         .doing = "asking for room for " + type + " in " + region_});
+    std::set<std::string> zones;
+    for (const Answer& room : Answer(answer)["resources"].items())
+      zones.insert(room["availability_zone"].text());
+    const std::lock_guard lock(mutex_);
+    survey_.roomy[type] = std::move(zones);
+  }
+
+  /// One by one: the price list refuses a list that has a type in it which is not sold there.
+  void ask_price(const std::string& type) {
+    const json product = {{"id", type},
+                          {"cloud_service_type", kMachineService},
+                          {"resource_type", kMachineResource},
+                          {"resource_spec", type + ".linux"},
+                          {"region", region_},
+                          {"usage_factor", "Duration"},
+                          {"usage_value", 1},
+                          {"usage_measure_id", kHours},
+                          {"subscription_num", 1}};
+    const json answer = told({.service = "bss",
+                              .region = region_,
+                              .method = "POST",
+                              .path = "/v2/bills/ratings/on-demand-resources",
+                              .body = {{"project_id", api_.project(region_, cancel_).id},
+                                       {"product_infos", json::array({product})}},
+                              .doing = "asking for prices in " + region_});
+    const auto price = Answer(answer)["amount"].number();
+    const std::string currency = Answer(answer)["currency"].text();
+    if (!price || *price <= 0) return;
+    const std::lock_guard lock(mutex_);
+    survey_.prices[type] = {*price, currency.empty() ? "CNY" : currency};
+  }
+  Api& api_;
+  std::string region_;
+  const Wish& wish_;
+  const Cancel& cancel_;
+  std::mutex mutex_;  ///< Of what several answers fill in.
+  Survey survey_;
+};
+
+struct LimitNames {
+  const char* name;
+  const char* most;
+  const char* used;
+  const char* unit;
+};
+
+constexpr LimitNames kOnDemand[] = {
+    {"Servers", "maxTotalInstances", "totalInstancesUsed", "instances"},
+    {"vCPUs of servers", "maxTotalCores", "totalCoresUsed", "vCPU"},
+    {"Memory of servers", "maxTotalRAMSize", "totalRAMUsed", "MiB"}};
+constexpr LimitNames kSpot[] = {
+    {"Spot servers", "maxTotalSpotInstances", "totalSpotInstancesUsed", "instances"},
+    {"vCPUs of spot servers", "maxTotalSpotCores", "totalSpotCoresUsed", "vCPU"},
+    {"Memory of spot servers", "maxTotalSpotRAMSize", "totalSpotRAMUsed", "MiB"}};
+
+std::span<const LimitNames> limit_names(Market market) {
+  return market == Market::spot ? std::span(kSpot) : std::span(kOnDemand);
+}
+
+/// How many more machines of the type the account may have; absent where nothing limits them.
+std::optional<int> quota_for(const json& limits, const InstanceType& type, Market market) {
+  std::optional<double> most;
+  for (const LimitNames& limit : limit_names(market)) {
+    const auto may = Answer(limits)[limit.most].number();
+    if (!may || *may < 0) continue;  // -1 stands for no limit.
+    const double left = *may - Answer(limits)[limit.used].number().value_or(0);
+    const std::string unit = limit.unit;
+    const double each = unit == "vCPU" ? type.cores : unit == "MiB" ? type.memory_gib * 1024 : 1;
+    if (each > 0) most = std::min(most.value_or(left / each), left / each);
+  }
+  if (!most) return std::nullopt;
+  return static_cast<int>(std::clamp(*most, 0.0, 1e6));
+}
+
+/// Absent where the type is not on sale in the zone.
+std::optional<Stock> stock_in(const Survey& survey, const Answer& flavor, const std::string& zone,
+                              Market market) {
+  const std::string type = flavor["id"].text();
+  if (market == Market::spot) {
+    const auto policy = survey.spot.find({type, zone});
+    return policy == survey.spot.end() ? std::nullopt : std::optional(policy->second);
+  }
+  const auto stock = stock_of(flavor, zone, market);
+  const auto room = survey.roomy.find(type);
+  if (stock != Stock::unknown || room == survey.roomy.end() || room->second.empty()) return stock;
+  return room->second.contains(zone) ? Stock::enough : Stock::low;
+}
+
+}  // namespace
+
+std::vector<Offer> HuaweiCloud::offers(const std::string& region, const Wish& wish,
+                                       const Cancel& cancel) {
+  const Survey survey = Surveyor(api_, region, wish, cancel).look();
+  std::vector<Offer> offers;
+  for (const json& each : survey.flavors) {
+    const Answer flavor(each);
+    const InstanceType type = type_of(flavor);
+    std::set<std::string> zones = survey.zones;
+    const auto named = named_zones(flavor);
+    zones.insert(named.begin(), named.end());
+    for (const std::string& zone : zones) {
+      if (!wish.zone.empty() && zone != wish.zone) continue;
+      const auto stock = stock_in(survey, flavor, zone, wish.market);
+      if (!stock) continue;
+      Offer offer{.cloud = "huawei",
+                  .site = {region, zone},
+                  .type = type,
+                  .market = wish.market,
+                  .stock = *stock,
+                  .quota = quota_for(survey.limits, type, wish.market)};
+      if (const auto price = survey.prices.find(type.name); price != survey.prices.end())
+        offer.price_per_hour = price->second;
+      offers.push_back(std::move(offer));
+    }
+  }
+  return offers;
+}
+
+std::vector<Quota> HuaweiCloud::quotas(const std::string& region, const Cancel& cancel) {
+  const json limits = limits_of(api_, region, cancel);
+  std::vector<Quota> quotas;
+  for (const Market market : {Market::on_demand, Market::spot})
+    for (const LimitNames& limit : limit_names(market))
+      if (const auto most = Answer(limits)[limit.most].number(); most && *most >= 0)
+        quotas.push_back({.name = limit.name,
+                          .limit = *most,
+                          .used = Answer(limits)[limit.used].number(),
+                          .unit = limit.unit});
+  return quotas;
+}
+
+}  // namespace fastgpu::provision::huawei

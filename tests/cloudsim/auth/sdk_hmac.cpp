@@ -1,0 +1,41 @@
+#include "cloudsim/auth/digest.hpp"
+#include "cloudsim/auth/signature.hpp"
+
+namespace fastgpu::cloudsim::sdk_hmac {
+namespace {
+
+/// Each part between slashes encoded anew; it ends in a slash, whatever was sent.
+std::string canonical_path(const std::string& path) {
+  std::string out;
+  for (const std::string& part : split(path, '/')) {
+    out += percent_encode(percent_decode(part, Plus::is_plus));
+    out += '/';
+  }
+  return path.ends_with('/') ? out.substr(0, out.size() - 1) : out;
+}
+
+}  // namespace
+
+std::string canonical_request(const Request& request,
+                              const std::vector<std::string>& signed_headers) {
+  std::string out = request.method + "\n" + canonical_path(request.path) + "\n" +
+                    canonical_query(request.query) + "\n";
+  std::string names;
+  for (const std::string& name : signed_headers) {
+    out += name;
+    out += ':';
+    out += trim(request.header(name).value_or(""));
+    out += '\n';
+    names += names.empty() ? "" : ";";
+    names += name;
+  }
+  const std::string said = request.header("x-sdk-content-sha256").value_or("");
+  return out + "\n" + names + "\n" + (said.empty() ? sha256_hex(request.body) : said);
+}
+
+std::string signature(const std::string& secret, const std::string& time,
+                      const std::string& canonical) {
+  return hex(hmac_sha256(secret, "SDK-HMAC-SHA256\n" + time + "\n" + sha256_hex(canonical)));
+}
+
+}  // namespace fastgpu::cloudsim::sdk_hmac

@@ -1,0 +1,118 @@
+// What is asked of services that know no machines: who, which images, at what price.
+#include <algorithm>
+
+#include "cloudsim/faces/huawei/call.hpp"
+
+namespace fastgpu::cloudsim::huawei {
+namespace {
+
+Answered list_projects(const HuaweiCall& call) {
+  Json projects = Json::array();
+  for (const auto& [region, zones] : call.catalogue().regions)
+    if (call.asked("name", region) == region)
+      projects.push_back({{"id", project_of(region)},
+                          {"name", region},
+                          {"domain_id", call.scope.account},
+                          {"parent_id", call.scope.account},
+                          {"is_domain", false},
+                          {"enabled", true},
+                          {"description", ""}});
+  return {200, {{"projects", projects}, {"links", Json::object()}}};
+}
+
+Answered list_domains(const HuaweiCall& call) {
+  const Json domain = {{"id", call.scope.account}, {"name", "simulated"}, {"enabled", true}};
+  return {200, {{"domains", Json::array({domain})}, {"links", Json::object()}}};
+}
+
+Answered list_regions(const HuaweiCall& call) {
+  Json regions = Json::array();
+  for (const auto& [region, zones] : call.catalogue().regions)
+    regions.push_back({{"id", region}, {"type", "public"}, {"description", ""}});
+  return {200, {{"regions", regions}, {"links", Json::object()}}};
+}
+
+Answered list_images(const HuaweiCall& call) {
+  const MachineType* type = call.catalogue().type(call.asked("flavor_id"));
+  std::vector<const Image*> found;
+  for (const Image& each : call.catalogue().images) {
+    const bool suits = type == nullptr || type->architecture == each.architecture;
+    if (suits && call.asked("id", each.id) == each.id &&
+        call.asked("name", each.name) == each.name &&
+        each.name.starts_with(call.asked("__platform")))
+      found.push_back(&each);
+  }
+  std::ranges::sort(found, std::greater{}, &Image::created);
+  std::vector<Json> images;
+  for (const Image* each : found)
+    images.push_back({{"id", each->id},
+                      {"name", each->name},
+                      {"status", "active"},
+                      {"visibility", "public"},
+                      {"min_disk", each->disk_gb},
+                      {"created_at", each->created},
+                      {"updated_at", each->created},
+                      {"__imagetype", "gold"},
+                      {"__os_type", "Linux"},
+                      {"__platform", "Ubuntu"},
+                      {"__os_version", each->name.substr(0, each->name.find(" with"))},
+                      {"__support_arm", each->architecture == "arm64" ? "true" : "false"},
+                      {"virtual_env_type", "FusionCompute"}});
+  return {200, marked_page(call, "images", images)};
+}
+
+/// The offer of "<type>.linux" anywhere in the region.
+const Offer& offer_of(const HuaweiCall& call, const Json& product) {
+  const std::string region = product.at("region");
+  std::string type = product.at("resource_spec");
+  const bool is_machine = product.at("cloud_service_type") == "hws.service.type.ec2" &&
+                          product.at("resource_type") == "hws.resource.type.vm" &&
+                          type.ends_with(".linux");
+  if (!is_machine || product.at("usage_factor") != "Duration" ||
+      product.at("usage_measure_id") != 4)
+    throw Violation(400, "CBC.0100", "only machines with Linux by the hour are priced here");
+  type.erase(type.size() - std::string_view(".linux").size());
+  const auto zones = call.catalogue().regions.find(region);
+  if (zones != call.catalogue().regions.end())
+    for (const std::string& zone : zones->second)
+      if (const Offer* offer = call.catalogue().offer(zone, type)) return *offer;
+  throw Refusal(400, "CBC.99006066", "The product " + type + " is not sold in " + region);
+}
+
+Answered rate(const HuaweiCall& call) {
+  if (call.request.header("x-domain-id").value_or(call.scope.account) != call.scope.account)
+    throw Refusal(403, "CBC.0156", "Access denied: another account");
+  Json results = Json::array();
+  double all = 0;
+  for (const Json& product : call.body.at("product_infos")) {
+    const double amount = offer_of(call, product).price * product.at("subscription_num").get<int>();
+    all += amount;
+    results.push_back({{"id", product.at("id")},
+                       {"product_id", "00301-000-0--0"},
+                       {"amount", amount},
+                       {"official_website_amount", amount},
+                       {"measure_id", 1}});
+  }
+  return {200,
+          {{"amount", all},
+           {"currency", call.catalogue().currency},
+           {"measure_id", 1},
+           {"product_rating_results", results}}};
+}
+
+constexpr HuaweiAction kActions[] = {
+    {"iam", "KeystoneListProjects", "GET", "/v3/projects", "", list_projects},
+    {"iam", "KeystoneListAuthDomains", "GET", "/v3/auth/domains", "", list_domains},
+    {"iam", "KeystoneListRegions", "GET", "/v3/regions", "", list_regions},
+    {"ims", "ListImages", "GET", "/v2/cloudimages", "", list_images},
+    {"bss", "ListOnDemandResourceRatings", "POST", "/v2/bills/ratings/on-demand-resources", "",
+     rate},
+};
+
+}  // namespace
+
+std::span<const HuaweiAction> account_actions() {
+  return kActions;
+}
+
+}  // namespace fastgpu::cloudsim::huawei

@@ -1,0 +1,10 @@
+// Who sent a request to Huawei Cloud, by SDK-HMAC-SHA256.
+#pragma once
+
+#include "cloudsim/face.hpp"
+
+namespace fastgpu::cloudsim::huawei {
+
+const Account& authenticate(const Call& call, const World& world);
+
+}  // namespace fastgpu::cloudsim::huawei

@@ -1,0 +1,12 @@
+// Huawei Cloud: ecs, vpc, eip, ims, iam and bss, JSON over paths.
+#pragma once
+
+#include <memory>
+
+#include "cloudsim/api_facts.hpp"
+
+namespace fastgpu::cloudsim {
+
+std::unique_ptr<Face> huawei_face(ApiFacts facts);
+
+}  // namespace fastgpu::cloudsim
