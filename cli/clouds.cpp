@@ -3,9 +3,9 @@
 #include <random>
 
 #include "base/names.hpp"
-#include "provision/marks.hpp"
 #include "provision/providers/alibaba/alibaba_cloud.hpp"
 #include "provision/providers/aws/aws_cloud.hpp"
+#include "provision/providers/huawei/huawei_cloud.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -80,6 +80,9 @@ std::unique_ptr<provision::cloud::Cloud> Clouds::make(const std::string& name) {
   if (name == "alibaba")
     return std::make_unique<provision::alibaba::AlibabaCloud>(
         tools(provision::credentials::find_alibaba), variable("FASTGPU_ALIBABA_ENDPOINT"));
+  if (name == "huawei")
+    return std::make_unique<provision::huawei::HuaweiCloud>(
+        tools(provision::credentials::find_huawei), variable("FASTGPU_HUAWEI_ENDPOINT"));
   return nullptr;
 }
 
@@ -94,14 +97,6 @@ std::string Clouds::own_address() {
     throw Error(ErrorKind::remote, url + " does not tell our address but '" + printable(address) +
                                        "': say with --ssh-from who may log in");
   return address + "/32";
-}
-
-std::string owner_of(const std::filesystem::path& state_directory) {
-  const std::filesystem::path file = state_directory / "owner";
-  if (const auto text = state::read_file(file); text && !text->empty()) return *text;
-  const std::string owner = provision::new_cluster_id().value;
-  state::write_private_file(file, owner);
-  return owner;
 }
 
 }  // namespace fastgpu::cli

@@ -2,7 +2,6 @@
 // each of them shown to whoever asks for it.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -50,8 +49,5 @@ class Clouds {
   http::CurlClient http_;
   ShownCalls calls_;
 };
-
-/// The identity of a state directory, made when it is first asked for: clouds' machines carry it.
-std::string owner_of(const std::filesystem::path& state_directory);
 
 }  // namespace fastgpu::cli

@@ -111,7 +111,8 @@ std::unique_ptr<provision::Provider> Context::make_provider(const std::string& n
   }
   if (provision::is_cloud(name))
     return std::make_unique<provision::cloud::CloudProvider>(
-        cloud(name), owner_of(state_directory()), provision::cloud::wait_for, cancel_);
+        cloud(name), provision::cloud::Owner(state_directory() / "owners" / name),
+        provision::cloud::wait_for, cancel_);
   throw Error(ErrorKind::internal, "provider " + name + " stands in the table and cannot be made");
 }
 

@@ -123,8 +123,7 @@ class Pauses {
 
   /// Waits a little longer each time; throws timeout once patience is at its end.
   void next(const Cancel& cancel, const std::string& for_what) {
-    if (!are_left())
-      throw Error(ErrorKind::timeout, for_what + " took more than 10 minutes");
+    if (!are_left()) throw Error(ErrorKind::timeout, for_what + " took more than 10 minutes");
     wait_(pause_, cancel);
     cancel.check();
     waited_ += pause_;
@@ -159,7 +158,7 @@ std::string CloudProvider::prepare(const state::Cluster& cluster) {
                   "no image in " + place.site.region + " suits " + place.type);
     standing.image = images.front().id;
   }
-  standing.parts = cloud_.make_network({.marks = {cluster.id, cluster.name.value, owner_},
+  standing.parts = cloud_.make_network({.marks = {cluster.id, cluster.name.value, owner_.mark()},
                                         .site = place.site,
                                         .vpc = spec.vpc,
                                         .ssh_from = spec.ssh_from,
@@ -186,9 +185,10 @@ Results CloudProvider::create(const state::Cluster& cluster, std::span<const Nod
   for (const NodeRequest& request : requests)
     if (machine_of(there, request.index) == nullptr) missing.push_back(request);
 
+  const std::string owner = owner_.mark();
   const auto wanted = batches(missing, cloud_.limits().machines_a_launch);
   const auto launched = parallel_map(std::span(wanted), kCallsAtOnce, [&](const auto& batch) {
-    return cloud_.launch(launch_of(cluster, spec, standing, owner_, batch), cancel);
+    return cloud_.launch(launch_of(cluster, spec, standing, owner, batch), cancel);
   });
   std::map<int, Error> refused;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -337,9 +337,10 @@ void CloudProvider::release(const state::Cluster& cluster) {
 }
 
 std::vector<Orphan> CloudProvider::orphans(std::span<const state::ClusterId> known) {
-  if (!cloud_.has_credentials()) return {};
+  const auto owner = owner_.known();
+  if (!owner || !cloud_.has_credentials()) return {};
   const auto is_orphan = [&](const Marks& marks) {
-    return marks.owner == owner_ && std::ranges::find(known, marks.cluster) == known.end();
+    return marks.owner == *owner && std::ranges::find(known, marks.cluster) == known.end();
   };
   const auto regions = cloud_.regions(stop_);
   return joined(parallel_map(std::span(regions), kCallsAtOnce, [&](const std::string& region) {

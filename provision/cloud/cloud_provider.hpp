@@ -7,6 +7,7 @@
 
 #include "provision/cloud/cloud.hpp"
 #include "provision/cloud/cloud_spec.hpp"
+#include "provision/cloud/owner.hpp"
 #include "provision/provider.hpp"
 
 namespace fastgpu::provision::cloud {
@@ -17,9 +18,9 @@ using Wait = std::function<void(std::chrono::milliseconds, const Cancel&)>;
 /// A cluster stands at one of the places that were planned for it, all its machines in one zone.
 class CloudProvider final : public Provider {
  public:
-  /// `owner` is the identity of the state directory: machines of others are never touched. `stop`
-  /// ends what may be left half-done; removing goes on.
-  CloudProvider(Cloud& cloud, std::string owner, Wait wait, const Cancel& stop)
+  /// Machines of other owners are never touched. `stop` ends what may be left half-done; removing
+  /// goes on.
+  CloudProvider(Cloud& cloud, Owner owner, Wait wait, const Cancel& stop)
       : cloud_(cloud), owner_(std::move(owner)), wait_(std::move(wait)), stop_(stop) {}
 
   std::string_view name() const noexcept override { return cloud_.name(); }
@@ -65,7 +66,7 @@ class CloudProvider final : public Provider {
   void end_in(const std::string& region, const state::ClusterId& cluster);
 
   Cloud& cloud_;
-  std::string owner_;
+  Owner owner_;
   Wait wait_;
   const Cancel& stop_;
   const Cancel never_{};  ///< What removes goes on whatever the user wishes.

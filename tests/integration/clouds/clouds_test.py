@@ -101,7 +101,7 @@ def test_the_plan_shows_offers_and_changes_nothing(user):
     for_each_cloud(user, plan)
 
 
-STRIDE = int(os.environ.get("CLOUDS_KILL_STRIDE", "5"))  # 1: at every step, which takes minutes a cloud.
+STRIDE = int(os.environ.get("CLOUDS_KILL_STRIDE", "11"))  # 1: at every step, which takes minutes a cloud.
 
 
 def steps_of(cloud):
