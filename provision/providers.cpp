@@ -16,6 +16,7 @@ constexpr std::array kProviders = {
     ProviderInfo{"static", "hosts that you have, listed in a file and reached by SSH"},
     ProviderInfo{"aws", "Amazon's cloud; credentials as the aws command finds them", true},
     ProviderInfo{"alibaba", "Alibaba Cloud; credentials as the aliyun command finds them", true},
+    ProviderInfo{"huawei", "Huawei Cloud; credentials as its development kits find them", true},
 };
 
 }  // namespace
