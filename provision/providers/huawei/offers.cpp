@@ -1,6 +1,7 @@
 // What Huawei Cloud has to offer in a region: flavors, zones, stock, prices and quota, asked for at
 // once.
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -132,16 +133,16 @@ class Surveyor {
     }
   }
 
-  /// An answer that the account or the region has no right to leaves something untold, no more.
+  /// What the account has no right to ask for, or the region does not have, is left untold.
   json told(const ApiCall& call) {
     auto reply = api_.try_call(call, cancel_);
-    if (const auto* failure = std::get_if<cloud::Failure>(&reply)) {
-      if (failure->kind != FailureKind::permission && failure->kind != FailureKind::not_found &&
-          failure->kind != FailureKind::invalid)
-        throw cloud::error_of(*failure, "huawei: " + call.doing);
-      return json::object();
-    }
-    return std::move(std::get<json>(reply));
+    const auto* failure = std::get_if<cloud::Failure>(&reply);
+    if (failure == nullptr) return std::move(std::get<json>(reply));
+    constexpr std::array kUntold = {FailureKind::permission, FailureKind::not_found,
+                                    FailureKind::stock, FailureKind::invalid};
+    if (std::ranges::find(kUntold, failure->kind) == kUntold.end())
+      throw cloud::error_of(*failure, "huawei: " + call.doing);
+    return json::object();
   }
 
   void ask_room(const std::string& type) {
