@@ -38,7 +38,8 @@ struct Caller::Attempt {
   std::optional<Failure> failure{};
   std::optional<Error> lost{};
 
-  bool is_worth_repeating() const {
+  bool is_worth_repeating(const Call& call) const {
+    if (!call.is_repeatable) return failure && failure->kind == FailureKind::throttled;
     return lost || (failure && cloud::is_worth_repeating(failure->kind));
   }
 };
@@ -111,7 +112,7 @@ Caller::Reply Caller::try_call(const Call& call, const Cancel& cancel) {
       continue;
     }
     std::optional<milliseconds> pause;
-    if (made.is_worth_repeating()) {
+    if (made.is_worth_repeating(call)) {
       http::Tried tried{.attempts = number, .elapsed = since(start)};
       if (made.failure) tried.retry_after = made.failure->retry_after;
       pause = http::next_wait(tools_.backoff, tried, tools_.random());

@@ -1,0 +1,186 @@
+#include "provision/providers/tencent/machines.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "provision/cloud/cloud.hpp"
+#include "provision/signing/base64.hpp"
+#include "provision/signing/hmac.hpp"
+
+namespace fastgpu::provision::tencent {
+namespace {
+
+using namespace std::chrono_literals;
+using cloud::Machine;
+using cloud::MachineState;
+using std::chrono::system_clock;
+
+constexpr auto kShortestTimer = 6min;  // The cloud wants five minutes, by its own clock.
+constexpr int kMostMegabits = 100;     // A second, out; what is used is paid for.
+
+std::string tag_in(const Answer& tags, std::string_view key) {
+  for (const Answer& tag : tags.items())
+    if (tag["Key"].text() == key) return tag["Value"].text();
+  return {};
+}
+
+struct StateWord {
+  std::string_view word;
+  MachineState state;
+};
+
+// One that awaits destruction is of no more use, and goes only when it is ended once more.
+constexpr std::array kStates = {
+    StateWord{"RUNNING", MachineState::running},
+    StateWord{"ENTER_SERVICE_LIVE_MIGRATE", MachineState::running},
+    StateWord{"SERVICE_LIVE_MIGRATE", MachineState::running},
+    StateWord{"EXIT_SERVICE_LIVE_MIGRATE", MachineState::running},
+    StateWord{"STOPPING", MachineState::stopping},
+    StateWord{"STOPPED", MachineState::stopped},
+    StateWord{"TERMINATING", MachineState::ending},
+    StateWord{"LAUNCH_FAILED", MachineState::failed},
+    StateWord{"SHUTDOWN", MachineState::failed},
+};
+
+/// A word that we do not know is one of something that is there.
+MachineState state_of(const Answer& instance) {
+  const auto row = std::ranges::find(kStates, instance["InstanceState"].text(), &StateWord::word);
+  return row == kStates.end() ? MachineState::pending : row->state;
+}
+
+std::string failure_of(const Answer& instance) {
+  std::string said = instance["LatestOperationErrorMsg"].text();
+  return said.empty() ? instance["InstanceState"].text() : said;
+}
+
+int whole_number(std::string_view digits) {
+  int number = -1;
+  const char* end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, number);
+  return error == std::errc{} && stop == end && number >= 0 ? number : -1;
+}
+
+/// "demo-3" for the instance of node 3 in what was launched as cluster demo from node 3 or one
+/// before it; -1 for any other name.
+int index_of(const Answer& instance, const cloud::Marks& marks) {
+  const std::string name = instance["InstanceName"].text();
+  const std::string start = marks.cluster_name + "-";
+  const int first = whole_number(tag_in(instance["Tags"], cloud::kFirstTag));
+  if (marks.cluster_name.empty() || first < 0 || !name.starts_with(start)) return -1;
+  const int index = whole_number(std::string_view(name).substr(start.size()));
+  return index >= first ? index : -1;
+}
+
+std::string first_of(const std::vector<Answer>& items) {
+  return items.empty() ? "" : items.front().text();
+}
+
+Machine machine_from(const Answer& instance, const std::string& region) {
+  const cloud::Marks marks = marks_in(instance["Tags"]);
+  Machine machine{.id = instance["InstanceId"].text(),
+                  .index = index_of(instance, marks),
+                  .state = state_of(instance),
+                  .address = first_of(instance["PublicIpAddresses"].items()),
+                  .private_address = first_of(instance["PrivateIpAddresses"].items()),
+                  .site = {region, instance["Placement"]["Zone"].text()},
+                  .type = instance["InstanceType"].text(),
+                  .launched = instance["CreatedTime"].text(),
+                  .marks = marks};
+  if (machine.state == MachineState::failed) machine.failure = failure_of(instance);
+  return machine;
+}
+
+std::string part(const cloud::Launch& launch, const char* kind) {
+  const auto found = launch.network.find(kind);
+  return found == launch.network.end() ? "" : found->second;
+}
+
+void add_market(json& body, const cloud::Launch& launch) {
+  const bool is_spot = launch.market == cloud::Market::spot;
+  body["InstanceChargeType"] = is_spot ? "SPOTPAID" : "POSTPAID_BY_HOUR";
+  if (!is_spot || !launch.max_price) return;
+  body["InstanceMarketOptions"] = {
+      {"MarketType", "spot"},
+      {"SpotOptions",
+       {{"MaxPrice", json(*launch.max_price).dump()}, {"SpotInstanceType", "one-time"}}}};
+}
+
+json tag(std::string_view key, const std::string& value) {
+  return {{"Key", key}, {"Value", value}};
+}
+
+}  // namespace
+
+bool is_hpc(std::string_view type) {
+  return type.starts_with("HCC");
+}
+
+json tags_of(const cloud::Marks& marks) {
+  return json::array({tag(cloud::kClusterTag, marks.cluster.value),
+                      tag(cloud::kNameTag, marks.cluster_name),
+                      tag(cloud::kOwnerTag, marks.owner)});
+}
+
+cloud::Marks marks_in(const Answer& tags) {
+  return {.cluster = {tag_in(tags, cloud::kClusterTag)},
+          .cluster_name = tag_in(tags, cloud::kNameTag),
+          .owner = tag_in(tags, cloud::kOwnerTag)};
+}
+
+json marked(const state::ClusterId& cluster) {
+  const std::string key(cloud::kClusterTag);
+  return cluster.value.empty() ? filter("tag-key", {key}) : filter("tag:" + key, {cluster.value});
+}
+
+json end_timer(system_clock::time_point wished, system_clock::time_point now) {
+  const auto when = std::chrono::ceil<std::chrono::minutes>(std::max(wished, now + kShortestTimer));
+  return {{"TimerAction", "TerminateInstances"},
+          {"ActionTime", signing::utc_text(when, "%Y-%m-%dT%H:%M:00Z")},
+          {"Externals", {{"ReleaseAddress", true}}}};
+}
+
+/// Without MinCount, which only accounts enabled for it may use: all of them or none.
+json launch_body(const cloud::Launch& launch, system_clock::time_point now) {
+  const std::string name = launch.marks.cluster_name + "-{R:" + std::to_string(launch.first) + "}";
+  json tags = tags_of(launch.marks);
+  tags.push_back(tag(cloud::kFirstTag, std::to_string(launch.first)));
+  json body = {{"Placement", {{"Zone", launch.site.zone}}},
+               {"InstanceType", launch.type},
+               {"ImageId", launch.image},
+               {"InstanceCount", launch.count},
+               {"InstanceName", name},
+               {"HostName", name},
+               {"ClientToken", launch.token},
+               {"UserData", signing::base64(launch.user_data.reveal())},
+               {"VirtualPrivateCloud",
+                {{"VpcId", part(launch, "vpc")}, {"SubnetId", part(launch, "subnet")}}},
+               {"SecurityGroupIds", json::array({part(launch, "security-group")})},
+               {"InternetAccessible",
+                {{"InternetChargeType", "TRAFFIC_POSTPAID_BY_HOUR"},
+                 {"InternetMaxBandwidthOut", kMostMegabits},
+                 {"PublicIpAssigned", true}}},
+               {"TagSpecification", json::array({{{"ResourceType", "instance"}, {"Tags", tags}}})}};
+  add_market(body, launch);
+  if (launch.disk_gib > 0) body["SystemDisk"] = {{"DiskSize", launch.disk_gib}};
+  if (is_hpc(launch.type)) body["HpcClusterId"] = part(launch, "hpc-cluster");
+  if (launch.release_at) body["ActionTimer"] = end_timer(*launch.release_at, now);
+  return body;
+}
+
+std::vector<Machine> machines_in(std::span<const json> instances, const std::string& region) {
+  std::vector<Machine> machines;
+  for (const json& instance : instances)
+    if (!Answer(instance)["InstanceId"].text().empty())
+      machines.push_back(machine_from(Answer(instance), region));
+  return machines;
+}
+
+std::vector<std::string> launched_in(const Answer& answer) {
+  std::vector<std::string> ids;
+  for (const Answer& id : answer["InstanceIdSet"].items())
+    if (!id.text().empty()) ids.push_back(id.text());
+  return ids;
+}
+
+}  // namespace fastgpu::provision::tencent

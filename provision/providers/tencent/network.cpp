@@ -1,0 +1,162 @@
+// The parts of a cluster in Tencent Cloud: a VPC with a subnet a zone, a security group, and a
+// high-performance cluster a zone where machines are to be connected by RDMA.
+#include <algorithm>
+
+#include "http/urls.hpp"
+#include "provision/providers/tencent/machines.hpp"
+#include "provision/providers/tencent/parts.hpp"
+#include "provision/providers/tencent/tencent_cloud.hpp"
+
+namespace fastgpu::provision::tencent {
+namespace {
+
+using cloud::Marks;
+using cloud::NetworkWish;
+using cloud::Parts;
+
+constexpr const char* kVpcRange = "10.77.0.0/16";
+
+std::string our_name(const Marks& marks) {
+  return "fastgpu-" + marks.cluster_name + "-" + marks.cluster.value;
+}
+
+std::string marked_as(const NetworkWish& wish) {
+  return "marked as cluster " + wish.marks.cluster.value;
+}
+
+/// The user's own, by id or name.
+std::string existing_vpc(PartsCalls& network, const std::string& vpc) {
+  const char* name = vpc.starts_with("vpc-") ? "vpc-id" : "vpc-name";
+  const auto found = network.find(kVpc, {{"Filters", json::array({filter(name, {vpc})})}});
+  std::string id = network.only(found, kVpc, "called '" + vpc + "'");
+  if (id.empty())
+    throw Error(ErrorKind::not_found, "tencent: there is no VPC '" + vpc + "' in that region");
+  return id;
+}
+
+std::string our_vpc(PartsCalls& network, const NetworkWish& wish) {
+  return network.find_or_make(
+      kVpc,
+      [&] {
+        const auto found = network.find_marked(kVpc, wish.marks.cluster);
+        return network.only(found, kVpc, marked_as(wish));
+      },
+      {{"VpcName", our_name(wish.marks)}, {"CidrBlock", kVpcRange}, {"Tags", tags_of(wish.marks)}});
+}
+
+/// Zones get ranges of their own by their number: 10.77.48.0/20 for ap-guangzhou-3.
+std::string subnet_range(const std::string& zone) {
+  const int nth = std::atoi(zone.c_str() + zone.rfind('-') + 1) & 15;
+  return "10.77." + std::to_string(nth * 16) + ".0/20";
+}
+
+std::string subnet_in(PartsCalls& network, const NetworkWish& wish, const std::string& vpc) {
+  const auto look = [&]() -> std::string {
+    const auto found = network.find(
+        kSubnet,
+        {{"Filters", json::array({filter("vpc-id", {vpc}), filter("zone", {wish.site.zone})})}});
+    if (!found.empty()) return found.front().id;
+    if (wish.vpc.empty()) return {};
+    throw Error(ErrorKind::not_found, "tencent: " + vpc + " has no subnet in " + wish.site.zone +
+                                          ": make one, or leave --vpc out");
+  };
+  return network.find_or_make(kSubnet, look,
+                              {{"VpcId", vpc},
+                               {"SubnetName", our_name(wish.marks)},
+                               {"CidrBlock", subnet_range(wish.site.zone)},
+                               {"Zone", wish.site.zone},
+                               {"Tags", tags_of(wish.marks)}});
+}
+
+/// What of `wanted` none of the policies that are there does.
+json missing(const json& wanted, const Answer& there) {
+  json policies = json::array();
+  for (const json& policy : wanted) {
+    const bool is_there = std::ranges::any_of(there.items(), [&](const Answer& other) {
+      const Answer one(policy);
+      const auto is_same = [&](const char* name) {
+        return http::same_word(one[name].text(), other[name].text());
+      };
+      return is_same("Protocol") && is_same("Port") && is_same("CidrBlock") &&
+             is_same("SecurityGroupId") && is_same("Action");
+    });
+    if (!is_there) policies.push_back(policy);
+  }
+  return policies;
+}
+
+json accept(const char* protocol, const char* port, const char* source, const std::string& who) {
+  return {{"Protocol", protocol}, {"Port", port}, {source, who}, {"Action", "ACCEPT"}};
+}
+
+/// SSH from where the wish says; everything between the cluster's machines; everything out, for a
+/// new group lets nothing through at all.
+void open_group(PartsCalls& network, const NetworkWish& wish, const std::string& group) {
+  json in = json::array({accept("ALL", "ALL", "SecurityGroupId", group)});
+  for (const std::string& range : wish.ssh_from)
+    in.push_back(accept("TCP", "22", "CidrBlock", range));
+  const json out = json::array({accept("ALL", "ALL", "CidrBlock", "0.0.0.0/0")});
+  const json policies = network.policies(group);
+  const Answer there(policies);
+  network.add_policies(group, "Ingress", missing(in, there["Ingress"]));
+  network.add_policies(group, "Egress", missing(out, there["Egress"]));
+}
+
+std::string security_group(PartsCalls& network, const NetworkWish& wish) {
+  std::string group = network.find_or_make(
+      kGroup,
+      [&] {
+        return network.only(network.find_marked(kGroup, wish.marks.cluster), kGroup,
+                            marked_as(wish));
+      },
+      {{"GroupName", our_name(wish.marks)},
+       {"GroupDescription", "Machines of fastgpu cluster " + wish.marks.cluster_name},
+       {"Tags", tags_of(wish.marks)}});
+  open_group(network, wish, group);
+  return group;
+}
+
+std::string hpc_cluster(PartsCalls& network, const NetworkWish& wish) {
+  const std::string name = our_name(wish.marks);
+  const std::string& zone = wish.site.zone;
+  return network.find_or_make(
+      kHpc,
+      [&] {
+        return network.only(network.find(kHpc, {{"Name", name}, {"Zone", zone}}), kHpc,
+                            "called '" + name + "'");
+      },
+      {{"Zone", zone},
+       {"Name", name},
+       {"TagSpecification",
+        json::array({{{"ResourceType", "hpc"}, {"Tags", tags_of(wish.marks)}}})}});
+}
+
+}  // namespace
+
+Parts TencentCloud::make_network(const NetworkWish& wish, const Cancel& cancel) {
+  PartsCalls network(api_, wait_, wish.site.region, cancel);
+  Parts parts;
+  parts["vpc"] = wish.vpc.empty() ? our_vpc(network, wish) : existing_vpc(network, wish.vpc);
+  parts["subnet"] = subnet_in(network, wish, parts["vpc"]);
+  parts["security-group"] = security_group(network, wish);
+  if (wish.close_together) parts["hpc-cluster"] = hpc_cluster(network, wish);
+  return parts;
+}
+
+void TencentCloud::remove_network(const std::string& region, const state::ClusterId& cluster) {
+  PartsCalls network(api_, wait_, region, never_);
+  for (const Kind* kind : kKinds)
+    for (const Found& part : network.find_marked(*kind, cluster))
+      network.remove(*kind, part.id);
+}
+
+std::vector<cloud::Part> TencentCloud::parts(const std::string& region, const Cancel& cancel) {
+  PartsCalls network(api_, wait_, region, cancel);
+  std::vector<cloud::Part> found;
+  for (const Kind* kind : kKinds)
+    for (Found& part : network.find_marked(*kind, {}))
+      found.push_back({kind->name, std::move(part.id), std::move(part.marks)});
+  return found;
+}
+
+}  // namespace fastgpu::provision::tencent

@@ -1,0 +1,198 @@
+// What CVM has to offer in a region: stock and prices come in one answer, quota in another, and
+// both are asked for at once.
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "base/parallel.hpp"
+#include "provision/cloud/catalogue.hpp"
+#include "provision/providers/tencent/machines.hpp"
+#include "provision/providers/tencent/tencent_cloud.hpp"
+
+namespace fastgpu::provision::tencent {
+namespace {
+
+using cloud::InstanceType;
+using cloud::Market;
+using cloud::Money;
+using cloud::Offer;
+using cloud::Stock;
+using cloud::Wish;
+
+constexpr std::size_t kValuesAFilter = 5;
+constexpr const char* kCurrency = "CNY";  // The cloud's prices name none.
+
+/// Instances are counted by zone.
+struct QuotaName {
+  Market market;
+  const char* name;
+};
+
+constexpr QuotaName kQuotas[] = {{Market::on_demand, "PostPaidQuotaSet"},
+                                 {Market::spot, "SpotPaidQuotaSet"}};
+
+const char* quota_name(Market market) {
+  return std::ranges::find(kQuotas, market, &QuotaName::market)->name;
+}
+
+std::string family_of(std::string_view type) {
+  return std::string(type.substr(0, type.find('.')));
+}
+
+/// The filter that leaves what the wish may be about, cut to what one question may hold; one empty
+/// list for no filter, none at all for a wish for a GPU that this cloud does not have.
+std::vector<json> type_filters(const Wish& wish) {
+  if (!wish.type.empty()) return {json::array({filter("instance-type", {wish.type})})};
+  if (wish.gpu.empty()) return {json::array()};
+  std::set<std::string> families;
+  for (const InstanceType& type : cloud::known_types("tencent", {.gpu = wish.gpu}))
+    families.insert(family_of(type.name));
+  std::vector<json> filters;
+  std::vector<std::string> some;
+  for (const std::string& family : families) {
+    some.push_back(family);
+    if (some.size() < kValuesAFilter && family != *families.rbegin()) continue;
+    filters.push_back(json::array({filter("instance-family", some)}));
+    some.clear();
+  }
+  return filters;
+}
+
+/// The answer counts GPUs and does not name them: the family's other types, as they are known, do.
+void name_gpu(InstanceType& type) {
+  if (type.gpus == 0) return;
+  for (const InstanceType& known : cloud::known_types("tencent", {}))
+    if (family_of(known.name) == family_of(type.name)) {
+      type.gpu = known.gpu;
+      type.gpu_memory_gib = known.gpu_memory_gib;
+    }
+}
+
+InstanceType type_of(const Answer& item) {
+  InstanceType type{.name = item["InstanceType"].text(),
+                    .gpus = item["GpuCount"].whole(),
+                    .cores = item["Cpu"].whole(),
+                    .memory_gib = item["Memory"].number().value_or(0),
+                    .network_gbit = item["InstanceBandwidth"].number().value_or(0),
+                    .rdma_interfaces = is_hpc(item["InstanceType"].text()) ? 1 : 0};
+  name_gpu(type);
+  return type;
+}
+
+Stock stock_of(const Answer& item) {
+  const std::string category = item["StatusCategory"].text();
+  const std::string status = item["Status"].text();
+  if (status == "SOLD_OUT" || category == "WithoutStock") return Stock::none;
+  if (category == "UnderStock") return Stock::low;
+  return status == "SELL" ? Stock::enough : Stock::unknown;
+}
+
+std::optional<Money> price_of(const Answer& item) {
+  for (const char* name : {"UnitPriceDiscount", "UnitPrice"})
+    if (const auto amount = item["Price"][name].number(); amount && *amount > 0)
+      return Money{*amount, kCurrency};
+  return std::nullopt;
+}
+
+Offer offer_of(const Answer& item, const std::string& region, Market market) {
+  return {.cloud = "tencent",
+          .site = {region, item["Zone"].text()},
+          .type = type_of(item),
+          .market = market,
+          .price_per_hour = price_of(item),
+          .stock = stock_of(item),
+          .quota = std::nullopt};
+}
+
+ApiCall quota_call(const std::string& region) {
+  return {.region = region, .action = "DescribeAccountQuota", .doing = "asking for quotas"};
+}
+
+std::vector<Answer> quota_set(const Answer& answer, const char* name) {
+  return answer["AccountQuotaOverview"]["AccountQuota"][name].items();
+}
+
+/// Asks a region all questions at once.
+class Surveyor {
+ public:
+  Surveyor(TencentApi& api, std::string region, const Wish& wish, const Cancel& cancel)
+      : api_(api), region_(std::move(region)), wish_(wish), cancel_(cancel) {}
+
+  std::vector<Offer> look() {
+    std::vector<std::function<void()>> questions;
+    for (const json& filters : type_filters(wish_))
+      questions.emplace_back([this, filters] { ask_offers(filters); });
+    if (questions.empty()) return {};
+    questions.emplace_back([this] { ask_quota(); });
+    const auto answers = parallel_map(std::span<const std::function<void()>>(questions),
+                                      questions.size(), [](const auto& ask) {
+                                        ask();
+                                        return true;
+                                      });
+    for (const auto& answer : answers)
+      if (const auto* error = std::get_if<Error>(&answer)) throw *error;
+    for (Offer& offer : offers_)
+      if (const auto room = room_.find(offer.site.zone); room != room_.end())
+        offer.quota = room->second;
+    return std::move(offers_);
+  }
+
+ private:
+  void ask_offers(json filters) {
+    const char* charge = wish_.market == Market::spot ? "SPOTPAID" : "POSTPAID_BY_HOUR";
+    filters.push_back(filter("instance-charge-type", {charge}));
+    if (!wish_.zone.empty()) filters.push_back(filter("zone", {wish_.zone}));
+    const json answer = api_.call({.region = region_,
+                                   .action = "DescribeZoneInstanceConfigInfos",
+                                   .body = {{"Filters", std::move(filters)}},
+                                   .doing = "asking for instance types in " + region_},
+                                  cancel_);
+    const std::lock_guard lock(mutex_);
+    for (const Answer& item : Answer(answer)["InstanceTypeQuotaSet"].items()) {
+      Offer offer = offer_of(item, region_, wish_.market);
+      const bool is_elsewhere = !wish_.zone.empty() && offer.site.zone != wish_.zone;
+      if (offer.type.name.empty() || offer.site.zone.empty() || is_elsewhere) continue;
+      if (item["InstanceChargeType"].text() == charge && cloud::suits(offer.type, wish_))
+        offers_.push_back(std::move(offer));
+    }
+  }
+
+  void ask_quota() {
+    const json answer = api_.call(quota_call(region_), cancel_);
+    const std::lock_guard lock(mutex_);
+    for (const Answer& zone : quota_set(Answer(answer), quota_name(wish_.market)))
+      if (zone["RemainingQuota"].number())
+        room_[zone["Zone"].text()] = std::max(0, zone["RemainingQuota"].whole());
+  }
+
+  TencentApi& api_;
+  std::string region_;
+  const Wish& wish_;
+  const Cancel& cancel_;
+  std::mutex mutex_;  ///< Of what the answers fill in.
+  std::vector<Offer> offers_;
+  std::map<std::string, int> room_;  ///< By zone.
+};
+
+}  // namespace
+
+std::vector<Offer> TencentCloud::offers(const std::string& region, const Wish& wish,
+                                        const Cancel& cancel) {
+  return Surveyor(api_, region, wish, cancel).look();
+}
+
+std::vector<cloud::Quota> TencentCloud::quotas(const std::string& region, const Cancel& cancel) {
+  const json answer = api_.call(quota_call(region), cancel);
+  std::vector<cloud::Quota> quotas;
+  for (const QuotaName& quota : kQuotas)
+    for (const Answer& zone : quota_set(Answer(answer), quota.name))
+      quotas.push_back({.name = std::string(quota.name) + " " + zone["Zone"].text(),
+                        .limit = zone["TotalQuota"].number().value_or(0),
+                        .used = zone["UsedQuota"].number(),
+                        .unit = "instances"});
+  return quotas;
+}
+
+}  // namespace fastgpu::provision::tencent

@@ -1,0 +1,123 @@
+#include "provision/providers/tencent/parts.hpp"
+
+#include "provision/providers/tencent/machines.hpp"
+
+namespace fastgpu::provision::tencent {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// These are listed without filters, and removed by a list.
+bool is_hpc_kind(const Kind& kind) {
+  return kind.name == std::string_view(kHpc.name);
+}
+
+}  // namespace
+
+std::vector<Found> PartsCalls::find(const Kind& kind, json body) {
+  const auto items = api_.list({.service = kind.service,
+                                .region = region_,
+                                .action = kind.listed_by,
+                                .body = std::move(body),
+                                .doing = std::string("looking for a ") + kind.name},
+                               kind.list, cancel_);
+  std::vector<Found> found;
+  for (const json& item : items)
+    if (std::string id = Answer(item)[kind.id].text(); !id.empty())
+      found.push_back({std::move(id), marks_in(Answer(item)[kind.tags])});
+  return found;
+}
+
+std::vector<Found> PartsCalls::find_marked(const Kind& kind, const state::ClusterId& cluster) {
+  json body = json::object();
+  if (!is_hpc_kind(kind)) body["Filters"] = json::array({marked(cluster)});
+  std::vector<Found> found = find(kind, std::move(body));
+  std::erase_if(found, [&](const Found& part) {
+    const std::string& mark = part.marks.cluster.value;
+    return mark.empty() || (!cluster.value.empty() && mark != cluster.value);
+  });
+  return found;
+}
+
+std::string PartsCalls::only(const std::vector<Found>& found, const Kind& kind,
+                             const std::string& what) const {
+  if (found.size() > 1)
+    throw Error(ErrorKind::conflict, "tencent: " + std::to_string(found.size()) + " " + kind.name +
+                                         "s in " + region_ + " are " + what +
+                                         ": which one is meant cannot be told");
+  return found.empty() ? "" : found.front().id;
+}
+
+std::string PartsCalls::find_or_make(const Kind& kind, const std::function<std::string()>& look,
+                                     const json& body) {
+  constexpr int kAttempts = 5;
+  for (int attempt = 1;; ++attempt) {
+    if (std::string id = look(); !id.empty()) return id;
+    try {
+      return make(kind, body);
+    } catch (const Error& e) {
+      if (e.kind() != ErrorKind::transient || attempt == kAttempts) throw;
+    }
+    wait_(1s * attempt, cancel_);
+    cancel_.check();
+  }
+}
+
+std::string PartsCalls::make(const Kind& kind, const json& body) {
+  const json answer = api_.call({.service = kind.service,
+                                 .region = region_,
+                                 .action = kind.made_by,
+                                 .body = body,
+                                 .doing = std::string("making a ") + kind.name,
+                                 .is_repeatable = false},
+                                cancel_);
+  const Answer made = Answer(answer)[kind.made];
+  const auto items = made.items();
+  std::string id = (items.empty() ? made : items.front())[kind.id].text();
+  if (id.empty())
+    throw Error(ErrorKind::remote,
+                std::string("the answer of tencent to ") + kind.made_by + " tells no identity");
+  return id;
+}
+
+void PartsCalls::remove(const Kind& kind, const std::string& id) {
+  const std::string doing = "removing " + id;
+  json body = {{kind.id, id}};
+  if (is_hpc_kind(kind)) body = {{"HpcClusterIds", json::array({id})}};
+  const auto failure = api_.try_call({.service = kind.service,
+                                      .region = region_,
+                                      .action = kind.removed_by,
+                                      .body = std::move(body),
+                                      .doing = doing},
+                                     cancel_);
+  if (failure && failure->kind != cloud::FailureKind::not_found)
+    throw cloud::error_of(*failure, "tencent: " + doing);
+}
+
+json PartsCalls::policies(const std::string& group) {
+  json answer = api_.call({.service = "vpc",
+                           .region = region_,
+                           .action = "DescribeSecurityGroupPolicies",
+                           .body = {{"SecurityGroupId", group}},
+                           .doing = "looking at the security group in " + region_},
+                          cancel_);
+  return answer.value("SecurityGroupPolicySet", json());
+}
+
+// A policy that is there already is a repeated call's.
+void PartsCalls::add_policies(const std::string& group, const char* direction,
+                              const json& policies) {
+  if (policies.empty()) return;
+  const std::string doing = "opening the security group in " + region_;
+  const auto failure = api_.try_call(
+      {.service = "vpc",
+       .region = region_,
+       .action = "CreateSecurityGroupPolicies",
+       .body = {{"SecurityGroupId", group}, {"SecurityGroupPolicySet", {{direction, policies}}}},
+       .doing = doing},
+      cancel_);
+  if (failure && failure->code != "UnsupportedOperation.DuplicatePolicy")
+    throw cloud::error_of(*failure, "tencent: " + doing);
+}
+
+}  // namespace fastgpu::provision::tencent

@@ -1,0 +1,100 @@
+#include "provision/providers/tencent/tencent_api.hpp"
+
+#include <algorithm>
+
+namespace fastgpu::provision::tencent {
+namespace {
+
+constexpr std::size_t kPage = 100;  // As many as the cloud gives at once.
+constexpr std::size_t kMostPages = 10'000;
+
+std::string text_of(const json& body) {
+  return body.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+/// For people, without what is inside UserData: it may be a key.
+std::string shown(json body) {
+  if (body.contains("UserData")) body["UserData"] = "***";
+  return text_of(body);
+}
+
+/// VPC writes these numbers as strings.
+json number_for(const ApiCall& call, std::size_t number) {
+  return call.service == "vpc" ? json(std::to_string(number)) : json(number);
+}
+
+}  // namespace
+
+json filter(const std::string& name, const std::vector<std::string>& values) {
+  return {{"Name", name}, {"Values", values}};
+}
+
+cloud::Call TencentApi::form(const ApiCall& call) const {
+  const std::string host = call.service + ".tencentcloudapi.com";
+  http::Request request{.method = "POST",
+                        .url = (endpoint_.empty() ? "https://" + host : endpoint_) + "/",
+                        .headers = {{"Host", host},
+                                    {"Content-Type", "application/json; charset=utf-8"},
+                                    {"X-TC-Action", call.action},
+                                    {"X-TC-Version", std::string(version_of(call.service))},
+                                    {"X-TC-Language", "en-US"}},
+                        .body = text_of(call.body)};
+  if (!call.region.empty()) http::set_header(request.headers, "X-TC-Region", call.region);
+  return {.service = call.service,
+          .action = call.action,
+          .region = call.region,
+          .request = std::move(request),
+          .shown = shown(call.body),
+          .is_repeatable = call.is_repeatable};
+}
+
+json TencentApi::call(const ApiCall& call, const Cancel& cancel) {
+  const http::Response response = caller_.call(form(call), "tencent: " + call.doing, cancel);
+  json document = cloud::parse_answer(response, "tencent to " + call.action);
+  const auto found = document.find("Response");
+  if (found == document.end() || !found->is_object())
+    throw Error(ErrorKind::remote, "the answer of tencent to " + call.action + " has no Response");
+  return std::move(*found);
+}
+
+std::optional<cloud::Failure> TencentApi::try_call(const ApiCall& call, const Cancel& cancel) {
+  auto reply = caller_.try_call(form(call), cancel);
+  if (auto* failure = std::get_if<cloud::Failure>(&reply)) return std::move(*failure);
+  return std::nullopt;
+}
+
+struct TencentApi::Listed {
+  std::vector<json> items;
+  bool is_steady = true;  ///< The list's length was the same on all of its pages.
+};
+
+TencentApi::Listed TencentApi::read_list(ApiCall call, const char* name, const Cancel& cancel) {
+  Listed listed;
+  int total = 0;
+  for (std::size_t page = 0; page < kMostPages; ++page) {
+    call.body["Offset"] = number_for(call, page * kPage);
+    call.body["Limit"] = number_for(call, kPage);
+    json answer = this->call(call, cancel);
+    const int told = Answer(answer)["TotalCount"].whole();
+    if (page > 0 && told != total) listed.is_steady = false;
+    total = told;
+    const auto items = answer.find(name);
+    if (items == answer.end() || !items->is_array() || items->empty()) return listed;
+    std::ranges::move(*items, std::back_inserter(listed.items));
+    if (total <= 0 || (page + 1) * kPage >= static_cast<std::size_t>(total)) return listed;
+  }
+  throw Error(ErrorKind::remote, "tencent: " + call.doing + ": the list does not end");
+}
+
+/// Pages are cut by position: while things come and go, one may fall between two of them.
+std::vector<json> TencentApi::list(const ApiCall& call, const char* name, const Cancel& cancel) {
+  constexpr int kLooks = 3;
+  Listed listed;
+  for (int look = 1; look <= kLooks; ++look) {
+    listed = read_list(call, name, cancel);
+    if (listed.is_steady) break;
+  }
+  return std::move(listed.items);
+}
+
+}  // namespace fastgpu::provision::tencent

@@ -1,0 +1,192 @@
+#include "provision/providers/tencent/tencent_cloud.hpp"
+
+#include <algorithm>
+
+#include "provision/providers/tencent/machines.hpp"
+
+namespace fastgpu::provision::tencent {
+namespace {
+
+using namespace std::chrono_literals;
+using cloud::FailureKind;
+using cloud::Machine;
+using cloud::MachineState;
+using std::chrono::milliseconds;
+
+/// So long after its launch an instance may be in no list, and unknown where it is asked for.
+constexpr milliseconds kListedAfter = 5s;
+
+ApiCall about(const std::string& region, const std::string& action,
+              std::span<const std::string> ids, const std::string& doing) {
+  return {.region = region,
+          .action = action,
+          .body = {{"InstanceIds", std::vector<std::string>(ids.begin(), ids.end())}},
+          .doing = doing + " " + std::to_string(ids.size()) + " machines in " + region};
+}
+
+std::vector<std::string> ids_of(std::span<const Machine> machines) {
+  std::vector<std::string> ids;
+  for (const Machine& machine : machines)
+    ids.push_back(machine.id);
+  return ids;
+}
+
+}  // namespace
+
+bool TencentCloud::has_credentials() {
+  try {
+    api_.caller().credentials();
+    return true;
+  } catch (const Error& e) {
+    if (e.kind() == ErrorKind::denied) return false;
+    throw;
+  }
+}
+
+std::string TencentCloud::account(const Cancel& cancel) {
+  const json answer = api_.call(
+      {.service = "sts", .action = "GetCallerIdentity", .doing = "asking who we are"}, cancel);
+  return Answer(answer)["Arn"].text();
+}
+
+std::vector<std::string> TencentCloud::regions(const Cancel& cancel) {
+  const json answer = api_.call({.action = "DescribeRegions", .doing = "listing regions"}, cancel);
+  std::vector<std::string> names;
+  for (const Answer& region : Answer(answer)["RegionSet"].items())
+    if (region["RegionState"].text() == "AVAILABLE" && !region["Region"].text().empty())
+      names.push_back(region["Region"].text());
+  return names;
+}
+
+std::vector<Machine> TencentCloud::described(const std::string& region,
+                                             std::span<const std::string> ids,
+                                             const Cancel& cancel) {
+  if (ids.empty()) return {};
+  ApiCall call = about(region, "DescribeInstances", ids, "looking at");
+  return machines_in(api_.list(call, "InstanceSet", cancel), region);
+}
+
+/// The answer tells nothing but identities. Which of them is which node is read from their names.
+std::vector<Machine> TencentCloud::launch(const cloud::Launch& launch, const Cancel& cancel) {
+  constexpr auto kFirstPause = 500ms;
+  constexpr auto kPatience = 20s;
+  if (is_hpc(launch.type) && !launch.network.contains("hpc-cluster"))
+    throw Error(ErrorKind::usage, "tencent: machines of type " + launch.type +
+                                      " are connected by RDMA: ask for it with --rdma");
+  const std::string doing =
+      "launching " + std::to_string(launch.count) + " " + launch.type + " in " + launch.site.zone;
+  const json answer = api_.call({.region = launch.site.region,
+                                 .action = "RunInstances",
+                                 .body = launch_body(launch, std::chrono::system_clock::now()),
+                                 .doing = doing},
+                                cancel);
+  const std::vector<std::string> ids = launched_in(Answer(answer));
+  milliseconds waited{0};
+  for (auto pause = kFirstPause;; pause *= 2) {
+    std::vector<Machine> listed = described(launch.site.region, ids, cancel);
+    if (listed.size() >= ids.size()) return listed;
+    if (waited > kPatience)
+      throw Error(ErrorKind::transient, "tencent: " + doing + ": " +
+                                            std::to_string(ids.size() - listed.size()) +
+                                            " machines were accepted and are in no list yet");
+    wait_(pause, cancel);
+    cancel.check();
+    waited += pause;
+  }
+}
+
+std::vector<Machine> TencentCloud::machines(const std::string& region,
+                                            const state::ClusterId& cluster, const Cancel& cancel) {
+  const auto instances = api_.list({.region = region,
+                                    .action = "DescribeInstances",
+                                    .body = {{"Filters", json::array({marked(cluster)})}},
+                                    .doing = "listing machines in " + region},
+                                   "InstanceSet", cancel);
+  return machines_in(instances, region);
+}
+
+/// What is done with machines that stand in a certain way.
+struct TencentCloud::Change {
+  std::string action;
+  std::string doing;
+  json parameters = json::object();
+  bool (*is_due)(MachineState state);
+};
+
+/// A machine that is on its way already would be a refusal for all, and the answer to an earlier
+/// attempt may have been lost: only those are asked for that it is still to be done with.
+void TencentCloud::change(const std::string& region, std::span<const std::string> ids,
+                          const Change& change, const Cancel& cancel) {
+  constexpr int kLooks = 3;
+  for (int look = 1;; ++look) {
+    std::vector<Machine> due = described(region, ids, cancel);
+    std::erase_if(due, [&](const Machine& machine) { return !change.is_due(machine.state); });
+    if (due.empty()) return;
+    ApiCall call = about(region, change.action, ids_of(due), change.doing);
+    call.body.update(change.parameters);
+    const auto failure = api_.try_call(call, cancel);
+    if (!failure) return;
+    const bool has_changed =
+        failure->kind == FailureKind::in_use || failure->kind == FailureKind::not_found;
+    if (!has_changed || look == kLooks) throw cloud::error_of(*failure, "tencent: " + call.doing);
+  }
+}
+
+void TencentCloud::start(const std::string& region, std::span<const std::string> ids,
+                         const Cancel& cancel) {
+  change(region, ids,
+         {.action = "StartInstances",
+          .doing = "starting",
+          .is_due = [](MachineState state) { return state == MachineState::stopped; }},
+         cancel);
+}
+
+void TencentCloud::stop(const std::string& region, std::span<const std::string> ids,
+                        const Cancel& cancel) {
+  change(region, ids,
+         {.action = "StopInstances",
+          .doing = "stopping",
+          .parameters = {{"StoppedMode", "STOP_CHARGING"}, {"StopType", "SOFT_FIRST"}},
+          .is_due =
+              [](MachineState state) {
+                return state == MachineState::running || state == MachineState::pending;
+              }},
+         cancel);
+}
+
+/// One machine that is gone, is going or is only coming is a refusal for all.
+void TencentCloud::terminate(const std::string& region, std::span<const std::string> ids) {
+  constexpr milliseconds kPause = 1s;
+  constexpr milliseconds kPatience = 10min;
+  std::vector<std::string> left(ids.begin(), ids.end());
+  for (milliseconds waited{0}; !left.empty(); waited += kPause) {
+    ApiCall call = about(region, "TerminateInstances", left, "ending");
+    call.body["ReleaseAddress"] = true;
+    const auto failure = api_.try_call(call, never_);
+    if (!failure) return;
+    const bool may_pass =
+        failure->kind == FailureKind::in_use || failure->kind == FailureKind::not_found;
+    if (!may_pass || waited >= kPatience) throw cloud::error_of(*failure, "tencent: " + call.doing);
+    wait_(kPause, never_);
+    const std::vector<Machine> listed = described(region, left, never_);
+    std::erase_if(left, [&](const std::string& id) {
+      const auto machine = std::ranges::find(listed, id, &Machine::id);
+      if (machine == listed.end()) return waited + kPause >= kListedAfter;
+      return machine->state == MachineState::ending;
+    });
+  }
+}
+
+void TencentCloud::release_at(const std::string& region, std::span<const std::string> ids,
+                              std::chrono::system_clock::time_point when, const Cancel& cancel) {
+  ApiCall call = about(region, "ImportInstancesActionTimer", ids, "setting the timer of");
+  call.body["ActionTimer"] = end_timer(when, std::chrono::system_clock::now());
+  const auto failure = api_.try_call(call, cancel);
+  if (!failure) return;
+  if (failure->code == "FailedOperation.MutActionTimerExist")
+    throw Error(ErrorKind::usage,
+                "tencent: the machines end by a timer already, and it cannot be moved");
+  throw cloud::error_of(*failure, "tencent: " + call.doing);
+}
+
+}  // namespace fastgpu::provision::tencent

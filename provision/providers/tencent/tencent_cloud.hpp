@@ -1,0 +1,59 @@
+// Tencent Cloud CVM as a cloud.
+#pragma once
+
+#include "provision/cloud/cloud.hpp"
+#include "provision/providers/tencent/tencent_api.hpp"
+
+namespace fastgpu::provision::tencent {
+
+class TencentCloud final : public cloud::Cloud {
+ public:
+  /// `endpoint`: where requests go instead of Tencent Cloud itself; empty: nowhere else.
+  TencentCloud(cloud::ApiTools tools, std::string endpoint)
+      : wait_(tools.wait), api_(std::move(tools), std::move(endpoint)) {}
+
+  std::string_view name() const noexcept override { return "tencent"; }
+  cloud::Limits limits() const noexcept override {
+    return {.machines_a_launch = 100,
+            .machines_a_call = 100,
+            .user_data = 16'384,
+            .has_partial_launch = false};
+  }
+  bool has_credentials() override;
+  std::string account(const Cancel& cancel) override;
+  std::vector<std::string> regions(const Cancel& cancel) override;
+  std::vector<cloud::Offer> offers(const std::string& region, const cloud::Wish& wish,
+                                   const Cancel& cancel) override;
+  std::vector<cloud::Image> images(const std::string& region, const std::string& name,
+                                   const std::string& type, const Cancel& cancel) override;
+  std::vector<cloud::Quota> quotas(const std::string& region, const Cancel& cancel) override;
+  cloud::Parts make_network(const cloud::NetworkWish& wish, const Cancel& cancel) override;
+  void remove_network(const std::string& region, const state::ClusterId& cluster) override;
+  std::vector<cloud::Machine> launch(const cloud::Launch& launch, const Cancel& cancel) override;
+  std::vector<cloud::Machine> machines(const std::string& region, const state::ClusterId& cluster,
+                                       const Cancel& cancel) override;
+  void start(const std::string& region, std::span<const std::string> ids,
+             const Cancel& cancel) override;
+  void stop(const std::string& region, std::span<const std::string> ids,
+            const Cancel& cancel) override;
+  void terminate(const std::string& region, std::span<const std::string> ids) override;
+  /// A machine has one timer: throws usage where it has one already.
+  void release_at(const std::string& region, std::span<const std::string> ids,
+                  std::chrono::system_clock::time_point when, const Cancel& cancel) override;
+  std::vector<cloud::Part> parts(const std::string& region, const Cancel& cancel) override;
+
+ private:
+  struct Change;
+
+  /// Those of at most 100 ids that are listed.
+  std::vector<cloud::Machine> described(const std::string& region, std::span<const std::string> ids,
+                                        const Cancel& cancel);
+  void change(const std::string& region, std::span<const std::string> ids, const Change& change,
+              const Cancel& cancel);
+
+  std::function<void(std::chrono::milliseconds, const Cancel&)> wait_;
+  TencentApi api_;
+  const Cancel never_{};
+};
+
+}  // namespace fastgpu::provision::tencent
