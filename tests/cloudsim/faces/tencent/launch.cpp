@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <charconv>
 
 #include "cloudsim/auth/digest.hpp"
 #include "cloudsim/faces/tencent/instances.hpp"
@@ -167,6 +168,18 @@ void attach(const TencentCall& call, Instance& instance) {
   }
 }
 
+/// "demo-{R:3}" counts from 3 on.
+std::string expanded(const std::string& name, int nth) {
+  const std::size_t open = name.find("{R:");
+  const std::size_t close = name.find('}', std::min(open, name.size()));
+  if (close == std::string::npos) return name;
+  int first = 0;
+  const char* end = name.data() + close;
+  if (std::from_chars(name.data() + open + 3, end, first).ptr != end)
+    throw violation("InvalidInstanceName.Malformed", "`" + name + "` has no number to count from.");
+  return name.substr(0, open) + std::to_string(first + nth) + name.substr(close + 1);
+}
+
 Json run_instances(const TencentCall& call) {
   const LaunchOrder order = read_order(call);
   if (call.body.value("DryRun", false)) return Json::object();
@@ -178,6 +191,7 @@ Json run_instances(const TencentCall& call) {
     Instance& made = call.world.instances.at(id);
     if (made.attached.empty() && made.state != State::terminated) {
       attach(call, made);
+      made.name = expanded(made.name, made.launch_index);
       if (is_public && made.public_address.empty())
         made.public_address = call.world.new_public_address();
     }
