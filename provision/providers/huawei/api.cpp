@@ -88,16 +88,20 @@ json Api::call(const ApiCall& call, const Cancel& cancel) {
 
 std::vector<json> Api::list(ApiCall call, const char* name, const Cancel& cancel) {
   std::vector<json> all;
+  std::string marker;
   const std::size_t own = call.query.size();
   for (int page = 0; page < kMostPages; ++page) {
     call.query.resize(own);
     call.query.emplace_back("limit", std::to_string(kPage));
-    if (!all.empty()) call.query.emplace_back("marker", Answer(all.back())["id"].text());
+    if (!marker.empty()) call.query.emplace_back("marker", marker);
     json answer = this->call(call, cancel);
     const auto found = answer.find(name);
     if (found == answer.end() || !found->is_array()) return all;
     std::ranges::move(*found, std::back_inserter(all));
     if (found->size() < kPage) return all;
+    const std::string last = Answer(all.back())["id"].text();
+    if (last.empty() || last == marker) break;
+    marker = last;
   }
   throw Error(ErrorKind::remote, "huawei: " + call.doing + ": the list does not end");
 }

@@ -85,6 +85,7 @@ std::vector<Machine> HuaweiCloud::list(const std::string& region, http::Paramete
   call.query.emplace_back("limit", std::to_string(kMachinesAPage));
   call.query.emplace_back("offset", "");
   std::vector<Machine> found;
+  std::string last_before;
   // The offset is the number of a page.
   for (int page = 1; page <= kMostPages; ++page) {
     call.query.back().second = std::to_string(page);
@@ -94,6 +95,9 @@ std::vector<Machine> HuaweiCloud::list(const std::string& region, http::Paramete
     for (const json& server : *servers)
       found.push_back(machine_of(server, region));
     if (servers->size() < kMachinesAPage) return found;
+    const std::string last = found.back().id;
+    if (last.empty() || last == last_before) break;
+    last_before = last;
   }
   throw Error(ErrorKind::remote, "huawei: " + call.doing + ": the list does not end");
 }

@@ -1,0 +1,157 @@
+#include "provision/providers/huawei/machines.hpp"
+
+#include <doctest/doctest.h>
+
+namespace fastgpu::provision::huawei {
+namespace {
+
+using namespace std::chrono_literals;
+using cloud::MachineState;
+using nlohmann::json;
+using std::chrono::system_clock;
+
+const system_clock::time_point kNow = system_clock::from_time_t(1'700'000'000);
+
+cloud::Launch launch() {
+  return {.marks = {{"c1d2e3f4"}, "demo", "0a0b0c0d"},
+          .site = {"cn-north-4", "cn-north-4a"},
+          .type = "p2s.2xlarge.8",
+          .image = "image",
+          .network = {{"vpc", "v"}, {"subnet", "s"}, {"security-group", "g"}},
+          .first = 4,
+          .count = 3,
+          .token = "0123456789abcdef0123456789abcdef",
+          .user_data = Secret("hello")};
+}
+
+json server(const std::string& name, const std::string& first) {
+  return {{"id", "i"},
+          {"name", name},
+          {"status", "ACTIVE"},
+          {"tags", {"fastgpu-cluster=c", "fastgpu-first=" + first, "x=y=z"}}};
+}
+
+TEST_SUITE_BEGIN("provision/huawei");
+
+TEST_CASE("the wish for machines names all that they are made of") {
+  const json body = launch_body(launch(), kNow);
+  const json& wish = body.at("server");
+  CHECK(wish.at("name") == "demo-node");
+  CHECK(wish.at("count") == 3);
+  CHECK(wish.at("flavorRef") == "p2s.2xlarge.8");
+  CHECK(wish.at("availability_zone") == "cn-north-4a");
+  CHECK(wish.at("vpcid") == "v");
+  CHECK(wish.at("nics").dump() == R"([{"subnet_id":"s"}])");
+  CHECK(wish.at("security_groups").dump() == R"([{"id":"g"}])");
+  CHECK(wish.at("user_data") == "aGVsbG8=");
+  CHECK(wish.at("publicip").at("delete_on_termination") == true);
+  CHECK_FALSE(wish.at("root_volume").contains("size"));
+  CHECK_FALSE(wish.contains("auto_terminate_time"));
+  CHECK_FALSE(wish.at("extendparam").contains("marketType"));
+  CHECK(wish.at("server_tags").size() == 4);
+}
+
+TEST_CASE("a spot price and a disk are asked for where they are wished") {
+  cloud::Launch wish = launch();
+  wish.market = cloud::Market::spot;
+  wish.max_price = 12.5;
+  wish.disk_gib = 200;
+  const json server = launch_body(wish, kNow).at("server");
+  CHECK(server.at("extendparam").at("marketType") == "spot");
+  CHECK(server.at("extendparam").at("spotPrice") == "12.5000");
+  CHECK(server.at("root_volume").at("size") == 200);
+}
+
+TEST_CASE("a launch repeated a little later is the same launch") {
+  cloud::Launch wish = launch();
+  for (const auto life : {10min, 480min}) {
+    wish.release_at = kNow + life;
+    CHECK(launch_body(wish, kNow) == launch_body(wish, kNow + 30s));
+  }
+}
+
+TEST_CASE("the cloud's timer is never nearer than it takes") {
+  CHECK(release_text(kNow + 8h, kNow) == "2023-11-15T06:13:00Z");
+  CHECK(release_text(kNow + 1min, kNow) == "2023-11-14T23:00:00Z");
+}
+
+TEST_CASE("a token is a UUID, and the next one where it was forgotten") {
+  const std::string token = launch().token;
+  CHECK(client_token(token, 0) == "01234567-89ab-cdef-0123-456789abcdef");
+  CHECK(client_token(token, 1) != client_token(token, 0));
+  CHECK(client_token(token, 1) == client_token(token, 1));
+  CHECK(client_token(token, 1).size() == 36);
+}
+
+TEST_CASE("which node a machine is follows from its name and the first one's tag") {
+  const auto index = [](const std::string& name, const std::string& first) {
+    return machine_of(server(name, first), "r").index;
+  };
+  CHECK(index("demo-node", "4") == 4);
+  CHECK(index("demo-node-0001", "4") == 4);
+  CHECK(index("demo-node-0003", "4") == 6);
+  CHECK(index("demo-node-0007-node", "4") == 4);
+  for (const char* name : {"", "demo", "demo-node-", "demo-node-0000", "demo-node-x", "demo-node1",
+                           "demo-node--1", "demo-node-99999999999"})
+    CHECK(index(name, "4") == -1);
+  for (const char* first : {"", "x", "-1", "99999999999", "4 "})
+    CHECK(index("demo-node", first) == -1);
+}
+
+TEST_CASE("a machine that was renamed is known by its host name") {
+  json renamed = server("mine", "2");
+  renamed["OS-EXT-SRV-ATTR:hostname"] = "demo-node-0002";
+  CHECK(machine_of(renamed, "r").index == 3);
+}
+
+TEST_CASE("the task under way tells what the status does not") {
+  const auto state = [](const char* status, const json& task) {
+    return machine_of({{"status", status}, {"OS-EXT-STS:task_state", task}}, "r").state;
+  };
+  CHECK(state("BUILD", "spawning") == MachineState::pending);
+  CHECK(state("ACTIVE", nullptr) == MachineState::running);
+  CHECK(state("ACTIVE", "powering-off") == MachineState::stopping);
+  CHECK(state("SHUTOFF", nullptr) == MachineState::stopped);
+  CHECK(state("SHUTOFF", "powering-on") == MachineState::pending);
+  CHECK(state("ACTIVE", "deleting") == MachineState::ending);
+  CHECK(state("ERROR", nullptr) == MachineState::failed);
+  CHECK(state("DELETED", nullptr) == MachineState::gone);
+  CHECK(state("NEW", nullptr) == MachineState::pending);
+}
+
+TEST_CASE("addresses are told apart by their kind") {
+  json listed = server("demo-node", "0");
+  listed["addresses"] = json::parse(R"({"vpc": [
+      {"addr": "fe80::1", "version": "6", "OS-EXT-IPS:type": "fixed"},
+      {"addr": "10.77.0.4", "version": "4", "OS-EXT-IPS:type": "fixed"},
+      {"addr": "198.18.0.1", "version": 4, "OS-EXT-IPS:type": "floating"}]})");
+  const cloud::Machine machine = machine_of(listed, "r");
+  CHECK(machine.private_address == "10.77.0.4");
+  CHECK(machine.address == "198.18.0.1");
+}
+
+TEST_CASE("a job tells what it made, what it left broken, and why") {
+  const json answer = json::parse(R"({"status": "FAIL", "entities": {"sub_jobs": [
+      {"status": "SUCCESS", "entities": {"server_id": "a"}},
+      {"status": "FAIL", "entities": {"server_id": "b"}, "error_code": "Ecs.0219",
+       "fail_reason": "No valid host was found"},
+      {"status": "FAIL", "entities": {}, "error_code": "Ecs.0001"}]}})");
+  const Job job = job_in(cloud::Answer(answer));
+  CHECK(job.is_over);
+  CHECK(job.made == std::vector<std::string>{"a"});
+  CHECK(job.failed == std::vector<std::string>{"b"});
+  REQUIRE(job.failure);
+  CHECK(job.failure->kind == cloud::FailureKind::stock);
+}
+
+TEST_CASE("what is no job is one that has not ended") {
+  for (const char* text : {"{}", R"({"status": 7})", R"({"status": "RUNNING", "entities": []})"}) {
+    const json answer = json::parse(text);
+    CHECK_FALSE(job_in(cloud::Answer(answer)).is_over);
+  }
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::provision::huawei
