@@ -6,7 +6,8 @@ namespace fastgpu::cloudsim::acs3 {
 std::string canonical_request(const Request& request,
                               const std::vector<std::string>& signed_headers) {
   const std::string path = request.path.empty() ? "/" : request.path;
-  std::string out = request.method + "\n" + path + "\n" + canonical_query(request.query) + "\n";
+  std::string out =
+      request.method + "\n" + path + "\n" + canonical_query(request.query, Plus::is_space) + "\n";
   std::string names;
   for (const std::string& name : signed_headers) {
     out += name;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cctype>
 
-#include "cloudsim/auth/digest.hpp"
-
 namespace fastgpu::cloudsim {
 
 std::vector<std::string> split(std::string_view text, char separator) {
@@ -50,9 +48,9 @@ Claim read_claim(std::string_view authorization) {
   return claim;
 }
 
-std::string canonical_query(std::string_view query) {
+std::string canonical_query(std::string_view query, Plus plus) {
   std::vector<std::pair<std::string, std::string>> pairs;
-  for (const auto& [name, value] : parse_form(query, Plus::is_plus))
+  for (const auto& [name, value] : parse_form(query, plus))
     pairs.emplace_back(percent_encode(name), percent_encode(value));
   std::ranges::sort(pairs);
   std::string out;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cloudsim/auth/digest.hpp"
 #include "cloudsim/http/message.hpp"
 
 namespace fastgpu::cloudsim {
@@ -29,7 +30,7 @@ std::string lower(std::string_view text);
 std::string trim(std::string_view text);
 
 /// "k=v&k=v", each side percent-encoded, sorted by encoded name and then value.
-std::string canonical_query(std::string_view query);
+std::string canonical_query(std::string_view query, Plus plus = Plus::is_plus);
 
 namespace sigv4 {
 std::string canonical_request(const Request& request,

@@ -112,6 +112,9 @@ MHD_Result handle(void* target, MHD_Connection* connection, const char*, const c
   return send(connection, Reply{500, "text/plain", std::string("cloudsim: ") + e.what()});
 }
 
+/// Some vendors' kits send user data in the URL.
+constexpr std::size_t kLongestHead = 256 * 1024;
+
 }  // namespace
 
 Server::Server(std::uint16_t port, Handler handler) : state_(std::make_unique<State>()) {
@@ -124,7 +127,8 @@ Server::Server(std::uint16_t port, Handler handler) : state_(std::make_unique<St
       MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL, port, nullptr,
       nullptr, handle, &state_->handler, MHD_OPTION_SOCK_ADDR, &address,
       MHD_OPTION_URI_LOG_CALLBACK, begin_request, nullptr, MHD_OPTION_NOTIFY_COMPLETED, end_request,
-      nullptr, MHD_OPTION_LISTENING_ADDRESS_REUSE, 1U, MHD_OPTION_END);
+      nullptr, MHD_OPTION_LISTENING_ADDRESS_REUSE, 1U, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+      kLongestHead, MHD_OPTION_END);
   if (state_->daemon == nullptr)
     throw system_error("listening on 127.0.0.1:" + std::to_string(port), errno);
 }

@@ -115,7 +115,8 @@ class AlibabaFace : public Face {
       throw Violation(404, "InvalidAction.NotFound", call.action + " is not known at " + host);
     if (call.request->path != "/")
       throw Violation(404, "InvalidAction.NotFound", "There is nothing at " + call.request->path);
-    const bool is_everywhere = call.service == "sts" || call.action == "DescribeRegions";
+    const bool is_everywhere = call.service == "sts" || call.action == "DescribeRegions" ||
+                               call.action == "DescribeInstanceTypes";
     if (!is_everywhere && !world.catalogues.at("alibaba").regions.contains(call.region))
       throw Refusal(404, "InvalidRegionId.NotFound", "The specified RegionId does not exist.");
   }

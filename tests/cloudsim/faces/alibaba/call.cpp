@@ -98,8 +98,15 @@ Instance& instance(const AlibabaCall& call, const std::string& id) {
   return *found;
 }
 
+bool is_on(const Params& params, const std::string& name) {
+  const std::string value = lower(params.get(name, "false"));
+  if (value != "true" && value != "false")
+    throw Violation(400, "InvalidParameter", value + " is no value for " + name + ".");
+  return value == "true";
+}
+
 void stop_if_dry_run(const Params& params, const std::string& code) {
-  if (params.flag("DryRun"))
+  if (is_on(params, "DryRun"))
     throw Refusal(400, code, "Request validation has been passed with DryRun flag set.");
 }
 

@@ -44,6 +44,9 @@ const AlibabaAction& find_action(const Call& call, const Params& params);
 Resource& resource(const AlibabaCall& call, const std::string& kind, const std::string& id);
 Instance& instance(const AlibabaCall& call, const std::string& id);
 
+/// A yes or no, which the vendor takes in any case: its own kits write "True".
+bool is_on(const Params& params, const std::string& name);
+
 /// Refuses with `code` where the request was for a rehearsal.
 void stop_if_dry_run(const Params& params, const std::string& code);
 

@@ -65,7 +65,7 @@ Json reboot(const AlibabaCall& call) {
 
 Json remove(const AlibabaCall& call) {
   const std::vector<Instance*> all = named(call);
-  const bool is_forced = call.params.flag("Force");
+  const bool is_forced = is_on(call.params, "Force");
   for (const Instance* each : all) {
     if (each->state == State::pending)
       throw Refusal(403, "IncorrectInstanceStatus.Initializing",

@@ -25,7 +25,7 @@ Json tag(const AlibabaCall& call) {
 Json untag(const AlibabaCall& call) {
   for (const std::string& id : call.params.list("ResourceId")) {
     Tags& tags = tags_of(call, id);
-    if (call.params.flag("All")) tags.clear();
+    if (is_on(call.params, "All")) tags.clear();
     for (const std::string& key : call.params.list("TagKey"))
       tags.erase(key);
   }
