@@ -51,7 +51,7 @@ int index_of(const Answer& instance, const cloud::Marks& marks) {
   const char* end = digits.data() + digits.size();
   const auto [stop, error] = std::from_chars(digits.data(), end, index);
   const bool is_index = digits.size() == kIndexDigits && error == std::errc{} && stop == end;
-  return is_index ? index : -1;
+  return is_index && index >= 0 ? index : -1;
 }
 
 std::string first_of(const std::vector<Answer>& items) {

@@ -1,0 +1,363 @@
+// Alibaba Cloud's words and ours: launches, machines, refusals, and answers that are not as they
+// should be.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "provision/cloud/cloud.hpp"
+#include "provision/providers/alibaba/alibaba_cloud.hpp"
+#include "provision/providers/alibaba/machines.hpp"
+
+namespace fastgpu::provision::alibaba {
+namespace {
+
+using namespace std::chrono_literals;
+using cloud::FailureKind;
+using cloud::MachineState;
+using nlohmann::json;
+using std::chrono::system_clock;
+
+const system_clock::time_point kNow{std::chrono::seconds(1'790'000'000)};  // 2026-09-21T14:13:20Z
+
+cloud::Launch launch() {
+  return {.marks = {{"0123abcd"}, "demo", "owner"},
+          .site = {"cn-hangzhou", "cn-hangzhou-h"},
+          .type = "ecs.gn7-c13g1.26xlarge",
+          .image = "ubuntu.vhd",
+          .network = {{"vswitch", "vsw-1"}, {"security-group", "sg-1"}},
+          .first = 4,
+          .count = 3,
+          .token = "0011",
+          .user_data = Secret("#cloud-config")};
+}
+
+std::map<std::string, std::string> parameters_of(const cloud::Launch& wanted) {
+  std::map<std::string, std::string> named;
+  for (const auto& [name, value] : launch_parameters(wanted, kNow))
+    CHECK(named.emplace(name, value).second);
+  return named;
+}
+
+/// One instance as DescribeInstances tells of it, with `change` made to it.
+json instance(const json& change = json::object()) {
+  json one = {{"InstanceId", "i-1"},
+              {"InstanceName", "demo-000005"},
+              {"Status", "Running"},
+              {"ZoneId", "cn-hangzhou-h"},
+              {"InstanceType", "ecs.g7.large"},
+              {"CreationTime", "2026-09-21T14:13Z"},
+              {"PublicIpAddress", {{"IpAddress", {"198.51.100.7"}}}},
+              {"VpcAttributes", {{"PrivateIpAddress", {{"IpAddress", {"10.77.0.4"}}}}}},
+              {"Tags",
+               {{"Tag",
+                 {{{"TagKey", "fastgpu-cluster"}, {"TagValue", "0123abcd"}},
+                  {{"TagKey", "fastgpu-name"}, {"TagValue", "demo"}},
+                  {{"TagKey", "fastgpu-owner"}, {"TagValue", "owner"}}}}}}};
+  one.merge_patch(change);
+  return {{"Instances", {{"Instance", json::array({one})}}}};
+}
+
+std::vector<cloud::Machine> read(const json& answer) {
+  return machines_in(Answer(answer), "cn-hangzhou");
+}
+
+/// Answers every request of an action with the same text.
+class Script final : public http::Client, public cloud::CallObserver {
+ public:
+  http::Response send(const http::Request& request, const Cancel&) override {
+    const std::lock_guard lock(mutex);
+    requests.push_back(request);
+    const auto found = answers.find(std::string(request_header(request, "x-acs-action")));
+    return found == answers.end() ? http::Response{.status = 200, .body = "{}"} : found->second;
+  }
+  void attempted(const cloud::CallReport&) override {}
+
+  static std::string_view request_header(const http::Request& request, std::string_view name) {
+    return http::find_header(request.headers, name).value_or("");
+  }
+
+  std::mutex mutex;
+  std::map<std::string, http::Response> answers;
+  std::vector<http::Request> requests;
+};
+
+cloud::ApiTools tools(Script& script) {
+  return {
+      .http = script,
+      .observer = script,
+      .find_credentials =
+          [] { return credentials::Credentials{.keys = {.access_key = "k", .secret_key = {}}}; },
+      .wait = [](std::chrono::milliseconds, const Cancel&) {},
+      .random = [] { return 0.0; },
+      .backoff = {.attempts = 2}};
+}
+
+ErrorKind kind_of_failure(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& e) {
+    return e.kind();
+  }
+  return ErrorKind::internal;
+}
+
+TEST_SUITE_BEGIN("provision/alibaba");
+
+TEST_CASE("a launch asks for its count, with names that tell each node's index") {
+  const auto named = parameters_of(launch());
+  CHECK(named.at("Amount") == "3");
+  CHECK(named.at("MinAmount") == "1");
+  CHECK(named.at("InstanceName") == "demo-[4,6]");
+  CHECK(named.at("ClientToken") == "0011");
+  CHECK(named.at("UserData") == "I2Nsb3VkLWNvbmZpZw==");
+  CHECK(named.at("HttpTokens") == "required");
+  CHECK(named.at("VSwitchId") == "vsw-1");
+  CHECK(named.at("SecurityGroupId") == "sg-1");
+  CHECK(named.at("InternetChargeType") == "PayByTraffic");
+  CHECK(named.at("Tag.1.Key") == "fastgpu-cluster");
+  CHECK(named.at("Tag.1.Value") == "0123abcd");
+  CHECK(named.at("Tag.3.Value") == "owner");
+  CHECK(named.at("Tag.4.Value") == "4");
+  for (const char* absent : {"AutoReleaseTime", "SpotStrategy", "SystemDisk.Size",
+                             "DeploymentSetId", "NetworkInterface.1.InstanceType"})
+    CHECK_FALSE(named.contains(absent));
+}
+
+TEST_CASE("a spot launch names its limit with three decimals, or takes the market's price") {
+  cloud::Launch wanted = launch();
+  wanted.market = cloud::Market::spot;
+  CHECK(parameters_of(wanted).at("SpotStrategy") == "SpotAsPriceGo");
+  wanted.max_price = 12.34567;
+  CHECK(parameters_of(wanted).at("SpotStrategy") == "SpotWithPriceLimit");
+  CHECK(parameters_of(wanted).at("SpotPriceLimit") == "12.346");
+}
+
+TEST_CASE("elastic RDMA is asked for on the primary interface of types that have it") {
+  cloud::Launch wanted = launch();
+  wanted.rdma = true;
+  CHECK(parameters_of(wanted).contains("VSwitchId"));
+  wanted.type = "ecs.ebmgn8is.32xlarge";
+  const auto named = parameters_of(wanted);
+  CHECK(named.at("NetworkInterface.1.InstanceType") == "Primary");
+  CHECK(named.at("NetworkInterface.1.NetworkInterfaceTrafficMode") == "HighPerformance");
+  CHECK(named.at("NetworkInterface.1.VSwitchId") == "vsw-1");
+  CHECK_FALSE(named.contains("VSwitchId"));
+  CHECK_FALSE(named.contains("SecurityGroupId"));
+}
+
+TEST_CASE("the cloud's timer goes off at a full minute, and no earlier than the cloud allows") {
+  CHECK(release_time(kNow + 8h, kNow) == "2026-09-21T22:14:00Z");
+  CHECK(release_time(kNow + 1min, kNow) == "2026-09-21T14:45:00Z");
+  CHECK(release_time(kNow - 1h, kNow) == "2026-09-21T14:45:00Z");
+}
+
+TEST_CASE("an instance is read with its index, addresses and marks") {
+  const auto machines = read(instance());
+  REQUIRE(machines.size() == 1);
+  CHECK(machines[0].id == "i-1");
+  CHECK(machines[0].index == 5);
+  CHECK(machines[0].state == MachineState::running);
+  CHECK(machines[0].address == "198.51.100.7");
+  CHECK(machines[0].private_address == "10.77.0.4");
+  CHECK(machines[0].site == cloud::Site{"cn-hangzhou", "cn-hangzhou-h"});
+  CHECK(machines[0].marks.cluster.value == "0123abcd");
+  CHECK(machines[0].marks.owner == "owner");
+}
+
+TEST_CASE("an instance that was renamed has no index") {
+  for (const char* name :
+       {"demo-5", "demo-0000005", "demo-00000x", "other-000005", "demo-", "", "demo--00005"}) {
+    CAPTURE(name);
+    CHECK(read(instance({{"InstanceName", name}}))[0].index == -1);
+  }
+}
+
+TEST_CASE("states are told apart, and an unknown one is of a machine that is there") {
+  const json recycling = {{"LockReason", {{{"LockReason", "Recycling"}}}}};
+  const auto state_of = [](const json& change) { return read(instance(change))[0].state; };
+  CHECK(state_of({{"Status", "Pending"}}) == MachineState::pending);
+  CHECK(state_of({{"Status", "Starting"}}) == MachineState::pending);
+  CHECK(state_of({{"Status", "Stopping"}}) == MachineState::stopping);
+  CHECK(state_of({{"Status", "Stopped"}}) == MachineState::stopped);
+  CHECK(state_of({{"Status", "Hovering"}}) == MachineState::pending);
+  CHECK(state_of({{"OperationLocks", recycling}}) == MachineState::running);
+  CHECK(state_of({{"OperationLocks", recycling}, {"Status", "Stopped"}}) == MachineState::ending);
+}
+
+TEST_CASE("answers that lack things or have them of other kinds are read without a complaint") {
+  CHECK(read(json::object()).empty());
+  CHECK(read({{"Instances", 1}}).empty());
+  CHECK(read({{"Instances", {{"Instance", "x"}}}}).empty());
+  CHECK(read({{"Instances", {{"Instance", {1, "x", nullptr, json::object()}}}}}).empty());
+  for (const char* name : {"InstanceName", "Status", "Tags", "VpcAttributes", "PublicIpAddress",
+                           "OperationLocks", "ZoneId"}) {
+    CAPTURE(name);
+    for (const json& odd : {json(), json(1e308), json("x"), json::array({1}), json::object()})
+      CHECK(read(instance({{name, odd}})).size() == 1);
+  }
+}
+
+TEST_CASE("a refusal is what its code says, whatever its status") {
+  const std::pair<const char*, FailureKind> table[] = {
+      {"Throttling.User", FailureKind::throttled},
+      {"ServiceUnavailable", FailureKind::busy},
+      {"IncorrectVSwitchStatus", FailureKind::busy},
+      {"OperationDenied.NoStock", FailureKind::stock},
+      {"Zone.NotOnSale", FailureKind::stock},
+      {"OperationDenied.SpotPriceLowerThanPublicPrice", FailureKind::price},
+      {"QuotaExceed.ElasticQuota", FailureKind::quota},
+      {"QuotaExceeded.PrivateIpAddress", FailureKind::quota},
+      {"InvalidAccountStatus.NotEnoughBalance", FailureKind::money},
+      {"Forbidden.RAM", FailureKind::permission},
+      {"InvalidAccessKeyId.NotFound", FailureKind::credentials},
+      {"InvalidSecurityToken.Expired", FailureKind::credentials},
+      {"InvalidTimeStamp.Expired", FailureKind::clock_skew},
+      {"InvalidInstanceId.NotFound", FailureKind::not_found},
+      {"DependencyViolation.VSwitch", FailureKind::in_use},
+      {"IncorrectInstanceStatus", FailureKind::in_use},
+      {"IdempotentParameterMismatch", FailureKind::token_used},
+      {"DryRunOperation", FailureKind::dry_run_passed},
+      {"DRYRUN.SUCCESS", FailureKind::dry_run_passed},
+      {"InvalidParameter", FailureKind::invalid},
+  };
+  const AlibabaDialect dialect;
+  for (const auto& [code, kind] : table) {
+    CAPTURE(code);
+    for (const int status : {200, 400, 403}) {
+      const auto failure =
+          dialect.failure_in({.status = status, .body = json{{"Code", code}}.dump()});
+      REQUIRE(failure);
+      CHECK(failure->kind == kind);
+    }
+  }
+}
+
+TEST_CASE("refusals come as JSON, as XML, and as nothing") {
+  const AlibabaDialect dialect;
+  const auto xml = dialect.failure_in(
+      {.status = 400,
+       .body =
+           "<Error><RequestId>R</RequestId><Code>Throttling</Code><Message>m</Message></Error>"});
+  REQUIRE(xml);
+  CHECK(xml->kind == FailureKind::throttled);
+  CHECK(xml->request_id == "R");
+  const auto nothing = dialect.failure_in({.status = 502, .body = ""});
+  REQUIRE(nothing);
+  CHECK(nothing->kind == FailureKind::busy);
+  CHECK(nothing->code == "HTTP 502");
+  CHECK_FALSE(dialect.failure_in({.status = 200, .body = R"({"Code":"200"})"}));
+}
+
+TEST_CASE("how long to wait is read from the limits' headers") {
+  const AlibabaDialect dialect;
+  const auto wait = [&](const std::string& text) {
+    return dialect
+        .failure_in({.status = 400,
+                     .headers = {{"X-RateLimit-User-API", text}},
+                     .body = R"({"Code":"Throttling.User"})"})
+        ->retry_after;
+  };
+  CHECK(wait("TimeWindow:60,Quota:20,TimeLeft:1500") == 1500ms);
+  CHECK(wait("TimeLeft:999999999") == 24h);
+  for (const char* odd : {"TimeLeft:", "TimeLeft:-1", "TimeLeft:99999999999999", "x", ""})
+    CHECK_FALSE(wait(odd));
+}
+
+TEST_CASE("requests carry the vendor's host wherever they go, and no user data in their URL") {
+  Script script;
+  script.answers["RunInstances"] = {.status = 200, .body = "{}"};
+  AlibabaCloud cloud(tools(script), "http://127.0.0.1:9");
+  const Cancel never;
+  CHECK(cloud.launch(launch(), never).empty());
+  REQUIRE(script.requests.size() == 1);
+  const http::Request& sent = script.requests.front();
+  CHECK(sent.url == "http://127.0.0.1:9/");
+  CHECK(Script::request_header(sent, "Host") == "ecs.cn-hangzhou.aliyuncs.com");
+  CHECK(Script::request_header(sent, "x-acs-version") == "2014-05-26");
+  CHECK(sent.body.find("UserData=I2Nsb3VkLWNvbmZpZw%3D%3D") != std::string::npos);
+}
+
+TEST_CASE("each attempt has a nonce of its own") {
+  Script script;
+  script.answers["DescribeRegions"] = {.status = 503, .body = ""};
+  AlibabaCloud cloud(tools(script), "");
+  const Cancel never;
+  CHECK(kind_of_failure([&] { cloud.regions(never); }) == ErrorKind::transient);
+  REQUIRE(script.requests.size() == 2);
+  CHECK(Script::request_header(script.requests[0], "x-acs-signature-nonce") !=
+        Script::request_header(script.requests[1], "x-acs-signature-nonce"));
+}
+
+TEST_CASE("what is no JSON object is a failure of the cloud's") {
+  Script script;
+  for (const char* odd : {"", "[]", "null", "{\"a\":", "\xff\xfe", "<html>"}) {
+    script.answers["DescribeRegions"] = {.status = 200, .body = odd};
+    AlibabaCloud cloud(tools(script), "");
+    const Cancel never;
+    CHECK(kind_of_failure([&] { cloud.regions(never); }) == ErrorKind::remote);
+  }
+}
+
+TEST_CASE("machines that are not there any more do not keep the others from being ended") {
+  Script script;
+  script.answers["DeleteInstances"] = {.status = 404,
+                                       .body = R"({"Code":"InvalidInstanceId.NotFound"})"};
+  AlibabaCloud cloud(tools(script), "");
+  const std::vector<std::string> ids = {"i-1", "i-2"};
+  CHECK_NOTHROW(cloud.terminate("cn-hangzhou", ids));
+}
+
+TEST_CASE("only machines that stand still are started") {
+  Script script;
+  script.answers["DescribeInstances"] = {.status = 200, .body = instance().dump()};
+  AlibabaCloud cloud(tools(script), "");
+  const std::vector<std::string> ids = {"i-1"};
+  const Cancel never;
+  cloud.start("cn-hangzhou", ids, never);
+  CHECK(script.requests.size() == 1);
+  cloud.stop("cn-hangzhou", ids, never);
+  CHECK(Script::request_header(script.requests.back(), "x-acs-action") == "StopInstances");
+  CHECK(script.requests.back().body.find("StoppedMode=StopCharging") != std::string::npos);
+}
+
+TEST_CASE("offers bear huge and missing numbers") {
+  Script script;
+  const json type = {{"InstanceTypeId", "ecs.gn7-c13g1.26xlarge"},
+                     {"GPUAmount", 1e300},
+                     {"GPUSpec", "NVIDIA A100"},
+                     {"GPUMemorySize", "40"},
+                     {"CpuCoreCount", 104},
+                     {"MemorySize", "lots"}};
+  const json zone = {
+      {"ZoneId", "cn-hangzhou-h"},
+      {"AvailableResources",
+       {{"AvailableResource",
+         {{{"SupportedResources",
+            {{"SupportedResource",
+              {{{"Value", "ecs.gn7-c13g1.26xlarge"}, {"Status", "SoldOut"}}}}}}}}}}}};
+  const json quota = {{"AttributeName", "max-postpaid-instance-vcpu-count"},
+                      {"AttributeValues", {{"ValueItem", {{{"Value", "99999999999999999999"}}}}}}};
+  const auto say = [&](const char* action, const json& answer) {
+    script.answers[action] = {.status = 200, .body = answer.dump()};
+  };
+  say("DescribeInstanceTypes", {{"InstanceTypes", {{"InstanceType", {type}}}}});
+  say("DescribeAvailableResource", {{"AvailableZones", {{"AvailableZone", {zone}}}}});
+  say("DescribeAccountAttributes",
+      {{"AccountAttributeItems", {{"AccountAttributeItem", {quota}}}}});
+  AlibabaCloud cloud(tools(script), "");
+  const Cancel never;
+  const auto offers = cloud.offers("cn-hangzhou", {.gpu = "A100", .gpus = 8}, never);
+  REQUIRE(offers.size() == 1);
+  CHECK(offers[0].stock == cloud::Stock::none);
+  CHECK(offers[0].type.gpu == "A100");
+  CHECK(offers[0].type.gpu_memory_gib == 40);
+  CHECK(offers[0].quota == 1'000'000);
+  CHECK_FALSE(offers[0].price_per_hour);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::provision::alibaba
