@@ -6,6 +6,7 @@
 #include "provision/providers/alibaba/alibaba_cloud.hpp"
 #include "provision/providers/aws/aws_cloud.hpp"
 #include "provision/providers/huawei/huawei_cloud.hpp"
+#include "provision/providers/tencent/tencent_cloud.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -83,6 +84,9 @@ std::unique_ptr<provision::cloud::Cloud> Clouds::make(const std::string& name) {
   if (name == "huawei")
     return std::make_unique<provision::huawei::HuaweiCloud>(
         tools(provision::credentials::find_huawei), variable("FASTGPU_HUAWEI_ENDPOINT"));
+  if (name == "tencent")
+    return std::make_unique<provision::tencent::TencentCloud>(
+        tools(provision::credentials::find_tencent), variable("FASTGPU_TENCENT_ENDPOINT"));
   return nullptr;
 }
 

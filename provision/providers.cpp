@@ -17,6 +17,7 @@ constexpr std::array kProviders = {
     ProviderInfo{"aws", "Amazon's cloud; credentials as the aws command finds them", true},
     ProviderInfo{"alibaba", "Alibaba Cloud; credentials as the aliyun command finds them", true},
     ProviderInfo{"huawei", "Huawei Cloud; credentials as its development kits find them", true},
+    ProviderInfo{"tencent", "Tencent Cloud; credentials as the tccli command finds them", true},
 };
 
 }  // namespace

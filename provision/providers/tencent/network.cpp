@@ -1,6 +1,7 @@
 // The parts of a cluster in Tencent Cloud: a VPC with a subnet a zone, a security group, and a
 // high-performance cluster a zone where machines are to be connected by RDMA.
 #include <algorithm>
+#include <cstdlib>
 
 #include "http/urls.hpp"
 #include "provision/providers/tencent/machines.hpp"
@@ -14,7 +15,7 @@ using cloud::Marks;
 using cloud::NetworkWish;
 using cloud::Parts;
 
-constexpr const char* kVpcRange = "10.77.0.0/16";
+constexpr const char* kVpcRange = "10.7.0.0/16";  // Of the tens the cloud allows 10.0 to 10.15.
 
 std::string our_name(const Marks& marks) {
   return "fastgpu-" + marks.cluster_name + "-" + marks.cluster.value;
@@ -44,10 +45,10 @@ std::string our_vpc(PartsCalls& network, const NetworkWish& wish) {
       {{"VpcName", our_name(wish.marks)}, {"CidrBlock", kVpcRange}, {"Tags", tags_of(wish.marks)}});
 }
 
-/// Zones get ranges of their own by their number: 10.77.48.0/20 for ap-guangzhou-3.
+/// Zones get ranges of their own by their number: 10.7.48.0/20 for ap-guangzhou-3.
 std::string subnet_range(const std::string& zone) {
-  const int nth = std::atoi(zone.c_str() + zone.rfind('-') + 1) & 15;
-  return "10.77." + std::to_string(nth * 16) + ".0/20";
+  const unsigned long nth = std::strtoul(zone.c_str() + zone.rfind('-') + 1, nullptr, 10) & 15;
+  return "10.7." + std::to_string(nth * 16) + ".0/20";
 }
 
 std::string subnet_in(PartsCalls& network, const NetworkWish& wish, const std::string& vpc) {

@@ -6,7 +6,7 @@ namespace fastgpu::provision::tencent {
 namespace {
 
 constexpr std::size_t kPage = 100;  // As many as the cloud gives at once.
-constexpr std::size_t kMostPages = 10'000;
+constexpr std::size_t kMostPages = 1'000;
 
 std::string text_of(const json& body) {
   return body.dump(-1, ' ', false, json::error_handler_t::replace);
