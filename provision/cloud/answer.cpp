@@ -23,10 +23,10 @@ std::optional<double> number_in(const std::string& text) {
 }  // namespace
 
 Answer Answer::operator[](std::string_view key) const {
-  static const json kNothing;
-  if (!value_->is_object()) return Answer(kNothing);
+  static const json nothing;
+  if (!value_->is_object()) return Answer(nothing);
   const auto found = value_->find(key);
-  return found == value_->end() ? Answer(kNothing) : Answer(*found);
+  return found == value_->end() ? Answer(nothing) : Answer(*found);
 }
 
 std::vector<Answer> Answer::items() const {
