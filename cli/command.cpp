@@ -16,10 +16,16 @@ struct Alias {
 };
 
 constexpr std::array kAliases = {
-    Alias{"ls", "get", "cluster"}, Alias{"list", "get", ""},
-    Alias{"show", "describe", ""}, Alias{"kill", "delete", "cluster"},
-    Alias{"rm", "delete", ""},     Alias{"destroy", "delete", ""},
-    Alias{"copy", "cp", ""},       Alias{"log", "logs", ""},
+    Alias{"ls", "get", "cluster"},
+    Alias{"list", "get", ""},
+    Alias{"show", "describe", ""},
+    Alias{"kill", "delete", "cluster"},
+    Alias{"rm", "delete", ""},
+    Alias{"destroy", "delete", ""},
+    Alias{"copy", "cp", ""},
+    Alias{"log", "logs", ""},
+    Alias{"querygpu", "get", "instance-type"},
+    Alias{"queryimage", "get", "image"},
 };
 
 std::string singular(const std::string& noun) {

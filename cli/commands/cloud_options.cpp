@@ -37,8 +37,6 @@ double parse_price(const std::string& text) {
 provision::cloud::Wish wish_of(const CloudOptions& options, int nodes) {
   provision::cloud::Wish wish{.type = options.type, .zone = options.zone, .nodes = nodes};
   if (!options.gpus.empty()) provision::cloud::parse_gpus(options.gpus, wish);
-  if (wish.gpu.empty() && wish.type.empty())
-    throw Error(ErrorKind::usage, "what machines? --gpus A100:8, or --instance-type TYPE");
   if (options.spot) wish.market = Market::spot;
   if (!options.max_price.empty()) wish.max_price = parse_price(options.max_price);
   return wish;
@@ -55,10 +53,13 @@ std::vector<std::string> names_of(const CloudOptions& options, const std::string
   return names;
 }
 
-std::vector<Cloud*> clouds_of(Context& context, const std::vector<std::string>& names,
-                              bool is_any) {
+/// Those that the options, or `provider`, name; else all that there are credentials for.
+std::vector<Cloud*> clouds_of(Context& context, const CloudOptions& options,
+                              const std::string& provider) {
+  const bool is_any = std::ranges::find(options.clouds, "any") != options.clouds.end() ||
+                      (options.clouds.empty() && provider.empty());
   std::vector<Cloud*> clouds;
-  for (const std::string& name : names) {
+  for (const std::string& name : names_of(options, provider)) {
     Cloud& cloud = context.cloud(name);
     if (!is_any || cloud.has_credentials()) clouds.push_back(&cloud);
   }
@@ -69,6 +70,16 @@ std::vector<Cloud*> clouds_of(Context& context, const std::vector<std::string>& 
   return clouds;
 }
 
+/// Every answer, in order. Regions that fail are told of; throws where all do.
+RankedOffers asked(Context& context, const std::vector<Cloud*>& clouds, const std::string& region,
+                   const provision::cloud::Wish& wish) {
+  auto answers = provision::cloud::survey(clouds, region, wish, context.cancel());
+  if (answers.offers.empty() && !answers.failures.empty()) throw answers.failures.front().second;
+  for (const auto& [where, error] : answers.failures)
+    context.ui().warn(where + ": " + error.what());
+  return provision::cloud::rank(std::move(answers.offers), wish);
+}
+
 /// The plan of a cluster that exists, in full or by halves.
 std::optional<CloudPlan> plan_on_record(Context& context, const std::string& name,
                                         const CloudSpec& wanted) {
@@ -77,12 +88,6 @@ std::optional<CloudPlan> plan_on_record(Context& context, const std::string& nam
   CloudPlan plan{.provider = cluster->provider, .spec = wanted, .offers = {}};
   plan.spec.places = provision::cloud::parse_cloud_spec(cluster->spec_json).places;
   return plan;
-}
-
-std::string gpus_text(const provision::cloud::InstanceType& type) {
-  if (type.gpus == 0) return "-";
-  return std::to_string(type.gpus) + "x" + type.gpu +
-         (type.gpu_memory_gib > 0 ? "-" + std::to_string(type.gpu_memory_gib) + "G" : "");
 }
 
 std::string stock_text(Stock stock) {
@@ -99,19 +104,13 @@ std::string stock_text(Stock stock) {
   return "?";
 }
 
-Json to_json(const Offer& offer, const std::string& against) {
-  Json object = {{"cloud", offer.cloud},
-                 {"region", offer.site.region},
-                 {"zone", offer.site.zone},
-                 {"type", offer.type.name},
-                 {"gpu", offer.type.gpu},
-                 {"gpus", offer.type.gpus},
-                 {"gpu_memory_gib", offer.type.gpu_memory_gib},
-                 {"cores", offer.type.cores},
-                 {"memory_gib", offer.type.memory_gib},
-                 {"rdma_interfaces", offer.type.rdma_interfaces},
-                 {"market", offer.market == Market::spot ? "spot" : "on-demand"},
-                 {"stock", stock_text(offer.stock)}};
+Json offer_json(const Offer& offer, const std::string& against) {
+  Json object = to_json(offer.type);
+  object["cloud"] = offer.cloud;
+  object["region"] = offer.site.region;
+  object["zone"] = offer.site.zone;
+  object["market"] = offer.market == Market::spot ? "spot" : "on-demand";
+  object["stock"] = stock_text(offer.stock);
   object["price_per_hour"] = offer.price_per_hour ? Json(offer.price_per_hour->amount) : Json();
   object["currency"] = offer.price_per_hour ? Json(offer.price_per_hour->currency) : Json();
   object["quota"] = offer.quota ? Json(*offer.quota) : Json();
@@ -120,7 +119,7 @@ Json to_json(const Offer& offer, const std::string& against) {
 }
 
 void add_row(View& view, const Offer& offer, const std::string& against) {
-  view.root["offers"].push_back(to_json(offer, against));
+  view.root["offers"].push_back(offer_json(offer, against));
   view.names.push_back(offer.site.zone + "/" + offer.type.name);
   view.table.rows.push_back({offer.cloud, offer.site.zone, offer.type.name, gpus_text(offer.type),
                              offer.type.rdma_interfaces > 0 ? "yes" : "-",
@@ -131,22 +130,55 @@ void add_row(View& view, const Offer& offer, const std::string& against) {
 
 }  // namespace
 
+std::string gpus_text(const provision::cloud::InstanceType& type) {
+  if (type.gpus == 0) return "-";
+  return std::to_string(type.gpus) + "x" + type.gpu +
+         (type.gpu_memory_gib > 0 ? "-" + std::to_string(type.gpu_memory_gib) + "G" : "");
+}
+
+std::string number_text(double number) {
+  if (number == 0) return "?";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.10g", number);
+  return text;
+}
+
+Json to_json(const provision::cloud::InstanceType& type) {
+  return {{"type", type.name},
+          {"gpu", type.gpu},
+          {"gpus", type.gpus},
+          {"gpu_memory_gib", type.gpu_memory_gib},
+          {"cores", type.cores},
+          {"memory_gib", type.memory_gib},
+          {"network_gbit", type.network_gbit},
+          {"rdma_interfaces", type.rdma_interfaces},
+          {"architecture", type.architecture}};
+}
+
 bool wants_a_cloud(const CloudOptions& options) {
   return !options.clouds.empty() || !options.gpus.empty() || !options.type.empty();
 }
 
-void describe_cloud_options(Arguments& arguments, CloudOptions& options) {
+void describe_place_options(Arguments& arguments, CloudOptions& options) {
   arguments.list("--cloud", "NAME",
                  "A cloud to look in, or any: all that there are credentials for", options.clouds);
+  arguments.text("--region", "REGION", "Look in this region alone", options.region);
+}
+
+void describe_machine_options(Arguments& arguments, CloudOptions& options) {
   arguments.text("--gpus", "GPU[:N]", "GPUs a node, such as A100:8 or A100-80GB:8", options.gpus);
   arguments.text("--instance-type", "TYPE", "Exactly this type of machine", options.type);
-  arguments.text("--region", "REGION", "Look in this region alone", options.region);
   arguments.text("--zone", "ZONE", "Look in this zone alone", options.zone);
-  arguments.text("--image", "IMAGE", "An image by id or name (the newest that suits)",
-                 options.image);
   arguments.flag("--spot", "Machines that the cloud may take back, for less", options.spot);
   arguments.text("--max-price", "PRICE", "The most that a node may cost an hour, such as 20/h",
                  options.max_price);
+}
+
+void describe_cloud_options(Arguments& arguments, CloudOptions& options) {
+  describe_place_options(arguments, options);
+  describe_machine_options(arguments, options);
+  arguments.text("--image", "IMAGE", "An image by id or name (the newest that suits)",
+                 options.image);
   arguments.text("--vpc", "VPC", "A network of yours to stand in, by name or id", options.vpc);
   arguments.count("--disk", "GIB", "Size of the system disk (the image's)", options.disk, 1,
                   32'768);
@@ -159,6 +191,25 @@ void describe_cloud_options(Arguments& arguments, CloudOptions& options) {
                  options.rdma);
 }
 
+std::vector<CloudPlace> places_of(Context& context, const CloudOptions& options) {
+  std::vector<CloudPlace> places;
+  for (Cloud* cloud : clouds_of(context, options, "")) {
+    if (!options.region.empty()) {
+      places.push_back({cloud, options.region});
+      continue;
+    }
+    for (const std::string_view region : provision::cloud::usual_regions(cloud->name()))
+      places.push_back({cloud, std::string(region)});
+  }
+  return places;
+}
+
+RankedOffers offers_for(Context& context, const CloudOptions& options) {
+  provision::cloud::Wish wish = wish_of(options, 1);
+  if (wish.gpu.empty() && wish.type.empty()) wish.gpus = 1;
+  return asked(context, clouds_of(context, options, ""), options.region, wish);
+}
+
 CloudPlan plan_in_clouds(Context& context, const CloudOptions& options, const std::string& provider,
                          const std::string& cluster, int nodes) {
   CloudSpec spec{.wish = wish_of(options, nodes),
@@ -168,18 +219,14 @@ CloudPlan plan_in_clouds(Context& context, const CloudOptions& options, const st
                  .disk_gib = options.disk.value_or(0),
                  .ssh_from = options.ssh_from,
                  .rdma = options.rdma};
+  if (spec.wish.gpu.empty() && spec.wish.type.empty())
+    throw Error(ErrorKind::usage, "what machines? --gpus A100:8, or --instance-type TYPE");
   if (options.max_life)
     spec.max_life = std::chrono::duration_cast<std::chrono::seconds>(*options.max_life);
   if (const auto recorded = plan_on_record(context, cluster, spec)) return *recorded;
-  const bool is_any = std::ranges::find(options.clouds, "any") != options.clouds.end() ||
-                      (options.clouds.empty() && provider.empty());
-  const auto clouds = clouds_of(context, names_of(options, provider), is_any);
-  auto answers = provision::cloud::survey(clouds, options.region, spec.wish, context.cancel());
-  for (const auto& [where, error] : answers.failures)
-    context.ui().warn(where + ": " + error.what());
-  if (answers.offers.empty() && !answers.failures.empty()) throw answers.failures.front().second;
   CloudPlan plan{.provider = {}, .spec = std::move(spec), .offers = {}};
-  plan.offers = provision::cloud::rank(std::move(answers.offers), plan.spec.wish);
+  plan.offers =
+      asked(context, clouds_of(context, options, provider), options.region, plan.spec.wish);
   if (plan.offers.usable.empty())
     throw Error(ErrorKind::capacity, "there is no place for " + std::to_string(nodes) +
                                          " such nodes: " + provision::cloud::why_none(plan.offers));

@@ -30,10 +30,27 @@ struct CloudOptions {
   bool rdma = false;
 };
 
+/// --cloud and --region.
+void describe_place_options(Arguments& arguments, CloudOptions& options);
+/// What kind of machine, and at what price.
+void describe_machine_options(Arguments& arguments, CloudOptions& options);
+/// Both, and what belongs to a cluster.
 void describe_cloud_options(Arguments& arguments, CloudOptions& options);
 
 /// Whether the options wish for machines of a cloud, whichever it be.
 bool wants_a_cloud(const CloudOptions& options);
+
+/// One of the places that the options mean.
+struct CloudPlace {
+  provision::cloud::Cloud* cloud;
+  std::string region;
+};
+
+/// The usual regions of all clouds that there are credentials for, where the options name none.
+std::vector<CloudPlace> places_of(Context& context, const CloudOptions& options);
+
+/// What suits the options, whatever speaks against it. Any GPU where they name none.
+provision::cloud::RankedOffers offers_for(Context& context, const CloudOptions& options);
 
 /// A cluster in a cloud: where it may be made, the best place first.
 struct CloudPlan {
@@ -49,6 +66,11 @@ CloudPlan plan_in_clouds(Context& context, const CloudOptions& options, const st
 
 /// The offers as a table, the best first.
 View view_of_offers(const provision::cloud::RankedOffers& offers);
+
+Json to_json(const provision::cloud::InstanceType& type);
+
+std::string gpus_text(const provision::cloud::InstanceType& type);  ///< "8xA100-80G", "-"
+std::string number_text(double number);                             ///< "1.5", "400"; "?" for 0.
 
 /// "12.24 USD/h"; "price unknown".
 std::string price_text(const std::optional<provision::cloud::Money>& price, int machines);

@@ -12,11 +12,13 @@ Action describe_get_providers(Arguments&) {
     view.table.columns = {{"PROVIDER"}, {"PRICE"}, {"WHAT IT IS"}};
     for (const provision::ProviderInfo& info : provision::provider_table()) {
       view.names.emplace_back(info.name);
-      view.table.rows.push_back({std::string(info.name), "0/h", std::string(info.description)});
+      const char* const price = info.is_cloud ? "get prices" : "0/h";
+      view.table.rows.push_back({std::string(info.name), price, std::string(info.description)});
       Json item;
       item["name"] = info.name;
       item["description"] = info.description;
-      item["price_per_hour"] = 0;
+      item["is_cloud"] = info.is_cloud;
+      item["price_per_hour"] = info.is_cloud ? Json() : Json(0);
       view.root["providers"].push_back(std::move(item));
     }
     context.ui().show(view);

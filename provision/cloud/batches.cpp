@@ -33,6 +33,10 @@ bool is_alive(const Machine& machine) {
   return state_of(machine.state) != InstanceState::gone;
 }
 
+bool is_listed(const Machine& machine) {
+  return is_alive(machine) || machine.state == MachineState::failed;
+}
+
 }  // namespace
 
 std::vector<std::vector<NodeRequest>> batches(std::span<const NodeRequest> requests, int most) {
@@ -79,11 +83,11 @@ std::vector<Instance> instances_of(std::span<const Machine> machines, const Site
     if (machine.site == site) here.push_back(machine);
   std::vector<Instance> result;
   for (const Machine& machine : machines) {
-    if (!is_alive(machine)) continue;
-    Instance instance = instance_of(machine);
+    if (!is_listed(machine)) continue;
     const Machine* node = machine_of(here, machine.index);
-    if (node == nullptr || node->id != machine.id) instance.token = "stray " + machine.id;
-    result.push_back(std::move(instance));
+    const bool is_node = node != nullptr ? node->id == machine.id : machine.site == site;
+    result.push_back(instance_of(machine));
+    if (!is_node) result.back().token = "stray " + machine.id;
   }
   return result;
 }

@@ -22,8 +22,9 @@ std::string batch_token(std::span<const NodeRequest> batch, const Place& place);
 /// was launched first; null where there is none.
 const Machine* machine_of(std::span<const Machine> machines, int index);
 
-/// As the provider interface has them. Of several machines for one node at `site`, and of machines
-/// elsewhere, all but one carry a token that no node has, so that they count as strays.
+/// As the provider interface has them; one that failed to start is told of as gone. Of several
+/// machines for one node all but one, and all that are not at `site`, carry a token that no node
+/// has, so that they count as strays.
 std::vector<Instance> instances_of(std::span<const Machine> machines, const Site& site);
 
 Instance instance_of(const Machine& machine);

@@ -23,8 +23,8 @@ struct Call {
   std::string region{};
   http::Request request{};  ///< Without date and signature.
   std::string shown{};      ///< The parameters without what is secret, for people.
-  /// False for what a second call would make a second time: it is repeated only where the cloud said
-  /// that it did nothing, and what may have been done is for the caller to find out.
+  /// False for what a second call would make a second time: it is repeated only where the cloud
+  /// said that it did nothing, and what may have been done is for the caller to find out.
   bool is_repeatable = true;
 };
 

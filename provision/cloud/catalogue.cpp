@@ -143,6 +143,18 @@ bool suits(const InstanceType& type, const Wish& wish) {
   return type.gpus >= wish.gpus && type.gpu_memory_gib >= wish.gpu_memory_gib;
 }
 
+void complete(InstanceType& type, std::string_view cloud) {
+  const auto row = std::ranges::find_if(
+      kRows, [&](const auto& r) { return r.cloud == cloud && r.type == type.name; });
+  if (row == kRows.end()) return;
+  if (type.gpu.empty()) type.gpu = row->gpu;
+  if (type.gpus == 0) type.gpus = row->gpus;
+  if (type.gpu_memory_gib == 0) type.gpu_memory_gib = row->gpu_memory_gib;
+  if (type.cores == 0) type.cores = row->cores;
+  if (type.memory_gib == 0) type.memory_gib = row->memory_gib;
+  if (type.network_gbit == 0) type.network_gbit = row->network_gbit;
+}
+
 std::vector<InstanceType> known_types(std::string_view cloud, const Wish& wish) {
   std::vector<InstanceType> types;
   for (const CatalogueRow& row : kRows)

@@ -30,6 +30,9 @@ std::span<const CatalogueRow> catalogue();
 /// gives that type with nothing known of it.
 std::vector<InstanceType> known_types(std::string_view cloud, const Wish& wish);
 
+/// Fills in what an API did not tell of a type and a row does.
+void complete(InstanceType& type, std::string_view cloud);
+
 /// Whether a type suits: its GPU by name whatever the case, its numbers at least as wished.
 bool suits(const InstanceType& type, const Wish& wish);
 

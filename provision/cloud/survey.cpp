@@ -63,6 +63,8 @@ Answers survey(std::span<Cloud* const> clouds, const std::string& region, const 
     else
       std::ranges::move(std::get<0>(answers[i]), std::back_inserter(result.offers));
   }
+  for (Offer& offer : result.offers)
+    complete(offer.type, offer.cloud);
   return result;
 }
 

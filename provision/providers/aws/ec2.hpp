@@ -28,7 +28,8 @@ struct Ec2Call {
   std::string region{};
   std::string action{};
   Parameters parameters{};
-  std::string doing{};  ///< "launching 4 p4d.24xlarge in us-east-1a", for errors.
+  std::string doing{};        ///< "launching 4 p4d.24xlarge in us-east-1a", for errors.
+  bool is_repeatable = true;  ///< As cloud::Call has it.
 };
 
 class Ec2 {

@@ -1,6 +1,8 @@
 // The parts of a cluster in AWS: a VPC with a gateway and a subnet a zone, a security group, and a
 // placement group where machines are to stand close together.
 #include <algorithm>
+#include <chrono>
+#include <functional>
 
 #include "provision/providers/aws/aws_cloud.hpp"
 #include "provision/providers/aws/machines.hpp"
@@ -43,11 +45,21 @@ std::string our_name(const Marks& marks) {
   return "fastgpu-" + marks.cluster_name + "-" + marks.cluster.value;
 }
 
+/// A call that makes a part.
+struct Making {
+  const char* action;
+  const char* type;  ///< The resource's, for its tags.
+  Parameters parameters;
+  std::function<std::string(const pugi::xml_node&)> id_in;  ///< Out of the answer's root.
+};
+
+using Wait = std::function<void(std::chrono::milliseconds, const Cancel&)>;
+
 /// Finds and makes parts in one region.
 class Network {
  public:
-  Network(Ec2& ec2, std::string region, const Cancel& cancel)
-      : ec2_(ec2), region_(std::move(region)), cancel_(cancel) {}
+  Network(Ec2& ec2, std::string region, const Wait& wait, const Cancel& cancel)
+      : ec2_(ec2), region_(std::move(region)), wait_(wait), cancel_(cancel) {}
 
   Ec2::Document call(const std::string& action, Parameters parameters, const std::string& doing) {
     return ec2_.call({region_, action, std::move(parameters), doing + " in " + region_}, cancel_);
@@ -74,22 +86,41 @@ class Network {
     return found.empty() ? "" : found.front().child_value(kind.id);
   }
 
-  /// What was made is in made().
-  void make(const std::string& action, Parameters parameters, const char* type,
-            const Marks& marks) {
-    parameters.emplace_back("TagSpecification.1.ResourceType", type);
-    add_tags(parameters, "TagSpecification.1", marks);
-    made_ = call(action, std::move(parameters), std::string("making a ") + type);
+  /// What `look` finds; else makes it and reads its identity out of the answer. These calls have no
+  /// idempotency tokens: where an answer is lost it is looked again before it is made again.
+  std::string find_or_make(const std::function<std::string()>& look, const Making& making,
+                           const Marks& marks) {
+    constexpr int kAttempts = 5;
+    for (int attempt = 1;; ++attempt) {
+      if (std::string id = look(); !id.empty()) return id;
+      try {
+        return make(making, marks);
+      } catch (const Error& e) {
+        if (e.kind() != ErrorKind::transient || attempt == kAttempts) throw;
+      }
+      wait_(std::chrono::seconds(attempt), cancel_);
+      cancel_.check();
+    }
   }
 
-  pugi::xml_node made() const { return made_->document_element(); }
-
  private:
+  std::string make(const Making& making, const Marks& marks) {
+    Ec2Call call{.region = region_,
+                 .action = making.action,
+                 .parameters = making.parameters,
+                 .doing = std::string("making a ") + making.type + " in " + region_,
+                 .is_repeatable = false};
+    call.parameters.emplace_back("TagSpecification.1.ResourceType", making.type);
+    add_tags(call.parameters, "TagSpecification.1", marks);
+    const auto answer = ec2_.call(call, cancel_);
+    return making.id_in(answer->document_element());
+  }
+
   Ec2& ec2_;
   std::string region_;
+  const Wait& wait_;
   const Cancel& cancel_;
   std::vector<Ec2::Document> found_;
-  Ec2::Document made_;
 };
 
 Filters marked(const state::ClusterId& cluster) {
@@ -106,21 +137,32 @@ std::string existing_vpc(Network& network, const std::string& vpc) {
 }
 
 std::string our_vpc(Network& network, const NetworkWish& wish) {
-  std::string vpc = network.find_one(kVpc, marked(wish.marks.cluster));
-  if (!vpc.empty()) return vpc;
-  network.make("CreateVpc", {{"CidrBlock", kVpcRange}}, "vpc", wish.marks);
-  return network.made().child("vpc").child_value("vpcId");
+  return network.find_or_make(
+      [&] { return network.find_one(kVpc, marked(wish.marks.cluster)); },
+      {"CreateVpc",
+       "vpc",
+       {{"CidrBlock", kVpcRange}},
+       [](const pugi::xml_node& root) { return root.child("vpc").child_value("vpcId"); }},
+      wish.marks);
 }
 
 /// The gateway, attached, and the main route table's way to it.
 void open_to_internet(Network& network, const NetworkWish& wish, const std::string& vpc) {
-  const auto found = network.find(kGateway, marked(wish.marks.cluster));
-  std::string gateway = found.empty() ? "" : found.front().child_value(kGateway.id);
-  const bool is_attached = !found.empty() && !items(found.front(), "attachmentSet").empty();
-  if (gateway.empty()) {
-    network.make("CreateInternetGateway", {}, "internet-gateway", wish.marks);
-    gateway = network.made().child("internetGateway").child_value("internetGatewayId");
-  }
+  bool is_attached = false;
+  const auto look = [&]() -> std::string {
+    const auto found = network.find(kGateway, marked(wish.marks.cluster));
+    is_attached = !found.empty() && !items(found.front(), "attachmentSet").empty();
+    return found.empty() ? "" : found.front().child_value(kGateway.id);
+  };
+  const std::string gateway =
+      network.find_or_make(look,
+                           {"CreateInternetGateway",
+                            "internet-gateway",
+                            {},
+                            [](const pugi::xml_node& root) {
+                              return root.child("internetGateway").child_value("internetGatewayId");
+                            }},
+                           wish.marks);
   if (!is_attached)
     network.call("AttachInternetGateway", {{"InternetGatewayId", gateway}, {"VpcId", vpc}},
                  "attaching the gateway");
@@ -147,18 +189,23 @@ std::string subnet_range(const std::string& zone) {
 }
 
 std::string subnet_in(Network& network, const NetworkWish& wish, const std::string& vpc) {
-  const auto found =
-      network.find(kSubnet, {{"vpc-id", vpc}, {"availability-zone", wish.site.zone}});
-  if (!found.empty()) return found.front().child_value(kSubnet.id);
-  if (!wish.vpc.empty())
+  const auto look = [&]() -> std::string {
+    const auto found =
+        network.find(kSubnet, {{"vpc-id", vpc}, {"availability-zone", wish.site.zone}});
+    if (!found.empty()) return found.front().child_value(kSubnet.id);
+    if (wish.vpc.empty()) return {};
     throw Error(ErrorKind::not_found, "aws: " + vpc + " has no subnet in " + wish.site.zone +
                                           ": make one, or leave --vpc out");
-  network.make("CreateSubnet",
-               {{"VpcId", vpc},
-                {"CidrBlock", subnet_range(wish.site.zone)},
-                {"AvailabilityZone", wish.site.zone}},
-               "subnet", wish.marks);
-  return network.made().child("subnet").child_value("subnetId");
+  };
+  return network.find_or_make(
+      look,
+      {"CreateSubnet",
+       "subnet",
+       {{"VpcId", vpc},
+        {"CidrBlock", subnet_range(wish.site.zone)},
+        {"AvailabilityZone", wish.site.zone}},
+       [](const pugi::xml_node& root) { return root.child("subnet").child_value("subnetId"); }},
+      wish.marks);
 }
 
 bool allows(const pugi::xml_node& group, const std::string& protocol, const std::string& source) {
@@ -175,16 +222,20 @@ bool allows(const pugi::xml_node& group, const std::string& protocol, const std:
 /// SSH from where the wish says; everything between the cluster's machines.
 std::string security_group(Network& network, const NetworkWish& wish, const std::string& vpc) {
   const std::string name = our_name(wish.marks);
-  const auto found = network.find(kGroup, {{"vpc-id", vpc}, {"group-name", name}});
-  std::string group = found.empty() ? "" : found.front().child_value(kGroup.id);
-  if (group.empty()) {
-    network.make("CreateSecurityGroup",
-                 {{"GroupName", name},
-                  {"GroupDescription", "Machines of fastgpu cluster " + wish.marks.cluster_name},
-                  {"VpcId", vpc}},
-                 "security-group", wish.marks);
-    group = network.made().child_value("groupId");
-  }
+  std::vector<pugi::xml_node> found;
+  const auto look = [&]() -> std::string {
+    found = network.find(kGroup, {{"vpc-id", vpc}, {"group-name", name}});
+    return found.empty() ? "" : found.front().child_value(kGroup.id);
+  };
+  const std::string group = network.find_or_make(
+      look,
+      {"CreateSecurityGroup",
+       "security-group",
+       {{"GroupName", name},
+        {"GroupDescription", "Machines of fastgpu cluster " + wish.marks.cluster_name},
+        {"VpcId", vpc}},
+       [](const pugi::xml_node& root) { return root.child_value("groupId"); }},
+      wish.marks);
   Parameters rules;
   int n = 0;
   const auto rule = [&](const std::string& name_of, const std::string& value) {
@@ -217,18 +268,20 @@ std::string security_group(Network& network, const NetworkWish& wish, const std:
 }
 
 std::string placement_group(Network& network, const NetworkWish& wish) {
-  const std::string found = network.find_one(kPlacement, marked(wish.marks.cluster));
-  if (!found.empty()) return found;
   const std::string name = our_name(wish.marks);
-  network.make("CreatePlacementGroup", {{"GroupName", name}, {"Strategy", "cluster"}},
-               "placement-group", wish.marks);
-  return name;
+  return network.find_or_make(
+      [&] { return network.find_one(kPlacement, marked(wish.marks.cluster)); },
+      {"CreatePlacementGroup",
+       "placement-group",
+       {{"GroupName", name}, {"Strategy", "cluster"}},
+       [&](const pugi::xml_node&) { return name; }},
+      wish.marks);
 }
 
 }  // namespace
 
 Parts AwsCloud::make_network(const NetworkWish& wish, const Cancel& cancel) {
-  Network network(ec2_, wish.site.region, cancel);
+  Network network(ec2_, wish.site.region, wait_, cancel);
   Parts parts;
   const bool is_ours = wish.vpc.empty();
   parts["vpc"] = is_ours ? our_vpc(network, wish) : existing_vpc(network, wish.vpc);
@@ -240,7 +293,7 @@ Parts AwsCloud::make_network(const NetworkWish& wish, const Cancel& cancel) {
 }
 
 void AwsCloud::remove_network(const std::string& region, const state::ClusterId& cluster) {
-  Network network(ec2_, region, never_);
+  Network network(ec2_, region, wait_, never_);
   for (const Kind& kind : kKinds) {
     for (const pugi::xml_node& part : network.find(kind, marked(cluster))) {
       const std::string id = part.child_value(kind.id);
@@ -257,7 +310,7 @@ void AwsCloud::remove_network(const std::string& region, const state::ClusterId&
 }
 
 std::vector<cloud::Part> AwsCloud::parts(const std::string& region, const Cancel& cancel) {
-  Network network(ec2_, region, cancel);
+  Network network(ec2_, region, wait_, cancel);
   std::vector<cloud::Part> found;
   for (const Kind& kind : kKinds)
     for (const pugi::xml_node& part :

@@ -1,0 +1,195 @@
+// What clouds have: types, prices, zones, images and quotas.
+#include <map>
+#include <memory>
+#include <set>
+
+#include "base/parallel.hpp"
+#include "cli/commands/cloud_options.hpp"
+#include "cli/commands/commands.hpp"
+#include "provision/cloud/catalogue.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+using provision::cloud::Cloud;
+using provision::cloud::InstanceType;
+using provision::cloud::Offer;
+using provision::cloud::RankedOffers;
+
+std::shared_ptr<CloudOptions> describe_looking(Arguments& arguments) {
+  auto options = std::make_shared<CloudOptions>();
+  describe_place_options(arguments, *options);
+  return options;
+}
+
+std::shared_ptr<CloudOptions> describe_shopping(Arguments& arguments) {
+  auto options = describe_looking(arguments);
+  describe_machine_options(arguments, *options);
+  return options;
+}
+
+/// One row of the answers of many regions.
+struct Row {
+  std::vector<Cell> cells;
+  Json item;
+  std::string name;
+};
+
+/// Asks every cloud in every region at once; a region that fails is told of and left out. Throws
+/// where all fail.
+template <class Ask>
+std::vector<Row> rows_of(Context& context, const CloudOptions& options, Ask ask) {
+  const auto places = places_of(context, options);
+  const auto answers = parallel_map(std::span(places), places.size(), ask);
+  context.cancel().check();
+  std::vector<Row> rows;
+  std::size_t failed = 0;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (const auto* error = std::get_if<Error>(&answers[i])) {
+      if (++failed == places.size()) throw *error;
+      context.ui().warn(error->what());
+      continue;
+    }
+    std::ranges::copy(std::get<0>(answers[i]), std::back_inserter(rows));
+  }
+  return rows;
+}
+
+void show(Context& context, const char* kind, std::vector<Column> columns,
+          const std::vector<Row>& rows) {
+  View view;
+  view.root = document(kind);
+  view.root[kind] = Json::array();
+  view.table.columns = std::move(columns);
+  view.when_empty = "none found";
+  for (const Row& row : rows) {
+    view.table.rows.push_back(row.cells);
+    view.root[kind].push_back(row.item);
+    view.names.push_back(row.name);
+  }
+  context.ui().show(view);
+}
+
+int show_types(Context& context, const CloudOptions& options) {
+  const RankedOffers offers = offers_for(context, options);
+  std::map<std::pair<std::string, std::string>, std::pair<InstanceType, std::set<std::string>>>
+      types;
+  const auto take = [&](const Offer& offer) {
+    auto& [type, zones] = types[{offer.cloud, offer.type.name}];
+    type = offer.type;
+    zones.insert(offer.site.zone);
+  };
+  for (const Offer& offer : offers.usable)
+    take(offer);
+  for (const auto& [offer, against] : offers.unusable)
+    take(offer);
+  std::vector<Row> rows;
+  for (const auto& [key, found] : types) {
+    const auto& [type, zones] = found;
+    Json item = to_json(type);
+    item["cloud"] = key.first;
+    item["zones"] = zones;
+    rows.push_back(
+        {{key.first, type.name, gpus_text(type), std::to_string(type.cores),
+          number_text(type.memory_gib) + " GiB", number_text(type.network_gbit) + " Gbit/s",
+          std::to_string(type.rdma_interfaces), std::to_string(zones.size())},
+         std::move(item),
+         type.name});
+  }
+  show(context, "instance_types",
+       {{"CLOUD"}, {"TYPE"}, {"GPUS"}, {"CORES"}, {"MEMORY"}, {"NETWORK"}, {"RDMA"}, {"ZONES"}},
+       rows);
+  return 0;
+}
+
+int show_zones(Context& context, const CloudOptions& options) {
+  const RankedOffers offers = offers_for(context, options);
+  std::map<std::tuple<std::string, std::string, std::string>, std::set<std::string>> zones;
+  for (const Offer& offer : offers.usable)
+    zones[{offer.cloud, offer.site.region, offer.site.zone}].insert(offer.type.name);
+  std::vector<Row> rows;
+  for (const auto& [zone, types] : zones) {
+    const auto& [cloud, region, name] = zone;
+    rows.push_back({{cloud, region, name, std::to_string(types.size())},
+                    {{"cloud", cloud}, {"region", region}, {"zone", name}, {"types", types}},
+                    name});
+  }
+  show(context, "zones", {{"CLOUD"}, {"REGION"}, {"ZONE"}, {"TYPES ON OFFER"}}, rows);
+  return 0;
+}
+
+int show_images(Context& context, const CloudOptions& options, const std::string& name) {
+  const auto rows = rows_of(context, options, [&](const CloudPlace& place) {
+    std::vector<Row> found;
+    for (const auto& image :
+         place.cloud->images(place.region, name, options.type, context.cancel()))
+      found.push_back({{std::string(place.cloud->name()), place.region, image.id, image.name,
+                        image.architecture, image.created},
+                       {{"cloud", place.cloud->name()},
+                        {"region", place.region},
+                        {"id", image.id},
+                        {"name", image.name},
+                        {"architecture", image.architecture},
+                        {"created", image.created}},
+                       image.id});
+    return found;
+  });
+  show(context, "images",
+       {{"CLOUD"}, {"REGION"}, {"IMAGE"}, {"NAME"}, {"ARCHITECTURE"}, {"CREATED"}}, rows);
+  return 0;
+}
+
+int show_quotas(Context& context, const CloudOptions& options) {
+  const auto rows = rows_of(context, options, [&](const CloudPlace& place) {
+    std::vector<Row> found;
+    for (const auto& quota : place.cloud->quotas(place.region, context.cancel()))
+      found.push_back(
+          {{std::string(place.cloud->name()), place.region, quota.name, number_text(quota.limit),
+            quota.used ? number_text(*quota.used) : "?", quota.unit},
+           {{"cloud", place.cloud->name()},
+            {"region", place.region},
+            {"name", quota.name},
+            {"limit", quota.limit},
+            {"used", quota.used ? Json(*quota.used) : Json()},
+            {"unit", quota.unit}},
+           quota.name});
+    return found;
+  });
+  show(context, "quotas", {{"CLOUD"}, {"REGION"}, {"QUOTA"}, {"LIMIT"}, {"USED"}, {"UNIT"}}, rows);
+  return 0;
+}
+
+}  // namespace
+
+Action describe_get_instance_types(Arguments& arguments) {
+  const auto options = describe_shopping(arguments);
+  return [options](Context& context) { return show_types(context, *options); };
+}
+
+Action describe_get_zones(Arguments& arguments) {
+  const auto options = describe_shopping(arguments);
+  return [options](Context& context) { return show_zones(context, *options); };
+}
+
+Action describe_get_prices(Arguments& arguments) {
+  const auto options = describe_shopping(arguments);
+  return [options](Context& context) {
+    context.ui().show(view_of_offers(offers_for(context, *options)));
+    return 0;
+  };
+}
+
+Action describe_get_images(Arguments& arguments) {
+  const auto options = describe_looking(arguments);
+  auto name = std::make_shared<std::string>();
+  arguments.text("NAME", "", "By this name or id; the usual ones without", *name);
+  arguments.text("--instance-type", "TYPE", "Those that suit this type of machine", options->type);
+  return [options, name](Context& context) { return show_images(context, *options, *name); };
+}
+
+Action describe_get_quotas(Arguments& arguments) {
+  const auto options = describe_looking(arguments);
+  return [options](Context& context) { return show_quotas(context, *options); };
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,130 @@
+// A cloud of machines that exist in a list: what it is asked for is counted, and it refuses as it
+// is told.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "provision/cloud/cloud.hpp"
+
+namespace fastgpu::test {
+
+class FakeCloud final : public provision::cloud::Cloud {
+  using Machine = provision::cloud::Machine;
+  using MachineState = provision::cloud::MachineState;
+
+ public:
+  std::vector<Machine> all;                              ///< Every machine there ever was.
+  std::map<std::string, std::vector<Machine>> by_token;  ///< What a launch was answered with.
+  std::vector<provision::cloud::Launch> launches;
+  std::set<std::string> networks;    ///< Clusters that have one.
+  std::map<std::string, int> stock;  ///< By zone; plenty where it is not told.
+  std::vector<provision::cloud::Part> parts_found;
+  int end_after = 0;   ///< So many listings show a machine as ending before it is gone.
+  int in_use_for = 0;  ///< So many removals of a network are refused.
+  bool credentials = true;
+  int most_a_launch = 100;
+
+  std::string_view name() const noexcept override { return "fake"; }
+  provision::cloud::Limits limits() const noexcept override {
+    return {.machines_a_launch = most_a_launch, .machines_a_call = 2};
+  }
+  bool has_credentials() override { return credentials; }
+  std::string account(const Cancel&) override { return "account"; }
+  std::vector<std::string> regions(const Cancel&) override { return {"r1", "r2"}; }
+  std::vector<provision::cloud::Offer> offers(const std::string&, const provision::cloud::Wish&,
+                                              const Cancel&) override {
+    return {};
+  }
+  std::vector<provision::cloud::Image> images(const std::string&, const std::string& name,
+                                              const std::string&, const Cancel&) override {
+    if (name == "none") return {};
+    return {{.id = "image-1"}};
+  }
+  std::vector<provision::cloud::Quota> quotas(const std::string&, const Cancel&) override {
+    return {};
+  }
+  provision::cloud::Parts make_network(const provision::cloud::NetworkWish& wish,
+                                       const Cancel&) override {
+    networks.insert(wish.marks.cluster.value);
+    return {{"subnet", "subnet-" + wish.site.zone}};
+  }
+  void remove_network(const std::string&, const state::ClusterId& cluster) override {
+    const std::lock_guard lock(mutex_);
+    if (in_use_for-- > 0) throw Error(ErrorKind::conflict, "still in use");
+    networks.erase(cluster.value);
+  }
+
+  std::vector<Machine> launch(const provision::cloud::Launch& launch, const Cancel&) override {
+    const std::lock_guard lock(mutex_);
+    launches.push_back(launch);
+    if (const auto before = by_token.find(launch.token); before != by_token.end())
+      return before->second;
+    const auto limit = stock.find(launch.site.zone);
+    const int got = limit == stock.end() ? launch.count : std::min(launch.count, limit->second);
+    if (got < launch.least) throw Error(ErrorKind::capacity, "no stock in " + launch.site.zone);
+    std::vector<Machine> made;
+    for (int i = 0; i < got; ++i)
+      made.push_back({.id = "m" + std::to_string(all.size() + made.size()),
+                      .index = launch.first + i,
+                      .state = MachineState::running,
+                      .address = "198.51.100.1",
+                      .site = launch.site,
+                      .type = launch.type,
+                      .launched = std::to_string(all.size() + made.size() + 1000),
+                      .marks = launch.marks});
+    std::ranges::copy(made, std::back_inserter(all));
+    by_token[launch.token] = made;
+    return made;
+  }
+
+  std::vector<Machine> machines(const std::string& region, const state::ClusterId& cluster,
+                                const Cancel&) override {
+    const std::lock_guard lock(mutex_);
+    std::vector<Machine> found;
+    for (Machine& machine : all) {
+      const bool is_meant = cluster.value.empty() || machine.marks.cluster == cluster;
+      if (machine.site.region != region || !is_meant || machine.state == MachineState::gone)
+        continue;
+      found.push_back(machine);
+      if (machine.state == MachineState::ending && listings_[machine.id]++ >= end_after)
+        machine.state = MachineState::gone;
+    }
+    return found;
+  }
+
+  void start(const std::string&, std::span<const std::string> ids, const Cancel&) override {
+    set(ids, MachineState::running);
+  }
+  void stop(const std::string&, std::span<const std::string> ids, const Cancel&) override {
+    set(ids, MachineState::stopped);
+  }
+  void terminate(const std::string&, std::span<const std::string> ids) override {
+    set(ids, MachineState::ending);
+  }
+  void release_at(const std::string&, std::span<const std::string>,
+                  std::chrono::system_clock::time_point, const Cancel&) override {}
+  std::vector<provision::cloud::Part> parts(const std::string& region, const Cancel&) override {
+    return region == "r1" ? parts_found : std::vector<provision::cloud::Part>{};
+  }
+
+  std::vector<std::size_t> calls;  ///< How many machines each start, stop or terminate named.
+
+ private:
+  void set(std::span<const std::string> ids, MachineState state) {
+    const std::lock_guard lock(mutex_);
+    calls.push_back(ids.size());
+    for (Machine& machine : all)
+      if (std::ranges::find(ids, machine.id) != ids.end() && machine.state != MachineState::gone)
+        machine.state = state;
+  }
+
+  std::mutex mutex_;
+  std::map<std::string, int> listings_;
+};
+
+}  // namespace fastgpu::test

@@ -1,0 +1,197 @@
+#include "provision/cloud/caller.hpp"
+
+#include <doctest/doctest.h>
+
+#include <deque>
+
+#include "support/failure.hpp"
+
+namespace fastgpu::provision::cloud {
+namespace {
+
+using namespace std::chrono_literals;
+using test::failure_of;
+using test::mentions;
+
+/// Answers in the order given; the last one for ever.
+class ScriptedHttp final : public http::Client {
+ public:
+  http::Response send(const http::Request& request, const Cancel&) override {
+    sent.push_back(request);
+    const auto answer = script.front();
+    if (script.size() > 1) script.pop_front();
+    return answer();
+  }
+  std::deque<std::function<http::Response()>> script;
+  std::vector<http::Request> sent;
+};
+
+/// Signs with the time, so that a test sees it; reads refusals as "kind: code".
+class PlainDialect final : public Dialect {
+ public:
+  std::string_view cloud() const noexcept override { return "plain"; }
+  void sign(http::Request& request, const Call&, const signing::Keys& keys,
+            std::chrono::system_clock::time_point now) const override {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch());
+    http::set_header(request.headers, "When", std::to_string(seconds.count()));
+    http::set_header(request.headers, "Who", keys.access_key);
+  }
+  std::optional<Failure> failure_in(const http::Response& response) const override {
+    if (response.status == 200) return std::nullopt;
+    Failure failure{.kind = FailureKind::invalid, .code = response.body};
+    if (response.status == 429) failure.kind = FailureKind::throttled;
+    if (response.status == 503) failure.kind = FailureKind::busy;
+    if (response.status == 401) failure.kind = FailureKind::credentials;
+    return failure;
+  }
+  std::string request_id(const http::Response&) const override { return "request-1"; }
+};
+
+class Reports final : public CallObserver {
+ public:
+  void attempted(const CallReport& report) override {
+    attempts.push_back(report.attempt);
+    failures.emplace_back(report.failure);
+  }
+  std::vector<int> attempts;
+  std::vector<std::string> failures;
+};
+
+struct Bench {
+  ScriptedHttp http;
+  Reports reports;
+  PlainDialect dialect;
+  std::vector<std::chrono::milliseconds> waits;
+  int searches = 0;
+  std::optional<std::chrono::system_clock::time_point> expires;
+  Cancel cancel;
+  Caller caller{
+      {.http = http,
+       .observer = reports,
+       .find_credentials =
+           [this] {
+             credentials::Credentials found;
+             found.keys.access_key = "key" + std::to_string(++searches);
+             found.expires = expires;
+             return found;
+           },
+       .wait = [this](std::chrono::milliseconds pause, const Cancel&) { waits.push_back(pause); },
+       .random = [] { return 0.5; }},
+      dialect};
+
+  void answers(std::initializer_list<int> statuses) {
+    for (const int status : statuses)
+      http.script.push_back([status] { return http::Response{.status = status, .body = "Code"}; });
+  }
+  void is_lost() {
+    http.script.push_back(
+        []() -> http::Response { throw Error(ErrorKind::transient, "connection reset"); });
+  }
+};
+
+const Call kCall{.service = "s", .action = "Do", .region = "r"};
+
+TEST_CASE("an answer is passed on, and one attempt is told of") {
+  Bench bench;
+  bench.answers({200});
+  CHECK(bench.caller.call(kCall, "doing", bench.cancel).status == 200);
+  CHECK(bench.reports.attempts == std::vector<int>{1});
+  CHECK(bench.waits.empty());
+}
+
+TEST_CASE(
+    "throttling, trouble of the cloud and lost connections are tried again after a wait, signed "
+    "anew") {
+  Bench bench;
+  bench.answers({429, 503});
+  bench.is_lost();
+  bench.answers({200});
+  CHECK(bench.caller.call(kCall, "doing", bench.cancel).status == 200);
+  CHECK(bench.reports.attempts == std::vector<int>{1, 2, 3, 4});
+  CHECK(bench.reports.failures[2] == "connection reset");
+  CHECK(bench.waits.size() == 3);
+}
+
+TEST_CASE("a wait that the cloud asks for is kept") {
+  Bench bench;
+  bench.http.script.push_back([] {
+    return http::Response{.status = 429, .headers = {{"Retry-After", "7"}}, .body = "Slow"};
+  });
+  bench.answers({200});
+  bench.caller.call(kCall, "doing", bench.cancel);
+  REQUIRE(bench.waits.size() == 1);
+  CHECK(bench.waits[0] >= 7s);
+}
+
+TEST_CASE(
+    "what would be made twice is not repeated when its answer is lost, but is when the cloud did "
+    "nothing") {
+  Call call = kCall;
+  call.is_repeatable = false;
+  Bench lost;
+  lost.is_lost();
+  CHECK(failure_of([&] { lost.caller.call(call, "doing", lost.cancel); }).kind() ==
+        ErrorKind::transient);
+  CHECK(lost.http.sent.size() == 1);
+  Bench throttled;
+  throttled.answers({429, 200});
+  CHECK(throttled.caller.call(call, "doing", throttled.cancel).status == 200);
+}
+
+TEST_CASE("a refusal that nothing will change is not repeated, and says what was being done") {
+  Bench bench;
+  bench.answers({400});
+  const Error refused = failure_of([&] { bench.caller.call(kCall, "making tea", bench.cancel); });
+  CHECK(refused.kind() == ErrorKind::remote);
+  CHECK(mentions(refused, "making tea: refused: Code"));
+  CHECK(bench.http.sent.size() == 1);
+}
+
+TEST_CASE("attempts come to an end") {
+  Bench bench;
+  bench.answers({503});
+  const Error busy = failure_of([&] { bench.caller.call(kCall, "doing", bench.cancel); });
+  CHECK(busy.kind() == ErrorKind::transient);
+  CHECK(bench.http.sent.size() == 8);
+}
+
+TEST_CASE("where the cloud's clock differs from ours, its time is taken over once") {
+  Bench bench;
+  bench.http.script.push_back([] {
+    return http::Response{
+        .status = 401, .headers = {{"Date", "Wed, 01 Jan 2031 00:00:00 GMT"}}, .body = "Expired"};
+  });
+  CHECK(failure_of([&] { bench.caller.call(kCall, "doing", bench.cancel); }).kind() ==
+        ErrorKind::denied);
+  REQUIRE(bench.http.sent.size() == 2);
+  const auto when = [&](std::size_t n) {
+    return std::stoll(std::string(*http::find_header(bench.http.sent[n].headers, "When")));
+  };
+  CHECK(when(1) - when(0) > 3600LL * 24 * 365);
+  CHECK(when(1) >= 1924992000 - 10);  // 2031 began then.
+}
+
+TEST_CASE("credentials are looked for once, and again before they expire") {
+  Bench bench;
+  bench.answers({200});
+  bench.caller.call(kCall, "doing", bench.cancel);
+  bench.caller.call(kCall, "doing", bench.cancel);
+  CHECK(bench.searches == 1);
+  Bench expiring;
+  expiring.answers({200});
+  expiring.expires = std::chrono::system_clock::now() + 1min;
+  expiring.caller.call(kCall, "doing", expiring.cancel);
+  expiring.caller.call(kCall, "doing", expiring.cancel);
+  CHECK(expiring.searches == 2);
+}
+
+TEST_CASE("a wish to stop ends the attempts") {
+  Bench bench;
+  bench.answers({503});
+  bench.cancel.request();
+  CHECK(failure_of([&] { bench.caller.call(kCall, "doing", bench.cancel); }).kind() ==
+        ErrorKind::interrupted);
+}
+
+}  // namespace
+}  // namespace fastgpu::provision::cloud

@@ -1,0 +1,77 @@
+#include "provision/cloud/catalogue.hpp"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "support/failure.hpp"
+
+namespace fastgpu::provision::cloud {
+namespace {
+
+using test::failure_of;
+using test::mentions;
+
+Wish wish_for(const std::string& text) {
+  Wish wish;
+  parse_gpus(text, wish);
+  return wish;
+}
+
+TEST_CASE("a wish for GPUs names the GPU, its memory and how many a node has") {
+  CHECK(wish_for("A100").gpu == "A100");
+  CHECK(wish_for("A100").gpus == 1);
+  CHECK(wish_for("A100:8").gpus == 8);
+  CHECK(wish_for("A100-80GB:8").gpu == "A100");
+  CHECK(wish_for("A100-80GB:8").gpu_memory_gib == 80);
+  CHECK(wish_for("a100-40g:2").gpu == "a100-40g");
+}
+
+TEST_CASE("what is no wish for GPUs is refused with the value met") {
+  for (const char* text :
+       {"", ":8", "A100:", "A100:0", "A100:-1", "A100:x", "A100:8:8", "A100:99999"}) {
+    CAPTURE(text);
+    Wish wish;
+    const Error refused = failure_of([&] { parse_gpus(text, wish); });
+    CHECK(refused.kind() == ErrorKind::usage);
+    CHECK(mentions(refused, "A100:8"));
+  }
+}
+
+TEST_CASE("every row is a machine that can be, and no type stands there twice") {
+  std::set<std::pair<std::string_view, std::string_view>> seen;
+  for (const CatalogueRow& row : catalogue()) {
+    CAPTURE(row.type);
+    CHECK(seen.emplace(row.cloud, row.type).second);
+    CHECK(!row.gpu.empty());
+    CHECK(row.cores > 0);
+    CHECK(row.memory_gib > 0);
+    CHECK(row.gpus <= 16);
+  }
+}
+
+TEST_CASE("types suit a wish by name of the GPU, memory and number") {
+  for (const InstanceType& type : known_types("aws", wish_for("A100-80GB:8"))) {
+    CHECK(type.gpu == "A100");
+    CHECK(type.gpu_memory_gib >= 80);
+    CHECK(type.gpus >= 8);
+  }
+  CHECK(known_types("aws", wish_for("A100-80GB:8")).size() == 1);
+  CHECK(known_types("aws", wish_for("a100:8")).size() == 2);
+  CHECK(known_types("aws", wish_for("A100:16")).empty());
+  CHECK(known_types("aws", {.type = "never.heard"}).front().name == "never.heard");
+}
+
+TEST_CASE("what an API tells of a type overrules the rows, which fill in the rest") {
+  InstanceType type{.name = "p4d.24xlarge", .gpus = 7};
+  complete(type, "aws");
+  CHECK(type.gpus == 7);
+  CHECK(type.gpu == "A100");
+  CHECK(type.network_gbit == 400);
+  InstanceType unknown{.name = "new.type"};
+  complete(unknown, "aws");
+  CHECK(unknown.gpus == 0);
+}
+
+}  // namespace
+}  // namespace fastgpu::provision::cloud

@@ -1,0 +1,217 @@
+#include "provision/cloud/cloud_provider.hpp"
+
+#include <doctest/doctest.h>
+
+#include "fakes/fake_cloud.hpp"
+#include "support/failure.hpp"
+#include "support/temp_directory.hpp"
+
+namespace fastgpu::provision::cloud {
+namespace {
+
+using test::failure_of;
+using test::FakeCloud;
+using test::mentions;
+
+struct Bench {
+  test::TempDirectory folder;
+  FakeCloud cloud;
+  Cancel cancel;
+  int waits = 0;
+  CloudProvider provider{cloud, Owner(folder.path() / "owners" / "fake"),
+                         [this](std::chrono::milliseconds, const Cancel&) { ++waits; }, cancel};
+  state::Cluster cluster{.id = {"c1"}, .name = {"t"}, .provider = "fake", .user = "root"};
+
+  Bench() {
+    cluster.spec_json = to_json_text(CloudSpec{
+        .wish = {.type = "big"},
+        .places = {
+            {{"r1", "r1a"}, "big", {}}, {{"r1", "r1b"}, "big", {}}, {{"r2", "r2a"}, "big", {}}}});
+  }
+
+  static std::vector<NodeRequest> requests(int count) {
+    std::vector<NodeRequest> all;
+    for (int index = 0; index < count; ++index)
+      all.push_back({.index = index,
+                     .name = {"t-" + std::to_string(index)},
+                     .token = "token" + std::to_string(index),
+                     .host_private_key = Secret("PRIVATE"),
+                     .host_public_key = "ssh-ed25519 HOST",
+                     .authorized_key = "ssh-ed25519 USER"});
+    return all;
+  }
+
+  std::vector<HostResult<Instance>> create(int count) {
+    cluster.network = provider.prepare(cluster);
+    return provider.create(cluster, requests(count), cancel);
+  }
+
+  std::vector<state::Node> nodes(int count) const {
+    std::vector<state::Node> all;
+    for (int index = 0; index < count; ++index)
+      all.push_back(
+          {.cluster = cluster.id, .index = index, .name = {"t-" + std::to_string(index)}});
+    return all;
+  }
+
+  int alive() const {
+    return static_cast<int>(std::ranges::count_if(cloud.all, [](const Machine& machine) {
+      return machine.state != MachineState::gone && machine.state != MachineState::ending;
+    }));
+  }
+};
+
+TEST_CASE("all nodes are asked for in as few launches as the cloud allows, in one zone") {
+  Bench bench;
+  bench.cloud.most_a_launch = 3;
+  for (const auto& result : bench.create(7))
+    CHECK(result.ok());
+  CHECK(bench.cloud.launches.size() == 3);
+  for (const Launch& launch : bench.cloud.launches) {
+    CHECK(launch.site == Site{"r1", "r1a"});
+    CHECK(launch.image == "image-1");
+    CHECK(launch.network.at("subnet") == "subnet-r1a");
+    CHECK(launch.marks.cluster.value == "c1");
+    CHECK(!launch.marks.owner.empty());
+    CHECK(launch.user_data.reveal().find("PRIVATE") != std::string::npos);
+  }
+}
+
+TEST_CASE("nodes that are there already are not asked for again") {
+  Bench bench;
+  bench.create(2);
+  const auto again = bench.create(3);
+  CHECK(bench.cloud.launches.size() == 2);
+  CHECK(bench.cloud.launches.back().first == 2);
+  CHECK(bench.alive() == 3);
+  CHECK(again[0].value().id == "m0");
+}
+
+TEST_CASE(
+    "a creation that is repeated before the cloud lists its machines yields the same machines") {
+  Bench bench;
+  bench.create(2);
+  auto hidden = std::move(bench.cloud.all);
+  bench.cloud.all.clear();
+  const auto again = bench.create(2);
+  CHECK(again[1].value().id == "m1");
+  CHECK(bench.cloud.all.empty());
+  CHECK(hidden.size() == 2);
+}
+
+TEST_CASE(
+    "where a zone has too few machines the others are told to be missing, as a want of room") {
+  Bench bench;
+  bench.cloud.stock["r1a"] = 1;
+  const auto results = bench.create(3);
+  CHECK(results[0].ok());
+  REQUIRE(!results[1].ok());
+  CHECK(results[1].error().kind() == ErrorKind::capacity);
+  CHECK(mentions(results[1].error(), "1 of 3 big could be had in r1a"));
+}
+
+TEST_CASE("the next place is another zone, and after the last one there is none") {
+  Bench bench;
+  bench.create(1);
+  for (const char* zone : {"r1b", "r2a"}) {
+    const auto next = bench.provider.next_place(bench.cluster);
+    REQUIRE(next);
+    bench.cluster.network = *next;
+    bench.create(1);
+    CHECK(bench.cloud.launches.back().site.zone == zone);
+  }
+  CHECK(!bench.provider.next_place(bench.cluster));
+}
+
+TEST_CASE("machines that were left at an earlier place are strays") {
+  Bench bench;
+  bench.create(1);
+  bench.cluster.network = *bench.provider.next_place(bench.cluster);
+  bench.create(1);
+  const auto listed = bench.provider.list(bench.cluster);
+  REQUIRE(listed.size() == 2);
+  CHECK(listed[0].token == "stray m0");
+  CHECK(listed[1].token.empty());
+}
+
+TEST_CASE("no image is a reason to stop before anything is made") {
+  Bench bench;
+  CloudSpec spec = parse_cloud_spec(bench.cluster.spec_json);
+  spec.image = "none";
+  bench.cluster.spec_json = to_json_text(spec);
+  CHECK(failure_of([&] { bench.create(1); }).kind() == ErrorKind::not_found);
+  CHECK(bench.cloud.networks.empty());
+}
+
+TEST_CASE("machines are stopped and started in calls of the cloud's size") {
+  Bench bench;
+  bench.create(3);
+  for (const auto& result : bench.provider.stop(bench.cluster, bench.nodes(3), bench.cancel)) {
+    REQUIRE(result.ok());
+    CHECK(result.value().state == InstanceState::stopped);
+  }
+  for (const auto& result : bench.provider.start(bench.cluster, bench.nodes(3), bench.cancel))
+    CHECK(result.value().state == InstanceState::running);
+  CHECK(bench.cloud.calls == std::vector<std::size_t>{2, 1, 2, 1});
+}
+
+TEST_CASE("a node that was asked for and never heard of again is ended by its index") {
+  Bench bench;
+  bench.create(2);
+  bench.provider.destroy(bench.cluster, std::vector{bench.nodes(2)[1]});
+  CHECK(bench.cloud.all[0].state == MachineState::running);
+  CHECK(bench.cloud.all[1].state == MachineState::ending);
+}
+
+TEST_CASE(
+    "the network goes once every machine is gone, also one that was not known, in any region") {
+  Bench bench;
+  bench.create(2);
+  bench.cloud.end_after = 3;
+  bench.cluster.network = R"({"place":2,"image":"i","parts":{}})";
+  bench.create(1);
+  bench.provider.release(bench.cluster);
+  CHECK(bench.alive() == 0);
+  CHECK(bench.cloud.networks.empty());
+  CHECK(bench.waits >= 3);
+}
+
+TEST_CASE("a network that is still in use is looked at again") {
+  Bench bench;
+  bench.create(1);
+  bench.cloud.in_use_for = 2;
+  bench.provider.release(bench.cluster);
+  CHECK(bench.cloud.networks.empty());
+}
+
+TEST_CASE("orphans are ours alone: of no other owner, and of no cluster that is known") {
+  Bench bench;
+  CHECK(bench.provider.orphans({}).empty());  // Nothing was ever made: nobody is asked.
+  bench.create(1);
+  Machine foreign = bench.cloud.all[0];
+  foreign.id = "foreign";
+  foreign.marks.owner = "somebody else";
+  bench.cloud.all.push_back(foreign);
+  bench.cloud.parts_found = {{"vpc", "vpc-1", bench.cloud.all[0].marks},
+                             {"subnet", "subnet-1", bench.cloud.all[0].marks},
+                             {"vpc", "vpc-2", foreign.marks}};
+  const std::vector<state::ClusterId> known = {{"c1"}};
+  CHECK(bench.provider.orphans(known).empty());
+  const auto orphans = bench.provider.orphans({});
+  REQUIRE(orphans.size() == 2);
+  CHECK(orphans[0].id == "r1/m0");
+  CHECK(orphans[1].id == "r1/c1");
+  for (const Orphan& orphan : orphans)
+    bench.provider.remove_orphan(orphan);
+  CHECK(bench.cloud.networks.empty());
+}
+
+TEST_CASE("without credentials no cloud is asked for orphans") {
+  Bench bench;
+  bench.create(1);
+  bench.cloud.credentials = false;
+  CHECK(bench.provider.orphans({}).empty());
+}
+
+}  // namespace
+}  // namespace fastgpu::provision::cloud

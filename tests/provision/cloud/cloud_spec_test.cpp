@@ -1,0 +1,72 @@
+#include "provision/cloud/cloud_spec.hpp"
+
+#include <doctest/doctest.h>
+
+#include "support/failure.hpp"
+
+namespace fastgpu::provision::cloud {
+namespace {
+
+using test::failure_of;
+
+CloudSpec spec() {
+  return {.wish = {.gpu = "A100",
+                   .gpu_memory_gib = 80,
+                   .gpus = 8,
+                   .nodes = 4,
+                   .market = Market::spot,
+                   .max_price = 20.5},
+          .region = "us-east-1",
+          .image = "ami-1",
+          .vpc = "mine",
+          .disk_gib = 100,
+          .ssh_from = {"203.0.113.7/32"},
+          .max_life = std::chrono::hours(8),
+          .rdma = true,
+          .places = {{{"us-east-1", "us-east-1a"}, "p4de.24xlarge", Money{27.4, "USD"}},
+                     {{"us-east-1", "us-east-1b"}, "p4de.24xlarge", {}}}};
+}
+
+TEST_CASE("a cluster's wish and places are read as they were written") {
+  const CloudSpec there = parse_cloud_spec(to_json_text(spec()));
+  CHECK(to_json_text(there) == to_json_text(spec()));
+  CHECK(there.wish.max_price == 20.5);
+  CHECK(there.max_life == std::chrono::hours(8));
+  REQUIRE(there.places.size() == 2);
+  CHECK(there.places[0].price_per_hour->currency == "USD");
+  CHECK(!there.places[1].price_per_hour);
+}
+
+TEST_CASE(
+    "what differs from the cluster that is there is named, and new prices are no difference") {
+  CloudSpec other = spec();
+  CHECK(difference(spec(), other).empty());
+  other.places.front().price_per_hour->amount = 99;
+  CHECK(difference(spec(), other).empty());
+  other.wish.gpus = 4;
+  CHECK(difference(spec(), other) == "with GPUs A100:8, not A100:4");
+  other = spec();
+  other.wish.market = Market::on_demand;
+  CHECK(difference(spec(), other) == "with market spot, not on-demand");
+  other = spec();
+  other.region = "";
+  CHECK(difference(spec(), other) == "with region us-east-1, not any");
+}
+
+TEST_CASE("where a cluster stands is the first place until it is written down") {
+  CHECK(parse_standing("").place == 0);
+  const Standing standing{.place = 2, .image = "ami", .parts = {{"vpc", "v"}}};
+  CHECK(to_json_text(parse_standing(to_json_text(standing))) == to_json_text(standing));
+}
+
+TEST_CASE("a record that cannot be read is a failure of this machine") {
+  for (const char* text :
+       {"{", "[]", "{}", R"({"place": -1})", R"({"place": "x", "image": "", "parts": {}})"}) {
+    CAPTURE(text);
+    CHECK(failure_of([&] { parse_cloud_spec(text); }).kind() == ErrorKind::local);
+    CHECK(failure_of([&] { parse_standing(text); }).kind() == ErrorKind::local);
+  }
+}
+
+}  // namespace
+}  // namespace fastgpu::provision::cloud

@@ -1,0 +1,51 @@
+#include "provision/cloud/user_data.hpp"
+
+#include <doctest/doctest.h>
+#include <yaml-cpp/yaml.h>
+
+namespace fastgpu::provision::cloud {
+namespace {
+
+FirstBoot boot_of(const std::string& user) {
+  return {.user = user,
+          .authorized_key = "ssh-ed25519 AAAA",
+          .host_private_key = Secret("-----BEGIN\n\"quoted\" 'text'\n-----END\n"),
+          .host_public_key = "ssh-ed25519 HOST"};
+}
+
+YAML::Node parsed(const FirstBoot& boot) {
+  const Secret text = user_data(boot);
+  CHECK(text.reveal().starts_with("#cloud-config\n"));
+  return YAML::Load(text.reveal());
+}
+
+TEST_CASE("a machine is told its host key and who may log in, in YAML that any byte survives") {
+  const FirstBoot boot = boot_of("root");
+  const YAML::Node data = parsed(boot);
+  CHECK(data["ssh_keys"]["ed25519_private"].as<std::string>() == boot.host_private_key.reveal());
+  CHECK(data["ssh_keys"]["ed25519_public"].as<std::string>() == "ssh-ed25519 HOST");
+  CHECK(data["disable_root"].as<bool>() == false);
+  CHECK(data["ssh_pwauth"].as<bool>() == false);
+  REQUIRE(data["users"].size() == 1);
+  CHECK(data["users"][0]["name"].as<std::string>() == "root");
+  CHECK(data["users"][0]["ssh_authorized_keys"][0].as<std::string>() == "ssh-ed25519 AAAA");
+  CHECK(!data["users"][0]["sudo"]);
+}
+
+TEST_CASE("a user who is not root may become it, and root may not log in") {
+  const YAML::Node data = parsed(boot_of("ubuntu"));
+  CHECK(data["disable_root"].as<bool>() == true);
+  CHECK(data["users"][0]["sudo"].as<std::string>() == "ALL=(ALL) NOPASSWD:ALL");
+}
+
+TEST_CASE("a machine with a limited life shuts itself down, counted in whole minutes") {
+  FirstBoot boot = boot_of("root");
+  boot.shut_down_after = std::chrono::seconds(61);
+  const YAML::Node words = parsed(boot)["runcmd"][0];
+  REQUIRE(words.size() == 3);
+  CHECK(words[0].as<std::string>() == "shutdown");
+  CHECK(words[2].as<std::string>() == "+2");
+}
+
+}  // namespace
+}  // namespace fastgpu::provision::cloud
