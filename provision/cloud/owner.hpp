@@ -1,0 +1,25 @@
+// Whose machines are whose: several people, or one person's machines, share an account of a cloud.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace fastgpu::provision::cloud {
+
+/// The mark that one state directory puts on everything that it makes in one cloud.
+class Owner {
+ public:
+  explicit Owner(std::filesystem::path file) : file_(std::move(file)) {}
+
+  /// Absent where nothing was ever made there.
+  std::optional<std::string> known() const;
+
+  /// The mark, made now where there is none. On disk when it returns.
+  std::string mark() const;
+
+ private:
+  std::filesystem::path file_;
+};
+
+}  // namespace fastgpu::provision::cloud
