@@ -64,7 +64,7 @@ cloud::Call Api::made(const ApiCall& call, const Cancel& cancel) {
   if (!call.query.empty()) request.url += "?" + http::encode_query(call.query);
   if (!call.body.is_null()) request.body = call.body.dump();
   return {.service = call.service,
-          .action = call.method + " " + call.path,
+          .action = call.action,
           .region = call.region,
           .request = std::move(request),
           .shown = shown(call.body, call.query)};
@@ -115,6 +115,7 @@ Project Api::project(const std::string& region, const Cancel& cancel) {
   }
   const json answer = call({.service = "iam",
                             .region = region,
+                            .action = "KeystoneListProjects",
                             .path = "/v3/projects",
                             .query = {{"name", region}},
                             .doing = "looking for the project of " + region},
@@ -134,8 +135,11 @@ Project Api::project(const std::string& region, const Cancel& cancel) {
 }
 
 std::vector<std::string> Api::regions(const Cancel& cancel) {
-  const json answer =
-      call({.service = "iam", .path = "/v3/projects", .doing = "listing projects"}, cancel);
+  const json answer = call({.service = "iam",
+                            .action = "KeystoneListProjects",
+                            .path = "/v3/projects",
+                            .doing = "listing projects"},
+                           cancel);
   std::vector<std::string> names;
   const std::lock_guard lock(mutex_);
   for (const Answer& project : Answer(answer)["projects"].items()) {

@@ -20,6 +20,7 @@ using nlohmann::json;
 struct ApiCall {
   std::string service = "ecs";  ///< The first label of its host.
   std::string region{};
+  std::string action{};  ///< As the vendor's kits call it: "CreateServers".
   std::string method = "GET";
   std::string path{};  ///< "/v1/{project}/cloudservers/detail"; "{project}" is filled in.
   Parameters query{};

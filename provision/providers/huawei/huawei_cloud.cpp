@@ -65,8 +65,11 @@ bool HuaweiCloud::has_credentials() {
 }
 
 std::string HuaweiCloud::account(const Cancel& cancel) {
-  const json answer = api_.call(
-      {.service = "iam", .path = "/v3/auth/domains", .doing = "asking who we are"}, cancel);
+  const json answer = api_.call({.service = "iam",
+                                 .action = "KeystoneListAuthDomains",
+                                 .path = "/v3/auth/domains",
+                                 .doing = "asking who we are"},
+                                cancel);
   const auto domains = Answer(answer)["domains"].items();
   if (domains.empty()) throw Error(ErrorKind::remote, "huawei does not tell whose account it is");
   return domains.front()["name"].text() + " " + domains.front()["id"].text();
@@ -79,6 +82,7 @@ std::vector<std::string> HuaweiCloud::regions(const Cancel& cancel) {
 std::vector<Machine> HuaweiCloud::list(const std::string& region, http::Parameters query,
                                        const Cancel& cancel) {
   ApiCall call{.region = region,
+               .action = "ListServersDetails",
                .path = "/v1/{project}/cloudservers/detail",
                .query = std::move(query),
                .doing = "listing machines in " + region};
@@ -135,6 +139,7 @@ void HuaweiCloud::terminate(const std::string& region, std::span<const std::stri
   for (int look = 1; !left.empty(); ++look) {
     const ApiCall call{
         .region = region,
+        .action = "DeleteServers",
         .method = "POST",
         .path = "/v1/{project}/cloudservers/delete",
         .body = {{"servers", ids_of(left)}, {"delete_publicip", true}, {"delete_volume", true}},
@@ -164,12 +169,14 @@ void HuaweiCloud::change(const std::string& region, std::span<const std::string>
   if (others.empty()) return;
   json what = {{"servers", ids_of(others)}};
   if (action == "os-stop") what["type"] = "SOFT";
-  const ApiCall call{.region = region,
-                     .method = "POST",
-                     .path = "/v1/{project}/cloudservers/action",
-                     .body = {{action, std::move(what)}},
-                     .doing = (wanted == MachineState::running ? "starting " : "stopping ") +
-                              count_text(others.size()) + " in " + region};
+  const ApiCall call{
+      .region = region,
+      .action = wanted == MachineState::running ? "BatchStartServers" : "BatchStopServers",
+      .method = "POST",
+      .path = "/v1/{project}/cloudservers/action",
+      .body = {{action, std::move(what)}},
+      .doing = (wanted == MachineState::running ? "starting " : "stopping ") +
+               count_text(others.size()) + " in " + region};
   const json answer = api_.call(call, cancel);
   const Job job = await_job(region, Answer(answer)["job_id"].text(), cancel);
   if (job.failure) throw cloud::error_of(*job.failure, "huawei: " + call.doing);
@@ -190,6 +197,7 @@ void HuaweiCloud::release_at(const std::string& region, std::span<const std::str
   const std::string time = release_text(when, std::chrono::system_clock::now());
   const auto outcomes = parallel_map(ids, kCallsAtOnce, [&](const std::string& id) {
     return api_.call({.region = region,
+                      .action = "UpdateServerAutoTerminateTime",
                       .method = "POST",
                       .path = "/v1/{project}/cloudservers/" + http::percent_encode(id) +
                               "/actions/update-auto-terminate-time",
@@ -204,6 +212,7 @@ void HuaweiCloud::release_at(const std::string& region, std::span<const std::str
 std::string HuaweiCloud::ask_for(const cloud::Launch& launch, const Cancel& cancel) {
   constexpr int kGenerations = 16;
   ApiCall call{.region = launch.site.region,
+               .action = "CreateServers",
                .method = "POST",
                .path = "/v1.1/{project}/cloudservers",
                .body = launch_body(launch, std::chrono::system_clock::now()),
@@ -230,6 +239,7 @@ Job HuaweiCloud::await_job(const std::string& region, const std::string& id, con
   std::chrono::milliseconds waited{0};
   for (auto pause = kFirstPause;; pause = std::min(pause * 2, kLongestPause)) {
     const json answer = api_.call({.region = region,
+                                   .action = "ShowJob",
                                    .path = "/v1/{project}/jobs/" + http::percent_encode(id),
                                    .doing = "waiting for job " + id + " in " + region},
                                   cancel);

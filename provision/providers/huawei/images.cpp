@@ -54,6 +54,7 @@ std::vector<Image> HuaweiCloud::images(const std::string& region, const std::str
                                        const std::string& type, const Cancel& cancel) {
   const auto listed = api_.list({.service = "ims",
                                  .region = region,
+                                 .action = "ListImages",
                                  .path = "/v2/cloudimages",
                                  .query = query_for(name, type),
                                  .doing = "looking for images in " + region},

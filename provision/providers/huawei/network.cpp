@@ -23,16 +23,17 @@ constexpr std::size_t kLongestName = 64;
 /// How one kind of part is listed and made.
 struct Kind {
   const char* name;      ///< Ours.
+  const char* noun;      ///< In the names of actions.
   const char* path;      ///< Below "/v1/{project}/".
   const char* list;      ///< Member of the list's answer.
   const char* one;       ///< Member of one part's answer and of the wish for one.
   const char* is_ready;  ///< Its status then; null: it is at once.
 };
 
-constexpr Kind kGroup = {"security-group", "security-groups", "security_groups", "security_group",
-                         nullptr};
-constexpr Kind kSubnet = {"subnet", "subnets", "subnets", "subnet", "ACTIVE"};
-constexpr Kind kVpc = {"vpc", "vpcs", "vpcs", "vpc", "OK"};
+constexpr Kind kGroup = {"security-group",  "SecurityGroup",  "security-groups",
+                         "security_groups", "security_group", nullptr};
+constexpr Kind kSubnet = {"subnet", "Subnet", "subnets", "subnets", "subnet", "ACTIVE"};
+constexpr Kind kVpc = {"vpc", "Vpc", "vpcs", "vpcs", "vpc", "OK"};
 
 /// In the order in which they can be removed.
 constexpr Kind kKinds[] = {kGroup, kSubnet, kVpc};
@@ -68,6 +69,7 @@ class Network {
   std::vector<json> list(const Kind& kind, http::Parameters query = {}) {
     return api_.list({.service = "vpc",
                       .region = region_,
+                      .action = std::string("List") + kind.noun + "s",
                       .path = path_of(kind),
                       .query = std::move(query),
                       .doing = std::string("looking for a ") + kind.name + " in " + region_},
@@ -89,6 +91,7 @@ class Network {
     const json answer =
         api_.call({.service = "vpc",
                    .region = region_,
+                   .action = std::string("Create") + kind.noun,
                    .method = "POST",
                    .path = path_of(kind),
                    .body = {{kind.one, std::move(wish)}},
@@ -114,6 +117,7 @@ class Network {
       cancel_.check();
       const json answer = api_.call({.service = "vpc",
                                      .region = region_,
+                                     .action = std::string("Show") + kind.noun,
                                      .path = path_of(kind) + "/" + http::percent_encode(id),
                                      .doing = std::string("waiting for ") + kind.name + " " + id},
                                     cancel_);
@@ -130,6 +134,7 @@ class Network {
              "/subnets/" + id;
     const ApiCall call{.service = "vpc",
                        .region = region_,
+                       .action = std::string("Delete") + kind.noun,
                        .method = "DELETE",
                        .path = path,
                        .doing = std::string("removing ") + kind.name + " " + id};
@@ -143,6 +148,7 @@ class Network {
     rule.update({{"security_group_id", group}, {"direction", "ingress"}, {"ethertype", "IPv4"}});
     api_.call({.service = "vpc",
                .region = region_,
+               .action = "CreateSecurityGroupRule",
                .method = "POST",
                .path = "/v1/{project}/security-group-rules",
                .body = {{"security_group_rule", std::move(rule)}},

@@ -42,6 +42,7 @@ struct Survey {
 
 json limits_of(Api& api, const std::string& region, const Cancel& cancel) {
   const json answer = api.call({.region = region,
+                                .action = "ShowServerLimits",
                                 .path = "/v1/{project}/cloudservers/limits",
                                 .doing = "asking for quotas in " + region},
                                cancel);
@@ -103,6 +104,7 @@ class Surveyor {
 
   void ask_flavors() {
     survey_.flavors = api_.list({.region = region_,
+                                 .action = "ListFlavors",
                                  .path = "/v1/{project}/cloudservers/flavors",
                                  .doing = "asking for machine types in " + region_},
                                 "flavors", cancel_);
@@ -110,6 +112,7 @@ class Surveyor {
 
   void ask_zones() {
     const json answer = api_.call({.region = region_,
+                                   .action = "NovaListAvailabilityZones",
                                    .path = "/v2.1/{project}/os-availability-zone",
                                    .doing = "asking for zones in " + region_},
                                   cancel_);
@@ -122,6 +125,7 @@ class Surveyor {
 
   void ask_spot() {
     const auto policies = api_.list({.region = region_,
+                                     .action = "ListFlavorSellPolicies",
                                      .path = "/v1/{project}/cloudservers/flavor-sell-policies",
                                      .query = {{"sell_mode", "spot"}},
                                      .doing = "asking for spot machines in " + region_},
@@ -148,6 +152,7 @@ class Surveyor {
   void ask_room(const std::string& type) {
     const json answer = told(
         {.region = region_,
+         .action = "ShowFlavorCapacity",
          .path = "/v1/{project}/cloudservers/flavors/" + http::percent_encode(type) + "/resources",
          .query = {{"count", std::to_string(wish_.nodes)}},
          .doing = "asking for room for " + type + " in " + region_});
@@ -171,6 +176,7 @@ class Surveyor {
                           {"subscription_num", 1}};
     const json answer = told({.service = "bss",
                               .region = region_,
+                              .action = "ListOnDemandResourceRatings",
                               .method = "POST",
                               .path = "/v2/bills/ratings/on-demand-resources",
                               .body = {{"project_id", api_.project(region_, cancel_).id},
