@@ -107,8 +107,9 @@ Action describe_get_jobs(Arguments& arguments) {
 Action describe_describe_cluster(Arguments& arguments) {
   const auto options = describe_name(arguments, "The cluster", Values::cluster, Need::required);
   return [options](Context& context) {
-    const auto [cluster, nodes] = wanted_clusters(context, options->name).front();
-    Json fields = to_json(cluster);
+    const ClusterAndNodes shown = wanted_clusters(context, options->name).front();
+    const auto& [cluster, nodes] = shown;
+    Json fields = cluster_fields(shown, std::chrono::system_clock::now());
     fields["nodes"] = Json::array();
     for (const state::Node& node : nodes)
       fields["nodes"].push_back(to_json(node));

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "cli/commands/cloud_options.hpp"
 #include "cli/ui/text.hpp"
+#include "provision/providers.hpp"
 #include "state/words.hpp"
 
 namespace fastgpu::cli {
@@ -27,7 +29,42 @@ std::string exit_word(const state::Job& job) {
   return job.exit_code ? std::to_string(*job.exit_code) : "";
 }
 
+/// What a cluster costs while its nodes run. Nothing where they are ours; absent where a cloud does
+/// not tell.
+struct Cost {
+  std::optional<provision::cloud::Money> per_hour{};
+  double most_so_far = 0;  ///< As if all nodes had run since the creation.
+};
+
+Cost cost_of(const ClusterAndNodes& shown, state::TimePoint now) {
+  const auto& [cluster, nodes] = shown;
+  if (!provision::is_cloud(cluster.provider)) return {provision::cloud::Money{}, 0};
+  const auto price = provision::cloud::price_of(cluster);
+  if (!price) return {};
+  const std::chrono::duration<double, std::ratio<3600>> hours = now - cluster.created;
+  const auto running = std::ranges::count(nodes, state::NodeState::running, &state::Node::state);
+  return {provision::cloud::Money{price->amount * static_cast<double>(running), price->currency},
+          price->amount * static_cast<double>(nodes.size()) * std::max(0.0, hours.count())};
+}
+
+std::string cost_text(const Cost& cost) {
+  if (!cost.per_hour) return "?";
+  return cost.per_hour->amount == 0 ? "0/h" : price_text(cost.per_hour, 1);
+}
+
+void add_cost(Json& item, const Cost& cost) {
+  item["price_per_hour"] = cost.per_hour ? Json(cost.per_hour->amount) : Json();
+  item["currency"] = cost.per_hour ? Json(cost.per_hour->currency) : Json();
+  item["cost_at_most"] = cost.per_hour ? Json(cost.most_so_far) : Json();
+}
+
 }  // namespace
+
+Json cluster_fields(const ClusterAndNodes& shown, state::TimePoint now) {
+  Json fields = to_json(shown.cluster);
+  add_cost(fields, cost_of(shown, now));
+  return fields;
+}
 
 Json to_json(const state::Cluster& cluster) {
   Json out;
@@ -73,20 +110,21 @@ Json to_json(const state::Job& job) {
 View view_of(std::span<const ClusterAndNodes> clusters, state::TimePoint now) {
   View view;
   view.when_empty = "no clusters; make one: fastgpu create cluster demo --nodes 2";
-  view.table.columns = {{"NAME"},  {"PROVIDER"}, {"STATE"},         {"NODES"},
-                        {"SLOTS"}, {"AGE"},      {"NETWORK", true}, {"ID", true}};
+  view.table.columns = {{"NAME"},  {"PROVIDER"}, {"STATE"},         {"NODES"},   {"SLOTS"},
+                        {"PRICE"}, {"AGE"},      {"NETWORK", true}, {"ID", true}};
   view.root = document("clusters");
   view.root["clusters"] = Json::array();
-  for (const auto& [cluster, nodes] : clusters) {
+  for (const ClusterAndNodes& shown : clusters) {
+    const auto& [cluster, nodes] = shown;
     int slots = 0;
     for (const state::Node& node : nodes)
       slots += node.slots;
     view.names.push_back(cluster.name.value);
     view.table.rows.push_back({cluster.name.value, cluster.provider,
                                state_cell(state::to_string(cluster.state)), running_of_all(nodes),
-                               std::to_string(slots), age(cluster.created, now), cluster.network,
-                               cluster.id.value});
-    Json item = to_json(cluster);
+                               std::to_string(slots), cost_text(cost_of(shown, now)),
+                               age(cluster.created, now), cluster.network, cluster.id.value});
+    Json item = cluster_fields(shown, now);
     item["nodes"] = nodes.size();
     view.root["clusters"].push_back(std::move(item));
   }

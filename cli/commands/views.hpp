@@ -18,6 +18,9 @@ Json to_json(const state::Cluster& cluster);
 Json to_json(const state::Node& node);
 Json to_json(const state::Job& job);
 
+/// A cluster with what it costs an hour now, and what it has cost at most.
+Json cluster_fields(const ClusterAndNodes& shown, state::TimePoint now);
+
 View view_of(std::span<const ClusterAndNodes> clusters, state::TimePoint now);
 /// All nodes of all `clusters`.
 View view_of_nodes(std::span<const ClusterAndNodes> clusters);

@@ -138,4 +138,10 @@ Standing parse_standing(const std::string& text) {
   });
 }
 
+std::optional<Money> price_of(const state::Cluster& cluster) {
+  const CloudSpec spec = parse_cloud_spec(cluster.spec_json);
+  const std::size_t place = parse_standing(cluster.network).place;
+  return place < spec.places.size() ? spec.places[place].price_per_hour : std::nullopt;
+}
+
 }  // namespace fastgpu::provision::cloud

@@ -49,4 +49,7 @@ std::string to_json_text(const Standing& standing);
 /// For an empty text the first place, unprepared.
 Standing parse_standing(const std::string& text);
 
+/// What one machine of a cluster costs an hour where it stands, as it was told when it was planned.
+std::optional<Money> price_of(const state::Cluster& cluster);
+
 }  // namespace fastgpu::provision::cloud
