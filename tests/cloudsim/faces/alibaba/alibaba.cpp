@@ -14,10 +14,10 @@ constexpr std::string_view kDomain = ".aliyuncs.com";
 
 /// A service is told by the version of its API.
 std::string service_of(const Request& request) {
-  static const std::map<std::string, std::string> kServices = {
+  static const std::map<std::string, std::string> services = {
       {"2014-05-26", "ecs"}, {"2016-04-28", "vpc"}, {"2015-04-01", "sts"}};
-  const auto found = kServices.find(request.header("x-acs-version").value_or(""));
-  return found == kServices.end() ? "" : found->second;
+  const auto found = services.find(request.header("x-acs-version").value_or(""));
+  return found == services.end() ? "" : found->second;
 }
 
 aws::Params params_of(const Request& request) {

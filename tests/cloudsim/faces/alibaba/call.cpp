@@ -35,12 +35,12 @@ void check_parameters(const AlibabaAction& action, const Params& params) {
 }
 
 std::string not_found_code(const std::string& kind) {
-  static const std::map<std::string, std::string> kCodes = {
+  static const std::map<std::string, std::string> codes = {
       {"vpc", "InvalidVpcId.NotFound"},
       {"subnet", "InvalidVSwitchId.NotFound"},
       {"group", "InvalidSecurityGroupId.NotFound"},
   };
-  return kCodes.at(kind);
+  return codes.at(kind);
 }
 
 Json tag_list(const Tags& tags, const char* key_name, const char* value_name) {
