@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 using cloud::Machine;
 using cloud::MachineState;
 
-const std::chrono::system_clock::time_point kNow{1'700'000'000s};  // 2023-11-14T22:13:20Z
+constexpr std::chrono::system_clock::time_point kNow{1'700'000'000s};  // 2023-11-14T22:13:20Z
 
 cloud::Launch usual_launch() {
   cloud::Launch launch{.marks = {{"c0ffee00"}, "demo", "me"},

@@ -15,7 +15,7 @@ using test::failure_of;
 using test::mentions;
 using test::TencentAccount;
 
-const std::string kRegion = "ap-guangzhou";
+constexpr const char* kRegion = "ap-guangzhou";
 
 json instance(const std::string& id, const std::string& state) {
   return {{"InstanceId", id}, {"InstanceState", state}};
@@ -34,9 +34,11 @@ json made_vpc() {
           {"TagSet", json::array({{{"Key", "fastgpu-cluster"}, {"Value", "c0ffee00"}}})}};
 }
 
-const cloud::NetworkWish kWish{.marks = {{"c0ffee00"}, "demo", "me"},
-                               .site = {"ap-guangzhou", "ap-guangzhou-3"},
-                               .ssh_from = {"192.0.2.1/32"}};
+cloud::NetworkWish usual_wish() {
+  return {.marks = {{"c0ffee00"}, "demo", "me"},
+          .site = {"ap-guangzhou", "ap-guangzhou-3"},
+          .ssh_from = {"192.0.2.1/32"}};
+}
 
 /// In which there is nothing but what a test says.
 struct EmptyRegion : TencentAccount {
@@ -172,7 +174,7 @@ TEST_CASE_FIXTURE(EmptyRegion, "a network is made with its marks, and opened to 
   service.reply("CreateVpc", {{"Vpc", made_vpc()}});
   reply_the_rest();
 
-  const cloud::Parts parts = cloud.make_network(kWish, cancel);
+  const cloud::Parts parts = cloud.make_network(usual_wish(), cancel);
 
   CHECK(parts ==
         cloud::Parts{{"vpc", "vpc-1"}, {"subnet", "subnet-1"}, {"security-group", "sg-1"}});
@@ -198,13 +200,13 @@ TEST_CASE_FIXTURE(EmptyRegion, "after a lost answer it is looked again before an
   service.lose("CreateVpc");
   reply_the_rest();
 
-  CHECK(cloud.make_network(kWish, cancel).at("vpc") == "vpc-1");
+  CHECK(cloud.make_network(usual_wish(), cancel).at("vpc") == "vpc-1");
   CHECK(service.count("CreateVpc") == 1);
 }
 
 TEST_CASE_FIXTURE(TencentAccount, "two networks of one cluster are a conflict") {
   service.reply("DescribeVpcs", {{"TotalCount", 2}, {"VpcSet", {made_vpc(), made_vpc()}}});
-  const Error e = failure_of([&] { cloud.make_network(kWish, cancel); });
+  const Error e = failure_of([&] { cloud.make_network(usual_wish(), cancel); });
   CHECK(e.kind() == ErrorKind::conflict);
 }
 
