@@ -137,7 +137,6 @@ std::string gpus_text(const provision::cloud::InstanceType& type) {
 }
 
 std::string number_text(double number) {
-  if (number == 0) return "?";
   char text[32];
   std::snprintf(text, sizeof text, "%.10g", number);
   return text;

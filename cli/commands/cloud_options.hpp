@@ -70,7 +70,7 @@ View view_of_offers(const provision::cloud::RankedOffers& offers);
 Json to_json(const provision::cloud::InstanceType& type);
 
 std::string gpus_text(const provision::cloud::InstanceType& type);  ///< "8xA100-80G", "-"
-std::string number_text(double number);                             ///< "1.5", "400"; "?" for 0.
+std::string number_text(double number);                             ///< "1.5", "400"
 
 /// "12.24 USD/h"; "price unknown".
 std::string price_text(const std::optional<provision::cloud::Money>& price, int machines);

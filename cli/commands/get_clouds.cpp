@@ -89,12 +89,12 @@ int show_types(Context& context, const CloudOptions& options) {
     Json item = to_json(type);
     item["cloud"] = key.first;
     item["zones"] = zones;
-    rows.push_back(
-        {{key.first, type.name, gpus_text(type), std::to_string(type.cores),
-          number_text(type.memory_gib) + " GiB", number_text(type.network_gbit) + " Gbit/s",
-          std::to_string(type.rdma_interfaces), std::to_string(zones.size())},
-         std::move(item),
-         type.name});
+    rows.push_back({{key.first, type.name, gpus_text(type), std::to_string(type.cores),
+                     number_text(type.memory_gib) + " GiB",
+                     type.network_gbit > 0 ? number_text(type.network_gbit) + " Gbit/s" : "?",
+                     std::to_string(type.rdma_interfaces), std::to_string(zones.size())},
+                    std::move(item),
+                    type.name});
   }
   show(context, "instance_types",
        {{"CLOUD"}, {"TYPE"}, {"GPUS"}, {"CORES"}, {"MEMORY"}, {"NETWORK"}, {"RDMA"}, {"ZONES"}},

@@ -101,7 +101,7 @@ def test_the_plan_shows_offers_and_changes_nothing(user):
     for_each_cloud(user, plan)
 
 
-STRIDE = int(os.environ.get("CLOUDS_KILL_STRIDE", "11"))  # 1: at every step, which takes minutes a cloud.
+STRIDE = int(os.environ.get("CLOUDS_KILL_STRIDE", "23"))  # 1: at every step, which takes minutes a cloud.
 
 
 def steps_of(cloud):
@@ -249,6 +249,8 @@ def test_every_fault_of_the_network_ends_well(user):
     def faulty(customer):
         for number, fault in enumerate(kinds):
             for nth in (1, 4, 9, 14):
+                if STRIDE > 1 and (number + nth + sorted(CLOUDS).index(customer.cloud)) % 3 != 0:
+                    continue  # Another cloud has its turn.
                 name = f"t{number}x{nth}"
                 customer.sim.faults({"match": {"vendor": customer.cloud, "nth": nth, "count": 1}, "fault": fault})
                 made = customer.run(*customer.creation(name, "--detach"), code=None)
