@@ -61,7 +61,8 @@ void check_value(const Json& schema, const Json& value, const std::string& path)
     check_list(schema, value, path);
   } else if (value.is_structured()) {
     throw Violation(400, "InvalidParameter", path + " is one value");
-  } else if ((type == "integer" || type == "int" || type == "int64" || type == "long") && !is_whole(value)) {
+  } else if ((type == "integer" || type == "int" || type == "int64" || type == "long") &&
+             !is_whole(value)) {
     throw Violation(400, "InvalidParameterValue", path + " is no whole number");
   } else if (schema.contains("enum")) {
     const Json& allowed = schema.at("enum");
