@@ -11,7 +11,6 @@
 namespace fastgpu::cli {
 namespace {
 
-using provision::cloud::Cloud;
 using provision::cloud::InstanceType;
 using provision::cloud::Offer;
 using provision::cloud::RankedOffers;
