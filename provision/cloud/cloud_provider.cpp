@@ -188,7 +188,9 @@ Results CloudProvider::create(const state::Cluster& cluster, std::span<const Nod
   const std::string owner = owner_.mark();
   const auto wanted = batches(missing, cloud_.limits().machines_a_launch);
   const auto launched = parallel_map(std::span(wanted), kCallsAtOnce, [&](const auto& batch) {
-    return cloud_.launch(launch_of(cluster, spec, standing, owner, batch), cancel);
+    Launch launch = launch_of(cluster, spec, standing, owner, batch);
+    if (!cloud_.limits().has_partial_launch) launch.least = launch.count;
+    return cloud_.launch(launch, cancel);
   });
   std::map<int, Error> refused;
   for (std::size_t i = 0; i < wanted.size(); ++i) {

@@ -1,6 +1,6 @@
-"""Writes docs/commands/: each command's help, and an example that is run now: command_pages.py FASTGPU
+"""Writes docs/commands/: each command's help, and an example that is run now: command_pages.py FASTGPU CLOUDSIM
 
-Needs root (it makes a local cluster of two nodes) and leaves nothing behind.
+Needs root (it makes a local cluster of two nodes) and leaves nothing behind. Clouds are the stand-in.
 """
 import os
 import pathlib
@@ -8,15 +8,25 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from cloud_sim import CLOUDS, CloudSim, known_to_the_stand_in  # noqa: E402
+
 # In the order in which they are run.
 PAGES = [
     ("version", ["fastgpu version"]),
     ("doctor", ["fastgpu doctor"]),
     ("init", ["fastgpu init cluster", "cat cluster.yaml"]),
-    ("create cluster", ["fastgpu create cluster demo --nodes 2 --dry-run", "fastgpu create cluster demo --nodes 2"]),
+    ("create cluster", ["fastgpu create cluster demo --nodes 2 --dry-run", "fastgpu create cluster demo --nodes 2",
+                        "fastgpu create cluster train --gpus A100:8 --nodes 4 --cloud aws --region us-east-1 --ssh-from 203.0.113.7/32 --dry-run"]),
     ("get clusters", ["fastgpu get clusters", "fastgpu get clusters -o json"]),
     ("get nodes", ["fastgpu get nodes demo -o wide", "fastgpu get nodes demo -o name"]),
     ("get providers", ["fastgpu get providers"]),
+    ("get prices", ["fastgpu get prices --gpus A100:8 --cloud aws --region us-east-1",
+                    "fastgpu get prices --gpus A100:8 --cloud aws --region us-east-1 --spot --max-price 8 -o name"]),
+    ("get instance-types", ["fastgpu get instance-types --gpus A100:8 --cloud alibaba --cloud aws --quiet"]),
+    ("get zones", ["fastgpu get zones --gpus V100:8 --cloud tencent --region ap-guangzhou"]),
+    ("get images", ["fastgpu get images --cloud aws --region us-east-1"]),
+    ("get quotas", ["fastgpu get quotas --cloud aws --region us-east-1"]),
     ("describe cluster", ["fastgpu describe cluster demo"]),
     ("describe node", ["fastgpu describe node demo-0"]),
     ("ssh", ["fastgpu ssh demo/0 -- hostname", "echo three words here | fastgpu ssh demo/1 -- wc -w"]),
@@ -72,8 +82,11 @@ def page(name, examples, folder, environment):
 def main():
     program = pathlib.Path(sys.argv[1]).resolve()
     pages = pathlib.Path("docs/commands")
-    with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}", "NO_COLOR": "1",
+    with tempfile.TemporaryDirectory() as folder, CloudSim(sys.argv[2]) as sim:
+        clouds = {}
+        for cloud in CLOUDS.keys() & set(known_to_the_stand_in()):
+            clouds.update(sim.environment(cloud))
+        environment = {**os.environ, **clouds, "PATH": f"{program.parent}:{os.environ['PATH']}", "NO_COLOR": "1",
                        "FASTGPU_STATE_DIR": folder + "/state"}
         work = pathlib.Path(folder, "work")
         work.mkdir()

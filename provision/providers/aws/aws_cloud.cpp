@@ -1,6 +1,7 @@
 #include "provision/providers/aws/aws_cloud.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "provision/providers/aws/machines.hpp"
 
@@ -11,8 +12,7 @@ using namespace std::chrono_literals;
 using cloud::Machine;
 
 /// Every state but "terminated", which stays listed for an hour.
-const std::vector<std::string> kListedStates = {"pending", "running", "shutting-down", "stopping",
-                                                "stopped"};
+constexpr std::array kListedStates = {"pending", "running", "shutting-down", "stopping", "stopped"};
 
 Ec2Call about(const std::string& region, const std::string& action,
               std::span<const std::string> ids, const std::string& doing) {
@@ -79,7 +79,8 @@ std::vector<Machine> AwsCloud::machines(const std::string& region, const state::
     add_filter(call.parameters, 1, "tag-key", {std::string(cloud::kClusterTag)});
   else
     add_filter(call.parameters, 1, "tag:" + std::string(cloud::kClusterTag), {cluster.value});
-  add_filter(call.parameters, 2, "instance-state-name", kListedStates);
+  add_filter(call.parameters, 2, "instance-state-name",
+             {kListedStates.begin(), kListedStates.end()});
   std::vector<Machine> found;
   ec2_.pages(
       call,

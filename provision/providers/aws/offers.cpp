@@ -58,10 +58,10 @@ class Surveyor {
     if (wish_.market == Market::spot) questions.emplace_back([&] { ask_spot_prices(); });
     for (const std::string& name : names_)
       if (wish_.market == Market::on_demand)
-        questions.emplace_back([this, name] { ask_price(name); });
+        questions.emplace_back([this, name] { where_told([&] { ask_price(name); }); });
     for (const QuotaCode& quota : kQuotas)
       if (quota.market == wish_.market && is_wanted(quota.family))
-        questions.emplace_back([this, quota] { ask_quota(quota); });
+        questions.emplace_back([this, quota] { where_told([&] { ask_quota(quota); }); });
     const auto answers = parallel_map(std::span<const std::function<void()>>(questions),
                                       questions.size(), [](const auto& ask) {
                                         ask();
@@ -73,6 +73,16 @@ class Surveyor {
   }
 
  private:
+  /// Prices and quotas come from services that an account may have no rights to: what they do not
+  /// tell stays unknown.
+  static void where_told(const std::function<void()>& ask) {
+    try {
+      ask();
+    } catch (const Error& e) {
+      if (e.kind() == ErrorKind::interrupted) throw;
+    }
+  }
+
   bool is_wanted(char family) const {
     return std::ranges::any_of(names_, [&](const auto& name) { return name.front() == family; });
   }
