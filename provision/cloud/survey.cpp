@@ -42,8 +42,9 @@ auto order(const Offer& offer) {
   const double price =
       offer.price_per_hour ? offer.price_per_hour->amount : std::numeric_limits<double>::max();
   const int stock = offer.stock == Stock::enough ? 0 : offer.stock == Stock::low ? 1 : 2;
-  return std::make_tuple(price, stock, -offer.type.rdma_interfaces, offer.cloud, offer.site.region,
-                         offer.site.zone, offer.type.name);
+  const int size = offer.price_per_hour ? 0 : offer.type.gpus;
+  return std::make_tuple(price, stock, size, -offer.type.rdma_interfaces, offer.cloud,
+                         offer.site.region, offer.site.zone, offer.type.name);
 }
 
 }  // namespace

@@ -24,7 +24,8 @@ struct RankedOffers {
   std::vector<std::pair<Offer, std::string>> unusable{};  ///< With what speaks against each.
 };
 
-/// The cheapest first; among equals those with stock told, with RDMA, and by name. Pure.
+/// The cheapest first; among equals those with stock told, with RDMA, and by name. Where prices are
+/// not told, the smaller machine is taken for the cheaper one. Pure.
 RankedOffers rank(std::vector<Offer> offers, const Wish& wish);
 
 /// What the offers lack, counted: "3 without stock, 1 over the price". Pure.

@@ -34,6 +34,15 @@ TEST_CASE("among equal prices stock that is told comes first, then RDMA, then th
   CHECK(zones(ranked.usable) == std::vector<std::string>{"z", "a", "b", "low", "unknown"});
 }
 
+TEST_CASE("where no price is told the smaller machine comes first") {
+  Offer large = offer("large", {});
+  large.type.gpus = 8;
+  large.type.rdma_interfaces = 4;
+  Offer small = offer("small", {});
+  small.type.gpus = 1;
+  CHECK(zones(rank({large, small}, {}).usable) == std::vector<std::string>{"small", "large"});
+}
+
 TEST_CASE("what cannot be had is told apart by its reason: stock, quota, price") {
   const Wish wish{.nodes = 4, .max_price = 5};
   const auto ranked = rank({offer("sold", 1, Stock::none), offer("quota", 1, Stock::enough, 3),
