@@ -120,7 +120,7 @@ Json offer_json(const Offer& offer, const std::string& against) {
 
 void add_row(View& view, const Offer& offer, const std::string& against) {
   view.root["offers"].push_back(offer_json(offer, against));
-  view.names.push_back(offer.site.zone + "/" + offer.type.name);
+  if (against.empty()) view.names.push_back(offer.site.zone + "/" + offer.type.name);
   view.table.rows.push_back({offer.cloud, offer.site.zone, offer.type.name, gpus_text(offer.type),
                              offer.type.rdma_interfaces > 0 ? "yes" : "-",
                              price_text(offer.price_per_hour, 1), stock_text(offer.stock),

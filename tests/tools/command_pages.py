@@ -23,7 +23,7 @@ PAGES = [
     ("get providers", ["fastgpu get providers"]),
     ("get prices", ["fastgpu get prices --gpus A100:8 --cloud aws --region us-east-1",
                     "fastgpu get prices --gpus A100:8 --cloud aws --region us-east-1 --spot --max-price 8 -o name"]),
-    ("get instance-types", ["fastgpu get instance-types --gpus A100:8 --cloud alibaba --cloud aws --quiet"]),
+    ("get instance-types", ["fastgpu get instance-types --gpus A100:8 --cloud alibaba --region cn-hangzhou"]),
     ("get zones", ["fastgpu get zones --gpus V100:8 --cloud tencent --region ap-guangzhou"]),
     ("get images", ["fastgpu get images --cloud aws --region us-east-1"]),
     ("get quotas", ["fastgpu get quotas --cloud aws --region us-east-1"]),
