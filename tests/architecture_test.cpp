@@ -24,10 +24,11 @@ const std::map<std::string, Modules> kMayInclude = {
     {"remote", {"base", "ssh", "transfer"}},
     {"provision", {"base", "config", "http", "process", "state", "transfer"}},
     {"launcher", {"agent", "base", "config", "process", "remote", "ssh", "state"}},
+    {"envs", {"agent", "base", "config", "http", "process", "remote", "ssh", "state", "transfer"}},
     {"agent", {"base", "process", "transfer"}},
     {"comm", {"base"}},
     {"cli",
-     {"base", "comm", "config", "http", "launcher", "process", "provision", "remote", "ssh",
+     {"base", "comm", "config", "envs", "http", "launcher", "process", "provision", "remote", "ssh",
       "state"}},
 };
 
