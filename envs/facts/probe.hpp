@@ -1,0 +1,22 @@
+// Asks nodes what is true on them: one short shell script each, one round trip.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/cancel.hpp"
+#include "envs/facts/facts.hpp"
+#include "ssh/client.hpp"
+
+namespace fastgpu::envs {
+
+/// The script that a node's /bin/sh runs: POSIX, without any other program that must be there.
+std::string_view probe_script() noexcept;
+
+/// One result for each host, in their order. Nothing need be on the node, the agent neither. Errors
+/// as Client::run and parse_facts; remote where the script ended with an error.
+std::vector<HostResult<NodeFacts>> probe(ssh::Client& client, std::span<const ssh::Host> hosts,
+                                         const ssh::RunOptions& options, const Cancel& cancel);
+
+}  // namespace fastgpu::envs

@@ -1,0 +1,63 @@
+// Names of environments, which say all that is in one: "tf1.15_tr1.4.0_mx1.5.0_cu10.0_py36".
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fastgpu::envs {
+
+enum class Framework : std::uint8_t { tensorflow, pytorch, mxnet, jax };
+inline constexpr std::array kFrameworks = {Framework::tensorflow, Framework::pytorch,
+                                           Framework::mxnet, Framework::jax};
+
+enum class Platform : std::uint8_t {
+  cpu,   ///< No accelerator.
+  cuda,  ///< NVIDIA's.
+  cann,  ///< Huawei's Ascend.
+};
+
+std::string_view tag(Framework framework) noexcept;           ///< "tf", "tr", "mx", "jx"
+std::string_view display_name(Framework framework) noexcept;  ///< "PyTorch"
+
+struct FrameworkVersion {
+  Framework framework = Framework::pytorch;
+  std::string version;  ///< "1.15": as exact as it was written.
+  friend auto operator<=>(const FrameworkVersion&, const FrameworkVersion&) = default;
+};
+
+/// What the frameworks compute on.
+struct Accelerator {
+  Platform platform = Platform::cpu;
+  std::string version{};  ///< Of CUDA or CANN: "10.0", "8.3.RC1"; empty for cpu.
+  friend auto operator<=>(const Accelerator&, const Accelerator&) = default;
+};
+
+Accelerator parse_accelerator(std::string_view text);  ///< "cu12.4", "cpu", "can8.0.0"; usage.
+std::string to_string(const Accelerator& accelerator);
+
+struct EnvironmentName {
+  bool has_prefix = false;                   ///< Begins with "aiacct_".
+  std::vector<FrameworkVersion> frameworks;  ///< At least one, none twice, in kFrameworks' order.
+  Accelerator accelerator{};
+  std::string python;  ///< "3.6", written py36.
+  friend bool operator==(const EnvironmentName&, const EnvironmentName&) = default;
+};
+
+/// Reads `[aiacct_]{tf<v>|tr<v>|mx<v>|jx<v>}(_...)_{cu<v>|cpu|can<v>}_py<vv>`; frameworks may come
+/// in any order. Throws ErrorKind::usage with the place and the nearest thing that would be right.
+EnvironmentName parse_environment_name(std::string_view text);
+
+/// The one spelling of it: parse_environment_name(to_string(name)) == name.
+std::string to_string(const EnvironmentName& name);
+
+/// "1.15" < "1.15.1" < "1.16": numbers by their value, what is no number after them by its bytes.
+std::strong_ordering compare_versions(std::string_view a, std::string_view b) noexcept;
+
+/// Whether `version` is one of those that `wanted` leaves open: "12.4" covers "12.4" and "12.4.1".
+bool covers(std::string_view wanted, std::string_view version) noexcept;
+
+}  // namespace fastgpu::envs
