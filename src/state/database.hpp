@@ -38,6 +38,13 @@ class Store::Database {
 
   void atomically(const std::function<void()>& body);
 
+  /// False for a directory that cannot be written, whose database is of the first version.
+  bool has_second_tables();
+
+  /// Begins or ends the node's run, as its row says.
+  void note_run(const Node& node);
+  void end_run(const ClusterId& cluster, int index);
+
  private:
   void require_writable() const;
   void roll_back() noexcept;
@@ -49,6 +56,7 @@ class Store::Database {
 
 /// Milliseconds since 1970, as columns keep time.
 std::int64_t to_column(TimePoint time);
+std::optional<std::int64_t> to_column(const std::optional<TimePoint>& time);
 TimePoint time_of(std::int64_t column);
 
 /// Throws ErrorKind::local: a value in the database that no fastgpu writes.

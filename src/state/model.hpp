@@ -60,6 +60,20 @@ struct Node {
   std::vector<JumpHost> jumps{};
 };
 
+/// A time in which a node had a machine that ran, and so was paid for where machines are.
+struct Run {
+  int index = 0;  ///< The node's.
+  TimePoint began{};
+  std::optional<TimePoint> ended{};  ///< Absent: it runs.
+};
+
+/// What was last done about the end of a cluster that ends by itself.
+struct Timer {
+  std::optional<TimePoint> ends{};  ///< When that is; absent: never.
+  TimePoint contact{};              ///< When somebody last looked after the cluster.
+  std::string told{};               ///< What the nodes were told, as text; empty: nothing.
+};
+
 struct Job {
   std::string id{};  ///< "<name>-<n>", unique for ever in this state directory.
   ClusterId cluster{};

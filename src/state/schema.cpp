@@ -44,6 +44,15 @@ constexpr std::array kTables = {
     "CREATE INDEX intents_of_cluster ON intents(cluster)",
 };
 
+/// What the second version has beside the tables of the first.
+constexpr std::array kSecondTables = {
+    "CREATE TABLE runs(cluster TEXT NOT NULL REFERENCES clusters(id) ON DELETE CASCADE,"
+    " position INTEGER NOT NULL, began INTEGER NOT NULL, ended INTEGER,"
+    " PRIMARY KEY(cluster, position, began)) WITHOUT ROWID",
+    "CREATE TABLE timers(cluster TEXT PRIMARY KEY REFERENCES clusters(id) ON DELETE CASCADE,"
+    " ends INTEGER, contact INTEGER NOT NULL, told TEXT NOT NULL) WITHOUT ROWID",
+};
+
 [[noreturn]] void refuse_newer(const fs::path& file, std::int64_t version) {
   throw Error(ErrorKind::local,
               "the state database " + file.string() + " was written by a newer fastgpu (version " +
@@ -101,8 +110,11 @@ void create_tables(Connection& connection, const fs::path& file) {
     for (const char* table : kTables)
       connection.run(table);
     connection.run("PRAGMA application_id=" + std::to_string(kApplicationId));
-    connection.run("PRAGMA user_version=" + std::to_string(kSchemaVersion));
   }
+  if (version < 2)
+    for (const char* table : kSecondTables)
+      connection.run(table);
+  connection.run("PRAGMA user_version=" + std::to_string(kSchemaVersion));
   connection.run("COMMIT");
 }
 

@@ -8,7 +8,7 @@
 namespace fastgpu::state {
 
 /// Raised by one with every change of the tables.
-constexpr int kSchemaVersion = 1;
+constexpr int kSchemaVersion = 2;
 
 struct OpenDatabase {
   sqlite::Connection connection;

@@ -42,6 +42,11 @@ std::int64_t to_column(TimePoint time) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
 }
 
+std::optional<std::int64_t> to_column(const std::optional<TimePoint>& time) {
+  if (!time) return std::nullopt;
+  return to_column(*time);
+}
+
 TimePoint time_of(std::int64_t column) {
   return TimePoint(std::chrono::milliseconds(column));
 }

@@ -49,6 +49,12 @@ class Store {
   /// The lowest index that no node of this cluster ever had.
   int next_node_index(const ClusterId& cluster) const;
 
+  /// Since the creation, removed nodes' included; kept by put_node and erase_node.
+  std::vector<Run> runs(const ClusterId& cluster) const;
+
+  std::optional<Timer> timer(const ClusterId& cluster) const;
+  void put_timer(const ClusterId& cluster, const Timer& timer);  ///< Nothing for one that is gone.
+
   std::vector<Job> jobs() const;  ///< Newest first.
   std::optional<Job> find_job(const std::string& id) const;
   /// "<name>-1", "<name>-2", ...: reserved for ever by the insertion. Sets `job.id`.

@@ -21,11 +21,6 @@ Job job_of(const sqlite::Statement& row) {
   return job;
 }
 
-std::optional<std::int64_t> optional_column(const std::optional<TimePoint>& time) {
-  if (!time) return std::nullopt;
-  return to_column(*time);
-}
-
 }  // namespace
 
 std::vector<Job> Store::jobs() const {
@@ -57,7 +52,7 @@ void Store::insert_job(Job& job, const JobName& name) {
                      " VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
                      id, job.cluster.value, job.spec_json, to_string(job.state),
                      std::optional<std::int64_t>(job.exit_code), job.reason, to_column(job.created),
-                     optional_column(job.ended));
+                     to_column(job.ended));
     job.id = std::move(id);
   });
 }
@@ -69,7 +64,7 @@ void Store::update_job(const Job& job) {
       " WHERE id=?",
       job.cluster.value, job.spec_json, to_string(job.state),
       std::optional<std::int64_t>(job.exit_code), job.reason, to_column(job.created),
-      optional_column(job.ended), job.id);
+      to_column(job.ended), job.id);
   if (updated == 0) throw Error(ErrorKind::not_found, "there is no job '" + job.id + "'");
 }
 

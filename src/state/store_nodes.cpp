@@ -94,12 +94,16 @@ void Store::put_node(const Node& n) {
         n.cluster.value, n.index, n.name.value, to_string(n.state), n.token, n.instance_id,
         n.address, n.port, n.private_address, n.user, n.slots, n.identity_file,
         dump(json(n.host_keys)), jumps_text(n.jumps));
+    database_->note_run(n);
   });
 }
 
 void Store::erase_node(const ClusterId& cluster, int index) {
-  database_->write("store:erase_node", "DELETE FROM nodes WHERE cluster=? AND position=?",
-                   cluster.value, index);
+  atomically([&] {
+    database_->write("store:erase_node", "DELETE FROM nodes WHERE cluster=? AND position=?",
+                     cluster.value, index);
+    database_->end_run(cluster, index);
+  });
 }
 
 int Store::next_node_index(const ClusterId& cluster) const {

@@ -1,0 +1,74 @@
+// What nodes of a Store have run, and the timers of clusters that end by themselves.
+#include "state/database.hpp"
+#include "state/store.hpp"
+
+namespace fastgpu::state {
+namespace {
+
+/// Whether the node costs nothing, as far as we know.
+bool is_off(const Node& node) {
+  return node.instance_id.empty() || node.state == NodeState::stopped ||
+         node.state == NodeState::lost;
+}
+
+std::optional<TimePoint> optional_time(std::optional<std::int64_t> column) {
+  if (!column) return std::nullopt;
+  return time_of(*column);
+}
+
+}  // namespace
+
+bool Store::Database::has_second_tables() {
+  return writable() || query("SELECT 1 FROM sqlite_schema WHERE name='runs'").step();
+}
+
+void Store::Database::note_run(const Node& node) {
+  if (is_off(node)) return end_run(node.cluster, node.index);
+  if (node.state == NodeState::deleting) return;  // It may have been stopped before.
+  write("store:note_run",
+        "INSERT INTO runs(cluster, position, began) SELECT ?, ?, ? WHERE NOT EXISTS(SELECT 1 FROM"
+        " runs WHERE cluster=? AND position=? AND ended IS NULL)"
+        " ON CONFLICT DO UPDATE SET ended=NULL",
+        node.cluster.value, node.index, to_column(std::chrono::system_clock::now()),
+        node.cluster.value, node.index);
+}
+
+void Store::Database::end_run(const ClusterId& cluster, int index) {
+  write("store:end_run", "UPDATE runs SET ended=? WHERE cluster=? AND position=? AND ended IS NULL",
+        to_column(std::chrono::system_clock::now()), cluster.value, index);
+}
+
+std::vector<Run> Store::runs(const ClusterId& cluster) const {
+  std::vector<Run> runs;
+  if (!database_->has_second_tables()) return runs;
+  sqlite::Statement rows = database_->query(
+      "SELECT position, began, ended FROM runs WHERE cluster=? ORDER BY position, began",
+      cluster.value);
+  while (rows.step())
+    runs.push_back({.index = static_cast<int>(rows.number(0)),
+                    .began = time_of(rows.number(1)),
+                    .ended = optional_time(rows.optional_number(2))});
+  return runs;
+}
+
+std::optional<Timer> Store::timer(const ClusterId& cluster) const {
+  if (!database_->has_second_tables()) return std::nullopt;
+  sqlite::Statement row =
+      database_->query("SELECT ends, contact, told FROM timers WHERE cluster=?", cluster.value);
+  if (!row.step()) return std::nullopt;
+  return Timer{.ends = optional_time(row.optional_number(0)),
+               .contact = time_of(row.number(1)),
+               .told = row.text(2)};
+}
+
+void Store::put_timer(const ClusterId& cluster, const Timer& timer) {
+  database_->write("store:put_timer",
+                   "INSERT INTO timers(cluster, ends, contact, told) SELECT ?, ?, ?, ?"
+                   " WHERE EXISTS(SELECT 1 FROM clusters WHERE id=?)"
+                   " ON CONFLICT(cluster) DO UPDATE SET ends=excluded.ends,"
+                   " contact=excluded.contact, told=excluded.told",
+                   cluster.value, to_column(timer.ends), to_column(timer.contact), timer.told,
+                   cluster.value);
+}
+
+}  // namespace fastgpu::state
