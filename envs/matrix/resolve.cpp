@@ -1,0 +1,225 @@
+// Which rows a name stands for, and which names are near where there are none.
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/error.hpp"
+#include "envs/matrix/matrix.hpp"
+
+namespace fastgpu::envs {
+namespace {
+
+bool has(const std::vector<std::string>& list, const std::string& item) {
+  return std::ranges::find(list, item) != list.end();
+}
+
+bool fits(const Accelerator& wanted, const Accelerator& offered) {
+  return wanted.platform == offered.platform && covers(wanted.version, offered.version);
+}
+
+/// Better: offered rather than not, then newer.
+bool is_better(const FrameworkRow& a, const FrameworkRow& b) {
+  if (a.offered != b.offered) return a.offered;
+  if (const auto order = compare_versions(a.version, b.version); order != 0) return order > 0;
+  return compare_versions(a.accelerator.version, b.accelerator.version) > 0;
+}
+
+std::optional<FrameworkRow> best_row(const Matrix& matrix, const FrameworkVersion& wanted,
+                                     const Accelerator& accelerator, const std::string& python) {
+  std::optional<FrameworkRow> best;
+  for (const FrameworkRow& row : matrix.frameworks)
+    if (row.framework == wanted.framework && covers(wanted.version, row.version) &&
+        fits(accelerator, row.accelerator) && has(row.python, python) &&
+        (!best || is_better(row, *best)))
+      best = row;
+  return best;
+}
+
+/// Different texts in the order of versions, joined by commas.
+std::string list_versions(std::vector<std::string> versions) {
+  std::ranges::sort(versions,
+                    [](const auto& a, const auto& b) { return compare_versions(a, b) < 0; });
+  const auto rest = std::ranges::unique(versions);
+  versions.erase(rest.begin(), rest.end());
+  std::string text;
+  for (const std::string& version : versions)
+    text += (text.empty() ? "" : ", ") + version;
+  return text;
+}
+
+/// Why `wanted` has no row.
+std::string reason(const Matrix& matrix, const EnvironmentName& name,
+                   const FrameworkVersion& wanted) {
+  const std::string framework(display_name(wanted.framework));
+  const std::string whole = framework + " " + wanted.version;
+  std::vector<std::string> versions;
+  std::vector<std::string> accelerators;
+  std::vector<std::string> pythons;
+  for (const FrameworkRow& row : matrix.frameworks) {
+    if (row.framework != wanted.framework) continue;
+    versions.push_back(row.version);
+    if (!covers(wanted.version, row.version)) continue;
+    accelerators.push_back(to_string(row.accelerator));
+    if (fits(name.accelerator, row.accelerator))
+      pythons.insert(pythons.end(), row.python.begin(), row.python.end());
+  }
+  if (accelerators.empty()) return whole + " is not known; known are " + list_versions(versions);
+  if (pythons.empty())
+    return whole + " is made for " + list_versions(accelerators) + ", not for " +
+           to_string(name.accelerator);
+  return whole + " for " + to_string(name.accelerator) + " is made for Python " +
+         list_versions(pythons) + ", not for " + name.python;
+}
+
+/// How far apart two versions are in a list of them; 0 where one covers the other. To change
+/// anything at all weighs more than how far: who asks for CUDA 13.0 may want that above all.
+int distance_between(const std::vector<std::string>& sorted, const std::string& wanted,
+                     const std::string& version) {
+  if (covers(wanted, version)) return 0;
+  const auto place = [&](const std::string& of) {
+    return static_cast<int>(std::ranges::count_if(
+        sorted, [&](const std::string& other) { return compare_versions(other, of) < 0; }));
+  };
+  constexpr int kAnyChange = 20;
+  return kAnyChange + std::abs(place(version) - place(wanted));
+}
+
+struct Near {
+  EnvironmentName name;
+  int distance = 0;
+};
+
+class Neighbours {
+ public:
+  Neighbours(const Matrix& matrix, const EnvironmentName& wanted)
+      : matrix_(matrix), wanted_(wanted) {
+    for (const FrameworkRow& row : matrix.frameworks) {
+      if (std::ranges::find(accelerators_, row.accelerator) == accelerators_.end())
+        accelerators_.push_back(row.accelerator);
+    }
+  }
+
+  std::vector<Near> all() const {
+    std::vector<Near> found;
+    for (const Accelerator& accelerator : accelerators_)
+      for (const PythonRelease& python : matrix_.pythons)
+        if (auto near = on(accelerator, python.version)) found.push_back(*std::move(near));
+    std::ranges::stable_sort(found, {}, &Near::distance);
+    return found;
+  }
+
+ private:
+  std::vector<std::string> versions_of(Framework framework) const {
+    std::vector<std::string> versions;
+    for (const FrameworkRow& row : matrix_.frameworks)
+      if (row.framework == framework && !has(versions, row.version))
+        versions.push_back(row.version);
+    return versions;
+  }
+
+  int distance(const Accelerator& accelerator) const {
+    constexpr int kOtherPlatform = 200;
+    if (accelerator.platform != wanted_.accelerator.platform) return kOtherPlatform;
+    std::vector<std::string> versions;
+    for (const Accelerator& known : accelerators_)
+      if (known.platform == accelerator.platform) versions.push_back(known.version);
+    return distance_between(versions, wanted_.accelerator.version, accelerator.version);
+  }
+
+  /// The row of that framework there whose version is nearest, with its distance.
+  std::optional<std::pair<FrameworkRow, int>> nearest_row(const FrameworkVersion& wanted,
+                                                          const Accelerator& accelerator,
+                                                          const std::string& python) const {
+    const std::vector<std::string> versions = versions_of(wanted.framework);
+    std::optional<std::pair<FrameworkRow, int>> nearest;
+    for (const FrameworkRow& row : matrix_.frameworks) {
+      if (row.framework != wanted.framework || row.accelerator != accelerator) continue;
+      if (!has(row.python, python)) continue;
+      const int steps =
+          distance_between(versions, wanted.version, row.version) + (row.offered ? 0 : 10);
+      if (!nearest || steps <= nearest->second) nearest = {row, steps};
+    }
+    return nearest;
+  }
+
+  std::optional<Near> on(const Accelerator& accelerator, const std::string& python) const {
+    Near near{.name = {.has_prefix = wanted_.has_prefix,
+                       .frameworks = {},
+                       .accelerator = accelerator,
+                       .python = python}};
+    for (const FrameworkVersion& wanted : wanted_.frameworks) {
+      const auto row = nearest_row(wanted, accelerator, python);
+      if (!row) return std::nullopt;
+      const bool covered = covers(wanted.version, row->first.version);
+      near.name.frameworks.push_back(
+          {wanted.framework, covered ? wanted.version : row->first.version});
+      near.distance += row->second;
+    }
+    std::vector<std::string> pythons;
+    for (const PythonRelease& known : matrix_.pythons)
+      pythons.push_back(known.version);
+    near.distance += distance(accelerator) + distance_between(pythons, wanted_.python, python);
+    return near;
+  }
+
+  const Matrix& matrix_;
+  const EnvironmentName& wanted_;
+  std::vector<Accelerator> accelerators_;
+};
+
+[[noreturn]] void refuse(const Matrix& matrix, const EnvironmentName& name,
+                         const std::string& why) {
+  std::string near;
+  for (const EnvironmentName& possible : nearest_possible(matrix, name, 3))
+    near += (near.empty() ? "" : ", ") + to_string(possible);
+  throw Error(ErrorKind::usage,
+              "environment " + to_string(name) + " cannot be: " + why +
+                  (near.empty() ? "; fastgpu env matrix shows what can" : "; nearest: " + near));
+}
+
+}  // namespace
+
+bool Combination::offered() const noexcept {
+  return std::ranges::all_of(rows, &FrameworkRow::offered);
+}
+
+std::vector<std::string> Combination::warnings() const {
+  std::vector<std::string> sentences;
+  for (const FrameworkRow& row : rows) {
+    if (row.offered) continue;
+    const std::string what =
+        std::string(display_name(row.framework)) + " " + row.version + " can no longer be had";
+    sentences.push_back(row.note.empty() ? what : what + ": " + row.note);
+  }
+  if (cuda && !cuda->offered)
+    sentences.push_back("CUDA " + cuda->version +
+                        " is in no package repository of a current distribution");
+  if (python && !python->uv && python->conda)
+    sentences.push_back("Python " + python->version + " comes from conda channels alone");
+  return sentences;
+}
+
+Combination resolve(const Matrix& matrix, const EnvironmentName& name) {
+  Combination combination{.name = name, .rows = {}};
+  for (const FrameworkVersion& wanted : name.frameworks) {
+    auto row = best_row(matrix, wanted, name.accelerator, name.python);
+    if (!row) refuse(matrix, name, reason(matrix, name, wanted));
+    combination.rows.push_back(*std::move(row));
+  }
+  if (name.accelerator.platform == Platform::cuda)
+    combination.cuda = find_cuda(matrix, name.accelerator.version);
+  for (const PythonRelease& python : matrix.pythons)
+    if (python.version == name.python) combination.python = python;
+  return combination;
+}
+
+std::vector<EnvironmentName> nearest_possible(const Matrix& matrix, const EnvironmentName& name,
+                                              std::size_t most) {
+  std::vector<EnvironmentName> names;
+  for (Near& near : Neighbours(matrix, name).all()) {
+    if (names.size() == most) break;
+    names.push_back(std::move(near.name));
+  }
+  return names;
+}
+
+}  // namespace fastgpu::envs
