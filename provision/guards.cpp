@@ -1,0 +1,143 @@
+#include "provision/guards.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "base/units.hpp"
+
+namespace fastgpu::provision {
+namespace {
+
+using nlohmann::json;
+using state::TimePoint;
+using Hours = std::chrono::duration<double, std::ratio<3600>>;
+using std::chrono::seconds;
+
+constexpr const char* kKey = "guards";
+constexpr Hours kLongest{24.0 * 366 * 100};  ///< What a time point can hold, with room to spare.
+
+void put(json& object, const char* key, const std::optional<seconds>& time) {
+  if (time) object[key] = time->count();
+}
+
+std::optional<seconds> time_in(const json& object, const char* key) {
+  if (!object.contains(key)) return std::nullopt;
+  return seconds(object.at(key).get<std::int64_t>());
+}
+
+TimePoint later(TimePoint from, Hours time) {
+  return from + std::chrono::duration_cast<seconds>(std::clamp(time, Hours{0}, kLongest));
+}
+
+void keep_nearest(std::optional<End>& nearest, TimePoint when, EndCause cause) {
+  if (!nearest || when < nearest->when) nearest = End{when, cause};
+}
+
+/// "8h" where to_string says "8h00m".
+std::string brief(seconds time) {
+  std::string text = to_string(std::chrono::milliseconds(time));
+  for (const char* rest : {"00m", "00s", "00h"})
+    if (text.size() > 3 && text.ends_with(rest)) text.resize(text.size() - 3);
+  return text;
+}
+
+std::string number(double amount) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.10g", amount);
+  return text;
+}
+
+}  // namespace
+
+Guards guards_of(const std::string& spec_json) try {
+  const json spec = json::parse(spec_json);
+  if (!spec.is_object() || !spec.contains(kKey)) return {};
+  const json& object = spec.at(kKey);
+  Guards guards{.max_life = time_in(object, "max_life_seconds"),
+                .unattended = time_in(object, "unattended_seconds"),
+                .idle_stop = time_in(object, "idle_stop_seconds"),
+                .idle_delete = time_in(object, "idle_delete_seconds")};
+  if (object.contains("max_cost")) guards.max_cost = object.at("max_cost").get<double>();
+  return guards;
+} catch (const json::exception& e) {
+  throw Error(ErrorKind::local,
+              std::string("the cluster's guards on record are broken: ") + e.what());
+}
+
+std::string with_guards(const std::string& spec_json, const Guards& guards) {
+  json spec = json::parse(spec_json, nullptr, false);
+  if (!spec.is_object()) throw Error(ErrorKind::local, "the cluster's wish on record is broken");
+  json object = json::object();
+  put(object, "max_life_seconds", guards.max_life);
+  put(object, "unattended_seconds", guards.unattended);
+  put(object, "idle_stop_seconds", guards.idle_stop);
+  put(object, "idle_delete_seconds", guards.idle_delete);
+  if (guards.max_cost) object["max_cost"] = *guards.max_cost;
+  spec.erase(kKey);
+  if (!object.empty()) spec[kKey] = std::move(object);
+  return spec.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Spending spending_of(std::span<const state::Run> runs, double price, TimePoint now) {
+  Spending spending;
+  for (const state::Run& run : runs) {
+    const Hours ran = run.ended.value_or(now) - run.began;
+    spending.so_far += std::max(0.0, ran.count()) * price;
+    if (!run.ended) spending.per_hour += price;
+  }
+  return spending;
+}
+
+std::optional<TimePoint> stopped_since(std::span<const state::Run> runs) {
+  std::optional<TimePoint> last;
+  for (const state::Run& run : runs) {
+    if (!run.ended) return std::nullopt;
+    last = std::max(last.value_or(*run.ended), *run.ended);
+  }
+  return last;
+}
+
+std::optional<End> end_of(const Guards& guards, const Watched& cluster, TimePoint now) {
+  std::optional<End> nearest;
+  if (guards.max_life)
+    keep_nearest(nearest, cluster.created + *guards.max_life, EndCause::max_life);
+  const double left = guards.max_cost.value_or(0) - cluster.spending.so_far;
+  if (guards.max_cost && (left <= 0 || cluster.spending.per_hour > 0))
+    keep_nearest(nearest, later(now, Hours(left <= 0 ? 0 : left / cluster.spending.per_hour)),
+                 EndCause::max_cost);
+  if (guards.unattended && !cluster.stopped)
+    keep_nearest(nearest, cluster.contact + *guards.unattended, EndCause::unattended);
+  if (guards.idle_delete && cluster.stopped)
+    keep_nearest(nearest, *cluster.stopped + *guards.idle_delete, EndCause::idle);
+  return nearest;
+}
+
+std::optional<TimePoint> first_end(const Guards& guards, TimePoint created, TimePoint start,
+                                   std::optional<double> price, int count) {
+  const Watched cluster{
+      .created = created, .contact = start, .spending = {.per_hour = price.value_or(0) * count}};
+  const auto end = end_of(guards, cluster, start);
+  if (!end) return std::nullopt;
+  return end->when;
+}
+
+std::string reason_of(const Guards& guards, EndCause cause) {
+  const auto text = [](const std::optional<seconds>& time) {
+    return brief(time.value_or(seconds(0)));
+  };
+  switch (cause) {
+    case EndCause::max_life:
+      return "its life of " + text(guards.max_life) + " is over";
+    case EndCause::max_cost:
+      return "its cost has reached " + number(guards.max_cost.value_or(0));
+    case EndCause::unattended:
+      return "nobody looked after it for " + text(guards.unattended);
+    case EndCause::idle:
+      return "it has been idle for " + text(guards.idle_delete);
+  }
+  return "";
+}
+
+}  // namespace fastgpu::provision
