@@ -72,6 +72,20 @@ void make_private_directory(const std::filesystem::path& path) {
   if (!std::filesystem::is_directory(path)) throw failed("making", path);
 }
 
+std::string read_all(int fd, std::size_t limit) {
+  std::string text;
+  std::array<char, 65536> buffer;
+  for (;;) {
+    const ssize_t got = ::read(fd, buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw system_error("reading the input", errno);
+    if (got == 0) return text;
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+    if (text.size() > limit)
+      throw Error(ErrorKind::usage, "the input is larger than " + std::to_string(limit) + " bytes");
+  }
+}
+
 void write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t put = ::write(fd, text.data(), text.size());

@@ -28,6 +28,9 @@ UniqueFd open_for_append(const std::filesystem::path& path);
 /// Makes the directory and its parents, 0700.
 void make_private_directory(const std::filesystem::path& path);
 
+/// What comes from `fd` until its end. Throws usage for more than `limit` bytes.
+std::string read_all(int fd, std::size_t limit);
+
 /// Writes all of it, waiting where the descriptor is slow. Throws local.
 void write_all(int fd, std::string_view text);
 

@@ -44,6 +44,15 @@ constexpr std::array kSubcommands = {
     Subcommand{"access-check", "", run_access_check},
     Subcommand{"access-add", "LINE", run_access_add},
     Subcommand{"access-remove", "MARK CLUSTER", run_access_remove},
+    Subcommand{"env-status", "[--prepare NAME] [PREFIX]", run_env_status},
+    Subcommand{"env-solve", "< REQUEST", run_env_solve},
+    Subcommand{"env-build", "< REQUEST", run_env_build},
+    Subcommand{"env-verify", "PREFIX NAME [VERSION]", run_env_verify},
+    Subcommand{"env-use", "PREFIX NAME VERSION", run_env_use},
+    Subcommand{"env-discard", "PREFIX NAME VERSION", run_env_discard},
+    Subcommand{"env-activate", "PREFIX NAME", run_env_activate},
+    Subcommand{"env-deactivate", "PREFIX", run_env_deactivate},
+    Subcommand{"env-remove", "PREFIX [NAME]", run_env_remove},
 };
 
 int show_usage() {

@@ -20,5 +20,14 @@ int run_job_remove(Arguments arguments);
 int run_access_check(Arguments arguments);
 int run_access_add(Arguments arguments);
 int run_access_remove(Arguments arguments);
+int run_env_status(Arguments arguments);
+int run_env_solve(Arguments arguments);
+int run_env_build(Arguments arguments);
+int run_env_verify(Arguments arguments);
+int run_env_use(Arguments arguments);
+int run_env_discard(Arguments arguments);
+int run_env_activate(Arguments arguments);
+int run_env_deactivate(Arguments arguments);
+int run_env_remove(Arguments arguments);
 
 }  // namespace fastgpu::agent

@@ -1,0 +1,122 @@
+// `env-build`: one build of an environment out of a lock, on the one node that builds.
+#include <sys/stat.h>
+
+#include "agent/disk.hpp"
+#include "agent/environments/call.hpp"
+#include "agent/environments/manifest.hpp"
+#include "agent/environments/node.hpp"
+#include "agent/environments/place.hpp"
+#include "agent/subcommands.hpp"
+#include "base/fault_point.hpp"
+#include "process/command.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr unsigned kReadable = 0644;
+constexpr unsigned kRunnable = 0755;
+
+class Build {
+ public:
+  Build(const BuildRequest& request, Listener& listener)
+      : request_(request),
+        listener_(listener),
+        places_{request.prefix},
+        version_(places_.version(request.name, request.version)),
+        cache_(places_.own() / "cache"),
+        uv_(places_.tools(request.tools) / "uv", cache_, "", {}) {}
+
+  std::string run() {
+    if (const std::string sum = manifest_sum(version_); !sum.empty()) return sum;
+    fs::remove_all(version_);  // Of a build that was killed.
+    fs::create_directories(version_.parent_path());
+    make_python();
+    fault_point("env-build-python");
+    install_packages();
+    fault_point("env-build-packages");
+    add_common();
+    write_details();
+    run_post_install();
+    listener_.tell("computing sums");
+    const std::string sum = write_manifest(version_);
+    fs::remove_all(cache_);
+    return sum;
+  }
+
+ private:
+  void make_python() {
+    listener_.tell("making the environment");
+    const std::string python = uv_.find_python(request_.python, listener_);
+    const std::string found = python_version(python);
+    if (found != request_.python_version)
+      throw Error(ErrorKind::conflict, python + " is Python " + found +
+                                           ", and the lock was made for " +
+                                           request_.python_version + ": lock again");
+    uv_.run({"venv", "--quiet", "--no-project", "--python", python, version_.string()}, listener_);
+    fs::create_directory(details_of(version_));
+  }
+
+  void install_packages() {
+    listener_.tell("installing packages");
+    const fs::path list = details_of(version_) / "pylock.toml";
+    write_atomically(list, request_.pylock, kReadable);
+    uv_.run({"pip", "install", "--no-deps", "--no-build", "--compile-bytecode", "--python",
+             interpreter(), "-r", list.string()},
+            listener_);
+  }
+
+  /// What every environment gets beside its packages.
+  void add_common() {
+    const fs::path common = places_.tools(request_.tools) / "common";
+    if (fs::exists(common))
+      fs::copy(common, version_,
+               fs::copy_options::recursive | fs::copy_options::copy_symlinks |
+                   fs::copy_options::overwrite_existing);
+  }
+
+  void write_details() {
+    const fs::path details = details_of(version_);
+    write_atomically(details / "env.yaml", request_.recipe, kReadable);
+    write_atomically(details / "env.lock", request_.lock, kReadable);
+    write_atomically(details / "activate.sh", request_.activate, kReadable);
+    write_atomically(details / "run", request_.run, kRunnable);
+  }
+
+  void run_post_install() {
+    for (const auto& command : request_.post_install) {
+      listener_.tell("running " + command.front());
+      std::vector<std::string> argv = {(details_of(version_) / "run").string()};
+      argv.insert(argv.end(), command.begin(), command.end());
+      output_of(argv, process::current_environment(), listener_);
+    }
+  }
+
+  std::string interpreter() const { return (version_ / "bin/python").string(); }
+
+  const BuildRequest& request_;
+  Listener& listener_;
+  EnvironmentPlaces places_;
+  fs::path version_;
+  fs::path cache_;
+  Uv uv_;
+};
+
+}  // namespace
+
+int run_env_build(Arguments) {
+  return run_call([] {
+    const BuildRequest request = parse_build_request(read_request());
+    check_environment_name(request.name);
+    check_environment_name(request.version);
+    ::umask(022);  // Whoever logs in may use it.
+    Listener listener;
+    const UniqueFd lock = lock_prefix({request.prefix});
+    VerifyAnswer answer;
+    answer.manifest = Build(request, listener).run();
+    write_answer(to_records(answer));
+  });
+}
+
+}  // namespace fastgpu::agent

@@ -1,0 +1,40 @@
+// One call about environments: its request comes by standard input, its answer goes out as records.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <string_view>
+#include <thread>
+
+#include "agent/protocol/records.hpp"
+#include "base/cancel.hpp"
+
+namespace fastgpu::agent {
+
+/// All of standard input. Throws remote for what are no records.
+Records read_request();
+
+/// Writes `answer`; the exit status is 0.
+void write_answer(const Records& answer);
+
+/// What `body` throws goes to standard error, its kind into the exit status that is returned.
+int run_call(const std::function<void()>& body);
+
+/// Whoever waits for a long call: told what is being done, and noticed when they have gone, by a
+/// sign of life that can no longer be written.
+class Listener {
+ public:
+  Listener();
+
+  void tell(std::string_view doing);
+  const Cancel& gone() const noexcept { return gone_; }
+
+ private:
+  void write(std::string_view key, std::string_view value);
+
+  std::mutex writing_;
+  Cancel gone_;
+  std::jthread beat_;
+};
+
+}  // namespace fastgpu::agent

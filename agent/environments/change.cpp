@@ -1,0 +1,119 @@
+// What is done to environments that lie on this node: verified, switched to, made the default of
+// logins, packed, removed.
+#include <algorithm>
+
+#include "agent/environments/call.hpp"
+#include "agent/environments/login.hpp"
+#include "agent/environments/manifest.hpp"
+#include "agent/environments/place.hpp"
+#include "agent/options.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// PREFIX NAME [VERSION], of an environment that is there.
+struct Named {
+  EnvironmentPlaces places;
+  std::string name;
+  std::string version;  ///< Where none is given, the current one.
+
+  fs::path directory() const { return places.version(name, version); }
+};
+
+Named take_named(Arguments arguments) {
+  Options options(arguments);
+  Named named{.places = places_at(options.take_word("the prefix")),
+              .name = options.take_word("the name"),
+              .version = {}};
+  check_environment_name(named.name);
+  named.version =
+      options.done() ? link_target(named.places.current(named.name)) : options.take_word("VERSION");
+  options.expect_end();
+  if (named.version.empty())
+    throw Error(ErrorKind::not_found, "there is no environment " + named.name + " on this node");
+  check_environment_name(named.version);
+  return named;
+}
+
+/// All but the current build and the one that was current before: jobs may still run in that.
+void remove_old(const Named& named, const std::string& before) {
+  for (const fs::directory_entry& entry :
+       fs::directory_iterator(named.places.prefix / named.name)) {
+    const std::string name = entry.path().filename();
+    if (entry.is_directory() && !entry.is_symlink() && name != named.version && name != before)
+      fs::remove_all(entry.path());
+  }
+}
+
+void deactivate(const EnvironmentPlaces& places) {
+  remove_login_lines(places);
+  fs::remove(places.active());
+}
+
+}  // namespace
+
+int run_env_verify(Arguments arguments) {
+  return run_call(
+      [&] { write_answer(to_records(verify_manifest(take_named(arguments).directory()))); });
+}
+
+int run_env_use(Arguments arguments) {
+  return run_call([&] {
+    const Named named = take_named(arguments);
+    const UniqueFd lock = lock_prefix(named.places);
+    if (manifest_sum(named.directory()).empty())
+      throw Error(ErrorKind::conflict, named.directory().string() + " is not complete");
+    const fs::path link = named.places.current(named.name);
+    const std::string before = link_target(link);
+    if (before != named.version) switch_link(link, named.version);
+    remove_old(named, before);
+  });
+}
+
+int run_env_discard(Arguments arguments) {
+  return run_call([&] {
+    const Named named = take_named(arguments);
+    const UniqueFd lock = lock_prefix(named.places);
+    fs::remove_all(named.directory());
+  });
+}
+
+int run_env_activate(Arguments arguments) {
+  return run_call([&] {
+    const Named named = take_named(arguments);
+    const UniqueFd lock = lock_prefix(named.places);
+    switch_link(named.places.active(), "../" + named.name);
+    add_login_lines(named.places);
+  });
+}
+
+int run_env_deactivate(Arguments arguments) {
+  return run_call([&] {
+    Options options(arguments);
+    const auto places = places_at(options.take_word("the prefix"));
+    options.expect_end();
+    if (!fs::exists(places.own())) return;
+    const UniqueFd lock = lock_prefix(places);
+    deactivate(places);
+  });
+}
+
+int run_env_remove(Arguments arguments) {
+  return run_call([&] {
+    Options options(arguments);
+    const auto places = places_at(options.take_word("the prefix"));
+    const std::string name = options.done() ? "" : options.take_word("the name");
+    options.expect_end();
+    if (!fs::exists(places.own())) return;
+    const UniqueFd lock = lock_prefix(places);
+    const bool is_active = fs::path(link_target(places.active())).filename() == name;
+    if (name.empty() || is_active) deactivate(places);
+    if (name.empty()) return remove_prefix(places);
+    check_environment_name(name);
+    fs::remove_all(places.prefix / name);
+  });
+}
+
+}  // namespace fastgpu::agent

@@ -1,0 +1,83 @@
+#include "agent/environments/login.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "agent/disk.hpp"
+#include "base/error.hpp"
+#include "base/quote.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// In the first line of ours: what was before it has no newline at its end, or there was no file.
+constexpr std::string_view kMadeNewline = " (and the newline before)";
+constexpr std::string_view kMadeFile = " (and this file)";
+
+/// Root's is read by every login of every user; others have the file that their bash reads.
+fs::path start_up_file() {
+  if (::geteuid() == 0) return "/etc/profile.d/fastgpu.sh";
+  for (const char* const name : {".bash_profile", ".bash_login"})
+    if (const fs::path file = below_home(name); fs::exists(file)) return file;
+  return below_home(".profile");
+}
+
+std::string first_mark(const EnvironmentPlaces& places) {
+  return "# fastgpu environments in " + places.prefix.string() + ": begin";
+}
+
+std::string last_mark(const EnvironmentPlaces& places) {
+  return "# fastgpu environments in " + places.prefix.string() + ": end\n";
+}
+
+std::string lines(const EnvironmentPlaces& places, std::string_view remark) {
+  const std::string script =
+      shell_quote((details_of(places.active() / "current") / "activate.sh").string());
+  return first_mark(places) + std::string(remark) + "\nif [ -r " + script + " ]; then . " + script +
+         "; fi\n" + last_mark(places);
+}
+
+/// Keeps owner and mode, and the file's identity: others may have links to it.
+void rewrite(const fs::path& file, const std::string& text) {
+  struct stat status {};
+  const bool there = ::stat(file.c_str(), &status) == 0;
+  const fs::path real = there ? fs::canonical(file) : file;
+  write_atomically(real, text, there ? status.st_mode & 07777U : 0644U);
+  if (there && ::chown(real.c_str(), status.st_uid, status.st_gid) != 0 && errno != EPERM)
+    throw system_error("keeping the owner of " + real.string(), errno);
+}
+
+}  // namespace
+
+void add_login_lines(const EnvironmentPlaces& places) {
+  const fs::path file = start_up_file();
+  const auto before = read_file(file);
+  if (before && before->find(first_mark(places)) != std::string::npos) return;
+  if (!before) return rewrite(file, lines(places, kMadeFile));
+  const bool lacks_newline = !before->empty() && before->back() != '\n';
+  rewrite(file, *before + (lacks_newline ? "\n" + lines(places, kMadeNewline) : lines(places, "")));
+}
+
+void remove_login_lines(const EnvironmentPlaces& places) {
+  const fs::path file = start_up_file();
+  const auto text = read_file(file);
+  if (!text) return;
+  const auto begin = text->find(first_mark(places));
+  const auto end = text->find(last_mark(places));
+  if (begin == std::string::npos || end == std::string::npos) return;
+  const std::string remark = text->substr(begin + first_mark(places).size(), kMadeNewline.size());
+  std::string front = text->substr(0, begin);
+  const std::string back = text->substr(end + last_mark(places).size());
+  if (remark.starts_with(kMadeNewline)) front.pop_back();
+  if (remark.starts_with(kMadeFile) && front.empty() && back.empty()) {
+    if (::unlink(file.c_str()) != 0) throw system_error("removing " + file.string(), errno);
+    return;
+  }
+  rewrite(file, front + back);
+}
+
+}  // namespace fastgpu::agent

@@ -1,0 +1,164 @@
+#include "agent/environments/manifest.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+
+#include "agent/disk.hpp"
+#include "base/names.hpp"
+#include "base/parallel.hpp"
+#include "transfer/sha256.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kLargestManifest = 256UL << 20;
+constexpr std::size_t kMostNamed = 10;
+constexpr mode_t kModeBits = 07777;
+
+/// "KIND MODE SIZE SUM PATH": of a link the sum is that of where it leads, of a directory "-".
+struct Entry {
+  char kind = 'f';  // f, l, d
+  mode_t mode = 0;
+  std::uint64_t size = 0;
+  std::string path;
+};
+
+std::size_t width() {
+  constexpr std::size_t kMost = 8;
+  return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kMost);
+}
+
+std::string sum_of_file(const fs::path& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (!file) throw system_error("opening " + path.string(), errno);
+  transfer::Sha256 sum;
+  std::string buffer(1 << 20, '\0');
+  for (;;) {
+    const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw system_error("reading " + path.string(), errno);
+    if (got == 0) return transfer::hex(sum.finish());
+    sum.add({buffer.data(), static_cast<std::size_t>(got)});
+  }
+}
+
+Entry look_at(const fs::path& root, const std::string& path) {
+  struct stat status {};
+  const fs::path file = root / path;
+  if (::lstat(file.c_str(), &status) != 0) throw system_error("looking at " + file.string(), errno);
+  Entry entry{.mode = status.st_mode & kModeBits, .path = path};
+  if (S_ISLNK(status.st_mode)) {
+    entry.kind = 'l';
+    entry.mode = 0;
+  } else if (S_ISDIR(status.st_mode)) {
+    entry.kind = 'd';
+  } else {
+    entry.size = static_cast<std::uint64_t>(status.st_size);
+  }
+  return entry;
+}
+
+std::string sum_of(const fs::path& root, const Entry& entry) {
+  if (entry.kind == 'd') return "-";
+  if (entry.kind == 'l') return transfer::sha256_hex(fs::read_symlink(root / entry.path).string());
+  return sum_of_file(root / entry.path);
+}
+
+std::string line_of(const Entry& entry, const std::string& sum) {
+  std::array<char, 8> mode{};
+  const auto end = std::to_chars(mode.data(), mode.data() + mode.size(), entry.mode, 8).ptr;
+  return std::string(1, entry.kind) + " " + std::string(mode.data(), end) + " " +
+         std::to_string(entry.size) + " " + sum + " " + entry.path;
+}
+
+std::vector<std::string> paths_below(const fs::path& root) {
+  std::vector<std::string> paths;
+  const std::string own = fs::relative(manifest_of(root), root).string();
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root)) {
+    std::string path = entry.path().string().substr(root.string().size() + 1);
+    if (path != own) paths.push_back(std::move(path));
+  }
+  std::ranges::sort(paths);
+  return paths;
+}
+
+std::string path_of(const std::string& line) {
+  std::size_t at = 0;
+  for (int words = 0; words < 4; ++words) {
+    at = line.find(' ', at);
+    if (at == std::string::npos)
+      throw Error(ErrorKind::remote, "'" + printable(line) + "' is no line of a manifest");
+    ++at;
+  }
+  return line.substr(at);
+}
+
+/// What is wrong with the file that `line` tells of; empty where it is as it was.
+std::string damage(const fs::path& root, const std::string& line) {
+  const std::string path = path_of(line);
+  std::error_code failure;
+  if (!fs::exists(fs::symlink_status(root / path, failure))) return path + ": is missing";
+  const Entry found = look_at(root, path);
+  const std::string front = line_of(found, "");  // Up to the sum; the path stands after it.
+  const std::string shape = front.substr(0, front.size() - path.size() - 1);
+  if (!line.starts_with(shape)) return path + ": has another size, mode or kind";
+  return line_of(found, sum_of(root, found)) == line ? "" : path + ": has another content";
+}
+
+std::string sum_of_text(const fs::path& path) {
+  const auto text = read_file(path, kLargestManifest);
+  return text ? transfer::sha256_hex(*text) : "";
+}
+
+}  // namespace
+
+std::string write_manifest(const fs::path& version) {
+  const auto paths = paths_below(version);
+  const auto lines =
+      parallel_map(std::span<const std::string>(paths), width(), [&](const auto& path) {
+        const Entry entry = look_at(version, path);
+        return line_of(entry, sum_of(version, entry));
+      });
+  Records records;
+  for (const auto& line : lines) {
+    if (const auto* error = std::get_if<Error>(&line)) throw Error(*error);
+    records.add("entry", std::get<std::string>(line));
+  }
+  const std::string text = records.text();
+  write_atomically(manifest_of(version), text, 0644);
+  return transfer::sha256_hex(text);
+}
+
+std::string manifest_sum(const fs::path& version) {
+  return sum_of_text(manifest_of(version));
+}
+
+std::string spec_sum(const fs::path& version) {
+  return sum_of_text(details_of(version) / "env.yaml");
+}
+
+VerifyAnswer verify_manifest(const fs::path& version) {
+  const auto text = read_file(manifest_of(version), kLargestManifest);
+  if (!text)
+    throw Error(ErrorKind::not_found, version.string() + " has no manifest: it is not complete");
+  const auto lines = Records(*text, "the manifest").all("entry");
+  const auto found = parallel_map(std::span<const std::string>(lines), width(),
+                                  [&](const auto& line) { return damage(version, line); });
+  VerifyAnswer answer{
+      .manifest = transfer::sha256_hex(*text), .files = lines.size(), .damaged = {}};
+  for (const auto& one : found) {
+    const auto* error = std::get_if<Error>(&one);
+    const std::string wrong = error != nullptr ? error->what() : std::get<std::string>(one);
+    if (!wrong.empty() && answer.damaged.size() < kMostNamed) answer.damaged.push_back(wrong);
+  }
+  return answer;
+}
+
+}  // namespace fastgpu::agent

@@ -1,0 +1,25 @@
+// Every file of one build of an environment with its SHA-256: made where it was built, compared
+// wherever it is.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "agent/protocol/environment.hpp"
+
+namespace fastgpu::agent {
+
+/// Writes the manifest of what lies in `version`, which is complete from then on; returns the
+/// manifest's own sum.
+std::string write_manifest(const std::filesystem::path& version);
+
+/// The sum of the manifest that lies there; empty where there is none.
+std::string manifest_sum(const std::filesystem::path& version);
+/// The sum of the env.yaml that it was made of; empty where there is none.
+std::string spec_sum(const std::filesystem::path& version);
+
+/// Compares every file with its manifest. What has been added is no damage. Throws not_found where
+/// there is no manifest, remote where it cannot be read.
+VerifyAnswer verify_manifest(const std::filesystem::path& version);
+
+}  // namespace fastgpu::agent

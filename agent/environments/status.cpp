@@ -1,0 +1,80 @@
+// `env-status`: the environments of this node; makes a place for one where that is asked for.
+#include <sys/statvfs.h>
+
+#include <algorithm>
+
+#include "agent/environments/call.hpp"
+#include "agent/environments/manifest.hpp"
+#include "agent/environments/node.hpp"
+#include "agent/environments/place.hpp"
+#include "agent/options.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::uint64_t free_bytes(fs::path path) {
+  while (!fs::exists(path) && path.has_relative_path())
+    path = path.parent_path();
+  struct statvfs status {};
+  if (::statvfs(path.c_str(), &status) != 0) return 0;
+  return std::uint64_t{status.f_bavail} * status.f_frsize;
+}
+
+std::vector<std::string> names_in(const fs::path& directory) {
+  std::vector<std::string> names;
+  std::error_code failure;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory, failure)) {
+    const std::string name = entry.path().filename();
+    if (entry.is_directory() && !entry.is_symlink() && !name.starts_with('.'))
+      names.push_back(name);
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+FoundVersion found(const fs::path& version, const std::string& current) {
+  FoundVersion out{.name = version.parent_path().filename(),
+                   .version = version.filename(),
+                   .spec = {},
+                   .manifest = manifest_sum(version),
+                   .current = version.filename() == current};
+  if (!out.manifest.empty()) out.spec = spec_sum(version);
+  return out;
+}
+
+EnvironmentStatus environment_status(const EnvironmentPlaces& places) {
+  EnvironmentStatus status{.prefix = places.prefix.string(),
+                           .machine = machine_name(),
+                           .libc = libc_name(),
+                           .free_bytes = free_bytes(places.prefix),
+                           .active = link_target(places.active()),
+                           .tools = names_in(places.tools("")),
+                           .versions = {}};
+  for (const std::string& name : names_in(places.prefix)) {
+    const std::string current = link_target(places.current(name));
+    for (const std::string& version : names_in(places.prefix / name))
+      status.versions.push_back(found(places.version(name, version), current));
+  }
+  return status;
+}
+
+}  // namespace
+
+int run_env_status(Arguments arguments) {
+  return run_call([&] {
+    Options options(arguments);
+    const auto prepared = options.take_value("--prepare");
+    const auto places = places_at(options.done() ? "" : options.take_word("the prefix"));
+    options.expect_end();
+    if (prepared) {
+      check_environment_name(*prepared);
+      make_prefix(places);
+      fs::create_directory(places.prefix / *prepared);
+    }
+    write_answer(Records(to_text(environment_status(places)), "status"));
+  });
+}
+
+}  // namespace fastgpu::agent

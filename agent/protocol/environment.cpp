@@ -1,0 +1,187 @@
+#include "agent/protocol/environment.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/names.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+constexpr std::size_t kLongestName = 80;
+constexpr char kBetweenWords = '\x1f';
+
+bool is_plain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+std::vector<std::string> split(std::string_view text, char between) {
+  std::vector<std::string> words(1);
+  for (const char c : text) {
+    if (c == between)
+      words.emplace_back();
+    else
+      words.back() += c;
+  }
+  return words;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words)
+    out += (&word == words.data() ? "" : std::string(1, kBetweenWords)) + word;
+  return out;
+}
+
+FoundVersion parse_found(const std::string& text) {
+  const auto words = split(text, ' ');
+  if (words.size() != 5)
+    throw Error(ErrorKind::remote, "'" + printable(text) + "' is no version of an environment");
+  return {words[0], words[1], words[2], words[3], words[4] == "current"};
+}
+
+void add_all(Records& records, std::string_view key, const std::vector<std::string>& values) {
+  for (const std::string& value : values)
+    records.add(key, value);
+}
+
+}  // namespace
+
+void check_environment_name(std::string_view name) {
+  const bool usable = !name.empty() && name.size() <= kLongestName && is_plain(name.front()) &&
+                      std::ranges::all_of(name, [](char c) {
+                        return is_plain(c) || c == '.' || c == '_' || c == '-';
+                      });
+  if (!usable)
+    throw Error(ErrorKind::usage,
+                "'" + printable(name) +
+                    "' is no name of an environment: it has 1 to 80 letters, "
+                    "digits, '.', '_' and '-', and begins with a letter or digit");
+}
+
+std::filesystem::path details_of(const std::filesystem::path& version) {
+  return version / ".fastgpu";
+}
+
+std::filesystem::path manifest_of(const std::filesystem::path& version) {
+  return details_of(version) / "manifest";
+}
+
+std::string to_text(const EnvironmentStatus& status) {
+  Records records;
+  records.add("prefix", status.prefix);
+  records.add("machine", status.machine);
+  records.add("libc", status.libc);
+  records.add("free", static_cast<std::int64_t>(status.free_bytes));
+  records.add("active", status.active);
+  add_all(records, "tools", status.tools);
+  for (const FoundVersion& found : status.versions)
+    records.add("version", found.name + " " + found.version + " " + found.spec + " " +
+                               found.manifest + " " + (found.current ? "current" : "other"));
+  return records.text();
+}
+
+EnvironmentStatus parse_environment_status(const Records& records) {
+  EnvironmentStatus status{.prefix = records.get("prefix"),
+                           .machine = records.get("machine"),
+                           .libc = records.get("libc"),
+                           .free_bytes = static_cast<std::uint64_t>(records.number("free")),
+                           .active = records.get("active"),
+                           .tools = records.all("tools"),
+                           .versions = {}};
+  for (const std::string& text : records.all("version"))
+    status.versions.push_back(parse_found(text));
+  return status;
+}
+
+Records to_records(const SolveRequest& request) {
+  Records records;
+  records.add("prefix", request.prefix);
+  records.add("uv", request.uv);
+  records.add("python", request.python);
+  records.add("index", request.index);
+  add_all(records, "more_index", request.more_indexes);
+  add_all(records, "package", request.packages);
+  return records;
+}
+
+SolveRequest parse_solve_request(const Records& records) {
+  return {.prefix = records.get("prefix"),
+          .uv = records.get("uv"),
+          .python = records.get("python"),
+          .index = records.get("index"),
+          .more_indexes = records.all("more_index"),
+          .packages = records.all("package")};
+}
+
+Records to_records(const SolveAnswer& answer) {
+  Records records;
+  records.add("pylock", answer.pylock);
+  records.add("python", answer.python);
+  records.add("python_version", answer.python_version);
+  records.add("machine", answer.machine);
+  records.add("libc", answer.libc);
+  records.add("builder", answer.builder);
+  return records;
+}
+
+SolveAnswer parse_solve_answer(const Records& records) {
+  return {.pylock = records.get("pylock"),
+          .python = records.get("python"),
+          .python_version = records.get("python_version"),
+          .machine = records.get("machine"),
+          .libc = records.get("libc"),
+          .builder = records.get("builder")};
+}
+
+Records to_records(const BuildRequest& request) {
+  Records records;
+  records.add("prefix", request.prefix);
+  records.add("name", request.name);
+  records.add("version", request.version);
+  records.add("tools", request.tools);
+  records.add("python", request.python);
+  records.add("python_version", request.python_version);
+  records.add("pylock", request.pylock);
+  records.add("recipe", request.recipe);
+  records.add("lock", request.lock);
+  records.add("activate", request.activate);
+  records.add("run", request.run);
+  for (const auto& command : request.post_install)
+    records.add("post_install", joined(command));
+  return records;
+}
+
+BuildRequest parse_build_request(const Records& records) {
+  BuildRequest request{.prefix = records.get("prefix"),
+                       .name = records.get("name"),
+                       .version = records.get("version"),
+                       .tools = records.get("tools"),
+                       .python = records.get("python"),
+                       .python_version = records.get("python_version"),
+                       .pylock = records.get("pylock"),
+                       .recipe = records.get("recipe"),
+                       .lock = records.get("lock"),
+                       .activate = records.get("activate"),
+                       .run = records.get("run"),
+                       .post_install = {}};
+  for (const std::string& command : records.all("post_install"))
+    request.post_install.push_back(split(command, kBetweenWords));
+  return request;
+}
+
+Records to_records(const VerifyAnswer& answer) {
+  Records records;
+  records.add("manifest", answer.manifest);
+  records.add("files", static_cast<std::int64_t>(answer.files));
+  add_all(records, "damaged", answer.damaged);
+  return records;
+}
+
+VerifyAnswer parse_verify_answer(const Records& records) {
+  return {.manifest = records.get("manifest"),
+          .files = static_cast<std::uint64_t>(records.number("files")),
+          .damaged = records.all("damaged")};
+}
+
+}  // namespace fastgpu::agent

@@ -1,0 +1,113 @@
+// Environments as they lie on a node, and what is asked and answered about them.
+//
+// Below a prefix, the same on every node:
+//   NAME/VERSION/          one build of it, named by its lock; complete once it has a manifest
+//   NAME/VERSION/.fastgpu  env.yaml, env.lock, pylock.toml, activate.sh, run, manifest
+//   NAME/current           a link to the VERSION in use
+//   .fastgpu               tools/HASH, cache, lock, active (a link to NAME), made
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/protocol/records.hpp"
+
+namespace fastgpu::agent {
+
+/// Throws ErrorKind::usage for what cannot be a directory's name: 1 to 80 of a-z, A-Z, 0-9 and
+/// "._-", beginning with a letter or digit.
+void check_environment_name(std::string_view name);
+
+/// Where things lie below a prefix. Pure.
+struct EnvironmentPlaces {
+  std::filesystem::path prefix;
+
+  std::filesystem::path own() const { return prefix / ".fastgpu"; }
+  std::filesystem::path tools(const std::string& hash) const { return own() / "tools" / hash; }
+  std::filesystem::path active() const { return own() / "active"; }
+  std::filesystem::path version(const std::string& name, const std::string& version) const {
+    return prefix / name / version;
+  }
+  std::filesystem::path current(const std::string& name) const { return prefix / name / "current"; }
+};
+
+/// What belongs to an environment beside its packages, within a version's directory.
+std::filesystem::path details_of(const std::filesystem::path& version);
+std::filesystem::path manifest_of(const std::filesystem::path& version);
+
+/// One build of an environment, as it was found.
+struct FoundVersion {
+  std::string name;
+  std::string version;
+  std::string spec;      ///< The sum of its env.yaml; empty where it is not complete.
+  std::string manifest;  ///< The sum of its manifest; likewise.
+  bool current = false;
+};
+
+struct EnvironmentStatus {
+  std::string prefix;   ///< Absolute.
+  std::string machine;  ///< "x86_64"
+  std::string libc;     ///< "glibc 2.36"
+  std::uint64_t free_bytes = 0;
+  std::string active;  ///< What logins get; empty: none.
+  std::vector<std::string> tools;
+  std::vector<FoundVersion> versions;
+};
+
+std::string to_text(const EnvironmentStatus& status);
+EnvironmentStatus parse_environment_status(const Records& records);  ///< Throws remote.
+
+struct SolveRequest {
+  std::string prefix;
+  std::string uv;      ///< The program.
+  std::string python;  ///< "3.11", or a path.
+  std::string index;   ///< Empty: that of uv.
+  std::vector<std::string> more_indexes;
+  std::vector<std::string> packages;
+};
+
+struct SolveAnswer {
+  std::string pylock;
+  std::string python;          ///< The interpreter's path.
+  std::string python_version;  ///< "3.11.2"
+  std::string machine;
+  std::string libc;
+  std::string builder;  ///< "uv 0.13.9"
+};
+
+Records to_records(const SolveRequest& request);
+SolveRequest parse_solve_request(const Records& records);
+Records to_records(const SolveAnswer& answer);
+SolveAnswer parse_solve_answer(const Records& records);
+
+struct BuildRequest {
+  std::string prefix;
+  std::string name;
+  std::string version;
+  std::string tools;  ///< The hash of the directory with uv and what every environment gets.
+  std::string python;
+  std::string python_version;  ///< It must be this one.
+  std::string pylock;
+  std::string recipe;
+  std::string lock;
+  std::string activate;  ///< A shell script to be sourced.
+  std::string run;       ///< A program that runs its arguments in the environment.
+  std::vector<std::vector<std::string>> post_install;
+};
+
+Records to_records(const BuildRequest& request);
+BuildRequest parse_build_request(const Records& records);
+
+struct VerifyAnswer {
+  std::string manifest;  ///< Its sum.
+  std::uint64_t files = 0;
+  std::vector<std::string> damaged;  ///< "PATH: what is wrong", the first few.
+};
+
+Records to_records(const VerifyAnswer& answer);
+VerifyAnswer parse_verify_answer(const Records& records);
+
+}  // namespace fastgpu::agent

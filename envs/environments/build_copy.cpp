@@ -1,0 +1,18 @@
+#include "envs/environments/build_copy.hpp"
+
+namespace fastgpu::envs {
+
+std::vector<HostResult<remote::Copied>> copy_build(const NodeAccess& access, const ssh::Host& from,
+                                                   std::span<const ssh::Host> to,
+                                                   const BuildCopy& what) {
+  const remote::CopyOptions options{.width = access.options.width,
+                                    .connect_timeout = access.options.connect_timeout};
+  const auto here = what.scratch / "build";
+  const auto taken = remote::copy_from(access.client, {&from, 1}, {what.directory.string()}, here,
+                                       access.agent, options, nullptr, access.cancel);
+  if (!taken[0].ok()) throw Error(taken[0].error());
+  return remote::copy_to(access.client, to, {here}, what.directory.string(), access.agent, options,
+                         nullptr, access.cancel);
+}
+
+}  // namespace fastgpu::envs

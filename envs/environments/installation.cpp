@@ -1,0 +1,255 @@
+#include "envs/environments/installation.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/fault_point.hpp"
+#include "envs/environments/activate.hpp"
+#include "envs/environments/build_copy.hpp"
+#include "envs/environments/pylock.hpp"
+#include "envs/environments/toolbox.hpp"
+
+namespace fastgpu::envs {
+namespace {
+
+using agent::EnvironmentStatus;
+
+agent::BuildRequest build_request(const EnvironmentLock& lock, const EnvironmentStatus& status,
+                                  const std::string& tools) {
+  const std::string version = version_of(lock);
+  const auto place = agent::EnvironmentPlaces{status.prefix}.version(lock.spec.name, version);
+  return {.prefix = status.prefix,
+          .name = lock.spec.name,
+          .version = version,
+          .tools = tools,
+          .python = lock.python,
+          .python_version = lock.python_version,
+          .pylock = write_pylock(lock.artefacts),
+          .recipe = to_yaml(lock.spec),
+          .lock = to_text(lock),
+          .activate = activate_script(lock.spec, place),
+          .run = run_script(place),
+          .post_install = lock.spec.post_install};
+}
+
+WantedEnvironment wanted_by(const InstallationRequest& request) {
+  WantedEnvironment wanted{.name = request.spec.name, .spec = sum_of(request.spec)};
+  if (request.lock) wanted.version = version_of(*request.lock);
+  return wanted;
+}
+
+/// All that answered; throws the failure of the first where none did.
+std::vector<EnvironmentStatus> answers(const std::vector<HostResult<EnvironmentStatus>>& nodes) {
+  std::vector<EnvironmentStatus> out;
+  for (const auto& node : nodes)
+    if (node.ok()) out.push_back(node.value());
+  if (out.empty() && !nodes.empty()) throw Error(nodes.front().error());
+  for (const EnvironmentStatus& status : out)
+    if (status.prefix != out.front().prefix)
+      throw Error(ErrorKind::conflict, "environments would lie in " + out.front().prefix +
+                                           " on one node and in " + status.prefix +
+                                           " on another: give one place for all by --prefix");
+  return out;
+}
+
+/// The nodes of one installation that still go along.
+class Installation {
+ public:
+  Installation(const NodeAccess& access, std::span<const ssh::Host> hosts,
+               const InstallationRequest& request)
+      : access_(access), all_(hosts), request_(request), failed_(hosts.size()) {}
+
+  InstallationResult run() {
+    look({});
+    if (!plan_.done()) {
+      look(request_.spec.name);  // Again, for what is made there is written down first.
+      discard();
+      if (plan_.must_build()) build();
+      check_fit();
+      fault_point("env-built");
+      copy();
+      fault_point("env-copied");
+      verify();
+      use();
+    }
+    return result();
+  }
+
+ private:
+  void look(const std::string& prepared) {
+    const auto looked = look_at_nodes(access_, all_, request_.prefix, prepared);
+    statuses_ = answers(looked);
+    alive_.clear();
+    for (std::size_t i = 0; i < looked.size(); ++i) {
+      if (looked[i].ok())
+        alive_.push_back(i);
+      else
+        failed_[i] = looked[i].error();
+    }
+    plan_ = plan_environment(statuses_, wanted_by(request_));
+  }
+
+  void build() {
+    const ssh::Host& host = host_of(plan_.source);
+    const EnvironmentStatus& status = statuses_[plan_.source];
+    lock_ = request_.lock ? *request_.lock : solve_on_node(access_, host, request_, status);
+    if (const std::string why = misfit(*lock_, status); !why.empty())
+      throw Error(ErrorKind::conflict, host.name.value + ": " + why);
+    const Toolbox toolbox = request_.toolbox(status.machine);
+    put_toolbox(access_, host, toolbox, status);
+    plan_.version = version_of(*lock_);
+    fault_point("env-solved");
+    const auto answer =
+        call_node(access_, host,
+                  {.words = {"env-build"},
+                   .input = to_records(build_request(*lock_, status, toolbox.hash)).text()},
+                  request_.on_doing);
+    plan_.manifest = agent::parse_verify_answer(answer).manifest;
+  }
+
+  /// What was built here does not run everywhere.
+  void check_fit() {
+    if (!lock_) return;
+    for (std::size_t at = 0; at < alive_.size(); ++at)
+      if (const std::string why = misfit(*lock_, statuses_[at]); !why.empty())
+        fail(at, Error(ErrorKind::conflict, host_of(at).name.value + ": " + why));
+  }
+
+  void discard() {
+    each(&NodeSteps::discards, "removing what is incomplete", [&](std::size_t at) {
+      const auto& found = statuses_[at].versions;
+      const auto it = std::ranges::find_if(found, [&](const auto& one) {
+        return one.name == request_.spec.name && one.version == plan_.version;
+      });
+      return NodeCall{.words = {"env-discard", prefix(), it->name, it->version}};
+    });
+  }
+
+  void copy() {
+    std::vector<std::size_t> receivers;
+    std::vector<ssh::Host> hosts;
+    for (std::size_t at = 0; at < alive_.size(); ++at)
+      if (plan_.nodes[at].receives && goes_along(at)) {
+        receivers.push_back(at);
+        hosts.push_back(host_of(at));
+      }
+    if (hosts.empty()) return;
+    tell(host_of(plan_.source).name,
+         "copying to " + std::to_string(hosts.size()) + (hosts.size() == 1 ? " node" : " nodes"));
+    const BuildCopy what{
+        .directory = agent::EnvironmentPlaces{prefix()}.version(request_.spec.name, plan_.version),
+        .scratch = request_.scratch};
+    const auto copied = copy_build(access_, host_of(plan_.source), hosts, what);
+    for (std::size_t i = 0; i < receivers.size(); ++i)
+      if (!copied[i].ok()) fail(receivers[i], copied[i].error());
+  }
+
+  void verify() {
+    const auto answers = each(&NodeSteps::receives, "verifying", [&](std::size_t) {
+      return NodeCall{.words = {"env-verify", prefix(), request_.spec.name, plan_.version}};
+    });
+    for (const auto& [at, records] : answers) {
+      const auto answer = agent::parse_verify_answer(records);
+      if (answer.manifest == plan_.manifest && answer.damaged.empty()) continue;
+      const std::string what = answer.damaged.empty() ? "its manifest" : answer.damaged.front();
+      fail(at, Error(ErrorKind::remote, host_of(at).name.value + ": arrived changed: " + what));
+    }
+  }
+
+  void use() {
+    each(&NodeSteps::switches, "switching", [&](std::size_t) {
+      return NodeCall{.words = {"env-use", prefix(), request_.spec.name, plan_.version}};
+    });
+  }
+
+  /// Calls the agent on the nodes that have that step; those that fail go along no further.
+  std::vector<std::pair<std::size_t, agent::Records>> each(
+      bool NodeSteps::*step, const std::string& doing,
+      const std::function<NodeCall(std::size_t)>& call_of) {
+    std::vector<std::size_t> nodes;
+    std::vector<ssh::Host> hosts;
+    for (std::size_t at = 0; at < alive_.size(); ++at)
+      if (plan_.nodes[at].*step && goes_along(at)) {
+        nodes.push_back(at);
+        hosts.push_back(host_of(at));
+        tell(hosts.back().name, doing);
+      }
+    const auto results = call_nodes(
+        access_, hosts, [&](std::size_t i) { return call_of(nodes[i]); }, request_.on_doing);
+    std::vector<std::pair<std::size_t, agent::Records>> answers;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (results[i].ok())
+        answers.emplace_back(nodes[i], results[i].value());
+      else
+        fail(nodes[i], results[i].error());
+    }
+    return answers;
+  }
+
+  InstallationResult result() const {
+    InstallationResult out{.prefix = prefix(), .version = plan_.version, .nodes = {}};
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      const auto at = std::ranges::find(alive_, i) - alive_.begin();
+      if (failed_[i])
+        out.nodes.push_back({all_[i].name, *failed_[i]});
+      else
+        out.nodes.push_back({all_[i].name, Installed{plan_.nodes[static_cast<std::size_t>(at)]}});
+    }
+    return out;
+  }
+
+  void tell(const NodeName& node, const std::string& doing) const {
+    if (request_.on_doing) request_.on_doing(node, doing);
+  }
+
+  void fail(std::size_t at, const Error& why) {
+    if (why.kind() == ErrorKind::interrupted) throw Error(why);
+    failed_[alive_[at]] = why;
+  }
+
+  bool goes_along(std::size_t at) const { return !failed_[alive_[at]]; }
+  const ssh::Host& host_of(std::size_t at) const { return all_[alive_[at]]; }
+  const std::string& prefix() const { return statuses_.front().prefix; }
+
+  const NodeAccess& access_;
+  std::span<const ssh::Host> all_;
+  const InstallationRequest& request_;
+  std::vector<std::optional<Error>> failed_;  // A node each.
+  std::vector<std::size_t> alive_;            // Which nodes answered; "at" is a place in this list.
+  std::vector<EnvironmentStatus> statuses_;
+  EnvironmentPlan plan_;
+  std::optional<EnvironmentLock> lock_;
+};
+
+}  // namespace
+
+std::vector<HostResult<EnvironmentStatus>> look_at_nodes(const NodeAccess& access,
+                                                         std::span<const ssh::Host> hosts,
+                                                         const std::string& prefix,
+                                                         const std::string& prepared) {
+  NodeCall call{.words = {"env-status"}};
+  if (!prepared.empty()) call.words.insert(call.words.end(), {"--prepare", prepared});
+  if (!prefix.empty()) call.words.push_back(prefix);
+  std::vector<HostResult<EnvironmentStatus>> out;
+  for (const auto& result : call_nodes(access, hosts, [&](std::size_t) { return call; }, {})) {
+    if (result.ok())
+      out.push_back({result.host, agent::parse_environment_status(result.value())});
+    else
+      out.push_back({result.host, result.error()});
+  }
+  return out;
+}
+
+PlannedInstallation plan_installation(const NodeAccess& access, std::span<const ssh::Host> hosts,
+                                      const InstallationRequest& request) {
+  PlannedInstallation out{.nodes = look_at_nodes(access, hosts, request.prefix), .plan = {}};
+  out.plan = plan_environment(answers(out.nodes), wanted_by(request));
+  return out;
+}
+
+InstallationResult install(const NodeAccess& access, std::span<const ssh::Host> hosts,
+                           const InstallationRequest& request) {
+  return Installation(access, hosts, request).run();
+}
+
+}  // namespace fastgpu::envs

@@ -1,0 +1,78 @@
+// An environment made ready on the nodes of a cluster: solved once, built once, copied, verified,
+// switched to.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "envs/environments/lock.hpp"
+#include "envs/environments/nodes.hpp"
+#include "envs/environments/plan.hpp"
+
+namespace fastgpu::envs {
+
+/// A directory here that a node needs for building: "uv", and "common", which every environment
+/// gets. Its hash is its name there.
+struct Toolbox {
+  std::filesystem::path directory;
+  std::string hash;
+};
+
+/// Puts such a directory together in `directory`. `libraries` go to lib/fastgpu.
+Toolbox make_toolbox(const std::filesystem::path& directory, const std::filesystem::path& uv,
+                     std::span<const std::filesystem::path> libraries);
+
+struct InstallationRequest {
+  EnvironmentSpec spec;
+  std::optional<EnvironmentLock> lock{};  ///< Absent: solved on the node that builds.
+  std::string prefix{};                   ///< Empty: the usual one.
+  std::string fastgpu{};                  ///< Our version, for the lock.
+  std::filesystem::path scratch{};        ///< A directory of ours.
+  /// Makes the toolbox for a processor; called where something is to be built.
+  std::function<Toolbox(const std::string& machine)> toolbox;
+  OnDoing on_doing{};
+};
+
+struct Installed {
+  NodeSteps steps;  ///< What was done.
+};
+
+struct InstallationResult {
+  std::string prefix;
+  std::string version;
+  std::vector<HostResult<Installed>> nodes;  ///< In their order.
+};
+
+/// What lies on the nodes. With a name a place for that environment is made.
+std::vector<HostResult<agent::EnvironmentStatus>> look_at_nodes(const NodeAccess& access,
+                                                                std::span<const ssh::Host> hosts,
+                                                                const std::string& prefix,
+                                                                const std::string& prepared = {});
+
+/// The plan alone, and who did not answer.
+struct PlannedInstallation {
+  std::vector<HostResult<agent::EnvironmentStatus>> nodes;
+  EnvironmentPlan plan;  ///< Of those that answered, in their order.
+};
+PlannedInstallation plan_installation(const NodeAccess& access, std::span<const ssh::Host> hosts,
+                                      const InstallationRequest& request);
+
+/// Does what the plan says. A node that fails is left behind and reported; a failure before
+/// anything is built is thrown, and no node has changed then. Idempotent, and repairs what an
+/// earlier call that was killed left behind.
+InstallationResult install(const NodeAccess& access, std::span<const ssh::Host> hosts,
+                           const InstallationRequest& request);
+
+/// Solves a spec on a node that has a place for it.
+EnvironmentLock solve_on_node(const NodeAccess& access, const ssh::Host& host,
+                              const InstallationRequest& request,
+                              const agent::EnvironmentStatus& status);
+/// On this machine.
+EnvironmentLock solve_here(const remote::AgentProgram& agent, const InstallationRequest& request,
+                           const std::filesystem::path& uv, const Cancel& cancel);
+
+}  // namespace fastgpu::envs

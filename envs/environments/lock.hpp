@@ -1,0 +1,48 @@
+// env.lock: an environment solved, every artefact with its address and sum.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/document.hpp"
+#include "envs/environments/spec.hpp"
+
+namespace fastgpu::envs {
+
+/// One file that is installed.
+struct Artefact {
+  std::string package;
+  std::string version;
+  std::string url;
+  std::string sha256;
+  friend bool operator==(const Artefact&, const Artefact&) = default;
+};
+
+struct EnvironmentLock {
+  EnvironmentSpec spec;
+  std::string builder;              ///< "uv 0.13.9"
+  std::string fastgpu;              ///< Our own version: the library that comes with it.
+  std::string machine;              ///< "x86_64"
+  std::string libc;                 ///< "glibc 2.36": of the node that solved it.
+  std::string python;               ///< The interpreter's path on the nodes.
+  std::string python_version;       ///< "3.11.2"
+  std::vector<Artefact> artefacts;  ///< By package.
+};
+
+/// As a file, with the sum of all that stands before it in its last line.
+std::string to_text(const EnvironmentLock& lock);
+
+/// Throws ErrorKind::usage with line and column for what cannot be, and for a text that was changed
+/// by hand.
+EnvironmentLock parse_lock(const std::string& text, const std::string& source);
+
+/// Whether a document is a lock and not an env.yaml.
+bool is_lock(const config::Document& document);
+
+/// What names a build of it: the first digits of its sum.
+std::string version_of(const EnvironmentLock& lock);
+
+/// What differs, a line each: "numpy 2.2.6 -> 2.3.0".
+std::vector<std::string> differences(const EnvironmentLock& before, const EnvironmentLock& after);
+
+}  // namespace fastgpu::envs

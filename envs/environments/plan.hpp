@@ -1,0 +1,52 @@
+// What has to be done so that every node has an environment: decided from what lies there. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "agent/protocol/environment.hpp"
+#include "envs/environments/lock.hpp"
+
+namespace fastgpu::envs {
+
+/// What is wanted: some build of that spec, or just that one.
+struct WantedEnvironment {
+  std::string name;
+  std::string spec;                      ///< Its sum.
+  std::optional<std::string> version{};  ///< Where a lock was given.
+};
+
+/// One node's part.
+struct NodeSteps {
+  bool discards = false;  ///< What a killed run left, or what is not as on the others.
+  bool builds = false;
+  bool receives = false;
+  bool switches = false;
+
+  bool any() const noexcept { return discards || builds || receives || switches; }
+};
+
+struct EnvironmentPlan {
+  std::string version{};   ///< That all will have; empty where solving will tell.
+  std::string manifest{};  ///< Its sum where some node has it already.
+  std::size_t source = 0;  ///< The node that has it, or that builds it.
+  std::vector<NodeSteps> nodes{};
+
+  bool must_build() const noexcept { return manifest.empty(); }
+  bool done() const noexcept;
+};
+
+/// `nodes` in their order, at least one. A build that most nodes have is taken for the rest.
+EnvironmentPlan plan_environment(std::span<const agent::EnvironmentStatus> nodes,
+                                 const WantedEnvironment& wanted);
+
+/// The steps of one node in words; one sentence where there is nothing to do.
+std::vector<std::string> describe(const EnvironmentPlan& plan, std::size_t node);
+
+/// Why a lock does not fit a node: another processor, an older C library; empty where it does.
+std::string misfit(const EnvironmentLock& lock, const agent::EnvironmentStatus& node);
+
+}  // namespace fastgpu::envs

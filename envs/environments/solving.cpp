@@ -1,0 +1,61 @@
+// Recipes turned into locks, on a node or here.
+#include <algorithm>
+
+#include "envs/environments/installation.hpp"
+#include "envs/environments/pylock.hpp"
+#include "envs/environments/toolbox.hpp"
+#include "remote/copy.hpp"
+
+namespace fastgpu::envs {
+namespace {
+
+NodeCall solve_call(const EnvironmentSpec& spec, const std::string& prefix, const std::string& uv) {
+  agent::SolveRequest request{.prefix = prefix,
+                              .uv = uv,
+                              .python = spec.python,
+                              .index = spec.index.empty() ? "" : spec.index.front(),
+                              .more_indexes = {},
+                              .packages = spec.packages};
+  if (spec.index.size() > 1) request.more_indexes.assign(spec.index.begin() + 1, spec.index.end());
+  return {.words = {"env-solve"}, .input = to_records(request).text()};
+}
+
+EnvironmentLock lock_of(const InstallationRequest& request, const agent::SolveAnswer& answer) {
+  EnvironmentLock lock{.spec = request.spec,
+                       .builder = answer.builder,
+                       .fastgpu = request.fastgpu,
+                       .machine = answer.machine,
+                       .libc = answer.libc,
+                       .python = answer.python,
+                       .python_version = answer.python_version,
+                       .artefacts = read_pylock(answer.pylock)};
+  std::ranges::stable_sort(lock.artefacts, {}, &Artefact::package);
+  return lock;
+}
+
+}  // namespace
+
+EnvironmentLock solve_on_node(const NodeAccess& access, const ssh::Host& host,
+                              const InstallationRequest& request,
+                              const agent::EnvironmentStatus& status) {
+  const Toolbox toolbox = request.toolbox(status.machine);
+  put_toolbox(access, host, toolbox, status);
+  const agent::EnvironmentPlaces places{status.prefix};
+  if (request.on_doing) request.on_doing(host.name, "solving");
+  const auto answer = call_node(
+      access, host,
+      solve_call(request.spec, status.prefix, (places.tools(toolbox.hash) / "uv").string()),
+      request.on_doing);
+  return lock_of(request, agent::parse_solve_answer(answer));
+}
+
+EnvironmentLock solve_here(const remote::AgentProgram& agent, const InstallationRequest& request,
+                           const std::filesystem::path& uv, const Cancel& cancel) {
+  const auto prefix = request.scratch / "envs";
+  std::filesystem::create_directories(agent::EnvironmentPlaces{prefix}.own());
+  const auto answer =
+      call_here(agent, solve_call(request.spec, prefix.string(), uv.string()), cancel);
+  return lock_of(request, agent::parse_solve_answer(answer));
+}
+
+}  // namespace fastgpu::envs

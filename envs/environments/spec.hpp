@@ -1,0 +1,37 @@
+// env.yaml: an environment as a user writes it down.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/document.hpp"
+
+namespace fastgpu::envs {
+
+enum class Builder : std::uint8_t { uv };
+
+/// What an environment is to hold. Two equal ones have equal texts, see to_yaml.
+struct EnvironmentSpec {
+  std::string name;
+  std::string python = "3";           ///< "3.11", or the interpreter's path on the nodes.
+  std::vector<std::string> packages;  ///< Requirements: "numpy<2.3"
+  Builder builder = Builder::uv;
+  std::vector<std::string> index{};  ///< The first in place of PyPI, the others beside it.
+  std::vector<std::pair<std::string, std::string>> variables{};
+  std::vector<std::vector<std::string>> post_install{};  ///< Commands, run once where it is built.
+};
+
+/// Throws ErrorKind::usage with line and column for what cannot be.
+EnvironmentSpec read_environment_spec(const config::Value& root);
+
+/// In one spelling, so that its sum is that of what it says.
+std::string to_yaml(const EnvironmentSpec& spec);
+/// The SHA-256 of to_yaml.
+std::string sum_of(const EnvironmentSpec& spec);
+
+/// `text` as a scalar of YAML on one line.
+std::string yaml_scalar(const std::string& text);
+
+}  // namespace fastgpu::envs
