@@ -80,6 +80,7 @@ struct NodeFacts {
   std::vector<Gpu> gpus;
   NvidiaFacts nvidia{};
   std::string cann{};                     ///< "8.3.RC1"; empty where there is none.
+  std::string efa{};                      ///< Of the EFA installer that ran here.
   std::vector<std::string> cuda;          ///< Toolkits, "12.4"
   std::string nccl{};                     ///< "2.27.3"
   std::vector<std::string> pci_adapters;  ///< Of networks: "1d0f:efa1", vendor and device.
