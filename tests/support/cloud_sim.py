@@ -7,6 +7,8 @@ import tempfile
 import time
 import urllib.request
 
+from cli_user import check
+
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 SCENARIO = SOURCE / "tests/cloudsim/scenarios/default.json"
 
@@ -104,3 +106,39 @@ class CloudSim:
         values = (account["access_key"], account["secret_key"], account.get("token", ""))
         found.update({name: value for name, value in zip(about["keys"], values) if value})
         return found
+
+
+class Customer:
+    """A user of one cloud: the words that all commands share."""
+
+    def __init__(self, user, sim, cloud, account=0):
+        self.user, self.sim, self.cloud, self.account = user, sim, cloud, account
+        self.about = CLOUDS[cloud]
+
+    def environment(self, **more):
+        # No proxy, no file and no metadata service of this machine gets in between.
+        quiet = {"HOME": str(self.user.folder), "AWS_EC2_METADATA_DISABLED": "true", "no_proxy": "127.0.0.1"}
+        return {**quiet, **self.sim.environment(self.cloud, self.account), **more}
+
+    def run(self, *words, **more):
+        environment = self.environment(**more.pop("environment", {}))
+        return self.user.run(*words, environment=environment, **more)
+
+    def refused(self, words, code, *said, **more):
+        environment = self.environment(**more.pop("environment", {}))
+        return self.user.refused(words, code, *said, environment=environment, **more)
+
+    def creation(self, name, *more, nodes=2):
+        return ("create", "cluster", name, "--cloud", self.cloud, "--region", self.about["region"], "--gpus", self.about["gpus"],
+                "--nodes", str(nodes), "--ssh-from", "127.0.0.1/32", "--yes", *more)
+
+    def create(self, name, *more, nodes=2, **options):
+        return self.run(*self.creation(name, *more, nodes=nodes), **options)
+
+    def nodes(self, name):
+        return json.loads(self.run("get", "nodes", name, "-o", "json").out)["nodes"]
+
+    def check_nothing_is_left(self):
+        instances, resources = self.sim.alive()
+        check(not instances and not resources, f"{self.cloud}: left: {instances} {resources}")
+        check(self.sim.control("violations")["violations"] == [], f"{self.cloud}: {self.sim.control('violations')}")
