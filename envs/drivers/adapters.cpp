@@ -1,0 +1,84 @@
+#include "envs/drivers/adapters.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+namespace fastgpu::envs {
+namespace {
+
+constexpr const char* kFolder = "/var/cache/fastgpu";
+
+bool has_adapter(const NodeFacts& facts, std::string_view prefix) {
+  return std::ranges::any_of(
+      facts.pci_adapters, [&](const std::string& adapter) { return adapter.starts_with(prefix); });
+}
+
+bool has_efa(const NodeFacts& facts) {
+  return has_adapter(facts, "1d0f:efa");
+}
+
+bool has_erdma(const NodeFacts& facts) {
+  return has_adapter(facts, "1ded:107f");
+}
+
+bool has_module(const NodeFacts& facts, std::string_view module) {
+  return std::ranges::find(facts.modules, module) != facts.modules.end();
+}
+
+/// Fetches an archive, checks it, and runs the installer in it.
+std::vector<Argv> run_installer(const PackageManager& manager, const PinnedArchive& archive,
+                                const std::string& name, const std::string& folder,
+                                const Argv& installer) {
+  const std::string place = std::string(kFolder) + "/" + name;
+  const std::string file = place + ".tar.gz";
+  std::vector<Argv> commands = {{"mkdir", "-p", "-m", "0755", kFolder}, {"rm", "-rf", place, file}};
+  for (Argv& argv : manager.fetch(archive, file))
+    commands.push_back(std::move(argv));
+  commands.push_back({"mkdir", place});
+  commands.push_back({"tar", "-C", place, "--no-same-owner", "-xzf", file});
+  Argv run = {"env", "-C", place + "/" + folder};
+  run.insert(run.end(), installer.begin(), installer.end());
+  commands.push_back(std::move(run));
+  commands.push_back({"rm", "-rf", kFolder});
+  return commands;
+}
+
+Step made(std::string title, bool done, std::vector<Argv> commands) {
+  Step step{.title = std::move(title), .state = done ? StepState::done : StepState::to_do};
+  if (!done) step.commands = std::move(commands);
+  return step;
+}
+
+}  // namespace
+
+bool has_mellanox_adapter(const NodeFacts& facts) {
+  return has_adapter(facts, "15b3:");
+}
+
+bool has_rdma_adapter(const NodeFacts& facts) {
+  return has_mellanox_adapter(facts) || has_efa(facts) || has_erdma(facts);
+}
+
+std::vector<Step> adapter_steps(const Recipe& recipe, const NodeFacts& facts,
+                                const PackageManager& manager) {
+  std::vector<Step> steps;
+  if (has_efa(facts))
+    steps.push_back(made("Install EFA " + recipe.efa.version,
+                         !facts.efa.empty() && compare_versions(facts.efa, recipe.efa.version) >= 0,
+                         run_installer(manager, recipe.efa, "efa", "aws-efa-installer",
+                                       {"./efa_installer.sh", "-y"})));
+  if (has_erdma(facts))
+    steps.push_back(made("Install eRDMA " + recipe.erdma.version, has_module(facts, "erdma"),
+                         run_installer(manager, recipe.erdma, "erdma", "erdma_installer",
+                                       {"./install.sh", "--batch"})));
+  return steps;
+}
+
+Step peer_memory_step(const NodeFacts& facts) {
+  const NodeFile at_boot{"/etc/modules-load.d/fastgpu-nvidia-peermem.conf", "nvidia-peermem\n"};
+  return made("Load nvidia-peermem, now and at each boot",
+              has_module(facts, "nvidia_peermem") && has_file(facts, at_boot),
+              {write_file(at_boot), {"modprobe", "nvidia-peermem"}});
+}
+
+}  // namespace fastgpu::envs

@@ -1,0 +1,20 @@
+// Steps for network adapters that reach into GPU memory: only where the hardware is there.
+#pragma once
+
+#include <vector>
+
+#include "envs/drivers/package_manager.hpp"
+
+namespace fastgpu::envs {
+
+bool has_mellanox_adapter(const NodeFacts& facts);
+bool has_rdma_adapter(const NodeFacts& facts);  ///< Any that has RDMA: Mellanox, EFA, eRDMA.
+
+/// EFA's and eRDMA's drivers, from their vendors' installers.
+std::vector<Step> adapter_steps(const Recipe& recipe, const NodeFacts& facts,
+                                const PackageManager& manager);
+
+/// nvidia-peermem, loaded now and at each boot.
+Step peer_memory_step(const NodeFacts& facts);
+
+}  // namespace fastgpu::envs

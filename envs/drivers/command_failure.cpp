@@ -1,0 +1,84 @@
+#include "envs/drivers/command_failure.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "base/names.hpp"
+
+namespace fastgpu::envs {
+namespace {
+
+constexpr std::size_t kMostLines = 4;
+constexpr std::size_t kLongestLine = 240;
+
+/// The program that runs: `env A=b program` is program.
+std::string program_of(const Argv& argv) {
+  for (std::size_t i = 0; i < argv.size(); ++i) {
+    const bool is_prefix = (i == 0 && argv[i] == "env") || argv[i].find('=') != std::string::npos;
+    if (!is_prefix) return argv[i];
+  }
+  return argv.empty() ? "" : argv.front();
+}
+
+std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    line = line.substr(std::min(line.find_last_of('\r') + 1, line.size()));
+    if (line.find_first_not_of(' ') != std::string_view::npos)
+      lines.push_back(printable(line, kLongestLine));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+/// The lines that name errors; where none does, the last ones.
+std::string telling_lines(std::string_view said) {
+  std::vector<std::string> all = lines_of(said);
+  std::vector<std::string> errors;
+  for (const std::string& line : all)
+    if (line.starts_with("E: ") || line.starts_with("Err") || line.starts_with("dpkg: error"))
+      errors.push_back(line);
+  std::vector<std::string>& telling = errors.empty() ? all : errors;
+  const std::size_t first = telling.size() - std::min(telling.size(), kMostLines);
+  std::string text;
+  for (std::size_t i = first; i < telling.size(); ++i)
+    text += (text.empty() ? "" : "; ") + telling[i];
+  return text;
+}
+
+ErrorKind kind_of(std::string_view said) {
+  struct Meaning {
+    std::string_view words;
+    ErrorKind kind;
+  };
+  constexpr std::array kMeanings = {
+      Meaning{"No space left on device", ErrorKind::capacity},
+      Meaning{"don't have enough free space", ErrorKind::capacity},
+      Meaning{"Could not get lock", ErrorKind::conflict},
+      Meaning{"Unable to acquire the dpkg frontend lock", ErrorKind::conflict},
+      Meaning{"NO_PUBKEY", ErrorKind::denied},
+      Meaning{"is not signed", ErrorKind::denied},
+      Meaning{"BADSIG", ErrorKind::denied},
+      Meaning{"Failed to fetch", ErrorKind::transient},
+      Meaning{"Temporary failure", ErrorKind::transient},
+      Meaning{"Could not connect", ErrorKind::transient},
+      Meaning{"Could not resolve", ErrorKind::transient},
+      Meaning{"Cannot download", ErrorKind::transient},
+  };
+  for (const Meaning& meaning : kMeanings)
+    if (said.find(meaning.words) != std::string_view::npos) return meaning.kind;
+  return ErrorKind::remote;
+}
+
+}  // namespace
+
+Error command_failure(const Argv& argv, const ssh::Exit& exit, std::string_view said) {
+  const std::string how = exit.signal.empty() ? "exited with " + std::to_string(exit.status)
+                                              : "was killed by SIG" + exit.signal;
+  const std::string why = telling_lines(said);
+  return {kind_of(said), program_of(argv) + " " + how + (why.empty() ? "" : ": " + why)};
+}
+
+}  // namespace fastgpu::envs

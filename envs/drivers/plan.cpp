@@ -1,0 +1,279 @@
+#include "envs/drivers/plan.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/error.hpp"
+#include "envs/drivers/adapters.hpp"
+#include "envs/drivers/choice.hpp"
+
+namespace fastgpu::envs {
+namespace {
+
+constexpr const char* kFabricService = "nvidia-fabricmanager";
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words)
+    text += (text.empty() ? "" : ", ") + word;
+  return text.empty() ? "none" : text;
+}
+
+class Planner {
+ public:
+  Planner(const Recipe& recipe, const NodeFacts& facts, const Matrix& matrix)
+      : recipe_(recipe),
+        facts_(facts),
+        manager_(package_manager(facts)),
+        choice_(choose_driver(recipe, facts, matrix)) {}
+
+  Plan make() {
+    install_driver();
+    if (facts_.nvidia.nvswitches > 0) install_fabric_manager();
+    if (!recipe_.cuda.empty()) install_toolkit();
+    if (!recipe_.cudnn.empty()) install_cudnn();
+    if (has_rdma_adapter(facts_)) install_gdrcopy();
+    const bool installs = std::ranges::any_of(
+        steps_, [](const Step& step) { return step.state == StepState::to_do; });
+    for (Step& step : adapter_steps(recipe_, facts_, *manager_))
+      steps_.push_back(std::move(step));
+    load_driver();
+    if (facts_.nvidia.nvswitches > 0) start_fabric_manager();
+    if (has_mellanox_adapter(facts_)) steps_.push_back(peer_memory_step(facts_));
+    return framed(installs);
+  }
+
+ private:
+  bool from_vendor() const { return recipe_.source == PackageSource::vendor; }
+
+  bool has_fabric_manager() const {
+    return std::ranges::any_of(fabric_packages(choice_.branch), [&](const std::string& name) {
+      const auto version = installed_version(facts_, name);
+      return version && upstream_version(*version) == choice_.version;
+    });
+  }
+
+  void add(std::string title, bool done, std::vector<Argv> commands, std::string note = {}) {
+    Step step{.title = std::move(title),
+              .state = done ? StepState::done : StepState::to_do,
+              .note = std::move(note)};
+    if (!done) step.commands = std::move(commands);
+    steps_.push_back(std::move(step));
+  }
+
+  /// The newest of the branch while the repository is not known; the distribution's packages
+  /// belong together by themselves.
+  PackageVersion driver_package(const std::string& name) const {
+    if (!from_vendor()) return {name};
+    if (choice_.package_version.empty()) return {name, choice_.wanted + "*"};
+    return {name, choice_.package_version};
+  }
+
+  void install_driver() {
+    std::vector<PackageVersion> packages;
+    for (const std::string& name : choice_.packages)
+      packages.push_back(driver_package(name));
+    auto commands = manager_->before_driver(choice_.branch, choice_.open_modules);
+    commands.push_back(manager_->install(packages));
+    add("Install driver " + choice_.in_words() + (choice_.open_modules ? ", open modules" : ""),
+        choice_.is_installed, std::move(commands));
+    if (choice_.version.empty())
+      missing_.push_back("driver " + choice_.wanted + " (there are: " +
+                         joined(candidates(facts_, choice_.packages.front())) + ")");
+  }
+
+  void install_fabric_manager() {
+    const bool done = !choice_.version.empty() && has_fabric_manager();
+    const auto names = fabric_packages(choice_.branch);
+    const auto found = find_fabric_manager(facts_, choice_.branch, choice_.version);
+    std::vector<PackageVersion> packages = {
+        found.value_or(PackageVersion{names.front(), choice_.in_words() + "*"})};
+    if (choice_.needs_subnet_manager) packages.push_back({"nvlsm"});
+    add("Install fabric manager " + choice_.in_words() + ", exactly the driver's version", done,
+        {manager_->install(packages)});
+    if (done || found) return;
+    std::vector<std::string> there;
+    for (const std::string& name : names)
+      std::ranges::copy(candidates(facts_, name), std::back_inserter(there));
+    missing_.push_back(
+        "a fabric manager of exactly the driver's version (there are: " + joined(there) + ")");
+  }
+
+  void install_package(const std::string& what, const std::string& name) {
+    const bool done = installed_version(facts_, name).has_value();
+    add("Install " + what, done, {manager_->install({{name}})});
+    if (!done && candidates(facts_, name).empty()) missing_.push_back(name);
+  }
+
+  void install_toolkit() {
+    std::string dashed = recipe_.cuda;
+    std::ranges::replace(dashed, '.', '-');
+    const bool has_other = std::ranges::any_of(
+        facts_.cuda, [&](const std::string& version) { return covers(recipe_.cuda, version); });
+    if (has_other) return add("Install CUDA " + recipe_.cuda, true, {});
+    install_package("CUDA " + recipe_.cuda, "cuda-toolkit-" + dashed);
+  }
+
+  void install_cudnn() {
+    const std::string& cuda = recipe_.cuda;
+    const std::string major =
+        cuda.empty() ? (choice_.branch >= 580 ? "13" : "12") : cuda.substr(0, cuda.find('.'));
+    const std::string name =
+        recipe_.cudnn == "8" ? "libcudnn8" : "cudnn" + recipe_.cudnn + "-cuda-" + major;
+    install_package("cuDNN " + recipe_.cudnn + " for CUDA " + major, name);
+  }
+
+  void install_gdrcopy() {
+    const std::vector<PackageVersion> packages = {{"gdrdrv-dkms"}, {"libgdrapi"}};
+    const bool done = std::ranges::all_of(packages, [&](const PackageVersion& package) {
+      return installed_version(facts_, package.name).has_value();
+    });
+    add("Install GDRCopy", done, {manager_->install(packages)});
+    const bool known = !choice_.version.empty();
+    if (!done && known && candidates(facts_, "gdrdrv-dkms").empty()) {
+      steps_.back() = {.title = "Install GDRCopy",
+                       .state = StepState::left_out,
+                       .note = "no repository of the node has its packages"};
+    }
+  }
+
+  void load_driver() {
+    const bool done = !choice_.version.empty() && facts_.nvidia.loaded == choice_.version;
+    const std::string note =
+        facts_.secure_boot && !done
+            ? "Secure Boot is on: the module loads only where its key is enrolled"
+            : "";
+    const bool stands_in_the_way = facts_.nvidia.nouveau || !facts_.nvidia.loaded.empty();
+    if (done || !stands_in_the_way) {
+      add("Load driver " + choice_.in_words(), done, {{"modprobe", "nvidia"}}, note);
+      return;
+    }
+    const std::string other = facts_.nvidia.nouveau ? "nouveau" : "driver " + facts_.nvidia.loaded;
+    add("Reboot into driver " + choice_.in_words(), false, {{"systemctl", "reboot"}},
+        other + " is loaded" + (note.empty() ? "" : "; " + note));
+    steps_.back().reboots = true;
+  }
+
+  void start_fabric_manager() {
+    const bool done = std::ranges::find(facts_.services, kFabricService) != facts_.services.end();
+    add("Start the fabric manager", done, {{"systemctl", "enable", "--now", kFabricService}});
+  }
+
+  void add_files(const std::string& title, const std::vector<NodeFile>& files, bool needed) {
+    if (files.empty()) return;
+    const bool done =
+        std::ranges::all_of(files, [&](const NodeFile& file) { return has_file(facts_, file); });
+    if (!done && !needed) return;
+    std::vector<Argv> commands;
+    for (const NodeFile& file : files)
+      if (!has_file(facts_, file)) commands.push_back(write_file(file));
+    add(title, done, std::move(commands));
+  }
+
+  /// What stands before and after the steps that install: nothing of it where none does.
+  Plan framed(bool installs) {
+    std::vector<Step> body = std::exchange(steps_, {});
+    if (facts_.packages_broken && !manager_->repair().empty())
+      add("Finish the installation that was cut off", false, manager_->repair());
+    const bool acts =
+        std::ranges::any_of(body, [](const Step& step) { return step.state == StepState::to_do; });
+    const std::vector<NodeFile> hold = manager_->hold_files();
+    const bool is_held = std::ranges::any_of(
+        hold, [&](const NodeFile& file) { return facts_.files.contains(file.path); });
+    if (acts) add_files("Hold unattended upgrades off", hold, true);
+    if (!choice_.is_installed) prepare_build();
+    if (from_vendor()) add_repository(installs);
+    read_index(installs);
+    if (from_vendor() && !choice_.version.empty())
+      add_files("Keep driver packages at " + choice_.version, manager_->pin_files(choice_.version),
+                !choice_.is_installed);
+    std::ranges::move(body, std::back_inserter(steps_));
+    if (!hold.empty() && (acts || is_held)) {
+      std::vector<Argv> commands;
+      for (const NodeFile& file : hold)
+        commands.push_back({"rm", "-f", "--", file.path});
+      add("Let unattended upgrades go on", false, std::move(commands));
+    }
+    return {std::move(steps_)};
+  }
+
+  void prepare_build() {
+    const std::vector<std::string> names = manager_->build_packages(facts_);
+    std::vector<PackageVersion> packages;
+    for (const std::string& name : names)
+      packages.push_back({name});
+    const bool done =
+        std::ranges::all_of(names, [&](const std::string& name) { return is_there(name); });
+    add("Install what builds modules for kernel " + facts_.kernel, done,
+        {manager_->read_distribution_index(), manager_->install(packages)});
+  }
+
+  /// By its name, or as rpm writes it, with the kernel's release for a version.
+  bool is_there(const std::string& name) const {
+    if (installed_version(facts_, name)) return true;
+    const std::size_t end = name.find("-" + facts_.kernel);
+    if (end == std::string::npos) return false;
+    const auto version = installed_version(facts_, name.substr(0, end));
+    return version && facts_.kernel.starts_with(*version);
+  }
+
+  void add_repository(bool installs) {
+    const std::string url = recipe_.mirror + "/" + repository_folder(facts_);
+    const PinnedKey& key = manager_->key(recipe_);
+    add_files("Add the repository " + url + ", signed by " + key.fingerprint,
+              manager_->repository_files(url, key), installs);
+  }
+
+  void read_index(bool installs) {
+    if (!installs) return;
+    std::string note;
+    for (const std::string& what : missing_)
+      note += (note.empty() ? "the repository does not have " : "; nor ") + what;
+    add("Read the repository's index", missing_.empty(),
+        {from_vendor() ? manager_->read_vendor_index() : manager_->read_distribution_index()},
+        facts_.candidates.empty() ? "" : note);
+  }
+
+  const Recipe& recipe_;
+  const NodeFacts& facts_;
+  std::unique_ptr<PackageManager> manager_;
+  DriverChoice choice_;
+  std::vector<Step> steps_;
+  std::vector<std::string> missing_;  ///< Wanted, and not in any index that was read.
+};
+
+void check_gpu(const NodeFacts& facts) {
+  const auto is_of = [&](const char* vendor) {
+    return std::ranges::any_of(facts.gpus, [&](const Gpu& gpu) { return gpu.vendor == vendor; });
+  };
+  if (is_of("nvidia")) return;
+  if (is_of("ascend"))
+    throw Error(ErrorKind::usage,
+                "there is no NVIDIA GPU there, but Ascend processors: CANN and its driver come "
+                "with Huawei's images");
+  if (is_of("amd")) throw Error(ErrorKind::usage, "there is no NVIDIA GPU there, but one of AMD");
+  throw Error(ErrorKind::usage,
+              "there is no GPU there; --assume-gpu L40S:8 --dry-run shows the plan for one");
+}
+
+}  // namespace
+
+const Step* Plan::next() const noexcept {
+  for (const Step& step : steps)
+    if (step.state == StepState::to_do) return &step;
+  return nullptr;
+}
+
+bool operator==(const Plan& a, const Plan& b) {
+  return std::ranges::equal(a.steps, b.steps, [](const Step& x, const Step& y) {
+    return x.title == y.title && x.state == y.state && x.commands == y.commands && x.note == y.note;
+  });
+}
+
+Plan plan_drivers(const Recipe& recipe, const NodeFacts& facts, const Matrix& matrix) {
+  check_gpu(facts);
+  return Planner(recipe, facts, matrix).make();
+}
+
+}  // namespace fastgpu::envs

@@ -1,0 +1,42 @@
+// From what is wanted and what is there to what is to be done. Nothing here acts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "envs/drivers/recipe.hpp"
+
+namespace fastgpu::envs {
+
+using Argv = std::vector<std::string>;
+
+enum class StepState : std::uint8_t {
+  done,      ///< The facts say so: nothing runs.
+  to_do,     ///< Runs.
+  left_out,  ///< Cannot be had here, and the rest does without it; the note says why.
+};
+
+/// One thing that shall be true on a node.
+struct Step {
+  std::string title;  ///< "Install driver 580.95.05", the same on every node that needs it
+  StepState state = StepState::to_do;
+  std::vector<Argv> commands{};  ///< What makes it true: run in this order, as root.
+  bool reboots = false;          ///< The node goes down by it, and comes back.
+  std::string note{};
+};
+
+struct Plan {
+  std::vector<Step> steps;
+
+  /// The first step that is to do, or null where all is done.
+  const Step* next() const noexcept;
+  friend bool operator==(const Plan&, const Plan&);
+};
+
+/// What is to be done, in order; steps that are done are in it too. What a repository has becomes
+/// known once it has been read, so that the plan is made anew from fresh facts after each step: the
+/// same plan says what is done and what is next. Throws ErrorKind::usage where it cannot be (no
+/// GPU, a driver that does not know it, a system without packages), denied where we may not.
+Plan plan_drivers(const Recipe& recipe, const NodeFacts& facts, const Matrix& matrix);
+
+}  // namespace fastgpu::envs

@@ -1,0 +1,255 @@
+#include "envs/drivers/install.hpp"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <set>
+
+#include "envs/drivers/package_manager.hpp"
+#include "fakes/fake_ssh.hpp"
+#include "support/failure.hpp"
+#include "transfer/sha256.hpp"
+
+namespace fastgpu::envs {
+namespace {
+
+using test::FakeReply;
+
+/// A Debian machine with a GPU that lives in a few sets of words.
+struct FakeNode {
+  std::set<std::string> lines = {
+      "os\tdebian\t12\tbookworm\tDebian GNU/Linux 12 (bookworm)\t",
+      "kernel\t6.1.0",
+      "arch\tx86_64",
+      "packages\tapt",
+      "pci\t0000:01:00.0\t030200\t0x10de\t0x26b9",
+  };
+  std::string sudo = "not_needed";
+  std::string loaded{};
+  int boot = 1;
+  int away = 0;  ///< Looks at it that fail after a reboot.
+  bool keeps_failing = false;
+
+  FakeReply answer(const test::FakeSsh::Seen& seen) {
+    const auto has = [&](const char* words) {
+      return seen.command.find(words) != seen.command.npos;
+    };
+    if (has("sh -s --")) return facts();
+    if (has("fastgpu-nvidia.list -o")) lines.insert("candidate\tnvidia-open\t580.95.05-1");
+    if (has("linux-headers")) {
+      lines.insert("installed\tlinux-headers-6.1.0\t1");
+      lines.insert("installed\tdkms\t3");
+    }
+    if (has("nvidia-open=580.95.05-1")) {
+      if (keeps_failing)
+        return {.exit = {.status = 100}, .err = "E: Failed to fetch http://x  500 Error\n"};
+      lines.insert("installed\tnvidia-open\t580.95.05-1");
+    }
+    if (has("modprobe nvidia")) loaded = "580.95.05";
+    if (has("systemctl reboot")) {
+      ++boot;
+      away = 2;
+      loaded = "580.95.05";
+      return {.failure = Error(ErrorKind::transient, "connection reset")};
+    }
+    note_file(seen.command);
+    return {};
+  }
+
+ private:
+  FakeReply facts() {
+    if (away > 0) {
+      --away;
+      return {.failure = Error(ErrorKind::transient, "connection refused")};
+    }
+    std::string text =
+        "fastgpu-facts\t1\nuser\tuser\nsudo\t" + sudo + "\nboot\t" + std::to_string(boot) + "\n";
+    if (!loaded.empty()) text += "nvidia_loaded\tModule  " + loaded + "  x\n";
+    for (const std::string& line : lines)
+      text += line + "\n";
+    return {.out = text + "end\n"};
+  }
+
+  /// What a step writes is there from then on, until it is removed.
+  void note_file(const std::string& command) {
+    for (const NodeFile& file : files_of_plan()) {
+      if (!command.ends_with(file.path)) continue;
+      const std::string line = "file\t" + file.path + "\t" + transfer::sha256_hex(file.content);
+      lines.erase(line);
+      if (command.find("rm -f") == command.npos) lines.insert(line);
+    }
+  }
+
+  static std::vector<NodeFile> files_of_plan() {
+    NodeFacts facts;
+    facts.packages = Packages::apt;
+    facts.arch = "x86_64";
+    const Recipe recipe;
+    const auto apt = package_manager(facts);
+    std::vector<NodeFile> files = apt->hold_files();
+    for (const NodeFile& file :
+         apt->repository_files(recipe.mirror + "/debian12/x86_64", recipe.apt_key))
+      files.push_back(file);
+    for (const NodeFile& file : apt->pin_files("580.95.05"))
+      files.push_back(file);
+    return files;
+  }
+};
+
+struct Recorder final : DriverEvents {
+  void started(const NodeName& node, const Step& step) override {
+    said.push_back(node.value + ": " + step.title);
+  }
+  void finished(const NodeName&, const Step&) override {}
+  std::vector<std::string> said;
+};
+
+struct NoClock final : Clock {
+  time_point now() const noexcept override { return time; }
+  void sleep(std::chrono::milliseconds duration) override { time += duration; }
+  time_point time{};
+};
+
+/// Nodes of that state, and what comes of installing on them.
+struct Site {
+  std::map<std::string, FakeNode> nodes;
+  test::FakeSsh ssh{
+      [this](const test::FakeSsh::Seen& seen) { return nodes.at(seen.host).answer(seen); }};
+  NoClock clock{};
+  Cancel cancel{};
+  Recorder events{};
+  InstallOptions options{};
+  Recipe recipe = [] {
+    Recipe wanted;
+    wanted.driver = "580";
+    return wanted;
+  }();
+
+  std::vector<HostResult<DriverOutcome>> install() {
+    std::vector<ssh::Host> hosts;
+    for (const auto& [name, node] : nodes)
+      hosts.push_back({.name = {name}});
+    const remote::AgentProgram agent{.file = "/bin/true", .hash = {"0123456789abcdef"}};
+    const DriverNodes reached{ssh, hosts, agent, clock, cancel};
+    return install_drivers(reached, recipe, builtin_matrix(), options, events);
+  }
+};
+
+TEST_SUITE_BEGIN("envs driver installation");
+
+TEST_CASE("a machine is taken through its plan once, and a second run does nothing") {
+  Site site;
+  site.nodes["a"] = {};
+
+  const auto first = site.install();
+  const auto second = site.install();
+
+  if (!first[0].ok()) FAIL(first[0].error().what());
+  CHECK(first[0].value().did ==
+        std::vector<std::string>{"Hold unattended upgrades off",
+                                 "Install what builds modules for kernel 6.1.0",
+                                 "Add the repository https://developer.download.nvidia.com/compute/"
+                                 "cuda/repos/debian12/x86_64, signed by "
+                                 "EB693B3035CD5710E231E123A4B469963BF863CC",
+                                 "Read the repository's index", "Keep driver packages at 580.95.05",
+                                 "Install driver 580.95.05, open modules", "Load driver 580.95.05",
+                                 "Let unattended upgrades go on"});
+  CHECK(second[0].value().did.empty());
+  CHECK(second[0].value().plan.next() == nullptr);
+}
+
+TEST_CASE("nodes go on beside one that fails, and that one goes on where it stood") {
+  Site site;
+  site.nodes["a"] = {};
+  site.nodes["b"] = {.keeps_failing = true};
+
+  const auto first = site.install();
+  site.nodes["b"].keeps_failing = false;
+  const auto second = site.install();
+
+  CHECK(first[0].ok());
+  CHECK(first[1].error().kind() == ErrorKind::transient);
+  CHECK(std::string(first[1].error().what()) ==
+        "Install driver 580.95.05, open modules: apt-get exited with 100: E: Failed to fetch "
+        "http://x  500 Error");
+  CHECK(second[0].value().did.empty());
+  CHECK(second[1].value().did == std::vector<std::string>{"Install driver 580.95.05, open modules",
+                                                          "Load driver 580.95.05",
+                                                          "Let unattended upgrades go on"});
+}
+
+TEST_CASE("a reboot is waited for, and the rest is done after it") {
+  Site site;
+  site.nodes["a"] = {.loaded = "550.54.14"};
+
+  const auto results = site.install();
+
+  if (!results[0].ok()) FAIL(results[0].error().what());
+  const auto& did = results[0].value().did;
+  REQUIRE(did.size() >= 2);
+  CHECK(did[did.size() - 2] == "Reboot into driver 580.95.05");
+  CHECK(did.back() == "Let unattended upgrades go on");
+}
+
+TEST_CASE("without leave to reboot the node is left before that, and says so") {
+  Site site;
+  site.nodes["a"] = {.loaded = "550.54.14"};
+  site.options.reboots = Reboots::never;
+
+  const auto results = site.install();
+
+  CHECK(results[0].value().wants_reboot);
+  CHECK(results[0].value().plan.next()->title == "Reboot into driver 580.95.05");
+  CHECK(site.nodes["a"].boot == 1);
+}
+
+TEST_CASE("a node that does not come back is given up after a while") {
+  Site site;
+  site.nodes["a"] = {.loaded = "550.54.14"};
+  site.ssh = test::FakeSsh([&](const test::FakeSsh::Seen& seen) {
+    FakeReply reply = site.nodes["a"].answer(seen);
+    site.nodes["a"].away = site.nodes["a"].boot > 1 ? 1 : 0;
+    return reply;
+  });
+
+  const auto results = site.install();
+
+  CHECK(results[0].error().kind() == ErrorKind::timeout);
+}
+
+TEST_CASE("a step that runs and changes nothing is not run for ever") {
+  Site site;
+  site.nodes["a"] = {};
+  site.recipe.driver = "580.1.1";
+
+  const auto results = site.install();
+
+  CHECK(results[0].error().kind() == ErrorKind::remote);
+  CHECK(test::mentions(results[0].error(),
+                       "Read the repository's index: this ran to its end, and yet it is not so: "
+                       "the repository does not have driver 580.1.1 (there are: 580.95.05-1)"));
+}
+
+TEST_CASE("without root's rights nothing is touched") {
+  Site site;
+  site.nodes["a"] = {.sudo = "password"};
+  site.nodes["b"] = {.sudo = "none"};
+  site.nodes["c"] = {.sudo = "free"};
+
+  const auto results = site.install();
+
+  CHECK(results[0].error().kind() == ErrorKind::denied);
+  CHECK(test::mentions(results[0].error(), "sudo asks 'user' for a password there"));
+  CHECK(test::mentions(results[1].error(), "there is no sudo"));
+  CHECK(results[2].ok());
+  for (const auto& seen : site.ssh.seen)
+    if (seen.command.find("apt-get") != seen.command.npos) {
+      CHECK(seen.host == "c");
+      CHECK(seen.command.find("exec -- sudo -n -- env") != seen.command.npos);
+    }
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::envs

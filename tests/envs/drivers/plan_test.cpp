@@ -1,0 +1,336 @@
+#include "envs/drivers/plan.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "support/failure.hpp"
+
+namespace fastgpu::envs {
+namespace {
+
+using test::failure_of;
+using test::mentions;
+
+NodeFacts machine(const char* gpu_id, int count) {
+  NodeFacts facts;
+  facts.host = "n";
+  facts.os = {"debian", {}, "12", "bookworm", "Debian GNU/Linux 12 (bookworm)"};
+  facts.kernel = "6.1.0-18-amd64";
+  facts.arch = "x86_64";
+  facts.sudo = Sudo::not_needed;
+  facts.packages = Packages::apt;
+  facts.gpus.assign(static_cast<std::size_t>(count), {.vendor = "nvidia", .pci_id = gpu_id});
+  return facts;
+}
+
+NodeFacts l40s() {
+  return machine("26b9", 8);
+}
+
+/// What the repository has once its index has been read.
+void read_index(NodeFacts& facts) {
+  facts.candidates["nvidia-open"] = {"590.44.01-1", "580.95.05-1", "580.65.06-1"};
+  facts.candidates["cuda-drivers"] = {"580.95.05-1"};
+  facts.candidates["nvidia-fabricmanager-580"] = {"580.65.06-1"};
+  facts.candidates["nvidia-fabricmanager"] = {"580.95.05-1"};
+  facts.candidates["cuda-toolkit-13-0"] = {"13.0.2-1"};
+  facts.candidates["cudnn9-cuda-13"] = {"9.20.0.48-1"};
+}
+
+Recipe recipe_of(const char* driver, const char* cuda = "", const char* cudnn = "") {
+  Recipe recipe;
+  recipe.driver = driver;
+  recipe.cuda = cuda;
+  recipe.cudnn = cudnn;
+  return recipe;
+}
+
+Plan plan(const NodeFacts& facts, const Recipe& recipe) {
+  return plan_drivers(recipe, facts, builtin_matrix());
+}
+
+/// Titles, with "+ " before what is done and "- " before what is left out.
+std::vector<std::string> titles(const Plan& plan) {
+  std::vector<std::string> lines;
+  for (const Step& step : plan.steps) {
+    const bool done = step.state == StepState::done;
+    const bool left_out = step.state == StepState::left_out;
+    lines.push_back((done ? "+ " : left_out ? "- " : "") + step.title);
+  }
+  return lines;
+}
+
+const Step& find(const Plan& plan, const std::string& beginning) {
+  const auto found = std::ranges::find_if(
+      plan.steps, [&](const Step& step) { return step.title.starts_with(beginning); });
+  REQUIRE(found != plan.steps.end());
+  return *found;
+}
+
+std::string words(const Argv& argv) {
+  std::string text;
+  for (const std::string& word : argv)
+    text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+const std::string kRepository =
+    "Add the repository "
+    "https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64, signed by "
+    "EB693B3035CD5710E231E123A4B469963BF863CC";
+
+TEST_SUITE_BEGIN("envs driver plan");
+
+TEST_CASE("a bare machine gets everything, in an order that works") {
+  CHECK(titles(plan(l40s(), recipe_of("580", "13.0", "9"))) ==
+        std::vector<std::string>{
+            "Hold unattended upgrades off",
+            "Install what builds modules for kernel 6.1.0-18-amd64",
+            kRepository,
+            "Read the repository's index",
+            "Install driver 580, open modules",
+            "Install CUDA 13.0",
+            "Install cuDNN 9 for CUDA 13",
+            "Load driver 580",
+            "Let unattended upgrades go on",
+        });
+}
+
+TEST_CASE(
+    "once the index is read, the newest driver of the branch is named, pinned and installed") {
+  NodeFacts facts = l40s();
+  read_index(facts);
+
+  const Plan made = plan(facts, recipe_of("580"));
+
+  const Step& install = find(made, "Install driver");
+  CHECK(install.title == "Install driver 580.95.05, open modules");
+  CHECK(words(install.commands.at(0)).ends_with("nvidia-open=580.95.05-1"));
+  CHECK(words(install.commands.at(0)).find("DPkg::Lock::Timeout=900") != std::string::npos);
+  CHECK(find(made, "Read the repository's index").state == StepState::done);
+  CHECK(words(find(made, "Keep driver packages at 580.95.05").commands.at(0))
+            .find("Pin: version 580.95.05-*") != std::string::npos);
+}
+
+TEST_CASE("an exact driver is that one") {
+  NodeFacts facts = l40s();
+  read_index(facts);
+  const Plan made = plan(facts, recipe_of("580.65.06"));
+  CHECK(words(find(made, "Install driver").commands[0]).ends_with("nvidia-open=580.65.06-1"));
+}
+
+TEST_CASE("what the repository does not have is said, and its index read again") {
+  NodeFacts facts = l40s();
+  read_index(facts);
+  const Plan made = plan(facts, recipe_of("580.1.2"));
+  CHECK(made.next()->title == "Hold unattended upgrades off");
+  const Step& index = find(made, "Read the repository's index");
+  CHECK(index.state == StepState::to_do);
+  CHECK(index.note ==
+        "the repository does not have driver 580.1.2 (there are: 590.44.01-1, 580.95.05-1, "
+        "580.65.06-1)");
+}
+
+TEST_CASE("with NVSwitch the driver is the newest that has a fabric manager of its own version") {
+  NodeFacts facts = machine("2330", 8);
+  facts.nvidia.nvswitches = 4;
+  read_index(facts);
+  const Plan made = plan(facts, recipe_of("580"));
+  CHECK(words(find(made, "Install fabric manager 580.95.05").commands[0])
+            .ends_with("nvidia-fabricmanager=580.95.05-1"));
+  CHECK(made.steps.at(made.steps.size() - 2).title == "Start the fabric manager");
+
+  facts.candidates.erase("nvidia-fabricmanager");
+  const Plan older = plan(facts, recipe_of("580"));
+  CHECK(words(find(older, "Install fabric manager 580.65.06").commands[0])
+            .ends_with("nvidia-fabricmanager-580=580.65.06-1"));
+
+  facts.candidates.erase("nvidia-fabricmanager-580");
+  const Plan none = plan(facts, recipe_of("580"));
+  CHECK(find(none, "Read the repository's index").note.find("580") != std::string::npos);
+}
+
+TEST_CASE("a machine where all is done has nothing to do, and says each step") {
+  NodeFacts facts = machine("2330", 8);
+  read_index(facts);
+  facts.nvidia = {.loaded = "580.95.05",
+                  .installed = "580.95.05",
+                  .answers = true,
+                  .open = true,
+                  .nvswitches = 4};
+  facts.installed = {{"nvidia-open", "580.95.05-1"},
+                     {"nvidia-fabricmanager", "580.95.05-1"},
+                     {"cuda-toolkit-13-0", "13.0.2-1"}};
+  facts.services = {"nvidia-fabricmanager"};
+  const Plan made = plan(facts, recipe_of("580", "13.0"));
+  CHECK(made.next() == nullptr);
+  CHECK(titles(made) ==
+        std::vector<std::string>{"+ Install driver 580.95.05, open modules",
+                                 "+ Install fabric manager 580.95.05, exactly the driver's version",
+                                 "+ Install CUDA 13.0", "+ Load driver 580.95.05",
+                                 "+ Start the fabric manager"});
+}
+
+TEST_CASE("a driver that works, from wherever it came, stays where none is asked for") {
+  NodeFacts facts = l40s();
+  facts.nvidia = {.loaded = "550.90.07", .answers = true};
+  CHECK(plan(facts, {}).next() == nullptr);
+  CHECK(plan(facts, recipe_of("", "12.4")).next() != nullptr);  // The toolkit alone.
+  CHECK(find(plan(facts, recipe_of("", "12.4")), "Install driver").state == StepState::done);
+  CHECK(find(plan(facts, recipe_of("", "13.0")), "Install driver").title ==
+        "Install driver 580, open modules");
+}
+
+TEST_CASE("another driver or nouveau in the kernel takes a reboot, an empty kernel does not") {
+  NodeFacts facts = l40s();
+  read_index(facts);
+  facts.installed["nvidia-open"] = "580.95.05-1";
+  CHECK(words(plan(facts, recipe_of("580")).next()->commands[0]) != "systemctl reboot");
+  const Step load = find(plan(facts, recipe_of("580")), "Load driver 580.95.05");
+  CHECK(load.commands == std::vector<Argv>{{"modprobe", "nvidia"}});
+  CHECK_FALSE(load.reboots);
+
+  facts.nvidia.loaded = "550.54.14";
+  const Step reboot = find(plan(facts, recipe_of("580")), "Reboot into driver 580.95.05");
+  CHECK(reboot.reboots);
+  CHECK(reboot.note == "driver 550.54.14 is loaded");
+
+  facts.nvidia = {.nouveau = true};
+  CHECK(find(plan(facts, recipe_of("580")), "Reboot into").note == "nouveau is loaded");
+}
+
+TEST_CASE("GPUs before Turing get the closed modules, and no driver that has dropped them") {
+  NodeFacts facts = machine("1db1", 1);
+  read_index(facts);
+  const Plan made = plan(facts, recipe_of(""));
+  CHECK(words(find(made, "Install driver 580.95.05").commands[0])
+            .ends_with("cuda-drivers=580.95.05-1"));
+  const Error error = failure_of([&] { plan(facts, recipe_of("595")); });
+  CHECK(error.kind() == ErrorKind::usage);
+  CHECK(mentions(error, "V100 (Volta) is supported up to driver 580, not by 595"));
+  CHECK(mentions(failure_of([] { plan(l40s(), recipe_of("470")); }),
+                 "L40S needs driver 535 or newer, not 470"));
+}
+
+TEST_CASE("adapters with RDMA get what lets them reach GPU memory, where they are there") {
+  NodeFacts facts = l40s();
+  facts.pci_adapters = {"1d0f:efa1", "1ded:107f", "15b3:1021"};
+  read_index(facts);
+  const Plan made = plan(facts, recipe_of("580"));
+  CHECK(find(made, "Install EFA 1.41.0").commands.at(2).back() ==
+        "SHA256:3506354cdfbe31ff552fe75f5d0d9bb7efd29cf79bd99457347d29c751c38f9f");
+  CHECK(find(made, "Install eRDMA 1.5.7").state == StepState::to_do);
+  CHECK(find(made, "Load nvidia-peermem").state == StepState::to_do);
+  CHECK(find(made, "Install GDRCopy").state == StepState::left_out);
+
+  facts.candidates["gdrdrv-dkms"] = {"2.5-1"};
+  facts.efa = "1.44.0";
+  facts.modules = {"erdma"};
+  const Plan again = plan(facts, recipe_of("580"));
+  CHECK(find(again, "Install GDRCopy").state == StepState::to_do);
+  CHECK(find(again, "Install EFA").state == StepState::done);
+  CHECK(find(again, "Install eRDMA").state == StepState::done);
+}
+
+TEST_CASE("unattended upgrades that an earlier run held off go on, even with nothing else to do") {
+  NodeFacts facts = l40s();
+  facts.nvidia = {.loaded = "580.95.05", .answers = true};
+  facts.files["/etc/apt/apt.conf.d/99fastgpu-hold"] = "00";
+  CHECK(plan(facts, {}).next()->title == "Let unattended upgrades go on");
+}
+
+TEST_CASE("an installation that was cut off is finished first") {
+  NodeFacts facts = l40s();
+  facts.packages_broken = true;
+  const Plan made = plan(facts, recipe_of("580"));
+  CHECK(made.next()->title == "Finish the installation that was cut off");
+  CHECK(words(made.next()->commands[0]).ends_with("dpkg --force-confold --configure -a"));
+}
+
+TEST_CASE("dnf gets a module's stream, the key by its file, and the same versions") {
+  NodeFacts facts = l40s();
+  facts.os = {"rocky", {"rhel", "centos", "fedora"}, "9.4", "", "Rocky Linux 9.4"};
+  facts.kernel = "5.14.0-427.el9.x86_64";
+  facts.packages = Packages::dnf;
+  facts.installed = {{"dkms", "3.0-1"}, {"kernel-devel", "5.14.0-427.el9"}};
+  facts.candidates["nvidia-open"] = {"580.95.05-1.el9"};
+  const Plan made = plan(facts, recipe_of("580"));
+  CHECK(find(made, "Install what builds modules").state == StepState::done);
+  CHECK(find(made, "Add the repository").title.find("rhel9/x86_64, signed by 610C7B14") !=
+        std::string::npos);
+  const Step& install = find(made, "Install driver");
+  CHECK(words(install.commands.at(1)) == "dnf -y module enable nvidia-driver:580-open");
+  CHECK(words(install.commands.at(2)).ends_with("install nvidia-open-580.95.05-1.el9"));
+}
+
+TEST_CASE("the distribution's own driver needs no repository of NVIDIA") {
+  NodeFacts facts = l40s();
+  facts.os = {"ubuntu", {"debian"}, "22.04", "jammy", "Ubuntu 22.04.4 LTS"};
+  facts.candidates["nvidia-headless-580-server-open"] = {"580.95.05-0ubuntu0.22.04.1"};
+  Recipe recipe = recipe_of("580");
+  recipe.source = PackageSource::distribution;
+  const Plan made = plan(facts, recipe);
+  CHECK(words(find(made, "Install driver 580.95.05").commands[0])
+            .ends_with("nvidia-headless-580-server-open nvidia-utils-580-server"));
+  for (const Step& step : made.steps)
+    CHECK(step.title.find("Add the repository") == std::string::npos);
+  facts.os.id = "rocky";
+  CHECK(mentions(failure_of([&] { plan(facts, recipe); }), "has no driver of its own"));
+}
+
+TEST_CASE("no GPU is a clear refusal, and an assumed one is planned for") {
+  NodeFacts facts = machine("", 0);
+  const Error error = failure_of([&] { plan(facts, recipe_of("580")); });
+  CHECK(error.kind() == ErrorKind::usage);
+  CHECK(mentions(error, "there is no GPU there; --assume-gpu L40S:8 --dry-run"));
+
+  const Matrix matrix = builtin_matrix();
+  const NodeFacts assumed = with_assumed_gpus(facts, "h100:8", matrix);
+  CHECK(describe_gpus(assumed) == "8 x NVIDIA H100");
+  CHECK(find(plan(assumed, recipe_of("")), "Install fabric manager").state == StepState::to_do);
+  CHECK(describe_gpus(with_assumed_gpus(facts, "L40S", matrix)) == "1 x NVIDIA L40S");
+  for (const char* text : {"L40S:", "L40S:0", "L40S:x", "L40S:100", "L4OS:1", ""})
+    CHECK(failure_of([&] { with_assumed_gpus(facts, text, matrix); }).kind() == ErrorKind::usage);
+  CHECK(mentions(failure_of([&] { with_assumed_gpus(facts, "L40X:1", matrix); }),
+                 "did you mean L40?"));
+}
+
+TEST_CASE("recipes that cannot be are refused before anything is asked of a node") {
+  const Matrix matrix = builtin_matrix();
+  const auto refusal = [&](const Recipe& recipe) {
+    return std::string(failure_of([&] { check_recipe(recipe, matrix); }).what());
+  };
+  CHECK(refusal(recipe_of("535", "13.0")) ==
+        "driver 535 cannot carry CUDA 13.0: it carries CUDA 12.2 and older, and CUDA 13.0 needs "
+        "driver 580.65.06 or newer");
+  CHECK(refusal(recipe_of("abc")).find("--driver 'abc' is no version") == 0);
+  CHECK(refusal(recipe_of("581")).find("is of no known branch; maintained are 580") !=
+        std::string::npos);
+  CHECK(refusal(recipe_of("", "10.0")).find("in no package repository") != std::string::npos);
+  CHECK(refusal(recipe_of("", "12.7")).find("--cuda 12.7 is not known") == 0);
+  CHECK(refusal(recipe_of("", "13.0", "8")) == "cuDNN 8 is not made for CUDA 13.0, but 9 is");
+  check_recipe(recipe_of("535", "12.4", "9"), matrix);
+}
+
+TEST_CASE("each system has its folder, and those without are told which have") {
+  const auto folder = [](const char* id, const char* version, const char* arch) {
+    NodeFacts facts;
+    facts.os.id = id;
+    facts.os.version = version;
+    facts.os.name = id;
+    facts.arch = arch;
+    return repository_folder(facts);
+  };
+  CHECK(folder("ubuntu", "24.04", "aarch64") == "ubuntu2404/sbsa");
+  CHECK(folder("debian", "12", "x86_64") == "debian12/x86_64");
+  CHECK(folder("rhel", "9.4", "x86_64") == "rhel9/x86_64");
+  CHECK(folder("alinux", "3", "x86_64") == "rhel8/x86_64");
+  CHECK(folder("amzn", "2023", "x86_64") == "amzn2023/x86_64");
+  CHECK(mentions(failure_of([&] { folder("alpine", "3.20", "x86_64"); }), "'alpine'"));
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::envs
