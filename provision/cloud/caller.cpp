@@ -19,6 +19,8 @@ constexpr std::chrono::minutes kSpare{5};
 constexpr std::chrono::hours kLongestWait{24};
 /// Clouds allow 5 to 15 minutes; a smaller difference is not why they refused.
 constexpr std::chrono::minutes kSmallSkew{2};
+/// For what one can do without; waiting for its turn is no failure and does not count.
+constexpr int kAttemptsForInessential = 3;
 
 milliseconds since(steady_clock::time_point start) {
   return duration_cast<milliseconds>(steady_clock::now() - start);
@@ -37,9 +39,12 @@ struct Caller::Attempt {
   std::optional<http::Response> response{};
   std::optional<Failure> failure{};
   std::optional<Error> lost{};
+  std::chrono::seconds ahead{0};  ///< What the cloud's clock was taken to be ahead when signing.
 
-  bool is_worth_repeating(const Call& call) const {
-    if (!call.is_repeatable) return failure && failure->kind == FailureKind::throttled;
+  bool is_worth_repeating(const Call& call, int number) const {
+    if (failure && failure->kind == FailureKind::throttled) return true;
+    if (!call.is_repeatable) return false;
+    if (!call.is_essential && number >= kAttemptsForInessential) return false;
     return lost || (failure && cloud::is_worth_repeating(failure->kind));
   }
 };
@@ -58,18 +63,18 @@ std::chrono::seconds Caller::ahead() {
   return ahead_;
 }
 
-bool Caller::set_clock(const http::Response& response) {
-  const auto offset = http::clock_offset(response.header("Date"), system_clock::now());
+bool Caller::set_clock(const Attempt& made) {
+  const auto offset = http::clock_offset(made.response->header("Date"), system_clock::now());
+  if (!offset || std::chrono::abs(*offset - made.ahead) < kSmallSkew) return false;
   const std::lock_guard lock(mutex_);
-  if (!offset || std::chrono::abs(*offset - ahead_) < kSmallSkew) return false;
   ahead_ = *offset;
   return true;
 }
 
 Caller::Attempt Caller::send(const Call& call, const Cancel& cancel) {
   http::Request request = call.request;
-  dialect_.sign(request, call, credentials().keys, system_clock::now() + ahead());
-  Attempt made;
+  Attempt made{.ahead = ahead()};
+  dialect_.sign(request, call, credentials().keys, system_clock::now() + made.ahead);
   try {
     made.response = tools_.http.send(request, cancel);
     fault_point("cloud:answered");
@@ -107,12 +112,12 @@ Caller::Reply Caller::try_call(const Call& call, const Cancel& cancel) {
     if (!made.failure && !made.lost) return std::move(*made.response);
     const bool is_skewed = made.failure && (made.failure->kind == FailureKind::clock_skew ||
                                             made.failure->kind == FailureKind::credentials);
-    if (is_skewed && !has_set_clock && set_clock(*made.response)) {
+    if (is_skewed && !has_set_clock && set_clock(made)) {
       has_set_clock = true;
       continue;
     }
     std::optional<milliseconds> pause;
-    if (made.is_worth_repeating(call)) {
+    if (made.is_worth_repeating(call, number)) {
       http::Tried tried{.attempts = number, .elapsed = since(start)};
       if (made.failure) tried.retry_after = made.failure->retry_after;
       pause = http::next_wait(tools_.backoff, tried, tools_.random());

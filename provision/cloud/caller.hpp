@@ -26,6 +26,9 @@ struct Call {
   /// False for what a second call would make a second time: it is repeated only where the cloud
   /// said that it did nothing, and what may have been done is for the caller to find out.
   bool is_repeatable = true;
+  /// False for what one can do without, such as a price: a service that gives no answer is not
+  /// waited for long.
+  bool is_essential = true;
 };
 
 /// How one attempt went.
@@ -94,8 +97,8 @@ class Caller {
   Attempt send(const Call& call, const Cancel& cancel);
   Attempt watched(const Call& call, int number, const Cancel& cancel);
   std::chrono::seconds ahead();
-  /// Takes the time over from an answer; false where it is ours already.
-  bool set_clock(const http::Response& response);
+  /// Takes the time over from an attempt's answer; false where it was signed with that time.
+  bool set_clock(const Attempt& made);
 
   ApiTools tools_;
   const Dialect& dialect_;

@@ -88,7 +88,8 @@ nlohmann::json Ec2::json(const std::string& service, const std::string& region,
                                      .headers = {{"Content-Type", "application/x-amz-json-1.1"},
                                                  {"X-Amz-Target", target}},
                                      .body = body.dump()},
-                         .shown = body.dump()};
+                         .shown = body.dump(),
+                         .is_essential = false};
   const http::Response response = caller_.call(call, "aws: " + service + " in " + region, cancel);
   auto answer = nlohmann::json::parse(response.body, nullptr, false);
   if (!answer.is_object())

@@ -36,8 +36,8 @@ constexpr Kind kVpc = {"vpc", "DescribeVpcs", "vpcSet", "vpcId", "DeleteVpc", "V
 constexpr Kind kPlacement = {"placement-group", "DescribePlacementGroups", "placementGroupSet",
                              "groupName",       "DeletePlacementGroup",    "GroupName"};
 
-/// In the order in which they can be removed.
-constexpr Kind kKinds[] = {kPlacement, kGroup, kSubnet, kGateway, kVpc};
+/// In the order in which they can be removed; placement groups, which few clusters have, go first.
+constexpr Kind kKinds[] = {kGroup, kSubnet, kGateway, kVpc};
 
 using Filters = std::vector<std::pair<std::string, std::string>>;
 
@@ -278,6 +278,33 @@ std::string placement_group(Network& network, const NetworkWish& wish) {
       wish.marks);
 }
 
+/// Whether a cluster's, or for an empty identity any cluster's, placement groups are there to be
+/// listed: most clusters have none, and not every EC2 there is knows of them.
+bool has_placement_groups(Network& network, const state::ClusterId& cluster) {
+  Parameters parameters;
+  add_filter(parameters, 1, "resource-type", {kPlacement.name});
+  add_filter(parameters, 2, "key", {std::string(cloud::kClusterTag)});
+  if (!cluster.value.empty()) add_filter(parameters, 3, "value", {cluster.value});
+  const auto tags = network.call("DescribeTags", parameters, "looking for placement groups");
+  return !items(tags->document_element(), "tagSet").empty();
+}
+
+/// Every part that carries the cluster's mark, or for an empty identity any cluster's, in the order
+/// in which they can be removed.
+void for_each_part(Network& network, const state::ClusterId& cluster,
+                   const std::function<void(const Kind&, const pugi::xml_node&)>& take) {
+  const Filters filters = cluster.value.empty()
+                              ? Filters{{"tag-key", std::string(cloud::kClusterTag)}}
+                              : marked(cluster);
+  const auto take_all = [&](const Kind& kind) {
+    for (const pugi::xml_node& part : network.find(kind, filters))
+      take(kind, part);
+  };
+  if (has_placement_groups(network, cluster)) take_all(kPlacement);
+  for (const Kind& kind : kKinds)
+    take_all(kind);
+}
+
 }  // namespace
 
 Parts AwsCloud::make_network(const NetworkWish& wish, const Cancel& cancel) {
@@ -294,28 +321,25 @@ Parts AwsCloud::make_network(const NetworkWish& wish, const Cancel& cancel) {
 
 void AwsCloud::remove_network(const std::string& region, const state::ClusterId& cluster) {
   Network network(ec2_, region, wait_, never_);
-  for (const Kind& kind : kKinds) {
-    for (const pugi::xml_node& part : network.find(kind, marked(cluster))) {
-      const std::string id = part.child_value(kind.id);
-      for (const pugi::xml_node& attached : items(part, "attachmentSet"))
-        network.call("DetachInternetGateway",
-                     {{"InternetGatewayId", id}, {"VpcId", attached.child_value("vpcId")}},
-                     "detaching " + id);
-      const Ec2Call removal{region, kind.removed_by, {{kind.parameter, id}}, "removing " + id};
-      const auto failure = ec2_.try_call(removal, never_);
-      if (failure && failure->kind != cloud::FailureKind::not_found)
-        throw cloud::error_of(*failure, "aws: removing " + id);
-    }
-  }
+  for_each_part(network, cluster, [&](const Kind& kind, const pugi::xml_node& part) {
+    const std::string id = part.child_value(kind.id);
+    for (const pugi::xml_node& attached : items(part, "attachmentSet"))
+      network.call("DetachInternetGateway",
+                   {{"InternetGatewayId", id}, {"VpcId", attached.child_value("vpcId")}},
+                   "detaching " + id);
+    const Ec2Call removal{region, kind.removed_by, {{kind.parameter, id}}, "removing " + id};
+    const auto failure = ec2_.try_call(removal, never_);
+    if (failure && failure->kind != cloud::FailureKind::not_found)
+      throw cloud::error_of(*failure, "aws: removing " + id);
+  });
 }
 
 std::vector<cloud::Part> AwsCloud::parts(const std::string& region, const Cancel& cancel) {
   Network network(ec2_, region, wait_, cancel);
   std::vector<cloud::Part> found;
-  for (const Kind& kind : kKinds)
-    for (const pugi::xml_node& part :
-         network.find(kind, {{"tag-key", std::string(cloud::kClusterTag)}}))
-      found.push_back({kind.name, part.child_value(kind.id), marks_in(part)});
+  for_each_part(network, {}, [&](const Kind& kind, const pugi::xml_node& part) {
+    found.push_back({kind.name, part.child_value(kind.id), marks_in(part)});
+  });
   return found;
 }
 

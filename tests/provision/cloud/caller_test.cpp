@@ -147,6 +147,35 @@ TEST_CASE("a refusal that nothing will change is not repeated, and says what was
   CHECK(bench.http.sent.size() == 1);
 }
 
+TEST_CASE("what one can do without is waited for less, but its turn is waited for all the same") {
+  Call call = kCall;
+  call.is_essential = false;
+  Bench broken;
+  broken.answers({503});
+  CHECK(failure_of([&] { broken.caller.call(call, "doing", broken.cancel); }).kind() ==
+        ErrorKind::transient);
+  CHECK(broken.http.sent.size() == 3);
+  Bench throttled;
+  throttled.answers({429, 429, 429, 429, 200});
+  CHECK(throttled.caller.call(call, "doing", throttled.cancel).status == 200);
+}
+
+TEST_CASE("a call that was on its way while another one set the clock right is signed anew, too") {
+  Bench bench;
+  const auto skewed = [] {
+    return http::Response{
+        .status = 401, .headers = {{"Date", "Sun, 06 Nov 1994 08:49:37 GMT"}}, .body = "Skew"};
+  };
+  bench.http.script.push_back([&] {
+    bench.caller.call(kCall, "setting the clock right", bench.cancel);
+    return skewed();
+  });
+  bench.http.script.push_back(skewed);
+  bench.answers({200});
+  CHECK(bench.caller.call(kCall, "doing", bench.cancel).status == 200);
+  CHECK(bench.http.sent.size() == 4);
+}
+
 TEST_CASE("attempts come to an end") {
   Bench bench;
   bench.answers({503});

@@ -47,6 +47,44 @@ Json delete_tags(const Ec2Call& call) {
   return ok();
 }
 
+/// What EC2 calls a kind of thing where it tells of tags.
+std::string type_word(const std::string& kind) {
+  static const std::map<std::string, std::string> words = {{"gateway", "internet-gateway"},
+                                                           {"group", "security-group"},
+                                                           {"key", "key-pair"},
+                                                           {"address", "elastic-ip"},
+                                                           {"interface", "network-interface"},
+                                                           {"placement", "placement-group"}};
+  const auto found = words.find(kind);
+  return found == words.end() ? kind : found->second;
+}
+
+/// One entry a tag.
+Json describe_tags(const Ec2Call& call) {
+  Json found = Json::array();
+  const auto add = [&](const std::string& id, const std::string& type, const Tags& tags) {
+    for (const auto& [key, value] : tags)
+      if (passes(call.params,
+                 {{"resource-id", {id}},
+                  {"resource-type", {type}},
+                  {"key", {key}},
+                  {"value", {value}}},
+                 tags))
+        found.push_back(
+            {{"resourceId", id}, {"resourceType", type}, {"key", key}, {"value", value}});
+  };
+  for (const Instance* each : live_instances(call.world, call.scope))
+    add(each->id, "instance", each->tags);
+  for (const auto& [id, each] : call.world.resources)
+    if (each.scope == call.scope && !each.deleted) add(id, type_word(each.kind), each.tags);
+  const Page part = page(call.params, found.size(), 5, 1000);
+  Json out = {{"tagSet", Json::array()}};
+  for (std::size_t i = part.begin; i < part.end; ++i)
+    out["tagSet"].push_back(found[i]);
+  if (!part.next.empty()) out["nextToken"] = part.next;
+  return out;
+}
+
 Json shape_key(const Ec2Call&, const Resource& key) {
   return {{"keyPairId", key.id},
           {"keyName", key.name},
@@ -222,6 +260,8 @@ Json describe_account(const Ec2Call&) {
 constexpr Ec2Action kActions[] = {
     {"CreateTags", "ResourceId! Tag!", create_tags},
     {"DeleteTags", "ResourceId! Tag", delete_tags},
+    {"DescribeTags", "Filter:resource-id,resource-type,key,value MaxResults NextToken",
+     describe_tags},
     {"ImportKeyPair", "KeyName! PublicKeyMaterial! TagSpecification", import_key},
     {"DescribeKeyPairs", "KeyName KeyPairId Filter:key-name,key-pair-id IncludePublicKey",
      describe_keys},
