@@ -1,6 +1,7 @@
 #include "provision/bring_up.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "base/fault_point.hpp"
 #include "provision/failures.hpp"
@@ -15,6 +16,10 @@ namespace {
 using namespace std::chrono_literals;
 using state::Node;
 using state::NodeState;
+
+/// A cloud may list a machine only some seconds after it gave it, and one that did not start is
+/// listed nowhere any more.
+constexpr auto kUnlistedAtMost = 1min;
 
 std::vector<NodeRequest> requests_for(const Tools& tools, const state::Cluster& cluster,
                                       const std::vector<Node>& nodes, const HostKeys& host_keys) {
@@ -52,11 +57,10 @@ void store_nodes(const Tools& tools, const std::vector<Node>& nodes) {
   });
 }
 
-/// Throws where a machine is there no more: nobody will give it an address.
-void check_alive(const Node& node, const Instance& instance) {
-  if (instance.state == InstanceState::gone)
-    throw Error(ErrorKind::capacity, "machine " + instance.id + " of " + node.name.value +
-                                         " did not start or was taken back");
+/// Nobody will give it an address.
+Error gone_machine(const Node& node) {
+  return {ErrorKind::capacity, "machine " + node.instance_id + " of " + node.name.value +
+                                   " did not start or was taken back"};
 }
 
 bool all_have_addresses(const std::vector<Node>& nodes) {
@@ -82,13 +86,19 @@ void wake(const Tools& tools, Provider& provider, const state::Cluster& cluster,
 void await_addresses(const Tools& tools, Provider& provider, const state::Cluster& cluster,
                      std::vector<Node>& nodes) {
   std::chrono::milliseconds pause = 200ms;
+  std::map<int, Clock::time_point> last_listed;
   while (!all_have_addresses(nodes)) {
     tools.cancel.check();
     const std::vector<Instance> found = provider.list(cluster);
+    const Clock::time_point now = tools.clock.now();
     for (Node& node : nodes) {
       const Instance* instance = find_instance(found, node);
+      const auto& listed = last_listed.try_emplace(node.index, now).first->second;
+      const bool is_gone = instance == nullptr ? now - listed >= kUnlistedAtMost
+                                               : instance->state == InstanceState::gone;
+      if (is_gone) throw gone_machine(node);
       if (instance == nullptr) continue;
-      check_alive(node, *instance);
+      last_listed[node.index] = now;
       note_instance(node, *instance);
     }
     if (all_have_addresses(nodes)) break;

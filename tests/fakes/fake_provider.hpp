@@ -33,6 +33,7 @@ class FakeProvider final : public provision::Provider {
   std::map<std::string, std::string> left_behind;  ///< What stays of a machine that is destroyed.
   std::function<void()> on_create;                 ///< Called before each machine is made.
   bool slow_addresses = false;
+  bool loses_machines = false;  ///< Each ends before it is listed once.
   int create_calls = 0;
   int destroy_calls = 0;
   int check_calls = 0;
@@ -182,6 +183,7 @@ class FakeProvider final : public provision::Provider {
         if (slow_addresses) machines[request.token]["address"] = "";
       }
       made = instance_of(request.token, machines[request.token]);
+      if (loses_machines) machines.erase(request.token);
     });
     return made;
   }

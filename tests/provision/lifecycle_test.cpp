@@ -61,6 +61,17 @@ TEST_CASE("addresses that come late are waited for") {
   CHECK(world.create().nodes[0].address == "10.0.0.2");
 }
 
+TEST_CASE("a machine that is listed nowhere is waited for only so long") {
+  World world;
+  world.shop.provider.slow_addresses = true;
+  world.shop.provider.loses_machines = true;
+  const Error gone = failure_of([&] { world.create(); });
+  CHECK(gone.kind() == ErrorKind::capacity);
+  CHECK(mentions(gone, "did not start or was taken back"));
+  CHECK(world.shop.clock.now() < Clock::time_point(std::chrono::minutes(2)));
+  world.check_nothing_left();
+}
+
 TEST_CASE("a node that cannot be made takes the whole cluster back") {
   World world;
   world.shop.provider.create_failures.emplace("demo-1", Error(ErrorKind::capacity, "no stock"));

@@ -25,6 +25,7 @@ constexpr std::array kMeanings = {
     CodeMeaning{"InsufficientReservedInstanceCapacity", FailureKind::stock},
     CodeMeaning{"InsufficientCapacity", FailureKind::stock},
     CodeMeaning{"UnfulfillableCapacity", FailureKind::stock},
+    CodeMeaning{"UnsupportedOperation", FailureKind::invalid},  // Stopping what cannot be stopped.
     CodeMeaning{"Unsupported", FailureKind::stock},
     CodeMeaning{"SpotMaxPriceTooLow", FailureKind::price},
     CodeMeaning{"InsufficientFreeAddressesInSubnet", FailureKind::quota},

@@ -46,7 +46,7 @@ class Mix:
         self.skew = draw.choice((0, 0, 0, -4000, 4000))
         self.stock = draw.randrange(NODES + 1) if draw.random() < 0.2 else None  # Of every machine, everywhere.
         self.boot_failures = draw.randint(1, NODES) if draw.random() < 0.15 else 0
-        self.is_spot = draw.random() < 0.2
+        self.is_spot = draw.random() < 0.2 and self.command not in ("stop", "start")  # Not every cloud stops such machines.
         self.reclaimed = draw.randint(1, 2) if self.is_spot and draw.random() < 0.5 else 0
         self.killed_after = draw.uniform(0.02, 0.6)  # For what gc is to find.
 
@@ -81,6 +81,8 @@ class Mix:
             codes.add(4)
         if self.command in ("scale up", "start"):
             codes.add(124)  # No machine of the stand-in's answers here.
+        if self.command == "scale up" and (self.boot_failures or self.reclaimed):
+            codes.add(6)  # What is to grow does not run.
         return codes
 
 
