@@ -21,6 +21,8 @@ constexpr std::chrono::hours kLongestWait{24};
 constexpr std::chrono::minutes kSmallSkew{2};
 /// For what one can do without; waiting for its turn is no failure and does not count.
 constexpr int kAttemptsForInessential = 3;
+/// Bytes; no cloud's page is a tenth of it. Several may be read at once.
+constexpr std::size_t kLargestAnswer = 16U << 20U;
 
 milliseconds since(steady_clock::time_point start) {
   return duration_cast<milliseconds>(steady_clock::now() - start);
@@ -73,12 +75,15 @@ bool Caller::set_clock(const Attempt& made) {
 
 Caller::Attempt Caller::send(const Call& call, const Cancel& cancel) {
   http::Request request = call.request;
+  request.largest_answer = kLargestAnswer;
   Attempt made{.ahead = ahead()};
   dialect_.sign(request, call, credentials().keys, system_clock::now() + made.ahead);
   try {
     made.response = tools_.http.send(request, cancel);
     fault_point("cloud:answered");
   } catch (const Error& e) {
+    if (e.kind() == ErrorKind::capacity)  // Too long; want of stock or quota means something else.
+      throw Error(ErrorKind::remote, e.during(dialect_.cloud()).what());
     if (e.kind() != ErrorKind::transient) throw;
     made.lost = e;
     return made;

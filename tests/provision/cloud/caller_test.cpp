@@ -176,6 +176,15 @@ TEST_CASE("a call that was on its way while another one set the clock right is s
   CHECK(bench.http.sent.size() == 4);
 }
 
+TEST_CASE("an answer that is too long is one of the other side's faults, not a want of machines") {
+  Bench bench;
+  bench.http.script.push_back(
+      []() -> http::Response { throw Error(ErrorKind::capacity, "the answer is longer"); });
+  const Error refused = failure_of([&] { bench.caller.call(kCall, "doing", bench.cancel); });
+  CHECK(refused.kind() == ErrorKind::remote);
+  CHECK(bench.http.sent.front().largest_answer == 16U << 20U);
+}
+
 TEST_CASE("attempts come to an end") {
   Bench bench;
   bench.answers({503});

@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+"""Bad input to commands on clouds, from the user, from the network and from the clouds: bad_input_test.py FASTGPU CLOUDSIM [TEST ...]"""
+import contextlib
+import http.server
+import json
+import pathlib
+import shutil
+import ssl
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+from cli_user import check, run_tests  # noqa: E402
+from cloud_sim import CLOUDS, SCENARIO, CloudSim, Customer  # noqa: E402
+
+CLOUDSIM = sys.argv.pop(2)
+MEMORY_LIMIT = 512 << 20  # Bytes, for what reads several answers of megabytes at once.
+
+
+@contextlib.contextmanager
+def customer_of(user, cloud):
+    with CloudSim(CLOUDSIM) as sim:
+        customer = Customer(user, sim, cloud)
+        yield customer
+        customer.check_nothing_is_left()
+
+
+@contextlib.contextmanager
+def serving(handler, certificate=None):
+    """A server on loopback with that handler: its URL."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    scheme = "http"
+    if certificate:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, certificate)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        scheme = "https"
+    server.handle_error = lambda *_: None  # A client that hangs up is what some tests want.
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"{scheme}://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+class Quiet(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def give(self, status, body, kind):
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def request_body(self):
+        return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+
+
+def test_a_region_that_does_not_exist_is_refused(user):
+    for cloud in CLOUDS:
+        with customer_of(user, cloud) as customer:
+            words = list(customer.creation("t", "--detach"))
+            words[words.index("--region") + 1] = "mars-north-1"
+            done = customer.refused(words, None, "mars-north-1")
+            check(done.returncode in (1, 2, 3, 4, 5), f"{cloud}: {done.returncode} {done.err}")  # AWS speaks of signatures.
+
+
+def test_a_zone_without_stock_and_a_quota_of_nothing_are_told_apart(user):
+    for cloud in CLOUDS:
+        with customer_of(user, cloud) as customer:
+            zone = json.loads(customer.create("t", "--dry-run", "-o", "json").out)["offers"][0]["zone"]
+            for kind in json.loads(SCENARIO.read_text())["vendors"][cloud]["offers"]:
+                with contextlib.suppress(urllib.error.HTTPError):  # Not every type is in that zone.
+                    customer.sim.control("stock", {"vendor": cloud, "zone": zone, "type": kind["type"], "stock": 0})
+            customer.refused(customer.creation("t", "--detach", "--zone", zone), 4, "stock")
+            for group in json.loads(SCENARIO.read_text())["vendors"][cloud]["quotas"]:
+                customer.sim.control("quota", {"vendor": cloud, "group": group["group"], "limit": 0})
+            customer.refused(customer.creation("t", "--detach"), 4, "quota")
+
+
+def test_no_nodes_and_ten_thousand_are_refused(user):
+    for cloud in CLOUDS:
+        with customer_of(user, cloud) as customer:
+            customer.refused(customer.creation("t", "--detach", nodes=0), 2, "0")
+            began = time.monotonic()
+            customer.refused(customer.creation("t", "--detach", nodes=10_000), 4, "quota")
+            check(time.monotonic() - began < 30, "ten thousand nodes are refused slowly")
+            check(customer.sim.books()["instances"] == [], "something was made")
+
+
+def test_an_image_of_another_architecture_is_refused(user):
+    for cloud in CLOUDS:
+        images = json.loads(SCENARIO.read_text())["vendors"][cloud]["images"]
+        foreign = next(image for image in images if image.get("architecture") == "arm64")
+        with customer_of(user, cloud) as customer:
+            done = customer.refused(customer.creation("t", "--detach", "--image", foreign["id"]), None)
+            check(foreign["id"] in done.err or "architecture" in done.err, done.err)
+            check(done.returncode in (1, 2, 5), f"{cloud}: {done.returncode} {done.err}")
+
+
+def test_a_proxy_is_used_as_the_environment_says(user):
+    class Proxy(Quiet):
+        passed = 0
+
+        def do_POST(self):
+            Proxy.passed += 1
+            body = self.request_body()
+            headers = {name: value for name, value in self.headers.items() if name not in ("Content-Length", "Proxy-Connection")}
+            opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+            try:
+                answer = opener.open(urllib.request.Request(self.path, body or None, headers, method=self.command))
+            except urllib.error.HTTPError as refusal:
+                answer = refusal
+            self.give(answer.status, answer.read(), answer.headers["Content-Type"])
+
+        do_GET = do_DELETE = do_POST
+
+    for cloud in CLOUDS:
+        with customer_of(user, cloud) as customer, serving(Proxy) as proxy:
+            asked = ("get", "zones", "--cloud", cloud, "--region", customer.about["region"], "--gpus", customer.about["gpus"])
+            customer.run(*asked, environment={"http_proxy": proxy})  # no_proxy names this host.
+            check(Proxy.passed == 0, f"{cloud}: by the proxy in spite of no_proxy")
+            customer.run(*asked, environment={"http_proxy": proxy, "no_proxy": ""})
+            check(Proxy.passed > 0, f"{cloud}: not by the proxy")
+            Proxy.passed = 0
+            customer.refused(asked, 1, "proxy", environment={"http_proxy": "http://no-such-host.invalid:1", "no_proxy": ""})
+
+
+def certificate_in(folder, name):
+    """For that name or address, by nobody known: a file with its key."""
+    file = folder / "certificate.pem"
+    made = ("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1", "-subj", "/CN=test",
+            "-addext", f"subjectAltName={name}", "-keyout", file.with_suffix(".key"), "-out", file)
+    subprocess.run(made, check=True, capture_output=True)
+    file.write_text(file.read_text() + file.with_suffix(".key").read_text())
+    return file
+
+
+def test_an_endpoint_with_a_wrong_certificate_is_refused(user):
+    class Listener(Quiet):
+        heard = 0
+
+        def do_POST(self):
+            Listener.heard += 1
+            self.give(400, b"{}", "application/json")
+
+        do_GET = do_POST
+
+    for name, trusted, said in (("IP:127.0.0.1", False, "its certificate cannot be trusted"), ("DNS:example.com", True, "another host")):
+        certificate = certificate_in(user.folder, name)
+        with serving(Listener, certificate) as url:
+            for cloud in CLOUDS:
+                with customer_of(user, cloud) as customer:
+                    environment = {variable: url for variable in customer.about["endpoint"]}
+                    if trusted:
+                        environment.update(SSL_CERT_FILE=str(certificate), CURL_CA_BUNDLE="")
+                    customer.refused(customer.creation("t", "--detach"), 1, said, environment=environment)
+    check(Listener.heard == 0, "something was said to a server that nobody can vouch for")
+
+
+def million_items(cloud):
+    if cloud == "aws":
+        return b"<R><instanceTypeSet>" + b"<item><instanceType>g4dn.xlarge</instanceType></item>" * 1_000_000 + b"</instanceTypeSet></R>"
+    words = b'{"ZoneSet": [%s], "Zones": {"Zone": [%s]}, "availabilityZoneInfo": [%s], "RequestId": "r"}'
+    items = b",".join([b'{"Zone": "z"}'] * 1_000_000)
+    body = words % (items, items if cloud == "alibaba" else b"", items if cloud == "huawei" else b"")
+    return b'{"Response": ' + body + b"}" if cloud == "tencent" else body
+
+
+def bad_answers(cloud):
+    bomb = b"".join(b'<!ENTITY a%d "&a%d;&a%d;&a%d;&a%d;&a%d;&a%d;&a%d;&a%d;">' % ((n,) + (n - 1,) * 8) for n in range(1, 30))
+    yield "a million items", million_items(cloud)
+    yield "a bomb of entities", b'<?xml version="1.0"?><!DOCTYPE r [<!ENTITY a0 "ha">' + bomb + b"]><R><instanceTypeSet>&a29;</instanceTypeSet></R>"
+    yield "a million brackets", b"[" * 1_000_000
+    yield "a million objects in one another", b'{"Response":' * 1_000_000 + b"1" + b"}" * 1_000_000
+    yield "a million elements in one another", b"<a>" * 1_000_000 + b"</a>" * 1_000_000
+    yield "huge numbers", b'{"Response": {"TotalCount": 1e999, "Total": -99999999999999999999999999}, "TotalCount": 18446744073709551616, "Zones": 1e308}'
+    yield "no UTF-8", b'{"Response": {"Error": {"Code": "\xff\xfe", "Message": "\xc3("}}, "Code": "\xff", "error_msg": "\x80"}'
+    yield "control characters", b'{"Response": {"Error": {"Code": "\x1b[2J", "Message": "\\u001b[31m"}}, "Code": "\\u001b[2J", "Message": "\\u0000"}'
+
+
+def peak_memory(process):
+    """Bytes, of all children that have ended so far: what the largest of them had."""
+    return int(process.err.rsplit("PEAK ", 1)[1]) * 1024
+
+
+def test_answers_that_are_too_much_are_errors_of_one_sentence(user):
+    class Answerer(Quiet):
+        body, status = b"", 200
+
+        def do_POST(self):
+            self.request_body()
+            self.give(Answerer.status, Answerer.body, "text/xml" if Answerer.body.startswith(b"<") else "application/json")
+
+        do_GET = do_POST
+
+    measured = ("/usr/bin/python3", "-c", "import resource,subprocess,sys; code = subprocess.call(sys.argv[1:]); "
+                "print('PEAK', resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr); sys.exit(code)")
+    with serving(Answerer) as url:
+        for cloud in CLOUDS:
+            with customer_of(user, cloud) as customer:
+                environment = {variable: url for variable in customer.about["endpoint"]}
+                for what, body in bad_answers(cloud):
+                    for Answerer.status in (200, 400):
+                        Answerer.body, began = body, time.monotonic()
+                        done = customer.run(*customer.creation("t", "--detach"), code=None, environment=environment, prefix=measured)
+                        errors = [line for line in done.err.split("\n") if line.startswith("error: ")]
+                        told = f"{cloud}, {what}, {Answerer.status}: {done.returncode} {done.err[:2000]}"
+                        check(done.returncode in (1, 3, 4, 5) and len(errors) == 1 and len(errors[0]) < 3000, told)
+                        check("\x1b" not in done.err and "internal" not in done.err, told)
+                        check(time.monotonic() - began < 60, f"took {time.monotonic() - began:.0f} s: {told}")
+                        check(peak_memory(done) < MEMORY_LIMIT, f"{peak_memory(done) >> 20} MiB: {told}")
+
+
+def test_aws_says_that_spot_machines_cannot_be_stopped_and_leaves_no_placement_group(user):
+    with customer_of(user, "aws") as customer:
+        customer.create("t", "--detach", "--spot")
+        customer.refused(("stop", "cluster", "t"), 1, "Spot")
+        customer.run("delete", "cluster", "t", "--yes")
+        words = [word for word in customer.creation("close", "--detach", "--rdma") if word not in ("--gpus", customer.about["gpus"])]
+        customer.run(*words, "--instance-type", "p4d.24xlarge")
+        check(any(kind.startswith("placement") for kind in customer.sim.alive()[1]), "no placement group was made")
+        customer.run("delete", "cluster", "close", "--yes")
+
+
+if __name__ == "__main__":
+    if not shutil.which("openssl"):
+        sys.exit(77)
+    run_tests(globals())
