@@ -105,7 +105,7 @@ void await_addresses(const Tools& tools, Provider& provider, const state::Cluste
     if (tools.clock.now() >= tools.deadline)
       throw Error(ErrorKind::timeout, "not every node had an address in time");
     tools.clock.sleep(pause);
-    pause = std::min<std::chrono::milliseconds>(pause * 2, 5s);
+    pause = std::min<std::chrono::milliseconds>(pause * 3 / 2, 5s);
   }
   store_nodes(tools, nodes);
 }

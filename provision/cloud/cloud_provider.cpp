@@ -127,7 +127,7 @@ class Pauses {
     wait_(pause_, cancel);
     cancel.check();
     waited_ += pause_;
-    pause_ = std::min(pause_ * 2, kLongestPause);
+    pause_ = std::min(pause_ * 3 / 2, kLongestPause);
   }
 
  private:

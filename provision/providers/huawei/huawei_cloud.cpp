@@ -237,7 +237,7 @@ Job HuaweiCloud::await_job(const std::string& region, const std::string& id, con
   constexpr std::chrono::milliseconds kLongestPause = 5s;
   constexpr std::chrono::milliseconds kPatience = 10min;
   std::chrono::milliseconds waited{0};
-  for (auto pause = kFirstPause;; pause = std::min(pause * 2, kLongestPause)) {
+  for (auto pause = kFirstPause;; pause = std::min(pause * 3 / 2, kLongestPause)) {
     const json answer = api_.call({.region = region,
                                    .action = "ShowJob",
                                    .path = "/v1/{project}/jobs/" + http::percent_encode(id),
@@ -269,15 +269,15 @@ std::vector<Machine> HuaweiCloud::launch(const cloud::Launch& launch, const Canc
   const std::string& region = launch.site.region;
   const Job job = await_job(region, ask_for(launch, cancel), cancel);
   std::vector<Machine> found = await_listing(region, job, cancel);
-  const auto broken = std::ranges::stable_partition(found, [&](const Machine& machine) {
-    return machine.state != MachineState::failed &&
-           std::ranges::find(job.failed, machine.id) == job.failed.end();
-  });
+  const auto is_broken = [&](const Machine& machine) {
+    return machine.state == MachineState::failed ||
+           std::ranges::find(job.failed, machine.id) != job.failed.end();
+  };
   std::vector<std::string> removed;
-  for (const Machine& machine : broken)
-    removed.push_back(machine.id);
+  for (const Machine& machine : found)
+    if (is_broken(machine)) removed.push_back(machine.id);
   if (!removed.empty()) terminate(region, removed);
-  found.erase(broken.begin(), broken.end());
+  std::erase_if(found, is_broken);
   const std::string doing = "huawei: " + doing_of(launch);
   if (found.empty() && job.failure) throw cloud::error_of(*job.failure, doing);
   if (found.empty() && job.is_over && removed.empty())
