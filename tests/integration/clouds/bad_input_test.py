@@ -17,6 +17,7 @@ from cli_user import check, run_tests  # noqa: E402
 from cloud_sim import CLOUDS, SCENARIO, CloudSim, Customer  # noqa: E402
 
 CLOUDSIM = sys.argv.pop(2)
+DEEP = 200_000  # No recursion comes back from there.
 MEMORY_LIMIT = 512 << 20  # Bytes, for what reads several answers of megabytes at once.
 
 
@@ -131,7 +132,6 @@ def test_a_proxy_is_used_as_the_environment_says(user):
             customer.run(*asked, environment={"http_proxy": proxy, "no_proxy": ""})
             check(Proxy.passed > 0, f"{cloud}: not by the proxy")
             Proxy.passed = 0
-            customer.refused(asked, 1, "proxy", environment={"http_proxy": "http://no-such-host.invalid:1", "no_proxy": ""})
 
 
 def certificate_in(folder, name):
@@ -179,9 +179,9 @@ def bad_answers(cloud):
     bomb = b"".join(b'<!ENTITY a%d "&a%d;&a%d;&a%d;&a%d;&a%d;&a%d;&a%d;&a%d;">' % ((n,) + (n - 1,) * 8) for n in range(1, 30))
     yield "a million items", million_items(cloud)
     yield "a bomb of entities", b'<?xml version="1.0"?><!DOCTYPE r [<!ENTITY a0 "ha">' + bomb + b"]><R><instanceTypeSet>&a29;</instanceTypeSet></R>"
-    yield "a million brackets", b"[" * 1_000_000
-    yield "a million objects in one another", b'{"Response":' * 1_000_000 + b"1" + b"}" * 1_000_000
-    yield "a million elements in one another", b"<a>" * 1_000_000 + b"</a>" * 1_000_000
+    yield "many brackets", b"[" * DEEP
+    yield "many objects in one another", b'{"Response":' * DEEP + b"1" + b"}" * DEEP
+    yield "many elements in one another", b"<a>" * DEEP + b"</a>" * DEEP
     yield "huge numbers", b'{"Response": {"TotalCount": 1e999, "Total": -99999999999999999999999999}, "TotalCount": 18446744073709551616, "Zones": 1e308}'
     yield "no UTF-8", b'{"Response": {"Error": {"Code": "\xff\xfe", "Message": "\xc3("}}, "Code": "\xff", "error_msg": "\x80"}'
     yield "control characters", b'{"Response": {"Error": {"Code": "\x1b[2J", "Message": "\\u001b[31m"}}, "Code": "\\u001b[2J", "Message": "\\u0000"}'

@@ -1,0 +1,194 @@
+"""Clusters in clouds, on the stand-in: wall time beside what its clocks and limits leave, calls beside the fewest, memory, and boto3."""
+import contextlib
+import fnmatch
+import json
+import math
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+from cli_user import User  # noqa: E402
+from cloud_sim import CLOUDS, SCENARIO, CloudSim, Customer  # noqa: E402
+
+TITLE = "Clusters in clouds"
+SIZES = (1, 10, 100, 1000)
+BOOT, END, LATENCY = 2.0, 1.0, 0.05  # Seconds: a boot, an end, a call.
+MARGIN, MOST_CALLS, MOST_MEMORY, PLAN_MARGIN = 1.1, 2.0, 64 << 20, 1.2
+LAUNCH = {"aws": ("RunInstances", 1000), "alibaba": ("RunInstances", 100), "tencent": ("RunInstances", 100), "huawei": ("CreateServers", 100)}
+LOOKS = ("Describe*", "List*", "Show*", "Get*", "Inquiry*", "Keystone*", "NovaShow*", "NovaList*")
+PAGE = {"aws": 1000, "alibaba": 100, "tencent": 100, "huawei": 1000}
+QUESTIONS = 5  # That nobody can do without: type, stock, price, quota, image.
+PLAN_GPU = "A100:8"
+ROUNDS = 3
+FLOOR = 20 << 20  # Bytes: a process begins as a copy of its parent.
+
+
+def table(head, rows):
+    lines = [head, ["---"] * len(head)] + [[str(cell) for cell in row] for row in rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+@contextlib.contextmanager
+def stand_in(program):
+    """With machines for everybody."""
+    with CloudSim(program, f"delay:{BOOT:g}s", "--latency", f"{LATENCY * 1e3:g}ms", facts=False) as sim:
+        for vendor, about in json.loads(SCENARIO.read_text())["vendors"].items():
+            sim.control("stock", {"vendor": vendor, "stock": 5000, "spot_stock": 5000})
+            for quota in about["quotas"]:
+                sim.control("quota", {"vendor": vendor, "group": quota["group"], "limit": 1_000_000})
+        yield sim
+
+
+def measured(customer, *words):
+    """(seconds, peak bytes, calls) of one command."""
+    customer.sim.control("reset_calls", {})
+    environment = customer.user.environment(customer.environment())
+    began = time.monotonic()
+    process = subprocess.Popen([customer.user.fastgpu, *words], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    said = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.monotonic() - began
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise SystemExit(f"{words}: exit code {process.returncode}\n{said.decode(errors='replace')}")
+    return seconds, usage.ru_maxrss * 1024, customer.sim.control("calls")["calls"]
+
+
+def is_look(action):
+    return any(fnmatch.fnmatch(action, pattern) for pattern in LOOKS)
+
+
+def forced(cloud, action, calls):
+    """Seconds that the cloud's rate keeps so many calls of an action waiting."""
+    rates = json.loads(SCENARIO.read_text())["vendors"][cloud]["rates"]
+    found = rates.get(action) or next((rate for pattern, rate in rates.items() if fnmatch.fnmatch(action, pattern)), [math.inf, 1])
+    burst, per_second = found
+    return max(0.0, calls - burst) / per_second
+
+
+def fewest(calls, questions):
+    """What changes something, once, and what must be asked."""
+    return sum(not is_look(call["action"]) and call["status"] < 400 for call in calls) + questions
+
+
+def lives(program, cloud, nodes):
+    """Rows of creating and deleting so many machines."""
+    with tempfile.TemporaryDirectory(prefix="fastgpu-bench-clouds-") as folder, stand_in(program["cloudsim"]) as sim:
+        customer = Customer(User(program["fastgpu"], folder), sim, cloud)
+        action, most = LAUNCH[cloud]
+        rows = []
+        pages = math.ceil(nodes / PAGE[cloud])  # Of the list of the machines; that they are gone needs one.
+        for what, words, waits, questions, forcing in (
+                ("create", (*customer.creation("t", nodes=nodes), "--detach"), BOOT, QUESTIONS + pages, forced(cloud, action, math.ceil(nodes / most))),
+                ("delete", ("delete", "cluster", "t", "--yes"), END, 1, 0.0)):
+            seconds, memory, calls = measured(customer, *words)
+            rows.append({"cloud": cloud, "what": what, "nodes": nodes, "seconds": seconds, "bound": waits * MARGIN + forcing, "calls": len(calls),
+                         "fewest": fewest(calls, questions), "memory": memory,
+                         "refused": sum(c["status"] == 429 or "hrottl" in c["code"] or "LimitExceeded" in c["code"] for c in calls)})
+        return rows
+
+
+def boto3(program, sim, *words):
+    environment = {**os.environ, **sim.environment("aws"), "PYTHONPATH": program["kits"], "AWS_EC2_METADATA_DISABLED": "true", "no_proxy": "127.0.0.1"}
+    done = subprocess.run([sys.executable, pathlib.Path(__file__).parents[1] / "peers/cloud_boto3.py", sim.url, *words], env=environment, capture_output=True,
+                          text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"boto3: {done.stderr[-2000:]}")
+    return json.loads(done.stdout)
+
+
+def boto3_lives(program, nodes):
+    with stand_in(program["cloudsim"]) as sim:
+        return boto3(program, sim, "instances", str(nodes), "us-east-1a", "g4dn.xlarge")
+
+
+class CustomerOfAll(Customer):
+    """Who has credentials for every cloud."""
+
+    def environment(self, **more):
+        found = super().environment(**more)
+        for cloud in CLOUDS:
+            found.update(self.sim.environment(cloud))
+        return found
+
+
+def regions_of(cloud):
+    return list(json.loads(SCENARIO.read_text())["vendors"][cloud]["regions"])
+
+
+def plans(program):
+    """Medians of: all clouds and regions at once; the slowest answer of one alone; boto3 in AWS's regions."""
+    with tempfile.TemporaryDirectory(prefix="fastgpu-bench-clouds-") as folder, stand_in(program["cloudsim"]) as sim:
+        customer = CustomerOfAll(User(program["fastgpu"], folder), sim, "aws")
+        asked = ("get", "prices", "--gpus", PLAN_GPU, "-o", "json")
+
+        def once(*more):
+            time.sleep(1)  # Until the rates' buckets are full again.
+            return measured(customer, *asked, *more)
+
+        alone = {(cloud, region): once("--cloud", cloud, "--region", region)[0] for cloud in CLOUDS for region in regions_of(cloud)}
+        whole = [once("--cloud", "any") for _ in range(ROUNDS)]
+        types = ["p4d.24xlarge", "p4de.24xlarge"]
+        peer = boto3(program, sim, "plan", *types, "--", *regions_of("aws"))["plan"]
+        aws = statistics.median(once("--cloud", "aws")[0] for _ in range(ROUNDS))
+        slowest = max(alone, key=alone.get)
+        return {"whole": statistics.median(w[0] for w in whole), "slowest": alone[slowest], "slowest_of": " ".join(slowest), "places": len(alone),
+                "calls": len(whole[0][2]), "memory": max(w[1] for w in whole), "aws": aws, "boto3": peer}
+
+
+def verdict(good):
+    return "yes" if good else "**no**"
+
+
+def page(lived, peers, plan):
+    rows = [[r["cloud"], r["what"], r["nodes"], f"{r['seconds']:.2f}", f"{r['bound']:.2f}", verdict(r["seconds"] <= r["bound"]), r["calls"], r["fewest"],
+             verdict(r["calls"] <= MOST_CALLS * r["fewest"]), r["refused"], f"{r['memory'] / 2**20:.0f}", verdict(r["memory"] < MOST_MEMORY)] for r in lived]
+    ours = {(r["what"], r["nodes"]): r["seconds"] for r in lived if r["cloud"] == "aws"}
+    beside = [[what, nodes, f"{ours[what, nodes]:.2f}", f"{seconds[what]:.2f}", f"{seconds[what] / ours[what, nodes]:.1f}"]
+              for nodes, seconds in peers.items() for what in ("create", "delete")]
+    ratio = plan["whole"] / plan["slowest"]
+    return "\n".join([
+        f"# {TITLE}\n",
+        f"On the stand-in of the clouds (`tests/cloudsim`): a boot takes {BOOT:g} s, an end {END:g} s, a call {LATENCY * 1e3:g} ms, and each cloud limits calls as it "
+        "documents. Nothing was measured in a real cloud.\n",
+        "## Create and delete\n",
+        f"The bound is the boot (or end) and 10 %, and the seconds for which the cloud's rate keeps the launches waiting. It leaves nothing for the calls that "
+        f"must follow one another, {LATENCY * 1e3:g} ms each: a plan, a network, its parts. Nor for the pauses between two looks. The fewest calls are those that change something, {QUESTIONS} questions "
+        "(type, stock, price, quota, image) and one list of the machines. `create` runs with `--detach`: machines of the stand-in answer no SSH.\n",
+        table(["cloud", "command", "machines", "seconds", "bound", "within", "calls", "fewest", "at most 2x", "throttled", "MiB", "< 64 MiB"], rows),
+        f"Memory is the peak, and shows nothing below the {FLOOR >> 20} MiB of the program that measures.\n",
+        "## Beside boto3\n",
+        "The calls that AWS needs, one after another, on the same stand-in, polling twice a second.\n",
+        table(["command", "machines", "fastgpu s", "boto3 s", "times ours"], beside),
+        "## The plan\n",
+        table(["what", "seconds", "times the slowest answer"], [
+            [f"`get prices --cloud any --gpus {PLAN_GPU}`, {plan['places']} regions of 4 clouds, {plan['calls']} calls", f"{plan['whole']:.2f}", f"{ratio:.2f}"],
+            [f"the slowest region alone ({plan['slowest_of']})", f"{plan['slowest']:.2f}", "1.00"],
+            [f"AWS's {len(regions_of('aws'))} regions alone", f"{plan['aws']:.2f}", f"{plan['aws'] / plan['slowest']:.2f}"],
+            ["boto3, AWS's regions one after another", f"{plan['boto3']:.2f}", f"{plan['boto3'] / plan['slowest']:.2f}"]]),
+        f"The bar is {PLAN_MARGIN:g} times the slowest answer: {verdict(ratio <= PLAN_MARGIN)}.\n"])
+
+
+def kind_of(build):
+    options = json.loads((build / "meson-info/intro-buildoptions.json").read_text())
+    return next(option["value"] for option in options if option["name"] == "buildtype")
+
+
+def write(build, folder, described, today, machine):
+    """docs/benchmarks/clouds.md and clouds.json."""
+    daily = pathlib.Path(os.environ.get("FASTGPU_BUILD_DIR", "build")).resolve()
+    program = {"fastgpu": str(build / "cli/fastgpu"), "cloudsim": str(build.parent / "build-clouds/tests/cloudsim/fastgpu-cloudsim"),
+               "kits": str(daily / "tools/cloud-kits/site")}
+    lived = [row for cloud in CLOUDS for nodes in SIZES for row in lives(program, cloud, nodes)]
+    peers = {nodes: boto3_lives(program, nodes) for nodes in SIZES}
+    plan = plans(program)
+    text = f"{page(lived, peers, plan)}\nMeasured on {today}, {kind_of(build)} build: {described}.\n"
+    (folder / "clouds.md").write_text(text)
+    (folder / "clouds.json").write_text(json.dumps({"schema": "fastgpu.benchmark/1", "name": "clouds", "date": today, "machine": machine, "lives": lived,
+                                                    "boto3": peers, "plan": plan}, indent=1) + "\n")
+    return text
