@@ -52,6 +52,13 @@ bool has_forgotten(const Failure& failure) {
   return failure.code == "Ecs.0124";
 }
 
+std::string job_named_in(const json& answer, const ApiCall& call) {
+  std::string job = Answer(answer)["job_id"].text();
+  if (job.empty())
+    throw Error(ErrorKind::remote, "huawei: " + call.doing + ": the answer names no job");
+  return job;
+}
+
 }  // namespace
 
 bool HuaweiCloud::has_credentials() {
@@ -178,7 +185,7 @@ void HuaweiCloud::change(const std::string& region, std::span<const std::string>
       .doing = (wanted == MachineState::running ? "starting " : "stopping ") +
                count_text(others.size()) + " in " + region};
   const json answer = api_.call(call, cancel);
-  const Job job = await_job(region, Answer(answer)["job_id"].text(), cancel);
+  const Job job = await_job(region, job_named_in(answer, call), cancel);
   if (job.failure) throw cloud::error_of(*job.failure, "huawei: " + call.doing);
 }
 
@@ -220,12 +227,7 @@ std::string HuaweiCloud::ask_for(const cloud::Launch& launch, const Cancel& canc
   for (int generation = 0;; ++generation) {
     call.headers = {{"X-Client-Token", client_token(launch.token, generation)}};
     auto reply = api_.try_call(call, cancel);
-    if (const auto* answer = std::get_if<json>(&reply)) {
-      std::string job = Answer(*answer)["job_id"].text();
-      if (job.empty())
-        throw Error(ErrorKind::remote, "huawei: " + call.doing + ": the answer names no job");
-      return job;
-    }
+    if (const auto* answer = std::get_if<json>(&reply)) return job_named_in(*answer, call);
     const auto& failure = std::get<Failure>(reply);
     if (!has_forgotten(failure) || generation == kGenerations)
       throw cloud::error_of(failure, "huawei: " + call.doing);
