@@ -94,6 +94,38 @@ constexpr std::array kCommands = {
             "Ctrl-C leaves the job running."},
     Command{"cancel", "job", "Stop a job on all of its nodes", "fastgpu cancel job train-1",
             describe_cancel_job},
+    Command{"env", "create", "Make an environment on all nodes: solved and built once, then copied",
+            "fastgpu env create train -f env.yaml --cluster demo", describe_env_create,
+            "What is done already is not done again; a node that died half-way is repaired by the "
+            "same command. Every file is checked by its SHA-256 before the environment is used."},
+    Command{"env", "install-frameworks", "Install frameworks into an environment on all nodes",
+            "fastgpu env install-frameworks train --cluster demo --framework torch==2.5.1",
+            describe_env_frameworks,
+            "Without --framework those of the name of the matrix that the environment was made "
+            "from. What it has stays; the result is a new build, switched to at once."},
+    Command{"env", "list", "List environments: on which nodes, complete or not",
+            "fastgpu env list --cluster demo", describe_env_list},
+    Command{"env", "activate", "Make an environment the one that logins and jobs get",
+            "fastgpu env activate train --cluster demo", describe_env_activate,
+            "With a program after -- that is run in the environment on every node, and nothing is "
+            "changed."},
+    Command{"env", "verify", "Check every file of an environment on every node",
+            "fastgpu env verify train --cluster demo", describe_env_verify,
+            "Exit code 1 where a file has changed or is missing."},
+    Command{"env", "remove", "Remove an environment, or all, and what came with them",
+            "fastgpu env remove train --cluster demo", describe_env_remove,
+            "With --all the nodes' files are as before the first environment, start-up files of "
+            "shells included."},
+    Command{"env", "pack", "Fetch an environment as an archive",
+            "fastgpu env pack train --cluster demo -o train.tar.zst", describe_env_pack,
+            "A tar archive packed by zstd, with the manifest of every file's SHA-256 in it "
+            "(.fastgpu/manifest)."},
+    Command{"env", "lock", "Solve an environment and write down every artefact with its sum",
+            "fastgpu env lock -f env.yaml -o env.lock", describe_env_lock,
+            "Without --cluster it is solved for this machine, with it for the cluster's first "
+            "node."},
+    Command{"env", "diff", "Show what differs between two locks", "fastgpu env diff a.lock b.lock",
+            describe_env_diff, "Exit code 1 where they differ."},
     Command{"init", "", "Write a commented cluster file or job file to start from",
             "fastgpu init cluster", describe_init, "Never overwrites a file."},
     Command{"gc", "", "Put right what runs that died left behind", "fastgpu gc --dry-run",
@@ -126,7 +158,7 @@ struct Common {
 
 void describe_common(Arguments& arguments, Common& common) {
   Argument& output = arguments.text("--output", "FORMAT", "How to show results", common.output);
-  output.letter = "-o";
+  if (arguments.find("-o") == nullptr) output.letter = "-o";
   output.values = Values::choice;
   output.choices = {"table", "wide", "json", "yaml", "name"};
   if (arguments.offers_page()) output.choices.emplace_back("html");

@@ -140,7 +140,8 @@ Resolved resolve(std::span<const Command> table, std::vector<std::string> words)
   out.command = find(table, out.verb, "");
   if (out.command == nullptr) {
     const std::string noun = words.size() > 1 && words[1] != "--" ? words[1] : "";
-    out.command = find(table, out.verb, singular(noun));
+    out.command = find(table, out.verb, noun);
+    if (out.command == nullptr) out.command = find(table, out.verb, singular(noun));
     if (out.command == nullptr && !(out.help && noun.empty())) refuse_noun(out.verb, noun, nouns);
     used = std::min<std::size_t>(2, words.size());
   }

@@ -10,8 +10,14 @@ namespace fastgpu::cli {
 namespace {
 
 // From the folder of the fastgpu program.
-constexpr std::array kPlaces = {"../libexec/fastgpu", "../agent", "../comm",
-                                "../provision/providers/local/init"};
+constexpr std::array kPlaces = {"../libexec/fastgpu",
+                                "../agent",
+                                "../comm",
+                                "../provision/providers/local/init",
+                                "../lib",
+                                "../lib64",
+                                "../lib/x86_64-linux-gnu",
+                                "../lib/aarch64-linux-gnu"};
 
 }  // namespace
 

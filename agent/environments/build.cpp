@@ -62,8 +62,8 @@ class Build {
     listener_.tell("installing packages");
     const fs::path list = details_of(version_) / "pylock.toml";
     write_atomically(list, request_.pylock, kReadable);
-    uv_.run({"pip", "install", "--no-deps", "--no-build", "--compile-bytecode", "--python",
-             interpreter(), "-r", list.string()},
+    uv_.run({"pip", "install", "--quiet", "--no-deps", "--no-build", "--compile-bytecode",
+             "--python", interpreter(), "-r", list.string()},
             listener_);
   }
 

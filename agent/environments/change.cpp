@@ -1,7 +1,8 @@
-// What is done to environments that lie on this node: verified, switched to, made the default of
-// logins, packed, removed.
+// What is done to environments that lie on this node: shown, verified, switched to, made the
+// default of logins, removed.
 #include <algorithm>
 
+#include "agent/disk.hpp"
 #include "agent/environments/call.hpp"
 #include "agent/environments/login.hpp"
 #include "agent/environments/manifest.hpp"
@@ -42,8 +43,8 @@ void remove_old(const Named& named, const std::string& before) {
   for (const fs::directory_entry& entry :
        fs::directory_iterator(named.places.prefix / named.name)) {
     const std::string name = entry.path().filename();
-    if (entry.is_directory() && !entry.is_symlink() && name != named.version && name != before)
-      fs::remove_all(entry.path());
+    const bool is_build = entry.is_directory() && !entry.is_symlink() && !name.starts_with('.');
+    if (is_build && name != named.version && name != before) fs::remove_all(entry.path());
   }
 }
 
@@ -57,6 +58,16 @@ void deactivate(const EnvironmentPlaces& places) {
 int run_env_verify(Arguments arguments) {
   return run_call(
       [&] { write_answer(to_records(verify_manifest(take_named(arguments).directory()))); });
+}
+
+int run_env_show(Arguments arguments) {
+  return run_call([&] {
+    const fs::path details = details_of(take_named(arguments).directory());
+    Records answer;
+    answer.add("spec", read_file(details / "env.yaml").value_or(""));
+    answer.add("lock", read_file(details / "env.lock").value_or(""));
+    write_answer(answer);
+  });
 }
 
 int run_env_use(Arguments arguments) {

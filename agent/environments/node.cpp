@@ -31,13 +31,24 @@ std::string without_end(std::string text) {
   return text;
 }
 
-/// Long explanations end with what matters.
-std::string last_part(const std::string& text) {
-  return text.size() <= kMostSaid ? text : "..." + text.substr(text.size() - kMostSaid);
+/// What a program said, on one line: from its error on, and of that the end, which matters most.
+std::string explanation(const std::string& text) {
+  constexpr std::string_view kError = "\nerror: ";
+  const std::string lines = "\n" + text;
+  const auto error = lines.find(kError);
+  std::string out;
+  for (const char c : error == std::string::npos ? text : lines.substr(error + kError.size())) {
+    const bool blank = c == ' ' || c == '\n' || c == '\t';
+    if (!blank)
+      out += c;
+    else if (!out.empty() && out.back() != ' ')
+      out += ' ';
+  }
+  return out.size() <= kMostSaid ? out : "..." + out.substr(out.size() - kMostSaid);
 }
 
 Error failure_of(const std::vector<std::string>& argv, const process::Captured& done) {
-  const std::string said = last_part(without_end(done.err.empty() ? done.out : done.err));
+  const std::string said = explanation(without_end(done.err.empty() ? done.out : done.err));
   const bool full =
       said.find("No space left") != said.npos || said.find("os error 28") != said.npos;
   const std::string name = std::filesystem::path(argv[0]).filename();

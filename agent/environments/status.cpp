@@ -49,7 +49,7 @@ EnvironmentStatus environment_status(const EnvironmentPlaces& places) {
                            .machine = machine_name(),
                            .libc = libc_name(),
                            .free_bytes = free_bytes(places.prefix),
-                           .active = link_target(places.active()),
+                           .active = fs::path(link_target(places.active())).filename(),
                            .tools = names_in(places.tools("")),
                            .versions = {}};
   for (const std::string& name : names_in(places.prefix)) {

@@ -88,6 +88,17 @@ std::vector<state::Node> find_nodes(Context& context, const state::Cluster& clus
   return nodes;
 }
 
+std::string usual_cluster(Context& context, const std::string& given, const std::string& who) {
+  if (!given.empty()) return given;
+  const std::string& usual = context.settings().text("cluster");
+  if (!usual.empty()) return usual;
+  const auto all = context.store().clusters();
+  if (all.size() == 1) return all.front().name.value;
+  throw Error(ErrorKind::usage,
+              all.empty() ? who + ": there is no cluster yet; make one: fastgpu create cluster demo"
+                          : who + ": --cluster is missing, there are several");
+}
+
 Target parse_target(std::string_view text) {
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos) return {std::string(text), ""};

@@ -24,6 +24,10 @@ state::Job find_job(Context& context, std::string_view name);
 std::vector<state::Node> find_nodes(Context& context, const state::Cluster& cluster,
                                     std::string_view node_set);
 
+/// The cluster that was named, that the settings name, or the only one there is. Throws usage,
+/// beginning with `who`.
+std::string usual_cluster(Context& context, const std::string& given, const std::string& who);
+
 /// "CLUSTER/NODESET" in its two parts.
 struct Target {
   std::string cluster;

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 
@@ -6,6 +8,8 @@
 #include "cli/commands/job_start.hpp"
 #include "cli/commands/lookup.hpp"
 #include "config/job_file.hpp"
+#include "envs/environments/record.hpp"
+#include "state/directory.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -55,6 +59,32 @@ std::string name_from(const std::string& program) {
   return out.empty() ? "job" : out;
 }
 
+bool is_assignment(const std::string& text) {
+  return text.find('=') != std::string::npos;
+}
+
+/// The environment of fastgpu that --env names, or the cluster's active one; empty: none.
+std::string environment_name(const Options& options, const envs::EnvironmentsRecord& record) {
+  std::string name = record.active;
+  int given = 0;
+  for (const std::string& text : options.environment) {
+    if (is_assignment(text)) continue;
+    name = text;
+    if (++given > 1)
+      throw Error(ErrorKind::usage, "run job: --env names two environments; a variable is K=V");
+  }
+  return name;
+}
+
+/// Ranks then run in that environment.
+void enter_environment(Context& context, const Options& options, const state::Cluster& cluster,
+                       launcher::JobSpec& spec) {
+  const auto record =
+      envs::read_record(state::cluster_directory(context.state_directory(), cluster.id));
+  const std::string name = environment_name(options, record);
+  if (!name.empty()) spec.argv.insert(spec.argv.begin(), envs::runner_in(record, name));
+}
+
 /// Flags over the file.
 launcher::JobSpec spec_of(const Options& options, const config::JobFile& file) {
   launcher::JobSpec spec;
@@ -70,8 +100,7 @@ launcher::JobSpec spec_of(const Options& options, const config::JobFile& file) {
   spec.per_node = options.per_node ? options.per_node : file.npernode;
   for (const auto& [key, value] : file.env)
     spec.environment.push_back(key + "=" + value);
-  spec.environment.insert(spec.environment.end(), options.environment.begin(),
-                          options.environment.end());
+  std::ranges::copy_if(options.environment, std::back_inserter(spec.environment), is_assignment);
   spec.sync = options.sync.empty() ? file.sync.value_or("") : options.sync;
   spec.directory = options.directory.empty() ? file.workdir.value_or("") : options.directory;
   if (options.timeout)
@@ -84,18 +113,9 @@ launcher::JobSpec spec_of(const Options& options, const config::JobFile& file) {
   return spec;
 }
 
-/// The cluster that is named, or the only one there is.
 std::string cluster_of(Context& context, const Options& options, const config::JobFile& file) {
-  if (!options.cluster.empty()) return options.cluster;
-  if (file.cluster) return *file.cluster;
-  const std::string& usual = context.settings().text("cluster");
-  if (!usual.empty()) return usual;
-  const auto all = context.store().clusters();
-  if (all.size() == 1) return all.front().name.value;
-  throw Error(ErrorKind::usage,
-              all.empty()
-                  ? "run job: there is no cluster yet; make one: fastgpu create cluster demo"
-                  : "run job: --cluster is missing, there are several");
+  return usual_cluster(
+      context, options.cluster.empty() ? file.cluster.value_or("") : options.cluster, "run job");
 }
 
 View view_of(const launcher::JobRecord& record) {
@@ -114,8 +134,9 @@ View view_of(const launcher::JobRecord& record) {
 
 int run(Context& context, const Options& options) {
   const config::JobFile file = file_of(options);
-  const launcher::JobSpec spec = spec_of(options, file);
+  launcher::JobSpec spec = spec_of(options, file);
   const RemoteTarget target = running_nodes(context, cluster_of(context, options, file));
+  enter_environment(context, options, target.cluster, spec);
   const launcher::JobRecord record = placed_on(target, spec);
   if (options.dry_run) {
     context.ui().show(view_of(record));
@@ -140,7 +161,10 @@ Action describe_run_job(Arguments& arguments) {
   arguments.count("--np", "N", "Ranks in all (every slot)", options->ranks, 1, kMostRanks).letter =
       "-np";
   arguments.count("--npernode", "K", "Ranks on each node", options->per_node, 1, kMostRanks);
-  arguments.list("--env", "K=V", "A variable for every rank", options->environment).letter = "-e";
+  arguments
+      .list("--env", "K=V|NAME", "A variable for every rank, or the environment that ranks run in",
+            options->environment)
+      .letter = "-e";
   Argument& file =
       arguments.text("--file", "JOB.YAML", "A job file; - is standard input", options->file);
   file.letter = "-f";

@@ -9,8 +9,8 @@ namespace {
 /// Puts a directory in front of a list of them.
 std::string in_front(const std::string& variable, const std::filesystem::path& directory) {
   const std::string word = shell_quote(directory.string());
-  return "case \":$" + variable + ":\" in *:" + word + ":*) ;; *) " + variable + "=" + word + "${" +
-         variable + ":+\":$" + variable + "\"}; export " + variable + " ;; esac\n";
+  return "case \":${" + variable + ":-}:\" in *:" + word + ":*) ;; *) " + variable + "=" + word +
+         "${" + variable + ":+\":$" + variable + "\"}; export " + variable + " ;; esac\n";
 }
 
 }  // namespace

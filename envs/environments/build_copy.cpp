@@ -2,6 +2,17 @@
 
 namespace fastgpu::envs {
 
+void relay_build(const NodeAccess& access, const ssh::Host& from, const NodeRoute& route,
+                 std::span<const std::size_t> to, const BuildCopy& what) try {
+  NodeCall call{.words = {"relay", "--from", what.directory.string(), "--to",
+                          what.directory.string(), "--config", route.config, "--"}};
+  for (const std::size_t node : to)
+    call.words.push_back(route.names[node]);
+  call_node(access, from, call, {});
+} catch (const Error& e) {
+  if (e.kind() == ErrorKind::interrupted) throw;
+}
+
 std::vector<HostResult<remote::Copied>> copy_build(const NodeAccess& access, const ssh::Host& from,
                                                    std::span<const ssh::Host> to,
                                                    const BuildCopy& what) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "envs/environments/nodes.hpp"
@@ -10,12 +12,26 @@
 
 namespace fastgpu::envs {
 
+/// How the nodes reach each other over SSH.
+struct NodeRoute {
+  std::string config;              ///< ssh's configuration on every node, relative to home.
+  std::vector<std::string> names;  ///< What it calls each host of the cluster, in their order.
+};
+/// Puts that configuration on the nodes; called where something is to be copied.
+using MakeRoute = std::function<NodeRoute()>;
+
 struct BuildCopy {
   std::filesystem::path directory;  ///< The same on all nodes.
   std::filesystem::path scratch;    ///< A directory of ours, here.
 };
 
-/// Every file is checked by its SHA-256 on the way; a build appears at once or not at all.
+/// From node to node, each passing on what it receives while it receives. Best effort: whoever
+/// calls looks at the nodes afterwards. `to` are indices of `names`.
+void relay_build(const NodeAccess& access, const ssh::Host& from, const NodeRoute& route,
+                 std::span<const std::size_t> to, const BuildCopy& what);
+
+/// By way of this machine. Every file is checked by its SHA-256 on the way; a build appears at once
+/// or not at all.
 std::vector<HostResult<remote::Copied>> copy_build(const NodeAccess& access, const ssh::Host& from,
                                                    std::span<const ssh::Host> to,
                                                    const BuildCopy& what);

@@ -7,7 +7,6 @@
 #include "envs/environments/activate.hpp"
 #include "envs/environments/build_copy.hpp"
 #include "envs/environments/pylock.hpp"
-#include "envs/environments/toolbox.hpp"
 
 namespace fastgpu::envs {
 namespace {
@@ -57,7 +56,11 @@ class Installation {
  public:
   Installation(const NodeAccess& access, std::span<const ssh::Host> hosts,
                const InstallationRequest& request)
-      : access_(access), all_(hosts), request_(request), failed_(hosts.size()) {}
+      : access_(access),
+        all_(hosts),
+        request_(request),
+        failed_(hosts.size()),
+        relayed_(hosts.size()) {}
 
   InstallationResult run() {
     look({});
@@ -80,6 +83,7 @@ class Installation {
     const auto looked = look_at_nodes(access_, all_, request_.prefix, prepared);
     statuses_ = answers(looked);
     alive_.clear();
+    failed_.assign(all_.size(), std::nullopt);
     for (std::size_t i = 0; i < looked.size(); ++i) {
       if (looked[i].ok())
         alive_.push_back(i);
@@ -92,11 +96,12 @@ class Installation {
   void build() {
     const ssh::Host& host = host_of(plan_.source);
     const EnvironmentStatus& status = statuses_[plan_.source];
-    lock_ = request_.lock ? *request_.lock : solve_on_node(access_, host, request_, status);
-    if (const std::string why = misfit(*lock_, status); !why.empty())
-      throw Error(ErrorKind::conflict, host.name.value + ": " + why);
     const Toolbox toolbox = request_.toolbox(status.machine);
     put_toolbox(access_, host, toolbox, status);
+    lock_ =
+        request_.lock ? *request_.lock : solve_on_node(access_, host, request_, toolbox, status);
+    if (const std::string why = misfit(*lock_, status); !why.empty())
+      throw Error(ErrorKind::conflict, host.name.value + ": " + why);
     plan_.version = version_of(*lock_);
     fault_point("env-solved");
     const auto answer =
@@ -109,10 +114,18 @@ class Installation {
 
   /// What was built here does not run everywhere.
   void check_fit() {
-    if (!lock_) return;
+    if (those_without().empty()) return;
+    if (!lock_) lock_ = lock_of_source();
     for (std::size_t at = 0; at < alive_.size(); ++at)
       if (const std::string why = misfit(*lock_, statuses_[at]); !why.empty())
         fail(at, Error(ErrorKind::conflict, host_of(at).name.value + ": " + why));
+  }
+
+  EnvironmentLock lock_of_source() const {
+    const ssh::Host& host = host_of(plan_.source);
+    const auto answer = call_node(
+        access_, host, {.words = {"env-show", prefix(), request_.spec.name, plan_.version}}, {});
+    return parse_lock(answer.get("lock"), "the lock on " + host.name.value);
   }
 
   void discard() {
@@ -126,22 +139,60 @@ class Installation {
   }
 
   void copy() {
-    std::vector<std::size_t> receivers;
-    std::vector<ssh::Host> hosts;
-    for (std::size_t at = 0; at < alive_.size(); ++at)
-      if (plan_.nodes[at].receives && goes_along(at)) {
-        receivers.push_back(at);
-        hosts.push_back(host_of(at));
-      }
-    if (hosts.empty()) return;
-    tell(host_of(plan_.source).name,
-         "copying to " + std::to_string(hosts.size()) + (hosts.size() == 1 ? " node" : " nodes"));
+    std::vector<std::size_t> receivers = those_without();
+    if (receivers.empty()) return;
+    tell(host_of(plan_.source).name, "copying to " + std::to_string(receivers.size()) +
+                                         (receivers.size() == 1 ? " node" : " nodes"));
     const BuildCopy what{
         .directory = agent::EnvironmentPlaces{prefix()}.version(request_.spec.name, plan_.version),
         .scratch = request_.scratch};
+    if (request_.route) receivers = relay(receivers, what);
+    if (receivers.empty()) return;
+    const auto hosts = hosts_of(receivers);
     const auto copied = copy_build(access_, host_of(plan_.source), hosts, what);
     for (std::size_t i = 0; i < receivers.size(); ++i)
       if (!copied[i].ok()) fail(receivers[i], copied[i].error());
+  }
+
+  std::vector<std::size_t> those_without() const {
+    std::vector<std::size_t> receivers;
+    for (std::size_t at = 0; at < alive_.size(); ++at)
+      if (plan_.nodes[at].receives && goes_along(at)) receivers.push_back(at);
+    return receivers;
+  }
+
+  std::vector<ssh::Host> hosts_of(const std::vector<std::size_t>& nodes) const {
+    std::vector<ssh::Host> hosts;
+    for (const std::size_t at : nodes)
+      hosts.push_back(host_of(at));
+    return hosts;
+  }
+
+  /// Returns those that the chain has not brought it to.
+  std::vector<std::size_t> relay(const std::vector<std::size_t>& receivers, const BuildCopy& what) {
+    std::vector<std::size_t> chain;
+    for (const std::size_t at : receivers)
+      chain.push_back(alive_[at]);
+    relay_build(access_, host_of(plan_.source), request_.route(), chain, what);
+    fault_point("env-relayed");
+    const auto looked = look_at_nodes(access_, hosts_of(receivers), request_.prefix);
+    std::vector<std::size_t> without;
+    for (std::size_t i = 0; i < receivers.size(); ++i) {
+      if (!looked[i].ok())
+        fail(receivers[i], looked[i].error());
+      else if (has_build(looked[i].value()))
+        relayed_[alive_[receivers[i]]] = true;
+      else
+        without.push_back(receivers[i]);
+    }
+    return without;
+  }
+
+  bool has_build(const EnvironmentStatus& status) const {
+    return std::ranges::any_of(status.versions, [&](const agent::FoundVersion& found) {
+      return found.name == request_.spec.name && found.version == plan_.version &&
+             found.manifest == plan_.manifest;
+    });
   }
 
   void verify() {
@@ -193,7 +244,8 @@ class Installation {
       if (failed_[i])
         out.nodes.push_back({all_[i].name, *failed_[i]});
       else
-        out.nodes.push_back({all_[i].name, Installed{plan_.nodes[static_cast<std::size_t>(at)]}});
+        out.nodes.push_back(
+            {all_[i].name, Installed{plan_.nodes[static_cast<std::size_t>(at)], relayed_[i]}});
     }
     return out;
   }
@@ -215,6 +267,7 @@ class Installation {
   std::span<const ssh::Host> all_;
   const InstallationRequest& request_;
   std::vector<std::optional<Error>> failed_;  // A node each.
+  std::vector<bool> relayed_;                 // Likewise.
   std::vector<std::size_t> alive_;            // Which nodes answered; "at" is a place in this list.
   std::vector<EnvironmentStatus> statuses_;
   EnvironmentPlan plan_;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "envs/environments/build_copy.hpp"
 #include "envs/environments/lock.hpp"
 #include "envs/environments/nodes.hpp"
 #include "envs/environments/plan.hpp"
@@ -34,11 +35,14 @@ struct InstallationRequest {
   std::filesystem::path scratch{};        ///< A directory of ours.
   /// Makes the toolbox for a processor; called where something is to be built.
   std::function<Toolbox(const std::string& machine)> toolbox;
+  /// Absent: builds are copied by way of this machine.
+  MakeRoute route{};
   OnDoing on_doing{};
 };
 
 struct Installed {
-  NodeSteps steps;  ///< What was done.
+  NodeSteps steps;       ///< What was done.
+  bool relayed = false;  ///< What it received came from another node and not by way of us.
 };
 
 struct InstallationResult {
@@ -67,9 +71,13 @@ PlannedInstallation plan_installation(const NodeAccess& access, std::span<const 
 InstallationResult install(const NodeAccess& access, std::span<const ssh::Host> hosts,
                            const InstallationRequest& request);
 
-/// Solves a spec on a node that has a place for it.
+/// Copies the toolbox to a node that has a place for it but none like it.
+void put_toolbox(const NodeAccess& access, const ssh::Host& host, const Toolbox& toolbox,
+                 const agent::EnvironmentStatus& status);
+
+/// Solves a spec on a node that has the toolbox.
 EnvironmentLock solve_on_node(const NodeAccess& access, const ssh::Host& host,
-                              const InstallationRequest& request,
+                              const InstallationRequest& request, const Toolbox& toolbox,
                               const agent::EnvironmentStatus& status);
 /// On this machine.
 EnvironmentLock solve_here(const remote::AgentProgram& agent, const InstallationRequest& request,

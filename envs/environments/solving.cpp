@@ -1,10 +1,8 @@
-// Recipes turned into locks, on a node or here.
+// Specs turned into locks, on a node or here.
 #include <algorithm>
 
 #include "envs/environments/installation.hpp"
 #include "envs/environments/pylock.hpp"
-#include "envs/environments/toolbox.hpp"
-#include "remote/copy.hpp"
 
 namespace fastgpu::envs {
 namespace {
@@ -36,10 +34,8 @@ EnvironmentLock lock_of(const InstallationRequest& request, const agent::SolveAn
 }  // namespace
 
 EnvironmentLock solve_on_node(const NodeAccess& access, const ssh::Host& host,
-                              const InstallationRequest& request,
+                              const InstallationRequest& request, const Toolbox& toolbox,
                               const agent::EnvironmentStatus& status) {
-  const Toolbox toolbox = request.toolbox(status.machine);
-  put_toolbox(access, host, toolbox, status);
   const agent::EnvironmentPlaces places{status.prefix};
   if (request.on_doing) request.on_doing(host.name, "solving");
   const auto answer = call_node(

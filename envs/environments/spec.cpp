@@ -6,6 +6,7 @@
 
 #include "agent/protocol/environment.hpp"
 #include "base/names.hpp"
+#include "envs/matrix/name.hpp"
 #include "transfer/sha256.hpp"
 
 namespace fastgpu::envs {
@@ -111,13 +112,17 @@ void add_list(std::string& out, const char* key, const std::vector<std::string>&
 }  // namespace
 
 EnvironmentSpec read_environment_spec(const Value& root) {
-  root.allow_only({"name", "python", "packages", "builder", "index", "variables", "post_install"});
+  root.allow_only(
+      {"name", "from", "python", "packages", "builder", "index", "variables", "post_install"});
   EnvironmentSpec spec;
   if (const auto name = root.find("name"))
     spec.name = name->parsed([](const std::string& text) {
       agent::check_environment_name(text);
       return text;
     });
+  if (const auto from = root.find("from"))
+    spec.from = from->parsed(
+        [](const std::string& text) { return to_string(parse_environment_name(text)); });
   if (const auto python = root.find("python")) spec.python = python_of(*python);
   if (const auto packages = root.find("packages")) spec.packages = packages_of(*packages);
   if (const auto builder = root.find("builder")) spec.builder = builder_of(*builder);
@@ -130,6 +135,7 @@ EnvironmentSpec read_environment_spec(const Value& root) {
 std::string to_yaml(const EnvironmentSpec& spec) {
   std::string out = "name: " + yaml_scalar(spec.name) + "\npython: " + yaml_scalar(spec.python) +
                     "\nbuilder: uv\n";
+  if (!spec.from.empty()) out += "from: " + yaml_scalar(spec.from) + "\n";
   add_list(out, "packages", spec.packages);
   add_list(out, "index", spec.index);
   if (!spec.variables.empty()) out += "variables:\n";

@@ -18,6 +18,8 @@ struct EnvironmentSpec {
   std::string python = "3";           ///< "3.11", or the interpreter's path on the nodes.
   std::vector<std::string> packages;  ///< Requirements: "numpy<2.3"
   Builder builder = Builder::uv;
+  /// A name of the matrix: which frameworks install-frameworks installs; may be empty.
+  std::string from{};
   std::vector<std::string> index{};  ///< The first in place of PyPI, the others beside it.
   std::vector<std::pair<std::string, std::string>> variables{};
   std::vector<std::vector<std::string>> post_install{};  ///< Commands, run once where it is built.

@@ -1,7 +1,7 @@
-#include "envs/environments/toolbox.hpp"
-
+// The directory with what a node needs for building.
 #include <algorithm>
 
+#include "envs/environments/installation.hpp"
 #include "remote/copy.hpp"
 #include "state/directory.hpp"
 #include "transfer/sha256.hpp"

@@ -32,6 +32,17 @@ PAGES = [
     ("ssh", ["fastgpu ssh demo/0 -- hostname", "echo three words here | fastgpu ssh demo/1 -- wc -w"]),
     ("exec", ["fastgpu exec demo -- hostname", "fastgpu exec demo -b -- uname -r", "fastgpu exec demo/0 -- sh -c 'exit 3'"]),
     ("cp", ["fastgpu cp cluster.yaml demo:/tmp/", "fastgpu cp demo/0:/etc/hostname node-0", "cat node-0"]),
+    ("env create", ["cat env.yaml", "fastgpu env create -f env.yaml --cluster demo --dry-run", "fastgpu env create -f env.yaml --cluster demo",
+                    "fastgpu env create -f env.yaml --cluster demo"]),
+    ("env list", ["fastgpu env list", "fastgpu env list -o json"]),
+    ("env verify", ["fastgpu env verify train --cluster demo"]),
+    ("env activate", ["fastgpu env activate train --cluster demo -- python -c 'import sys; print(sys.prefix)'",
+                      "fastgpu env activate train --cluster demo", "fastgpu env activate train --cluster demo --off"]),
+    ("env lock", ["fastgpu env lock -f env.yaml -o env.lock", "head -16 env.lock"]),
+    ("env diff", ["fastgpu env diff env.lock env.lock"]),
+    ("env pack", ["fastgpu env pack train --cluster demo -o train.tar.zst"]),
+    ("env install-frameworks", []),
+    ("env remove", ["fastgpu env remove train --cluster demo", "fastgpu env list"]),
     ("run job", [
         "fastgpu run job hello --cluster demo -np 2 -- sh -c 'echo hello from $OMPI_COMM_WORLD_RANK'",
         "fastgpu run job broken --cluster demo -np 2 -- sh -c 'exit $OMPI_COMM_WORLD_RANK'",
@@ -90,6 +101,7 @@ def main():
                        "FASTGPU_STATE_DIR": folder + "/state"}
         work = pathlib.Path(folder, "work")
         work.mkdir()
+        (work / "env.yaml").write_text("name: train\npython: /usr/bin/python3\nvariables:\n  OMP_NUM_THREADS: 4\n")
         index = []
         for name, examples in PAGES:
             file = name.replace(" ", "-") + ".md"

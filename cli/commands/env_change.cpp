@@ -1,0 +1,157 @@
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include "cli/commands/commands.hpp"
+#include "cli/commands/env_tools.hpp"
+#include "remote/exec.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+struct Options {
+  EnvTarget target;
+  std::string name;
+  bool all = false;
+  bool off = false;
+  std::vector<std::string> program;
+};
+
+using Answers = std::vector<HostResult<agent::Records>>;
+
+/// Throws for a name that has never been made here, so that a slip of the pen is told at once.
+std::string prefix_of(EnvCluster& cluster, const std::string& name) {
+  std::string prefix = cluster.prefix_for(name);
+  if (prefix.empty()) envs::runner_in(cluster.record(), name);
+  return prefix;
+}
+
+/// A program on every node, in the environment; its exit code is ours.
+int run_program(Context& context, EnvCluster& cluster, const Options& options) {
+  std::vector<std::string> argv = {
+      (agent::details_of(
+           agent::EnvironmentPlaces{prefix_of(cluster, options.name)}.current(options.name)) /
+       "run")
+          .string()};
+  argv.insert(argv.end(), options.program.begin(), options.program.end());
+  std::vector<std::string> names;
+  for (const ssh::Host& host : cluster.hosts())
+    names.push_back(host.name.value);
+  StreamingSink sink(context, names);
+  const auto results =
+      remote::exec_everywhere(context.ssh(), cluster.hosts(), argv, context.agent(),
+                              {.connect_timeout = cluster.access().options.connect_timeout,
+                               .delivery = remote::Delivery::pieces},
+                              sink, context.cancel());
+  if (sink.closed()) return kBrokenPipe;
+  int code = report(context, results);
+  for (const auto& result : results)
+    if (result.ok()) code = std::max(code, result.value().exit.code());
+  return code;
+}
+
+int activate(Context& context, const Options& options) {
+  EnvCluster cluster(context, options.target);
+  if (!options.program.empty()) return run_program(context, cluster, options);
+  cluster.lock();
+  const std::string prefix = prefix_of(cluster, options.name);
+  const Answers answers =
+      cluster.call(options.off ? std::vector<std::string>{"env-deactivate", prefix}
+                               : std::vector<std::string>{"env-activate", prefix, options.name});
+  const int code = report(context, answers);
+  if (code != 0) return code;
+  cluster.record().active = options.off ? "" : options.name;
+  cluster.store_record();
+  if (context.ui().for_people())
+    context.ui().note(options.off ? "logins and jobs get no environment any more"
+                                  : "logins and jobs get " + options.name + " from now on");
+  return 0;
+}
+
+int verify(Context& context, const Options& options) {
+  EnvCluster cluster(context, options.target);
+  const Answers answers =
+      cluster.call({"env-verify", prefix_of(cluster, options.name), options.name});
+  View view;
+  view.root = document("environment-check");
+  view.root["name"] = options.name;
+  view.root["nodes"] = Json::array();
+  view.table.columns = {{"NODE"}, {"FILES"}, {"RESULT"}};
+  int code = report(context, answers);
+  std::string manifest;
+  for (const auto& answer : answers) {
+    if (!answer.ok()) continue;
+    auto found = agent::parse_verify_answer(answer.value());
+    if (manifest.empty()) manifest = found.manifest;
+    if (found.manifest != manifest)
+      found.damaged.emplace_back("another build than on the first node");
+    const bool good = found.damaged.empty();
+    if (!good) code = std::max(code, 1);
+    view.names.push_back(answer.host.value);
+    view.table.rows.push_back(
+        {answer.host.value, std::to_string(found.files),
+         good ? Cell("ok", Color::green) : Cell(found.damaged.front(), Color::red)});
+    view.root["nodes"].push_back({{"name", answer.host.value},
+                                  {"files", found.files},
+                                  {"manifest", found.manifest},
+                                  {"damaged", found.damaged}});
+  }
+  context.ui().show(view);
+  return code;
+}
+
+int remove(Context& context, const Options& options) {
+  if (options.all == !options.name.empty())
+    throw Error(ErrorKind::usage, "env remove: give a name, or --all");
+  EnvCluster cluster(context, options.target);
+  cluster.lock();
+  auto& record = cluster.record();
+  std::set<std::string> prefixes = {options.all ? options.target.prefix
+                                                : prefix_of(cluster, options.name)};
+  if (options.all && options.target.prefix.empty())
+    for (const auto& [name, prefix] : record.prefix)
+      prefixes.insert(prefix);
+  int code = 0;
+  for (const std::string& prefix : prefixes) {
+    std::vector<std::string> words = {"env-remove", prefix};
+    if (!options.all) words.push_back(options.name);
+    code = std::max(code, report(context, cluster.call(words)));
+  }
+  if (code != 0) return code;
+  if (options.all) record = {};
+  if (record.active == options.name) record.active.clear();
+  record.prefix.erase(options.name);
+  cluster.store_record();
+  return 0;
+}
+
+void describe_named(Arguments& arguments, const std::shared_ptr<Options>& options) {
+  arguments.text("NAME", "", "The environment", options->name).required = true;
+  describe_env_target(arguments, options->target);
+}
+
+}  // namespace
+
+Action describe_env_activate(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  describe_named(arguments, options);
+  arguments.flag("--off", "Logins and jobs get none any more", options->off);
+  arguments.program({"Run this in it on every node, and change nothing", false, &options->program});
+  return [options](Context& context) { return activate(context, *options); };
+}
+
+Action describe_env_verify(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  describe_named(arguments, options);
+  return [options](Context& context) { return verify(context, *options); };
+}
+
+Action describe_env_remove(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  arguments.text("NAME", "", "The environment", options->name);
+  describe_env_target(arguments, options->target);
+  arguments.flag("--all", "All of them, with everything that came with them", options->all);
+  return [options](Context& context) { return remove(context, *options); };
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,112 @@
+#include <algorithm>
+#include <memory>
+
+#include "cli/commands/commands.hpp"
+#include "cli/commands/env_install.hpp"
+#include "envs/matrix/matrix.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+constexpr const char* kUsualIndex = "https://pypi.org/simple";
+
+struct Options {
+  EnvTarget target;
+  std::string name;
+  std::vector<std::string> frameworks;
+  std::string uv;
+  bool dry_run = false;
+};
+
+/// The one that is named, else the active one, else the only one.
+std::string name_of(EnvCluster& cluster, const std::string& given) {
+  const auto& record = cluster.record();
+  if (!given.empty()) return given;
+  if (!record.active.empty()) return record.active;
+  if (record.prefix.size() == 1) return record.prefix.begin()->first;
+  throw Error(ErrorKind::usage, "env install-frameworks: the environment's name is missing");
+}
+
+/// As it was asked for, from the first node that has it.
+envs::EnvironmentSpec spec_on_nodes(EnvCluster& cluster, const std::string& name) {
+  const auto answers = cluster.call({"env-show", cluster.prefix_for(name), name});
+  for (const auto& answer : answers)
+    if (answer.ok()) {
+      const std::string text = answer.value().get("spec");
+      const std::string source = "env.yaml of " + name + " on " + answer.host.value;
+      return envs::read_environment_spec(config::Document::parse(text, source).root());
+    }
+  throw Error(answers.front().error());
+}
+
+/// "torch" of "torch[x]==2.5"
+std::string project_of(const std::string& requirement) {
+  std::string name = requirement.substr(0, requirement.find_first_of(" [=<>!~;@("));
+  std::ranges::transform(name, name.begin(), [](char c) {
+    return c == '_' || c == '.' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return name;
+}
+
+/// In place of what the spec said of the same project.
+void require(envs::EnvironmentSpec& spec, const std::string& requirement) {
+  std::erase_if(spec.packages, [&](const std::string& package) {
+    return project_of(package) == project_of(requirement);
+  });
+  spec.packages.push_back(requirement);
+}
+
+void add_index(envs::EnvironmentSpec& spec, const std::string& index) {
+  if (index.empty()) return;
+  if (spec.index.empty()) spec.index.emplace_back(kUsualIndex);
+  if (std::ranges::find(spec.index, index) == spec.index.end()) spec.index.push_back(index);
+}
+
+/// What the matrix says of the name that the environment was made from.
+void require_from_matrix(envs::EnvironmentSpec& spec, Ui& ui) {
+  if (spec.from.empty())
+    throw Error(ErrorKind::usage, "env install-frameworks: environment '" + spec.name +
+                                      "' was not made from a name of the matrix: say what to "
+                                      "install, such as --framework torch==2.5.1");
+  const auto combination =
+      envs::resolve(envs::builtin_matrix(), envs::parse_environment_name(spec.from));
+  for (const std::string& warning : combination.warnings())
+    ui.warn(warning);
+  for (const envs::FrameworkRow& row : combination.rows) {
+    for (const std::string& requirement : row.requirements)
+      require(spec, requirement);
+    add_index(spec, row.index);
+  }
+}
+
+int run(Context& context, const Options& options) {
+  EnvCluster cluster(context, options.target);
+  EnvWish wish{.spec = spec_on_nodes(cluster, name_of(cluster, options.name))};
+  if (options.frameworks.empty()) require_from_matrix(wish.spec, context.ui());
+  for (const std::string& framework : options.frameworks)
+    require(wish.spec, framework);
+  // What came by words is read like a file's.
+  wish.spec = envs::read_environment_spec(
+      config::Document::parse(to_yaml(wish.spec), "the environment with its frameworks").root());
+  for (const std::string& package : wish.spec.packages)
+    context.ui().note("requires " + package);
+  if (options.dry_run) return show_env_plan(context, cluster, wish);
+  return install_environment(context, cluster, wish, options.uv);
+}
+
+}  // namespace
+
+Action describe_env_frameworks(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  arguments.text("NAME", "", "The environment (the active or the only one)", options->name);
+  describe_env_target(arguments, options->target);
+  arguments.list("--framework", "REQUIREMENT",
+                 "What to install in place of what the matrix says, such as torch==2.5.1",
+                 options->frameworks);
+  arguments.text("--uv", "FILE", "A uv to use in place of the pinned one", options->uv).values =
+      Values::path;
+  arguments.flag("--dry-run", "Show what each node would do, and do nothing", options->dry_run);
+  return [options](Context& context) { return run(context, *options); };
+}
+
+}  // namespace fastgpu::cli

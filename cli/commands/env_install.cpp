@@ -1,0 +1,116 @@
+#include "cli/commands/env_install.hpp"
+
+#include <map>
+
+#include "cli/commands/env_route.hpp"
+#include "state/directory.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+envs::InstallationRequest request_for(Context& context, const EnvCluster& cluster,
+                                      const EnvWish& wish) {
+  envs::InstallationRequest request{.spec = wish.spec,
+                                    .lock = wish.lock,
+                                    .prefix = cluster.prefix_for(wish.spec.name),
+                                    .fastgpu = FASTGPU_VERSION,
+                                    .scratch = {},
+                                    .toolbox = {}};
+  request.on_doing = [&ui = context.ui()](const NodeName& node, const std::string& doing) {
+    ui.progress(node.value + ": " + doing);
+  };
+  return request;
+}
+
+View view_of(const EnvWish& wish, const envs::InstallationResult& result) {
+  View view;
+  view.root = document("environment");
+  view.root["name"] = wish.spec.name;
+  view.root["version"] = result.version;
+  view.root["prefix"] = result.prefix;
+  view.root["nodes"] = Json::array();
+  view.table.columns = {{"NODE"}, {"ENVIRONMENT"}, {"VERSION"}, {"DONE"}};
+  for (const auto& node : result.nodes) {
+    Json item;
+    item["name"] = node.host.value;
+    std::string done = "failed";
+    if (node.ok()) {
+      const envs::NodeSteps& steps = node.value().steps;
+      const bool relayed = node.value().relayed;
+      done = steps.builds     ? "built"
+             : relayed        ? "received"
+             : steps.receives ? "copied"
+             : steps.switches ? "switched"
+                              : "nothing";
+    }
+    item["done"] = done;
+    item["error"] = node.ok() ? Json(nullptr) : Json(node.error().what());
+    view.root["nodes"].push_back(std::move(item));
+    view.table.rows.push_back({node.host.value, wish.spec.name, result.version,
+                               Cell(done, node.ok() ? Color::green : Color::red)});
+    view.names.push_back(node.host.value);
+  }
+  return view;
+}
+
+std::string joined(const std::vector<std::string>& steps) {
+  std::string out;
+  for (const std::string& step : steps)
+    out += (out.empty() ? "" : ", ") + step;
+  return out;
+}
+
+}  // namespace
+
+envs::EnvironmentLock read_lock_file(const std::filesystem::path& file) {
+  const auto text = state::read_file(file);
+  if (!text) throw Error(ErrorKind::not_found, "there is no file " + file.string());
+  return envs::parse_lock(*text, file.string());
+}
+
+int show_env_plan(Context& context, EnvCluster& cluster, const EnvWish& wish) {
+  const auto planned = envs::plan_installation(cluster.access(), cluster.hosts(),
+                                               request_for(context, cluster, wish));
+  View view;
+  view.root = document("environment-plan");
+  view.root["name"] = wish.spec.name;
+  view.root["spec"] = to_yaml(wish.spec);
+  view.root["nodes"] = Json::array();
+  view.table.columns = {{"NODES"}, {"STEPS"}};
+  std::map<std::string, std::vector<std::string>> nodes_by_steps;
+  std::vector<std::string> order;
+  std::size_t at = 0;
+  for (const auto& node : planned.nodes) {
+    if (!node.ok()) continue;
+    const auto steps = describe(planned.plan, at++);
+    view.root["nodes"].push_back({{"name", node.host.value}, {"steps", steps}});
+    view.names.push_back(node.host.value);
+    auto& nodes = nodes_by_steps[joined(steps)];
+    if (nodes.empty()) order.push_back(joined(steps));
+    nodes.push_back(node.host.value);
+  }
+  for (const std::string& steps : order)
+    view.table.rows.push_back({fold_names(nodes_by_steps[steps]), steps});
+  context.ui().show(view);
+  return report(context, planned.nodes);
+}
+
+int install_environment(Context& context, EnvCluster& cluster, const EnvWish& wish,
+                        const std::string& uv) {
+  cluster.lock();
+  const state::ScratchDirectory scratch(context.state_directory());
+  auto request = request_for(context, cluster, wish);
+  request.scratch = scratch.path();
+  request.toolbox = toolbox_maker(context, scratch.path(), uv);
+  request.route = [&] { return make_route(context, cluster); };
+  const auto result = envs::install(cluster.access(), cluster.hosts(), request);
+  context.ui().end_progress();
+  if (!result.version.empty()) {
+    cluster.record().prefix[wish.spec.name] = result.prefix;
+    cluster.store_record();
+  }
+  context.ui().show(view_of(wish, result));
+  return report(context, result.nodes);
+}
+
+}  // namespace fastgpu::cli

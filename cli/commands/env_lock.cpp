@@ -1,0 +1,120 @@
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "cli/commands/commands.hpp"
+#include "cli/commands/env_install.hpp"
+#include "state/directory.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+struct LockOptions {
+  EnvTarget target;
+  std::string file;
+  std::string out;
+  std::string uv;
+  std::vector<std::string> set;
+};
+
+struct DiffOptions {
+  std::string before;
+  std::string after;
+};
+
+envs::EnvironmentSpec spec_of(const LockOptions& options) {
+  auto document = config::Document::read(options.file);
+  for (const std::string& assignment : options.set)
+    document.set(assignment);
+  auto spec = envs::read_environment_spec(document.root());
+  if (spec.name.empty()) throw Error(ErrorKind::usage, options.file + ": 'name' is missing");
+  return spec;
+}
+
+envs::EnvironmentLock lock_here(Context& context, envs::InstallationRequest request,
+                                const LockOptions& options) {
+  utsname here{};
+  ::uname(&here);
+  const auto uv = uv_program(context, options.uv, here.machine);
+  return envs::solve_here(context.agent(), request, uv, context.cancel());
+}
+
+envs::EnvironmentLock lock_on_node(Context& context, envs::InstallationRequest request,
+                                   const LockOptions& options) {
+  EnvCluster cluster(context, options.target);
+  cluster.lock();
+  request.prefix = cluster.prefix_for(request.spec.name);
+  request.toolbox = toolbox_maker(context, request.scratch, options.uv);
+  const std::span<const ssh::Host> first(cluster.hosts().data(), 1);
+  const auto looked =
+      envs::look_at_nodes(cluster.access(), first, request.prefix, request.spec.name);
+  if (!looked[0].ok()) throw Error(looked[0].error());
+  const envs::Toolbox toolbox = request.toolbox(looked[0].value().machine);
+  envs::put_toolbox(cluster.access(), first[0], toolbox, looked[0].value());
+  return envs::solve_on_node(cluster.access(), first[0], request, toolbox, looked[0].value());
+}
+
+int lock(Context& context, const LockOptions& options) {
+  const state::ScratchDirectory scratch(context.state_directory());
+  const envs::InstallationRequest request{.spec = spec_of(options),
+                                          .fastgpu = FASTGPU_VERSION,
+                                          .scratch = scratch.path(),
+                                          .toolbox = {}};
+  const auto locked = options.target.cluster.empty() ? lock_here(context, request, options)
+                                                     : lock_on_node(context, request, options);
+  const std::string text = to_text(locked);
+  if (options.out.empty() || options.out == "-")
+    context.ui().data(text);
+  else
+    state::write_private_file(options.out, text);
+  context.ui().note("locked " + std::to_string(locked.artefacts.size()) + " artefacts for " +
+                    locked.machine + ", " + locked.libc + ", Python " + locked.python_version);
+  return 0;
+}
+
+int diff(Context& context, const DiffOptions& options) {
+  const auto lines = differences(read_lock_file(options.before), read_lock_file(options.after));
+  View view;
+  view.when_empty = "no difference";
+  view.root = document("environment-diff");
+  view.root["differences"] = lines;
+  view.table.columns = {{"DIFFERENCE"}};
+  for (const std::string& line : lines)
+    view.table.rows.push_back({line});
+  view.names = lines;
+  context.ui().show(view);
+  return lines.empty() ? 0 : 1;
+}
+
+}  // namespace
+
+Action describe_env_lock(Arguments& arguments) {
+  auto options = std::make_shared<LockOptions>();
+  Argument& file = arguments.text("--file", "ENV.YAML", "What is to be in it; - is standard input",
+                                  options->file);
+  file.letter = "-f";
+  file.required = true;
+  file.values = Values::path;
+  Argument& out =
+      arguments.text("--lock-file", "ENV.LOCK", "Where the lock goes (stdout)", options->out);
+  out.letter = "-o";
+  out.values = Values::path;
+  arguments.list("--set", "KEY=VALUE", "A field of the file in another way", options->set);
+  describe_env_target(arguments, options->target);
+  arguments.text("--uv", "FILE", "A uv to use in place of the pinned one", options->uv).values =
+      Values::path;
+  return [options](Context& context) { return lock(context, *options); };
+}
+
+Action describe_env_diff(Arguments& arguments) {
+  auto options = std::make_shared<DiffOptions>();
+  for (auto [name, target] : {std::pair{"BEFORE", &options->before}, {"AFTER", &options->after}}) {
+    Argument& file = arguments.text(name, "", "A lock file", *target);
+    file.required = true;
+    file.values = Values::path;
+  }
+  return [options](Context& context) { return diff(context, *options); };
+}
+
+}  // namespace fastgpu::cli

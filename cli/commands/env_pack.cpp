@@ -1,0 +1,115 @@
+#include <fcntl.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+
+#include "cli/commands/commands.hpp"
+#include "cli/commands/env_tools.hpp"
+#include "remote/exec.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+struct Options {
+  EnvTarget target;
+  std::string name;
+  std::string archive;
+};
+
+/// A file that is there whole or not at all.
+class Archive final : public remote::OutputSink {
+ public:
+  explicit Archive(std::filesystem::path path)
+      : path_(std::move(path)),
+        draft_(path_.string() + ".partial"),
+        file_(::open(draft_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {
+    if (!file_) throw system_error("making " + draft_.string(), errno);
+  }
+  ~Archive() override {
+    std::error_code ignored;
+    std::filesystem::remove(draft_, ignored);
+  }
+  Archive(const Archive&) = delete;
+  Archive& operator=(const Archive&) = delete;
+
+  void output(std::size_t, remote::Channel channel, std::string_view text) override {
+    if (channel == remote::Channel::err) {
+      said_ += text;
+      return;
+    }
+    bytes_ += text.size();
+    while (!text.empty()) {
+      const ssize_t put = ::write(file_.get(), text.data(), text.size());
+      if (put < 0 && errno != EINTR) throw system_error("writing " + draft_.string(), errno);
+      if (put > 0) text.remove_prefix(static_cast<std::size_t>(put));
+    }
+  }
+
+  void finish() {
+    if (::fsync(file_.get()) != 0) throw system_error("writing " + draft_.string(), errno);
+    std::filesystem::rename(draft_, path_);
+  }
+
+  const std::string& said() const noexcept { return said_; }
+  Bytes bytes() const noexcept { return {bytes_}; }
+
+ private:
+  std::filesystem::path path_;
+  std::filesystem::path draft_;
+  UniqueFd file_;
+  std::string said_;
+  std::uint64_t bytes_ = 0;
+};
+
+/// The first node with the environment complete, and which build that is.
+std::pair<ssh::Host, std::filesystem::path> find_build(EnvCluster& cluster,
+                                                       const std::string& name) {
+  const auto looked =
+      envs::look_at_nodes(cluster.access(), cluster.hosts(), cluster.prefix_for(name));
+  for (std::size_t i = 0; i < looked.size(); ++i) {
+    if (!looked[i].ok()) continue;
+    for (const agent::FoundVersion& found : looked[i].value().versions)
+      if (found.name == name && found.current && !found.manifest.empty())
+        return {cluster.hosts()[i],
+                agent::EnvironmentPlaces{looked[i].value().prefix}.version(name, found.version)};
+  }
+  throw Error(ErrorKind::not_found,
+              "no node of the cluster has environment '" + name + "' complete");
+}
+
+int run(Context& context, const Options& options) {
+  EnvCluster cluster(context, options.target);
+  const auto [host, directory] = find_build(cluster, options.name);
+  Archive archive(options.archive);
+  const std::vector<std::string> argv = {
+      "tar", "-C", directory.parent_path().string(), "--use-compress-program=zstd",
+      "-cf", "-",  directory.filename().string()};
+  const auto done =
+      remote::exec_everywhere(context.ssh(), {&host, 1}, argv, context.agent(),
+                              {.delivery = remote::Delivery::pieces}, archive, context.cancel());
+  if (!done[0].ok()) throw Error(done[0].error());
+  if (const int code = done[0].value().exit.code(); code != 0)
+    throw Error(ErrorKind::remote, host.name.value + ": tar exited with " + std::to_string(code) +
+                                       ": " + printable(archive.said(), 300));
+  archive.finish();
+  context.ui().note("packed " + options.name + ": " + to_string(archive.bytes()) + " in " +
+                    options.archive);
+  return 0;
+}
+
+}  // namespace
+
+Action describe_env_pack(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  arguments.text("NAME", "", "The environment", options->name).required = true;
+  describe_env_target(arguments, options->target);
+  Argument& archive =
+      arguments.text("--archive", "FILE", "Where the archive goes: .tar.zst", options->archive);
+  archive.letter = "-o";
+  archive.required = true;
+  archive.values = Values::path;
+  return [options](Context& context) { return run(context, *options); };
+}
+
+}  // namespace fastgpu::cli

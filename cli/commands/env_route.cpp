@@ -1,0 +1,52 @@
+#include "cli/commands/env_route.hpp"
+
+#include "launcher/job_files.hpp"
+#include "state/directory.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+launcher::ClusterAccess access_of(Context& context, const state::Cluster& cluster) {
+  const auto key = state::identity_file(context.state_directory(), cluster.id);
+  const auto text = state::read_file(key);
+  if (!text)
+    throw Error(ErrorKind::local,
+                "the key of cluster " + cluster.name.value + " is gone: " + key.string());
+  return {.cluster_id = cluster.id.value, .private_key = Secret(*text)};
+}
+
+std::vector<launcher::Peer> peers_of(const RemoteTarget& target) {
+  std::vector<launcher::Peer> peers;
+  for (std::size_t i = 0; i < target.nodes.size(); ++i) {
+    const state::Node& node = target.nodes[i];
+    const std::string& address = node.private_address.empty() ? node.address : node.private_address;
+    peers.push_back({.address = address,
+                     .port = node.port,
+                     .user = target.hosts[i].user,
+                     .host_keys = target.hosts[i].host_keys});
+  }
+  return peers;
+}
+
+}  // namespace
+
+envs::NodeRoute make_route(Context& context, const EnvCluster& cluster) {
+  const auto access = access_of(context, cluster.target().cluster);
+  const auto peers = peers_of(cluster.target());
+  const auto facts = cluster.call({"facts"});
+  envs::call_nodes(cluster.access(), cluster.hosts(),
+                   [&](std::size_t i) {
+                     if (!facts[i].ok()) return envs::NodeCall{.words = {"version"}};
+                     const auto node = agent::parse_node_facts(facts[i].value().text());
+                     return envs::NodeCall{
+                         .words = {"put-files", ".fastgpu"},
+                         .input = encode_files(launcher::access_files(access, peers, node.home))};
+                   },
+                   {});
+  envs::NodeRoute route{.config = launcher::access_directory(access) + "/ssh_config", .names = {}};
+  for (std::size_t i = 0; i < peers.size(); ++i)
+    route.names.push_back(launcher::mpirun_name(peers[i], i));
+  return route;
+}
+
+}  // namespace fastgpu::cli

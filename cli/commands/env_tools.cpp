@@ -1,0 +1,94 @@
+#include "cli/commands/env_tools.hpp"
+
+#include <sys/utsname.h>
+
+#include "cli/commands/lookup.hpp"
+#include "cli/helpers.hpp"
+#include "envs/environments/uv.hpp"
+#include "http/curl_client.hpp"
+#include "state/directory.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+constexpr int kMostFanout = 1'024;
+constexpr std::chrono::milliseconds kPatience{0};  // Two at once are a mistake rather than a queue.
+
+}  // namespace
+
+void describe_env_target(Arguments& arguments, EnvTarget& target) {
+  Argument& cluster = arguments.text("--cluster", "CLUSTER[/NODES]",
+                                     "Whose nodes (the only cluster)", target.cluster);
+  cluster.letter = "-c";
+  cluster.values = Values::target;
+  arguments.text("--prefix", "DIR",
+                 "Where environments lie on the nodes (root: /opt/fastgpu/envs, others: "
+                 "~/.fastgpu/envs)",
+                 target.prefix);
+}
+
+EnvCluster::EnvCluster(Context& context, const EnvTarget& target)
+    : context_(context),
+      given_prefix_(target.prefix),
+      target_(running_nodes(context, usual_cluster(context, target.cluster, "env"))),
+      record_(envs::read_record(directory())) {}
+
+void EnvCluster::lock() {
+  lock_.emplace(context_.state_directory(), target_.cluster.name, kPatience, context_.cancel());
+}
+
+std::filesystem::path EnvCluster::directory() const {
+  return state::cluster_directory(context_.state_directory(), target_.cluster.id);
+}
+
+envs::NodeAccess EnvCluster::access() const {
+  return {.client = context_.ssh(),
+          .agent = context_.agent(),
+          .options = {.width = context_.settings().integer("fanout", 1, kMostFanout),
+                      .connect_timeout = context_.settings().duration("connect-timeout")},
+          .cancel = context_.cancel()};
+}
+
+std::string EnvCluster::prefix_for(const std::string& name) const {
+  if (!given_prefix_.empty()) return given_prefix_;
+  const auto found = record_.prefix.find(name);
+  return found == record_.prefix.end() ? "" : found->second;
+}
+
+void EnvCluster::store_record() const {
+  envs::write_record(directory(), record_);
+}
+
+std::vector<HostResult<agent::Records>> EnvCluster::call(
+    const std::vector<std::string>& words) const {
+  return envs::call_nodes(access(), hosts(),
+                          [&](std::size_t) { return envs::NodeCall{.words = words}; }, {});
+}
+
+std::filesystem::path uv_program(Context& context, const std::string& given,
+                                 const std::string& machine) {
+  if (!given.empty()) return std::filesystem::absolute(given);
+  http::CurlClient http(http::curl_settings(context.environment()));
+  return envs::fetch_uv(machine, context.state_directory() / "tools", http, context.cancel());
+}
+
+std::function<envs::Toolbox(const std::string& machine)> toolbox_maker(
+    Context& context, const std::filesystem::path& scratch, const std::string& uv) {
+  return [&context, scratch, uv](const std::string& machine) {
+    utsname here{};
+    if (::uname(&here) == 0 && machine != here.machine)
+      throw Error(ErrorKind::usage, "the nodes have another processor (" + machine +
+                                        ") than this machine (" + here.machine +
+                                        "), for which there is no libfastgpu_comm here");
+    const std::vector<std::filesystem::path> libraries = {find_helper("libfastgpu_comm.so.0")};
+    return envs::make_toolbox(scratch / "toolbox", uv_program(context, uv, machine), libraries);
+  };
+}
+
+int report_failures(Context& context, const std::vector<std::pair<NodeName, Error>>& failures) {
+  for (const auto& [node, error] : failures)
+    context.ui().error_data(host_line(node, error.what()));
+  return failures.empty() ? 0 : exit_code(failures.front().second.kind());
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,117 @@
+#include "envs/environments/lock.hpp"
+
+#include <doctest/doctest.h>
+
+#include "envs/environments/pylock.hpp"
+#include "support/failure.hpp"
+
+namespace fastgpu::envs {
+namespace {
+
+using test::failure_of;
+
+const std::string kSum(64, 'a');
+
+EnvironmentLock lock_of(std::vector<Artefact> artefacts) {
+  EnvironmentLock lock{.spec = {},
+                       .builder = "uv 0.13.9",
+                       .fastgpu = "0.1.0",
+                       .machine = "x86_64",
+                       .libc = "glibc 2.36",
+                       .python = "/usr/bin/python3.11",
+                       .python_version = "3.11.2",
+                       .artefacts = std::move(artefacts)};
+  lock.spec.name = "train";
+  lock.spec.packages = {"numpy"};
+  return lock;
+}
+
+const Artefact kNumpy{"numpy", "2.2.6", "https://f.example/numpy-2.2.6-cp311.whl", kSum};
+
+TEST_SUITE_BEGIN("envs/lock");
+
+TEST_CASE("a lock is read as it was written") {
+  const auto lock = lock_of({kNumpy, {"six", "1.0", "https://f.example/six.whl", kSum}});
+
+  const auto read = parse_lock(to_text(lock), "env.lock");
+
+  CHECK(read.artefacts == lock.artefacts);
+  CHECK(to_text(read) == to_text(lock));
+  CHECK(version_of(read) == version_of(lock));
+  CHECK(version_of(read).size() == 12);
+}
+
+TEST_CASE("a lock that was changed by hand is refused, wherever it was changed") {
+  const std::string text = to_text(lock_of({kNumpy}));
+  for (const auto& [before, after] :
+       std::vector<std::pair<std::string, std::string>>{{"2.2.6\"", "2.2.7\""},
+                                                        {"numpy-2", "numpy-3"},
+                                                        {"aaaa\n", "aaab\n"},
+                                                        {"x86_64", "arm"}}) {
+    CAPTURE(after);
+    std::string changed = text;
+    changed.replace(changed.find(before), before.size(), after);
+    const Error e = failure_of([&] { parse_lock(changed, "env.lock"); });
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(std::string(e.what()).find("was changed") != std::string::npos);
+  }
+  CHECK_THROWS_AS(parse_lock(text.substr(0, text.size() / 2), "env.lock"), Error);
+}
+
+TEST_CASE("locks and specs are told apart") {
+  CHECK(is_lock(config::Document::parse(to_text(lock_of({})), "x")));
+  CHECK_FALSE(is_lock(config::Document::parse("name: t\n", "x")));
+  CHECK_FALSE(is_lock(config::Document::parse("", "x")));
+}
+
+TEST_CASE("differences name what came, went and changed") {
+  const auto before = lock_of({kNumpy, {"old", "1", "u", kSum}, {"same", "1", "u", kSum}});
+  auto after = lock_of({{"numpy", "2.3.0", "u", kSum},
+                        {"new", "1", "u", kSum},
+                        {"same", "1", "u", std::string(64, 'b')}});
+  after.python_version = "3.12.1";
+
+  CHECK(differences(before, before).empty());
+  CHECK(differences(before, after) ==
+        std::vector<std::string>{"~ python 3.11.2 -> 3.12.1", "+ new 1", "~ numpy 2.2.6 -> 2.3.0",
+                                 "- old 1", "~ same 1 has other artefacts"});
+}
+
+TEST_CASE("what uv says of packages is read") {
+  const std::string text =
+      "lock-version = \"1.0\"\ncreated-by = \"uv\"\n\n[[packages]]\nname = \"a\"\nversion = "
+      "\"1.0\"\n"
+      "index = \"http://i/simple/\"\n"
+      "sdist = { url = \"http://i/a.tar.gz\", hashes = { sha256 = \"" +
+      std::string(64, 'c') +
+      "\" } }\n"
+      "wheels = [{ url = \"http://i/a.whl\", upload-time = 2026-03-19T14:22:23Z, size = 3, hashes "
+      "= { "
+      "sha256 = \"" +
+      kSum +
+      "\" } }]\n\n[[packages]]\nname = \"b\"\nversion = \"2\"\nwheels = [\n"
+      "    { url = \"http://i/b1.whl\", hashes = { sha256 = \"" +
+      kSum +
+      "\" } },\n"
+      "    { url = \"http://i/b2.whl\", hashes = { sha256 = \"" +
+      kSum + "\" } },\n]\n";
+
+  const auto artefacts = read_pylock(text);
+
+  REQUIRE(artefacts.size() == 3);
+  CHECK(artefacts[0] == Artefact{"a", "1.0", "http://i/a.whl", kSum});
+  CHECK(artefacts[2].url == "http://i/b2.whl");
+  CHECK(read_pylock(write_pylock(artefacts)) == artefacts);
+}
+
+TEST_CASE("a package without a wheel is refused by name") {
+  const Error e = failure_of([] {
+    read_pylock("[[packages]]\nname = \"old\"\nversion = \"1\"\nsdist = { url = \"u\" }\n");
+  });
+  CHECK(std::string(e.what()).find("old 1") != std::string::npos);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::envs

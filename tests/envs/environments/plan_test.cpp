@@ -1,0 +1,104 @@
+#include "envs/environments/plan.hpp"
+
+#include <doctest/doctest.h>
+
+namespace fastgpu::envs {
+namespace {
+
+using agent::EnvironmentStatus;
+using agent::FoundVersion;
+
+const FoundVersion kGood{"train", "v1", "spec", "manifest", true};
+const FoundVersion kUnused{"train", "v1", "spec", "manifest", false};
+const FoundVersion kHalf{"train", "v1", "", "", false};
+const FoundVersion kOther{"train", "v0", "older", "m0", true};
+const WantedEnvironment kWanted{.name = "train", .spec = "spec"};
+
+EnvironmentStatus node_with(const std::vector<FoundVersion>& versions) {
+  EnvironmentStatus status;
+  status.prefix = "/p";
+  status.machine = "x86_64";
+  status.libc = "glibc 2.36";
+  status.versions = versions;
+  return status;
+}
+
+std::vector<EnvironmentStatus> nodes(const std::vector<std::vector<FoundVersion>>& each) {
+  std::vector<EnvironmentStatus> out;
+  for (const auto& versions : each)
+    out.push_back(node_with(versions));
+  return out;
+}
+
+/// "brs" for a node that builds, receives and switches; "d" discards.
+std::string steps(const EnvironmentPlan& plan) {
+  std::string out;
+  for (const NodeSteps& node : plan.nodes) {
+    if (node.discards) out += 'd';
+    if (node.builds) out += 'b';
+    if (node.receives) out += 'r';
+    if (node.switches) out += 's';
+    out += '|';
+  }
+  return out;
+}
+
+TEST_SUITE_BEGIN("envs/plan");
+
+TEST_CASE("what lies on the nodes decides who does what") {
+  struct Row {
+    std::vector<std::vector<FoundVersion>> found;
+    std::string steps;
+  };
+  const std::vector<Row> rows = {
+      {{{}, {}}, "bs|rs|"},
+      {{{kGood}, {kGood}}, "||"},
+      {{{kGood}, {}}, "|rs|"},
+      {{{}, {kGood}}, "rs||"},
+      {{{kUnused}, {}}, "s|rs|"},
+      {{{kOther}, {kGood}}, "rs||"},
+      {{{kOther}, {kOther}}, "bs|rs|"},
+      {{{kGood}, {{"train", "v1", "spec", "damaged", true}}, {kGood}}, "|drs||"},
+      {{{{"other", "v1", "spec", "manifest", true}}}, "bs|"},
+  };
+  for (const Row& row : rows) {
+    const auto plan = plan_environment(nodes(row.found), kWanted);
+    CHECK(steps(plan) == row.steps);
+    CHECK(plan.done() == (row.steps.find_first_not_of('|') == std::string::npos));
+  }
+}
+
+TEST_CASE("with a lock only its own build counts, and what is left of one is removed") {
+  WantedEnvironment wanted = kWanted;
+  wanted.version = "v2";
+  CHECK(steps(plan_environment(nodes({{kGood}, {kGood}}), wanted)) == "bs|rs|");
+  wanted.version = "v1";
+  CHECK(steps(plan_environment(nodes({{kGood}, {kHalf}}), wanted)) == "|drs|");
+}
+
+TEST_CASE("a lock does not fit another processor or an older C library") {
+  const EnvironmentLock lock{.spec = {},
+                             .builder = {},
+                             .fastgpu = {},
+                             .machine = "x86_64",
+                             .libc = "glibc 2.36",
+                             .python = {},
+                             .python_version = {},
+                             .artefacts = {}};
+  const auto with = [](const std::string& machine, const std::string& libc) {
+    EnvironmentStatus status;
+    status.machine = machine;
+    status.libc = libc;
+    return status;
+  };
+  CHECK(misfit(lock, with("x86_64", "glibc 2.36")).empty());
+  CHECK(misfit(lock, with("x86_64", "glibc 2.40")).empty());
+  CHECK(misfit(lock, with("x86_64", "glibc 2.9")).find("glibc 2.9") != std::string::npos);
+  CHECK(misfit(lock, with("x86_64", "")).find("unknown") != std::string::npos);
+  CHECK(misfit(lock, with("aarch64", "glibc 2.36")).find("aarch64") != std::string::npos);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::envs

@@ -1,0 +1,73 @@
+#include "envs/environments/spec.hpp"
+
+#include <doctest/doctest.h>
+
+#include "support/failure.hpp"
+
+namespace fastgpu::envs {
+namespace {
+
+using test::failure_of;
+
+EnvironmentSpec read(const std::string& text) {
+  return read_environment_spec(config::Document::parse(text, "env.yaml").root());
+}
+
+TEST_SUITE_BEGIN("envs/spec");
+
+TEST_CASE("a file with every field is read") {
+  const auto spec = read(
+      "name: train\npython: 3.11\npackages: [numpy<2.3, 'torch==2.5.1']\nbuilder: auto\n"
+      "index: [https://a.example/simple, https://b.example/simple]\nfrom: tr2.5.1_cu12.4_py311\n"
+      "variables: {OMP_NUM_THREADS: 4}\npost_install: [[python, -m, compileall]]\n");
+
+  CHECK(spec.name == "train");
+  CHECK(spec.python == "3.11");
+  CHECK(spec.packages == std::vector<std::string>{"numpy<2.3", "torch==2.5.1"});
+  CHECK(spec.index.size() == 2);
+  CHECK(spec.from == "tr2.5.1_cu12.4_py311");
+  CHECK(spec.variables.front().second == "4");
+  CHECK(spec.post_install.front().back() == "compileall");
+}
+
+TEST_CASE("its one spelling is read as the same") {
+  for (const std::string text :
+       {"name: t\n", "name: t\npackages: ['a>1; python_version < \"3.9\"']\n",
+        "name: t\nvariables: {A: 'it''s \"q\"', B: \"line\\nline\"}\npost_install: [[sh, -c, 'a "
+        "b']]\n"}) {
+    CAPTURE(text);
+    const auto spec = read(text);
+    CHECK(to_yaml(read(to_yaml(spec))) == to_yaml(spec));
+  }
+}
+
+TEST_CASE("what cannot be is refused at its place") {
+  struct Row {
+    std::string text, place, said;
+  };
+  const std::vector<Row> rows = {
+      {"name: t\npakages: []\n", "env.yaml:2:1", "packages"},
+      {"name: ../t\n", "env.yaml:1:7", "no name of an environment"},
+      {"packages: ['-r x']\n", "env.yaml:1:12", "no requirement"},
+      {"packages: [\"a\\nb\"]\n", "env.yaml:1:12", "one line"},
+      {"python: latest\n", "env.yaml:1:9", "a version such as 3.11"},
+      {"index: ftp://x\n", "env.yaml:1:8", "no address"},
+      {"builder: pip\n", "env.yaml:1:10", "uv or auto"},
+      {"variables: {PATH: x}\n", "env.yaml:1:19", "set by the environment"},
+      {"variables: {'a b': x}\n", "env.yaml:1:20", "no name of a variable"},
+      {"post_install: [make]\n", "env.yaml:1:16", "a list of words"},
+      {"from: torch\n", "env.yaml:1:7", "torch"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.text);
+    const Error e = failure_of([&] { read(row.text); });
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK_MESSAGE(std::string(e.what()).find(row.place) == 0, e.what());
+    CHECK_MESSAGE(std::string(e.what()).find(row.said) != std::string::npos, e.what());
+  }
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::envs

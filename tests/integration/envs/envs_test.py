@@ -1,0 +1,271 @@
+"""Environments on two local nodes: made, listed, verified, used, removed, and every fault on the way. The packages are the test's own.
+
+Needs uv: that of FASTGPU_UV, of the build's tools, or of the PATH; skipped where there is none.
+"""
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from cli_user import SKIPPED, check, inits_of, run_tests, within  # noqa: E402
+from package_index import PackageIndex  # noqa: E402
+
+PREFIX = "/opt/fastgpu/envs"
+# What is not ours to put back: the agent, what changes by itself, and times.
+SNAPSHOT = ("import hashlib,os,stat\n"
+            "for top in ('/etc','/opt','/root','/home','/usr/local/bin'):\n"
+            "  for folder,dirs,files in os.walk(top):\n"
+            "    dirs[:]=sorted(d for d in dirs if not os.path.join(folder,d).startswith('/root/.'))\n"
+            "    for name in sorted(dirs+files):\n"
+            "      path=os.path.join(folder,name); s=os.lstat(path)\n"
+            "      body=''\n"
+            "      if stat.S_ISREG(s.st_mode): body=hashlib.sha256(open(path,'rb').read()).hexdigest() if s.st_size<1<<20 else f'{s.st_size} {s.st_mtime_ns}'\n"
+            "      if stat.S_ISLNK(s.st_mode): body=os.readlink(path)\n"
+            "      print(oct(s.st_mode),s.st_uid,path,body)\n")
+
+
+def find_uv():
+    built = pathlib.Path(sys.argv[1]).resolve().parents[1] / "tools/uv/site/bin/uv"
+    for found in (os.environ.get("FASTGPU_UV"), str(built) if built.exists() else None, shutil.which("uv")):
+        if found:
+            return found
+    sys.exit(SKIPPED)
+
+
+UV = find_uv()
+
+
+class Site:
+    """A cluster of two nodes with an index that they reach, and an env.yaml."""
+
+    def __init__(self, user):
+        self.user, self.name = user, user.two_nodes()
+        nodes = json.loads(user.run("get", "nodes", self.name, "-o", "json").out)["nodes"]
+        route = subprocess.run(["ip", "-j", "route", "get", nodes[0]["address"]], capture_output=True, check=True, text=True).stdout
+        self.index = PackageIndex(json.loads(route)[0]["prefsrc"])
+        self.index.add("alpha", "1.0", {"alpha.py": "from beta import word\nprint('alpha', word)\n"}, ["beta"])
+        self.index.add("beta", "1.0", {"beta.py": "word = 'one'\n"})
+        self.file = user.folder / "env.yaml"
+        self.write("alpha")
+        user.run("exec", self.name, "--", "rm", "-rf", "/opt/fastgpu")  # Whatever an earlier test has left.
+
+    def write(self, *packages, more=""):
+        lines = "".join(f"  - {package}\n" for package in packages)
+        self.file.write_text(f"name: train\npython: /usr/bin/python3\nindex: {self.index.url}\npackages:\n{lines}{more}")
+
+    def words(self, *more):
+        return ["env", "create", "-c", self.name, "-f", str(self.file), "--uv", UV, *more]
+
+    def create(self, *more, **options):
+        return self.user.run(*self.words(*more), **options)
+
+    def listed(self):
+        found = json.loads(self.user.run("env", "list", "-c", self.name, "-o", "json").out)["environments"]
+        return {one["name"]: one for one in found}
+
+    def on_nodes(self, *command, nodes="", code=0):
+        return self.user.run("exec", self.name + nodes, "--", *command, code=code).out.decode()
+
+    def program(self, *command, nodes=""):
+        return self.user.run("env", "activate", "train", "-c", self.name + nodes, "--", *command).out.decode()
+
+    def nothing_is_used(self):
+        """No node runs anything of a new build."""
+        left = self.on_nodes("sh", "-c", f"ls {PREFIX}/train/current 2>&1 || true")
+        check(left.count("No such file") == 2, f"something is in use: {left}")
+
+    def close(self):
+        self.user.run("env", "remove", "--all", "-c", self.name, code=None)
+        self.index.close()
+
+
+def with_site(test):
+    def run(user):
+        user.two_nodes()
+        site = Site(user)
+        try:
+            test(site)
+        finally:
+            site.close()
+    return run
+
+
+@with_site
+def test_made_listed_verified_used_and_removed_without_a_trace(site):
+    site.on_nodes("true")
+    before = sorted(site.on_nodes("/usr/bin/python3", "-c", SNAPSHOT).splitlines())
+    plan = site.create("--dry-run").out.decode()
+    check("solve and build" in plan and "receive" in plan, plan)
+    check(site.on_nodes("sh", "-c", "ls /opt/fastgpu 2>&1 || true").count("No such file") == 2, "--dry-run has made something")
+    done = json.loads(site.create("-o", "json").out)
+    check([node["done"] for node in done["nodes"]] == ["built", "received"], f"{done}")
+    began = time.monotonic()
+    again = json.loads(site.create("-o", "json").out)
+    print(f"   a second time: {time.monotonic() - began:.2f} s", flush=True)
+    check([node["done"] for node in again["nodes"]] == ["nothing", "nothing"], f"{again}")
+    found = site.listed()["train"]
+    check(found["state"] == "complete" and len(found["nodes"]) == 2 and not found["active"], f"{found}")
+    site.user.run("env", "verify", "train", "-c", site.name)
+    check(site.program("python", "-c", "import alpha").count("alpha one") == 2, "the program does not run in it")
+    job = site.user.run("run", "job", "-c", site.name, "-np", "2", "--env", "train", "--env", "K=v", "--", "sh", "-c",
+                        "python -c 'import alpha'; echo $FASTGPU_ENV $K")
+    check(job.out.count(b"alpha one") == 2 and job.out.count(b"train v") == 2, f"{job.out}")
+    site.user.run("env", "activate", "train", "-c", site.name)
+    login = site.on_nodes("bash", "-lc", "echo $FASTGPU_ENV:$PATH")
+    check(login.count("train:") == 2 and login.count(f"{PREFIX}/train/") == 2, f"logins do not get it: {login}")
+    check(site.listed()["train"]["active"], "it is not shown as active")
+    job = site.user.run("run", "job", "-c", site.name, "-np", "2", "--", "python", "-c", "import alpha")
+    check(job.out.count(b"alpha one") == 2, f"jobs do not get it: {job.out}")
+    site.user.run("env", "remove", "--all", "-c", site.name)
+    after = sorted(site.on_nodes("/usr/bin/python3", "-c", SNAPSHOT).splitlines())
+    check(after == before, "left: " + "\n".join(sorted(set(after) ^ set(before))[:20]))
+
+
+@with_site
+def test_another_spec_is_switched_to_and_the_old_build_stays_for_running_jobs(site):
+    site.create()
+    first = site.listed()["train"]["version"]
+    site.index.add("beta", "2.0", {"beta.py": "word = 'two'\n"})
+    site.write("alpha", "beta==2.0")
+    site.create()
+    second = site.listed()["train"]["version"]
+    check(first != second, "the version is the same")
+    check(site.program("python", "-c", "import alpha").count("alpha two") == 2, "the new one is not used")
+    kept = site.on_nodes("ls", f"{PREFIX}/train", nodes="/0")
+    check(first in kept and second in kept, kept)
+
+
+@with_site
+def test_locks_say_every_artefact_and_cannot_be_edited(site):
+    lock = site.user.folder / "env.lock"
+    site.user.run("env", "lock", "-f", str(site.file), "-o", str(lock), "--uv", UV, "-c", site.name)
+    text = lock.read_text()
+    for name, files in site.index.files.items():
+        for file, content in files.items():
+            check(hashlib.sha256(content).hexdigest() in text and file in text, f"no {name} in {text}")
+    site.file.write_text(text.replace('version: "1.0"', 'version: "1.1"', 1))
+    site.user.refused(site.words(), 2, "was changed after it had been written")
+    site.file.write_text(text)
+    site.index.add("beta", "9.0", {"beta.py": "word = 'nine'\n"})  # A lock does not move with its index.
+    site.create()
+    check(site.program("python", "-c", "import alpha").count("alpha one") == 2, "the lock was not kept to")
+    other = site.user.folder / "other.lock"
+    site.write("alpha")
+    site.user.run("env", "lock", "-f", str(site.file), "-o", str(other), "--uv", UV, "-c", site.name)
+    diff = site.user.run("env", "diff", str(lock), str(other), code=1).out.decode()
+    check("beta 1.0 -> 9.0" in diff, diff)
+
+
+@with_site
+def test_an_artefact_with_another_hash_stops_it_all(site):
+    site.index.fault = "corrupt"
+    site.user.refused(site.words(), 1, "Hash mismatch")
+    site.nothing_is_used()
+    site.index.fault = "truncated"
+    site.user.refused(site.words(), 1, "uv exited")
+    site.nothing_is_used()
+    site.index.fault = ""
+    lock = site.user.folder / "env.lock"
+    site.user.run("env", "lock", "-f", str(site.file), "-o", str(lock), "--uv", UV, "-c", site.name)
+    site.index.files["beta"].clear()  # The same file name with another content: the index has changed.
+    site.index.add("beta", "1.0", {"beta.py": "word = 'other'\n"})
+    site.file.write_text(lock.read_text())
+    site.user.refused(site.words(), 1, "Hash mismatch")
+    site.nothing_is_used()
+
+
+@with_site
+def test_an_index_that_answers_500_is_told(site):
+    site.index.fault = "500"
+    site.user.refused(site.words(), 1, "500", timeout=180)
+    site.nothing_is_used()
+    site.index.fault = ""
+    site.create()
+
+
+@with_site
+def test_what_cannot_be_solved_or_read_is_told_with_its_place(site):
+    site.write("gamma")
+    site.user.refused(site.words(), 1, "gamma")
+    site.write("alpha", more="pakages: []\n")
+    site.user.refused(site.words(), 2, f"{site.file}:6:1", "packages")
+    site.write("-r /etc/passwd")
+    site.user.refused(site.words(), 2, f"{site.file}:5:", "no requirement")
+    site.user.refused(["env", "create", "train", "-c", site.name, "--uv", UV], 2, "train")
+    site.write("alpha")
+    site.file.write_text(site.file.read_text().replace("/usr/bin/python3", "3.4"))
+    site.user.refused(site.words(), 5, "Python 3.4")
+
+
+@with_site
+def test_killed_at_every_step_the_same_command_repairs(site):
+    for point in ("env-solved", "env-built", "env-copied"):
+        site.create(environment={"FASTGPU_FAULT": point}, code=-signal.SIGKILL)
+        site.nothing_is_used()
+        site.create()
+        site.user.run("env", "verify", "train", "-c", site.name)
+        site.user.run("env", "remove", "train", "-c", site.name)
+    # The node itself dies while it builds.
+    site.on_nodes("mkdir", "-p", f"{PREFIX}/train/000000000000/bin", nodes="/1")
+    site.create()
+    check(site.listed()["train"]["state"] == "complete", "not repaired")
+
+
+@with_site
+def test_damage_is_found_and_a_node_without_it_gets_it_from_another(site):
+    site.create()
+    place = f"{PREFIX}/train/current/lib/python3.11/site-packages/beta.py"
+    site.on_nodes("sh", "-c", f"echo changed >>{place}", nodes="/1")
+    done = site.user.run("env", "verify", "train", "-c", site.name, code=1)
+    check("beta.py" in done.out.decode() and done.out.decode().count("ok") == 1, done.out.decode())
+    site.on_nodes("rm", "-rf", f"{PREFIX}/train", nodes="/1")
+    check(site.listed()["train"]["state"] == "partial", "it counts as complete")
+    asked = len(site.index.asked)
+    done = json.loads(site.create("-o", "json").out)
+    check([node["done"] for node in done["nodes"]] == ["nothing", "received"], f"{done}")
+    check(len(site.index.asked) == asked, "the index was asked again")
+    site.user.run("env", "verify", "train", "-c", site.name)
+
+
+@with_site
+def test_a_node_that_vanishes_is_reported_and_repaired_later(site):
+    for pid in inits_of(f"{site.name}-1"):
+        os.kill(pid, signal.SIGKILL)
+    done = site.create(code=None, timeout=180)
+    check(done.returncode != 0 and f"{site.name}-1: " in done.err, f"{done.returncode} {done.err}")
+    check("built" in done.out.decode(), done.out.decode())
+    site.user.run("start", "cluster", site.name)
+    check(json.loads(site.create("-o", "json").out)["nodes"][1]["done"] == "received", "the node was not repaired")
+
+
+@with_site
+def test_a_full_disk_is_told_and_nothing_is_half_there(site):
+    site.on_nodes("sh", "-c", f"mkdir -p {PREFIX} && mount -t tmpfs -o size=300k tmpfs {PREFIX}", nodes="/1")
+    try:
+        done = site.create(code=4)
+        check(f"{site.name}-1: " in done.err and "No space" in done.err, done.err)
+        check(site.on_nodes("sh", "-c", f"ls {PREFIX}/train", nodes="/1").strip() == "", "a part is left")
+    finally:
+        site.on_nodes("umount", PREFIX, nodes="/1")
+    site.create()
+
+
+@with_site
+def test_two_at_once_are_one_and_a_conflict(site):
+    first = site.user.start(*site.words())
+    lock = site.user.state / "locks" / f"{site.name}.lock"
+    check(within(10, lambda: lock.exists() and first.poll() is None and lock.read_text().startswith(str(first.pid))), "no start")
+    second = site.user.run(*site.words(), code=None)
+    first.communicate(timeout=120)
+    check(first.returncode == 0, f"the first ended with {first.returncode}")
+    check(second.returncode == 6, f"the second ended with {second.returncode}: {second.err}")
+
+
+run_tests(dict(globals()))

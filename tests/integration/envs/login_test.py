@@ -1,0 +1,106 @@
+"""The agent's own part in environments, as an ordinary user: start-up files come back byte for byte, one at a time changes a prefix, a manifest notices
+everything. TEST.py AGENT; needs root (to become that user)."""
+import fcntl
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+NOBODY = "65534"
+USUAL, CONFLICT, NOT_FOUND = 64, 64 + 4, 64 + 3  # 64 + ErrorKind
+
+
+def check(condition, message):
+    if not condition:
+        raise AssertionError(message)
+
+
+class Home:
+    """A home directory with one complete environment in it."""
+
+    def __init__(self, folder, agent):
+        self.path, self.agent = pathlib.Path(folder, "home"), agent
+        self.path.mkdir()
+        os.chown(self.path, int(NOBODY), int(NOBODY))
+        self.run("env-status", "--prepare", "t")
+        self.build = self.path / ".fastgpu/envs/t/v"
+        (self.build / ".fastgpu").mkdir(parents=True)
+        (self.build.parent / "current").symlink_to("v")
+        subprocess.run(["chown", "-R", f"{NOBODY}:{NOBODY}", self.path], check=True)
+
+    def run(self, *words, code=0):
+        done = subprocess.run(["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", self.agent, *words], capture_output=True,
+                              env={"HOME": str(self.path), "PATH": os.environ["PATH"]}, cwd=self.path, input=b"", check=False)
+        check(done.returncode == code, f"{words}: {done.returncode} {done.stderr.decode()}")
+        return done.stdout.decode()
+
+    def files(self):
+        return {path.name: path.read_bytes() for path in self.path.iterdir() if path.is_file()}
+
+
+def test_start_up_files_come_back_byte_for_byte(home):
+    for name in (".profile", ".bash_login", ".bash_profile"):
+        for before in (None, b"", b"\n", b"no end", b"# mine\r\n\n", b"a\0b\xff\n", b"\n\n\n"):
+            file = home.path / name
+            if before is not None:
+                file.write_bytes(before)
+                file.chmod(0o640)
+                os.chown(file, int(NOBODY), int(NOBODY))
+            kept = home.files()
+            home.run("env-activate", "", "t")
+            active = home.files()
+            home.run("env-activate", "", "t")
+            check(home.files() == active, f"{name}: lines were added twice")
+            check(sum(b"activate.sh" in text for text in active.values()) == 1, f"{active}")
+            home.run("env-deactivate", "")
+            check(home.files() == kept, f"{name}: {kept} became {home.files()}")
+            if before is not None:
+                check(file.stat().st_mode & 0o7777 == 0o640, "the mode has changed")
+                file.unlink()
+
+
+def test_what_was_written_behind_our_lines_stays(home):
+    (home.path / ".profile").write_bytes(b"first\n")
+    home.run("env-activate", "", "t")
+    with (home.path / ".profile").open("ab") as file:
+        file.write(b"last\n")
+    home.run("env-deactivate", "")
+    check((home.path / ".profile").read_bytes() == b"first\nlast\n", "another's lines were changed")
+
+
+def test_one_at_a_time_changes_a_prefix(home):
+    with (home.path / ".fastgpu/envs/.fastgpu/lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        os.chmod(lock.name, 0o666)
+        home.run("env-activate", "", "t", code=CONFLICT)
+
+
+def test_a_build_without_a_manifest_is_not_used(home):
+    home.run("env-use", "", "t", "v", code=CONFLICT)
+    home.run("env-verify", "", "t", code=NOT_FOUND)
+    home.run("env-verify", "", "../t", code=USUAL)
+
+
+def test_all_of_it_goes(home):
+    home.run("env-activate", "", "t")
+    home.run("env-remove", "")
+    check(sorted(path.name for path in home.path.iterdir()) == [], f"left: {list(home.path.rglob('*'))}")
+    home.run("env-remove", "")
+
+
+def main():
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        sys.exit(77)
+    for name, test in list(globals().items()):
+        if not name.startswith("test_"):
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o755)
+            agent = shutil.copy(sys.argv[1], folder)
+            test(Home(folder, agent))
+            print(f"ok: {name}", flush=True)
+
+
+main()
