@@ -126,6 +126,17 @@ constexpr std::array kCommands = {
             "node."},
     Command{"env", "diff", "Show what differs between two locks", "fastgpu env diff a.lock b.lock",
             describe_env_diff, "Exit code 1 where they differ."},
+    Command{"env", "matrix",
+            "Show what goes with what: driver, CUDA, cuDNN, NCCL, Python, frameworks",
+            "fastgpu env matrix --cuda 12.4", describe_env_matrix,
+            "The matrix is part of the program and says its date. With the NAME of an environment "
+            "it shows what that installs, or why it cannot be and which names are near."},
+    Command{"env", "install-driver", "Install GPU drivers and CUDA on all nodes",
+            "fastgpu env install-driver --cluster train --driver 580 --cuda 13.0",
+            describe_env_install_driver,
+            "Each node is looked at, planned for, and taken through its plan; what is done is not "
+            "done again. After a failure, a reboot or a Ctrl-C the same command goes on where the "
+            "node stands."},
     Command{"init", "", "Write a commented cluster file or job file to start from",
             "fastgpu init cluster", describe_init, "Never overwrites a file."},
     Command{"gc", "", "Put right what runs that died left behind", "fastgpu gc --dry-run",

@@ -42,6 +42,8 @@ Action describe_env_frameworks(Arguments& arguments);
 Action describe_env_pack(Arguments& arguments);
 Action describe_env_lock(Arguments& arguments);
 Action describe_env_diff(Arguments& arguments);
+Action describe_env_matrix(Arguments& arguments);
+Action describe_env_install_driver(Arguments& arguments);
 Action describe_init(Arguments& arguments);
 Action describe_completion(Arguments& arguments);
 Action describe_complete(Arguments& arguments);

@@ -29,6 +29,7 @@ struct Journey {
   Plan plan{};
   Step step{};         ///< The one that runs.
   std::string last{};  ///< The title of the one that ran before.
+  Index index = Index::perhaps_old;
   std::vector<std::string> did{};
   std::optional<Error> failure{};
   bool is_over = false;
@@ -65,8 +66,8 @@ class Installation {
         results.push_back({journey.host.name, *journey.failure});
       else
         results.push_back(
-            {journey.host.name,
-             DriverOutcome{std::move(journey.did), std::move(journey.plan), journey.wants_reboot}});
+            {journey.host.name, DriverOutcome{journey.facts.nvidia.loaded, std::move(journey.did),
+                                              std::move(journey.plan), journey.wants_reboot}});
     }
     return results;
   }
@@ -98,7 +99,7 @@ class Installation {
   void plan(Journey& journey, const NodeFacts& facts) try {
     check_rights(facts);
     journey.facts = facts;
-    journey.plan = plan_drivers(recipe_, facts, matrix_);
+    journey.plan = plan_drivers(recipe_, facts, matrix_, journey.index);
   } catch (const Error& e) {
     journey.failure = e;
   }
@@ -148,6 +149,7 @@ class Installation {
     for (Journey* journey : busy) {
       if (!journey->is_under_way()) continue;
       journey->did.push_back(journey->step.title);
+      if (journey->step.reads_index) journey->index = Index::just_read;
       events_.finished(journey->host.name, journey->step);
     }
     fault_point("drivers.step");
@@ -194,7 +196,8 @@ class Installation {
     if (const auto* without = std::get_if<remote::NoAgent>(&result)) {
       journey.failure = without->why.during(title);
     } else if (const auto* exit = std::get_if<ssh::Exit>(&result)) {
-      if (exit->code() != 0 && !journey.step.reboots)
+      const bool is_cut_off = journey.step.reboots && !exit->signal.empty();
+      if (exit->code() != 0 && !is_cut_off)
         journey.failure = command_failure(journey.step.commands[at], *exit, said).during(title);
     } else if (!journey.step.reboots || std::get<Error>(result).kind() == ErrorKind::interrupted) {
       journey.failure = std::get<Error>(result).during(title);  // A reboot cuts the connection.
@@ -257,7 +260,7 @@ std::vector<HostResult<Planned>> plan_on(const DriverNodes& nodes, const Recipe&
     try {
       NodeFacts facts = result.value();
       if (!assumed.empty()) facts = with_assumed_gpus(std::move(facts), assumed, matrix);
-      Plan plan = plan_drivers(recipe, facts, matrix);
+      Plan plan = plan_drivers(recipe, facts, matrix, Index::perhaps_old);
       results.push_back({result.host, Planned{std::move(facts), std::move(plan)}});
     } catch (const Error& e) {
       results.push_back({result.host, e});

@@ -45,6 +45,7 @@ struct InstallOptions {
 
 /// What became of a node.
 struct DriverOutcome {
+  std::string driver{};          ///< That is loaded; empty: none.
   std::vector<std::string> did;  ///< Titles of the steps that ran, in order; none: all was done.
   Plan plan{};                   ///< The last one: all done, but where a reboot is still to come.
   bool wants_reboot = false;     ///< Only with Reboots::never.

@@ -34,7 +34,7 @@ class Apt final : public PackageManager {
 
   /// Nothing but ours, and an index that cannot be read is an error.
   Argv read_vendor_index() const override {
-    return apt_get({"update", "--error-on=any", "-o",
+    return apt_get({"update", "-o", "APT::Update::Error-Mode=any", "-o",
                     std::string("Dir::Etc::SourceList=") + kAptSource, "-o",
                     "Dir::Etc::SourceParts=-", "-o", "APT::Get::List-Cleanup=0"});
   }
@@ -144,13 +144,10 @@ class Dnf final : public PackageManager {
 
 Argv write_file(const NodeFile& file) {
   // The content and the path are arguments: the shell only puts them in their place.
-  return {"sh",
-          "-c",
-          "umask 022 && mkdir -p \"${2%/*}\" && printf %s \"$1\" >\"$2.new\" && "
-          "mv -f \"$2.new\" \"$2\"",
-          "sh",
-          file.content,
-          file.path};
+  static constexpr const char* kScript = R"(
+    umask 022
+    mkdir -p "${2%/*}" && printf %s "$1" >"$2.new" && mv -f "$2.new" "$2")";
+  return {"sh", "-c", kScript, "sh", file.content, file.path};
 }
 
 bool has_file(const NodeFacts& facts, const NodeFile& file) {

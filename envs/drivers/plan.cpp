@@ -22,9 +22,10 @@ std::string joined(const std::vector<std::string>& words) {
 
 class Planner {
  public:
-  Planner(const Recipe& recipe, const NodeFacts& facts, const Matrix& matrix)
+  Planner(const Recipe& recipe, const NodeFacts& facts, const Matrix& matrix, Index index)
       : recipe_(recipe),
         facts_(facts),
+        index_(index),
         manager_(package_manager(facts)),
         choice_(choose_driver(recipe, facts, matrix)) {}
 
@@ -230,13 +231,15 @@ class Planner {
     std::string note;
     for (const std::string& what : missing_)
       note += (note.empty() ? "the repository does not have " : "; nor ") + what;
-    add("Read the repository's index", missing_.empty(),
+    add("Read the repository's index", index_ == Index::just_read && missing_.empty(),
         {from_vendor() ? manager_->read_vendor_index() : manager_->read_distribution_index()},
-        facts_.candidates.empty() ? "" : note);
+        index_ == Index::just_read ? note : "");
+    steps_.back().reads_index = true;
   }
 
   const Recipe& recipe_;
   const NodeFacts& facts_;
+  Index index_;
   std::unique_ptr<PackageManager> manager_;
   DriverChoice choice_;
   std::vector<Step> steps_;
@@ -271,9 +274,9 @@ bool operator==(const Plan& a, const Plan& b) {
   });
 }
 
-Plan plan_drivers(const Recipe& recipe, const NodeFacts& facts, const Matrix& matrix) {
+Plan plan_drivers(const Recipe& recipe, const NodeFacts& facts, const Matrix& matrix, Index index) {
   check_gpu(facts);
-  return Planner(recipe, facts, matrix).make();
+  return Planner(recipe, facts, matrix, index).make();
 }
 
 }  // namespace fastgpu::envs

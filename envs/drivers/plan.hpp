@@ -22,6 +22,7 @@ struct Step {
   StepState state = StepState::to_do;
   std::vector<Argv> commands{};  ///< What makes it true: run in this order, as root.
   bool reboots = false;          ///< The node goes down by it, and comes back.
+  bool reads_index = false;      ///< After it the index is Index::just_read.
   std::string note{};
 };
 
@@ -33,10 +34,13 @@ struct Plan {
   friend bool operator==(const Plan&, const Plan&);
 };
 
+/// How old what a node knows of its repository is.
+enum class Index : std::uint8_t { perhaps_old, just_read };
+
 /// What is to be done, in order; steps that are done are in it too. What a repository has becomes
 /// known once it has been read, so that the plan is made anew from fresh facts after each step: the
-/// same plan says what is done and what is next. Throws ErrorKind::usage where it cannot be (no
-/// GPU, a driver that does not know it, a system without packages), denied where we may not.
-Plan plan_drivers(const Recipe& recipe, const NodeFacts& facts, const Matrix& matrix);
+/// same function says what is done and what is next. Throws ErrorKind::usage where it cannot be (no
+/// GPU, a driver that does not know it, a system without packages).
+Plan plan_drivers(const Recipe& recipe, const NodeFacts& facts, const Matrix& matrix, Index index);
 
 }  // namespace fastgpu::envs

@@ -93,8 +93,8 @@ software() {
   done
   [ -r /opt/amazon/efa_installed_packages ] && say efa "$(sed -n 's/^# EFA installer version: *//p' /opt/amazon/efa_installed_packages)"
   seen=
-  for name in python3 python3.6 python3.7 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14; do
-    path=$(command -v "$name" 2>/dev/null) || continue
+  for path in "$(command -v python3)" /usr/bin/python3.[0-9] /usr/bin/python3.[0-9][0-9] /usr/local/bin/python3.[0-9] /usr/local/bin/python3.[0-9][0-9]; do
+    [ -x "$path" ] || continue
     version=$(briefly "$path" -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])' 2>/dev/null) || continue
     case " $seen " in *" $version "*) continue ;; esac
     seen="$seen $version"

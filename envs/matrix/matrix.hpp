@@ -48,11 +48,11 @@ struct PythonRelease {
 /// One release of a framework on one accelerator: what to install.
 struct FrameworkRow {
   Framework framework = Framework::pytorch;
-  std::string version;                    ///< Complete: "2.5.1"
-  Accelerator accelerator{};              ///< Complete: cu12.4
-  std::vector<std::string> python;        ///< "3.9", "3.10", ...
-  std::string cudnn{};                    ///< That it was built with; empty where it has none.
-  std::string nccl{};                     ///< Likewise.
+  std::string version;              ///< Complete: "2.5.1"
+  Accelerator accelerator{};        ///< Complete: cu12.4
+  std::vector<std::string> python;  ///< "3.9", "3.10", ...
+  std::string cudnn{};  ///< That it was built with, or the least that it asks for; may be empty.
+  std::string nccl{};   ///< Likewise.
   std::vector<std::string> requirements;  ///< For pip or uv: "torch==2.5.1"
   std::string index{};                    ///< Beside PyPI; empty: PyPI alone.
   bool offered = true;                    ///< That index still has it, as of the matrix's date.

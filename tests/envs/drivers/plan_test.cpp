@@ -47,7 +47,7 @@ Recipe recipe_of(const char* driver, const char* cuda = "", const char* cudnn = 
 }
 
 Plan plan(const NodeFacts& facts, const Recipe& recipe) {
-  return plan_drivers(recipe, facts, builtin_matrix());
+  return plan_drivers(recipe, facts, builtin_matrix(), Index::just_read);
 }
 
 /// Titles, with "+ " before what is done and "- " before what is left out.
@@ -111,6 +111,16 @@ TEST_CASE(
   CHECK(find(made, "Read the repository's index").state == StepState::done);
   CHECK(words(find(made, "Keep driver packages at 580.95.05").commands.at(0))
             .find("Pin: version 580.95.05-*") != std::string::npos);
+}
+
+TEST_CASE("an index that may be old is read again before anything is installed from it") {
+  NodeFacts facts = l40s();
+  read_index(facts);
+  const Plan made = plan_drivers(recipe_of("580"), facts, builtin_matrix(), Index::perhaps_old);
+  const Step& index = find(made, "Read the repository's index");
+  CHECK(index.state == StepState::to_do);
+  CHECK(index.reads_index);
+  CHECK(index.note.empty());
 }
 
 TEST_CASE("an exact driver is that one") {

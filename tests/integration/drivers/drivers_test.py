@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""Drivers by apt on real local nodes, from a repository made here: drivers_test.py FASTGPU [TEST ...]
+
+apt, dpkg, signatures, locks and failures are real. The GPU is not: lspci, modprobe, systemctl and the driver's packages are scripts that
+keep what is "loaded" in a folder of the node.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from apt_repository import Key, Repository, Server, can_be_made  # noqa: E402
+from cli_user import SKIPPED, check, run_tests  # noqa: E402
+
+NVIDIA_SMI = """#!/bin/sh
+[ -e /run/fake/loaded ] || exit 9
+for i in 0 1 2 3 4 5 6 7; do echo "NVIDIA H100 80GB HBM3, 81559, $(cat /run/fake/loaded)"; done
+"""
+MODPROBE = """#!/bin/sh
+[ "$1" = nvidia ] || exit 1
+cp /usr/share/fake-driver /run/fake/loaded
+"""
+LSPCI = """#!/bin/sh
+for i in 0 1 2 3 4 5 6 7; do echo "0000:1$i:00.0 0302: 10de:2330 (rev a1)"; done
+for i in 0 1 2 3; do echo "0000:2$i:00.0 0680: 10de:22a3 (rev a1)"; done
+"""
+# The fabric manager runs only with a driver of its own version. A reboot loads the driver that is installed, and cuts all connections.
+SYSTEMCTL = """#!/bin/sh
+case $1 in
+  is-active) test -e "/run/fake/service-$3" ;;
+  enable) cmp -s /usr/share/fake-fabric /run/fake/loaded && touch "/run/fake/service-$3" ;;
+  reboot)
+    cat /proc/sys/kernel/random/uuid >/run/fake/boot_id
+    mount --bind /run/fake/boot_id /proc/sys/kernel/random/boot_id
+    cp /usr/share/fake-driver /run/fake/loaded
+    echo reboot >>/run/fake/reboots
+    pkill -f 'sshd: root' ;;
+esac
+"""
+
+
+def system_folder():
+    """"debian12": how NVIDIA calls this machine's system."""
+    fields = dict(line.split("=", 1) for line in pathlib.Path("/etc/os-release").read_text(encoding="utf-8").splitlines() if "=" in line)
+    return fields["ID"].strip('"') + fields["VERSION_ID"].strip('"').replace(".", "")
+
+
+def driver_files(version):
+    return {"/usr/local/bin/nvidia-smi": NVIDIA_SMI, "/usr/local/bin/modprobe": MODPROBE, "/usr/share/fake-driver": version + "\n"}
+
+
+def fill(repository):
+    for version in ("580.65.06", "580.95.05", "590.44.01"):
+        repository.add("nvidia-open", f"{version}-1", driver_files(version), depends=f"libnvidia-compute (= {version}-1)")
+        repository.add("libnvidia-compute", f"{version}-1")
+    for version in ("580.65.06", "580.95.05"):
+        repository.add("nvidia-fabricmanager-580", f"{version}-1", {"/usr/share/fake-fabric": version + "\n"})
+    repository.add("cuda-toolkit-12-8", "12.8.1-1", postinst="if rm /run/fake/break 2>/dev/null; then kill -9 $PPID; fi\n")
+    repository.add("cudnn9-cuda-12", "9.20.0.48-1")
+
+
+class Site:
+    """Two nodes that take themselves for machines with eight GPUs, and the repositories that they see."""
+
+    def __init__(self, user, gpus=True):
+        self.user, self.folder = user, user.folder
+        user.run("create", "cluster", "t", "--nodes", "2")
+        address = json.loads(user.run("get", "nodes", "t", "-o", "json").out)["nodes"][0]["address"]
+        route = json.loads(subprocess.run(["ip", "-j", "route", "get", address], check=True, capture_output=True).stdout)
+        self.key, self.other_key = Key(self.folder / "key"), Key(self.folder / "other")
+        self.key_file = self.folder / "key.asc"
+        self.key_file.write_bytes(self.key.armoured)
+        self.vendor = Repository(self.folder / "www/nvidia" / system_folder() / "x86_64")
+        self.system = Repository(self.folder / "www/system")
+        fill(self.vendor)
+        (self.vendor.folder / "3bf863cc.pub").write_bytes(self.key.armoured)
+        self.system.add(f"linux-headers-{os.uname().release}", "1-1")
+        self.system.add("dkms", "3.0-1")
+        for repository in (self.vendor, self.system):
+            repository.publish(self.key)
+        self.server = Server(self.folder / "www", route[0]["prefsrc"])
+        self.on_nodes("mkdir -p /run/fake && rm -rf /etc/apt/sources.list /etc/apt/sources.list.d /var/lib/apt/lists/* && "
+                      "mkdir -p /etc/apt/sources.list.d && "
+                      f"echo 'deb [trusted=yes] {self.server.url}/system /' >/etc/apt/sources.list.d/system.list")
+        if gpus:
+            for name, script in (("lspci", LSPCI), ("systemctl", SYSTEMCTL)):
+                self.on_nodes(f"cat >/usr/local/bin/{name} <<'END'\n{script}END\nchmod 755 /usr/local/bin/{name}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.server.close()
+        self.key.close()
+        self.other_key.close()
+
+    def on_nodes(self, script, nodes="t"):
+        return self.user.run("exec", nodes, "-b", "--", "sh", "-c", script).out.decode()
+
+    def words(self, *more):
+        return ("env", "install-driver", "--cluster", "t", "--repository", self.server.url + "/nvidia", "--repository-key", str(self.key_file),
+                "--driver", "580", *more)
+
+    def install(self, *more, code=0, **options):
+        return self.user.run(*self.words("-o", "json", *more), code=code, timeout=600, **options)
+
+    def did(self, *more, **options):
+        """What each node did, by its name."""
+        nodes = json.loads(self.install(*more, **options).out)["nodes"]
+        check(all(node["error"] is None for node in nodes), f"{nodes}")
+        return {node["name"]: node["did"] for node in nodes}
+
+
+def test_without_a_gpu_it_is_refused_and_an_assumed_one_is_planned_for(user):
+    with Site(user, gpus=False) as site:
+        done = user.run(*site.words(), code=2)
+        check("t-[0-1]: there is no GPU there; --assume-gpu" in done.err, done.err)
+        plan = json.loads(user.run(*site.words("--assume-gpu", "H100:8", "--dry-run", "-o", "json")).out)
+        check(len(plan["groups"]) == 1 and plan["groups"][0]["nodes"] == ["t-0", "t-1"], f"{plan['groups']}")
+        titles = [step["title"] for step in plan["groups"][0]["steps"]]
+        check("Install fabric manager 580, exactly the driver's version" in titles, f"{titles}")
+        user.refused(site.words("--assume-gpu", "H100:8"), 2, "goes with --dry-run alone")
+        user.refused(site.words("--cuda", "99.9"), 2, "--cuda 99.9 is not known; known are 11.8, ")
+        check(site.server.requests == [], f"fetched: {site.server.requests}")
+
+
+def test_everything_is_installed_once_and_a_second_run_does_nothing(user):
+    with Site(user) as site:
+        did = site.did("--cuda", "12.8", "--cudnn", "9")
+        check(did["t-0"] == did["t-1"] and len(did["t-0"]) == 12, f"{did}")
+        versions = site.on_nodes("dpkg-query -W -f '${Package} ${Version}\\n' nvidia-open libnvidia-compute nvidia-fabricmanager-580 cuda-toolkit-12-8")
+        check("(2)" in versions, versions)
+        for package in ("nvidia-open 580.95.05-1", "libnvidia-compute 580.95.05-1", "nvidia-fabricmanager-580 580.95.05-1", "cuda-toolkit-12-8 12.8.1-1"):
+            check(package in versions, versions)
+        check("no" in site.on_nodes("ls /etc/apt/apt.conf.d/99fastgpu-hold 2>/dev/null || echo no"), "upgrades are still held off")
+        check(site.on_nodes("ls /run/fake").count("service-nvidia-fabricmanager") == 1, "no fabric manager runs")
+
+        fetched = len(site.server.requests)
+        again = site.install("--cuda", "12.8", "--cudnn", "9")
+        check(all(node["did"] == [] for node in json.loads(again.out)["nodes"]), again.out)
+        check(len(site.server.requests) == fetched, "the second run fetched something")
+        said = user.run(*site.words("--cuda", "12.8", "--cudnn", "9")).out.decode()
+        check(said.count("nothing to do: all is as wanted") == 2, said)
+        plan = json.loads(user.run(*site.words("--dry-run", "-o", "json")).out)
+        check({step["state"] for step in plan["groups"][0]["steps"]} == {"done"}, f"{plan}")
+
+
+def test_a_failing_server_is_named_and_the_same_command_goes_on(user):
+    with Site(user) as site:
+        site.server.broken = {"nvidia-open"}
+        failed = site.install(code=1)
+        errors = {node["error"]["message"] for node in json.loads(failed.out)["nodes"]}
+        check(all(error.startswith("Install driver 580.95.05, open modules: apt-get exited with 100: E: Failed to fetch") and "500" in error
+                  for error in errors), f"{errors}")
+        site.server.broken = set()
+        did = site.did()
+        check(did["t-0"][:2] == ["Read the repository's index", "Install driver 580.95.05, open modules"], f"{did}")
+
+        site.on_nodes("apt-get -qq -y remove nvidia-open nvidia-fabricmanager-580 && rm -rf /run/fake/* /var/lib/apt/lists/*")
+        site.server.broken = {"InRelease"}
+        failed = site.install(code=1)
+        check("Read the repository's index: apt-get exited with 100" in failed.err, failed.err)
+
+
+def test_only_the_trusted_key_is_taken(user):
+    with Site(user) as site:
+        words = ("env", "install-driver", "--cluster", "t", "--repository", site.server.url + "/nvidia", "--driver", "580")
+        user.refused(words, 3, "3bf863cc.pub: the key's fingerprint is ", "the one that is trusted has EB693B3035CD5710E231E123A4B469963BF863CC")
+        site.vendor.publish(site.other_key)
+        failed = site.install(code=3)
+        check("Read the repository's index: apt-get exited with 100: E: " in failed.err and "is not signed" in failed.err, failed.err)
+        check("no" in site.on_nodes("dpkg-query -W nvidia-open 2>/dev/null || echo no"), "something was installed")
+
+
+def test_a_lock_that_another_holds_is_waited_for(user):
+    with Site(user) as site:
+        holder = ("import fcntl, time; f = open('/var/lib/dpkg/lock-frontend', 'w'); fcntl.lockf(f, fcntl.LOCK_EX); "
+                  "print('held', flush=True); time.sleep(20)")
+        held = user.start("exec", "t/0", "--", "/usr/bin/python3", "-c", holder)
+        held.stdout.readline()
+        began = time.monotonic()
+        did = site.did()
+        check(len(did["t-0"]) == len(did["t-1"]) == 10, f"{did}")
+        check(time.monotonic() - began > 10, "nobody waited")
+        held.wait()
+        held.stdout.close()
+        held.stderr.close()
+
+
+def test_a_reboot_is_left_to_the_user_or_waited_for(user):
+    with Site(user) as site:
+        site.on_nodes("echo 550.54.14 >/run/fake/loaded")
+        left = site.install("--reboot", "never", code=1)
+        check(all(node["wants_reboot"] for node in json.loads(left.out)["nodes"]), left.out)
+        check("reboots" not in site.on_nodes("ls /run/fake"), "it was rebooted all the same")
+        did = site.did()
+        for node in ("t-0", "t-1"):
+            check(did[node] == ["Reboot into driver 580.95.05", "Start the fabric manager", "Let unattended upgrades go on"], f"{did}")
+        check(site.on_nodes("cat /run/fake/reboots").count("reboot") == 1, "rebooted more than once")
+
+
+def test_what_was_cut_off_in_the_middle_is_finished(user):
+    with Site(user) as site:
+        site.on_nodes("touch /run/fake/break", "t/0")
+        failed = site.install("--cuda", "12.8", code=1)
+        nodes = {node["name"]: node for node in json.loads(failed.out)["nodes"]}
+        check(nodes["t-1"]["error"] is None and "Install CUDA 12.8" in nodes["t-0"]["error"]["message"], failed.out)
+        did = site.did("--cuda", "12.8")
+        check(did["t-1"] == [] and did["t-0"][0] == "Finish the installation that was cut off", f"{did}")
+
+
+def test_a_killed_run_is_gone_on_with(user):
+    with Site(user) as site:
+        for step in ("1", "4", "6"):
+            user.run(*site.words(), code=-9, environment={"FASTGPU_FAULT": f"drivers.step:{step}"})
+        did = site.did()
+        check(did["t-0"] and did["t-0"][-1] == "Let unattended upgrades go on", f"{did}")
+        check(site.did() == {"t-0": [], "t-1": []}, "not done")
+
+
+if not can_be_made():
+    sys.exit(SKIPPED)
+run_tests(dict(globals()))
