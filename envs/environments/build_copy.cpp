@@ -11,6 +11,7 @@ void relay_build(const NodeAccess& access, const ssh::Host& from, const NodeRout
   call_node(access, from, call, {});
 } catch (const Error& e) {
   if (e.kind() == ErrorKind::interrupted) throw;
+  // Otherwise the nodes are looked at, and get it in another way.
 }
 
 std::vector<HostResult<remote::Copied>> copy_build(const NodeAccess& access, const ssh::Host& from,

@@ -64,6 +64,7 @@ std::vector<Artefact> read_pylock(const std::string& text) {
 
 std::string write_pylock(const std::vector<Artefact>& artefacts) {
   std::string out = "lock-version = \"1.0\"\ncreated-by = \"fastgpu\"\n";
+  if (artefacts.empty()) out += "packages = []\n";
   for (std::size_t i = 0; i < artefacts.size();) {
     const std::string& name = artefacts[i].package;
     out += "\n" + std::string(kPackage) + "\nname = " + quoted(name) +

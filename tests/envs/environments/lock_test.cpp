@@ -102,6 +102,7 @@ TEST_CASE("what uv says of packages is read") {
   CHECK(artefacts[0] == Artefact{"a", "1.0", "http://i/a.whl", kSum});
   CHECK(artefacts[2].url == "http://i/b2.whl");
   CHECK(read_pylock(write_pylock(artefacts)) == artefacts);
+  CHECK(write_pylock({}).find("packages = []\n") != std::string::npos);
 }
 
 TEST_CASE("a package without a wheel is refused by name") {
