@@ -32,7 +32,7 @@ envs::EnvironmentSpec spec_of(const LockOptions& options) {
   return spec;
 }
 
-envs::EnvironmentLock lock_here(Context& context, envs::InstallationRequest request,
+envs::EnvironmentLock lock_here(Context& context, const envs::InstallationRequest& request,
                                 const LockOptions& options) {
   utsname here{};
   ::uname(&here);

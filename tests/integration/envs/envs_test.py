@@ -192,6 +192,9 @@ def test_an_index_that_answers_500_is_told(site):
 
 @with_site
 def test_what_cannot_be_solved_or_read_is_told_with_its_place(site):
+    site.write()
+    site.create()  # Nothing but what every environment has.
+    site.user.run("env", "remove", "train", "-c", site.name)
     site.write("gamma")
     site.user.refused(site.words(), 1, "gamma")
     site.write("alpha", more="pakages: []\n")
@@ -216,6 +219,34 @@ def test_killed_at_every_step_the_same_command_repairs(site):
     site.on_nodes("mkdir", "-p", f"{PREFIX}/train/000000000000/bin", nodes="/1")
     site.create()
     check(site.listed()["train"]["state"] == "complete", "not repaired")
+
+
+@with_site
+def test_ctrl_c_and_kill_end_what_runs_on_the_nodes(site):
+    for number, code in ((signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)):
+        site.index.fault, site.index.asked = "hang", []
+        process = site.user.start(*site.words())
+        check(within(60, lambda: site.index.asked), "the index is not asked")
+        process.send_signal(number)
+        _, err = process.communicate(timeout=30)
+        check(process.returncode == code, f"{process.returncode}, not {code}: {err.decode()}")
+        check(within(15, lambda: site.user.run("exec", site.name, "--", "pgrep", "-x", "uv", code=None).returncode == 1), "uv runs on")
+        site.nothing_is_used()
+    site.index.fault = ""
+    site.create()
+
+
+@with_site
+def test_frameworks_are_a_new_build_and_an_archive_has_all_of_it(site):
+    site.index.add("gamma", "3.0")
+    site.create()
+    site.user.run("env", "install-frameworks", "train", "-c", site.name, "--framework", "gamma==3.0", "--uv", UV)
+    check(site.program("python", "-c", "import alpha, gamma; print(gamma.version)").count("3.0") == 2, "it is not there")
+    site.user.refused(["env", "install-frameworks", "train", "-c", site.name, "--uv", UV], 2, "--framework")
+    archive = site.user.folder / "train.tar.zst"
+    site.user.run("env", "pack", "train", "-c", site.name, "-o", str(archive))
+    names = subprocess.run(["tar", "--use-compress-program=zstd", "-tf", archive], capture_output=True, check=True, text=True).stdout
+    check("gamma.py" in names and ".fastgpu/manifest" in names and "libfastgpu_comm.so.0" in names, names[:2000])
 
 
 @with_site
