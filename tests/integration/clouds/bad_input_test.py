@@ -17,7 +17,7 @@ from cli_user import check, run_tests  # noqa: E402
 from cloud_sim import CLOUDS, SCENARIO, CloudSim, Customer  # noqa: E402
 
 CLOUDSIM = sys.argv.pop(2)
-DEEP = 200_000  # No recursion comes back from there.
+DEEP = 50_000  # No recursion comes back from there.
 MEMORY_LIMIT = 512 << 20  # Bytes, for what reads several answers of megabytes at once.
 
 
@@ -216,7 +216,7 @@ def test_answers_that_are_too_much_are_errors_of_one_sentence(user):
                         told = f"{cloud}, {what}, {Answerer.status}: {done.returncode} {done.err[:2000]}"
                         check(done.returncode in (1, 3, 4, 5) and len(errors) == 1 and len(errors[0]) < 3000, told)
                         check("\x1b" not in done.err and "internal" not in done.err, told)
-                        check(time.monotonic() - began < 60, f"took {time.monotonic() - began:.0f} s: {told}")
+                        check(time.monotonic() - began < 120, f"took {time.monotonic() - began:.0f} s: {told}")
                         check(peak_memory(done) < MEMORY_LIMIT, f"{peak_memory(done) >> 20} MiB: {told}")
 
 
