@@ -4,8 +4,10 @@
 #include <array>
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "agent/node_sight.hpp"
 #include "agent/receive.hpp"
 #include "agent/send.hpp"
 #include "agent/subcommands.hpp"
@@ -43,6 +45,9 @@ constexpr std::array kSubcommands = {
     Subcommand{"job-stop", "DIR [--kill-after SECONDS]", run_job_stop},
     Subcommand{"job-sweep", "ID", run_job_sweep},
     Subcommand{"job-remove", "DIR", run_job_remove},
+    Subcommand{"guard-set", "< ORDER", run_guard_set},
+    Subcommand{"guard-run", "", run_guard_run},
+    Subcommand{"guard-show", "", run_guard_show},
     Subcommand{"access-check", "", run_access_check},
     Subcommand{"access-add", "LINE", run_access_add},
     Subcommand{"access-remove", "MARK CLUSTER", run_access_remove},
@@ -71,8 +76,14 @@ int exit_code(ErrorKind kind) {
   return 1;
 }
 
+/// Whether a fastgpu calls because somebody looks after this node.
+bool is_contact(std::string_view call) {
+  return call != "version" && call != "rank" && !call.starts_with("guard-");
+}
+
 int run(const std::vector<std::string>& words) {
   if (words.empty()) return show_usage();
+  if (is_contact(words[0])) note_contact();
   for (const Subcommand& subcommand : kSubcommands)
     if (words[0] == subcommand.name) return subcommand.run(Arguments(words).subspan(1));
   return show_usage();

@@ -28,28 +28,6 @@ struct Process {
   bool zombie = false;
 };
 
-std::vector<pid_t> all_pids() {
-  std::vector<pid_t> pids;
-  const Directory proc(::opendir("/proc"));
-  if (!proc) throw Error(ErrorKind::local, "/proc is not there");
-  while (const dirent* entry = ::readdir(proc.get())) {
-    const std::string_view name = entry->d_name;
-    pid_t pid = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (error == std::errc{} && end == name.data() + name.size()) pids.push_back(pid);
-  }
-  return pids;
-}
-
-/// A file of /proc/<pid>; empty where the process has gone or is not ours to see.
-std::string proc_file(pid_t pid, const char* name) {
-  try {
-    return read_file("/proc/" + std::to_string(pid) + "/" + name).value_or("");
-  } catch (const Error&) {
-    return "";  // It ended while being read, or belongs to somebody else.
-  }
-}
-
 Process look_at(pid_t pid) {
   const std::string stat = proc_file(pid, "stat");
   const auto name_end = stat.rfind(')');  // The name itself may hold anything, ')' included.
@@ -105,6 +83,27 @@ std::vector<pid_t> wait_for_end(const Belonging& who, milliseconds limit, int ag
 }
 
 }  // namespace
+
+std::vector<pid_t> all_pids() {
+  std::vector<pid_t> pids;
+  const Directory proc(::opendir("/proc"));
+  if (!proc) throw Error(ErrorKind::local, "/proc is not there");
+  while (const dirent* entry = ::readdir(proc.get())) {
+    const std::string_view name = entry->d_name;
+    pid_t pid = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (error == std::errc{} && end == name.data() + name.size()) pids.push_back(pid);
+  }
+  return pids;
+}
+
+std::string proc_file(pid_t pid, const char* name) {
+  try {
+    return read_file("/proc/" + std::to_string(pid) + "/" + name).value_or("");
+  } catch (const Error&) {
+    return "";  // It ended while being read, or belongs to somebody else.
+  }
+}
 
 std::vector<pid_t> find_processes(const Belonging& who) {
   std::map<pid_t, Process> processes;

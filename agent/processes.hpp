@@ -20,6 +20,12 @@ struct Belonging {
   Offspring offspring = Offspring::ignored;
 };
 
+/// Of every process that there is, zombies included.
+std::vector<pid_t> all_pids();
+
+/// A file of /proc/<pid>; empty where the process has gone or is not ours to see.
+std::string proc_file(pid_t pid, const char* name);
+
 /// Zombies are not counted. Processes of other users that we cannot look into are passed over.
 std::vector<pid_t> find_processes(const Belonging& who);
 

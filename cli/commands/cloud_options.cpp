@@ -221,7 +221,7 @@ CloudPlan plan_in_clouds(Context& context, const CloudOptions& options, const st
   if (spec.wish.gpu.empty() && spec.wish.type.empty())
     throw Error(ErrorKind::usage, "what machines? --gpus A100:8, or --instance-type TYPE");
   if (options.max_life)
-    spec.max_life = std::chrono::duration_cast<std::chrono::seconds>(*options.max_life);
+    spec.guards.max_life = std::chrono::duration_cast<std::chrono::seconds>(*options.max_life);
   if (const auto recorded = plan_on_record(context, cluster, spec)) return *recorded;
   CloudPlan plan{.provider = {}, .spec = std::move(spec), .offers = {}};
   plan.offers =

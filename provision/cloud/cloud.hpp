@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,9 @@ struct Limits {
   int machines_a_call = 100;       ///< Of start, stop, terminate.
   std::size_t user_data = 16384;   ///< Bytes before encoding.
   bool has_partial_launch = true;  ///< Whether Launch::least below count means anything.
+  /// Whether the cloud ends machines by a timer of its own. One that has none does not charge for
+  /// computing while a machine is off that has powered itself off; the others do.
+  bool has_timer = true;
 };
 
 /// Tags on everything that we make.
@@ -85,10 +89,13 @@ class Cloud {
   /// gone already is a success.
   virtual void terminate(const std::string& region, std::span<const std::string> ids) = 0;
 
-  /// Moves the time at which the cloud ends the machines by itself. Throws usage where the cloud
-  /// has no such timer.
+  /// Moves the time at which the cloud ends the machines by itself; absent: it does not. A time
+  /// that is nearer than the cloud takes becomes the nearest that it does. Where the cloud has no
+  /// timer this says whether a machine that powers itself off is ended (at whatever time that is)
+  /// or only stopped.
   virtual void release_at(const std::string& region, std::span<const std::string> ids,
-                          std::chrono::system_clock::time_point when, const Cancel& cancel) = 0;
+                          std::optional<std::chrono::system_clock::time_point> when,
+                          const Cancel& cancel) = 0;
 
   /// What of clusters' parts there is in the region, machines excepted.
   virtual std::vector<Part> parts(const std::string& region, const Cancel& cancel) = 0;

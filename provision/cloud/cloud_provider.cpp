@@ -77,8 +77,25 @@ bool lacks_an_id(std::span<const state::Node> nodes) {
   return std::ranges::any_of(nodes, [](const state::Node& n) { return n.instance_id.empty(); });
 }
 
+/// What a machine is told at its launch of its end. A launch repeated is the same launch: while the
+/// cluster is created all times count from its creation.
+void set_end(Launch& launch, FirstBoot& boot, const state::Cluster& cluster, const CloudSpec& spec,
+             const Place& place, bool has_timer) {
+  constexpr std::chrono::seconds kShortest = 5min;  // To be reached, and told otherwise.
+  const auto now = std::chrono::floor<std::chrono::minutes>(std::chrono::system_clock::now());
+  const auto start = cluster.state == state::ClusterState::creating ? cluster.created : now;
+  const auto price =
+      place.price_per_hour ? std::optional(place.price_per_hour->amount) : std::nullopt;
+  const auto end = first_end(spec.guards, cluster.created, start, price, spec.wish.nodes);
+  if (!end) return;
+  if (has_timer || !spec.guards.idle_stop) launch.release_at = *end;
+  if (!has_timer)
+    boot.shut_down_after =
+        std::max(kShortest, std::chrono::duration_cast<std::chrono::seconds>(*end - start));
+}
+
 Launch launch_of(const state::Cluster& cluster, const CloudSpec& spec, const Standing& standing,
-                 const std::string& owner, std::span<const NodeRequest> batch) {
+                 const std::string& owner, std::span<const NodeRequest> batch, bool has_timer) {
   const Place place = place_of(spec, standing);
   const NodeRequest& first = batch.front();
   Launch launch{.marks = {cluster.id, cluster.name.value, owner},
@@ -94,12 +111,12 @@ Launch launch_of(const state::Cluster& cluster, const CloudSpec& spec, const Sta
                 .least = 1,
                 .token = batch_token(batch, place),
                 .rdma = spec.rdma};
-  launch.user_data = user_data({.user = cluster.user,
-                                .authorized_key = first.authorized_key,
-                                .host_private_key = first.host_private_key,
-                                .host_public_key = first.host_public_key,
-                                .shut_down_after = spec.max_life});
-  if (spec.max_life) launch.release_at = cluster.created + *spec.max_life;
+  FirstBoot boot{.user = cluster.user,
+                 .authorized_key = first.authorized_key,
+                 .host_private_key = first.host_private_key,
+                 .host_public_key = first.host_public_key};
+  set_end(launch, boot, cluster, spec, place, has_timer);
+  launch.user_data = user_data(boot);
   return launch;
 }
 
@@ -188,8 +205,9 @@ Results CloudProvider::create(const state::Cluster& cluster, std::span<const Nod
   const std::string owner = owner_.mark();
   const auto wanted = batches(missing, cloud_.limits().machines_a_launch);
   const auto launched = parallel_map(std::span(wanted), kCallsAtOnce, [&](const auto& batch) {
-    Launch launch = launch_of(cluster, spec, standing, owner, batch);
-    if (!cloud_.limits().has_partial_launch) launch.least = launch.count;
+    const Limits limits = cloud_.limits();
+    Launch launch = launch_of(cluster, spec, standing, owner, batch, limits.has_timer);
+    if (!limits.has_partial_launch) launch.least = launch.count;
     return cloud_.launch(launch, cancel);
   });
   std::map<int, Error> refused;

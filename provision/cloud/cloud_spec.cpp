@@ -76,14 +76,13 @@ std::string to_json_text(const CloudSpec& spec) {
                  {"image", spec.image},        {"vpc", spec.vpc},
                  {"disk_gib", spec.disk_gib},  {"ssh_from", spec.ssh_from},
                  {"rdma", spec.rdma},          {"places", json::array()}};
-  if (spec.max_life) object["max_life_seconds"] = spec.max_life->count();
   for (const Place& place : spec.places)
     object["places"].push_back(to_json(place));
-  return object.dump();
+  return with_guards(object.dump(), spec.guards);
 }
 
 CloudSpec parse_cloud_spec(const std::string& text) {
-  return read(text, "cluster's wish", [](const json& object) {
+  return read(text, "cluster's wish", [&](const json& object) {
     CloudSpec spec{.wish = wish_of(object.at("wish")),
                    .region = object.at("region").get<std::string>(),
                    .image = object.at("image").get<std::string>(),
@@ -91,8 +90,7 @@ CloudSpec parse_cloud_spec(const std::string& text) {
                    .disk_gib = object.at("disk_gib").get<int>(),
                    .ssh_from = object.at("ssh_from").get<std::vector<std::string>>(),
                    .rdma = object.at("rdma").get<bool>()};
-    if (object.contains("max_life_seconds"))
-      spec.max_life = std::chrono::seconds(object.at("max_life_seconds").get<std::int64_t>());
+    spec.guards = guards_of(text);
     for (const json& place : object.at("places"))
       spec.places.push_back(place_of(place));
     return spec;

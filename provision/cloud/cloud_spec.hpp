@@ -2,12 +2,12 @@
 // has come to stand. Kept as JSON in state::Cluster.
 #pragma once
 
-#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "provision/cloud/model.hpp"
+#include "provision/guards.hpp"
 
 namespace fastgpu::provision::cloud {
 
@@ -25,7 +25,7 @@ struct CloudSpec {
   std::string vpc{};     ///< The user's own; empty: one of the cluster's.
   int disk_gib = 0;
   std::vector<std::string> ssh_from{};  ///< CIDRs.
-  std::optional<std::chrono::seconds> max_life{};
+  Guards guards{};
   bool rdma = false;
   std::vector<Place> places{};  ///< The best first; at least one.
 };

@@ -14,8 +14,8 @@ struct FirstBoot {
   std::string authorized_key{};  ///< Who may log in.
   Secret host_private_key{};     ///< OpenSSH text; sshd shows this key from its first second.
   std::string host_public_key{};
-  /// The machine shuts itself down so long after its first boot; for clouds that have no timer of
-  /// their own.
+  /// The machine shuts itself down so long after its first boot, unless somebody puts that off; for
+  /// clouds that have no timer of their own.
   std::optional<std::chrono::seconds> shut_down_after{};
 };
 

@@ -83,7 +83,8 @@ ApiFacts::ApiFacts(const std::filesystem::path& file) try {
 
 void ApiFacts::check(const std::string& service, const std::string& action,
                      const Json& parameters) const {
-  if (services_.is_null()) return;
+  // The vendor's kit has it, and the descriptions leave it out.
+  if (services_.is_null() || action == "DeleteInstancesActionTimer") return;
   if (!services_.contains(service) || !services_.at(service).at("actions").contains(action))
     throw Violation(400, "InvalidAction", service + " has no action " + action);
   check_members(services_.at(service).at("actions").at(action).at("request"), parameters, "");

@@ -31,7 +31,7 @@ class FakeCloud final : public provision::cloud::Cloud {
 
   std::string_view name() const noexcept override { return "fake"; }
   provision::cloud::Limits limits() const noexcept override {
-    return {.machines_a_launch = most_a_launch, .machines_a_call = 2};
+    return {.machines_a_launch = most_a_launch, .machines_a_call = 2, .has_timer = has_timer};
   }
   bool has_credentials() override { return credentials; }
   std::string account(const Cancel&) override { return "account"; }
@@ -106,8 +106,16 @@ class FakeCloud final : public provision::cloud::Cloud {
   void terminate(const std::string&, std::span<const std::string> ids) override {
     set(ids, MachineState::ending);
   }
-  void release_at(const std::string&, std::span<const std::string>,
-                  std::chrono::system_clock::time_point, const Cancel&) override {}
+  void release_at(const std::string&, std::span<const std::string> ids,
+                  std::optional<std::chrono::system_clock::time_point> when,
+                  const Cancel&) override {
+    const std::lock_guard lock(mutex_);
+    for (const std::string& id : ids)
+      timers[id] = when;
+    calls.push_back(ids.size());
+  }
+  std::map<std::string, std::optional<std::chrono::system_clock::time_point>> timers;  ///< By id.
+  bool has_timer = true;
   std::vector<provision::cloud::Part> parts(const std::string& region, const Cancel&) override {
     return region == "r1" ? parts_found : std::vector<provision::cloud::Part>{};
   }

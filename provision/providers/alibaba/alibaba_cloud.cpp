@@ -193,8 +193,10 @@ void AlibabaCloud::terminate(const std::string& region, std::span<const std::str
 }
 
 void AlibabaCloud::release_at(const std::string& region, std::span<const std::string> ids,
-                              std::chrono::system_clock::time_point when, const Cancel& cancel) {
-  const std::string time = release_time(when, std::chrono::system_clock::now());
+                              std::optional<std::chrono::system_clock::time_point> when,
+                              const Cancel& cancel) {
+  // An empty time takes the timer away.
+  const std::string time = when ? release_time(*when, std::chrono::system_clock::now()) : "";
   const auto outcomes = parallel_map(ids, kCallsAtOnce, [&](const std::string& id) {
     api_.call({.region = region,
                .action = "ModifyInstanceAutoReleaseTime",

@@ -35,7 +35,8 @@ class AlibabaCloud final : public cloud::Cloud {
             const Cancel& cancel) override;
   void terminate(const std::string& region, std::span<const std::string> ids) override;
   void release_at(const std::string& region, std::span<const std::string> ids,
-                  std::chrono::system_clock::time_point when, const Cancel& cancel) override;
+                  std::optional<std::chrono::system_clock::time_point> when,
+                  const Cancel& cancel) override;
   std::vector<cloud::Part> parts(const std::string& region, const Cancel& cancel) override;
 
  private:

@@ -122,10 +122,17 @@ void AwsCloud::terminate(const std::string& region, std::span<const std::string>
   }
 }
 
-void AwsCloud::release_at(const std::string& region, std::span<const std::string>,
-                          std::chrono::system_clock::time_point, const Cancel&) {
-  throw Error(ErrorKind::usage,
-              "aws has no timer for machines in " + region + ": each of them keeps its own");
+void AwsCloud::release_at(const std::string& region, std::span<const std::string> ids,
+                          std::optional<std::chrono::system_clock::time_point> when,
+                          const Cancel& cancel) {
+  for (const std::string& id : ids)
+    ec2_.call(
+        {.region = region,
+         .action = "ModifyInstanceAttribute",
+         .parameters = {{"InstanceId", id},
+                        {"InstanceInitiatedShutdownBehavior.Value", when ? "terminate" : "stop"}},
+         .doing = "saying what " + id + " comes to once it powers itself off"},
+        cancel);
 }
 
 }  // namespace fastgpu::provision::aws

@@ -13,7 +13,7 @@ class AwsCloud final : public cloud::Cloud {
 
   std::string_view name() const noexcept override { return "aws"; }
   cloud::Limits limits() const noexcept override {
-    return {.machines_a_launch = 1000, .machines_a_call = 1000};
+    return {.machines_a_launch = 1000, .machines_a_call = 1000, .has_timer = false};
   }
   bool has_credentials() override;
   std::string account(const Cancel& cancel) override;
@@ -34,7 +34,8 @@ class AwsCloud final : public cloud::Cloud {
             const Cancel& cancel) override;
   void terminate(const std::string& region, std::span<const std::string> ids) override;
   void release_at(const std::string& region, std::span<const std::string> ids,
-                  std::chrono::system_clock::time_point when, const Cancel& cancel) override;
+                  std::optional<std::chrono::system_clock::time_point> when,
+                  const Cancel& cancel) override;
   std::vector<cloud::Part> parts(const std::string& region, const Cancel& cancel) override;
 
  private:

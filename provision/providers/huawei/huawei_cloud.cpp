@@ -200,8 +200,10 @@ void HuaweiCloud::stop(const std::string& region, std::span<const std::string> i
 }
 
 void HuaweiCloud::release_at(const std::string& region, std::span<const std::string> ids,
-                             std::chrono::system_clock::time_point when, const Cancel& cancel) {
-  const std::string time = release_text(when, std::chrono::system_clock::now());
+                             std::optional<std::chrono::system_clock::time_point> when,
+                             const Cancel& cancel) {
+  // An empty time takes the timer away.
+  const std::string time = when ? release_text(*when, std::chrono::system_clock::now()) : "";
   const auto outcomes = parallel_map(ids, kCallsAtOnce, [&](const std::string& id) {
     return api_.call({.region = region,
                       .action = "UpdateServerAutoTerminateTime",

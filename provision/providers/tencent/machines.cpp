@@ -176,6 +176,13 @@ std::vector<Machine> machines_in(std::span<const json> instances, const std::str
   return machines;
 }
 
+std::vector<std::string> timers_in(const Answer& answer) {
+  std::vector<std::string> ids;
+  for (const Answer& timer : answer["ActionTimers"].items())
+    if (!timer["ActionTimerId"].text().empty()) ids.push_back(timer["ActionTimerId"].text());
+  return ids;
+}
+
 std::vector<std::string> launched_in(const Answer& answer) {
   std::vector<std::string> ids;
   for (const Answer& id : answer["InstanceIdSet"].items())

@@ -21,6 +21,9 @@ std::vector<cloud::Machine> machines_in(std::span<const json> instances, const s
 /// The ids in an answer to RunInstances.
 std::vector<std::string> launched_in(const Answer& answer);
 
+/// The ids of the timers that an answer tells of.
+std::vector<std::string> timers_in(const Answer& answer);
+
 /// [{"Key": ..., "Value": ...}, ...]
 json tags_of(const cloud::Marks& marks);
 

@@ -177,16 +177,32 @@ void TencentCloud::terminate(const std::string& region, std::span<const std::str
   }
 }
 
+/// A machine has one timer, which cannot be moved: it is taken away and made again.
 void TencentCloud::release_at(const std::string& region, std::span<const std::string> ids,
-                              std::chrono::system_clock::time_point when, const Cancel& cancel) {
+                              std::optional<std::chrono::system_clock::time_point> when,
+                              const Cancel& cancel) {
+  if (!when) return remove_timers(region, ids, cancel);
   ApiCall call = about(region, "ImportInstancesActionTimer", ids, "setting the timer of");
-  call.body["ActionTimer"] = end_timer(when, std::chrono::system_clock::now());
+  call.body["ActionTimer"] = end_timer(*when, std::chrono::system_clock::now());
   const auto failure = api_.try_call(call, cancel);
   if (!failure) return;
-  if (failure->code == "FailedOperation.MutActionTimerExist")
-    throw Error(ErrorKind::usage,
-                "tencent: the machines end by a timer already, and it cannot be moved");
-  throw cloud::error_of(*failure, "tencent: " + call.doing);
+  if (failure->code != "FailedOperation.MutActionTimerExist")
+    throw cloud::error_of(*failure, "tencent: " + call.doing);
+  remove_timers(region, ids, cancel);
+  api_.call(call, cancel);
+}
+
+void TencentCloud::remove_timers(const std::string& region, std::span<const std::string> ids,
+                                 const Cancel& cancel) {
+  ApiCall look = about(region, "DescribeInstancesActionTimer", ids, "looking for timers of");
+  look.body["StatusList"] = {"UNDO"};
+  const std::vector<std::string> timers = timers_in(Answer(api_.call(look, cancel)));
+  if (timers.empty()) return;
+  api_.call({.region = region,
+             .action = "DeleteInstancesActionTimer",
+             .body = {{"ActionTimerIds", timers}},
+             .doing = "removing " + std::to_string(timers.size()) + " timers in " + region},
+            cancel);
 }
 
 }  // namespace fastgpu::provision::tencent

@@ -37,9 +37,9 @@ class TencentCloud final : public cloud::Cloud {
   void stop(const std::string& region, std::span<const std::string> ids,
             const Cancel& cancel) override;
   void terminate(const std::string& region, std::span<const std::string> ids) override;
-  /// A machine has one timer: throws usage where it has one already.
   void release_at(const std::string& region, std::span<const std::string> ids,
-                  std::chrono::system_clock::time_point when, const Cancel& cancel) override;
+                  std::optional<std::chrono::system_clock::time_point> when,
+                  const Cancel& cancel) override;
   std::vector<cloud::Part> parts(const std::string& region, const Cancel& cancel) override;
 
  private:
@@ -50,6 +50,8 @@ class TencentCloud final : public cloud::Cloud {
                                         const Cancel& cancel);
   void change(const std::string& region, std::span<const std::string> ids, const Change& change,
               const Cancel& cancel);
+  void remove_timers(const std::string& region, std::span<const std::string> ids,
+                     const Cancel& cancel);
 
   std::function<void(std::chrono::milliseconds, const Cancel&)> wait_;
   TencentApi api_;

@@ -15,6 +15,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::chrono::milliseconds kBetweenLooks{250};
+
+/// A node has no init system to talk to: its `shutdown` ends it at once, or forgets what was
+/// planned.
+const std::string kPowerOff = R"(cat > /usr/local/sbin/shutdown <<'END'
+#!/bin/sh
+[ "$1" = -c ] || kill -TERM 1
+END
+chmod 755 /usr/local/sbin/shutdown
+)";
+
 fs::path make_root() {
   std::string path = fs::temp_directory_path() / "fastgpu-cloudsim-XXXXXX";
   if (mkdtemp(path.data()) == nullptr) throw system_error("making " + path, errno);
@@ -83,7 +94,7 @@ void LocalMachines::destroy(const Instance& instance) {
 
 std::vector<LocalMachines::Task> LocalMachines::next_batch(const std::stop_token& stopped) {
   std::unique_lock lock(lock_);
-  changed_.wait(lock, stopped, [this] { return !tasks_.empty(); });
+  changed_.wait_for(lock, stopped, kBetweenLooks, [this] { return !tasks_.empty(); });
   std::vector<Task> batch;
   while (!tasks_.empty() && (batch.empty() || tasks_.front().verb == batch.front().verb)) {
     batch.push_back(std::move(tasks_.front()));
@@ -95,6 +106,7 @@ std::vector<LocalMachines::Task> LocalMachines::next_batch(const std::stop_token
 void LocalMachines::work(const std::stop_token& stopped) {
   while (!stopped.stop_requested()) {
     const std::vector<Task> batch = next_batch(stopped);
+    if (batch.empty()) look_for_power_off();
     if (batch.empty()) continue;
     try {
       run(batch);
@@ -102,6 +114,16 @@ void LocalMachines::work(const std::stop_token& stopped) {
       for (const Task& task : batch)
         fail(task.id, e.what());
     }
+  }
+}
+
+/// One that was not stopped and does not live has powered itself off.
+void LocalMachines::look_for_power_off() {
+  const fs::path cluster = provision::local::find_cluster_folder(config_, cluster_.id.value);
+  for (const auto& [id, index] : indexes_) {
+    if (off_.contains(id) || provision::local::find_live(cluster / std::to_string(index))) continue;
+    off_.insert(id);
+    report_([&](World& world) { world.power_off(world.instances.at(id)); });
   }
 }
 
@@ -136,6 +158,8 @@ void LocalMachines::run(const std::vector<Task>& batch) {
     case Verb::boot:
       return boot_all(batch);
     case Verb::stop:
+      for (const Task& task : batch)
+        off_.insert(task.id);
       provider_.stop(cluster_, nodes_of(batch), cancel);
       report_([&](World& world) {
         for (const Task& task : batch)
@@ -164,6 +188,7 @@ void LocalMachines::boot_all(const std::vector<Task>& batch) {
       fail(there[i].id, result.error().what());
       continue;
     }
+    off_.erase(there[i].id);
     report_([&](World& world) { world.booted(there[i].id, result.value().address); });
   }
 }
@@ -194,7 +219,7 @@ void LocalMachines::create(const std::vector<Task>& tasks) {
       fail(ids[i], results[i].error().what());
       continue;
     }
-    if (!scripts[i].empty()) run_script(requests[i].index, scripts[i]);
+    run_script(requests[i].index, kPowerOff + scripts[i]);
     report_([&](World& world) { world.booted(ids[i], results[i].value().address); });
   }
 }

@@ -46,6 +46,7 @@ class LocalMachines : public Machines {
   void boot_all(const std::vector<Task>& batch);
   void create(const std::vector<Task>& tasks);
   void run_script(int index, const std::string& script);
+  void look_for_power_off();
   void fail(const std::string& id, const std::string& reason);
   int new_index(const std::string& id);
   std::vector<state::Node> nodes_of(const std::vector<Task>& batch) const;
@@ -57,6 +58,7 @@ class LocalMachines : public Machines {
   state::Cluster cluster_;
   Report report_;
   std::map<std::string, int> indexes_;  ///< The worker's alone, by instance.
+  std::set<std::string> off_{};         ///< Of these, those that do not run.
   std::vector<process::Child> scripts_;
   std::mutex lock_;
   std::condition_variable_any changed_;

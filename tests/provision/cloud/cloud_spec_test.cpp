@@ -21,7 +21,7 @@ CloudSpec spec() {
           .vpc = "mine",
           .disk_gib = 100,
           .ssh_from = {"203.0.113.7/32"},
-          .max_life = std::chrono::hours(8),
+          .guards = {.max_life = std::chrono::hours(8), .max_cost = 99.5},
           .rdma = true,
           .places = {{{"us-east-1", "us-east-1a"}, "p4de.24xlarge", Money{27.4, "USD"}},
                      {{"us-east-1", "us-east-1b"}, "p4de.24xlarge", {}}}};
@@ -31,7 +31,7 @@ TEST_CASE("a cluster's wish and places are read as they were written") {
   const CloudSpec there = parse_cloud_spec(to_json_text(spec()));
   CHECK(to_json_text(there) == to_json_text(spec()));
   CHECK(there.wish.max_price == 20.5);
-  CHECK(there.max_life == std::chrono::hours(8));
+  CHECK(there.guards == spec().guards);
   REQUIRE(there.places.size() == 2);
   CHECK(there.places[0].price_per_hour->currency == "USD");
   CHECK(!there.places[1].price_per_hour);

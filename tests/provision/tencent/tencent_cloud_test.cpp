@@ -158,15 +158,24 @@ TEST_CASE_FIXTURE(TencentAccount, "ending machines that are gone already succeed
   CHECK(waited >= 5s);
 }
 
-TEST_CASE_FIXTURE(TencentAccount, "a timer that is there already cannot be moved") {
+TEST_CASE_FIXTURE(TencentAccount, "a timer that is there already is replaced by another") {
   const std::vector<std::string> ids = {"ins-1"};
   const auto when = std::chrono::system_clock::now() + 1h;
-  service.reply("ImportInstancesActionTimer", {{"ActionTimerIds", {"t-1"}}});
   service.refuse("ImportInstancesActionTimer", "FailedOperation.MutActionTimerExist");
+  service.reply("DescribeInstancesActionTimer",
+                {{"ActionTimers", {{{"ActionTimerId", "t-1"}, {"InstanceId", "ins-1"}}}}});
+  service.reply("DeleteInstancesActionTimer", json::object());
+  service.reply("ImportInstancesActionTimer", {{"ActionTimerIds", {"t-2"}}});
 
   CHECK_NOTHROW(cloud.release_at(kRegion, ids, when, cancel));
-  const Error e = failure_of([&] { cloud.release_at(kRegion, ids, when, cancel); });
-  CHECK(e.kind() == ErrorKind::usage);
+  CHECK(service.last("DescribeInstancesActionTimer")["StatusList"] == json::array({"UNDO"}));
+  CHECK(service.last("DeleteInstancesActionTimer")["ActionTimerIds"] == json::array({"t-1"}));
+}
+
+TEST_CASE_FIXTURE(TencentAccount, "a timer is taken away only where there is one") {
+  const std::vector<std::string> ids = {"ins-1"};
+  service.reply("DescribeInstancesActionTimer", {{"ActionTimers", json::array()}});
+  CHECK_NOTHROW(cloud.release_at(kRegion, ids, std::nullopt, cancel));
 }
 
 TEST_CASE_FIXTURE(EmptyRegion, "a network is made with its marks, and opened to SSH alone") {

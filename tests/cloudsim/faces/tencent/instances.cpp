@@ -161,16 +161,47 @@ Json modify(const TencentCall& call) {
   return Json::object();
 }
 
+Instance& named(const TencentCall& call, const std::string& id) {
+  Instance* each = call.world.find_instance(call.scope, id);
+  if (each == nullptr)
+    throw refusal("InvalidInstanceId.NotFound", "The instance `" + id + "` does not exist.");
+  return *each;
+}
+
+/// An instance has one timer at a time, whose id says whose it is.
+constexpr std::string_view kTimer = "timer-";
+
 Json import_timer(const TencentCall& call) {
   Json out = {{"ActionTimerIds", Json::array()}};
+  for (const std::string& id : ids_of(call))
+    if (named(call, id).release_at)
+      throw refusal("FailedOperation.MutActionTimerExist", "`" + id + "` has a timer already.");
   for (const std::string& id : ids_of(call)) {
-    Instance* each = call.world.find_instance(call.scope, id);
-    if (each == nullptr)
-      throw refusal("InvalidInstanceId.NotFound", "The instance `" + id + "` does not exist.");
-    set_timer(call, call.body.at("ActionTimer"), each->release_at);
-    out["ActionTimerIds"].push_back(call.world.new_id("", 32));
+    set_timer(call, call.body.at("ActionTimer"), named(call, id).release_at);
+    out["ActionTimerIds"].push_back(std::string(kTimer) + id);
   }
   return out;
+}
+
+Json describe_timers(const TencentCall& call) {
+  Json timers = Json::array();
+  for (const std::string& id : ids_of(call))
+    if (const auto& when = named(call, id).release_at)
+      timers.push_back({{"ActionTimerId", std::string(kTimer) + id},
+                        {"InstanceId", id},
+                        {"TimerAction", "TerminateInstances"},
+                        {"ActionTime", iso_time(*when)},
+                        {"Status", "UNDO"}});
+  return {{"ActionTimers", timers}};
+}
+
+Json delete_timers(const TencentCall& call) {
+  for (const std::string& id : call.list("ActionTimerIds")) {
+    if (!id.starts_with(kTimer) || !named(call, id.substr(kTimer.size())).release_at)
+      throw refusal("InvalidParameterValue", "`" + id + "` is no timer.");
+    named(call, id.substr(kTimer.size())).release_at.reset();
+  }
+  return Json::object();
 }
 
 constexpr TencentAction kActions[] = {
@@ -186,6 +217,10 @@ constexpr TencentAction kActions[] = {
     {"cvm", "TerminateInstances", "InstanceIds! ReleaseAddress ReleasePrepaidDataDisks", terminate},
     {"cvm", "ModifyInstancesAttribute", "InstanceIds! InstanceName", modify},
     {"cvm", "ImportInstancesActionTimer", "InstanceIds! ActionTimer!", import_timer},
+    {"cvm", "DescribeInstancesActionTimer",
+     "ActionTimerIds InstanceIds TimerAction EndActionTime StartActionTime StatusList",
+     describe_timers},
+    {"cvm", "DeleteInstancesActionTimer", "ActionTimerIds!", delete_timers},
 };
 
 }  // namespace

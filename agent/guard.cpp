@@ -1,0 +1,178 @@
+// `guard-set`, `guard-run`, `guard-show`: a node that powers itself off when its time has come.
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "agent/disk.hpp"
+#include "agent/node_sight.hpp"
+#include "agent/options.hpp"
+#include "agent/subcommands.hpp"
+#include "process/capture.hpp"
+#include "process/child.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+constexpr std::size_t kLongestOrder = 65'536;
+constexpr milliseconds kGlance{1'000};
+constexpr const char* kUnit = "/etc/systemd/system/fastgpu-guard.service";
+
+std::int64_t now_s() {
+  return now_ns() / 1'000'000'000;
+}
+
+void pause_for(milliseconds duration) {
+  ::poll(nullptr, 0, static_cast<int>(duration.count()));
+}
+
+std::optional<GuardOrder> read_order(const fs::path& place) {
+  const auto text = read_file(place / "order", kLongestOrder);
+  if (!text) return std::nullopt;
+  return parse_guard_order(*text);
+}
+
+std::string own_program() {
+  return fs::read_symlink("/proc/self/exe").string();
+}
+
+/// A machine that boots under systemd keeps its guard through reboots, and when somebody kills it.
+bool has_systemd() {
+  return ::geteuid() == 0 && fs::is_directory("/run/systemd/system");
+}
+
+int run_quietly(std::vector<std::string> argv) {
+  process::Command command{.argv = std::move(argv)};
+  command.in.mode = command.out.mode = command.err.mode = process::StreamMode::null;
+  return process::Child(command).wait().code;
+}
+
+void start_unit() {
+  const char* home = ::getenv("HOME");
+  write_atomically(kUnit,
+                   "[Unit]\nDescription=Ends this machine when its time has come\n\n[Service]\n"
+                   "Environment=HOME=" +
+                       std::string(home == nullptr ? "/root" : home) +
+                       "\nExecStart=" + own_program() +
+                       " guard-run\nRestart=always\nRestartSec=10\nOOMScoreAdjust=-1000\n\n"
+                       "[Install]\nWantedBy=multi-user.target\n",
+                   0644);
+  run_quietly({"systemctl", "daemon-reload"});
+  const int enabled = run_quietly({"systemctl", "enable", "fastgpu-guard.service"});
+  const int started = run_quietly({"systemctl", "restart", "fastgpu-guard.service"});
+  if (enabled != 0 || started != 0)
+    throw Error(ErrorKind::local, host_name() + ": systemd does not start fastgpu-guard.service");
+}
+
+void start_alone() {
+  process::Command command{.argv = {own_program(), "guard-run"}};
+  command.in.mode = command.out.mode = command.err.mode = process::StreamMode::null;
+  command.grouping = process::Grouping::session;
+  process::Child(command).release();
+}
+
+/// Ends the guard that runs, where one does.
+void stop_guard(const fs::path& place) {
+  if (has_systemd() && fs::exists(kUnit)) {
+    run_quietly({"systemctl", "disable", "--now", "fastgpu-guard.service"});
+    fs::remove(kUnit);
+  }
+  for (int look = 0; look < 100 && !try_lock(place / "lock"); ++look) {
+    const pid_t pid = std::atoi(read_file(place / "pid").value_or("0").c_str());
+    if (pid > 1) ::kill(pid, SIGTERM);  // None yet: it has only just begun.
+    pause_for(milliseconds(20));
+  }
+}
+
+/// One round: looks, writes down what it saw, and powers the node off where it is time.
+class Guard {
+ public:
+  explicit Guard(fs::path place) : place_(std::move(place)), before_(look_at_node()) {
+    watch_.idle_since = watched_ = now_s();
+  }
+
+  void look(const GuardOrder& order) {
+    NodeSight now = look_at_node();
+    auto wakings = wakings_of(before_, now, ::getpid());
+    watch_.looked = now_s();
+    keep_beginnings(wakings, watch_.wakings, watch_.looked);
+    watch_.wakings = std::move(wakings);
+    watch_.idle_since = idle_since(watch_.wakings, watch_.idle_since);
+    set_power_off(watch_, order, std::max(last_contact(now), watched_));
+    before_ = std::move(now);
+    write_atomically(place_ / "watch", to_text(watch_));
+  }
+
+  bool is_time() const { return watch_.powers_off != 0 && now_s() >= watch_.powers_off; }
+
+ private:
+  fs::path place_;
+  NodeSight before_;
+  NodeWatch watch_;
+  std::int64_t watched_ = 0;  ///< Since when; a guard that starts has just been asked for.
+};
+
+NodeWatch glance(const std::optional<GuardOrder>& order) {
+  const NodeSight before = look_at_node();
+  pause_for(kGlance);
+  const NodeSight now = look_at_node();
+  NodeWatch watch{.looked = now_s()};
+  watch.wakings = wakings_of(before, now, ::getpid());
+  keep_beginnings(watch.wakings, {}, watch.looked);
+  if (order) set_power_off(watch, {.ends = order->ends, .off = order->off}, 0);
+  return watch;
+}
+
+}  // namespace
+
+int run_guard_set(Arguments arguments) {
+  Options(arguments).expect_end();
+  const GuardOrder order = parse_guard_order(read_all(STDIN_FILENO, kLongestOrder));
+  const fs::path place = guard_directory();
+  make_private_directory(place);
+  stop_guard(place);
+  if (order.is_empty()) {
+    fs::remove_all(place);
+    return 0;
+  }
+  write_atomically(place / "order", to_text(order));
+  if (!order.off.empty()) run_quietly({"sh", "-c", "shutdown -c || true"});  // Our time counts now.
+  if (has_systemd())
+    start_unit();
+  else
+    start_alone();
+  return 0;
+}
+
+int run_guard_run(Arguments arguments) {
+  Options(arguments).expect_end();
+  const fs::path place = guard_directory();
+  const auto lock = try_lock(place / "lock");
+  if (!lock) return 0;
+  write_atomically(place / "pid", std::to_string(::getpid()));
+  Guard guard(place);
+  for (;;) {
+    const auto order = read_order(place);
+    if (!order) return 0;
+    pause_for(order->period);
+    guard.look(*order);
+    if (!order->off.empty() && guard.is_time()) run_quietly(order->off);
+  }
+}
+
+int run_guard_show(Arguments arguments) {
+  Options(arguments).expect_end();
+  const fs::path place = guard_directory();
+  const auto order = fs::exists(place) ? read_order(place) : std::nullopt;
+  const auto text = read_file(place / "watch");
+  const bool runs = order && text && !try_lock(place / "lock");
+  write_all(STDOUT_FILENO, runs ? *text : to_text(glance(order)));
+  return 0;
+}
+
+}  // namespace fastgpu::agent

@@ -1,0 +1,67 @@
+#include "agent/protocol/guard.hpp"
+
+#include "agent/protocol/records.hpp"
+
+namespace fastgpu::agent {
+
+std::string to_text(const GuardOrder& order) {
+  Records records;
+  records.add("ends", order.ends);
+  records.add("unattended", order.unattended.count());
+  records.add("idle", order.idle.count());
+  records.add("period", order.period.count());
+  for (const std::string& word : order.off)
+    records.add("off", word);
+  return records.text();
+}
+
+GuardOrder parse_guard_order(std::string_view text) {
+  const Records records(text, "guard order");
+  return {.ends = records.number("ends"),
+          .unattended = std::chrono::seconds(records.number("unattended")),
+          .idle = std::chrono::seconds(records.number("idle")),
+          .off = records.all("off"),
+          .period = std::chrono::milliseconds(records.number("period"))};
+}
+
+std::string to_text(const NodeWatch& watch) {
+  Records records;
+  records.add("looked", watch.looked);
+  records.add("idle_since", watch.idle_since);
+  records.add("powers_off", watch.powers_off);
+  records.add("because", watch.because);
+  records.add("acts", watch.acts ? 1 : 0);
+  for (const Waking& waking : watch.wakings) {
+    Records one;
+    one.add("kind", waking.kind);
+    one.add("what", waking.what);
+    one.add("since", waking.since);
+    one.add("last", waking.last);
+    std::string text = one.text();
+    for (char& c : text)  // Inside a record there is no NUL.
+      if (c == '\0') c = '\n';
+    records.add("waking", text);
+  }
+  return records.text();
+}
+
+NodeWatch parse_node_watch(std::string_view text) {
+  const Records records(text, "state of a node");
+  NodeWatch watch{.looked = records.number("looked"),
+                  .idle_since = records.number("idle_since"),
+                  .powers_off = records.number("powers_off"),
+                  .because = records.get("because"),
+                  .acts = records.number("acts") != 0};
+  for (std::string one : records.all("waking")) {
+    for (char& c : one)
+      if (c == '\n') c = '\0';
+    const Records waking(one, "what keeps a node awake");
+    watch.wakings.push_back({.kind = waking.get("kind"),
+                             .what = waking.get("what"),
+                             .since = waking.number("since"),
+                             .last = waking.number("last")});
+  }
+  return watch;
+}
+
+}  // namespace fastgpu::agent

@@ -1,0 +1,23 @@
+#include "provision/cloud/timers.hpp"
+
+#include <algorithm>
+
+#include "provision/cloud/cloud_spec.hpp"
+
+namespace fastgpu::provision::cloud {
+
+void set_timers(Cloud& cloud, const state::Cluster& cluster, std::span<const state::Node> nodes,
+                std::optional<state::TimePoint> when, const Cancel& cancel) {
+  const CloudSpec spec = parse_cloud_spec(cluster.spec_json);
+  const std::string& region = spec.places.at(parse_standing(cluster.network).place).site.region;
+  std::vector<std::string> ids;
+  for (const state::Node& node : nodes)
+    if (!node.instance_id.empty() && node.state != state::NodeState::lost)
+      ids.push_back(node.instance_id);
+  const auto most = static_cast<std::size_t>(cloud.limits().machines_a_call);
+  for (std::size_t begin = 0; begin < ids.size(); begin += most)
+    cloud.release_at(region, std::span(ids).subspan(begin, std::min(most, ids.size() - begin)),
+                     when, cancel);
+}
+
+}  // namespace fastgpu::provision::cloud

@@ -1,0 +1,16 @@
+// The clouds' own timers, which end machines when nobody does.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "provision/cloud/cloud.hpp"
+
+namespace fastgpu::provision::cloud {
+
+/// Has the cloud end the machines of `nodes` at that time, or at none; nodes without a machine are
+/// passed over. Where it has no timers this is what Cloud::release_at makes of it.
+void set_timers(Cloud& cloud, const state::Cluster& cluster, std::span<const state::Node> nodes,
+                std::optional<state::TimePoint> when, const Cancel& cancel);
+
+}  // namespace fastgpu::provision::cloud
