@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -46,10 +47,16 @@ bool has_systemd() {
   return ::geteuid() == 0 && fs::is_directory("/run/systemd/system");
 }
 
-int run_quietly(std::vector<std::string> argv) {
+/// The exit code; 127 for a program that is not there.
+int run_quietly(std::vector<std::string> argv) try {
   process::Command command{.argv = std::move(argv)};
   command.in.mode = command.out.mode = command.err.mode = process::StreamMode::null;
+  command.environment = process::current_environment();
+  process::set_variable(*command.environment,
+                        "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
   return process::Child(command).wait().code;
+} catch (const Error&) {
+  return 127;
 }
 
 void start_unit() {
@@ -110,6 +117,14 @@ class Guard {
 
   bool is_time() const { return watch_.powers_off != 0 && now_s() >= watch_.powers_off; }
 
+  /// Our time counts in place of the one that the machine gave itself at its first boot, which may
+  /// still go on while we are here already.
+  void take_over_shutdown() const {
+    constexpr std::int64_t kFirstBoot = 600;
+    const bool is_planned = fs::exists("/run/systemd/shutdown/scheduled");
+    if (is_planned && now_s() - watched_ < kFirstBoot) run_quietly({"shutdown", "-c"});
+  }
+
  private:
   fs::path place_;
   NodeSight before_;
@@ -141,7 +156,6 @@ int run_guard_set(Arguments arguments) {
     return 0;
   }
   write_atomically(place / "order", to_text(order));
-  if (!order.off.empty()) run_quietly({"sh", "-c", "shutdown -c || true"});  // Our time counts now.
   if (has_systemd())
     start_unit();
   else
@@ -156,12 +170,17 @@ int run_guard_run(Arguments arguments) {
   if (!lock) return 0;
   write_atomically(place / "pid", std::to_string(::getpid()));
   Guard guard(place);
-  for (;;) {
+  for (milliseconds pause = kGlance;;) {
     const auto order = read_order(place);
     if (!order) return 0;
-    pause_for(order->period);
+    pause_for(std::min(pause, order->period));
+    pause = order->period;
     guard.look(*order);
-    if (!order->off.empty() && guard.is_time()) run_quietly(order->off);
+    if (order->off.empty()) continue;
+    if (guard.is_time())
+      run_quietly(order->off);
+    else
+      guard.take_over_shutdown();
   }
 }
 

@@ -83,6 +83,13 @@ bool is_attended(const std::string& title) {
   return false;
 }
 
+/// The kernel's processes, and those that exist because somebody has called: what they are there
+/// for counts, and not what it takes to talk.
+bool is_of_contacts(const std::string& title) {
+  return title.empty() || title.starts_with("sshd") ||
+         title.find("fastgpu-agent") != std::string::npos;
+}
+
 bool is_busy(const SeenProcess& process, const SeenProcess* before, double seconds) {
   const double used = process.processor - (before == nullptr ? 0 : before->processor);
   return used >= kBusy * seconds;
@@ -115,7 +122,7 @@ std::vector<Waking> wakings_of(const NodeSight& before, const NodeSight& now, pi
       add(wakings, {"command", named(process), process.began, moment});
     else if (!session.empty())
       add_session(wakings, now, process, session, earlier != nullptr);
-    else if (!process.title.empty() && is_busy(process, earlier, seconds))
+    else if (!is_of_contacts(process.title) && is_busy(process, earlier, seconds))
       add(wakings, {"process", named(process), process.began, moment});
   }
   for (const SeenGpu& gpu : now.gpus)

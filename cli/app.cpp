@@ -23,6 +23,16 @@ constexpr std::array kCommands = {
             "fastgpu scale cluster demo --nodes 4", describe_scale_cluster,
             "Scaling down removes the nodes with the highest numbers, with what is on them. Of a "
             "static cluster they are only forgotten; scaling up takes listed hosts back."},
+    Command{"guard", "cluster", "Say when a cluster stops or ends by itself",
+            "fastgpu guard cluster demo --max-life 12h --idle-stop 30m", describe_guard_cluster,
+            "The flags change what they name, and off takes it away; without any the guards are "
+            "shown and put in place once more. Cloud and nodes keep them, whatever becomes of this "
+            "machine; what neither of them can do `fastgpu gc` does."},
+    Command{"why-awake", "", "Show what keeps nodes from being idle", "fastgpu why-awake demo",
+            describe_why_awake,
+            "Jobs, commands, logins with keys pressed, connections, GPUs that compute, processes "
+            "with a tenth of a core. OFF is when the node powers itself off as things are; due "
+            "where it would be charged on when off, so that `fastgpu gc` has to stop it."},
     Command{"rename", "cluster", "Give a cluster another name", "fastgpu rename cluster demo prod",
             describe_rename_cluster, "Nodes keep their names."},
     Command{"delete", "cluster", "Delete a cluster with all that is on it",
@@ -141,7 +151,8 @@ constexpr std::array kCommands = {
             "fastgpu init cluster", describe_init, "Never overwrites a file."},
     Command{"gc", "", "Put right what runs that died left behind", "fastgpu gc --dry-run",
             describe_gc,
-            "Settles what killed runs left in the journal, and removes what no cluster owns."},
+            "Settles what killed runs left in the journal, removes what no cluster owns, and does "
+            "what guards demand and neither cloud nor nodes have done."},
     Command{"completion", "", "Print the completion script of a shell",
             "source <(fastgpu completion bash)", describe_completion,
             "An installed fastgpu is completed without further ado where bash-completion, zsh or "

@@ -5,6 +5,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/lookup.hpp"
 #include "cli/commands/views.hpp"
+#include "cli/guarding.hpp"
 #include "provision/lifecycle.hpp"
 
 namespace fastgpu::cli {
@@ -45,13 +46,17 @@ int run_delete(Context& context, const Options& options) {
 
 int run_start(Context& context, const Options& options) {
   const ClusterName name = parse_cluster_name(options.name);
-  show_cluster(context, provision::start_cluster(tools_for(context, options), name));
+  const auto view = provision::start_cluster(tools_for(context, options), name);
+  keep_guards(context, name, Occasion::changed);
+  show_cluster(context, view);
   return 0;
 }
 
 int run_stop(Context& context, const Options& options) {
   const ClusterName name = parse_cluster_name(options.name);
-  show_cluster(context, provision::stop_cluster(tools_for(context, options), name));
+  const auto view = provision::stop_cluster(tools_for(context, options), name);
+  keep_guards(context, name, Occasion::changed, Reach::cloud_alone);
+  show_cluster(context, view);
   context.ui().next_steps({"fastgpu start cluster " + options.name});
   return 0;
 }
@@ -76,8 +81,10 @@ int run_scale(Context& context, const Options& options) {
   }
   context.set_parting_words("cluster " + options.name +
                             " is half scaled; settle it with: fastgpu gc");
-  show_cluster(context,
-               provision::scale_cluster(tools_for(context, options), cluster.name, *options.nodes));
+  const auto view =
+      provision::scale_cluster(tools_for(context, options), cluster.name, *options.nodes);
+  keep_guards(context, cluster.name, Occasion::changed);
+  show_cluster(context, view);
   return 0;
 }
 

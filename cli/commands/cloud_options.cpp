@@ -183,9 +183,6 @@ void describe_cloud_options(Arguments& arguments, CloudOptions& options) {
                   32'768);
   arguments.list("--ssh-from", "CIDR", "Who may log in (this machine, as it is seen from outside)",
                  options.ssh_from);
-  arguments.duration("--max-life",
-                     "The machines end themselves after this time, whatever happens here",
-                     options.max_life);
   arguments.flag("--rdma", "Close together, with the fastest network that the type has",
                  options.rdma);
 }
@@ -220,8 +217,6 @@ CloudPlan plan_in_clouds(Context& context, const CloudOptions& options, const st
                  .rdma = options.rdma};
   if (spec.wish.gpu.empty() && spec.wish.type.empty())
     throw Error(ErrorKind::usage, "what machines? --gpus A100:8, or --instance-type TYPE");
-  if (options.max_life)
-    spec.guards.max_life = std::chrono::duration_cast<std::chrono::seconds>(*options.max_life);
   if (const auto recorded = plan_on_record(context, cluster, spec)) return *recorded;
   CloudPlan plan{.provider = {}, .spec = std::move(spec), .offers = {}};
   plan.offers =

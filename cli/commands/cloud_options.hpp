@@ -25,7 +25,6 @@ struct CloudOptions {
   std::string max_price;
   std::vector<std::string> ssh_from;
   std::optional<int> disk;
-  std::optional<std::chrono::milliseconds> max_life;
   bool spot = false;
   bool rdma = false;
 };

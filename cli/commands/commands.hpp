@@ -11,6 +11,8 @@ Action describe_start_cluster(Arguments& arguments);
 Action describe_stop_cluster(Arguments& arguments);
 Action describe_rename_cluster(Arguments& arguments);
 Action describe_scale_cluster(Arguments& arguments);
+Action describe_guard_cluster(Arguments& arguments);
+Action describe_why_awake(Arguments& arguments);
 Action describe_gc(Arguments& arguments);
 Action describe_exec(Arguments& arguments);
 Action describe_run_job(Arguments& arguments);

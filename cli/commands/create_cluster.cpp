@@ -4,7 +4,9 @@
 #include "cli/commands/cloud_options.hpp"
 #include "cli/commands/cluster_options.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/commands/guard_options.hpp"
 #include "cli/commands/views.hpp"
+#include "cli/guarding.hpp"
 #include "cli/static_hosts.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/providers.hpp"
@@ -14,6 +16,7 @@ namespace {
 
 struct Options : ClusterOptions {
   CloudOptions cloud;
+  GuardOptions guards;
   std::string provider;
   std::optional<int> nodes;
   std::optional<int> slots;
@@ -60,12 +63,24 @@ struct Wanted {
   std::optional<CloudPlan> plan{};
 };
 
-void plan_cloud(Context& context, const Options& options, Wanted& wanted) {
+/// The guards that are wished, held against the price of the best place.
+provision::Guards guards_of(const Options& options, const config::ClusterFile& file,
+                            const Wanted& wanted) {
+  std::optional<provision::cloud::Money> price;
+  if (wanted.plan) price = wanted.plan->spec.places.front().price_per_hour;
+  const auto guards = with_options({}, over_file(options.guards, file.guards), price);
+  check_guards(guards, wanted.spec.provider, price);
+  return guards;
+}
+
+void plan_cloud(Context& context, const Options& options, const config::ClusterFile& file,
+                Wanted& wanted) {
   provision::ClusterSpec& spec = wanted.spec;
   const bool is_named = provision::is_cloud(spec.provider);
   wanted.plan = plan_in_clouds(context, options.cloud, is_named ? spec.provider : "",
                                spec.name.value, spec.nodes);
   spec.provider = wanted.plan->provider;
+  wanted.plan->spec.guards = guards_of(options, file, wanted);
   if (wanted.plan->spec.ssh_from.empty())
     wanted.plan->spec.ssh_from = {context.clouds().own_address()};
   spec.spec_json = provision::cloud::to_json_text(wanted.plan->spec);
@@ -94,9 +109,10 @@ Wanted wanted_of(Context& context, const Options& options) {
                    : file.slots.value_or(settings.integer("slots", 1, provision::kMostSlots));
   spec.user = file.user.value_or(settings.text("user"));
   if (wants_a_cloud(options.cloud) || provision::is_cloud(spec.provider))
-    plan_cloud(context, options, wanted);
+    plan_cloud(context, options, file, wanted);
   else
-    spec.spec_json = own_part(context, options, file, spec.provider);
+    spec.spec_json = provision::with_guards(own_part(context, options, file, spec.provider),
+                                            guards_of(options, file, wanted));
   return wanted;
 }
 
@@ -172,6 +188,11 @@ int run(Context& context, const Options& options) {
   context.set_parting_words("cluster " + name + " stands; remove it with: " + delete_command);
   if (made.kind == provision::PlanKind::unchanged)
     ui.note("cluster " + name + " exists already as wanted");
+  else
+    keep_guards(context, spec.name, Occasion::created,
+                options.detach ? Reach::cloud_alone : Reach::nodes);
+  if (provision::guards_of(made.view.cluster.spec_json) != provision::guards_of(spec.spec_json))
+    ui.warn("its guards stay as they were: `fastgpu guard cluster " + name + "` changes them");
   show_cluster(context, made.view);
   show_next_steps(ui, made.view.cluster, made.view.nodes);
   return 0;
@@ -193,6 +214,7 @@ Action describe_create_cluster(Arguments& arguments) {
   arguments.text("--link-rate", "RATE", "Speed of a local node's link, such as 1gbit",
                  options->link_rate);
   describe_cloud_options(arguments, options->cloud);
+  describe_guard_options(arguments, options->guards);
   Argument& file = arguments.text("--file", "CLUSTER.YAML", "A cluster file; - is standard input",
                                   options->file);
   file.letter = "-f";

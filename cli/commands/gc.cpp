@@ -5,6 +5,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/views.hpp"
+#include "cli/guarding.hpp"
 #include "cli/job_access.hpp"
 
 namespace fastgpu::cli {
@@ -54,6 +55,9 @@ std::vector<provision::Settled> settle_jobs(Context& context, const Options& opt
 int run(Context& context, const Options& options) {
   const auto mode = options.dry_run ? provision::GcMode::look : provision::GcMode::remove;
   std::vector<provision::Settled> settled = settle_jobs(context, options);
+  const auto carrying = options.dry_run ? Carrying::told : Carrying::done;
+  for (provision::Settled& one : carry_out_guards(context, carrying))
+    settled.push_back(std::move(one));
   for (provision::Settled& one : provision::collect_garbage(context.tools(), mode))
     settled.push_back(std::move(one));
   context.ui().show(view_of(settled));

@@ -15,15 +15,29 @@ struct Options {
   std::string name;
 };
 
+Standing standing_now(Context& context, const state::Cluster& cluster) {
+  return standing_of(context.store(), cluster, std::chrono::system_clock::now());
+}
+
+/// What one of the nodes has cost.
+Json cost_of(const Standing& standing, const state::Node& node) {
+  if (!standing.price) return nullptr;
+  std::vector<state::Run> runs = standing.runs;
+  std::erase_if(runs, [&](const state::Run& run) { return run.index != node.index; });
+  const auto now = std::chrono::system_clock::now();
+  return provision::spending_of(runs, standing.price->amount, now).so_far;
+}
+
 /// The cluster as its provider finds it now, or, where that cannot be asked, as it was last known.
 ClusterAndNodes as_it_is(Context& context, const state::Cluster& cluster) {
   try {
     provision::ClusterView view = provision::refresh_cluster(context.tools(), cluster.name);
-    return {std::move(view.cluster), std::move(view.nodes)};
+    const Standing standing = standing_now(context, view.cluster);
+    return {std::move(view.cluster), std::move(view.nodes), standing};
   } catch (const Error& e) {
     context.cancel().check();
     context.ui().warn(cluster.name.value + ": shown as last known: " + e.what());
-    return {cluster, context.store().nodes(cluster.id)};
+    return {cluster, context.store().nodes(cluster.id), standing_now(context, cluster)};
   }
 }
 
@@ -108,11 +122,13 @@ Action describe_describe_cluster(Arguments& arguments) {
   const auto options = describe_name(arguments, "The cluster", Values::cluster, Need::required);
   return [options](Context& context) {
     const ClusterAndNodes shown = wanted_clusters(context, options->name).front();
-    const auto& [cluster, nodes] = shown;
-    Json fields = cluster_fields(shown, std::chrono::system_clock::now());
+    const auto& [cluster, nodes, standing] = shown;
+    Json fields = cluster_fields(shown);
     fields["nodes"] = Json::array();
-    for (const state::Node& node : nodes)
+    for (const state::Node& node : nodes) {
       fields["nodes"].push_back(to_json(node));
+      fields["nodes"].back()["cost_so_far"] = cost_of(standing, node);
+    }
     fields["open_intents"] = context.store().open_intents(cluster.id).size();
     context.ui().show(view_of_one("cluster", fields, cluster.name.value));
     return 0;

@@ -2,6 +2,7 @@
 
 #include "cli/commands/remote_output.hpp"
 #include "cli/commands/views.hpp"
+#include "cli/guarding.hpp"
 #include "state/words.hpp"
 
 namespace fastgpu::cli {
@@ -23,6 +24,7 @@ int show_ended(Context& context, const state::Job& job, const std::string& clust
 std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& runner,
                                         const OpenJob& open, const FollowWish& wish,
                                         JobOutput& output) {
+  const AttendancePtr attendance = attend(context, open.cluster);
   launcher::FollowingOptions options;
   options.data = wish.output;
   options.tail = wish.tail;

@@ -20,7 +20,7 @@ std::string prefix_of(const std::string& name, std::size_t number, bool colored)
 
 }  // namespace
 
-RemoteTarget running_nodes(Context& context, std::string_view text) {
+RemoteTarget running_nodes(Context& context, std::string_view text, Coming coming) {
   const Target target = parse_target(text);
   RemoteTarget out;
   out.cluster = find_cluster(context, target.cluster);
@@ -34,6 +34,7 @@ RemoteTarget running_nodes(Context& context, std::string_view text) {
   }
   if (out.hosts.empty())
     throw Error(ErrorKind::conflict, "cluster " + target.cluster + " has no nodes yet");
+  if (coming == Coming::to_use) out.attendance = attend(context, out.cluster);
   return out;
 }
 

@@ -7,6 +7,7 @@
 
 #include "cli/app.hpp"
 #include "cli/context.hpp"
+#include "cli/guarding.hpp"
 #include "cli/ui/fold.hpp"
 #include "cli/ui/line_mux.hpp"
 #include "remote/exec.hpp"
@@ -19,12 +20,15 @@ inline constexpr int kBrokenPipe = 141;
 struct RemoteTarget {
   state::Cluster cluster;
   std::vector<state::Node> nodes;
-  std::vector<ssh::Host> hosts;  ///< One a node.
+  std::vector<ssh::Host> hosts;        ///< One a node.
+  AttendancePtr attendance = nullptr;  ///< As long as it is used, somebody looks after the cluster.
 };
+
+enum class Coming : std::uint8_t { to_use, to_look };
 
 /// The nodes that "CLUSTER[/NODESET]" names. Throws ErrorKind::conflict, naming the way out, where
 /// one of them does not run.
-RemoteTarget running_nodes(Context& context, std::string_view text);
+RemoteTarget running_nodes(Context& context, std::string_view text, Coming coming = Coming::to_use);
 
 /// One line about a host; its name stands in front once, whether or not `message` has it.
 std::string host_line(const NodeName& host, std::string_view message);

@@ -1,10 +1,10 @@
 #include "cli/commands/views.hpp"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "cli/commands/cloud_options.hpp"
 #include "cli/ui/text.hpp"
-#include "provision/providers.hpp"
 #include "state/words.hpp"
 
 namespace fastgpu::cli {
@@ -29,40 +29,68 @@ std::string exit_word(const state::Job& job) {
   return job.exit_code ? std::to_string(*job.exit_code) : "";
 }
 
-/// What a cluster costs while its nodes run. Nothing where they are ours; absent where a cloud does
-/// not tell.
-struct Cost {
-  std::optional<provision::cloud::Money> per_hour{};
-  double most_so_far = 0;  ///< As if all nodes had run since the creation.
-};
-
-Cost cost_of(const ClusterAndNodes& shown, state::TimePoint now) {
-  const auto& [cluster, nodes] = shown;
-  if (!provision::is_cloud(cluster.provider)) return {provision::cloud::Money{}, 0};
-  const auto price = provision::cloud::price_of(cluster);
-  if (!price) return {};
-  const std::chrono::duration<double, std::ratio<3600>> hours = now - cluster.created;
-  const auto running = std::ranges::count(nodes, state::NodeState::running, &state::Node::state);
-  return {provision::cloud::Money{price->amount * static_cast<double>(running), price->currency},
-          price->amount * static_cast<double>(nodes.size()) * std::max(0.0, hours.count())};
+std::string price_cell(const Standing& standing) {
+  if (!standing.price) return "?";
+  if (standing.price->amount == 0) return "0/h";
+  return price_text(provision::cloud::Money{standing.spending.per_hour, standing.price->currency},
+                    1);
 }
 
-std::string cost_text(const Cost& cost) {
-  if (!cost.per_hour) return "?";
-  return cost.per_hour->amount == 0 ? "0/h" : price_text(cost.per_hour, 1);
+std::string end_text(const Standing& standing, state::TimePoint now) {
+  if (!standing.end) return "never";
+  if (standing.end->when <= now) return "now";
+  return "in " + age(now, standing.end->when);
 }
 
-void add_cost(Json& item, const Cost& cost) {
-  item["price_per_hour"] = cost.per_hour ? Json(cost.per_hour->amount) : Json();
-  item["currency"] = cost.per_hour ? Json(cost.per_hour->currency) : Json();
-  item["cost_at_most"] = cost.per_hour ? Json(cost.most_so_far) : Json();
+std::string_view cause_word(provision::EndCause cause) {
+  switch (cause) {
+    case provision::EndCause::max_life:
+      return "max-life";
+    case provision::EndCause::max_cost:
+      return "max-cost";
+    case provision::EndCause::unattended:
+      return "unattended";
+    case provision::EndCause::idle:
+      return "idle-delete";
+  }
+  return "";
+}
+
+Json seconds_json(const std::optional<std::chrono::seconds>& time) {
+  return time ? Json(time->count()) : Json();
 }
 
 }  // namespace
 
-Json cluster_fields(const ClusterAndNodes& shown, state::TimePoint now) {
+Json guard_fields(const Standing& standing) {
+  const bool is_known = standing.price.has_value();
+  const provision::Guards& guards = standing.guards;
+  Json fields;
+  fields["price_per_hour"] = is_known ? Json(standing.spending.per_hour) : Json();
+  fields["currency"] = is_known ? Json(standing.price->currency) : Json();
+  fields["cost_so_far"] = is_known ? Json(standing.spending.so_far) : Json();
+  fields["guards"] = {{"max_life_seconds", seconds_json(guards.max_life)},
+                      {"max_cost", guards.max_cost ? Json(*guards.max_cost) : Json()},
+                      {"unattended_seconds", seconds_json(guards.unattended)},
+                      {"idle_stop_seconds", seconds_json(guards.idle_stop)},
+                      {"idle_delete_seconds", seconds_json(guards.idle_delete)}};
+  fields["ends"] = standing.end ? Json(timestamp(standing.end->when)) : Json();
+  fields["ends_because"] = standing.end ? Json(cause_word(standing.end->cause)) : Json();
+  return fields;
+}
+
+std::string cost_text(const Standing& standing) {
+  if (!standing.price) return "?";
+  if (standing.price->amount == 0) return "0";
+  char text[64];
+  std::snprintf(text, sizeof text, "%.2f %s", standing.spending.so_far,
+                standing.price->currency.c_str());
+  return text;
+}
+
+Json cluster_fields(const ClusterAndNodes& shown) {
   Json fields = to_json(shown.cluster);
-  add_cost(fields, cost_of(shown, now));
+  fields.update(guard_fields(shown.standing));
   return fields;
 }
 
@@ -110,21 +138,22 @@ Json to_json(const state::Job& job) {
 View view_of(std::span<const ClusterAndNodes> clusters, state::TimePoint now) {
   View view;
   view.when_empty = "no clusters; make one: fastgpu create cluster demo --nodes 2";
-  view.table.columns = {{"NAME"},  {"PROVIDER"}, {"STATE"},         {"NODES"},   {"SLOTS"},
-                        {"PRICE"}, {"AGE"},      {"NETWORK", true}, {"ID", true}};
+  view.table.columns = {{"NAME"},  {"PROVIDER"},      {"STATE"},   {"NODES"},
+                        {"SLOTS"}, {"PRICE"},         {"COST"},    {"ENDS", true},
+                        {"AGE"},   {"NETWORK", true}, {"ID", true}};
   view.root = document("clusters");
   view.root["clusters"] = Json::array();
   for (const ClusterAndNodes& shown : clusters) {
-    const auto& [cluster, nodes] = shown;
+    const auto& [cluster, nodes, standing] = shown;
     int slots = 0;
     for (const state::Node& node : nodes)
       slots += node.slots;
     view.names.push_back(cluster.name.value);
-    view.table.rows.push_back({cluster.name.value, cluster.provider,
-                               state_cell(state::to_string(cluster.state)), running_of_all(nodes),
-                               std::to_string(slots), cost_text(cost_of(shown, now)),
-                               age(cluster.created, now), cluster.network, cluster.id.value});
-    Json item = cluster_fields(shown, now);
+    view.table.rows.push_back(
+        {cluster.name.value, cluster.provider, state_cell(state::to_string(cluster.state)),
+         running_of_all(nodes), std::to_string(slots), price_cell(standing), cost_text(standing),
+         end_text(standing, now), age(cluster.created, now), cluster.network, cluster.id.value});
+    Json item = cluster_fields(shown);
     item["nodes"] = nodes.size();
     view.root["clusters"].push_back(std::move(item));
   }
@@ -139,7 +168,7 @@ View view_of_nodes(std::span<const ClusterAndNodes> clusters) {
                         {"PORT", true}, {"USER", true}, {"INSTANCE", true}};
   view.root = document("nodes");
   view.root["nodes"] = Json::array();
-  for (const auto& [cluster, nodes] : clusters)
+  for (const auto& [cluster, nodes, standing] : clusters)
     for (const state::Node& node : nodes) {
       view.names.push_back(node.name.value);
       view.table.rows.push_back({node.name.value, cluster.name.value,

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "cli/guarding.hpp"
 #include "cli/ui/view.hpp"
 #include "state/model.hpp"
 
@@ -12,14 +13,20 @@ namespace fastgpu::cli {
 struct ClusterAndNodes {
   state::Cluster cluster;
   std::vector<state::Node> nodes;
+  Standing standing{};
 };
 
 Json to_json(const state::Cluster& cluster);
 Json to_json(const state::Node& node);
 Json to_json(const state::Job& job);
 
-/// A cluster with what it costs an hour now, and what it has cost at most.
-Json cluster_fields(const ClusterAndNodes& shown, state::TimePoint now);
+/// A cluster with what it costs an hour now, what it has cost, and when it ends by itself.
+Json cluster_fields(const ClusterAndNodes& shown);
+
+/// The guards, the cost and the end.
+Json guard_fields(const Standing& standing);
+
+std::string cost_text(const Standing& standing);  ///< "12.30 USD", "0", "?"
 
 View view_of(std::span<const ClusterAndNodes> clusters, state::TimePoint now);
 /// All nodes of all `clusters`.

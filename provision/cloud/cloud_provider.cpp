@@ -87,9 +87,10 @@ void set_end(Launch& launch, FirstBoot& boot, const state::Cluster& cluster, con
   const auto price =
       place.price_per_hour ? std::optional(place.price_per_hour->amount) : std::nullopt;
   const auto end = first_end(spec.guards, cluster.created, start, price, spec.wish.nodes);
-  if (!end) return;
-  if (has_timer || !spec.guards.idle_stop) launch.release_at = *end;
-  if (!has_timer)
+  if (end && (has_timer || !spec.guards.idle_stop)) launch.release_at = *end;
+  if (!has_timer && spec.guards.idle_delete && !spec.guards.idle_stop)
+    launch.release_at = end.value_or(start);
+  if (end && !has_timer)
     boot.shut_down_after =
         std::max(kShortest, std::chrono::duration_cast<std::chrono::seconds>(*end - start));
 }

@@ -119,11 +119,47 @@ std::vector<HostEntry> hosts_of(const Value& value) {
   return hosts;
 }
 
+std::string time_of(const Value& value) {
+  value.duration();
+  return value.text();
+}
+
+/// "stop after 30m, delete after 7d"; one of both is enough.
+void read_idle(const Value& value, GuardEntry& guards) {
+  constexpr std::string_view kStop = "stop after ";
+  constexpr std::string_view kDelete = "delete after ";
+  const std::string text = value.text();
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    std::string_view rule = std::string_view(text).substr(begin, end - begin);
+    while (rule.starts_with(' '))
+      rule.remove_prefix(1);
+    std::string& guard = rule.starts_with(kStop) ? guards.idle_stop : guards.idle_delete;
+    const auto verb = rule.starts_with(kStop) ? kStop : kDelete;
+    if (!rule.starts_with(verb) || !guard.empty())
+      throw value.error("'" + printable(text) +
+                        "' is no rule: write it like 'stop after 30m, delete after 7d'");
+    guard = rule.substr(verb.size());
+    value.parsed([&](const std::string&) { return parse_duration(guard); });
+    begin = end + 1;
+  }
+}
+
+GuardEntry guards_of(const Value& root) {
+  GuardEntry guards;
+  if (const auto life = root.find("max-life")) guards.max_life = time_of(*life);
+  if (const auto cost = root.find("max-cost")) guards.max_cost = cost->text();
+  if (const auto time = root.find("unattended")) guards.unattended = time_of(*time);
+  if (const auto idle = root.find("idle")) read_idle(*idle, guards);
+  return guards;
+}
+
 }  // namespace
 
 ClusterFile read_cluster_file(const Document& document) {
   const Value root = document.root();
-  root.allow_only({"name", "provider", "nodes", "slots", "link-rate", "user", "hosts"});
+  root.allow_only({"name", "provider", "nodes", "slots", "link-rate", "user", "hosts", "max-life",
+                   "max-cost", "unattended", "idle"});
   ClusterFile file;
   if (const auto name = root.find("name"))
     file.name = name->parsed([](const std::string& t) { return parse_cluster_name(t).value; });
@@ -133,6 +169,7 @@ ClusterFile read_cluster_file(const Document& document) {
   if (const auto rate = root.find("link-rate")) file.link_rate = rate->bit_rate();
   if (const auto user = root.find("user")) file.user = user_of(*user);
   if (const auto hosts = root.find("hosts")) file.hosts = hosts_of(*hosts);
+  file.guards = guards_of(root);
   return file;
 }
 

@@ -32,6 +32,15 @@ struct HostEntry {
   std::string where{};                   ///< "cluster.yaml:7:3", for messages.
 };
 
+/// What ends or stops the cluster by itself, as written ("8h", "50usd"); empty: not said.
+struct GuardEntry {
+  std::string max_life{};
+  std::string max_cost{};
+  std::string unattended{};
+  std::string idle_stop{};
+  std::string idle_delete{};
+};
+
 struct ClusterFile {
   std::optional<std::string> name{};
   std::optional<std::string> provider{};
@@ -40,6 +49,7 @@ struct ClusterFile {
   std::optional<BitRate> link_rate{};
   std::optional<std::string> user{};
   std::vector<HostEntry> hosts{};
+  GuardEntry guards{};
 };
 
 /// Throws ErrorKind::usage with line and column for what cannot be.

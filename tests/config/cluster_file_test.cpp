@@ -15,6 +15,22 @@ ClusterFile read(const std::string& text) {
 
 TEST_SUITE_BEGIN("config/cluster_file");
 
+TEST_CASE("what ends or stops a cluster by itself is read as it is written") {
+  const ClusterFile file = read(
+      "max-life: 8h\nmax-cost: 50usd\nunattended: 2h\nidle: stop after 30m, delete after 7d\n");
+  CHECK(file.guards.max_life == "8h");
+  CHECK(file.guards.max_cost == "50usd");
+  CHECK(file.guards.unattended == "2h");
+  CHECK(file.guards.idle_stop == "30m");
+  CHECK(file.guards.idle_delete == "7d");
+  CHECK(read("idle: delete after 1d\n").guards.idle_stop.empty());
+  for (const char* wrong : {"max-life: soon", "idle: 30m", "idle: stop after", "idle: stop after x",
+                            "idle: stop after 1m, stop after 2m", "idle: stop after 1m,"}) {
+    CAPTURE(wrong);
+    CHECK(failure_of([&] { read(wrong); }).kind() == ErrorKind::usage);
+  }
+}
+
 TEST_CASE("every field of a cluster file is read") {
   const ClusterFile file = read(R"(name: train
 provider: static

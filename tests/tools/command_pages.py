@@ -65,6 +65,8 @@ PAGES = [
                             "fastgpu env install-driver --cluster demo --driver 580 --cuda 12.8 --cudnn 9 --assume-gpu H100:8 --dry-run"]),
     ("stop cluster", ["fastgpu stop cluster demo", "fastgpu get clusters"]),
     ("start cluster", ["fastgpu start cluster demo"]),
+    ("guard cluster", ["fastgpu guard cluster demo --max-life 12h --idle-stop 30m", "fastgpu guard cluster demo --max-life off --idle-stop off"]),
+    ("why-awake", ["fastgpu why-awake demo"]),
     ("scale cluster", ["fastgpu scale cluster demo --nodes 3"]),
     ("rename cluster", ["fastgpu rename cluster demo prod"]),
     ("gc", ["fastgpu gc --dry-run"]),

@@ -77,6 +77,34 @@ TEST_CASE("all nodes are asked for in as few launches as the cloud allows, in on
   }
 }
 
+TEST_CASE("machines are launched with their end: the cloud's timer, or their own") {
+  using namespace std::chrono_literals;
+  const auto launched = [](bool has_timer, const Guards& guards) {
+    Bench bench;
+    bench.cloud.has_timer = has_timer;
+    bench.cluster.created = state::TimePoint(1000h);
+    bench.cluster.spec_json =
+        to_json_text({.guards = guards, .places = {{{"r1", "r1a"}, "big", Money{2, "USD"}}}});
+    bench.create(1);
+    return bench.cloud.launches.front();
+  };
+  const auto shuts_down = [](const Launch& launch) {
+    return launch.user_data.reveal().find("\"+480\"") != std::string::npos;
+  };
+  const Launch timed = launched(true, {.max_life = 8h});
+  CHECK(timed.release_at == state::TimePoint(1008h));
+  CHECK_FALSE(shuts_down(timed));
+  CHECK(launched(true, {.max_life = 8h, .max_cost = 10}).release_at == state::TimePoint(1005h));
+  const Launch own = launched(false, {.max_life = 8h});
+  CHECK(own.release_at);
+  CHECK(shuts_down(own));
+  const Launch stopping = launched(false, {.max_life = 8h, .idle_stop = 1h});
+  CHECK_FALSE(stopping.release_at);  // Off is stopped.
+  CHECK(shuts_down(stopping));
+  CHECK(launched(false, {.idle_delete = 1h}).release_at);
+  CHECK_FALSE(launched(false, {}).release_at);
+}
+
 TEST_CASE("nodes that are there already are not asked for again") {
   Bench bench;
   bench.create(2);

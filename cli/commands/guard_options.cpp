@@ -1,0 +1,101 @@
+#include "cli/commands/guard_options.hpp"
+
+#include <charconv>
+
+#include "base/error.hpp"
+#include "base/names.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr double kMostMoney = 1e9;
+
+void change(std::optional<seconds>& guard, const char* flag, const std::string& text) {
+  if (text.empty()) return;
+  if (text == "off") {
+    guard.reset();
+    return;
+  }
+  const auto time = std::chrono::duration_cast<seconds>(parse_duration(text));
+  if (time < seconds(1))
+    throw Error(ErrorKind::usage, std::string(flag) + " '" + printable(text) +
+                                      "' is no time to live: write 30m or 8h, or off");
+  guard = time;
+}
+
+[[noreturn]] void refuse_money(const std::string& text) {
+  throw Error(ErrorKind::usage, "--max-cost '" + printable(text) +
+                                    "' is no amount of money: write 50 or 50usd, or off");
+}
+
+/// "50", "50usd", "50 USD"
+void change_cost(std::optional<double>& guard, const std::string& text,
+                 const std::optional<provision::cloud::Money>& price) {
+  if (text.empty()) return;
+  if (text == "off") {
+    guard.reset();
+    return;
+  }
+  double amount = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), amount);
+  if (error != std::errc{} || !(amount > 0) || amount > kMostMoney) refuse_money(text);
+  std::string currency;
+  for (const char c :
+       std::string_view(end, static_cast<std::size_t>(text.data() + text.size() - end))) {
+    if (c == ' ') continue;
+    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (!is_letter) refuse_money(text);
+    currency += c >= 'a' ? static_cast<char>(c - 'a' + 'A') : c;
+  }
+  if (price && !currency.empty() && currency != price->currency)
+    throw Error(ErrorKind::usage, "--max-cost '" + printable(text) + "' is in " + currency +
+                                      ", and the price is in " + price->currency);
+  guard = amount;
+}
+
+void take_over(std::string& flag, const std::string& file) {
+  if (flag.empty()) flag = file;
+}
+
+}  // namespace
+
+void describe_guard_options(Arguments& arguments, GuardOptions& options) {
+  arguments.text("--max-life", "TIME", "End by itself so long after the creation, such as 8h",
+                 options.max_life);
+  arguments.text("--max-cost", "MONEY",
+                 "End by itself once the nodes have cost that, such as 50usd", options.max_cost);
+  arguments.text("--unattended", "TIME",
+                 "End by itself so long after the last command that used it", options.unattended);
+  arguments.text("--idle-stop", "TIME", "Stop nodes that had nothing to do for so long",
+                 options.idle_stop);
+  arguments.text("--idle-delete", "TIME",
+                 "Delete the cluster when it was idle or stopped for so long", options.idle_delete);
+}
+
+GuardOptions over_file(GuardOptions options, const config::GuardEntry& file) {
+  take_over(options.max_life, file.max_life);
+  take_over(options.max_cost, file.max_cost);
+  take_over(options.unattended, file.unattended);
+  take_over(options.idle_stop, file.idle_stop);
+  take_over(options.idle_delete, file.idle_delete);
+  return options;
+}
+
+bool says_nothing(const GuardOptions& options) {
+  return options.max_life.empty() && options.max_cost.empty() && options.unattended.empty() &&
+         options.idle_stop.empty() && options.idle_delete.empty();
+}
+
+provision::Guards with_options(provision::Guards before, const GuardOptions& options,
+                               const std::optional<provision::cloud::Money>& price) {
+  change(before.max_life, "--max-life", options.max_life);
+  change_cost(before.max_cost, options.max_cost, price);
+  change(before.unattended, "--unattended", options.unattended);
+  change(before.idle_stop, "--idle-stop", options.idle_stop);
+  change(before.idle_delete, "--idle-delete", options.idle_delete);
+  return before;
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,222 @@
+#include "cli/guarding.hpp"
+
+#include <algorithm>
+
+#include "cli/cluster_tools.hpp"
+#include "launcher/guards.hpp"
+#include "provision/cloud/cloud_spec.hpp"
+#include "provision/cloud/timers.hpp"
+#include "provision/lifecycle.hpp"
+#include "provision/providers.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using provision::Guards;
+using provision::cloud::Cloud;
+using state::TimePoint;
+
+/// Null where the cluster is in no cloud.
+Cloud* cloud_of(Context& context, const state::Cluster& cluster) {
+  return provision::is_cloud(cluster.provider) ? &context.cloud(cluster.provider) : nullptr;
+}
+
+/// Whether nodes end themselves: a machine that is off costs nothing there.
+bool nodes_act(const Cloud* cloud) {
+  return cloud == nullptr || !cloud->limits().has_timer;
+}
+
+std::vector<std::string> power_off_command(const state::Cluster& cluster) {
+  std::vector<std::string> words = {"shutdown", "-P", "now"};
+  if (cluster.provider == "local") words = {"kill", "-TERM", "1"};
+  if (cluster.user != "root") words.insert(words.begin(), {"sudo", "-n"});
+  return words;
+}
+
+/// A tenth of the shortest limit, within reason: every look costs some processor time.
+std::chrono::milliseconds period_for(const agent::GuardOrder& order) {
+  const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::chrono::seconds shortest = 5min;
+  for (const auto limit : {order.idle, order.unattended, std::chrono::seconds(order.ends - now)})
+    if (limit.count() > 0) shortest = std::min(shortest, limit);
+  return std::max<std::chrono::milliseconds>(shortest / 10, 1s);
+}
+
+agent::GuardOrder order_for(const state::Cluster& cluster, const Guards& guards,
+                            const std::optional<provision::End>& bound, bool acts) {
+  agent::GuardOrder order;
+  if (guards.idle_stop || guards.idle_delete)
+    order.idle = guards.idle_stop ? *guards.idle_stop : *guards.idle_delete;
+  order.period = period_for(order);
+  if (!acts) return order;
+  if (guards.unattended) order.unattended = *guards.unattended;
+  if (bound)
+    order.ends =
+        std::chrono::system_clock::to_time_t(std::chrono::ceil<std::chrono::seconds>(bound->when));
+  if (!order.is_empty()) order.off = power_off_command(cluster);
+  order.period = period_for(order);
+  return order;
+}
+
+std::vector<ssh::Host> running_hosts(Context& context, const state::Cluster& cluster,
+                                     const std::vector<state::Node>& nodes) {
+  std::vector<ssh::Host> hosts;
+  for (const state::Node& node : nodes)
+    if (node.state == state::NodeState::running)
+      hosts.push_back(to_host(context.state_directory(), cluster, node));
+  return hosts;
+}
+
+/// What the nodes are told; empty where there is nothing to tell them.
+std::string tell_nodes(Context& context, const state::Cluster& cluster,
+                       const std::vector<state::Node>& nodes, const agent::GuardOrder& order,
+                       const std::string& told) {
+  const std::string text = order.is_empty() ? "" : to_text(order);
+  const auto hosts = running_hosts(context, cluster, nodes);
+  if ((text.empty() && told.empty()) || hosts.empty()) return told;
+  launcher::tell_guards(context.ssh(), hosts, order, context.agent(), context.cancel());
+  return text;
+}
+
+/// A machine that powers itself off is to stop where idleness stops it, else to end.
+std::optional<TimePoint> fate_of(const Guards& guards, const std::optional<provision::End>& end,
+                                 TimePoint now) {
+  if (guards.idle_stop) return std::nullopt;
+  if (end) return end->when;
+  return guards.idle_delete ? std::optional(now) : std::nullopt;
+}
+
+/// Whether every running node of the cluster says that it has been idle for long enough.
+bool is_idle(Context& context, const state::Cluster& cluster) {
+  const auto hosts = running_hosts(context, cluster, context.store().nodes(cluster.id));
+  const auto watches =
+      launcher::watch_nodes(context.ssh(), hosts, context.agent(), context.cancel());
+  const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  return !watches.empty() && std::ranges::all_of(watches, [&](const auto& watch) {
+    if (!watch.ok()) throw watch.error();
+    return watch.value().because == "idle" && watch.value().powers_off <= now;
+  });
+}
+
+/// What was, or would be, done about one cluster; empty: nothing.
+std::string carry_out(Context& context, const ClusterName& name, Carrying carrying) {
+  const provision::Tools tools = context.tools();
+  const state::Cluster cluster = provision::refresh_cluster(tools, name).cluster;
+  const TimePoint now = std::chrono::system_clock::now();
+  Standing standing = standing_of(context.store(), cluster, now);
+  // Whom nobody attends to is ended by the cloud, or by itself: they know of more than we do.
+  const bool is_over = standing.bound && standing.bound->when <= now;
+  const bool acts = nodes_act(cloud_of(context, cluster));
+  const Guards& guards = standing.guards;
+  const bool judges_idle = (guards.idle_stop || guards.idle_delete) && !acts &&
+                           cluster.state != state::ClusterState::stopped;
+  if (!is_over && (!judges_idle || !is_idle(context, cluster))) return "";
+  if (!is_over && guards.idle_stop) {
+    if (carrying == Carrying::done) {
+      provision::stop_cluster(tools, name);
+      arrange_guards(context, cluster.id, Occasion::changed, Reach::cloud_alone);
+    }
+    return "stopped: its nodes were idle";
+  }
+  if (carrying == Carrying::done) provision::delete_cluster(tools, name);
+  return "deleted: " + (is_over ? provision::reason_of(guards, standing.bound->cause)
+                                : std::string("its nodes were idle"));
+}
+
+bool is_settled(const state::Cluster& cluster) {
+  return cluster.state != state::ClusterState::creating &&
+         cluster.state != state::ClusterState::deleting;
+}
+
+}  // namespace
+
+Standing standing_of(const state::Store& store, const state::Cluster& cluster, TimePoint now) {
+  Standing standing{.guards = provision::guards_of(cluster.spec_json)};
+  standing.price = provision::cloud::Money{};
+  if (provision::is_cloud(cluster.provider)) standing.price = provision::cloud::price_of(cluster);
+  standing.runs = store.runs(cluster.id);
+  const double price = standing.price ? standing.price->amount : 0;
+  standing.spending = provision::spending_of(standing.runs, price, now);
+  const auto timer = store.timer(cluster.id);
+  const provision::Watched watched{.created = cluster.created,
+                                   .contact = timer ? timer->contact : cluster.created,
+                                   .stopped = provision::stopped_since(standing.runs),
+                                   .spending = standing.spending};
+  standing.end = provision::end_of(standing.guards, watched, now);
+  Guards bounds = standing.guards;
+  bounds.unattended.reset();
+  standing.bound = provision::end_of(bounds, watched, now);
+  return standing;
+}
+
+void check_guards(const Guards& guards, const std::string& provider,
+                  const std::optional<provision::cloud::Money>& price) {
+  if (guards == Guards{}) return;
+  if (provider == "static")
+    throw Error(ErrorKind::usage,
+                "guards stop and end machines, and hosts that you have are neither stopped nor "
+                "ended by fastgpu");
+  if (guards.max_cost && (!price || price->amount <= 0))
+    throw Error(ErrorKind::usage,
+                "--max-cost needs a price, and none is known here: write --max-life instead");
+}
+
+void arrange_guards(Context& context, const state::ClusterId& id, Occasion occasion, Reach reach) {
+  state::Store& store = context.store();
+  const auto cluster = store.find_cluster(id);
+  if (!cluster || !is_settled(*cluster)) return;
+  const auto before = store.timer(id);
+  const TimePoint now = std::chrono::system_clock::now();
+  state::Timer timer{.ends = {}, .contact = now, .told = before ? before->told : ""};
+  if (provision::guards_of(cluster->spec_json) == Guards{} && !before) return;
+  store.put_timer(id, timer);
+  const Standing standing = standing_of(store, *cluster, now);
+  const auto nodes = store.nodes(id);
+  if (standing.end) timer.ends = standing.end->when;
+  Cloud* const cloud = cloud_of(context, *cluster);
+  if (cloud != nullptr && cloud->limits().has_timer && occasion != Occasion::created)
+    set_timers(*cloud, *cluster, nodes, timer.ends, context.cancel());
+  if (cloud != nullptr && !cloud->limits().has_timer && occasion == Occasion::guarded)
+    set_timers(*cloud, *cluster, nodes, fate_of(standing.guards, standing.end, now),
+               context.cancel());
+  const auto order = order_for(*cluster, standing.guards, standing.bound, nodes_act(cloud));
+  if (reach == Reach::nodes) timer.told = tell_nodes(context, *cluster, nodes, order, timer.told);
+  store.put_timer(id, timer);
+}
+
+bool nodes_are_told(Context& context, const state::Cluster& cluster, const Guards& guards) {
+  if (guards == Guards{}) return false;
+  return guards.idle_stop || guards.idle_delete || nodes_act(cloud_of(context, cluster));
+}
+
+void keep_guards(Context& context, const ClusterName& name, Occasion occasion, Reach reach) {
+  const auto cluster = context.store().find_cluster(name);
+  if (!cluster) return;
+  try {
+    arrange_guards(context, cluster->id, occasion, reach);
+  } catch (const Error& e) {
+    context.cancel().check();
+    context.ui().warn("the guards of " + name.value + " are not in place: " + e.what() +
+                      ": `fastgpu guard cluster " + name.value + "` tries again");
+  }
+}
+
+std::vector<provision::Settled> carry_out_guards(Context& context, Carrying carrying) {
+  std::vector<provision::Settled> done;
+  for (const state::Cluster& listed : context.store().clusters()) {
+    if (provision::guards_of(listed.spec_json) == Guards{} || !is_settled(listed)) continue;
+    provision::Settled item{listed.name.value, ""};
+    try {
+      if (item.what = carry_out(context, listed.name, carrying); item.what.empty()) continue;
+    } catch (const Error& e) {
+      context.cancel().check();
+      item.what = "its guards";
+      item.error = e;
+    }
+    done.push_back(std::move(item));
+  }
+  return done;
+}
+
+}  // namespace fastgpu::cli

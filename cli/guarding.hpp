@@ -1,0 +1,76 @@
+// The guards of clusters, carried to where they hold without us: to the cloud's timers and to the
+// nodes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "cli/context.hpp"
+#include "provision/cloud/model.hpp"
+#include "provision/guards.hpp"
+#include "provision/settle.hpp"
+
+namespace fastgpu::cli {
+
+/// What a cluster has cost, and when it ends by itself as things are.
+struct Standing {
+  provision::Guards guards{};
+  std::optional<provision::cloud::Money> price{};  ///< Of a machine, an hour; absent: not told.
+  std::vector<state::Run> runs{};
+  provision::Spending spending{};
+  std::optional<provision::End> end{};
+  std::optional<provision::End> bound{};  ///< The same, whoever looks after it.
+};
+
+/// From what is remembered alone.
+Standing standing_of(const state::Store& store, const state::Cluster& cluster,
+                     state::TimePoint now);
+
+/// Throws ErrorKind::usage for guards that nobody could keep: of hosts that are the user's own, or
+/// a cost where no price is known.
+void check_guards(const provision::Guards& guards, const std::string& provider,
+                  const std::optional<provision::cloud::Money>& price);
+
+/// Why timers and nodes are to be told.
+enum class Occasion : std::uint8_t {
+  created,  ///< The machines were launched with their timers.
+  changed,  ///< Nodes came, went, started or stopped.
+  guarded,  ///< The guards are others.
+};
+
+enum class Reach : std::uint8_t { nodes, cloud_alone };
+
+/// Brings the clouds' timers and the nodes' own in line with the guards. Somebody looks after the
+/// cluster at this moment. Nothing for a cluster that has no guards and never had.
+void arrange_guards(Context& context, const state::ClusterId& cluster, Occasion occasion,
+                    Reach reach);
+
+/// The same for commands that have done their work by then: a failure is a warning that says so.
+void keep_guards(Context& context, const ClusterName& name, Occasion occasion,
+                 Reach reach = Reach::nodes);
+
+/// While this lives, somebody looks after a cluster that ends when nobody does: its time is put off
+/// again and again, on a thread of its own.
+class Attendance;
+
+struct EndAttendance {
+  void operator()(Attendance* attendance) const noexcept;
+};
+using AttendancePtr = std::unique_ptr<Attendance, EndAttendance>;
+
+/// Whether nodes of such a cluster have to be told of its guards.
+bool nodes_are_told(Context& context, const state::Cluster& cluster,
+                    const provision::Guards& guards);
+
+/// For a command that goes to the nodes of the cluster. Null where nothing has to be put off. Nodes
+/// that could not be told their guards when they were made are told now.
+AttendancePtr attend(Context& context, const state::Cluster& cluster);
+
+/// What the guards demand and neither a cloud nor a node has done: clusters whose time is over are
+/// deleted, those whose nodes say that they are idle stopped.
+enum class Carrying : std::uint8_t { told, done };
+std::vector<provision::Settled> carry_out_guards(Context& context, Carrying carrying);
+
+}  // namespace fastgpu::cli

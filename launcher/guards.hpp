@@ -1,0 +1,27 @@
+// What nodes are told about their own end, and what they say of what keeps them awake.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "agent/protocol/guard.hpp"
+#include "base/cancel.hpp"
+#include "base/host_result.hpp"
+#include "remote/agent.hpp"
+#include "ssh/client.hpp"
+
+namespace fastgpu::launcher {
+
+/// Each node follows this order, and no earlier one, from now on; an empty order ends that. Throws
+/// the first node's failure.
+void tell_guards(ssh::Client& client, std::span<const ssh::Host> hosts,
+                 const agent::GuardOrder& order, const remote::AgentProgram& agent,
+                 const Cancel& cancel);
+
+/// What each node says of itself.
+std::vector<HostResult<agent::NodeWatch>> watch_nodes(ssh::Client& client,
+                                                      std::span<const ssh::Host> hosts,
+                                                      const remote::AgentProgram& agent,
+                                                      const Cancel& cancel);
+
+}  // namespace fastgpu::launcher
