@@ -67,7 +67,7 @@ int lock(Context& context, const LockOptions& options) {
   if (options.out.empty() || options.out == "-")
     context.ui().data(text);
   else
-    state::write_private_file(options.out, text);
+    state::write_private_file(std::filesystem::absolute(options.out), text);
   context.ui().note("locked " + std::to_string(locked.artefacts.size()) + " artefacts for " +
                     locked.machine + ", " + locked.libc + ", Python " + locked.python_version);
   return 0;

@@ -113,8 +113,9 @@ EnvironmentLock parse_lock(const std::string& text, const std::string& source) {
                        .python = need(root, "python").text(),
                        .python_version = need(root, "python_version").text(),
                        .artefacts = {}};
-  for (const Value& item : need(root, "artefacts").list())
-    lock.artefacts.push_back(read_artefact(item));
+  if (const auto artefacts = root.find("artefacts"))  // None is written as nothing.
+    for (const Value& item : artefacts->list())
+      lock.artefacts.push_back(read_artefact(item));
   return lock;
 }
 

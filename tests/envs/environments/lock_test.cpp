@@ -39,6 +39,7 @@ TEST_CASE("a lock is read as it was written") {
   CHECK(to_text(read) == to_text(lock));
   CHECK(version_of(read) == version_of(lock));
   CHECK(version_of(read).size() == 12);
+  CHECK(parse_lock(to_text(lock_of({})), "env.lock").artefacts.empty());
 }
 
 TEST_CASE("a lock that was changed by hand is refused, wherever it was changed") {
