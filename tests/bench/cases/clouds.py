@@ -163,7 +163,8 @@ def page(lived, peers, plan):
         table(["cloud", "command", "machines", "seconds", "bound", "within", "calls", "fewest", "at most 2x", "throttled", "MiB", "< 64 MiB"], rows),
         f"Memory is the peak, and shows nothing below the {FLOOR >> 20} MiB of the program that measures.\n",
         "## Beside boto3\n",
-        "The calls that AWS needs, one after another, on the same stand-in, polling twice a second.\n",
+        "The calls that AWS needs, one after another, on the same stand-in, polling twice a second. boto3 is told the zone and the type, and looks for nothing that "
+        "might be there already: `fastgpu` plans first, writes a journal, and looks before it makes.\n",
         table(["command", "machines", "fastgpu s", "boto3 s", "times ours"], beside),
         "## The plan\n",
         table(["what", "seconds", "times the slowest answer"], [
