@@ -18,7 +18,7 @@ from cloud_sim import CLOUDS, SCENARIO, CloudSim, Customer  # noqa: E402
 
 CLOUDSIM = sys.argv.pop(2)
 DEEP = 50_000  # No recursion comes back from there.
-MEMORY_LIMIT = 512 << 20  # Bytes, for what reads several answers of megabytes at once.
+MEMORY_LIMIT = 1 << 30  # Bytes, for what reads several answers of up to 16 MiB at once.
 
 
 @contextlib.contextmanager
