@@ -5,7 +5,9 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/help.hpp"
+#include "cli/original.hpp"
 #include "cli/parser.hpp"
+#include "config/document.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -33,6 +35,11 @@ constexpr std::array kCommands = {
             "Jobs, commands, logins with keys pressed, connections, GPUs that compute, processes "
             "with a tenth of a core. OFF is when the node powers itself off as things are; due "
             "where it would be charged on when off, so that `fastgpu gc` has to stop it."},
+    Command{
+        "addip", "", "Let this machine, or others, log in to a cluster of a cloud",
+        "fastgpu addip demo", describe_addip,
+        "The cluster's security group is opened for one address more, on port 22 alone. Without "
+        "--ssh-from it is the address that this machine has seen from outside."},
     Command{"rename", "cluster", "Give a cluster another name", "fastgpu rename cluster demo prod",
             describe_rename_cluster, "Nodes keep their names."},
     Command{"delete", "cluster", "Delete a cluster with all that is on it",
@@ -251,7 +258,7 @@ Arguments arguments_of(const Command& command) {
 }
 
 int run_app(const std::vector<std::string>& words, Context& context) {
-  const Resolved resolved = resolve(commands(), words);
+  const Resolved resolved = resolve(commands(), in_our_words(words, config::read_text));
   if (resolved.command == nullptr) return run_without_command(resolved, context);
   const Command& command = *resolved.command;
   Common common;

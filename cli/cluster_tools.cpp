@@ -62,6 +62,23 @@ void ProgressEvents::moving_on(std::string_view reason) {
   }
 }
 
+void ProgressEvents::replacing(std::string_view reason) {
+  try {
+    ui_.end_progress();
+    ui_.note(std::string(reason) + ": asking for others");
+  } catch (const Error&) {  // They are asked for unseen.
+  }
+}
+
+void ProgressEvents::shrunk(std::size_t wanted, std::size_t got) {
+  try {
+    ui_.end_progress();
+    ui_.warn("no place has room for " + std::to_string(wanted) + " nodes: going on with " +
+             std::to_string(got));
+  } catch (const Error&) {  // The cluster begins unannounced.
+  }
+}
+
 void ProgressEvents::left_behind(std::string_view sentence) {
   try {
     ui_.warn(sentence);

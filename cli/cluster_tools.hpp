@@ -36,6 +36,8 @@ class ProgressEvents final : public provision::ClusterEvents {
   void step_started(std::string_view step) override;
   void step_finished(std::string_view step) override;
   void moving_on(std::string_view reason) override;
+  void replacing(std::string_view reason) override;
+  void shrunk(std::size_t wanted, std::size_t got) override;
   void left_behind(std::string_view sentence) override;
 
  private:

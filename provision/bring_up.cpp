@@ -5,7 +5,6 @@
 
 #include "base/fault_point.hpp"
 #include "provision/failures.hpp"
-#include "provision/journal.hpp"
 #include "provision/marks.hpp"
 #include "provision/observe.hpp"
 #include "provision/plan.hpp"
@@ -16,10 +15,6 @@ namespace {
 using namespace std::chrono_literals;
 using state::Node;
 using state::NodeState;
-
-/// A cloud may list a machine only some seconds after it gave it, and one that did not start is
-/// listed nowhere any more.
-constexpr auto kUnlistedAtMost = 1min;
 
 std::vector<NodeRequest> requests_for(const Tools& tools, const state::Cluster& cluster,
                                       const std::vector<Node>& nodes, const HostKeys& host_keys) {
@@ -67,9 +62,10 @@ bool all_have_addresses(const std::vector<Node>& nodes) {
   return std::ranges::none_of(nodes, [](const Node& node) { return node.address.empty(); });
 }
 
-/// A machine that an earlier run made may have been stopped since, by a reboot for example.
+/// A machine that an earlier run made may have been stopped since, by a reboot for example: what
+/// came of starting it takes the place of its result.
 void wake(const Tools& tools, Provider& provider, const state::Cluster& cluster,
-          std::vector<Node>& nodes, const std::vector<HostResult<Instance>>& results) {
+          const std::vector<Node>& nodes, std::vector<HostResult<Instance>>& results) {
   std::vector<Node> sleeping;
   for (const HostResult<Instance>& result : results) {
     if (!result.ok() || result.value().state != InstanceState::stopped) continue;
@@ -77,9 +73,12 @@ void wake(const Tools& tools, Provider& provider, const state::Cluster& cluster,
       if (node.name == result.host) sleeping.push_back(node);
   }
   if (sleeping.empty()) return;
-  const auto woken = provider.start(cluster, sleeping, tools.cancel);
-  note_results(tools, nodes, woken);
-  require_all(tools, "starting nodes", woken);
+  for (Node& node : sleeping)
+    for (const HostResult<Instance>& result : results)
+      if (result.host == node.name) note_instance(node, result.value());
+  for (HostResult<Instance>& woken : provider.start(cluster, sleeping, tools.cancel))
+    for (HostResult<Instance>& result : results)
+      if (result.host == woken.host) result = woken;
 }
 
 /// Some places give addresses only after a while: asks until they have.
@@ -161,14 +160,14 @@ std::vector<Node> new_nodes(const Tools& tools, Provider& provider, const state:
   return nodes;
 }
 
-void write_down(const Tools& tools, const state::Cluster& /*cluster*/, std::vector<Node>& nodes,
-                const HostKeys& host_keys) {
+void write_down(const Tools& tools, std::vector<Node>& nodes, const HostKeys& host_keys,
+                std::string_view action) {
   for (Node& node : nodes)
     if (node.host_keys.empty()) node.host_keys = {host_keys.at(node.token).public_key};
   tools.store.atomically([&] {
     for (const Node& node : nodes) {
       tools.store.put_node(node);
-      open_node_intent(tools.store, node, kCreateNode);
+      open_node_intent(tools.store, node, action);
     }
   });
   fault_point("provision:written");
@@ -186,18 +185,31 @@ void note_results(const Tools& tools, std::vector<Node>& nodes,
   });
 }
 
+std::vector<HostResult<Instance>> request_nodes(const Tools& tools, Provider& provider,
+                                                const state::Cluster& cluster,
+                                                const std::vector<Node>& nodes,
+                                                const HostKeys& host_keys) {
+  const auto requests = requests_for(tools, cluster, nodes, host_keys);
+  auto results = provider.create(cluster, requests, tools.cancel);
+  wake(tools, provider, cluster, nodes, results);
+  return results;
+}
+
 void bring_up(const Tools& tools, Provider& provider, const state::Cluster& cluster,
               std::vector<Node>& nodes, const HostKeys& host_keys) {
   run_step(tools, "creating " + count_of_nodes(nodes.size()), [&] {
     tools.cancel.check();
-    const auto requests = requests_for(tools, cluster, nodes, host_keys);
     fault_point("provision:create");
-    const auto results = provider.create(cluster, requests, tools.cancel);
+    const auto results = request_nodes(tools, provider, cluster, nodes, host_keys);
     fault_point("provision:created");
     note_results(tools, nodes, results);
     require_all(tools, "creating nodes", results);
-    wake(tools, provider, cluster, nodes, results);
   });
+  make_ours(tools, provider, cluster, nodes);
+}
+
+void make_ours(const Tools& tools, Provider& provider, const state::Cluster& cluster,
+               std::vector<Node>& nodes) {
   await_nodes(tools, provider, cluster, nodes);
   if (provider.host_key_use() == HostKeyUse::first_boot)
     run_step(tools, "giving " + count_of_nodes(nodes.size()) + " host keys of their own",

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "provision/cluster_keys.hpp"
+#include "provision/journal.hpp"
 #include "provision/tools.hpp"
 
 namespace fastgpu::provision {
@@ -24,14 +25,24 @@ std::vector<state::Node> new_nodes(const Tools& tools, Provider& provider,
                                    const state::Cluster& cluster, std::span<const int> indexes);
 
 /// Stores the nodes as `creating`, with their keys' public halves, each with an open intent.
-void write_down(const Tools& tools, const state::Cluster& cluster, std::vector<state::Node>& nodes,
-                const HostKeys& host_keys);
+void write_down(const Tools& tools, std::vector<state::Node>& nodes, const HostKeys& host_keys,
+                std::string_view action = kCreateNode);
 
-/// Asks for nodes that are written down (again, where an earlier run has asked already) and waits
-/// until all of them let us in. What is learnt of them is stored on the way. Their intents stay
-/// open. Throws with the first node's failure.
+/// Asks for nodes that are written down (again, where an earlier run has asked already), and starts
+/// those that stand still. Stores nothing.
+std::vector<HostResult<Instance>> request_nodes(const Tools& tools, Provider& provider,
+                                                const state::Cluster& cluster,
+                                                const std::vector<state::Node>& nodes,
+                                                const HostKeys& host_keys);
+
+/// Asks for nodes, and waits until all of them are ours. What is learnt of them is stored on the
+/// way. Their intents stay open. Throws with the first node's failure.
 void bring_up(const Tools& tools, Provider& provider, const state::Cluster& cluster,
               std::vector<state::Node>& nodes, const HostKeys& host_keys);
+
+/// Waits until nodes that were asked for let us in, with host keys that only they know.
+void make_ours(const Tools& tools, Provider& provider, const state::Cluster& cluster,
+               std::vector<state::Node>& nodes);
 
 /// Waits until `nodes` have addresses and let us in.
 void await_nodes(const Tools& tools, Provider& provider, const state::Cluster& cluster,

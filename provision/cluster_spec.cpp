@@ -33,6 +33,7 @@ void check_node_count(int nodes) {
 void check_spec(const ClusterSpec& spec) {
   check_name("cluster name", spec.name.value);
   check_node_count(spec.nodes);
+  check_range("the least number of nodes", spec.least_nodes(), spec.nodes);
   check_range("the number of slots on a node", spec.slots, kMostSlots);
   if (!is_user_name(spec.user))
     throw Error(ErrorKind::usage, "user '" + printable(spec.user) + "' is no user name");

@@ -1,7 +1,7 @@
 // Creating a cluster.
 #include "base/fault_point.hpp"
 #include "provision/bring_up.hpp"
-#include "provision/failures.hpp"
+#include "provision/gather.hpp"
 #include "provision/held_cluster.hpp"
 #include "provision/journal.hpp"
 #include "provision/lifecycle.hpp"
@@ -57,26 +57,15 @@ bool can_resume(const Tools& tools, const Found& found) {
   return authorized_key(tools.store.directory(), found.cluster->id).has_value();
 }
 
-/// What was got where there is no room for all goes, before the next place is asked.
-void move_on(const Tools& tools, Provider& provider, Cluster& cluster, std::vector<Node>& nodes,
-             const std::string& elsewhere) {
-  std::vector<Failure> failures;
-  add_failures(failures, provider.destroy(cluster, nodes));
-  throw_failures("giving up a place", failures);
-  for (Node& node : nodes) {
-    node.instance_id.clear();
-    node.address.clear();
-    node.private_address.clear();
-  }
-  cluster.network = elsewhere;
-  tools.store.atomically([&] {
-    for (const Node& node : nodes)
-      tools.store.put_node(node);
-    tools.store.update_cluster(cluster);
-  });
-  fault_point("provision:moved_on");
+/// The time that went into seeking machines is none that they were waited for.
+Tools waiting_from_now(const Tools& tools, Clock::time_point began) {
+  Tools later = tools;
+  if (later.deadline != Clock::time_point::max()) later.deadline += tools.clock.now() - began;
+  return later;
 }
 
+/// A machine that does not start is replaced where it is; when that happens again the cluster goes
+/// to its next place.
 void make_nodes(const Tools& tools, Provider& provider, const ClusterSpec& spec, Cluster& cluster,
                 std::vector<Node>& nodes) {
   HostKeys keys = read_host_keys(tools.store.directory(), cluster.id).value_or(HostKeys{});
@@ -84,26 +73,25 @@ void make_nodes(const Tools& tools, Provider& provider, const ClusterSpec& spec,
     const auto indexes = provider.new_indexes(cluster, {}, 0, spec.nodes);
     std::vector<Node> fresh = new_nodes(tools, provider, cluster, indexes);
     make_keys(tools, cluster, fresh, provider.host_key_use(), keys);
-    write_down(tools, cluster, fresh, keys);
+    write_down(tools, fresh, keys);
     nodes = std::move(fresh);
   }
-  for (;;) {
-    run_step(tools, "preparing the network", [&] {
-      tools.cancel.check();
-      cluster.network = provider.prepare(cluster);
-      fault_point("provision:prepared");
-      tools.store.update_cluster(cluster);
-    });
+  const auto began = tools.clock.now();
+  gather(tools, provider, spec.holding, cluster, nodes, keys);
+  for (bool is_second_try = false;; is_second_try = !is_second_try) {
     try {
-      bring_up(tools, provider, cluster, nodes, keys);
+      make_ours(waiting_from_now(tools, began), provider, cluster, nodes);
       return;
     } catch (const Error& e) {
-      const auto elsewhere =
-          e.kind() == ErrorKind::capacity ? provider.next_place(cluster) : std::nullopt;
-      if (!elsewhere) throw;
-      tools.events.moving_on(e.what());
-      move_on(tools, provider, cluster, nodes, *elsewhere);
+      if (e.kind() != ErrorKind::capacity) throw;
+      if (!is_second_try)
+        tools.events.replacing(e.what());
+      else if (move_on(tools, provider, cluster, nodes))
+        tools.events.moving_on(e.what());
+      else
+        throw;
     }
+    gather_again(tools, provider, spec.holding, cluster, nodes, keys);
   }
 }
 
@@ -150,6 +138,7 @@ void keep(const Tools& tools, Cluster cluster) {
       finish_delete(tools, provider, cluster);
       lock.remove_file();
     } else {
+      destroy_strays(tools, provider, cluster);
       keep(tools, cluster);
     }
   } catch (const Error& e) {
@@ -191,7 +180,12 @@ CreateResult create_cluster(const Tools& tools, const ClusterSpec& spec, OnFailu
     tools.cancel.check();
     finish(tools, view);
   } catch (const Error& e) {
-    give_up(tools, provider, lock, view.cluster, on_failure, e);
+    const auto on_record = tools.store.find_cluster(view.cluster.id);  // It may have moved on.
+    give_up(tools, provider, lock, on_record.value_or(view.cluster), on_failure, e);
+  }
+  try {
+    end_trials(tools, provider, view.cluster);
+  } catch (const Error&) {  // They are in the journal: the next command tries again.
   }
   return {std::move(view), plan.kind};
 }

@@ -4,9 +4,8 @@
 
 namespace fastgpu::provision {
 
-void throw_failures(std::string_view doing, const std::vector<Failure>& failures) {
+Error as_one(std::string_view doing, const std::vector<Failure>& failures) {
   constexpr std::size_t kNamed = 4;
-  if (failures.empty()) return;
   const Failure& first = failures.front();
   std::string message = std::string(doing) + ": ";
   if (std::string_view(first.error.what()).substr(0, first.node.value.size()) != first.node.value)
@@ -18,7 +17,11 @@ void throw_failures(std::string_view doing, const std::vector<Failure>& failures
   if (failures.size() > kNamed + 1)
     others += " and " + std::to_string(failures.size() - kNamed - 1) + " more";
   if (!others.empty()) message += " (and so " + others + ")";
-  throw Error(first.error.kind(), message);
+  return {first.error.kind(), message};
+}
+
+void throw_failures(std::string_view doing, const std::vector<Failure>& failures) {
+  if (!failures.empty()) throw as_one(doing, failures);
 }
 
 }  // namespace fastgpu::provision

@@ -19,8 +19,11 @@ void add_failures(std::vector<Failure>& failures, const std::vector<HostResult<T
     if (!result.ok()) failures.push_back({result.host, result.error()});
 }
 
-/// Throws where there are any: "<doing>: demo-1: no space (and demo-2, demo-3)", with the kind of
-/// the first one.
+/// "<doing>: demo-1: no space (and so demo-2, demo-3)", with the kind of the first one; there must
+/// be one.
+Error as_one(std::string_view doing, const std::vector<Failure>& failures);
+
+/// Throws them as one where there are any.
 void throw_failures(std::string_view doing, const std::vector<Failure>& failures);
 
 }  // namespace fastgpu::provision

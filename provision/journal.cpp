@@ -8,8 +8,8 @@
 namespace fastgpu::provision {
 
 bool is_ours(const state::Intent& intent) {
-  constexpr std::array kOurs = {kCreateCluster, kDeleteCluster, kCreateNode,
-                                kDeleteNode,    kStartCluster,  kStopCluster};
+  constexpr std::array kOurs = {kCreateCluster, kDeleteCluster, kCreateNode,   kDeleteNode,
+                                kReplaceNode,   kTryPlace,      kStartCluster, kStopCluster};
   return std::ranges::find(kOurs, intent.action) != kOurs.end();
 }
 
@@ -53,7 +53,8 @@ void close_node_intents(state::Store& store, const state::ClusterId& cluster,
     names.insert(node.name.value);
   store.atomically([&] {
     for (const state::Intent& intent : store.open_intents(cluster)) {
-      const bool is_of_node = intent.action == kCreateNode || intent.action == kDeleteNode;
+      const bool is_of_node = intent.action == kCreateNode || intent.action == kDeleteNode ||
+                              intent.action == kReplaceNode;
       if (is_of_node && names.contains(intent.subject)) store.close_intent(intent.id);
     }
   });

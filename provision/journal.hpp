@@ -14,6 +14,9 @@ constexpr std::string_view kCreateCluster = "create-cluster";
 constexpr std::string_view kDeleteCluster = "delete-cluster";
 constexpr std::string_view kCreateNode = "create-node";
 constexpr std::string_view kDeleteNode = "delete-node";
+constexpr std::string_view kReplaceNode = "replace-node";  ///< Of a node that was lost.
+/// Machines are asked for at another place than the cluster's, or given back there.
+constexpr std::string_view kTryPlace = "try-place";
 constexpr std::string_view kStartCluster = "start-cluster";
 constexpr std::string_view kStopCluster = "stop-cluster";
 

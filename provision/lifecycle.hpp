@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "provision/cluster_spec.hpp"
 #include "provision/observe.hpp"
@@ -43,6 +44,15 @@ ClusterView stop_cluster(const Tools& tools, const ClusterName& name);
 /// Adds nodes under new indexes, or removes those with the highest. New nodes that fail are
 /// removed.
 ClusterView scale_cluster(const Tools& tools, const ClusterName& name, int nodes);
+
+/// Makes new machines for the nodes whose machines are gone, where the cluster stands; what was on
+/// them is lost. Those that cannot be had stay lost.
+ClusterView replace_lost_nodes(const Tools& tools, const ClusterName& name);
+
+/// Makes what the nodes share as `change` wants it, which gets the provider's part of the cluster
+/// (Cluster::spec_json) and returns another.
+state::Cluster change_shared(const Tools& tools, const ClusterName& name,
+                             const std::function<std::string(const std::string&)>& change);
 
 /// Gives the cluster another name. Its nodes keep theirs: they are known by them.
 ClusterView rename_cluster(const Tools& tools, const ClusterName& from, const ClusterName& to);

@@ -1,12 +1,17 @@
 // What is stored set against what a provider finds. Pure.
 #pragma once
 
+#include <chrono>
 #include <span>
 #include <vector>
 
 #include "provision/provider.hpp"
 
 namespace fastgpu::provision {
+
+/// A cloud may list a machine only some seconds after it gave it, and one that did not start is
+/// listed nowhere any more.
+constexpr std::chrono::minutes kUnlistedAtMost{1};
 
 /// A cluster with its nodes.
 struct ClusterView {

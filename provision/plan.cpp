@@ -28,6 +28,14 @@ std::string count_of_nodes(std::size_t count) {
                                        " --nodes " + nodes + "` changes its size");
 }
 
+/// It may be as small as it was allowed to begin; one whose creation died at once has no nodes.
+bool has_wanted_size(const ClusterSpec& wanted, const Found& found) {
+  const auto most = static_cast<std::size_t>(wanted.nodes);
+  const std::size_t size = found.nodes.size();
+  if (size == 0 && found.cluster->state == ClusterState::creating) return true;
+  return size <= most && size >= static_cast<std::size_t>(wanted.least_nodes());
+}
+
 void check_same(const ClusterSpec& wanted, const Found& found) {
   const state::Cluster& there = *found.cluster;
   const std::string name = wanted.name.value;
@@ -39,9 +47,7 @@ void check_same(const ClusterSpec& wanted, const Found& found) {
   if (there.state == ClusterState::deleting)
     throw Error(ErrorKind::conflict, "cluster '" + name + "' is being deleted: `fastgpu delete " +
                                          "cluster " + name + "` finishes that");
-  const auto size = static_cast<std::size_t>(wanted.nodes);
-  const bool is_begun = there.state != ClusterState::creating || !found.nodes.empty();
-  if (is_begun && found.nodes.size() != size) refuse_size(wanted, found);
+  if (!has_wanted_size(wanted, found)) refuse_size(wanted, found);
   if (there.slots != wanted.slots)
     throw Error(ErrorKind::conflict, "cluster '" + name + "' exists already with " +
                                          std::to_string(there.slots) + " slots a node, not " +

@@ -92,9 +92,23 @@ class Provider {
   /// keep in Cluster::network.
   virtual std::string prepare(const state::Cluster& cluster) = 0;
 
-  /// Where else the cluster could be made once there is no room where its network is: what
-  /// Cluster::network is to be before the next `prepare`. The default knows no other place.
-  virtual std::optional<std::string> next_place(const state::Cluster& /*cluster*/) const {
+  /// How many places were planned for a cluster, the best first, and at which of them it is.
+  struct Places {
+    std::size_t count = 1;
+    std::size_t here = 0;
+  };
+  virtual Places places(const state::Cluster& /*cluster*/) const { return {}; }
+
+  /// What Cluster::network is to be before the first `prepare` at one of the places.
+  virtual std::string network_at(const state::Cluster& /*cluster*/, std::size_t /*place*/) const {
+    return {};
+  }
+
+  /// False where several machines asked for at once are had together or not at all.
+  virtual bool gives_parts() const noexcept { return true; }
+
+  /// Of one machine where the cluster is, in the place's currency; absent where nobody told it.
+  virtual std::optional<double> price_per_hour(const state::Cluster& /*cluster*/) const {
     return std::nullopt;
   }
 

@@ -1,9 +1,10 @@
-// More nodes, or fewer.
+// More nodes, fewer, or others in place of those that were lost.
 #include "base/fault_point.hpp"
 #include "provision/bring_up.hpp"
 #include "provision/held_cluster.hpp"
 #include "provision/journal.hpp"
 #include "provision/lifecycle.hpp"
+#include "provision/marks.hpp"
 #include "provision/take_down.hpp"
 
 namespace fastgpu::provision {
@@ -34,7 +35,7 @@ void add_nodes(const Tools& tools, const HeldCluster& held, int count) {
   std::vector<Node> nodes = new_nodes(tools, provider, cluster, indexes);
   HostKeys keys;
   make_keys(tools, cluster, nodes, provider.host_key_use(), keys);
-  write_down(tools, cluster, nodes, keys);
+  write_down(tools, nodes, keys);
   try {
     bring_up(tools, provider, cluster, nodes, keys);
     mark_running(tools, cluster, nodes);
@@ -47,6 +48,38 @@ void add_nodes(const Tools& tools, const HeldCluster& held, int count) {
                   message + "; something is left (" + left.what() + "): `fastgpu gc` removes it");
     }
     throw Error(e.kind(), message);
+  }
+}
+
+/// Under the same names and indexes, with keys of their own. Those that cannot be had are lost as
+/// before.
+void replace_nodes(const Tools& tools, const HeldCluster& held, std::vector<Node> nodes) {
+  const state::Cluster& cluster = held.cluster();
+  Provider& provider = held.provider();
+  provider.check_usable();
+  for (Node& node : nodes) {
+    node.state = NodeState::creating;
+    node.token = new_token();
+    node.host_keys.clear();
+    node.instance_id.clear();
+    node.address.clear();
+    node.private_address.clear();
+  }
+  HostKeys keys;
+  make_keys(tools, cluster, nodes, provider.host_key_use(), keys);
+  write_down(tools, nodes, keys, kReplaceNode);
+  try {
+    bring_up(tools, provider, cluster, nodes, keys);
+    mark_running(tools, cluster, nodes);
+  } catch (const Error& e) {
+    const Error failure = e.during("replacing lost nodes of cluster '" + cluster.name.value + "'");
+    try {
+      lose_nodes(tools, provider, cluster, nodes);
+    } catch (const Error& left) {
+      throw Error(e.kind(), std::string(failure.what()) + "; something is left (" + left.what() +
+                                "): `fastgpu gc` removes it");
+    }
+    throw failure;
   }
 }
 
@@ -80,6 +113,16 @@ ClusterView scale_cluster(const Tools& tools, const ClusterName& name, int nodes
   if (wanted > before.nodes.size())
     add_nodes(tools, held, static_cast<int>(wanted - before.nodes.size()));
   if (wanted < before.nodes.size()) remove_nodes(tools, held, wanted);
+  ClusterView after = held.look();
+  tools.store.update_cluster(after.cluster);
+  return after;
+}
+
+ClusterView replace_lost_nodes(const Tools& tools, const ClusterName& name) {
+  const HeldCluster held(tools, name);
+  ClusterView view = held.look();
+  std::erase_if(view.nodes, [](const Node& node) { return node.state != NodeState::lost; });
+  if (!view.nodes.empty()) replace_nodes(tools, held, std::move(view.nodes));
   ClusterView after = held.look();
   tools.store.update_cluster(after.cluster);
   return after;

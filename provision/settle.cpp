@@ -16,17 +16,26 @@ using state::ClusterState;
 using state::Node;
 using state::NodeState;
 
-/// Nodes half-made or half-removed in a cluster that stands: a scaling that died.
+/// Nodes half-made or half-removed in a cluster that stands: a scaling that died. One that was to
+/// take a lost one's place is lost again.
 void take_down_unfinished(const Tools& tools, Provider& provider, const Cluster& cluster,
                           std::vector<Settled>& done) {
-  std::vector<Node> unfinished = tools.store.nodes(cluster.id);
-  std::erase_if(unfinished, [](const Node& node) {
-    return node.state != NodeState::creating && node.state != NodeState::deleting;
-  });
-  if (unfinished.empty()) return;
+  std::set<std::string> replaced;
+  for (const state::Intent& intent : our_intents(tools.store, cluster.id))
+    if (intent.action == kReplaceNode) replaced.insert(intent.subject);
+  std::vector<Node> unfinished;
+  std::vector<Node> lost;
+  for (const Node& node : tools.store.nodes(cluster.id))
+    if (replaced.contains(node.name.value))
+      lost.push_back(node);
+    else if (node.state == NodeState::creating || node.state == NodeState::deleting)
+      unfinished.push_back(node);
   take_down_nodes(tools, provider, cluster, unfinished);
   for (const Node& node : unfinished)
     done.push_back({cluster.name.value, "removed unfinished node " + node.name.value});
+  lose_nodes(tools, provider, cluster, lost);
+  for (const Node& node : lost)
+    done.push_back({cluster.name.value, "gave up replacing node " + node.name.value});
 }
 
 /// A start or stop that died: what is true is asked, not guessed.
@@ -39,6 +48,7 @@ void look_again(const Tools& tools, Provider& provider, const Cluster& cluster,
       tools.store.put_node(node);
     tools.store.update_cluster(view.cluster);
     for (const state::Intent& intent : our_intents(tools.store, cluster.id)) {
+      if (intent.action == kTryPlace) continue;
       done.push_back({cluster.name.value, "looked again after an unfinished " + intent.action});
       tools.store.close_intent(intent.id);
     }
@@ -80,6 +90,7 @@ std::vector<Settled> settle_cluster(const Tools& tools, const Cluster& cluster,
                                                      : "finished its deletion"});
     return done;
   }
+  end_trials(tools, provider, cluster);
   take_down_unfinished(tools, provider, cluster, done);
   look_again(tools, provider, cluster, done);
   return done;

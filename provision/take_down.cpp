@@ -79,6 +79,24 @@ void take_down_nodes(const Tools& tools, Provider& provider, const state::Cluste
   throw_failures("destroying nodes", failures);
 }
 
+void lose_nodes(const Tools& tools, Provider& provider, const state::Cluster& cluster,
+                std::vector<Node> nodes) {
+  if (nodes.empty()) return;
+  const auto results = provider.destroy(cluster, nodes);
+  fault_point("provision:destroyed");
+  std::vector<Node> ended = gone(nodes, results);
+  tools.store.atomically([&] {
+    for (Node& node : ended) {
+      node.state = NodeState::lost;
+      tools.store.put_node(node);
+    }
+    close_node_intents(tools.store, cluster.id, ended);
+  });
+  std::vector<Failure> failures;
+  add_failures(failures, results);
+  throw_failures("destroying nodes", failures);
+}
+
 int destroy_strays(const Tools& tools, Provider& provider, const state::Cluster& cluster) {
   std::vector<Node> lost;
   for (const Instance& stray : strays(tools.store.nodes(cluster.id), provider.list(cluster)))
@@ -88,6 +106,16 @@ int destroy_strays(const Tools& tools, Provider& provider, const state::Cluster&
   add_failures(failures, provider.destroy(cluster, lost));
   throw_failures("destroying stray machines", failures);
   return static_cast<int>(lost.size());
+}
+
+void end_trials(const Tools& tools, Provider& provider, const state::Cluster& cluster) {
+  std::vector<state::Intent> trials = our_intents(tools.store, cluster.id);
+  std::erase_if(trials, [](const state::Intent& intent) { return intent.action != kTryPlace; });
+  if (trials.empty()) return;
+  destroy_strays(tools, provider, cluster);
+  const auto now = std::chrono::system_clock::now();
+  for (const state::Intent& trial : trials)
+    if (now - trial.opened >= kUnlistedAtMost) tools.store.close_intent(trial.id);
 }
 
 void mark_deleting(const Tools& tools, state::Cluster& cluster) {

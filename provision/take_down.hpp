@@ -12,8 +12,17 @@ namespace fastgpu::provision {
 void take_down_nodes(const Tools& tools, Provider& provider, const state::Cluster& cluster,
                      const std::vector<state::Node>& nodes);
 
+/// Ends what machines there are of nodes that were to be replaced; they are `lost` again, with no
+/// open intent. Throws with the first that is not gone.
+void lose_nodes(const Tools& tools, Provider& provider, const state::Cluster& cluster,
+                std::vector<state::Node> nodes);
+
 /// Ends machines that carry the cluster's mark and a token that nobody knows. Returns how many.
 int destroy_strays(const Tools& tools, Provider& provider, const state::Cluster& cluster);
+
+/// Ends what a killed run may have at places that it tried. An intent of that kind stays open for
+/// as long as a cloud may not list what it has given.
+void end_trials(const Tools& tools, Provider& provider, const state::Cluster& cluster);
 
 /// Writes down that the cluster goes: cluster and nodes `deleting`, each with an open intent.
 void mark_deleting(const Tools& tools, state::Cluster& cluster);

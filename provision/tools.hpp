@@ -68,6 +68,10 @@ class ClusterEvents {
   virtual void node_changed(const state::Node& /*node*/) {}
   /// One place had no room; the next one is tried.
   virtual void moving_on(std::string_view /*reason*/) {}
+  /// Machines did not start; others are asked for.
+  virtual void replacing(std::string_view /*reason*/) {}
+  /// No place had room for `wanted` nodes, and `got` are enough.
+  virtual void shrunk(std::size_t /*wanted*/, std::size_t /*got*/) {}
   virtual void left_behind(std::string_view /*sentence*/) {}  ///< What a removal had to leave.
 };
 

@@ -1,4 +1,5 @@
 // start, stop, rename, scale and delete: an operation on a cluster that exists.
+#include <algorithm>
 #include <memory>
 
 #include "cli/commands/cluster_options.hpp"
@@ -14,6 +15,7 @@ namespace {
 struct Options : ClusterOptions {
   std::string new_name;
   std::optional<int> nodes;
+  bool replace_lost = false;
   bool yes = false;
 };
 
@@ -46,7 +48,15 @@ int run_delete(Context& context, const Options& options) {
 
 int run_start(Context& context, const Options& options) {
   const ClusterName name = parse_cluster_name(options.name);
-  const auto view = provision::start_cluster(tools_for(context, options), name);
+  auto view = provision::start_cluster(tools_for(context, options), name);
+  const auto is_lost = [](const state::Node& node) { return node.state == state::NodeState::lost; };
+  const auto lost = static_cast<std::size_t>(std::ranges::count_if(view.nodes, is_lost));
+  if (options.replace_lost)
+    view = provision::replace_lost_nodes(tools_for(context, options), name);
+  else if (lost > 0)
+    context.ui().warn(counted(lost) + " of cluster " + options.name +
+                      " lost: `fastgpu start cluster " + options.name +
+                      " --replace-lost` makes new ones in place");
   keep_guards(context, name, Occasion::changed);
   show_cluster(context, view);
   return 0;
@@ -104,6 +114,8 @@ Action describe_delete_cluster(Arguments& arguments) {
 
 Action describe_start_cluster(Arguments& arguments) {
   const auto options = describe_options(arguments);
+  arguments.flag("--replace-lost", "Make new machines for nodes whose machines are gone",
+                 options->replace_lost);
   return [options](Context& context) { return run_start(context, *options); };
 }
 

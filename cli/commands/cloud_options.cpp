@@ -21,17 +21,23 @@ using provision::cloud::Stock;
 
 constexpr std::size_t kMostPlaces = 16;
 
+/// An amount of money in the cloud's currency: "20".
+std::optional<double> parse_amount(std::string_view digits) {
+  double amount = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), amount);
+  if (error != std::errc{} || end != digits.data() + digits.size() || !(amount > 0) || amount > 1e6)
+    return std::nullopt;
+  return amount;
+}
+
 /// "20", "20/h"
 double parse_price(const std::string& text) {
   std::string_view digits = text;
   if (digits.ends_with("/h")) digits.remove_suffix(2);
-  double price = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), price);
-  if (error != std::errc{} || end != digits.data() + digits.size() || !(price > 0) || price > 1e6)
-    throw Error(ErrorKind::usage,
-                "--max-price '" + text +
-                    "' is no price of a node: write 20 or 20/h, in the cloud's currency");
-  return price;
+  if (const auto price = parse_amount(digits)) return *price;
+  throw Error(ErrorKind::usage,
+              "--max-price '" + text +
+                  "' is no price of a node: write 20 or 20/h, in the cloud's currency");
 }
 
 provision::cloud::Wish wish_of(const CloudOptions& options, int nodes) {
@@ -158,6 +164,61 @@ bool wants_a_cloud(const CloudOptions& options) {
   return !options.clouds.empty() || !options.gpus.empty() || !options.type.empty();
 }
 
+std::string given_option(const CloudOptions& options) {
+  const std::pair<bool, const char*> given[] = {{!options.clouds.empty(), "--cloud"},
+                                                {!options.gpus.empty(), "--gpus"},
+                                                {!options.type.empty(), "--instance-type"},
+                                                {!options.region.empty(), "--region"},
+                                                {!options.zone.empty(), "--zone"},
+                                                {!options.image.empty(), "--image"},
+                                                {!options.vpc.empty(), "--vpc"},
+                                                {!options.max_price.empty(), "--max-price"},
+                                                {!options.ssh_from.empty(), "--ssh-from"},
+                                                {options.disk.has_value(), "--disk"},
+                                                {options.min_nodes.has_value(), "--min-nodes"},
+                                                {options.hold.has_value(), "--hold"},
+                                                {!options.hold_cost.empty(), "--hold-cost"},
+                                                {options.spot, "--spot"},
+                                                {options.rdma, "--rdma"}};
+  for (const auto& [is_given, name] : given)
+    if (is_given) return name;
+  return {};
+}
+
+CloudOptions over_file(CloudOptions options, const config::CloudFields& file) {
+  const auto fall_back = [](auto& option, const auto& field) {
+    if (option == std::remove_cvref_t<decltype(option)>{}) option = field;
+  };
+  fall_back(options.clouds, file.clouds);
+  fall_back(options.gpus, file.gpus);
+  fall_back(options.type, file.instance_type);
+  fall_back(options.region, file.region);
+  fall_back(options.zone, file.zone);
+  fall_back(options.image, file.image);
+  fall_back(options.vpc, file.vpc);
+  fall_back(options.max_price, file.max_price);
+  fall_back(options.hold_cost, file.hold_cost);
+  fall_back(options.ssh_from, file.ssh_from);
+  fall_back(options.disk, file.disk);
+  fall_back(options.min_nodes, file.min_nodes);
+  fall_back(options.hold, file.hold);
+  fall_back(options.spot, file.spot);
+  fall_back(options.rdma, file.rdma);
+  return options;
+}
+
+provision::Holding holding_of(const CloudOptions& options) {
+  provision::Holding holding{.least = options.min_nodes.value_or(0)};
+  if (options.hold)
+    holding.longest = std::chrono::duration_cast<std::chrono::seconds>(*options.hold);
+  if (options.hold_cost.empty()) return holding;
+  holding.most_cost = parse_amount(options.hold_cost);
+  if (!holding.most_cost)
+    throw Error(ErrorKind::usage, "--hold-cost '" + options.hold_cost +
+                                      "' is no amount of money: write 5, in the cloud's currency");
+  return holding;
+}
+
 void describe_place_options(Arguments& arguments, CloudOptions& options) {
   arguments.list("--cloud", "NAME",
                  "A cloud to look in, or any: all that there are credentials for", options.clouds);
@@ -183,6 +244,12 @@ void describe_cloud_options(Arguments& arguments, CloudOptions& options) {
                   32'768);
   arguments.list("--ssh-from", "CIDR", "Who may log in (this machine, as it is seen from outside)",
                  options.ssh_from);
+  arguments.count("--min-nodes", "N", "Begin with so many where no place has room for all",
+                  options.min_nodes, 1, provision::kMostNodes);
+  arguments.duration("--hold", "Keep what was got for so long while the missing nodes are sought",
+                     options.hold);
+  arguments.text("--hold-cost", "AMOUNT", "The most that the kept nodes may cost meanwhile",
+                 options.hold_cost);
   arguments.flag("--rdma", "Close together, with the fastest network that the type has",
                  options.rdma);
 }
@@ -208,7 +275,7 @@ RankedOffers offers_for(Context& context, const CloudOptions& options) {
 
 CloudPlan plan_in_clouds(Context& context, const CloudOptions& options, const std::string& provider,
                          const std::string& cluster, int nodes) {
-  CloudSpec spec{.wish = wish_of(options, nodes),
+  CloudSpec spec{.wish = wish_of(options, std::min(nodes, options.min_nodes.value_or(nodes))),
                  .region = options.region,
                  .image = options.image,
                  .vpc = options.vpc,
@@ -224,11 +291,21 @@ CloudPlan plan_in_clouds(Context& context, const CloudOptions& options, const st
   if (plan.offers.usable.empty())
     throw Error(ErrorKind::capacity, "there is no place for " + std::to_string(nodes) +
                                          " such nodes: " + provision::cloud::why_none(plan.offers));
-  plan.provider = plan.offers.usable.front().cloud;
-  for (const Offer& offer : plan.offers.usable)
-    if (offer.cloud == plan.provider && plan.spec.places.size() < kMostPlaces)
-      plan.spec.places.push_back({offer.site, offer.type.name, offer.price_per_hour});
-  return plan;
+  return plan_elsewhere(plan, {}).value();
+}
+
+std::optional<CloudPlan> plan_elsewhere(const CloudPlan& plan,
+                                        const std::set<std::string>& refused) {
+  CloudPlan other{.provider = {}, .spec = plan.spec, .offers = plan.offers};
+  other.spec.places.clear();
+  for (const Offer& offer : plan.offers.usable) {
+    if (refused.contains(offer.cloud)) continue;
+    if (other.provider.empty()) other.provider = offer.cloud;
+    if (offer.cloud == other.provider && other.spec.places.size() < kMostPlaces)
+      other.spec.places.push_back({offer.site, offer.type.name, offer.price_per_hour});
+  }
+  if (other.provider.empty()) return std::nullopt;
+  return other;
 }
 
 View view_of_offers(const RankedOffers& offers) {

@@ -3,14 +3,17 @@
 
 #include <chrono>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "cli/arguments.hpp"
 #include "cli/context.hpp"
 #include "cli/ui/view.hpp"
+#include "config/cluster_file.hpp"
 #include "provision/cloud/cloud_spec.hpp"
 #include "provision/cloud/survey.hpp"
+#include "provision/cluster_spec.hpp"
 
 namespace fastgpu::cli {
 
@@ -25,6 +28,9 @@ struct CloudOptions {
   std::string max_price;
   std::vector<std::string> ssh_from;
   std::optional<int> disk;
+  std::optional<int> min_nodes;
+  std::optional<std::chrono::milliseconds> hold;
+  std::string hold_cost;
   bool spot = false;
   bool rdma = false;
 };
@@ -38,6 +44,15 @@ void describe_cloud_options(Arguments& arguments, CloudOptions& options);
 
 /// Whether the options wish for machines of a cloud, whichever it be.
 bool wants_a_cloud(const CloudOptions& options);
+
+/// The first option given that only clouds understand: "--spot"; empty: none.
+std::string given_option(const CloudOptions& options);
+
+/// The options, where they are given, over what a cluster file says.
+CloudOptions over_file(CloudOptions options, const config::CloudFields& file);
+
+/// What to do where no place has room for all.
+provision::Holding holding_of(const CloudOptions& options);
 
 /// One of the places that the options mean.
 struct CloudPlace {
@@ -62,6 +77,11 @@ struct CloudPlan {
 /// capacity, with what the offers lack, where none is usable.
 CloudPlan plan_in_clouds(Context& context, const CloudOptions& options, const std::string& provider,
                          const std::string& cluster, int nodes);
+
+/// The same cluster in the cloud with the best offer among those that are not `refused`; absent
+/// where there is none.
+std::optional<CloudPlan> plan_elsewhere(const CloudPlan& plan,
+                                        const std::set<std::string>& refused);
 
 /// The offers as a table, the best first.
 View view_of_offers(const provision::cloud::RankedOffers& offers);

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <memory>
+#include <set>
 
 #include "base/units.hpp"
 #include "cli/commands/cloud_options.hpp"
@@ -60,30 +62,48 @@ std::string own_part(Context& context, const Options& options, const config::Clu
 /// A wish, and for a cloud what there is to fulfil it.
 struct Wanted {
   provision::ClusterSpec spec;
+  GuardOptions guards{};
   std::optional<CloudPlan> plan{};
 };
 
 /// The guards that are wished, held against the price of the best place.
-provision::Guards guards_of(const Options& options, const config::ClusterFile& file,
-                            const Wanted& wanted) {
+provision::Guards guards_of(const Wanted& wanted) {
   std::optional<provision::cloud::Money> price;
   if (wanted.plan) price = wanted.plan->spec.places.front().price_per_hour;
-  const auto guards = with_options({}, over_file(options.guards, file.guards), price);
+  const auto guards = with_options({}, wanted.guards, price);
   check_guards(guards, wanted.spec.provider, price);
   return guards;
 }
 
-void plan_cloud(Context& context, const Options& options, const config::ClusterFile& file,
-                Wanted& wanted) {
+void take_over_plan(Wanted& wanted) {
+  wanted.spec.provider = wanted.plan->provider;
+  wanted.plan->spec.guards = guards_of(wanted);
+  wanted.spec.spec_json = provision::cloud::to_json_text(wanted.plan->spec);
+}
+
+/// Options of clouds for a place that is none would be forgotten without a word. `named`: by a flag
+/// or the file.
+void check_cloud_options(const CloudOptions& options, const std::string& named) {
+  const std::string given = given_option(options);
+  if (given.empty() || provision::is_cloud(named)) return;
+  if (!named.empty())
+    throw Error(ErrorKind::usage, "create cluster: " + given + " is for clouds, and provider '" +
+                                      named + "' is none");
+  if (!wants_a_cloud(options))
+    throw Error(ErrorKind::usage, "create cluster: " + given +
+                                      " is for clouds: say which machines, by --gpus A100:8 or "
+                                      "--instance-type TYPE");
+}
+
+void plan_cloud(Context& context, const CloudOptions& options, Wanted& wanted) {
   provision::ClusterSpec& spec = wanted.spec;
   const bool is_named = provision::is_cloud(spec.provider);
-  wanted.plan = plan_in_clouds(context, options.cloud, is_named ? spec.provider : "",
-                               spec.name.value, spec.nodes);
-  spec.provider = wanted.plan->provider;
-  wanted.plan->spec.guards = guards_of(options, file, wanted);
+  wanted.plan =
+      plan_in_clouds(context, options, is_named ? spec.provider : "", spec.name.value, spec.nodes);
   if (wanted.plan->spec.ssh_from.empty())
     wanted.plan->spec.ssh_from = {context.clouds().own_address()};
-  spec.spec_json = provision::cloud::to_json_text(wanted.plan->spec);
+  take_over_plan(wanted);
+  spec.holding = holding_of(options);
 }
 
 /// Flags over the file.
@@ -98,8 +118,13 @@ Wanted wanted_of(Context& context, const Options& options) {
   spec.name = parse_cluster_name(name);
   const config::Settings& settings = context.settings();
   const std::string usual = file.hosts.empty() ? settings.text("provider") : "static";
-  spec.provider = !options.provider.empty() ? options.provider : file.provider.value_or(usual);
+  const std::string named =
+      !options.provider.empty() ? options.provider : file.provider.value_or("");
+  spec.provider = named.empty() ? usual : named;
   provision::check_provider_name(spec.provider);
+  const CloudOptions cloud = over_file(options.cloud, file.cloud);
+  check_cloud_options(cloud, named);
+  wanted.guards = over_file(options.guards, file.guards);
   const int usual_nodes = spec.provider == "static"
                               ? static_cast<int>(file.hosts.size())
                               : settings.integer("nodes", 1, provision::kMostNodes);
@@ -108,18 +133,25 @@ Wanted wanted_of(Context& context, const Options& options) {
                    ? *options.slots
                    : file.slots.value_or(settings.integer("slots", 1, provision::kMostSlots));
   spec.user = file.user.value_or(settings.text("user"));
-  if (wants_a_cloud(options.cloud) || provision::is_cloud(spec.provider))
-    plan_cloud(context, options, file, wanted);
+  if (wants_a_cloud(cloud) || provision::is_cloud(spec.provider))
+    plan_cloud(context, cloud, wanted);
   else
-    spec.spec_json = provision::with_guards(own_part(context, options, file, spec.provider),
-                                            guards_of(options, file, wanted));
+    spec.spec_json =
+        provision::with_guards(own_part(context, options, file, spec.provider), guards_of(wanted));
   return wanted;
 }
 
-/// What all nodes cost an hour at the best place; nothing where they are ours.
+/// What all nodes cost an hour at the best place, and at the dearest of the others; nothing where
+/// they are ours.
 std::string price_of(const Wanted& wanted) {
   if (!wanted.plan) return "0/h";
-  return price_text(wanted.plan->spec.places.front().price_per_hour, wanted.spec.nodes);
+  const auto& places = wanted.plan->spec.places;
+  const std::string best = price_text(places.front().price_per_hour, wanted.spec.nodes);
+  const auto dearest = std::ranges::max_element(places, {}, [](const auto& place) {
+    return place.price_per_hour ? place.price_per_hour->amount : 0;
+  });
+  const std::string most = price_text(dearest->price_per_hour, wanted.spec.nodes);
+  return most == best ? best : best + " (at most " + most + " where that has no room)";
 }
 
 View view_of(const provision::Plan& plan, const Wanted& wanted) {
@@ -159,8 +191,30 @@ void show_next_steps(Ui& ui, const state::Cluster& cluster, std::span<const stat
   ui.next_steps(next);
 }
 
+/// Where one cloud has no room the next one is asked, as long as nothing of it is left.
+provision::CreateResult create_somewhere(Context& context, const provision::Tools& tools,
+                                         Wanted& wanted, provision::OnFailure on_failure) {
+  std::set<std::string> refused;
+  for (;;) {
+    try {
+      return provision::create_cluster(tools, wanted.spec, on_failure);
+    } catch (const Error& e) {
+      if (e.kind() != ErrorKind::capacity || !wanted.plan ||
+          context.store().find_cluster(wanted.spec.name))
+        throw;
+      refused.insert(wanted.spec.provider);
+      auto elsewhere = plan_elsewhere(*wanted.plan, refused);
+      if (!elsewhere) throw;
+      wanted.plan = std::move(elsewhere);
+      take_over_plan(wanted);
+      context.ui().note(std::string(e.what()) + ": trying " + wanted.spec.provider + " for " +
+                        price_of(wanted));
+    }
+  }
+}
+
 int run(Context& context, const Options& options) {
-  const Wanted wanted = wanted_of(context, options);
+  Wanted wanted = wanted_of(context, options);
   const provision::ClusterSpec& spec = wanted.spec;
   const std::string& name = spec.name.value;
   Ui& ui = context.ui();
@@ -184,7 +238,8 @@ int run(Context& context, const Options& options) {
                                    no_waiting,   tools.events,    tools.clock,
                                    tools.cancel, tools.deadline,  tools.patience};
   const auto on_failure = options.keep ? provision::OnFailure::keep : provision::OnFailure::remove;
-  const auto made = provision::create_cluster(options.detach ? unhurried : tools, spec, on_failure);
+  const auto made =
+      create_somewhere(context, options.detach ? unhurried : tools, wanted, on_failure);
   context.set_parting_words("cluster " + name + " stands; remove it with: " + delete_command);
   if (made.kind == provision::PlanKind::unchanged)
     ui.note("cluster " + name + " exists already as wanted");

@@ -77,19 +77,30 @@ Instance instance_of(const Machine& machine) {
           .private_address = machine.private_address};
 }
 
-std::vector<Instance> instances_of(std::span<const Machine> machines, const Site& site) {
+bool is_at(const Machine& machine, const Place& place) {
+  return machine.site == place.site && machine.type == place.type;
+}
+
+std::vector<Instance> instances_of(std::span<const Machine> machines, const Place& place) {
   std::vector<Machine> here;
   for (const Machine& machine : machines)
-    if (machine.site == site) here.push_back(machine);
+    if (is_at(machine, place)) here.push_back(machine);
   std::vector<Instance> result;
   for (const Machine& machine : machines) {
     if (!is_listed(machine)) continue;
     const Machine* node = machine_of(here, machine.index);
-    const bool is_node = node != nullptr ? node->id == machine.id : machine.site == site;
+    const bool is_node = node != nullptr ? node->id == machine.id : is_at(machine, place);
     result.push_back(instance_of(machine));
     if (!is_node) result.back().token = "stray " + machine.id;
   }
   return result;
+}
+
+std::vector<std::string> ids_of(std::span<const Machine> machines) {
+  std::vector<std::string> ids;
+  for (const Machine& machine : machines)
+    ids.push_back(machine.id);
+  return ids;
 }
 
 }  // namespace fastgpu::provision::cloud

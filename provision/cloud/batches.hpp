@@ -23,10 +23,15 @@ std::string batch_token(std::span<const NodeRequest> batch, const Place& place);
 const Machine* machine_of(std::span<const Machine> machines, int index);
 
 /// As the provider interface has them; one that failed to start is told of as gone. Of several
-/// machines for one node all but one, and all that are not at `site`, carry a token that no node
+/// machines for one node all but one, and all that are not at `place`, carry a token that no node
 /// has, so that they count as strays.
-std::vector<Instance> instances_of(std::span<const Machine> machines, const Site& site);
+std::vector<Instance> instances_of(std::span<const Machine> machines, const Place& place);
+
+/// Whether it was asked for there.
+bool is_at(const Machine& machine, const Place& place);
 
 Instance instance_of(const Machine& machine);
+
+std::vector<std::string> ids_of(std::span<const Machine> machines);
 
 }  // namespace fastgpu::provision::cloud

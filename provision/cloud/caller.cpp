@@ -60,6 +60,14 @@ credentials::Credentials Caller::credentials() {
   return *credentials_;
 }
 
+bool Caller::has_credentials() try {
+  credentials();
+  return true;
+} catch (const Error& e) {
+  if (e.kind() == ErrorKind::denied) return false;
+  throw;
+}
+
 std::chrono::seconds Caller::ahead() {
   const std::lock_guard lock(mutex_);
   return ahead_;

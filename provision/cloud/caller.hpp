@@ -91,6 +91,8 @@ class Caller {
   http::Response call(const Call& call, std::string_view doing, const Cancel& cancel);
 
   credentials::Credentials credentials();
+  /// Whether there are any; throws where they cannot be read.
+  bool has_credentials();
 
  private:
   struct Attempt;

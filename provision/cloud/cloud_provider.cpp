@@ -185,11 +185,18 @@ std::string CloudProvider::prepare(const state::Cluster& cluster) {
   return to_json_text(standing);
 }
 
-std::optional<std::string> CloudProvider::next_place(const state::Cluster& cluster) const {
-  const CloudSpec spec = parse_cloud_spec(cluster.spec_json);
-  const std::size_t next = parse_standing(cluster.network).place + 1;
-  if (next >= spec.places.size()) return std::nullopt;
-  return to_json_text(Standing{.place = next});
+Provider::Places CloudProvider::places(const state::Cluster& cluster) const {
+  return {.count = parse_cloud_spec(cluster.spec_json).places.size(),
+          .here = parse_standing(cluster.network).place};
+}
+
+std::string CloudProvider::network_at(const state::Cluster& /*cluster*/, std::size_t place) const {
+  return to_json_text(Standing{.place = place});
+}
+
+std::optional<double> CloudProvider::price_per_hour(const state::Cluster& cluster) const {
+  const auto price = price_of(cluster);
+  return price ? std::optional(price->amount) : std::nullopt;
 }
 
 Results CloudProvider::create(const state::Cluster& cluster, std::span<const NodeRequest> requests,
@@ -198,7 +205,7 @@ Results CloudProvider::create(const state::Cluster& cluster, std::span<const Nod
   const Standing standing = parse_standing(cluster.network);
   const Place place = place_of(spec, standing);
   std::vector<Machine> there = cloud_.machines(place.site.region, cluster.id, cancel);
-  std::erase_if(there, [&](const Machine& machine) { return machine.site != place.site; });
+  std::erase_if(there, [&](const Machine& machine) { return !is_at(machine, place); });
   std::vector<NodeRequest> missing;
   for (const NodeRequest& request : requests)
     if (machine_of(there, request.index) == nullptr) missing.push_back(request);
@@ -240,7 +247,7 @@ std::vector<Machine> CloudProvider::machines_of(const state::Cluster& cluster,
 }
 
 std::vector<Instance> CloudProvider::list(const state::Cluster& cluster) {
-  return instances_of(machines_of(cluster, never_), place_of(cluster).site);
+  return instances_of(machines_of(cluster, never_), place_of(cluster));
 }
 
 Results CloudProvider::change(const state::Cluster& cluster, std::span<const state::Node> nodes,

@@ -28,7 +28,10 @@ class CloudProvider final : public Provider {
   HostKeyUse host_key_use() const noexcept override { return HostKeyUse::first_boot; }
   std::string difference(const state::Cluster& there, const std::string& wanted) const override;
   std::string prepare(const state::Cluster& cluster) override;
-  std::optional<std::string> next_place(const state::Cluster& cluster) const override;
+  Places places(const state::Cluster& cluster) const override;
+  std::string network_at(const state::Cluster& cluster, std::size_t place) const override;
+  bool gives_parts() const noexcept override { return cloud_.limits().has_partial_launch; }
+  std::optional<double> price_per_hour(const state::Cluster& cluster) const override;
   std::vector<HostResult<Instance>> create(const state::Cluster& cluster,
                                            std::span<const NodeRequest> requests,
                                            const Cancel& cancel) override;

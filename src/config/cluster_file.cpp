@@ -154,12 +154,41 @@ GuardEntry guards_of(const Value& root) {
   return guards;
 }
 
+/// One text, or a list of them.
+std::vector<std::string> texts_of(const Value& value) {
+  if (value.is_list()) return value.texts();
+  return {value.text()};
+}
+
+CloudFields cloud_of(const Value& value) {
+  constexpr int kLargestDisk = 32'768;
+  value.allow_only({"clouds", "gpus", "instance-type", "region", "zone", "image", "vpc",
+                    "max-price", "hold-cost", "ssh-from", "disk", "min-nodes", "hold", "spot",
+                    "rdma"});
+  CloudFields fields;
+  const std::pair<const char*, std::string*> texts[] = {
+      {"gpus", &fields.gpus},           {"instance-type", &fields.instance_type},
+      {"region", &fields.region},       {"zone", &fields.zone},
+      {"image", &fields.image},         {"vpc", &fields.vpc},
+      {"max-price", &fields.max_price}, {"hold-cost", &fields.hold_cost}};
+  for (const auto& [key, field] : texts)
+    if (const auto text = value.find(key)) *field = text->text();
+  if (const auto clouds = value.find("clouds")) fields.clouds = texts_of(*clouds);
+  if (const auto from = value.find("ssh-from")) fields.ssh_from = texts_of(*from);
+  if (const auto disk = value.find("disk")) fields.disk = disk->integer(1, kLargestDisk);
+  if (const auto least = value.find("min-nodes")) fields.min_nodes = least->integer(1, kMostNodes);
+  if (const auto hold = value.find("hold")) fields.hold = hold->duration();
+  if (const auto spot = value.find("spot")) fields.spot = spot->boolean();
+  if (const auto rdma = value.find("rdma")) fields.rdma = rdma->boolean();
+  return fields;
+}
+
 }  // namespace
 
 ClusterFile read_cluster_file(const Document& document) {
   const Value root = document.root();
   root.allow_only({"name", "provider", "nodes", "slots", "link-rate", "user", "hosts", "max-life",
-                   "max-cost", "unattended", "idle"});
+                   "max-cost", "unattended", "idle", "cloud"});
   ClusterFile file;
   if (const auto name = root.find("name"))
     file.name = name->parsed([](const std::string& t) { return parse_cluster_name(t).value; });
@@ -170,6 +199,7 @@ ClusterFile read_cluster_file(const Document& document) {
   if (const auto user = root.find("user")) file.user = user_of(*user);
   if (const auto hosts = root.find("hosts")) file.hosts = hosts_of(*hosts);
   file.guards = guards_of(root);
+  if (const auto cloud = root.find("cloud")) file.cloud = cloud_of(*cloud);
   return file;
 }
 

@@ -1,6 +1,7 @@
 // cluster.yaml: a cluster as a user writes it down. What is not written is absent here.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -41,6 +42,25 @@ struct GuardEntry {
   std::string idle_delete{};
 };
 
+/// What machines of clouds are wished for: the flags of create cluster of the same names.
+struct CloudFields {
+  std::vector<std::string> clouds{};
+  std::string gpus{};
+  std::string instance_type{};
+  std::string region{};
+  std::string zone{};
+  std::string image{};
+  std::string vpc{};
+  std::string max_price{};
+  std::string hold_cost{};
+  std::vector<std::string> ssh_from{};
+  std::optional<int> disk{};
+  std::optional<int> min_nodes{};
+  std::optional<std::chrono::milliseconds> hold{};
+  bool spot = false;
+  bool rdma = false;
+};
+
 struct ClusterFile {
   std::optional<std::string> name{};
   std::optional<std::string> provider{};
@@ -50,6 +70,7 @@ struct ClusterFile {
   std::optional<std::string> user{};
   std::vector<HostEntry> hosts{};
   GuardEntry guards{};
+  CloudFields cloud{};
 };
 
 /// Throws ErrorKind::usage with line and column for what cannot be.

@@ -39,6 +39,10 @@ UniqueFd open_file(const std::filesystem::path& path) {
   throw system_error("opening " + printable(path.string()), errno);
 }
 
+std::string source_of(const std::filesystem::path& path) {
+  return path == "-" ? "standard input" : printable(path.string());
+}
+
 std::vector<std::string> split_path(const std::string& path) {
   std::vector<std::string> words(1);
   for (const char c : path) {
@@ -116,6 +120,12 @@ TreePtr moved(const TreePtr& tree, const Place& place) {
 
 }  // namespace
 
+std::string read_text(const std::filesystem::path& path) {
+  if (path == "-") return read_all(STDIN_FILENO, source_of(path));
+  const UniqueFd fd = open_file(path);
+  return read_all(fd.get(), source_of(path));
+}
+
 Document::Document() : Document(parse("", "")) {}
 
 Document Document::parse(const std::string& text, const std::string& source) {
@@ -123,10 +133,7 @@ Document Document::parse(const std::string& text, const std::string& source) {
 }
 
 Document Document::read(const std::filesystem::path& path) {
-  if (path == "-") return parse(read_all(STDIN_FILENO, "standard input"), "standard input");
-  const UniqueFd fd = open_file(path);
-  const std::string source = printable(path.string());
-  return parse(read_all(fd.get(), source), source);
+  return parse(read_text(path), source_of(path));
 }
 
 void Document::set(const std::string& assignment) {

@@ -8,6 +8,10 @@
 
 namespace fastgpu::config {
 
+/// The text of a file, or of standard input for "-"; a little more than what is too large. Throws
+/// not_found where there is no such file, denied or local where it cannot be read.
+std::string read_text(const std::filesystem::path& path);
+
 class Document {
  public:
   Document();  ///< Empty.

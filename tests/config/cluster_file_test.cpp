@@ -147,5 +147,35 @@ TEST_CASE("what is no YAML is refused with its place") {
 
 TEST_SUITE_END();
 
+TEST_CASE("machines of clouds are wished for by the names of the flags") {
+  const CloudFields cloud = read(R"(cloud:
+  clouds: [aws, tencent]
+  gpus: A100:8
+  max-price: 20/h
+  ssh-from: 192.0.2.0/24
+  disk: 200
+  min-nodes: 3
+  hold: 10m
+  spot: true
+)")
+                                .cloud;
+  CHECK(cloud.clouds == std::vector<std::string>{"aws", "tencent"});
+  CHECK(cloud.gpus == "A100:8");
+  CHECK(cloud.max_price == "20/h");
+  CHECK(cloud.ssh_from == std::vector<std::string>{"192.0.2.0/24"});
+  CHECK(cloud.disk == 200);
+  CHECK(cloud.min_nodes == 3);
+  CHECK(cloud.hold == std::chrono::minutes(10));
+  CHECK(cloud.spot);
+  CHECK(!cloud.rdma);
+}
+
+TEST_CASE("what a cloud's part of a file cannot be is refused at its place") {
+  CHECK(failure_of([] { read("cloud: {gpu: A100}"); }).what() ==
+        std::string("cluster.yaml:1:9: unknown field 'gpu', did you mean 'gpus'?"));
+  CHECK(failure_of([] { read("cloud: {disk: 0}"); }).kind() == ErrorKind::usage);
+  CHECK(failure_of([] { read("cloud: aws"); }).kind() == ErrorKind::usage);
+}
+
 }  // namespace
 }  // namespace fastgpu::config

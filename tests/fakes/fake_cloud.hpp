@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -22,16 +23,21 @@ class FakeCloud final : public provision::cloud::Cloud {
   std::map<std::string, std::vector<Machine>> by_token;  ///< What a launch was answered with.
   std::vector<provision::cloud::Launch> launches;
   std::set<std::string> networks;    ///< Clusters that have one.
-  std::map<std::string, int> stock;  ///< By zone; plenty where it is not told.
+  std::map<std::string, int> stock;  ///< Live ones that a zone has room for; plenty where untold.
+  std::function<void()> on_launch;   ///< Called before each launch.
   std::vector<provision::cloud::Part> parts_found;
   int end_after = 0;   ///< So many listings show a machine as ending before it is gone.
   int in_use_for = 0;  ///< So many removals of a network are refused.
   bool credentials = true;
   int most_a_launch = 100;
+  bool gives_parts = true;
 
   std::string_view name() const noexcept override { return "fake"; }
   provision::cloud::Limits limits() const noexcept override {
-    return {.machines_a_launch = most_a_launch, .machines_a_call = 2, .has_timer = has_timer};
+    return {.machines_a_launch = most_a_launch,
+            .machines_a_call = 2,
+            .has_partial_launch = gives_parts,
+            .has_timer = has_timer};
   }
   bool has_credentials() override { return credentials; }
   std::string account(const Cancel&) override { return "account"; }
@@ -61,12 +67,15 @@ class FakeCloud final : public provision::cloud::Cloud {
 
   std::vector<Machine> launch(const provision::cloud::Launch& launch, const Cancel&) override {
     const std::lock_guard lock(mutex_);
+    if (on_launch) on_launch();
     launches.push_back(launch);
     if (const auto before = by_token.find(launch.token); before != by_token.end())
       return before->second;
     const auto limit = stock.find(launch.site.zone);
-    const int got = limit == stock.end() ? launch.count : std::min(launch.count, limit->second);
-    if (got < launch.least) throw Error(ErrorKind::capacity, "no stock in " + launch.site.zone);
+    const int room = limit == stock.end() ? launch.count : limit->second - alive(launch.site.zone);
+    const int got = std::min(launch.count, room);
+    if (got < std::max(1, launch.least))
+      throw Error(ErrorKind::capacity, "no stock in " + launch.site.zone);
     std::vector<Machine> made;
     for (int i = 0; i < got; ++i)
       made.push_back({.id = "m" + std::to_string(all.size() + made.size()),
@@ -118,6 +127,13 @@ class FakeCloud final : public provision::cloud::Cloud {
   bool has_timer = true;
   std::vector<provision::cloud::Part> parts(const std::string& region, const Cancel&) override {
     return region == "r1" ? parts_found : std::vector<provision::cloud::Part>{};
+  }
+
+  int alive(const std::string& zone) const {
+    return static_cast<int>(std::ranges::count_if(all, [&](const Machine& machine) {
+      return machine.site.zone == zone &&
+             (machine.state == MachineState::running || machine.state == MachineState::stopped);
+    }));
   }
 
   std::vector<std::size_t> calls;  ///< How many machines each start, stop or terminate named.

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "provision/journal.hpp"
+#include "provision/settle.hpp"
 #include "state/directory.hpp"
 #include "state/lock.hpp"
 #include "support/failure.hpp"
@@ -68,7 +70,8 @@ TEST_CASE("a machine that is listed nowhere is waited for only so long") {
   const Error gone = failure_of([&] { world.create(); });
   CHECK(gone.kind() == ErrorKind::capacity);
   CHECK(mentions(gone, "did not start or was taken back"));
-  CHECK(world.shop.clock.now() < Clock::time_point(std::chrono::minutes(2)));
+  CHECK(world.shop.events.replaced.size() == 1);
+  CHECK(world.shop.clock.now() < Clock::time_point(std::chrono::minutes(3)));
   world.check_nothing_left();
 }
 
@@ -220,6 +223,49 @@ TEST_CASE("scaling up that fails leaves the cluster as it was") {
   CHECK(world.shop.provider.machines() == 2);
   CHECK(world.shop.store.clusters().at(0).state == ClusterState::running);
   CHECK(world.shop.store.open_intents().empty());
+}
+
+TEST_CASE("a lost node is replaced under its name, with keys of its own") {
+  World world;
+  const ClusterView before = world.create();
+  world.shop.provider.lose_machine(before.nodes[1].token);
+  const ClusterView after = replace_lost_nodes(world.tools, kDemo);
+  CHECK(after.cluster.state == ClusterState::running);
+  REQUIRE(after.nodes.size() == 2);
+  CHECK(after.nodes[0].token == before.nodes[0].token);
+  CHECK(after.nodes[1].name == before.nodes[1].name);
+  CHECK(after.nodes[1].token != before.nodes[1].token);
+  CHECK(after.nodes[1].host_keys != before.nodes[1].host_keys);
+  CHECK(world.shop.provider.machines() == 2);
+  CHECK(world.shop.store.open_intents().empty());
+}
+
+TEST_CASE("a lost node that cannot be replaced stays lost") {
+  World world;
+  const ClusterView before = world.create();
+  world.shop.provider.lose_machine(before.nodes[1].token);
+  world.shop.provider.create_failures.emplace("demo-1", Error(ErrorKind::capacity, "no stock"));
+  CHECK(failure_of([&] { replace_lost_nodes(world.tools, kDemo); }).kind() == ErrorKind::capacity);
+  const auto nodes = world.shop.store.nodes(before.cluster.id);
+  REQUIRE(nodes.size() == 2);
+  CHECK(nodes[1].state == NodeState::lost);
+  CHECK(world.shop.store.open_intents().empty());
+}
+
+TEST_CASE("a replacing that died is given up, and can be repeated") {
+  World world;
+  const ClusterView before = world.create();
+  state::Node half = before.nodes[1];
+  half.state = NodeState::creating;
+  half.token = "half";
+  world.shop.provider.lose_machine(before.nodes[1].token);
+  world.shop.provider.add_machine(before.cluster.id.value, "half");
+  world.shop.store.put_node(half);
+  open_node_intent(world.shop.store, half, kReplaceNode);
+  settle(world.tools, HalfMade::leave);
+  CHECK(world.shop.provider.machines() == 1);
+  CHECK(replace_lost_nodes(world.tools, kDemo).cluster.state == ClusterState::running);
+  CHECK(world.shop.provider.machines() == 2);
 }
 
 TEST_CASE("a cluster is renamed, and not to a name that is taken") {

@@ -52,6 +52,19 @@ class FakeReachability final : public provision::Reachability {
     }
     return results;
   }
+  std::vector<HostResult<std::string>> make_host_keys(const state::Cluster& /*cluster*/,
+                                                      std::span<const state::Node> nodes,
+                                                      const Cancel& /*cancel*/) override {
+    std::vector<HostResult<std::string>> results;
+    for (const state::Node& node : nodes)
+      results.push_back({node.name, "ssh-ed25519 OWN" + node.name.value});
+    return results;
+  }
+  std::vector<HostResult<provision::Reached>> show_host_keys(const state::Cluster& cluster,
+                                                             std::span<const state::Node> nodes,
+                                                             const Cancel& cancel) override {
+    return wait(cluster, nodes, {}, cancel);
+  }
   std::map<std::string, Error> failures;
   std::function<void()> on_wait;
 };
@@ -62,6 +75,14 @@ class RecordedEvents final : public provision::ClusterEvents {
   void step_finished(std::string_view step) override { steps.push_back("< " + std::string(step)); }
   void node_changed(const state::Node& node) override { nodes.push_back(node.name.value); }
   void left_behind(std::string_view sentence) override { left.emplace_back(sentence); }
+  void moving_on(std::string_view reason) override { moves.emplace_back(reason); }
+  void replacing(std::string_view reason) override { replaced.emplace_back(reason); }
+  void shrunk(std::size_t wanted, std::size_t got) override {
+    shrinkings.emplace_back(wanted, got);
+  }
+  std::vector<std::string> moves;
+  std::vector<std::string> replaced;
+  std::vector<std::pair<std::size_t, std::size_t>> shrinkings;
   std::vector<std::string> steps;
   std::vector<std::string> left;
   std::vector<std::string> nodes;

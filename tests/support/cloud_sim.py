@@ -1,6 +1,7 @@
 """The clouds' stand-in as a test has it: a process, its control page, and what a user needs to reach it."""
 import contextlib
 import json
+import os
 import pathlib
 import subprocess
 import tempfile
@@ -47,6 +48,22 @@ CLOUDS = {
 
 def known_to_the_stand_in():
     return list(json.loads(SCENARIO.read_text())["vendors"])
+
+
+def clouds_of(user):
+    """Those that fastgpu and the stand-in both know, or those among them that CLOUDS_ONLY names."""
+    known = {provider["name"] for provider in json.loads(user.run("get", "providers", "-o", "json").out)["providers"]}
+    chosen = os.environ.get("CLOUDS_ONLY", " ".join(CLOUDS)).split()
+    return [cloud for cloud in chosen if cloud in known and cloud in known_to_the_stand_in()]
+
+
+def for_each_cloud(user, program, test, *options, boot="instant"):
+    """A stand-in and a customer of each cloud; nothing may be left in the end."""
+    for cloud in clouds_of(user):
+        with CloudSim(program, boot, *options) as sim:
+            customer = Customer(user, sim, cloud)
+            test(customer)
+            customer.check_nothing_is_left()
 
 
 class CloudSim:

@@ -69,6 +69,8 @@ PAGES = [
     ("why-awake", ["fastgpu why-awake demo"]),
     ("scale cluster", ["fastgpu scale cluster demo --nodes 3"]),
     ("rename cluster", ["fastgpu rename cluster demo prod"]),
+    ("addip", ["fastgpu create cluster cloudy --gpus V100:1 --cloud aws --region us-east-1 --ssh-from 203.0.113.7/32 --detach --yes",
+               "fastgpu addip cloudy --ssh-from 198.51.100.7/32", "fastgpu delete cluster cloudy --yes"]),
     ("gc", ["fastgpu gc --dry-run"]),
     ("completion", ["fastgpu completion bash | head -5"]),
     ("delete cluster", ["fastgpu delete cluster prod --yes"]),

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/parallel.hpp"
+#include "provision/cloud/batches.hpp"
 #include "provision/providers/alibaba/machines.hpp"
 
 namespace fastgpu::provision::alibaba {
@@ -24,23 +25,10 @@ ApiCall about(const std::string& region, const std::string& action,
   return call;
 }
 
-std::vector<std::string> ids_of(std::span<const Machine> machines) {
-  std::vector<std::string> ids;
-  for (const Machine& machine : machines)
-    ids.push_back(machine.id);
-  return ids;
-}
-
 }  // namespace
 
 bool AlibabaCloud::has_credentials() {
-  try {
-    api_.caller().credentials();
-    return true;
-  } catch (const Error& e) {
-    if (e.kind() == ErrorKind::denied) return false;
-    throw;
-  }
+  return api_.caller().has_credentials();
 }
 
 std::string AlibabaCloud::account(const Cancel& cancel) {
@@ -140,7 +128,7 @@ void AlibabaCloud::change(const std::string& region, std::span<const std::string
     std::vector<Machine> due = described(region, ids, cancel);
     std::erase_if(due, [&](const Machine& machine) { return !change.is_due(machine.state); });
     if (due.empty()) return;
-    ApiCall call = about(region, change.action, ids_of(due), change.doing);
+    ApiCall call = about(region, change.action, cloud::ids_of(due), change.doing);
     call.parameters.insert(call.parameters.end(), change.parameters.begin(),
                            change.parameters.end());
     const auto failure = api_.try_call(call, cancel);
@@ -188,7 +176,7 @@ void AlibabaCloud::terminate(const std::string& region, std::span<const std::str
     if (look < kLooks)
       wait_(2s, never_);
     else
-      left = ids_of(described(region, left, never_));
+      left = cloud::ids_of(described(region, left, never_));
   }
 }
 

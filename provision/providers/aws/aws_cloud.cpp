@@ -35,13 +35,7 @@ std::vector<std::string> without_named(std::span<const std::string> ids,
 }  // namespace
 
 bool AwsCloud::has_credentials() {
-  try {
-    ec2_.caller().credentials();
-    return true;
-  } catch (const Error& e) {
-    if (e.kind() == ErrorKind::denied) return false;
-    throw;
-  }
+  return ec2_.caller().has_credentials();
 }
 
 std::string AwsCloud::account(const Cancel& cancel) {

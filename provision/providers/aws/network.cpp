@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 
+#include "provision/cloud/find_or_make.hpp"
 #include "provision/providers/aws/aws_cloud.hpp"
 #include "provision/providers/aws/machines.hpp"
 
@@ -90,17 +91,8 @@ class Network {
   /// idempotency tokens: where an answer is lost it is looked again before it is made again.
   std::string find_or_make(const std::function<std::string()>& look, const Making& making,
                            const Marks& marks) {
-    constexpr int kAttempts = 5;
-    for (int attempt = 1;; ++attempt) {
-      if (std::string id = look(); !id.empty()) return id;
-      try {
-        return make(making, marks);
-      } catch (const Error& e) {
-        if (e.kind() != ErrorKind::transient || attempt == kAttempts) throw;
-      }
-      wait_(std::chrono::seconds(attempt), cancel_);
-      cancel_.check();
-    }
+    return cloud::find_or_make(
+        look, [&] { return make(making, marks); }, wait_, cancel_);
   }
 
  private:

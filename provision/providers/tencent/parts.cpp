@@ -1,5 +1,6 @@
 #include "provision/providers/tencent/parts.hpp"
 
+#include "provision/cloud/find_or_make.hpp"
 #include "provision/providers/tencent/machines.hpp"
 
 namespace fastgpu::provision::tencent {
@@ -50,17 +51,8 @@ std::string PartsCalls::only(const std::vector<Found>& found, const Kind& kind,
 
 std::string PartsCalls::find_or_make(const Kind& kind, const std::function<std::string()>& look,
                                      const json& body) {
-  constexpr int kAttempts = 5;
-  for (int attempt = 1;; ++attempt) {
-    if (std::string id = look(); !id.empty()) return id;
-    try {
-      return make(kind, body);
-    } catch (const Error& e) {
-      if (e.kind() != ErrorKind::transient || attempt == kAttempts) throw;
-    }
-    wait_(1s * attempt, cancel_);
-    cancel_.check();
-  }
+  return cloud::find_or_make(
+      look, [&] { return make(kind, body); }, wait_, cancel_);
 }
 
 std::string PartsCalls::make(const Kind& kind, const json& body) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "provision/cloud/batches.hpp"
 #include "provision/providers/tencent/machines.hpp"
 
 namespace fastgpu::provision::tencent {
@@ -24,23 +25,10 @@ ApiCall about(const std::string& region, const std::string& action,
           .doing = doing + " " + std::to_string(ids.size()) + " machines in " + region};
 }
 
-std::vector<std::string> ids_of(std::span<const Machine> machines) {
-  std::vector<std::string> ids;
-  for (const Machine& machine : machines)
-    ids.push_back(machine.id);
-  return ids;
-}
-
 }  // namespace
 
 bool TencentCloud::has_credentials() {
-  try {
-    api_.caller().credentials();
-    return true;
-  } catch (const Error& e) {
-    if (e.kind() == ErrorKind::denied) return false;
-    throw;
-  }
+  return api_.caller().has_credentials();
 }
 
 std::string TencentCloud::account(const Cancel& cancel) {
@@ -122,7 +110,7 @@ void TencentCloud::change(const std::string& region, std::span<const std::string
     std::vector<Machine> due = described(region, ids, cancel);
     std::erase_if(due, [&](const Machine& machine) { return !change.is_due(machine.state); });
     if (due.empty()) return;
-    ApiCall call = about(region, change.action, ids_of(due), change.doing);
+    ApiCall call = about(region, change.action, cloud::ids_of(due), change.doing);
     call.body.update(change.parameters);
     const auto failure = api_.try_call(call, cancel);
     if (!failure) return;

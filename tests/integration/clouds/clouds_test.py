@@ -9,24 +9,15 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+import cloud_sim  # noqa: E402
 from cli_user import check, run_tests  # noqa: E402
-from cloud_sim import CLOUDS, CloudSim, Customer, known_to_the_stand_in  # noqa: E402
+from cloud_sim import CLOUDS  # noqa: E402
 
 CLOUDSIM = sys.argv.pop(2)
 
 
-def clouds_of(user):
-    known = {provider["name"] for provider in json.loads(user.run("get", "providers", "-o", "json").out)["providers"]}
-    chosen = os.environ.get("CLOUDS_ONLY", " ".join(CLOUDS)).split()
-    return [cloud for cloud in chosen if cloud in known and cloud in known_to_the_stand_in()]
-
-
 def for_each_cloud(user, test, *options, boot="instant"):
-    for cloud in clouds_of(user):
-        with CloudSim(CLOUDSIM, boot, *options) as sim:
-            customer = Customer(user, sim, cloud)
-            test(customer)
-            customer.check_nothing_is_left()
+    cloud_sim.for_each_cloud(user, CLOUDSIM, test, *options, boot=boot)
 
 
 def test_a_cluster_in_a_cloud_lives_as_any_other(user):

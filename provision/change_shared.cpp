@@ -1,0 +1,20 @@
+// Another wish for what a cluster's nodes share.
+#include "base/fault_point.hpp"
+#include "provision/held_cluster.hpp"
+#include "provision/lifecycle.hpp"
+
+namespace fastgpu::provision {
+
+state::Cluster change_shared(const Tools& tools, const ClusterName& name,
+                             const std::function<std::string(const std::string&)>& change) {
+  const HeldCluster held(tools, name);
+  state::Cluster cluster = held.cluster();
+  cluster.spec_json = change(cluster.spec_json);
+  tools.store.update_cluster(cluster);
+  fault_point("provision:shared_written");
+  cluster.network = held.provider().prepare(cluster);
+  tools.store.update_cluster(cluster);
+  return cluster;
+}
+
+}  // namespace fastgpu::provision

@@ -1,0 +1,346 @@
+#include "provision/gather.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "base/fault_point.hpp"
+#include "provision/bring_up.hpp"
+#include "provision/failures.hpp"
+#include "provision/journal.hpp"
+#include "provision/marks.hpp"
+#include "provision/observe.hpp"
+
+namespace fastgpu::provision {
+namespace {
+
+using namespace std::chrono_literals;
+using state::Cluster;
+using state::Node;
+using Results = std::vector<HostResult<Instance>>;
+
+constexpr std::chrono::milliseconds kFirstPause = 2s;
+constexpr std::chrono::milliseconds kLongestPause = 60s;
+
+/// What could be had at one place.
+struct Haul {
+  Cluster cluster;          ///< With the network of that place.
+  std::vector<Node> nodes;  ///< All that are wanted; those that were got have an `instance_id`.
+  std::optional<Error> refusal{};  ///< Why some were not got.
+};
+
+bool has_machine(const Node& node) {
+  return !node.instance_id.empty();
+}
+
+std::size_t size_of(const Haul& haul) {
+  return static_cast<std::size_t>(std::ranges::count_if(haul.nodes, has_machine));
+}
+
+bool is_whole(const Haul& haul) {
+  return size_of(haul) == haul.nodes.size();
+}
+
+std::vector<Node> with_machines(const std::vector<Node>& nodes) {
+  std::vector<Node> result;
+  std::ranges::copy_if(nodes, std::back_inserter(result), has_machine);
+  return result;
+}
+
+void forget_machine(Node& node) {
+  node.instance_id.clear();
+  node.address.clear();
+  node.private_address.clear();
+}
+
+/// What was wanting; any other failure is thrown.
+std::optional<Error> refusal_in(const Results& results) {
+  std::vector<Failure> wants;
+  std::vector<Failure> others;
+  for (const HostResult<Instance>& result : results)
+    if (!result.ok())
+      (result.error().kind() == ErrorKind::capacity ? wants : others)
+          .push_back({result.host, result.error()});
+  throw_failures("creating nodes", others);
+  if (wants.empty()) return std::nullopt;
+  return as_one("creating nodes", wants);
+}
+
+class Gathering {
+ public:
+  Gathering(const Tools& tools, Provider& provider, const Holding& holding, HostKeys& keys)
+      : tools_(tools), provider_(provider), holding_(holding), keys_(keys) {}
+
+  /// As far as places and `holding` go.
+  Haul gather(Haul held) {
+    ask_and_store(held);
+    if (!keeps(held)) return gather_in_turn(std::move(held));
+    const auto began = tools_.clock.now();
+    std::chrono::milliseconds pause = kFirstPause;
+    for (auto last = began;;) {
+      if (!is_whole(held)) try_elsewhere(held);
+      const auto now = tools_.clock.now();
+      charge(held, now - last);
+      last = now;
+      if (is_whole(held) || !may_wait(now - began)) return held;
+      tools_.clock.sleep(std::min(pause, left(now - began)));
+      tools_.cancel.check();
+      pause = std::min(pause * 2, kLongestPause);
+      renew(held.nodes);
+      store(held);
+      ask_and_store(held);
+    }
+  }
+
+  /// A place answers a repeated request as it did at first: who asks anew needs new tokens. The
+  /// keys stay those that the nodes' user data has.
+  void renew(std::vector<Node>& nodes) {
+    for (Node& node : nodes) {
+      if (has_machine(node)) continue;
+      const auto pair = keys_.find(node.token);
+      if (pair == keys_.end())
+        throw Error(ErrorKind::local, "the host key of " + node.name.value + " is missing");
+      const KeyPair keys = pair->second;
+      node.token = new_token();
+      keys_.emplace(node.token, keys);
+    }
+  }
+
+  void store(const Haul& haul) {
+    make_keys(tools_, haul.cluster, haul.nodes, provider_.host_key_use(), keys_);
+    tools_.store.atomically([&] { put(haul); });
+    fault_point("provision:gathered");
+  }
+
+ private:
+  void put(const Haul& haul) {
+    close_node_intents(tools_.store, haul.cluster.id, haul.nodes);
+    for (const Node& node : haul.nodes) {
+      tools_.store.put_node(node);
+      open_node_intent(tools_.store, node, kCreateNode);
+    }
+    tools_.store.update_cluster(haul.cluster);
+  }
+
+  bool keeps(const Haul& held) const {
+    return holding_.longest > 0s || holding_.most_cost ||
+           (holding_.least > 0 && static_cast<std::size_t>(holding_.least) < held.nodes.size());
+  }
+
+  bool may_wait(std::chrono::nanoseconds waited) const {
+    if (holding_.most_cost && cost_ >= *holding_.most_cost) return false;
+    return waited < holding_.longest || (holding_.longest == 0s && holding_.most_cost);
+  }
+
+  std::chrono::milliseconds left(std::chrono::nanoseconds waited) const {
+    if (holding_.longest == 0s) return kLongestPause;
+    return std::chrono::ceil<std::chrono::milliseconds>(holding_.longest - waited);
+  }
+
+  /// For what is held and does nothing.
+  void charge(const Haul& held, std::chrono::nanoseconds time) {
+    const auto price = provider_.price_per_hour(held.cluster);
+    if (holding_.most_cost && !price)
+      throw Error(ErrorKind::usage,
+                  "nobody told what these machines cost: limit the wait for others by --hold, "
+                  "not by --hold-cost");
+    const double hours = std::chrono::duration<double, std::ratio<3600>>(time).count();
+    cost_ += hours * static_cast<double>(size_of(held)) * price.value_or(0);
+  }
+
+  /// Only one place at a time, each once.
+  Haul gather_in_turn(Haul held) {
+    while (!is_whole(held)) {
+      const Error refusal = *held.refusal;
+      const auto there = provider_.places(held.cluster);
+      if (there.here + 1 >= there.count) return held;
+      tools_.events.moving_on(refusal.what());
+      move_on(tools_, provider_, held.cluster, held.nodes);
+      ask_and_store(held);
+    }
+    return held;
+  }
+
+  /// Each other place once. The larger haul is the one that is held from then on.
+  void try_elsewhere(Haul& held) {
+    std::set<std::size_t> asked = {provider_.places(held.cluster).here};
+    const std::size_t count = provider_.places(held.cluster).count;
+    for (std::size_t place = 0; place < count && !is_whole(held); ++place) {
+      if (!asked.insert(place).second) continue;
+      tools_.events.moving_on(held.refusal->what());
+      Haul trial{held.cluster, held.nodes};
+      trial.cluster.network = provider_.network_at(held.cluster, place);
+      std::ranges::for_each(trial.nodes, forget_machine);
+      renew(trial.nodes);
+      prepare(trial);
+      const state::IntentId asking = open_trial(trial);
+      request(trial);
+      if (size_of(trial) > size_of(held)) {
+        const state::IntentId leaving = adopt(trial, held);
+        std::swap(held, trial);
+        give_back(trial);
+        tools_.store.close_intent(leaving);
+      } else {
+        held.refusal = trial.refusal;
+        give_back(trial);
+      }
+      tools_.store.close_intent(asking);
+    }
+  }
+
+  /// What is at a place where the cluster is not on record is in the journal alone.
+  state::IntentId open_trial(const Haul& haul) {
+    return tools_.store.open_intent({.id = {},
+                                     .cluster = haul.cluster.id,
+                                     .action = std::string(kTryPlace),
+                                     .subject = haul.cluster.name.value,
+                                     .token = {},
+                                     .detail = haul.cluster.network});
+  }
+
+  /// The trial's place becomes the cluster's, and what is held elsewhere a trial.
+  state::IntentId adopt(const Haul& trial, const Haul& held) {
+    state::IntentId leaving;
+    make_keys(tools_, trial.cluster, trial.nodes, provider_.host_key_use(), keys_);
+    tools_.store.atomically([&] {
+      leaving = open_trial(held);
+      put(trial);
+    });
+    fault_point("provision:adopted");
+    return leaving;
+  }
+
+  void ask_and_store(Haul& haul) {
+    prepare(haul);
+    tools_.store.update_cluster(haul.cluster);
+    request(haul);
+    store(haul);
+  }
+
+  void prepare(Haul& haul) {
+    run_step(tools_, "preparing the network", [&] {
+      tools_.cancel.check();
+      haul.cluster.network = provider_.prepare(haul.cluster);
+      fault_point("provision:prepared");
+    });
+  }
+
+  /// Where a place gives all or nothing, fewer are asked for until some are had.
+  void request(Haul& haul) {
+    run_step(tools_, "creating " + count_of_nodes(haul.nodes.size()), [&] {
+      std::size_t most = haul.nodes.size();
+      for (;;) {
+        const std::size_t before = size_of(haul);
+        request_some(haul, most);
+        const std::size_t missing = haul.nodes.size() - size_of(haul);
+        const bool got_some = size_of(haul) > before;
+        if (missing == 0 || provider_.gives_parts() || !keeps(haul)) return;
+        if (!got_some && most == 1) return;
+        most = std::min(missing, got_some ? most : most / 2);
+      }
+    });
+  }
+
+  void request_some(Haul& haul, std::size_t most) {
+    tools_.cancel.check();
+    std::vector<Node> some = with_machines(haul.nodes);
+    for (const Node& node : haul.nodes)
+      if (!has_machine(node) && most > 0) {
+        some.push_back(node);
+        --most;
+      }
+    fault_point("provision:create");
+    const Results results = request_nodes(tools_, provider_, haul.cluster, some, keys_);
+    fault_point("provision:created");
+    tools_.cancel.check();
+    for (Node& node : haul.nodes) {
+      const auto result = std::ranges::find(results, node.name, &HostResult<Instance>::host);
+      if (result == results.end()) continue;
+      forget_machine(node);
+      if (result->ok()) note_instance(node, result->value());
+    }
+    haul.refusal = refusal_in(results);
+  }
+
+  void give_back(const Haul& haul) {
+    const std::vector<Node> got = with_machines(haul.nodes);
+    if (got.empty()) return;
+    std::vector<Failure> failures;
+    add_failures(failures, provider_.destroy(haul.cluster, got));
+    throw_failures("giving up a place", failures);
+    fault_point("provision:given_back");
+  }
+
+  const Tools& tools_;
+  Provider& provider_;
+  const Holding& holding_;
+  HostKeys& keys_;
+  double cost_ = 0;  ///< Of what was held.
+};
+
+/// Those that no place has room for are wanted no more.
+void strike_missing(const Tools& tools, Haul& haul) {
+  std::vector<Node> missing;
+  for (const Node& node : haul.nodes)
+    if (!has_machine(node)) missing.push_back(node);
+  tools.store.atomically([&] {
+    for (const Node& node : missing)
+      tools.store.erase_node(haul.cluster.id, node.index);
+    close_node_intents(tools.store, haul.cluster.id, missing);
+  });
+  std::erase_if(haul.nodes, [](const Node& node) { return !has_machine(node); });
+  fault_point("provision:struck");
+}
+
+void keep_enough(const Tools& tools, const Holding& holding, Haul& haul) {
+  const std::size_t least =
+      holding.least > 0 ? static_cast<std::size_t>(holding.least) : haul.nodes.size();
+  if (size_of(haul) < least) throw Error(*haul.refusal);
+  if (is_whole(haul)) return;
+  tools.events.shrunk(haul.nodes.size(), size_of(haul));
+  strike_missing(tools, haul);
+}
+
+}  // namespace
+
+void gather(const Tools& tools, Provider& provider, const Holding& holding, Cluster& cluster,
+            std::vector<Node>& nodes, HostKeys& host_keys) {
+  Gathering gathering(tools, provider, holding, host_keys);
+  Haul haul = gathering.gather({cluster, nodes});
+  cluster = haul.cluster;
+  nodes = haul.nodes;
+  keep_enough(tools, holding, haul);
+  nodes = std::move(haul.nodes);
+}
+
+void gather_again(const Tools& tools, Provider& provider, const Holding& holding, Cluster& cluster,
+                  std::vector<Node>& nodes, HostKeys& host_keys) {
+  const std::vector<Instance> found = provider.list(cluster);
+  for (Node& node : nodes) {
+    const Instance* instance = find_instance(found, node);
+    if (instance == nullptr || instance->state == InstanceState::gone) forget_machine(node);
+  }
+  Gathering gathering(tools, provider, holding, host_keys);
+  gathering.renew(nodes);
+  gathering.store({cluster, nodes});
+  gather(tools, provider, holding, cluster, nodes, host_keys);
+}
+
+bool move_on(const Tools& tools, Provider& provider, Cluster& cluster, std::vector<Node>& nodes) {
+  const auto places = provider.places(cluster);
+  if (places.here + 1 >= places.count) return false;
+  std::vector<Failure> failures;
+  add_failures(failures, provider.destroy(cluster, nodes));
+  throw_failures("giving up a place", failures);
+  std::ranges::for_each(nodes, forget_machine);
+  cluster.network = provider.network_at(cluster, places.here + 1);
+  tools.store.atomically([&] {
+    for (const Node& node : nodes)
+      tools.store.put_node(node);
+    tools.store.update_cluster(cluster);
+  });
+  fault_point("provision:moved_on");
+  return true;
+}
+
+}  // namespace fastgpu::provision

@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""All nodes at one place, or none, on the stand-in: gang_test.py FASTGPU CLOUDSIM [TEST ...]"""
+import json
+import pathlib
+import sys
+import threading
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+from cli_user import check, run_tests  # noqa: E402
+from cloud_sim import CLOUDS, CloudSim, Customer, clouds_of, for_each_cloud  # noqa: E402
+
+CLOUDSIM = sys.argv.pop(2)
+
+
+def offers(customer, *more):
+    shown = json.loads(customer.create("t", "--dry-run", "-o", "json", *more).out)
+    return [offer for offer in shown["offers"] if "unusable" not in offer]
+
+
+def put_stock(customer, stock):
+    """So many at each (zone, type), and none elsewhere."""
+    customer.sim.control("stock", {"vendor": customer.cloud, "stock": 0})
+    for (zone, kind), count in stock.items():
+        customer.sim.control("stock", {"vendor": customer.cloud, "zone": zone, "type": kind, "stock": count})
+
+
+def places(customer):
+    instances, _ = customer.sim.alive()
+    found = {}
+    for instance in instances:
+        place = (instance["zone"], instance["type"])
+        found[place] = found.get(place, 0) + 1
+    return found
+
+
+def test_a_cluster_may_begin_with_fewer_nodes_in_the_place_that_has_most(user):
+    def begin(customer):
+        known = [(offer["zone"], offer["type"]) for offer in offers(customer)]
+        check(len(known) >= 2, f"{customer.cloud}: one place alone: {known}")
+        put_stock(customer, {known[0]: 2, known[1]: 3})
+        made = customer.create("t", "--detach", "--min-nodes", "2", nodes=4)
+        check(places(customer) == {known[1]: 3}, f"{customer.cloud}: {places(customer)} of {known}: {made.err}")
+        check("going on with 3" in made.err, made.err)
+        check(len(customer.nodes("t")) == 3, customer.nodes("t"))
+        again = customer.create("t", "--detach", "--min-nodes", "2", nodes=4)
+        check("exists already as wanted" in again.err, again.err)
+        customer.run("delete", "cluster", "t", "--yes")
+
+    for_each_cloud(user, CLOUDSIM, begin)
+
+
+def test_too_few_for_the_least_is_no_cluster(user):
+    def refused(customer):
+        known = [(offer["zone"], offer["type"]) for offer in offers(customer)]
+        put_stock(customer, {known[0]: 1, known[1]: 1})
+        customer.refused(customer.creation("t", "--detach", "--min-nodes", "2", nodes=4), 4, "stock")
+        check(customer.sim.alive() == ([], []), customer.sim.alive())
+
+    for_each_cloud(user, CLOUDSIM, refused)
+
+
+def test_what_was_got_is_held_until_the_rest_can_be_had(user):
+    def held(customer):
+        place = [(offer["zone"], offer["type"]) for offer in offers(customer)][0]
+        put_stock(customer, {place: 2})
+
+        def refill():
+            time.sleep(3)
+            put_stock(customer, {place: 8})
+
+        refilling = threading.Thread(target=refill)
+        refilling.start()
+        customer.create("t", "--detach", "--min-nodes", "3", "--hold", "60s", nodes=4)
+        refilling.join()
+        check(places(customer) == {place: 4}, f"{customer.cloud}: {places(customer)}")
+        launched = customer.sim.books()["instances"]
+        if customer.cloud in ("aws", "alibaba"):  # Clouds that give a part of what is asked for.
+            check(len(launched) == 4, f"{customer.cloud}: {len(launched)} machines were ever made")
+        customer.run("delete", "cluster", "t", "--yes")
+
+    for_each_cloud(user, CLOUDSIM, held)
+
+
+def settled(customer):
+    """Later commands end what a killed run had elsewhere, as soon as the cloud lists it."""
+    deadline = time.monotonic() + 20
+    while len(places(customer)) > 1:
+        check(time.monotonic() < deadline, f"{customer.cloud}: at two places: {places(customer)}")
+        customer.run("gc")
+
+
+def test_a_creation_killed_while_it_holds_leaves_none_double(user):
+    def killed(customer):
+        known = [(offer["zone"], offer["type"]) for offer in offers(customer)]
+        stock = {known[0]: 2, known[1]: 3}
+        words = customer.creation("t", "--detach", "--min-nodes", "3", nodes=4)
+        first = 12 + 3 * sorted(CLOUDS).index(customer.cloud)
+        for step in range(first, 2000, 41):
+            put_stock(customer, stock)
+            ended = customer.run(*words, code=None, environment={"FASTGPU_FAULT": f"any:{step}"})
+            put_stock(customer, stock)  # What is ending gives its room back only later.
+            customer.run(*words)
+            settled(customer)
+            count = len(customer.nodes("t"))
+            check(count >= 3 and list(places(customer).values()) == [count], f"{customer.cloud}, step {step}: {places(customer)}")
+            customer.run("delete", "cluster", "t", "--yes")
+            if ended.returncode == 0:
+                return
+        raise AssertionError("the creation has no end")
+
+    for_each_cloud(user, CLOUDSIM, killed)
+
+
+def test_a_lost_node_is_replaced_in_its_place(user):
+    def replaced(customer):
+        customer.create("t", "--timeout", "90s")
+        before = customer.nodes("t")
+        customer.sim.control("reclaim", {"instance": before[1]["instance"], "notice_ms": 0})
+        deadline = time.monotonic() + 30
+        while customer.nodes("t")[1]["state"] != "lost":
+            check(time.monotonic() < deadline, "the machine is never lost")
+            time.sleep(0.3)
+        told = customer.run("start", "cluster", "t")
+        check("--replace-lost" in told.err, told.err)
+        customer.run("start", "cluster", "t", "--replace-lost", "--timeout", "60s")
+        after = customer.nodes("t")
+        check(after[0]["instance"] == before[0]["instance"], "the other node was touched")
+        check(after[1]["name"] == before[1]["name"], after)
+        check(after[1]["host_keys"] != before[1]["host_keys"], "the host key is the lost one's")
+        check(customer.run("exec", "t", "-b", "--", "hostname").out.count(b"t-") >= 2, "hostnames")
+        customer.run("delete", "cluster", "t", "--yes")
+
+    for_each_cloud(user, CLOUDSIM, replaced, boot="local")
+
+
+def test_where_one_cloud_has_no_room_the_next_one_is_asked(user):
+    if "aws" not in clouds_of(user):
+        return  # The test of another cloud's turn has it.
+    with CloudSim(CLOUDSIM) as sim:
+        aws, tencent = Customer(user, sim, "aws"), Customer(user, sim, "tencent")
+        both = sim.environment("tencent")
+        words = ("create", "cluster", "t", "--cloud", "aws", "--cloud", "tencent", "--gpus", "V100:1", "--nodes", "2",
+                 "--ssh-from", "127.0.0.1/32", "--yes", "--detach")
+        sim.control("prices", {"vendor": "aws", "price": 0.01})
+        sim.control("stock", {"vendor": "aws", "stock": 0})  # Which no plan tells there.
+        made = aws.run(*words, environment=both)
+        check("trying tencent" in made.err, made.err)
+        check({place[0][:2] for place in places(tencent)} == {"ap"}, places(tencent))
+        aws.run("delete", "cluster", "t", "--yes", environment=both)
+        check(sim.alive() == ([], []), sim.alive())
+
+
+def test_one_address_more_is_let_in(user):
+    def let_in(customer):
+        customer.create("t", "--detach")
+        shown = json.loads(customer.run("addip", "t", "--ssh-from", "198.51.100.7/32", "-o", "json").out)
+        check(shown["clusters"][0]["ssh_from"] == ["127.0.0.1/32", "198.51.100.7/32"], shown)
+        customer.run("addip", "--all", "--ssh-from", "198.51.100.7/32")
+        customer.refused(("addip",), 2, "--all")
+        customer.run("delete", "cluster", "t", "--yes")
+
+    for_each_cloud(user, CLOUDSIM, let_in)
+
+
+def test_options_of_clouds_are_not_forgotten_elsewhere(user):
+    user.refused(("create", "cluster", "t", "--provider", "static", "--gpus", "A100:8"), 2, "--gpus is for clouds")
+    user.refused(("create", "cluster", "t", "--spot"), 2, "--spot is for clouds")
+
+
+if __name__ == "__main__":
+    run_tests(globals())

@@ -1,0 +1,234 @@
+#include "provision/gather.hpp"
+
+#include <doctest/doctest.h>
+
+#include "../workshop.hpp"
+#include "fakes/fake_cloud.hpp"
+#include "provision/cloud/cloud_provider.hpp"
+#include "provision/journal.hpp"
+#include "provision/lifecycle.hpp"
+#include "provision/settle.hpp"
+#include "support/failure.hpp"
+
+namespace fastgpu::provision {
+namespace {
+
+using namespace std::chrono_literals;
+using cloud::MachineState;
+using test::failure_of;
+using test::FakeCloud;
+
+/// A cloud with three places, and all that creating a cluster in it takes.
+struct Bench {
+  test::TempDirectory folder;
+  test::Workshop shop{folder.path()};
+  FakeCloud cloud;
+  cloud::CloudProvider provider{cloud, cloud::Owner(folder.path() / "owners" / "fake"),
+                                [](std::chrono::milliseconds, const Cancel&) {}, shop.cancel};
+  Tools tools = shop.tools();
+  ClusterSpec spec = test::sample_spec(4);
+
+  Bench() {
+    tools.providers = [this](const std::string&) -> Provider& { return provider; };
+    spec.provider = "aws";
+    spec.spec_json = to_json_text(cloud::CloudSpec{.wish = {.type = "big"},
+                                                   .places = {{{"r1", "r1a"}, "big", {{10.0}}},
+                                                              {{"r1", "r1b"}, "big", {{10.0}}},
+                                                              {{"r2", "r2a"}, "big", {{10.0}}}}});
+  }
+
+  ClusterView create() { return create_cluster(tools, spec, OnFailure::remove).view; }
+
+  std::map<std::string, int> alive() const {
+    std::map<std::string, int> count;
+    for (const char* zone : {"r1a", "r1b", "r2a"})
+      if (cloud.alive(zone) > 0) count[zone] = cloud.alive(zone);
+    return count;
+  }
+
+  std::set<std::string> names() const {
+    std::set<std::string> all;
+    for (const auto& cluster : shop.store.clusters())
+      for (const auto& node : shop.store.nodes(cluster.id))
+        all.insert(node.name.value);
+    return all;
+  }
+};
+
+using Zones = std::map<std::string, int>;
+
+TEST_SUITE_BEGIN("provision/gather");
+
+TEST_CASE("where one place has room for all nothing else is asked") {
+  Bench bench;
+  bench.create();
+  CHECK(bench.alive() == Zones{{"r1a", 4}});
+  CHECK(bench.cloud.launches.size() == 1);
+}
+
+TEST_CASE("without holding what was got is given back before the next place is asked") {
+  Bench bench;
+  bench.cloud.stock = {{"r1a", 3}};
+  int most = 0;
+  bench.cloud.on_launch = [&] {
+    const auto alive = bench.alive();
+    most = std::max(most, static_cast<int>(alive.size()));
+  };
+  bench.create();
+  CHECK(bench.alive() == Zones{{"r1b", 4}});
+  CHECK(most == 0);
+  CHECK(bench.shop.events.moves.size() == 1);
+}
+
+TEST_CASE("while others are sought the larger haul is held and the smaller one given back") {
+  Bench bench;
+  bench.cloud.stock = {{"r1a", 1}, {"r1b", 3}, {"r2a", 2}};
+  bench.spec.holding = {.least = 2};
+  const ClusterView view = bench.create();
+  CHECK(bench.alive() == Zones{{"r1b", 3}});
+  CHECK(view.nodes.size() == 3);
+  CHECK(view.cluster.state == state::ClusterState::running);
+  CHECK(bench.shop.events.shrinkings == std::vector<std::pair<std::size_t, std::size_t>>{{4, 3}});
+  CHECK(bench.shop.store.open_intents().empty());
+}
+
+TEST_CASE("a cluster that was allowed to begin smaller is found as wanted when asked for again") {
+  Bench bench;
+  bench.cloud.stock = {{"r1a", 3}, {"r1b", 0}, {"r2a", 0}};
+  bench.spec.holding = {.least = 3};
+  bench.create();
+  CHECK(create_cluster(bench.tools, bench.spec, OnFailure::remove).kind == PlanKind::unchanged);
+  bench.spec.holding = {};
+  CHECK(failure_of([&] { bench.create(); }).kind() == ErrorKind::conflict);
+}
+
+TEST_CASE("too few for the least is a failure that leaves nothing") {
+  Bench bench;
+  bench.cloud.stock = {{"r1a", 1}, {"r1b", 1}, {"r2a", 1}};
+  bench.spec.holding = {.least = 2};
+  CHECK(failure_of([&] { bench.create(); }).kind() == ErrorKind::capacity);
+  CHECK(bench.alive().empty());
+  CHECK(bench.shop.store.clusters().empty());
+}
+
+TEST_CASE("what was got is held until the missing ones can be had") {
+  Bench bench;
+  bench.cloud.stock = {{"r1a", 3}, {"r1b", 0}, {"r2a", 0}};
+  bench.spec.holding = {.longest = 10min};
+  bench.cloud.on_launch = [&] {
+    if (bench.shop.clock.now() > Clock::time_point(1min)) bench.cloud.stock["r1a"] = 4;
+  };
+  const ClusterView view = bench.create();
+  CHECK(view.nodes.size() == 4);
+  CHECK(bench.alive() == Zones{{"r1a", 4}});
+  CHECK(bench.cloud.all.size() == 4);
+}
+
+TEST_CASE("the whole of another place takes the held part's place") {
+  Bench bench;
+  bench.cloud.stock = {{"r1a", 3}, {"r1b", 0}, {"r2a", 0}};
+  bench.spec.holding = {.longest = 10min};
+  bench.cloud.on_launch = [&] {
+    if (bench.shop.clock.now() > Clock::time_point(1min)) bench.cloud.stock["r2a"] = 4;
+  };
+  const ClusterView view = bench.create();
+  CHECK(bench.alive() == Zones{{"r2a", 4}});
+  CHECK(bench.provider.places(view.cluster).here == 2);
+}
+
+TEST_CASE("holding ends at its time, with what is enough or with nothing") {
+  Bench bench;
+  bench.cloud.stock = {{"r1a", 3}, {"r1b", 0}, {"r2a", 0}};
+  bench.spec.holding = {.longest = 10min};
+  SUBCASE("with enough") {
+    bench.spec.holding.least = 3;
+    CHECK(bench.create().nodes.size() == 3);
+    CHECK(bench.alive() == Zones{{"r1a", 3}});
+  }
+  SUBCASE("with too little") {
+    CHECK(failure_of([&] { bench.create(); }).kind() == ErrorKind::capacity);
+    CHECK(bench.alive().empty());
+  }
+  CHECK(bench.shop.clock.now() >= Clock::time_point(10min));
+  CHECK(bench.shop.clock.now() <= Clock::time_point(10min + 1s));
+}
+
+TEST_CASE("holding ends once the idle machines have cost what they may") {
+  Bench bench;
+  bench.cloud.stock = {{"r1a", 3}, {"r1b", 0}, {"r2a", 0}};
+  bench.spec.holding = {.longest = 24h, .most_cost = 15};  // 3 x 10 an hour: half an hour.
+  CHECK(failure_of([&] { bench.create(); }).kind() == ErrorKind::capacity);
+  CHECK(bench.shop.clock.now() >= Clock::time_point(30min));
+  CHECK(bench.shop.clock.now() <= Clock::time_point(32min));
+}
+
+TEST_CASE("a cloud that gives all or nothing is asked for less") {
+  Bench bench;
+  bench.cloud.gives_parts = false;
+  bench.cloud.stock = {{"r1a", 3}, {"r1b", 0}, {"r2a", 0}};
+  bench.spec.holding = {.least = 3};
+  CHECK(bench.create().nodes.size() == 3);
+  CHECK(bench.alive() == Zones{{"r1a", 3}});
+}
+
+TEST_CASE("a machine that does not start is replaced where it is") {
+  Bench bench;
+  bool has_failed = false;
+  bench.shop.reachability.on_wait = [&] {
+    if (std::exchange(has_failed, true)) return;
+    bench.cloud.all[2].state = MachineState::failed;
+    bench.shop.reachability.failures.emplace("demo-2", Error(ErrorKind::capacity, "it is gone"));
+  };
+  SUBCASE("once") {
+    bench.cloud.on_launch = [&] { bench.shop.reachability.failures.clear(); };
+    const ClusterView view = bench.create();
+    CHECK(bench.alive() == Zones{{"r1a", 4}});
+    CHECK(view.nodes[2].instance_id == "m4");
+    CHECK(bench.shop.events.replaced.size() == 1);
+  }
+  SUBCASE("and where that does not help the cluster goes elsewhere") {
+    bench.cloud.on_launch = [&] {
+      if (bench.cloud.launches.size() == 2) bench.shop.reachability.failures.clear();
+    };
+    bench.create();
+    CHECK(bench.alive() == Zones{{"r1b", 4}});
+  }
+}
+
+TEST_CASE("a creation that died while it held machines at two places leaves none double") {
+  Bench bench;
+  bench.cloud.stock = {{"r1a", 1}, {"r2a", 0}};
+  bench.spec.holding = {.longest = 10min};
+  int launches = 0;
+  bench.cloud.on_launch = [&] {
+    if (++launches == 3) throw Error(ErrorKind::internal, "killed");
+  };
+  bench.cloud.stock["r1b"] = 3;
+  CHECK_THROWS_AS(create_cluster(bench.tools, bench.spec, OnFailure::keep), Error);
+  CHECK(bench.cloud.alive("r1a") == 0);
+  CHECK(bench.cloud.alive("r1b") == 3);
+  CHECK(bench.cloud.alive("r2a") == 0);
+}
+
+TEST_CASE("what a killed run had at another place is ended even where it is listed only later") {
+  Bench bench;
+  const ClusterView view = bench.create();
+  const state::IntentId trial = bench.shop.store.open_intent({.id = {},
+                                                              .cluster = view.cluster.id,
+                                                              .action = std::string(kTryPlace),
+                                                              .subject = "demo",
+                                                              .token = {},
+                                                              .detail = {}});
+  settle(bench.tools, HalfMade::leave);
+  cloud::Machine late = bench.cloud.all[1];
+  late.id = "late";
+  late.site = {"r1", "r1b"};
+  bench.cloud.all.push_back(late);
+  settle(bench.tools, HalfMade::leave);
+  CHECK(bench.alive() == Zones{{"r1a", 4}});
+  CHECK(bench.shop.store.open_intents().size() == 1);  // For there may be more of it.
+  bench.shop.store.close_intent(trial);
+}
+
+}  // namespace
+}  // namespace fastgpu::provision
