@@ -12,11 +12,11 @@ namespace fastgpu::cli {
 
 /// As written; empty: not said.
 struct GuardOptions {
-  std::string max_life;
-  std::string max_cost;
-  std::string unattended;
-  std::string idle_stop;
-  std::string idle_delete;
+  std::string max_life{};
+  std::string max_cost{};
+  std::string unattended{};
+  std::string idle_stop{};
+  std::string idle_delete{};
 };
 
 void describe_guard_options(Arguments& arguments, GuardOptions& options);
