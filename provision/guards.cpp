@@ -52,6 +52,7 @@ std::string number(double amount) {
 }  // namespace
 
 Guards guards_of(const std::string& spec_json) try {
+  if (spec_json.empty()) return {};
   const json spec = json::parse(spec_json);
   if (!spec.is_object() || !spec.contains(kKey)) return {};
   const json& object = spec.at(kKey);
