@@ -155,6 +155,7 @@ int run_guard_set(Arguments arguments) {
     fs::remove_all(place);
     return 0;
   }
+  fs::remove(place / "watch");  // What the guard before saw is not what this one goes by.
   write_atomically(place / "order", to_text(order));
   if (has_systemd())
     start_unit();
