@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 
@@ -90,7 +91,9 @@ void stop_guard(const fs::path& place) {
     fs::remove(kUnit);
   }
   for (int look = 0; look < 100 && !try_lock(place / "lock"); ++look) {
-    const pid_t pid = std::atoi(read_file(place / "pid").value_or("0").c_str());
+    const std::string text = read_file(place / "pid").value_or("");
+    pid_t pid = 0;
+    std::from_chars(text.data(), text.data() + text.size(), pid);
     if (pid > 1) ::kill(pid, SIGTERM);  // None yet: it has only just begun.
     pause_for(milliseconds(20));
   }

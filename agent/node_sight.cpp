@@ -26,7 +26,10 @@ constexpr const char* kContact = "contact";
 std::int64_t boot_time() {
   const std::string stat = read_file("/proc/stat").value_or("");
   const auto at = stat.find("\nbtime ");
-  return at == std::string::npos ? 0 : std::atoll(stat.c_str() + at + 7);
+  std::int64_t time = 0;
+  if (at != std::string::npos)
+    std::from_chars(stat.data() + at + 7, stat.data() + stat.size(), time);
+  return time;
 }
 
 /// The value of a marker in the environment of a process; empty where it has none.
