@@ -97,13 +97,14 @@ void check_cloud_options(const CloudOptions& options, const std::string& named) 
 
 void plan_cloud(Context& context, const CloudOptions& options, Wanted& wanted) {
   provision::ClusterSpec& spec = wanted.spec;
+  spec.holding = holding_of(options);
+  provision::check_spec(spec);  // Before anybody is asked.
   const bool is_named = provision::is_cloud(spec.provider);
   wanted.plan =
       plan_in_clouds(context, options, is_named ? spec.provider : "", spec.name.value, spec.nodes);
   if (wanted.plan->spec.ssh_from.empty())
     wanted.plan->spec.ssh_from = {context.clouds().own_address()};
   take_over_plan(wanted);
-  spec.holding = holding_of(options);
 }
 
 /// Flags over the file.

@@ -136,7 +136,7 @@ def test_everything_is_installed_once_and_a_second_run_does_nothing(user):
         check("(2)" in versions, versions)
         for package in ("nvidia-open 580.95.05-1", "libnvidia-compute 580.95.05-1", "nvidia-fabricmanager-580 580.95.05-1", "cuda-toolkit-12-8 12.8.1-1"):
             check(package in versions, versions)
-        check("no" in site.on_nodes("ls /etc/apt/apt.conf.d/99fastgpu-hold 2>/dev/null || echo no"), "upgrades are still held off")
+        check("99fastgpu-hold" not in site.on_nodes("ls /etc/apt/apt.conf.d"), "upgrades are still held off")
         check(site.on_nodes("ls /run/fake").count("service-nvidia-fabricmanager") == 1, "no fabric manager runs")
 
         fetched = len(site.server.requests)
@@ -173,7 +173,7 @@ def test_only_the_trusted_key_is_taken(user):
         site.vendor.publish(site.other_key)
         failed = site.install(code=3)
         check("Read the repository's index: apt-get exited with 100: E: " in failed.err and "is not signed" in failed.err, failed.err)
-        check("no" in site.on_nodes("dpkg-query -W nvidia-open 2>/dev/null || echo no"), "something was installed")
+        check("nvidia-open" not in site.on_nodes("dpkg-query -W"), "something was installed")
 
 
 def test_a_lock_that_another_holds_is_waited_for(user):
