@@ -38,3 +38,11 @@ wait "$other"
 for rank in 0 1; do
   diff "rank-$rank" - <<<"$(printf "rank $rank of 2, step %d: 2.5\n" 0 1 2)"
 done
+
+# The Python package, which finds the library by itself.
+PYTHONPATH=$(dirname "$(folder_of __init__.py)") python3 -B - "$version" <<'END'
+import sys, fastgpu_comm
+with fastgpu_comm.init({"WORLD_SIZE": None}) as comm:
+    assert (comm.size, fastgpu_comm.version(), fastgpu_comm.__version__) == (1, sys.argv[1], sys.argv[1])
+    assert comm.broadcast(bytearray(b'one')) == b'one'
+END

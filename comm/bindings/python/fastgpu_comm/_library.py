@@ -1,0 +1,161 @@
+"""The shared library as ctypes sees it: where it is found, what its functions take, and when they fail."""
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import pathlib
+import sys
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
+
+from .errors import LocalError, error_of
+
+_NAME = "libfastgpu_comm.so.0"  # The number is that of the C ABI.
+
+_POINTER, _SIZE, _INT, _TEXT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_char_p
+_PLACE = ctypes.POINTER(ctypes.c_void_p)
+_LIST = ctypes.POINTER(ctypes.c_char_p)
+
+
+class GradientStruct(ctypes.Structure):
+    """fgc_gradient"""
+    _fields_ = [("struct_size", _SIZE), ("name", _TEXT), ("data", _POINTER), ("shape", ctypes.POINTER(ctypes.c_uint64)),
+                ("dimensions", _SIZE), ("type", ctypes.c_int32), ("priority", ctypes.c_int32), ("memory", ctypes.c_int32),
+                ("reserved", ctypes.c_int32)]
+
+
+class OutcomeStruct(ctypes.Structure):
+    """fgc_outcome"""
+    _fields_ = [("struct_size", _SIZE), ("step", ctypes.c_uint64), ("skipped", ctypes.POINTER(_SIZE)), ("skipped_count", _SIZE),
+                ("non_finite_gradient", _SIZE), ("non_finite_index", ctypes.c_uint64), ("non_finite_rank", ctypes.c_int32),
+                ("non_finite", ctypes.c_int32), ("is_applied", ctypes.c_int32), ("is_somebody_leaving", ctypes.c_int32),
+                ("have_views_moved", ctypes.c_int32)]
+
+
+class CountersStruct(ctypes.Structure):
+    """fgc_counters"""
+    _fields_ = [("struct_size", _SIZE)] + [(name, ctypes.c_uint64) for name in (
+        "steps", "steps_without_results", "buckets", "bucket_bytes", "negotiation_messages", "negotiation_bytes", "late_ranks")] + [
+        (name, ctypes.c_double) for name in ("ready_seconds", "unpack_seconds", "wait_seconds")]
+
+
+WarningHandler = ctypes.CFUNCTYPE(None, _TEXT, _POINTER)
+
+# What the collectives take between the communicator and, on a GPU, the stream; the _async twins give a request back.
+_COLLECTIVES: Dict[str, List[Any]] = {
+    "all_reduce": [_POINTER, _SIZE, _INT, _INT],
+    "reduce_scatter": [_POINTER, _POINTER, _SIZE, _INT, _INT],
+    "all_gather": [_POINTER, _POINTER, _SIZE, _INT],
+    "broadcast": [_POINTER, _SIZE, _INT, _INT],
+    "all_to_all": [_POINTER, _POINTER, _SIZE, _INT],
+    "send": [_POINTER, _SIZE, _INT, _INT],
+    "recv": [_POINTER, _SIZE, _INT, _INT],
+}
+
+_STATUS_FUNCTIONS: Dict[str, List[Any]] = {
+    "fgc_init": [_LIST, _PLACE],
+    "fgc_split": [_POINTER, _INT, _INT, _PLACE],
+    "fgc_barrier": [_POINTER],
+    "fgc_barrier_async": [_POINTER, _PLACE],
+    "fgc_request_test": [_POINTER, ctypes.POINTER(_INT)],
+    "fgc_request_wait": [_POINTER],
+    "fgc_gradients_create": [_POINTER, _LIST, _PLACE],
+    "fgc_gradient_add": [_POINTER, ctypes.POINTER(GradientStruct), ctypes.POINTER(_SIZE)],
+    "fgc_gradient_wire_type": [_POINTER, _SIZE, ctypes.POINTER(_INT)],
+    "fgc_gradients_use_op": [_POINTER, _INT],
+    "fgc_gradient_ready": [_POINTER, _SIZE],
+    "fgc_device_gradient_ready": [_POINTER, _SIZE, _POINTER],
+    "fgc_gradients_wait": [_POINTER, ctypes.POINTER(OutcomeStruct)],
+    "fgc_device_gradients_wait": [_POINTER, _POINTER, ctypes.POINTER(OutcomeStruct)],
+    "fgc_gradients_leave": [_POINTER, ctypes.POINTER(OutcomeStruct)],
+    "fgc_gradients_counters": [_POINTER, ctypes.POINTER(CountersStruct)],
+    "fgc_gradients_on_warning": [_POINTER, WarningHandler, _POINTER],
+    "fgc_device_way_of": [_POINTER, ctypes.POINTER(_INT), ctypes.POINTER(_TEXT)],
+}
+for _name, _arguments in _COLLECTIVES.items():
+    for _function, _more in ((f"fgc_{_name}", []), (f"fgc_device_{_name}", [_POINTER])):
+        _STATUS_FUNCTIONS[_function] = [_POINTER, *_arguments, *_more]
+        _STATUS_FUNCTIONS[_function + "_async"] = [_POINTER, *_arguments, *_more, _PLACE]
+
+_OTHER_FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {name: (_INT, [_POINTER]) for name in (
+    "fgc_rank", "fgc_size", "fgc_local_rank", "fgc_local_size", "fgc_node_rank", "fgc_node_count")}
+_OTHER_FUNCTIONS.update({name: (None, [_POINTER]) for name in ("fgc_comm_free", "fgc_request_free", "fgc_gradients_free")})
+_OTHER_FUNCTIONS.update({"fgc_last_error": (_TEXT, []), "fgc_version_string": (_TEXT, []), "fgc_device_support": (_INT, [])})
+
+
+def _places() -> Iterator[str]:
+    """Where the library may be, in the order in which it is looked for."""
+    given = os.environ.get("FASTGPU_COMM_LIBRARY")
+    if given:
+        yield given
+        return
+    beside = pathlib.Path(__file__).resolve().parent
+    for folder in (beside, pathlib.Path(sys.prefix) / "lib" / "fastgpu"):  # The second is that of an environment of fastgpu.
+        if (folder / _NAME).exists():
+            yield str(folder / _NAME)
+    yield _NAME  # LD_LIBRARY_PATH, then what ldconfig knows.
+
+
+class Library:
+    """The functions of the C ABI. ctypes lets other threads of Python run while one of them waits."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._functions = ctypes.CDLL(path)
+        for name, arguments in _STATUS_FUNCTIONS.items():
+            self._declare(name, _INT, arguments)
+        for name, (result, arguments) in _OTHER_FUNCTIONS.items():
+            self._declare(name, result, arguments)
+
+    def _declare(self, name: str, result: Any, arguments: List[Any]) -> None:
+        function = getattr(self._functions, name)
+        function.restype, function.argtypes = result, arguments
+
+    def call(self, name: str, *arguments: Any) -> None:
+        """Calls a function that can fail; raises what it failed with."""
+        status = getattr(self._functions, name)(*arguments)
+        if status != 0:
+            raise error_of(status, self._functions.fgc_last_error().decode(errors="replace"))
+
+    def make(self, name: str, *arguments: Any) -> Optional[int]:
+        """Calls one whose last argument is the place for a handle; None where it gave none."""
+        place = ctypes.c_void_p()
+        self.call(name, *arguments, ctypes.byref(place))
+        return place.value
+
+    def ask(self, name: str, *arguments: Any) -> Any:
+        """Calls one that cannot fail."""
+        return getattr(self._functions, name)(*arguments)
+
+
+@functools.lru_cache(maxsize=None)
+def load() -> Library:
+    """The library of this process. Raises LocalError, naming what was tried, where there is none."""
+    tried = []
+    for place in _places():
+        try:
+            return Library(place)
+        except (OSError, AttributeError) as error:  # No such file, or one without our functions.
+            tried.append(str(error) if place in str(error) else f"{place}: {error}")
+    raise LocalError(f"there is no {_NAME} to load ({'; '.join(tried)}): install it, or name its file in FASTGPU_COMM_LIBRARY")
+
+
+def library_path() -> str:
+    """What was loaded, by the name that the loader was given. Raises LocalError where there is no library."""
+    return load().path
+
+
+def version() -> str:
+    """That of the library, such as "0.1.0"; all ranks of a job have the same."""
+    return load().ask("fgc_version_string").decode()
+
+
+def settings_list(settings: Optional[Mapping[str, Optional[str]]]) -> Any:
+    """NAME=VALUE each, NULL at the end; None hides a variable of the environment."""
+    lines = []
+    for name, value in (settings or {}).items():
+        text = f"{name}={'' if value is None else value}"
+        if not name or "=" in name or "\0" in text:
+            raise ValueError(f"{name!r} is no setting: it is the name of a variable of the library, such as FASTGPU_COMM_TIMEOUT")
+        lines.append(text.encode())
+    return (ctypes.c_char_p * (len(lines) + 1))(*lines, None)

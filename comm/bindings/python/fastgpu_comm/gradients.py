@@ -1,0 +1,156 @@
+"""Gradients of one model: registered once, made ready in any order, exchanged in few large messages while others are computed."""
+from __future__ import annotations
+
+import ctypes
+import enum
+import logging
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Union
+
+from ._data import Data, look_at
+from ._handle import Handle
+from ._library import CountersStruct, GradientStruct, OutcomeStruct, WarningHandler, load, settings_list
+from .communicator import Communicator, on_device, stream_of
+from .kinds import ElementType, Op
+
+_HOST, _DEVICE = 0, 1
+
+
+class NonFinite(enum.IntEnum):
+    FINITE = 0
+    NAN = 1
+    INFINITY = 2
+
+
+class Outcome(NamedTuple):
+    """What all ranks know of a step that has ended."""
+    step: int  #: From 0.
+    is_applied: bool  #: False: FASTGPU_COMM_NANCHECK has skipped the step, and gradients hold no results.
+    skipped: List[str]  #: Ready on no rank, left as they were.
+    non_finite: NonFinite  #: The first gradient of the lowest rank that has one; FINITE where none was found.
+    non_finite_name: str
+    non_finite_rank: int
+    is_somebody_leaving: bool  #: There is no further step.
+
+
+class Counters(NamedTuple):
+    """Of this rank, since the first step began. Times are in seconds, bytes as they are on the wire."""
+    steps: int
+    steps_without_results: int
+    buckets: int
+    bucket_bytes: int
+    negotiation_messages: int
+    negotiation_bytes: int
+    late_ranks: int
+    ready_seconds: float
+    unpack_seconds: float
+    wait_seconds: float
+
+
+def _log(sentence: str) -> None:
+    logging.getLogger("fastgpu_comm").warning(sentence)
+
+
+class Gradients:
+    """Averages over the ranks of `comm`, whose other calls come between steps: a group of its own (comm.split(0)) is free of that.
+
+    `settings` are as for init(), which they overrule: FASTGPU_COMM_WIRE, _FUSION, _NANCHECK and so on. `on_warning` is given a sentence about
+    a rank that is late, or a gradient that is not finite; by default it goes to the logger "fastgpu_comm".
+    """
+
+    def __init__(self, comm: Communicator, settings: Optional[Mapping[str, Optional[str]]] = None,
+                 on_warning: Callable[[str], None] = _log) -> None:
+        pointer = load().make("fgc_gradients_create", comm.pointer, settings_list(settings))
+        assert pointer is not None
+        handler = WarningHandler(lambda sentence, _: on_warning(sentence.decode(errors="replace")))
+        self._data: List[Data] = []
+        self._names: List[str] = []
+        self._ids: Dict[str, int] = {}
+        self._handle = Handle(self, "set of gradients", "fgc_gradients_free", pointer, (handler, self._data))
+        load().call("fgc_gradients_on_warning", pointer, handler, None)
+
+    def register(self, name: str, data: Any, priority: int = 0) -> int:
+        """Adds a gradient before the first step, on every rank the same ones in the same order; returns its number, from 0.
+
+        `data`, an array or tensor, is where it lies from now on, and lives as long as this does. Higher priorities travel first; where all
+        are equal, in the order of readiness. Raises TypeError, ValueError, UsageError.
+        """
+        place = look_at(data, f"the gradient {name!r}").writable()
+        shape = (ctypes.c_uint64 * max(1, len(place.shape)))(*place.shape)
+        given = GradientStruct(struct_size=ctypes.sizeof(GradientStruct), name=name.encode(), data=place.address, shape=shape,
+                               dimensions=len(place.shape), type=place.reduced()[1], priority=priority,
+                               memory=_HOST if place.device is None else _DEVICE)
+        number = ctypes.c_size_t()
+        with on_device(place.device):
+            load().call("fgc_gradient_add", self._handle.pointer, ctypes.byref(given), ctypes.byref(number))
+        self._data.append(place)
+        self._names.append(name)
+        self._ids[name] = number.value
+        return number.value
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def use_op(self, op: Op) -> None:
+        """What the steps to come do; AVERAGE at first. Between steps, and on all ranks alike."""
+        load().call("fgc_gradients_use_op", self._handle.pointer, Op(op))
+
+    def wire_type(self, gradient: Union[int, str]) -> ElementType:
+        """What a gradient is on the wire."""
+        kind = ctypes.c_int()
+        load().call("fgc_gradient_wire_type", self._handle.pointer, self._number(gradient), ctypes.byref(kind))
+        return ElementType(kind.value)
+
+    def ready(self, gradient: Union[int, str]) -> None:
+        """The gradient (its number or name) is complete, begins to travel, and is not touched before wait(). From any thread.
+
+        On a GPU it is complete once the current stream of PyTorch has passed what is in it now. The first call begins the first step: a
+        collective, in which UsageError names the rank that has registered something else.
+        """
+        number = self._number(gradient)
+        device = self._data[number].device
+        if device is None:
+            load().call("fgc_gradient_ready", self._handle.pointer, number)
+        else:
+            load().call("fgc_device_gradient_ready", self._handle.pointer, number, stream_of(device))
+
+    def wait(self) -> Outcome:
+        """Ends the step: gradients then hold the results. On a GPU, what is put into the current stream from now on comes after them.
+
+        Raises UsageError where a gradient is ready on some ranks only, naming those where it is not, and RemoteError for one that is not
+        finite where FASTGPU_COMM_NANCHECK is "stop"; the next step may follow all the same.
+        """
+        devices = [data.device for data in self._data if data.device is not None]
+        if devices:
+            return self._ended("fgc_device_gradients_wait", stream_of(devices[0]))
+        return self._ended("fgc_gradients_wait")
+
+    def leave(self) -> Outcome:
+        """As wait(), and tells all ranks that this one makes no further step."""
+        return self._ended("fgc_gradients_leave")
+
+    def counters(self) -> Counters:
+        found = CountersStruct(struct_size=ctypes.sizeof(CountersStruct))
+        load().call("fgc_gradients_counters", self._handle.pointer, ctypes.byref(found))
+        return Counters(*(getattr(found, name) for name in Counters._fields))
+
+    def close(self) -> None:
+        """Between steps; a second call does nothing."""
+        self._handle.release()
+
+    def _number(self, gradient: Union[int, str]) -> int:
+        if isinstance(gradient, str):
+            if gradient not in self._ids:
+                raise ValueError(f"no gradient {gradient!r} is registered")
+            return self._ids[gradient]
+        if not 0 <= gradient < len(self._names):
+            raise ValueError(f"there is no gradient {gradient}: {len(self._names)} are registered")
+        return gradient
+
+    def _ended(self, function: str, *more: int) -> Outcome:
+        found = OutcomeStruct(struct_size=ctypes.sizeof(OutcomeStruct))
+        load().call(function, self._handle.pointer, *more, ctypes.byref(found))
+        kind = NonFinite(found.non_finite)
+        name = "" if kind is NonFinite.FINITE else self._names[found.non_finite_gradient]
+        return Outcome(step=found.step, is_applied=found.is_applied != 0,
+                       skipped=[self._names[found.skipped[i]] for i in range(found.skipped_count)], non_finite=kind, non_finite_name=name,
+                       non_finite_rank=found.non_finite_rank, is_somebody_leaving=found.is_somebody_leaving != 0)

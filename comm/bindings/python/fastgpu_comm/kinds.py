@@ -1,0 +1,26 @@
+"""What numbers are, and what is done to them; the values are those of the C headers."""
+import enum
+
+
+class ElementType(enum.IntEnum):
+    """What can be reduced. Arrays of other types can be moved (broadcast, gathered, sent), not reduced."""
+    FLOAT32 = 0
+    FLOAT64 = 1
+    INT32 = 2
+    INT64 = 3
+    FLOAT16 = 4
+    BFLOAT16 = 5
+    INT8 = 6
+    UINT8 = 7  #: Bytes of anything; not reduced either.
+
+
+class Op(enum.IntEnum):
+    """On integers, sums and products wrap and averages round towards zero. A floating-point result is NaN where an operand is."""
+    SUM = 0
+    AVERAGE = 1
+    MIN = 2
+    MAX = 3
+    PRODUCT = 4
+
+
+SUM, AVERAGE, MIN, MAX, PRODUCT = Op

@@ -1,0 +1,103 @@
+"""What is refused, by whom, and with which words: nothing has begun then, and the job goes on."""
+import ast
+import os
+import pathlib
+import subprocess
+import sys
+
+from ranks import PACKAGE, check, need, on_ranks, raises, run_tests
+
+numpy = need("numpy")
+import fastgpu_comm as fc  # noqa: E402
+
+
+@on_ranks(2)
+def wrong_arguments_are_refused_before_anything_begins(comm):
+    good, frozen = numpy.zeros((4, 3)), numpy.zeros(4)
+    frozen.flags.writeable = False
+    for kind, words, call in (
+            (TypeError, ["all_reduce: data", "list", "numpy"], lambda: comm.all_reduce([1.0])),
+            (TypeError, ["float", "numpy"], lambda: comm.all_reduce(1.0)),
+            (TypeError, ["uint16", "cannot be reduced"], lambda: comm.all_reduce(numpy.zeros(1, "uint16"))),
+            (TypeError, ["uint8", "cannot be reduced"], lambda: comm.reduce_scatter(numpy.zeros(2, "uint8"))),
+            (TypeError, ["Python objects"], lambda: comm.broadcast(numpy.array([None]))),
+            (ValueError, ["not contiguous"], lambda: comm.all_reduce(good[:, 1])),
+            (ValueError, ["not contiguous"], lambda: comm.all_reduce(good.T)),
+            (ValueError, ["read-only"], lambda: comm.all_reduce(frozen)),
+            (ValueError, ["read-only"], lambda: comm.recv(frozen, 1 - comm.rank)),
+            (ValueError, ["read-only"], lambda: comm.broadcast(b"bytes")),
+            (ValueError, ["byte order"], lambda: comm.all_reduce(numpy.zeros(1, ">f4"))),
+            (ValueError, ["aligned"], lambda: comm.all_reduce(numpy.zeros(9, "u1")[1:].view("f8"))),
+            (ValueError, ["(3,)", "multiple of the 2"], lambda: comm.reduce_scatter(numpy.zeros(3))),
+            (ValueError, ["()", "multiple of the 2"], lambda: comm.all_to_all(numpy.zeros(()))),
+            (ValueError, ["out", "float32, not float64"], lambda: comm.all_reduce(good, out=numpy.zeros((4, 3), "f4"))),
+            (ValueError, ["out", "(5,)", "not 24"], lambda: comm.all_gather(good, out=numpy.zeros(5))),
+            (ValueError, ["overlap"], lambda: comm.all_to_all(good, out=good)),
+            (ValueError, ["overlap"], lambda: comm.all_reduce(good[:2], out=good[1:3])),
+            (ValueError, ["overlap"], lambda: comm.all_gather(good[1 - comm.rank:][:1], out=good[:2])),
+            (ValueError, ["root is 2", "0 to 1"], lambda: comm.broadcast(good, 2)),
+            (ValueError, ["dest is -1"], lambda: comm.send(good, -1)),
+            (ValueError, ["source", "itself"], lambda: comm.recv(good, comm.rank)),
+            (ValueError, [str(2**32)], lambda: comm.broadcast(good, 2**32)),
+            (ValueError, ["color"], lambda: comm.split(-3)),
+            (ValueError, ["color"], lambda: comm.split(2**40)),
+            (TypeError, [], lambda: comm.send(good, "1")),
+            (ValueError, ["9"], lambda: comm.all_reduce(good, 9))):
+        with raises(kind, *words):
+            call()
+    check(comm.all_reduce(numpy.ones(1)).tolist() == [2], "the job does not go on")
+
+
+def test_wrong_settings_are_refused():
+    with raises(fc.UsageError, "FASTGPU_COMM_TIMEOUT"):
+        fc.init({"FASTGPU_COMM_TIMEOUT": "soon"})
+    with raises(ValueError, "no setting"):
+        fc.init({"A=B": "1"})
+    with raises(ValueError, "no setting"):
+        fc.init({"A": "1\0B"})
+    with raises(fc.UsageError, "RANK"):
+        fc.init({"RANK": "5", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"})
+    check(fc.init({"RANK": None, "WORLD_SIZE": None}).size == 1)
+
+
+@on_ranks(2)
+def wrong_gradients_are_refused(comm):
+    gradients = fc.Gradients(comm)
+    for kind, words, call in (
+            (TypeError, ["'x'", "bool"], lambda: gradients.register("x", numpy.zeros(1, bool))),
+            (ValueError, ["no gradient 'y'"], lambda: gradients.ready("y")),
+            (ValueError, ["no gradient 0"], lambda: gradients.ready(0))):
+        with raises(kind, *words):
+            call()
+    gradients.register("x", numpy.zeros(3))
+    with raises(fc.UsageError, "x"):
+        gradients.register("x", numpy.zeros(3))
+    with raises(fc.UsageError, "FASTGPU_COMM_WIRE"):
+        fc.Gradients(comm, {"FASTGPU_COMM_WIRE": "fp12"})
+    gradients.close()
+    with raises(ValueError, "closed"):
+        gradients.wait()
+
+
+def test_a_library_that_is_not_there_is_told_with_the_places():
+    script = "import fastgpu_comm as fc\ntry: fc.init()\nexcept fc.LocalError as error: print(error)"
+    for library, words in (("/nowhere/libfastgpu_comm.so.0", ["/nowhere/libfastgpu_comm.so.0", "FASTGPU_COMM_LIBRARY"]),
+                           ("libc.so.6", ["libc.so.6", "fgc_"])):
+        done = subprocess.run([sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": PACKAGE, "FASTGPU_COMM_LIBRARY": library},
+                              capture_output=True, text=True, check=True)
+        for word in words:
+            check(word in done.stdout, f"no {word} in {done.stdout}")
+
+
+def test_it_is_python_3_8_and_says_what_everything_is():
+    """As far as a newer Python can tell."""
+    for file in sorted(pathlib.Path(PACKAGE, "fastgpu_comm").glob("*.py")):
+        tree = ast.parse(file.read_text(), str(file), feature_version=(3, 8))
+        check(ast.get_docstring(tree), f"{file.name} does not say what it is")
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef) and node.name != "closure":
+                unsaid = [argument.arg for argument in node.args.args if argument.annotation is None and argument.arg not in ("self", "cls")]
+                check(node.returns is not None and not unsaid, f"{file.name}: {node.name} has no types for {unsaid or 'its result'}")
+
+
+run_tests(dict(globals()))

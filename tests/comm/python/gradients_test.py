@@ -1,0 +1,99 @@
+"""The gradient layer by way of Python: averages, whatever the order; what is skipped, not finite, late or missing."""
+import logging
+
+from ranks import check, need, on_ranks, raises, run_tests
+
+numpy = need("numpy")
+import fastgpu_comm as fc  # noqa: E402
+
+
+def register(gradients, shapes, rank):
+    data = [numpy.full(shape, float(rank + number), "float32") for number, shape in enumerate(shapes)]
+    for number, one in enumerate(data):
+        check(gradients.register(f"layer{number}", one) == number)
+    return data
+
+
+@on_ranks(1, 3)
+def gradients_become_averages_in_whatever_order_they_are_ready(comm):
+    gradients = fc.Gradients(comm)
+    data = register(gradients, [(3, 4), (1000,), (), (2, 2, 2)], comm.rank)
+    check(len(gradients) == 4)
+    for step in range(4):
+        for number, one in enumerate(data):
+            one[...] = comm.rank + number + 10 * step
+        for number in numpy.random.default_rng(comm.rank + step).permutation(4).tolist():
+            gradients.ready(number if step % 2 else f"layer{number}")
+        outcome = gradients.wait()
+        check(outcome.step == step and outcome.is_applied and not outcome.skipped and not outcome.is_somebody_leaving, f"{outcome}")
+        for number, one in enumerate(data):
+            check((one == (comm.size - 1) / 2 + number + 10 * step).all(), f"{number}: {one}")
+    counters = gradients.counters()
+    check(counters.steps == 4 and counters.bucket_bytes >= 4 * 4 * (12 + 1000 + 1 + 8), f"{counters}")
+
+
+@on_ranks(2)
+def sums_and_other_types_on_the_wire(comm):
+    gradients = fc.Gradients(comm, {"FASTGPU_COMM_WIRE": "fp16"})
+    data, = register(gradients, [(8,)], comm.rank + 1)
+    check(gradients.wire_type("layer0") == fc.ElementType.FLOAT16)
+    gradients.use_op(fc.SUM)
+    gradients.ready("layer0")
+    gradients.wait()
+    check((data == 3).all(), f"{data}")
+
+
+@on_ranks(2)
+def what_nobody_has_is_skipped_and_what_one_lacks_is_an_error(comm):
+    gradients = fc.Gradients(comm)
+    data = register(gradients, [(2,), (2,)], comm.rank)
+    gradients.ready(0)
+    check(gradients.wait().skipped == ["layer1"])
+    check((data[1] == comm.rank + 1).all(), "what was skipped has changed")
+    gradients.ready(0)
+    if comm.rank == 0:
+        gradients.ready(1)
+    with raises(fc.UsageError, "layer1", "rank 1"):
+        gradients.wait()
+    gradients.ready(0)
+    check(gradients.leave().is_somebody_leaving)
+
+
+@on_ranks(2, NANCHECK="skip")
+def a_step_that_is_not_finite_is_skipped_and_told(comm):
+    said = []
+    gradients = fc.Gradients(comm, on_warning=said.append)
+    data, = register(gradients, [(5,)], comm.rank)
+    if comm.rank == 1:
+        data[3] = numpy.nan
+    gradients.ready(0)
+    outcome = gradients.wait()
+    check(not outcome.is_applied and outcome.non_finite is fc.NonFinite.NAN and outcome.non_finite_name == "layer0", f"{outcome}")
+    check(outcome.non_finite_rank == 1 and any("layer0" in sentence for sentence in said), f"{outcome} {said}")
+
+
+@on_ranks(2, NANCHECK="warn")
+def warnings_go_to_the_logger(comm):
+    said = []
+    handler = logging.Handler()
+    handler.emit = lambda record: said.append(record.getMessage())
+    logging.getLogger("fastgpu_comm").addHandler(handler)
+    gradients = fc.Gradients(comm)
+    data, = register(gradients, [(5,)], comm.rank)
+    data[0] = numpy.inf
+    gradients.ready(0)
+    check(gradients.wait().is_applied)
+    check(any("layer0" in sentence for sentence in said), f"{said}")
+
+
+@on_ranks(2)
+def ranks_that_register_other_gradients_are_told(comm):
+    gradients = fc.Gradients(comm)
+    gradients.register("weight", numpy.zeros(3 + comm.rank, "f4"))
+    with raises(fc.UsageError, "weight", "rank"):
+        gradients.ready("weight")
+        gradients.wait()
+    comm.close()
+
+
+run_tests(dict(globals()))

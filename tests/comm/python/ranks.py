@@ -1,0 +1,138 @@
+"""Tests of the Python package, each a function. One that begins with test_ runs here; a function of `on_ranks` runs in so many processes at
+once, each of them a rank, and is given its communicator: TEST.py PACKAGE_DIRECTORY LIBRARY [TEST ...]"""
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+SKIPPED = 77
+LIMIT = 120  # Seconds for one test.
+FOREIGN = ("RANK", "WORLD_SIZE", "MASTER_", "FASTGPU_COMM_", "OMPI_", "PERSEUS_", "PYTHONPATH")
+
+PACKAGE, LIBRARY = (os.path.abspath(path) for path in sys.argv[1:3])
+sys.dont_write_bytecode = True
+sys.path.insert(0, PACKAGE)
+
+
+def check(condition, message="not so"):
+    if not condition:
+        raise AssertionError(message)
+
+
+def need(module):
+    """Skips all of it where that is not installed."""
+    try:
+        return __import__(module)
+    except ImportError:
+        print(f"skipped: {sys.executable} has no {module} (Debian: python3-{module})")
+        sys.exit(SKIPPED)
+
+
+@contextlib.contextmanager
+def raises(kind, *words):
+    """What is within fails like that, and says all those words."""
+    try:
+        yield
+    except kind as error:
+        for word in words:
+            check(word in str(error), f"no {word!r} in: {error}")
+    else:
+        raise AssertionError(f"no {kind.__name__}")
+
+
+def environment(more=None):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+    return {**kept, "FASTGPU_COMM_LIBRARY": LIBRARY, "FASTGPU_COMM_TIMEOUT": "30s", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONWARNINGS": "error::ResourceWarning", **(more or {})}
+
+
+def free_port():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return str(taken.getsockname()[1])
+
+
+def program(name):
+    return [sys.executable, os.path.abspath(sys.argv[0]), PACKAGE, LIBRARY, "rank", name]
+
+
+def finish(processes):
+    """What they have said, with their exit statuses; none is left."""
+    deadline = time.monotonic() + LIMIT
+    try:
+        outputs = [process.communicate(timeout=max(1, deadline - time.monotonic()))[0] for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+    return [(process.returncode, output.decode(errors="replace")) for process, output in zip(processes, outputs)]
+
+
+def run_ranks(name, ranks, more=None):
+    """The function `name` in so many processes, which meet by TCP."""
+    job = {"WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port(), **(more or {})}
+    return finish([subprocess.Popen(program(name), env=environment({**job, "RANK": str(rank)}), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                   for rank in range(ranks)])
+
+
+def run_mpirun(name, ranks, plugin):
+    """The same by mpirun, which tells the ranks all they know."""
+    with tempfile.TemporaryDirectory() as folder:  # Open MPI names what it leaves by the host and mpirun's process number, which tests share.
+        own = {"TMPDIR": folder, "OMPI_MCA_btl_vader_backing_directory": folder, "FASTGPU_COMM_MPI_PLUGIN": plugin}
+        words = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "-np", str(ranks), *program(name)]
+        return finish([subprocess.Popen(words, env=environment(own), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)])
+
+
+def on_ranks(*sizes, **settings):
+    """The function is a test with so many ranks, one after the other; `settings` are variables of the library."""
+    def decorate(function):
+        function.sizes = sizes
+        function.settings = {f"FASTGPU_COMM_{name}": value for name, value in settings.items()}
+        return function
+    return decorate
+
+
+def run_one_rank(function):
+    import fastgpu_comm
+    if getattr(function, "sizes", None):
+        with fastgpu_comm.init() as comm:
+            function(comm)
+    else:
+        function()
+
+
+def all_well(results):
+    for rank, (code, output) in enumerate(results):
+        check(code == 0, f"rank {rank} ended with {code}:\n{output}")
+
+
+def run_test(name, function):
+    if name.startswith("test_"):
+        function()
+    for size in getattr(function, "sizes", ()):
+        all_well(run_ranks(name, size, function.settings))
+
+
+def run_tests(functions, wanted=None):
+    """Those of that dictionary, or of these only the ones named."""
+    words = sys.argv[3:]
+    if words[:1] == ["rank"]:
+        return run_one_rank(functions[words[1]])
+    os.environ.update(environment())
+    for name in [name for name in os.environ if name.startswith(FOREIGN) and name not in environment()]:
+        del os.environ[name]
+    failed = 0
+    for name, function in list(functions.items()):
+        if not (name.startswith("test_") or hasattr(function, "sizes")) or (words and name not in words):
+            continue
+        try:
+            run_test(name, function)
+            print(f"ok: {name}", flush=True)
+        except Exception:
+            failed += 1
+            print(f"FAILED: {name}", flush=True)
+            traceback.print_exc()
+    sys.exit(1 if failed else 0)
