@@ -6,13 +6,13 @@
 #include "base/fault_point.hpp"
 #include "provision/failures.hpp"
 #include "provision/marks.hpp"
+#include "provision/next_look.hpp"
 #include "provision/observe.hpp"
 #include "provision/plan.hpp"
 
 namespace fastgpu::provision {
 namespace {
 
-using namespace std::chrono_literals;
 using state::Node;
 using state::NodeState;
 
@@ -84,7 +84,7 @@ void wake(const Tools& tools, Provider& provider, const state::Cluster& cluster,
 /// Some places give addresses only after a while: asks until they have.
 void await_addresses(const Tools& tools, Provider& provider, const state::Cluster& cluster,
                      std::vector<Node>& nodes) {
-  std::chrono::milliseconds pause = 200ms;
+  std::chrono::milliseconds waited{0};
   std::map<int, Clock::time_point> last_listed;
   while (!all_have_addresses(nodes)) {
     tools.cancel.check();
@@ -103,8 +103,9 @@ void await_addresses(const Tools& tools, Provider& provider, const state::Cluste
     if (all_have_addresses(nodes)) break;
     if (tools.clock.now() >= tools.deadline)
       throw Error(ErrorKind::timeout, "not every node had an address in time");
+    const std::chrono::milliseconds pause = next_look(waited);
     tools.clock.sleep(pause);
-    pause = std::min<std::chrono::milliseconds>(pause * 3 / 2, 5s);
+    waited += pause;
   }
   store_nodes(tools, nodes);
 }

@@ -7,6 +7,7 @@
 #include "base/parallel.hpp"
 #include "provision/cloud/batches.hpp"
 #include "provision/cloud/user_data.hpp"
+#include "provision/next_look.hpp"
 
 namespace fastgpu::provision::cloud {
 namespace {
@@ -15,8 +16,6 @@ using namespace std::chrono_literals;
 using Results = std::vector<HostResult<Instance>>;
 
 constexpr std::size_t kCallsAtOnce = 8;
-constexpr std::chrono::milliseconds kFirstPause = 500ms;
-constexpr std::chrono::milliseconds kLongestPause = 5s;
 constexpr std::chrono::minutes kPatience{
     10};  ///< With a cloud that starts, stops or ends machines.
 
@@ -46,6 +45,11 @@ std::vector<T> joined(std::vector<std::variant<std::vector<T>, Error>> answers) 
     std::ranges::move(std::get<0>(answer), std::back_inserter(all));
   }
   return all;
+}
+
+void throw_first(const std::vector<std::variant<bool, Error>>& outcomes) {
+  for (const auto& outcome : outcomes)
+    if (const auto* error = std::get_if<Error>(&outcome)) throw *error;
 }
 
 std::vector<std::vector<std::string>> chunks(const std::vector<std::string>& ids, int most) {
@@ -139,18 +143,17 @@ class Pauses {
 
   bool are_left() const { return waited_ <= kPatience; }
 
-  /// Waits a little longer each time; throws timeout once patience is at its end.
+  /// Until the next look; throws timeout once patience is at its end.
   void next(const Cancel& cancel, const std::string& for_what) {
     if (!are_left()) throw Error(ErrorKind::timeout, for_what + " took more than 10 minutes");
-    wait_(pause_, cancel);
+    const std::chrono::milliseconds pause = next_look(waited_);
+    wait_(pause, cancel);
     cancel.check();
-    waited_ += pause_;
-    pause_ = std::min(pause_ * 3 / 2, kLongestPause);
+    waited_ += pause;
   }
 
  private:
   const Wait& wait_;
-  std::chrono::milliseconds pause_ = kFirstPause;
   std::chrono::milliseconds waited_{0};
 };
 
@@ -311,8 +314,7 @@ Results CloudProvider::destroy(const state::Cluster& cluster, std::span<const st
     ids[machine == there.end() ? here : machine->site.region].push_back(id);
   }
   for (const auto& [region, all] : ids)
-    for (const auto& some : chunks(all, cloud_.limits().machines_a_call))
-      cloud_.terminate(region, some);
+    terminate(region, all);
   Results results;
   for (const state::Node& node : nodes)
     results.push_back({node.name, Instance{.index = node.index,
@@ -320,6 +322,15 @@ Results CloudProvider::destroy(const state::Cluster& cluster, std::span<const st
                                            .token = node.token,
                                            .state = InstanceState::gone}});
   return results;
+}
+
+void CloudProvider::terminate(const std::string& region, const std::vector<std::string>& ids) {
+  const auto calls = chunks(ids, cloud_.limits().machines_a_call);
+  const auto outcomes = parallel_map(std::span(calls), kCallsAtOnce, [&](const auto& some) {
+    cloud_.terminate(region, some);
+    return true;
+  });
+  throw_first(outcomes);
 }
 
 void CloudProvider::await_end(const std::string& region, const state::ClusterId& cluster) {
@@ -333,8 +344,7 @@ void CloudProvider::await_end(const std::string& region, const state::ClusterId&
         alive.push_back(machine.id);
     }
     if (is_empty) return;
-    for (const auto& some : chunks(alive, cloud_.limits().machines_a_call))
-      cloud_.terminate(region, some);
+    terminate(region, alive);
     pauses.next(never_, "ending the machines of cluster " + cluster.value + " in " + region);
   }
 }
@@ -360,8 +370,7 @@ void CloudProvider::release(const state::Cluster& cluster) {
         end_in(region, cluster.id);
         return true;
       });
-  for (const auto& outcome : outcomes)
-    if (const auto* error = std::get_if<Error>(&outcome)) throw *error;
+  throw_first(outcomes);
 }
 
 std::vector<Orphan> CloudProvider::orphans(std::span<const state::ClusterId> known) {

@@ -61,6 +61,8 @@ class CloudProvider final : public Provider {
   std::vector<HostResult<Instance>> change(const state::Cluster& cluster,
                                            std::span<const state::Node> nodes, const Change& change,
                                            const Cancel& cancel);
+  /// In as many calls as that takes.
+  void terminate(const std::string& region, const std::vector<std::string>& ids);
   /// Until the cloud says of every machine of the cluster that it is gone; those that live on are
   /// told again.
   void await_end(const std::string& region, const state::ClusterId& cluster);

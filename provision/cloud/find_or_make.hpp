@@ -10,17 +10,24 @@
 
 namespace fastgpu::provision::cloud {
 
-/// The identity that `look` finds; where it finds none (an empty text), the one that `make`
-/// answers. Where an answer is lost it is looked again before it is made again, `wait` in between.
+struct FoundOrMade {
+  std::string id;
+  bool is_new = false;  ///< Nothing can be in it yet.
+};
+
+/// What `look` finds the identity of; where it finds none (an empty text), what `make` answers.
+/// Where an answer is lost it is looked again before it is made again, `wait` in between. What is
+/// known not to be there is not looked for at first.
 template <class Look, class Make>
-std::string find_or_make(const Look& look, const Make& make,
+FoundOrMade find_or_make(const Look& look, const Make& make,
                          const std::function<void(std::chrono::milliseconds, const Cancel&)>& wait,
-                         const Cancel& cancel) {
+                         const Cancel& cancel, bool may_be_there = true) {
   constexpr int kAttempts = 5;
   for (int attempt = 1;; ++attempt) {
-    if (std::string id = look(); !id.empty()) return id;
+    if (may_be_there || attempt > 1)
+      if (std::string id = look(); !id.empty()) return {std::move(id)};
     try {
-      return make();
+      return {make(), true};
     } catch (const Error& e) {
       if (e.kind() != ErrorKind::transient || attempt == kAttempts) throw;
     }

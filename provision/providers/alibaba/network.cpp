@@ -1,6 +1,8 @@
 // The parts of a cluster in Alibaba Cloud: a VPC with a vSwitch a zone, and a security group.
 #include <algorithm>
 
+#include "provision/cloud/at_once.hpp"
+#include "provision/cloud/find_or_make.hpp"
 #include "provision/marks.hpp"
 #include "provision/providers/alibaba/alibaba_cloud.hpp"
 #include "provision/providers/alibaba/machines.hpp"
@@ -35,9 +37,6 @@ constexpr Kind kVSwitch = {"vswitch", "vpc",       "DescribeVSwitches", "VSwitch
 constexpr Kind kVpc = {"vpc", "vpc",   "DescribeVpcs", "Vpcs",
                        "Vpc", "VpcId", "DeleteVpc",    {"PageSize", "50"}};
 
-/// In the order in which they can be removed.
-constexpr Kind kKinds[] = {kGroup, kVSwitch, kVpc};
-
 /// What is of interest in one of them, of whatever kind.
 struct Found {
   std::string id;
@@ -45,7 +44,7 @@ struct Found {
   cloud::Marks marks;
 };
 
-/// Finds and makes parts in one region.
+/// Finds and makes parts in one region. May be used by several threads.
 class Network {
  public:
   Network(AlibabaApi& api, std::string region, const Cancel& cancel)
@@ -112,20 +111,21 @@ std::string our_name(const cloud::Marks& marks) {
 }
 
 /// The user's own, by id or name.
-std::string existing_vpc(Network& network, const std::string& vpc) {
+cloud::FoundOrMade existing_vpc(Network& network, const std::string& vpc) {
   const char* filter = vpc.starts_with("vpc-") ? "VpcId" : "VpcName";
   const std::string found = network.find_one(kVpc, {{filter, vpc}}, "called '" + vpc + "'");
   if (found.empty())
     throw Error(ErrorKind::not_found, "alibaba: there is no VPC '" + vpc + "' in that region");
-  return found;
+  return {found};
 }
 
-std::string our_vpc(Network& network, const NetworkWish& wish) {
+cloud::FoundOrMade our_vpc(Network& network, const NetworkWish& wish) {
   const std::string vpc = network.find_one(kVpc, marked(wish.marks.cluster),
                                            "marked as cluster " + wish.marks.cluster.value);
-  if (!vpc.empty()) return vpc;
-  return network.make(kVpc, "CreateVpc",
-                      {{"CidrBlock", kVpcRange}, {"VpcName", our_name(wish.marks)}}, wish.marks);
+  if (!vpc.empty()) return {vpc};
+  return {network.make(kVpc, "CreateVpc",
+                       {{"CidrBlock", kVpcRange}, {"VpcName", our_name(wish.marks)}}, wish.marks),
+          true};
 }
 
 /// Zones get ranges of their own by their last letter: 10.77.0.0/20 for a, 10.77.16.0/20 for b.
@@ -134,14 +134,15 @@ std::string vswitch_range(const std::string& zone) {
   return "10.77." + std::to_string(nth * 16) + ".0/20";
 }
 
-std::string vswitch_in(Network& network, const NetworkWish& wish, const std::string& vpc) {
-  const auto found = network.find(kVSwitch, {{"VpcId", vpc}, {"ZoneId", wish.site.zone}});
+std::string vswitch_in(Network& network, const NetworkWish& wish, const cloud::FoundOrMade& vpc) {
+  std::vector<Found> found;
+  if (!vpc.is_new) found = network.find(kVSwitch, {{"VpcId", vpc.id}, {"ZoneId", wish.site.zone}});
   if (!found.empty()) return found.front().id;
   if (!wish.vpc.empty())
-    throw Error(ErrorKind::not_found, "alibaba: " + vpc + " has no vSwitch in " + wish.site.zone +
-                                          ": make one, or leave --vpc out");
+    throw Error(ErrorKind::not_found, "alibaba: " + vpc.id + " has no vSwitch in " +
+                                          wish.site.zone + ": make one, or leave --vpc out");
   return network.make(kVSwitch, "CreateVSwitch",
-                      {{"VpcId", vpc},
+                      {{"VpcId", vpc.id},
                        {"CidrBlock", vswitch_range(wish.site.zone)},
                        {"ZoneId", wish.site.zone},
                        {"VSwitchName", our_name(wish.marks)}},
@@ -165,9 +166,10 @@ std::vector<Way> ways_into(Network& network, const std::string& group) {
 }
 
 /// SSH from where the wish says; everything between the cluster's machines.
-void open_group(Network& network, const NetworkWish& wish, const std::string& group) {
-  const std::vector<Way> there = ways_into(network, group);
-  Parameters rules = {{"SecurityGroupId", group}};
+void open_group(Network& network, const NetworkWish& wish, const cloud::FoundOrMade& group) {
+  std::vector<Way> there;
+  if (!group.is_new) there = ways_into(network, group.id);
+  Parameters rules = {{"SecurityGroupId", group.id}};
   int n = 0;
   const auto add = [&](const Way& way, const char* ports, const char* source) {
     if (std::ranges::find(there, way) != there.end()) return;
@@ -178,28 +180,32 @@ void open_group(Network& network, const NetworkWish& wish, const std::string& gr
     rules.emplace_back(rule + "Policy", "accept");
     rules.emplace_back(rule + "Priority", "1");
   };
-  add({"all", group}, "-1/-1", "SourceGroupId");
+  add({"all", group.id}, "-1/-1", "SourceGroupId");
   for (const std::string& range : wish.ssh_from)
     add({"tcp", range}, "22/22", "SourceCidrIp");
   if (n > 0)
     network.call("ecs", "AuthorizeSecurityGroup", std::move(rules), "opening the security group");
 }
 
-std::string security_group(Network& network, const NetworkWish& wish, const std::string& vpc) {
-  Parameters filters = marked(wish.marks.cluster);
-  filters.emplace_back("VpcId", vpc);
-  std::string group =
-      network.find_one(kGroup, filters, "marked as cluster " + wish.marks.cluster.value);
-  if (group.empty())
-    group =
+std::string security_group(Network& network, const NetworkWish& wish,
+                           const cloud::FoundOrMade& vpc) {
+  cloud::FoundOrMade group;
+  if (!vpc.is_new) {
+    Parameters filters = marked(wish.marks.cluster);
+    filters.emplace_back("VpcId", vpc.id);
+    group.id = network.find_one(kGroup, filters, "marked as cluster " + wish.marks.cluster.value);
+  }
+  if (group.id.empty())
+    group = {
         network.make(kGroup, "CreateSecurityGroup",
-                     {{"VpcId", vpc},
+                     {{"VpcId", vpc.id},
                       {"SecurityGroupName", our_name(wish.marks)},
                       {"SecurityGroupType", "normal"},
                       {"Description", "Machines of fastgpu cluster " + wish.marks.cluster_name}},
-                     wish.marks);
+                     wish.marks),
+        true};
   open_group(network, wish, group);
-  return group;
+  return group.id;
 }
 
 }  // namespace
@@ -217,18 +223,21 @@ Parts AlibabaCloud::make_network(const NetworkWish& wish, const Cancel& cancel) 
     }
     throw Error(ErrorKind::timeout, "alibaba: " + id + " is not available after a minute");
   };
-  Parts parts;
-  parts["vpc"] = wish.vpc.empty() ? our_vpc(network, wish) : existing_vpc(network, wish.vpc);
-  await(kVpc, parts["vpc"]);
-  parts["vswitch"] = vswitch_in(network, wish, parts["vpc"]);
-  parts["security-group"] = security_group(network, wish, parts["vpc"]);
-  await(kVSwitch, parts["vswitch"]);
-  return parts;
+  const auto vpc = wish.vpc.empty() ? our_vpc(network, wish) : existing_vpc(network, wish.vpc);
+  await(kVpc, vpc.id);
+  std::string vswitch;
+  std::string group;
+  cloud::at_once({[&] {
+                    vswitch = vswitch_in(network, wish, vpc);
+                    await(kVSwitch, vswitch);
+                  },
+                  [&] { group = security_group(network, wish, vpc); }});
+  return {{"vpc", vpc.id}, {"vswitch", vswitch}, {"security-group", group}};
 }
 
 void AlibabaCloud::remove_network(const std::string& region, const state::ClusterId& cluster) {
   Network network(api_, region, never_);
-  for (const Kind& kind : kKinds) {
+  const auto remove_all = [&](const Kind& kind) {
     for (const Found& part : network.find(kind, marked(cluster))) {
       const std::string doing = "removing " + part.id;
       const auto failure = api_.try_call(
@@ -236,13 +245,15 @@ void AlibabaCloud::remove_network(const std::string& region, const state::Cluste
       if (failure && failure->kind != cloud::FailureKind::not_found)
         throw cloud::error_of(*failure, "alibaba: " + doing);
     }
-  }
+  };
+  cloud::at_once({[&] { remove_all(kGroup); }, [&] { remove_all(kVSwitch); }});
+  remove_all(kVpc);
 }
 
 std::vector<cloud::Part> AlibabaCloud::parts(const std::string& region, const Cancel& cancel) {
   Network network(api_, region, cancel);
   std::vector<cloud::Part> found;
-  for (const Kind& kind : kKinds)
+  for (const Kind& kind : {kGroup, kVSwitch, kVpc})
     for (Found& part : network.find(kind, marked({})))
       found.push_back({kind.name, std::move(part.id), std::move(part.marks)});
   return found;

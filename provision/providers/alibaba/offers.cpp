@@ -3,8 +3,9 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <set>
 
-#include "base/parallel.hpp"
+#include "provision/cloud/at_once.hpp"
 #include "provision/cloud/catalogue.hpp"
 #include "provision/providers/alibaba/alibaba_cloud.hpp"
 #include "provision/signing/hmac.hpp"
@@ -101,23 +102,27 @@ class Surveyor {
   }
 
   Survey look() {
-    std::vector<std::function<void()>> questions = {[&] { ask_stock(); }, [&] { ask_quota(); }};
+    cloud::Tasks questions = {[&] { ask_stock(); }, [&] { ask_quota(); }};
     for (std::size_t at = 0; at < names_.size(); at += kTypesACall)
       questions.emplace_back([this, at] { ask_types(at); });
-    for (const std::string& name : names_)
-      questions.emplace_back(
-          [this, name] { wish_.market == Market::spot ? ask_spot_price(name) : ask_price(name); });
-    const auto answers = parallel_map(std::span<const std::function<void()>>(questions),
-                                      questions.size(), [](const auto& ask) {
-                                        ask();
-                                        return true;
-                                      });
-    for (const auto& answer : answers)
-      if (const auto* error = std::get_if<Error>(&answer)) throw *error;
+    cloud::at_once(questions);
+    cloud::at_once(about_prices());
     return std::move(survey_);
   }
 
  private:
+  /// Of what there is: a price is asked for type by type.
+  cloud::Tasks about_prices() {
+    std::set<std::string> there;
+    for (const auto& [place, stock] : survey_.stock)
+      if (survey_.types.contains(place.first)) there.insert(place.first);
+    cloud::Tasks questions;
+    for (const std::string& type : there)
+      questions.emplace_back(
+          [this, type] { wish_.market == Market::spot ? ask_spot_price(type) : ask_price(type); });
+    return questions;
+  }
+
   ApiCall question(const char* action, Parameters parameters, const std::string& what) const {
     return {.region = region_,
             .action = action,

@@ -59,6 +59,7 @@ constexpr std::array kMeanings = {
     CodeMeaning{"IdempotentParameterMismatch", FailureKind::token_used},
     CodeMeaning{"IdempotentInstanceTerminated", FailureKind::token_used},
     CodeMeaning{"DryRunOperation", FailureKind::dry_run_passed},
+    CodeMeaning{"Gateway.NotAttached", FailureKind::not_found},
     CodeMeaning{"ParameterNotFound", FailureKind::not_found},
     CodeMeaning{"NoSuchResourceException", FailureKind::not_found},
 };

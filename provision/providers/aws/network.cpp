@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <map>
 
+#include "provision/cloud/at_once.hpp"
 #include "provision/cloud/find_or_make.hpp"
 #include "provision/providers/aws/aws_cloud.hpp"
 #include "provision/providers/aws/machines.hpp"
@@ -37,9 +39,6 @@ constexpr Kind kVpc = {"vpc", "DescribeVpcs", "vpcSet", "vpcId", "DeleteVpc", "V
 constexpr Kind kPlacement = {"placement-group", "DescribePlacementGroups", "placementGroupSet",
                              "groupName",       "DeletePlacementGroup",    "GroupName"};
 
-/// In the order in which they can be removed; placement groups, which few clusters have, go first.
-constexpr Kind kKinds[] = {kGroup, kSubnet, kGateway, kVpc};
-
 using Filters = std::vector<std::pair<std::string, std::string>>;
 
 std::string our_name(const Marks& marks) {
@@ -56,52 +55,104 @@ struct Making {
 
 using Wait = std::function<void(std::chrono::milliseconds, const Cancel&)>;
 
-/// Finds and makes parts in one region.
+/// Parts, in the document that holds them.
+struct Listed {
+  Ec2::Document document;
+  std::vector<pugi::xml_node> parts;
+
+  bool empty() const { return parts.empty(); }
+  const pugi::xml_node& front() const { return parts.front(); }
+};
+
+/// What carries our marks: by kind, as EC2 calls it, and identity.
+using Bearers = std::map<std::string, std::map<std::string, Marks>>;
+
+/// Finds and makes parts in one region. May be used by several threads.
 class Network {
  public:
   Network(Ec2& ec2, std::string region, const Wait& wait, const Cancel& cancel)
       : ec2_(ec2), region_(std::move(region)), wait_(wait), cancel_(cancel) {}
 
   Ec2::Document call(const std::string& action, Parameters parameters, const std::string& doing) {
-    return ec2_.call({region_, action, std::move(parameters), doing + " in " + region_}, cancel_);
+    return ec2_.call(made(action, std::move(parameters), doing), cancel_);
   }
 
-  /// The list's members that pass all filters, in a document that must outlive them.
-  std::vector<pugi::xml_node> find(const Kind& kind, const Filters& filters) {
+  /// As `call`; fine where what it is about is gone already.
+  void remove(const std::string& action, Parameters parameters, const std::string& doing) {
+    const auto failure = ec2_.try_call(made(action, std::move(parameters), doing), cancel_);
+    if (failure && failure->kind != cloud::FailureKind::not_found)
+      throw cloud::error_of(*failure, "aws: " + doing + " in " + region_);
+  }
+
+  Listed find(const Kind& kind, const Filters& filters) {
     Parameters parameters;
     int n = 0;
     for (const auto& [name, value] : filters)
       add_filter(parameters, ++n, name, {value});
-    found_.push_back(call(kind.listed_by, parameters, std::string("looking for a ") + kind.name));
-    return items(found_.back()->document_element(), kind.set);
+    Listed found{call(kind.listed_by, parameters, std::string("looking for a ") + kind.name), {}};
+    found.parts = items(found.document->document_element(), kind.set);
+    return found;
   }
 
   /// Throws conflict where there are several.
   std::string find_one(const Kind& kind, const Filters& filters) {
-    const auto found = find(kind, filters);
-    if (found.size() > 1)
-      throw Error(ErrorKind::conflict, "aws: " + std::to_string(found.size()) + " " + kind.name +
-                                           "s in " + region_ + " have " + filters.front().first +
-                                           " " + filters.front().second +
+    const Listed found = find(kind, filters);
+    if (found.parts.size() > 1)
+      throw Error(ErrorKind::conflict, "aws: " + std::to_string(found.parts.size()) + " " +
+                                           kind.name + "s in " + region_ + " have " +
+                                           filters.front().first + " " + filters.front().second +
                                            ": which one is meant cannot be told");
     return found.empty() ? "" : found.front().child_value(kind.id);
   }
 
+  /// Every part that carries the cluster's mark, or for an empty identity any cluster's: one
+  /// question for all kinds.
+  Bearers bearers(const state::ClusterId& cluster) {
+    Ec2Call call = made("DescribeTags", {}, "looking for what is marked as ours");
+    add_filter(call.parameters, 1, "resource-type",
+               {kGroup.name, kSubnet.name, kGateway.name, kVpc.name, kPlacement.name});
+    std::vector<std::string> keys = {std::string(cloud::kClusterTag)};
+    if (cluster.value.empty())
+      keys.insert(keys.end(), {std::string(cloud::kNameTag), std::string(cloud::kOwnerTag)});
+    add_filter(call.parameters, 2, "key", keys);
+    if (!cluster.value.empty()) add_filter(call.parameters, 3, "value", {cluster.value});
+    Bearers found;
+    ec2_.pages(
+        call,
+        [&](const pugi::xml_node& root) {
+          for (const pugi::xml_node& tag : items(root, "tagSet"))
+            note(tag, found[tag.child_value("resourceType")][tag.child_value("resourceId")]);
+        },
+        cancel_);
+    return found;
+  }
+
   /// What `look` finds; else makes it and reads its identity out of the answer. These calls have no
-  /// idempotency tokens: where an answer is lost it is looked again before it is made again.
+  /// idempotency tokens: where an answer is lost it is looked again before it is made again. What
+  /// is known not to be there is not looked for at first.
   std::string find_or_make(const std::function<std::string()>& look, const Making& making,
-                           const Marks& marks) {
+                           const Marks& marks, bool may_be_there) {
     return cloud::find_or_make(
-        look, [&] { return make(making, marks); }, wait_, cancel_);
+               look, [&] { return make(making, marks); }, wait_, cancel_, may_be_there)
+        .id;
   }
 
  private:
+  Ec2Call made(const std::string& action, Parameters parameters, const std::string& doing) const {
+    return {region_, action, std::move(parameters), doing + " in " + region_};
+  }
+
+  static void note(const pugi::xml_node& tag, Marks& marks) {
+    const std::string_view key = tag.child_value("key");
+    const std::string value = tag.child_value("value");
+    if (key == cloud::kClusterTag) marks.cluster = {value};
+    if (key == cloud::kNameTag) marks.cluster_name = value;
+    if (key == cloud::kOwnerTag) marks.owner = value;
+  }
+
   std::string make(const Making& making, const Marks& marks) {
-    Ec2Call call{.region = region_,
-                 .action = making.action,
-                 .parameters = making.parameters,
-                 .doing = std::string("making a ") + making.type + " in " + region_,
-                 .is_repeatable = false};
+    Ec2Call call = made(making.action, making.parameters, std::string("making a ") + making.type);
+    call.is_repeatable = false;
     call.parameters.emplace_back("TagSpecification.1.ResourceType", making.type);
     add_tags(call.parameters, "TagSpecification.1", marks);
     const auto answer = ec2_.call(call, cancel_);
@@ -112,7 +163,15 @@ class Network {
   std::string region_;
   const Wait& wait_;
   const Cancel& cancel_;
-  std::vector<Ec2::Document> found_;
+};
+
+/// A network that is being made, and what of it was there before.
+struct Work {
+  Network& network;
+  const NetworkWish& wish;
+  const Bearers& there;
+
+  bool may_have(const Kind& kind) const { return !wish.vpc.empty() || there.contains(kind.name); }
 };
 
 Filters marked(const state::ClusterId& cluster) {
@@ -128,49 +187,64 @@ std::string existing_vpc(Network& network, const std::string& vpc) {
   return found;
 }
 
-std::string our_vpc(Network& network, const NetworkWish& wish) {
-  return network.find_or_make(
-      [&] { return network.find_one(kVpc, marked(wish.marks.cluster)); },
+std::string our_vpc(const Work& work) {
+  return work.network.find_or_make(
+      [&] { return work.network.find_one(kVpc, marked(work.wish.marks.cluster)); },
       {"CreateVpc",
        "vpc",
        {{"CidrBlock", kVpcRange}},
        [](const pugi::xml_node& root) { return root.child("vpc").child_value("vpcId"); }},
-      wish.marks);
+      work.wish.marks, work.may_have(kVpc));
 }
 
-/// The gateway, attached, and the main route table's way to it.
-void open_to_internet(Network& network, const NetworkWish& wish, const std::string& vpc) {
+struct Gateway {
+  std::string id;
   bool is_attached = false;
+};
+
+Gateway gateway(const Work& work) {
+  Gateway gateway;
   const auto look = [&]() -> std::string {
-    const auto found = network.find(kGateway, marked(wish.marks.cluster));
-    is_attached = !found.empty() && !items(found.front(), "attachmentSet").empty();
+    const Listed found = work.network.find(kGateway, marked(work.wish.marks.cluster));
+    gateway.is_attached = !found.empty() && !items(found.front(), "attachmentSet").empty();
     return found.empty() ? "" : found.front().child_value(kGateway.id);
   };
-  const std::string gateway =
-      network.find_or_make(look,
-                           {"CreateInternetGateway",
-                            "internet-gateway",
-                            {},
-                            [](const pugi::xml_node& root) {
-                              return root.child("internetGateway").child_value("internetGatewayId");
-                            }},
-                           wish.marks);
-  if (!is_attached)
-    network.call("AttachInternetGateway", {{"InternetGatewayId", gateway}, {"VpcId", vpc}},
-                 "attaching the gateway");
-  Parameters main_table;
-  add_filter(main_table, 1, "vpc-id", {vpc});
-  add_filter(main_table, 2, "association.main", {"true"});
-  const auto tables = network.call("DescribeRouteTables", main_table, "looking for the routes");
+  gateway.id = work.network.find_or_make(
+      look,
+      {"CreateInternetGateway",
+       "internet-gateway",
+       {},
+       [](const pugi::xml_node& root) {
+         return root.child("internetGateway").child_value("internetGatewayId");
+       }},
+      work.wish.marks, work.may_have(kGateway));
+  return gateway;
+}
+
+/// The gateway attached, and the main route table's way to it.
+void open_to_internet(Network& network, const Gateway& gateway, const std::string& vpc) {
+  Ec2::Document tables;
+  cloud::Tasks tasks = {[&] {
+    Parameters main_table;
+    add_filter(main_table, 1, "vpc-id", {vpc});
+    add_filter(main_table, 2, "association.main", {"true"});
+    tables = network.call("DescribeRouteTables", main_table, "looking for the routes");
+  }};
+  if (!gateway.is_attached)
+    tasks.emplace_back([&] {
+      network.call("AttachInternetGateway", {{"InternetGatewayId", gateway.id}, {"VpcId", vpc}},
+                   "attaching the gateway");
+    });
+  cloud::at_once(tasks);
   const auto found_tables = items(tables->document_element(), "routeTableSet");
   if (found_tables.empty())
     throw Error(ErrorKind::remote, "aws: " + vpc + " has no main route table");
   for (const pugi::xml_node& route : items(found_tables.front(), "routeSet"))
-    if (route.child_value("gatewayId") == gateway) return;
+    if (route.child_value("gatewayId") == gateway.id) return;
   network.call("CreateRoute",
                {{"RouteTableId", found_tables.front().child_value("routeTableId")},
                 {"DestinationCidrBlock", "0.0.0.0/0"},
-                {"GatewayId", gateway}},
+                {"GatewayId", gateway.id}},
                "making a route");
 }
 
@@ -180,16 +254,17 @@ std::string subnet_range(const std::string& zone) {
   return "10.77." + std::to_string(nth * 16) + ".0/20";
 }
 
-std::string subnet_in(Network& network, const NetworkWish& wish, const std::string& vpc) {
+std::string subnet_in(const Work& work, const std::string& vpc) {
+  const NetworkWish& wish = work.wish;
   const auto look = [&]() -> std::string {
-    const auto found =
-        network.find(kSubnet, {{"vpc-id", vpc}, {"availability-zone", wish.site.zone}});
+    const Listed found =
+        work.network.find(kSubnet, {{"vpc-id", vpc}, {"availability-zone", wish.site.zone}});
     if (!found.empty()) return found.front().child_value(kSubnet.id);
     if (wish.vpc.empty()) return {};
     throw Error(ErrorKind::not_found, "aws: " + vpc + " has no subnet in " + wish.site.zone +
                                           ": make one, or leave --vpc out");
   };
-  return network.find_or_make(
+  return work.network.find_or_make(
       look,
       {"CreateSubnet",
        "subnet",
@@ -197,7 +272,7 @@ std::string subnet_in(Network& network, const NetworkWish& wish, const std::stri
         {"CidrBlock", subnet_range(wish.site.zone)},
         {"AvailabilityZone", wish.site.zone}},
        [](const pugi::xml_node& root) { return root.child("subnet").child_value("subnetId"); }},
-      wish.marks);
+      wish.marks, work.may_have(kSubnet));
 }
 
 bool allows(const pugi::xml_node& group, const std::string& protocol, const std::string& source) {
@@ -212,9 +287,10 @@ bool allows(const pugi::xml_node& group, const std::string& protocol, const std:
 }
 
 /// SSH from where the wish says; everything between the cluster's machines.
-std::string security_group(Network& network, const NetworkWish& wish, const std::string& vpc) {
+std::string security_group(const Work& work, const std::string& vpc) {
+  const auto& [network, wish, there] = work;
   const std::string name = our_name(wish.marks);
-  std::vector<pugi::xml_node> found;
+  Listed found;
   const auto look = [&]() -> std::string {
     found = network.find(kGroup, {{"vpc-id", vpc}, {"group-name", name}});
     return found.empty() ? "" : found.front().child_value(kGroup.id);
@@ -227,7 +303,7 @@ std::string security_group(Network& network, const NetworkWish& wish, const std:
         {"GroupDescription", "Machines of fastgpu cluster " + wish.marks.cluster_name},
         {"VpcId", vpc}},
        [](const pugi::xml_node& root) { return root.child_value("groupId"); }},
-      wish.marks);
+      wish.marks, there.contains(kGroup.name));
   Parameters rules;
   int n = 0;
   const auto rule = [&](const std::string& name_of, const std::string& value) {
@@ -259,79 +335,86 @@ std::string security_group(Network& network, const NetworkWish& wish, const std:
   return group;
 }
 
-std::string placement_group(Network& network, const NetworkWish& wish) {
-  const std::string name = our_name(wish.marks);
-  return network.find_or_make(
-      [&] { return network.find_one(kPlacement, marked(wish.marks.cluster)); },
+std::string placement_group(const Work& work) {
+  const std::string name = our_name(work.wish.marks);
+  return work.network.find_or_make(
+      [&] { return work.network.find_one(kPlacement, marked(work.wish.marks.cluster)); },
       {"CreatePlacementGroup",
        "placement-group",
        {{"GroupName", name}, {"Strategy", "cluster"}},
        [&](const pugi::xml_node&) { return name; }},
-      wish.marks);
+      work.wish.marks, work.there.contains(kPlacement.name));
 }
 
-/// Whether a cluster's, or for an empty identity any cluster's, placement groups are there to be
-/// listed: most clusters have none, and not every EC2 there is knows of them.
-bool has_placement_groups(Network& network, const state::ClusterId& cluster) {
-  Parameters parameters;
-  add_filter(parameters, 1, "resource-type", {kPlacement.name});
-  add_filter(parameters, 2, "key", {std::string(cloud::kClusterTag)});
-  if (!cluster.value.empty()) add_filter(parameters, 3, "value", {cluster.value});
-  const auto tags = network.call("DescribeTags", parameters, "looking for placement groups");
-  return !items(tags->document_element(), "tagSet").empty();
+void detach(Network& network, const std::string& gateway, const std::string& vpc) {
+  network.remove("DetachInternetGateway", {{"InternetGatewayId", gateway}, {"VpcId", vpc}},
+                 "detaching " + gateway);
 }
 
-/// Every part that carries the cluster's mark, or for an empty identity any cluster's, in the order
-/// in which they can be removed.
-void for_each_part(Network& network, const state::ClusterId& cluster,
-                   const std::function<void(const Kind&, const pugi::xml_node&)>& take) {
-  const Filters filters = cluster.value.empty()
-                              ? Filters{{"tag-key", std::string(cloud::kClusterTag)}}
-                              : marked(cluster);
-  const auto take_all = [&](const Kind& kind) {
-    for (const pugi::xml_node& part : network.find(kind, filters))
-      take(kind, part);
-  };
-  if (has_placement_groups(network, cluster)) take_all(kPlacement);
-  for (const Kind& kind : kKinds)
-    take_all(kind);
+/// Groups are known by their names here, and not by their identities.
+void remove_placement_groups(Network& network, const state::ClusterId& cluster) {
+  for (const pugi::xml_node& group : network.find(kPlacement, marked(cluster)).parts) {
+    const std::string name = group.child_value(kPlacement.id);
+    network.remove(kPlacement.removed_by, {{kPlacement.parameter, name}}, "removing " + name);
+  }
 }
 
 }  // namespace
 
 Parts AwsCloud::make_network(const NetworkWish& wish, const Cancel& cancel) {
   Network network(ec2_, wish.site.region, wait_, cancel);
-  Parts parts;
   const bool is_ours = wish.vpc.empty();
-  parts["vpc"] = is_ours ? our_vpc(network, wish) : existing_vpc(network, wish.vpc);
-  if (is_ours) open_to_internet(network, wish, parts["vpc"]);
-  parts["subnet"] = subnet_in(network, wish, parts["vpc"]);
-  parts["security-group"] = security_group(network, wish, parts["vpc"]);
-  if (wish.close_together) parts["placement-group"] = placement_group(network, wish);
+  const Bearers there = network.bearers(wish.marks.cluster);
+  const Work work{network, wish, there};
+  std::string vpc;
+  Gateway out;
+  cloud::Tasks first = {[&] { vpc = is_ours ? our_vpc(work) : existing_vpc(network, wish.vpc); }};
+  if (is_ours) first.emplace_back([&] { out = gateway(work); });
+  cloud::at_once(first);
+  std::string subnet;
+  std::string group;
+  std::string placement;
+  cloud::Tasks second = {[&] { subnet = subnet_in(work, vpc); },
+                         [&] { group = security_group(work, vpc); }};
+  if (is_ours) second.emplace_back([&] { open_to_internet(network, out, vpc); });
+  if (wish.close_together) second.emplace_back([&] { placement = placement_group(work); });
+  cloud::at_once(second);
+  Parts parts = {{"vpc", vpc}, {"subnet", subnet}, {"security-group", group}};
+  if (wish.close_together) parts["placement-group"] = placement;
   return parts;
 }
 
+/// A network removes what is in it only once machines are gone: then all of that can go at once.
 void AwsCloud::remove_network(const std::string& region, const state::ClusterId& cluster) {
   Network network(ec2_, region, wait_, never_);
-  for_each_part(network, cluster, [&](const Kind& kind, const pugi::xml_node& part) {
-    const std::string id = part.child_value(kind.id);
-    for (const pugi::xml_node& attached : items(part, "attachmentSet"))
-      network.call("DetachInternetGateway",
-                   {{"InternetGatewayId", id}, {"VpcId", attached.child_value("vpcId")}},
-                   "detaching " + id);
-    const Ec2Call removal{region, kind.removed_by, {{kind.parameter, id}}, "removing " + id};
-    const auto failure = ec2_.try_call(removal, never_);
-    if (failure && failure->kind != cloud::FailureKind::not_found)
-      throw cloud::error_of(*failure, "aws: removing " + id);
-  });
+  Bearers there = network.bearers(cluster);
+  const auto remove = [&](const Kind& kind, const std::string& id) {
+    network.remove(kind.removed_by, {{kind.parameter, id}}, "removing " + id);
+  };
+  const auto& vpcs = there[kVpc.name];
+  cloud::Tasks tasks;
+  if (there.contains(kPlacement.name))
+    tasks.emplace_back([&] { remove_placement_groups(network, cluster); });
+  for (const Kind* kind : {&kGroup, &kSubnet})
+    for (const auto& [id, marks] : there[kind->name])
+      tasks.emplace_back([&, kind, part = id] { remove(*kind, part); });
+  for (const auto& [id, marks] : there[kGateway.name])
+    tasks.emplace_back([&, gateway = id] {
+      for (const auto& [vpc, its] : vpcs)
+        detach(network, gateway, vpc);
+      remove(kGateway, gateway);
+    });
+  if (!tasks.empty()) cloud::at_once(tasks);
+  for (const auto& [id, marks] : vpcs)
+    remove(kVpc, id);
 }
 
 std::vector<cloud::Part> AwsCloud::parts(const std::string& region, const Cancel& cancel) {
   Network network(ec2_, region, wait_, cancel);
   std::vector<cloud::Part> found;
-  for_each_part(network, {}, [&](const Kind& kind, const pugi::xml_node& part) {
-    found.push_back({kind.name, part.child_value(kind.id), marks_in(part)});
-  });
+  for (const auto& [kind, parts] : network.bearers({}))
+    for (const auto& [id, marks] : parts)
+      found.push_back({kind, id, marks});
   return found;
 }
 

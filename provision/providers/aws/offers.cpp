@@ -5,7 +5,7 @@
 #include <mutex>
 #include <set>
 
-#include "base/parallel.hpp"
+#include "provision/cloud/at_once.hpp"
 #include "provision/cloud/catalogue.hpp"
 #include "provision/providers/aws/aws_cloud.hpp"
 #include "provision/signing/hmac.hpp"
@@ -54,7 +54,7 @@ class Surveyor {
   }
 
   Survey look() {
-    std::vector<std::function<void()>> questions = {[&] { ask_types(); }, [&] { ask_zones(); }};
+    cloud::Tasks questions = {[&] { ask_types(); }, [&] { ask_zones(); }};
     if (wish_.market == Market::spot) questions.emplace_back([&] { ask_spot_prices(); });
     for (const std::string& name : names_)
       if (wish_.market == Market::on_demand)
@@ -62,13 +62,7 @@ class Surveyor {
     for (const QuotaCode& quota : kQuotas)
       if (quota.market == wish_.market && is_wanted(quota.family))
         questions.emplace_back([this, quota] { where_told([&] { ask_quota(quota); }); });
-    const auto answers = parallel_map(std::span<const std::function<void()>>(questions),
-                                      questions.size(), [](const auto& ask) {
-                                        ask();
-                                        return true;
-                                      });
-    for (const auto& answer : answers)
-      if (const auto* error = std::get_if<Error>(&answer)) throw *error;
+    cloud::at_once(questions);
     return std::move(survey_);
   }
 

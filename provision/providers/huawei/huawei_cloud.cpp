@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/parallel.hpp"
+#include "provision/next_look.hpp"
 
 namespace fastgpu::provision::huawei {
 namespace {
@@ -231,11 +232,8 @@ std::string HuaweiCloud::ask_for(const cloud::Launch& launch, const Cancel& canc
 }
 
 Job HuaweiCloud::await_job(const std::string& region, const std::string& id, const Cancel& cancel) {
-  constexpr std::chrono::milliseconds kFirstPause = 500ms;
-  constexpr std::chrono::milliseconds kLongestPause = 5s;
   constexpr std::chrono::milliseconds kPatience = 10min;
-  std::chrono::milliseconds waited{0};
-  for (auto pause = kFirstPause;; pause = std::min(pause * 3 / 2, kLongestPause)) {
+  for (std::chrono::milliseconds waited{0};;) {
     const json answer = api_.call({.region = region,
                                    .action = "ShowJob",
                                    .path = "/v1/{project}/jobs/" + http::percent_encode(id),
@@ -243,6 +241,7 @@ Job HuaweiCloud::await_job(const std::string& region, const std::string& id, con
                                   cancel);
     Job job = job_in(Answer(answer));
     if (job.is_over || waited >= kPatience) return job;
+    const std::chrono::milliseconds pause = next_look(waited);
     wait_(pause, cancel);
     cancel.check();
     waited += pause;

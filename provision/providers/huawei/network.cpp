@@ -2,6 +2,8 @@
 // can carry tags that lists show: their names say whose they are.
 #include <algorithm>
 
+#include "provision/cloud/at_once.hpp"
+#include "provision/cloud/find_or_make.hpp"
 #include "provision/providers/huawei/huawei_cloud.hpp"
 
 namespace fastgpu::provision::huawei {
@@ -35,9 +37,6 @@ constexpr Kind kGroup = {"security-group",  "SecurityGroup",  "security-groups",
 constexpr Kind kSubnet = {"subnet", "Subnet", "subnets", "subnets", "subnet", "ACTIVE"};
 constexpr Kind kVpc = {"vpc", "Vpc", "vpcs", "vpcs", "vpc", "OK"};
 
-/// In the order in which they can be removed.
-constexpr Kind kKinds[] = {kGroup, kSubnet, kVpc};
-
 /// "fastgpu-<cluster>-<owner>-<name>", the last part as far as there is room: what is before it has
 /// no '-' in it.
 std::string our_name(const Marks& marks) {
@@ -58,7 +57,7 @@ Marks marks_in(const std::string& name) {
           .owner = rest.substr(first + 1, second - first - 1)};
 }
 
-/// Finds and makes parts in one region.
+/// Finds and makes parts in one region. May be used by several threads.
 class Network {
  public:
   using Wait = std::function<void(std::chrono::milliseconds, const Cancel&)>;
@@ -106,14 +105,18 @@ class Network {
 
   /// Until it can be used; its id.
   std::string await(const Kind& kind, json part) {
-    constexpr std::chrono::milliseconds kPause = 500ms;
-    constexpr int kLooks = 240;
+    constexpr std::chrono::milliseconds kLongestPause = 1s;
+    constexpr int kLooks = 120;
+    std::chrono::milliseconds pause = 100ms;
     const std::string id = Answer(part)["id"].text();
     for (int look = 0; Answer(part)["status"].text() != kind.is_ready; ++look) {
       if (Answer(part)["status"].text() == "ERROR" || look == kLooks)
         throw Error(ErrorKind::remote, std::string("huawei: the ") + kind.name + " " + id +
                                            " does not become " + kind.is_ready);
-      if (look > 0) wait_(kPause, cancel_);
+      if (look > 0) {
+        wait_(pause, cancel_);
+        pause = std::min(pause * 2, kLongestPause);
+      }
       cancel_.check();
       const json answer = api_.call({.service = "vpc",
                                      .region = region_,
@@ -166,30 +169,32 @@ class Network {
 };
 
 /// The user's own, by id or name.
-std::string existing_vpc(Network& network, const std::string& vpc) {
+cloud::FoundOrMade existing_vpc(Network& network, const std::string& vpc) {
   json found = network.find_one(kVpc, "id", vpc);
   if (found.is_null()) found = network.find_one(kVpc, "name", vpc);
   if (found.is_null())
     throw Error(ErrorKind::not_found, "huawei: there is no VPC '" + vpc + "' in that region");
-  return Answer(found)["id"].text();
+  return {Answer(found)["id"].text()};
 }
 
-std::string our_vpc(Network& network, const NetworkWish& wish) {
+cloud::FoundOrMade our_vpc(Network& network, const NetworkWish& wish) {
   const std::string name = our_name(wish.marks);
   json vpc = network.find_one(kVpc, "name", name);
-  if (vpc.is_null()) vpc = network.make(kVpc, {{"name", name}, {"cidr", kVpcRange}});
-  return network.await(kVpc, std::move(vpc));
+  const bool is_new = vpc.is_null();
+  if (is_new) vpc = network.make(kVpc, {{"name", name}, {"cidr", kVpcRange}});
+  return {network.await(kVpc, std::move(vpc)), is_new};
 }
 
 /// Subnets reach over all zones of a region.
-std::string subnet_in(Network& network, const NetworkWish& wish, const std::string& vpc) {
-  const auto found = network.list(kSubnet, {{"vpc_id", vpc}});
+std::string subnet_in(Network& network, const NetworkWish& wish, const cloud::FoundOrMade& vpc) {
+  std::vector<json> found;
+  if (!vpc.is_new) found = network.list(kSubnet, {{"vpc_id", vpc.id}});
   if (!found.empty()) return network.await(kSubnet, found.front());
   if (!wish.vpc.empty())
     throw Error(ErrorKind::not_found,
                 "huawei: " + wish.vpc + " has no subnet: make one, or leave --vpc out");
   return network.await(kSubnet, network.make(kSubnet, {{"name", our_name(wish.marks)},
-                                                       {"vpc_id", vpc},
+                                                       {"vpc_id", vpc.id},
                                                        {"cidr", kSubnetRange},
                                                        {"gateway_ip", kGateway}}));
 }
@@ -210,13 +215,18 @@ std::string security_group(Network& network, const NetworkWish& wish) {
   json group = network.find_one(kGroup, "name", name);
   if (group.is_null()) group = network.make(kGroup, {{"name", name}});
   const std::string id = Answer(group)["id"].text();
-  if (!allows(group, "remote_group_id", id, "")) network.allow(id, {{"remote_group_id", id}});
+  cloud::Tasks rules;
+  if (!allows(group, "remote_group_id", id, ""))
+    rules.emplace_back([&] { network.allow(id, {{"remote_group_id", id}}); });
   for (const std::string& range : wish.ssh_from)
     if (!allows(group, "remote_ip_prefix", range, "tcp"))
-      network.allow(id, {{"protocol", "tcp"},
-                         {"port_range_min", 22},
-                         {"port_range_max", 22},
-                         {"remote_ip_prefix", range}});
+      rules.emplace_back([&] {
+        network.allow(id, {{"protocol", "tcp"},
+                           {"port_range_min", 22},
+                           {"port_range_max", 22},
+                           {"remote_ip_prefix", range}});
+      });
+  cloud::at_once(rules);
   return id;
 }
 
@@ -224,24 +234,36 @@ std::string security_group(Network& network, const NetworkWish& wish) {
 
 Parts HuaweiCloud::make_network(const NetworkWish& wish, const Cancel& cancel) {
   Network network(api_, wish.site.region, wait_, cancel);
-  Parts parts;
-  parts["vpc"] = wish.vpc.empty() ? our_vpc(network, wish) : existing_vpc(network, wish.vpc);
-  parts["subnet"] = subnet_in(network, wish, parts["vpc"]);
-  parts["security-group"] = security_group(network, wish);
-  return parts;
+  std::string vpc;
+  std::string subnet;
+  std::string group;
+  cloud::at_once({[&] {
+                    const auto found =
+                        wish.vpc.empty() ? our_vpc(network, wish) : existing_vpc(network, wish.vpc);
+                    vpc = found.id;
+                    subnet = subnet_in(network, wish, found);
+                  },
+                  [&] { group = security_group(network, wish); }});
+  return {{"vpc", vpc}, {"subnet", subnet}, {"security-group", group}};
 }
 
 void HuaweiCloud::remove_network(const std::string& region, const state::ClusterId& cluster) {
   Network network(api_, region, wait_, never_);
-  for (const Kind& kind : kKinds)
+  const auto remove_all = [&](const Kind& kind) {
     for (const json& part : network.list(kind))
       if (marks_in(Answer(part)["name"].text()).cluster == cluster) network.remove(kind, part);
+  };
+  cloud::at_once({[&] { remove_all(kGroup); },
+                  [&] {
+                    remove_all(kSubnet);
+                    remove_all(kVpc);
+                  }});
 }
 
 std::vector<cloud::Part> HuaweiCloud::parts(const std::string& region, const Cancel& cancel) {
   Network network(api_, region, wait_, cancel);
   std::vector<cloud::Part> found;
-  for (const Kind& kind : kKinds)
+  for (const Kind& kind : {kGroup, kSubnet, kVpc})
     for (const json& part : network.list(kind))
       if (Marks marks = marks_in(Answer(part)["name"].text()); !marks.cluster.value.empty())
         found.push_back({kind.name, Answer(part)["id"].text(), std::move(marks)});

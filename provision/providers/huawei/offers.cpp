@@ -7,7 +7,7 @@
 #include <mutex>
 #include <set>
 
-#include "base/parallel.hpp"
+#include "provision/cloud/at_once.hpp"
 #include "provision/cloud/catalogue.hpp"
 #include "provision/providers/huawei/flavors.hpp"
 #include "provision/providers/huawei/huawei_cloud.hpp"
@@ -57,48 +57,28 @@ class Surveyor {
 
   Survey look() {
     api_.project(region_, cancel_);  // All others need it.
-    std::vector<std::string> known;
-    for (const InstanceType& type : cloud::known_types("huawei", wish_))
-      known.push_back(type.name);
-    std::vector<Question> questions = about(known);
-    questions.emplace_back([&] { ask_flavors(); });
-    questions.emplace_back([&] { ask_zones(); });
-    questions.emplace_back([&] { ask_limits(); });
+    cloud::Tasks questions = {[&] { ask_flavors(); }, [&] { ask_zones(); }, [&] { ask_limits(); }};
     if (wish_.market == Market::spot) questions.emplace_back([&] { ask_spot(); });
-    ask(questions);
+    cloud::at_once(questions);
     std::erase_if(survey_.flavors, [&](const json& flavor) {
       return !cloud::suits(type_of(Answer(flavor)), wish_);
     });
-    std::vector<std::string> others;
-    for (const json& flavor : survey_.flavors)
-      if (const std::string name = Answer(flavor)["id"].text();
-          std::ranges::find(known, name) == known.end())
-        others.push_back(name);
-    ask(about(others));
+    if (wish_.market == Market::on_demand) cloud::at_once(about_flavors());
     return std::move(survey_);
   }
 
  private:
-  using Question = std::function<void()>;
-
-  static void ask(const std::vector<Question>& questions) {
-    const auto answers =
-        parallel_map(std::span(questions), questions.size(), [](const Question& question) {
-          question();
-          return true;
-        });
-    for (const auto& answer : answers)
-      if (const auto* error = std::get_if<Error>(&answer)) throw *error;
-  }
-
-  /// What is asked by type.
-  std::vector<Question> about(const std::vector<std::string>& types) {
-    std::vector<Question> questions;
-    for (const std::string& type : types) {
-      questions.emplace_back([this, type] { ask_room(type); });
-      if (wish_.market == Market::on_demand)
-        questions.emplace_back([this, type] { ask_price(type); });
+  /// What is asked by type. Where a type is sold out nobody need ask for room.
+  cloud::Tasks about_flavors() {
+    std::vector<std::string> types;
+    cloud::Tasks questions;
+    for (const json& each : survey_.flavors) {
+      const Answer flavor(each);
+      types.push_back(flavor["id"].text());
+      if (stock_of(flavor, wish_.zone, wish_.market) == Stock::unknown)
+        questions.emplace_back([this, type = types.back()] { ask_room(type); });
     }
+    if (!types.empty()) questions.emplace_back([this, types] { ask_prices(types); });
     return questions;
   }
 
@@ -163,31 +143,45 @@ class Surveyor {
     survey_.roomy[type] = std::move(zones);
   }
 
-  /// One by one: the price list refuses a list that has a type in it which is not sold there.
-  void ask_price(const std::string& type) {
-    const json product = {{"id", type},
-                          {"cloud_service_type", kMachineService},
-                          {"resource_type", kMachineResource},
-                          {"resource_spec", type + ".linux"},
-                          {"region", region_},
-                          {"usage_factor", "Duration"},
-                          {"usage_value", 1},
-                          {"usage_measure_id", kHours},
-                          {"subscription_num", 1}};
+  json product(const std::string& type) const {
+    return {{"id", type},
+            {"cloud_service_type", kMachineService},
+            {"resource_type", kMachineResource},
+            {"resource_spec", type + ".linux"},
+            {"region", region_},
+            {"usage_factor", "Duration"},
+            {"usage_value", 1},
+            {"usage_measure_id", kHours},
+            {"subscription_num", 1}};
+  }
+
+  /// The price list refuses a list that has a type in it which is not sold there: then all are
+  /// asked for one by one.
+  void ask_prices(const std::vector<std::string>& types) {
+    json products = json::array();
+    for (const std::string& type : types)
+      products.push_back(product(type));
     const json answer = told({.service = "bss",
                               .region = region_,
                               .action = "ListOnDemandResourceRatings",
                               .method = "POST",
                               .path = "/v2/bills/ratings/on-demand-resources",
                               .body = {{"project_id", api_.project(region_, cancel_).id},
-                                       {"product_infos", json::array({product})}},
+                                       {"product_infos", std::move(products)}},
                               .doing = "asking for prices in " + region_});
-    const auto price = Answer(answer)["amount"].number();
+    if (answer.empty() && types.size() > 1) {
+      cloud::Tasks questions;
+      for (const std::string& type : types)
+        questions.emplace_back([this, type] { ask_prices({type}); });
+      cloud::at_once(questions);
+    }
     const std::string currency = Answer(answer)["currency"].text();
-    if (!price || *price <= 0) return;
     const std::lock_guard lock(mutex_);
-    survey_.prices[type] = {*price, currency.empty() ? "CNY" : currency};
+    for (const Answer& rating : Answer(answer)["product_rating_results"].items())
+      if (const auto price = rating["amount"].number(); price && *price > 0)
+        survey_.prices[rating["id"].text()] = {*price, currency.empty() ? "CNY" : currency};
   }
+
   Api& api_;
   std::string region_;
   const Wish& wish_;

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "http/urls.hpp"
+#include "provision/cloud/at_once.hpp"
 #include "provision/providers/tencent/machines.hpp"
 #include "provision/providers/tencent/parts.hpp"
 #include "provision/providers/tencent/tencent_cloud.hpp"
@@ -26,16 +27,16 @@ std::string marked_as(const NetworkWish& wish) {
 }
 
 /// The user's own, by id or name.
-std::string existing_vpc(PartsCalls& network, const std::string& vpc) {
+cloud::FoundOrMade existing_vpc(PartsCalls& network, const std::string& vpc) {
   const char* name = vpc.starts_with("vpc-") ? "vpc-id" : "vpc-name";
   const auto found = network.find(kVpc, {{"Filters", json::array({filter(name, {vpc})})}});
   std::string id = network.only(found, kVpc, "called '" + vpc + "'");
   if (id.empty())
     throw Error(ErrorKind::not_found, "tencent: there is no VPC '" + vpc + "' in that region");
-  return id;
+  return {std::move(id)};
 }
 
-std::string our_vpc(PartsCalls& network, const NetworkWish& wish) {
+cloud::FoundOrMade our_vpc(PartsCalls& network, const NetworkWish& wish) {
   return network.find_or_make(
       kVpc,
       [&] {
@@ -51,22 +52,25 @@ std::string subnet_range(const std::string& zone) {
   return "10.7." + std::to_string(nth * 16) + ".0/20";
 }
 
-std::string subnet_in(PartsCalls& network, const NetworkWish& wish, const std::string& vpc) {
+std::string subnet_in(PartsCalls& network, const NetworkWish& wish, const cloud::FoundOrMade& vpc) {
   const auto look = [&]() -> std::string {
     const auto found = network.find(
         kSubnet,
-        {{"Filters", json::array({filter("vpc-id", {vpc}), filter("zone", {wish.site.zone})})}});
+        {{"Filters", json::array({filter("vpc-id", {vpc.id}), filter("zone", {wish.site.zone})})}});
     if (!found.empty()) return found.front().id;
     if (wish.vpc.empty()) return {};
-    throw Error(ErrorKind::not_found, "tencent: " + vpc + " has no subnet in " + wish.site.zone +
+    throw Error(ErrorKind::not_found, "tencent: " + vpc.id + " has no subnet in " + wish.site.zone +
                                           ": make one, or leave --vpc out");
   };
-  return network.find_or_make(kSubnet, look,
-                              {{"VpcId", vpc},
-                               {"SubnetName", our_name(wish.marks)},
-                               {"CidrBlock", subnet_range(wish.site.zone)},
-                               {"Zone", wish.site.zone},
-                               {"Tags", tags_of(wish.marks)}});
+  return network
+      .find_or_make(kSubnet, look,
+                    {{"VpcId", vpc.id},
+                     {"SubnetName", our_name(wish.marks)},
+                     {"CidrBlock", subnet_range(wish.site.zone)},
+                     {"Zone", wish.site.zone},
+                     {"Tags", tags_of(wish.marks)}},
+                    !vpc.is_new)
+      .id;
 }
 
 /// What of `wanted` none of the policies that are there does.
@@ -92,19 +96,19 @@ json accept(const char* protocol, const char* port, const char* source, const st
 
 /// SSH from where the wish says; everything between the cluster's machines; everything out, for a
 /// new group lets nothing through at all.
-void open_group(PartsCalls& network, const NetworkWish& wish, const std::string& group) {
-  json in = json::array({accept("ALL", "ALL", "SecurityGroupId", group)});
+void open_group(PartsCalls& network, const NetworkWish& wish, const cloud::FoundOrMade& group) {
+  json in = json::array({accept("ALL", "ALL", "SecurityGroupId", group.id)});
   for (const std::string& range : wish.ssh_from)
     in.push_back(accept("TCP", "22", "CidrBlock", range));
   const json out = json::array({accept("ALL", "ALL", "CidrBlock", "0.0.0.0/0")});
-  const json policies = network.policies(group);
+  const json policies = group.is_new ? json::object() : network.policies(group.id);
   const Answer there(policies);
-  network.add_policies(group, "Ingress", missing(in, there["Ingress"]));
-  network.add_policies(group, "Egress", missing(out, there["Egress"]));
+  network.add_policies(group.id, "Ingress", missing(in, there["Ingress"]));
+  network.add_policies(group.id, "Egress", missing(out, there["Egress"]));
 }
 
 std::string security_group(PartsCalls& network, const NetworkWish& wish) {
-  std::string group = network.find_or_make(
+  cloud::FoundOrMade group = network.find_or_make(
       kGroup,
       [&] {
         return network.only(network.find_marked(kGroup, wish.marks.cluster), kGroup,
@@ -114,47 +118,64 @@ std::string security_group(PartsCalls& network, const NetworkWish& wish) {
        {"GroupDescription", "Machines of fastgpu cluster " + wish.marks.cluster_name},
        {"Tags", tags_of(wish.marks)}});
   open_group(network, wish, group);
-  return group;
+  return group.id;
 }
 
 std::string hpc_cluster(PartsCalls& network, const NetworkWish& wish) {
   const std::string name = our_name(wish.marks);
   const std::string& zone = wish.site.zone;
-  return network.find_or_make(
-      kHpc,
-      [&] {
-        return network.only(network.find(kHpc, {{"Name", name}, {"Zone", zone}}), kHpc,
-                            "called '" + name + "'");
-      },
-      {{"Zone", zone},
-       {"Name", name},
-       {"TagSpecification",
-        json::array({{{"ResourceType", "hpc"}, {"Tags", tags_of(wish.marks)}}})}});
+  return network
+      .find_or_make(kHpc,
+                    [&] {
+                      return network.only(network.find(kHpc, {{"Name", name}, {"Zone", zone}}),
+                                          kHpc, "called '" + name + "'");
+                    },
+                    {{"Zone", zone},
+                     {"Name", name},
+                     {"TagSpecification",
+                      json::array({{{"ResourceType", "hpc"}, {"Tags", tags_of(wish.marks)}}})}})
+      .id;
 }
 
 }  // namespace
 
 Parts TencentCloud::make_network(const NetworkWish& wish, const Cancel& cancel) {
   PartsCalls network(api_, wait_, wish.site.region, cancel);
-  Parts parts;
-  parts["vpc"] = wish.vpc.empty() ? our_vpc(network, wish) : existing_vpc(network, wish.vpc);
-  parts["subnet"] = subnet_in(network, wish, parts["vpc"]);
-  parts["security-group"] = security_group(network, wish);
-  if (wish.close_together) parts["hpc-cluster"] = hpc_cluster(network, wish);
+  std::string vpc;
+  std::string subnet;
+  std::string group;
+  std::string hpc;
+  cloud::Tasks tasks = {[&] {
+                          const auto found = wish.vpc.empty() ? our_vpc(network, wish)
+                                                              : existing_vpc(network, wish.vpc);
+                          vpc = found.id;
+                          subnet = subnet_in(network, wish, found);
+                        },
+                        [&] { group = security_group(network, wish); }};
+  if (wish.close_together) tasks.emplace_back([&] { hpc = hpc_cluster(network, wish); });
+  cloud::at_once(tasks);
+  Parts parts = {{"vpc", vpc}, {"subnet", subnet}, {"security-group", group}};
+  if (wish.close_together) parts["hpc-cluster"] = hpc;
   return parts;
 }
 
 void TencentCloud::remove_network(const std::string& region, const state::ClusterId& cluster) {
   PartsCalls network(api_, wait_, region, never_);
-  for (const Kind* kind : kKinds)
-    for (const Found& part : network.find_marked(*kind, cluster))
-      network.remove(*kind, part.id);
+  const auto remove_all = [&](const Kind& kind) {
+    for (const Found& part : network.find_marked(kind, cluster))
+      network.remove(kind, part.id);
+  };
+  cloud::at_once({[&] { remove_all(kHpc); }, [&] { remove_all(kGroup); },
+                  [&] {
+                    remove_all(kSubnet);
+                    remove_all(kVpc);
+                  }});
 }
 
 std::vector<cloud::Part> TencentCloud::parts(const std::string& region, const Cancel& cancel) {
   PartsCalls network(api_, wait_, region, cancel);
   std::vector<cloud::Part> found;
-  for (const Kind* kind : kKinds)
+  for (const Kind* kind : {&kHpc, &kGroup, &kSubnet, &kVpc})
     for (Found& part : network.find_marked(*kind, {}))
       found.push_back({kind->name, std::move(part.id), std::move(part.marks)});
   return found;

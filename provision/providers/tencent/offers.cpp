@@ -6,7 +6,7 @@
 #include <mutex>
 #include <set>
 
-#include "base/parallel.hpp"
+#include "provision/cloud/at_once.hpp"
 #include "provision/cloud/catalogue.hpp"
 #include "provision/providers/tencent/machines.hpp"
 #include "provision/providers/tencent/tencent_cloud.hpp"
@@ -121,18 +121,12 @@ class Surveyor {
       : api_(api), region_(std::move(region)), wish_(wish), cancel_(cancel) {}
 
   std::vector<Offer> look() {
-    std::vector<std::function<void()>> questions;
+    cloud::Tasks questions;
     for (const json& filters : type_filters(wish_))
       questions.emplace_back([this, filters] { ask_offers(filters); });
     if (questions.empty()) return {};
     questions.emplace_back([this] { ask_quota(); });
-    const auto answers = parallel_map(std::span<const std::function<void()>>(questions),
-                                      questions.size(), [](const auto& ask) {
-                                        ask();
-                                        return true;
-                                      });
-    for (const auto& answer : answers)
-      if (const auto* error = std::get_if<Error>(&answer)) throw *error;
+    cloud::at_once(questions);
     for (Offer& offer : offers_)
       if (const auto room = room_.find(offer.site.zone); room != room_.end())
         offer.quota = room->second;

@@ -1,6 +1,5 @@
 #include "provision/providers/tencent/parts.hpp"
 
-#include "provision/cloud/find_or_make.hpp"
 #include "provision/providers/tencent/machines.hpp"
 
 namespace fastgpu::provision::tencent {
@@ -49,10 +48,11 @@ std::string PartsCalls::only(const std::vector<Found>& found, const Kind& kind,
   return found.empty() ? "" : found.front().id;
 }
 
-std::string PartsCalls::find_or_make(const Kind& kind, const std::function<std::string()>& look,
-                                     const json& body) {
+cloud::FoundOrMade PartsCalls::find_or_make(const Kind& kind,
+                                            const std::function<std::string()>& look,
+                                            const json& body, bool may_be_there) {
   return cloud::find_or_make(
-      look, [&] { return make(kind, body); }, wait_, cancel_);
+      look, [&] { return make(kind, body); }, wait_, cancel_, may_be_there);
 }
 
 std::string PartsCalls::make(const Kind& kind, const json& body) {

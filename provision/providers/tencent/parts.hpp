@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "provision/cloud/find_or_make.hpp"
 #include "provision/cloud/model.hpp"
 #include "provision/providers/tencent/tencent_api.hpp"
 
@@ -58,14 +59,12 @@ inline constexpr Kind kVpc = {.name = "vpc",
                               .made = "Vpc",
                               .removed_by = "DeleteVpc"};
 
-/// In the order in which they can be removed.
-inline constexpr const Kind* kKinds[] = {&kHpc, &kGroup, &kSubnet, &kVpc};
-
 struct Found {
   std::string id;
   cloud::Marks marks;
 };
 
+/// May be used by several threads.
 class PartsCalls {
  public:
   using Wait = std::function<void(std::chrono::milliseconds, const Cancel&)>;
@@ -87,8 +86,8 @@ class PartsCalls {
 
   /// What `look` finds, or else one that is made. These calls have no tokens: after one whose
   /// answer was lost, it is looked again before another is made.
-  std::string find_or_make(const Kind& kind, const std::function<std::string()>& look,
-                           const json& body);
+  cloud::FoundOrMade find_or_make(const Kind& kind, const std::function<std::string()>& look,
+                                  const json& body, bool may_be_there = true);
 
   /// One that is gone already is a success.
   void remove(const Kind& kind, const std::string& id);
