@@ -34,8 +34,11 @@ constexpr std::array kSubcommands = {
     Subcommand{"put-files", "DIR [--facts] [--start JOB_DIR] < FILES", run_put_files},
     Subcommand{"receive", "[--several] -- DESTINATION < STREAM", run_receive},
     Subcommand{"send", "-- SOURCE... > STREAM", run_send},
-    Subcommand{"relay", "[--from SOURCE] --to DESTINATION --config SSH_CONFIG -- [HOST]...",
+    Subcommand{"relay",
+               "[--from SOURCE] --to DESTINATION --config SSH_CONFIG [--several] [--report ID] -- "
+               "[HOST]...",
                run_relay},
+    Subcommand{"relay-report", "ID", run_relay_report},
     Subcommand{"job-start", "DIR", run_job_start},
     Subcommand{"rank", "DIR [-- COMMAND]", run_rank},
     Subcommand{"job-follow",

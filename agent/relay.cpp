@@ -1,17 +1,21 @@
 // `relay`: a file tree on its way through a chain of nodes: what comes in is put together here, and
-// goes on to the next node at the same time.
+// goes on to the next node at the same time. With --report each node tells what came of it, and a
+// node that cannot take the tree still passes it on. `relay-report`: what came of it, asked later.
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
+#include <functional>
 
 #include "agent/disk.hpp"
 #include "agent/options.hpp"
 #include "base/quote.hpp"
 #include "process/child.hpp"
 #include "transfer/failure_status.hpp"
+#include "transfer/home.hpp"
+#include "transfer/relay_report.hpp"
 #include "transfer/tree_receiver.hpp"
 #include "transfer/tree_sender.hpp"
 
@@ -24,13 +28,40 @@ using namespace std::chrono_literals;
 /// A node that takes nothing for so long holds up all behind it, and is given up with them.
 constexpr std::chrono::milliseconds kPatience{20'000};
 constexpr std::chrono::milliseconds kLongestEnd{600'000};
+constexpr std::size_t kMostReports = 8 << 20;
 
 struct Request {
   std::string from;  ///< Empty: standard input is the stream.
   std::string to;
   std::string config;  ///< Of ssh; below home.
   std::vector<std::string> hosts;
+  transfer::SourceCount count = transfer::SourceCount::one;
+  std::string id;  ///< Under which reports are kept; empty: there are none.
+
+  bool reports() const { return !id.empty(); }
 };
+
+/// What came of a copy is kept for as long as somebody may ask.
+constexpr std::chrono::hours kKept{24};
+
+fs::path reports_directory() {
+  return below_home(".fastgpu/relays");
+}
+
+fs::path report_file(const std::string& id) {
+  if (id.empty() || id.find_first_not_of("0123456789abcdef") != std::string::npos)
+    throw Error(ErrorKind::usage, "'" + printable(id) + "' is no identity of a copy");
+  return reports_directory() / id;
+}
+
+void keep_report(const std::string& id, const std::string& line) {
+  make_private_directory(reports_directory());
+  write_atomically(report_file(id), line);
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(reports_directory(), ignored))
+    if (entry.last_write_time(ignored) < fs::file_time_type::clock::now() - kKept)
+      fs::remove(entry.path(), ignored);
+}
 
 Request parse(Arguments arguments) {
   Options options(arguments);
@@ -38,6 +69,8 @@ Request parse(Arguments arguments) {
   request.from = options.take_value("--from").value_or("");
   request.to = options.take_value("--to").value_or("");
   request.config = options.take_value("--config").value_or("");
+  if (options.take_flag("--several")) request.count = transfer::SourceCount::several;
+  request.id = options.take_value("--report").value_or("");
   options.take_flag("--");
   request.hosts = options.take_rest();
   if (request.to.empty()) throw Error(ErrorKind::usage, "relay has no --to");
@@ -48,18 +81,21 @@ Request parse(Arguments arguments) {
 /// node afterwards.
 class Next {
  public:
-  explicit Next(const Request& request) {
+  explicit Next(const Request& request) : reports_(request.reports()) {
     if (request.hosts.empty()) return;
     std::vector<std::string> there = {
-        "exec",         ".fastgpu/bin/" + fs::read_symlink("/proc/self/exe").filename().string(),
-        "relay",        "--to",
-        request.to,     "--config",
-        request.config, "--"};
+        "exec",        ".fastgpu/bin/" + fs::read_symlink("/proc/self/exe").filename().string(),
+        "relay",       "--to",
+        request.to,    "--config",
+        request.config};
+    if (request.count == transfer::SourceCount::several) there.emplace_back("--several");
+    if (request.reports()) there.insert(there.end(), {"--report", request.id});
+    there.emplace_back("--");
     there.insert(there.end(), request.hosts.begin() + 1, request.hosts.end());
     process::Command command{.argv = {"ssh", "-F", below_home(request.config).string(),
                                       request.hosts.front(), shell_join(there)}};
     command.in.mode = process::StreamMode::pipe;
-    command.out.mode = process::StreamMode::null;
+    command.out.mode = reports_ ? process::StreamMode::pipe : process::StreamMode::null;
     command.orphaned = process::Orphaned::is_killed;
     child_.emplace(command);
     ::fcntl(child_->in().get(), F_SETFL, O_NONBLOCK);
@@ -73,19 +109,38 @@ class Next {
     }
   }
 
-  /// The end of the stream; waits until the next node has all of it.
-  void finish() {
-    if (!child_) return;
+  /// The end of the stream; waits until the next node has all of it. What the nodes from there on
+  /// report, as the next one sees it.
+  std::vector<transfer::RelayReport> finish() {
+    if (!child_) return {};
     child_->in() = UniqueFd();
+    std::string text;
+    if (reports_) text = read_reports();
     child_->wait_for(kLongestEnd, nullptr);
+    return transfer::parse_reports(text);
   }
 
  private:
+  std::string read_reports() {
+    std::string text;
+    std::string buffer(4096, '\0');
+    pollfd fd{child_->out().get(), POLLIN, 0};
+    while (text.size() < kMostReports &&
+           ::poll(&fd, 1, static_cast<int>(kLongestEnd.count())) > 0) {
+      const ssize_t got = ::read(fd.fd, buffer.data(), buffer.size());
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) break;
+      text.append(buffer, 0, static_cast<std::size_t>(got));
+    }
+    return text;
+  }
+
   bool has_room() {
     pollfd fd{child_->in().get(), POLLOUT, 0};
     return ::poll(&fd, 1, static_cast<int>(kPatience.count())) > 0;
   }
 
+  bool reports_;
   std::optional<process::Child> child_;
 };
 
@@ -96,10 +151,56 @@ void send(const Request& request, Next& next) {
   next.finish();
 }
 
+/// A copy that fails here: all of it is read nevertheless, for those behind.
+class Receiver {
+ public:
+  explicit Receiver(const Request& request) {
+    attempt([&] { tree_.emplace(transfer::below_home(request.to), request.count); });
+  }
+
+  void feed(std::string_view piece) {
+    attempt([&] { tree_->feed(piece); });
+  }
+
+  void finish() {
+    attempt([&] { tree_->finish(); });
+  }
+
+  const std::optional<Error>& failure() const { return failure_; }
+
+  transfer::RelayReport report() const {
+    if (failure_) return {0, transfer::failure_status(failure_->kind()), failure_->what()};
+    return {0, 0, std::to_string(tree_->bytes())};
+  }
+
+ private:
+  void attempt(const std::function<void()>& work) {
+    if (failure_) return;
+    try {
+      work();
+    } catch (const Error& e) {
+      failure_ = e;
+      tree_.reset();
+    }
+  }
+
+  std::optional<transfer::TreeReceiver> tree_;
+  std::optional<Error> failure_;
+};
+
+void write_reports(const std::string& own, std::vector<transfer::RelayReport> behind) {
+  std::string text = own;
+  for (transfer::RelayReport& report : behind) {
+    ++report.distance;
+    text += to_line(report);
+  }
+  write_all(STDOUT_FILENO, text);
+}
+
 void receive(const Request& request, Next& next) {
-  transfer::TreeReceiver receiver(below_home(request.to), transfer::SourceCount::one);
+  Receiver receiver(request);
   std::string buffer(256UL * 1024, '\0');
-  for (;;) {
+  while (request.reports() || !receiver.failure()) {
     const ssize_t got = ::read(STDIN_FILENO, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw system_error("reading the stream of files", errno);
@@ -109,7 +210,12 @@ void receive(const Request& request, Next& next) {
     receiver.feed(piece);
   }
   receiver.finish();
-  next.finish();
+  if (request.reports()) keep_report(request.id, to_line(receiver.report()));
+  auto behind = next.finish();
+  if (request.reports())
+    write_reports(to_line(receiver.report()), std::move(behind));
+  else if (receiver.failure())
+    throw Error(*receiver.failure());
 }
 
 }  // namespace
@@ -125,6 +231,14 @@ int run_relay(Arguments arguments) try {
 } catch (const Error& e) {
   std::fprintf(stderr, "%s\n", e.what());
   return transfer::failure_status(e.kind());
+}
+
+int run_relay_report(Arguments arguments) {
+  Options options(arguments);
+  const auto line = read_file(report_file(options.take_word("the copy")));
+  options.expect_end();
+  if (line) write_all(STDOUT_FILENO, *line);
+  return 0;
 }
 
 }  // namespace fastgpu::agent

@@ -12,6 +12,7 @@ int run_exec(Arguments arguments);
 int run_facts(Arguments arguments);
 int run_put_files(Arguments arguments);
 int run_relay(Arguments arguments);
+int run_relay_report(Arguments arguments);
 int run_job_start(Arguments arguments);
 int run_rank(Arguments arguments);
 int run_job_follow(Arguments arguments);

@@ -88,7 +88,8 @@ constexpr std::array kCommands = {
             describe_cp,
             "One side is CLUSTER[/NODES]:PATH. As cp -r: into a directory that exists, under "
             "the new name otherwise. Every file is checked by SHA-256 before it becomes "
-            "visible under its name."},
+            "visible under its name. What is large leaves here once, and each node passes it on to "
+            "the next while it receives; --direct sends it to every node from here."},
     Command{"run", "job", "Run a program as a distributed job",
             "fastgpu run job --cluster demo -np 2 -- ./train --epochs 10", describe_run_job,
             "Exits with the code of the first rank that failed by itself, 128 + signal for a "

@@ -1,10 +1,12 @@
-#include "cli/commands/env_route.hpp"
+#include "cli/node_route.hpp"
 
 #include "launcher/job_files.hpp"
 #include "state/directory.hpp"
 
 namespace fastgpu::cli {
 namespace {
+
+constexpr int kMostFanout = 1'024;
 
 launcher::ClusterAccess access_of(Context& context, const state::Cluster& cluster) {
   const auto key = state::identity_file(context.state_directory(), cluster.id);
@@ -30,11 +32,25 @@ std::vector<launcher::Peer> peers_of(const RemoteTarget& target) {
 
 }  // namespace
 
-envs::NodeRoute make_route(Context& context, const EnvCluster& cluster) {
-  const auto access = access_of(context, cluster.target().cluster);
-  const auto peers = peers_of(cluster.target());
-  const auto facts = cluster.call({"facts"});
-  envs::call_nodes(cluster.access(), cluster.hosts(),
+envs::NodeAccess node_access(Context& context) {
+  return {.client = context.ssh(),
+          .agent = context.agent(),
+          .options = {.width = context.settings().integer("fanout", 1, kMostFanout),
+                      .connect_timeout = context.settings().duration("connect-timeout")},
+          .cancel = context.cancel()};
+}
+
+bool has_own_key(Context& context, const state::Cluster& cluster) {
+  return std::filesystem::exists(state::identity_file(context.state_directory(), cluster.id));
+}
+
+remote::NodeRoute make_route(Context& context, const RemoteTarget& target) {
+  const auto access = access_of(context, target.cluster);
+  const auto peers = peers_of(target);
+  const auto nodes = node_access(context);
+  const auto facts = envs::call_nodes(
+      nodes, target.hosts, [](std::size_t) { return envs::NodeCall{.words = {"facts"}}; }, {});
+  envs::call_nodes(nodes, target.hosts,
                    [&](std::size_t i) {
                      if (!facts[i].ok()) return envs::NodeCall{.words = {"version"}};
                      const auto node = agent::parse_node_facts(facts[i].value().text());
@@ -43,7 +59,8 @@ envs::NodeRoute make_route(Context& context, const EnvCluster& cluster) {
                          .input = encode_files(launcher::access_files(access, peers, node.home))};
                    },
                    {});
-  envs::NodeRoute route{.config = launcher::access_directory(access) + "/ssh_config", .names = {}};
+  remote::NodeRoute route{.config = launcher::access_directory(access) + "/ssh_config",
+                          .names = {}};
   for (std::size_t i = 0; i < peers.size(); ++i)
     route.names.push_back(launcher::mpirun_name(peers[i], i));
   return route;

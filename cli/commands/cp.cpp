@@ -5,16 +5,23 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/remote_output.hpp"
+#include "cli/node_route.hpp"
+#include "transfer/tree_sender.hpp"
 
 namespace fastgpu::cli {
 namespace {
 
 constexpr int kMostFanout = 1'024;
 
+/// What is smaller is there before the nodes know the way to each other.
+constexpr std::uint64_t kWorthPassingOn = 8 << 20;
+
 struct Options {
   std::vector<std::string> paths;
   std::optional<int> fanout;
   std::optional<std::chrono::milliseconds> timeout;
+  std::string rate;
+  bool direct = false;
 };
 
 /// One side of a copy: a path here, or "CLUSTER[/NODES]:PATH".
@@ -81,6 +88,19 @@ class Progress final : public remote::CopyProgress {
   std::vector<std::uint64_t> moved_;
 };
 
+/// Absent where every node is better sent to from here.
+std::optional<remote::NodeRoute> route_for(Context& context, const RemoteTarget& target,
+                                           const Options& options,
+                                           const std::vector<std::filesystem::path>& sources) try {
+  const bool is_worth_it = !options.direct && target.hosts.size() > 1 &&
+                           transfer::measure(sources).bytes >= kWorthPassingOn;
+  if (!is_worth_it || !has_own_key(context, target.cluster)) return std::nullopt;
+  return make_route(context, target);
+} catch (const Error& e) {
+  if (e.kind() == ErrorKind::interrupted) throw;
+  return std::nullopt;  // Whatever is wrong with a node the copy itself will tell.
+}
+
 using Results = std::vector<HostResult<remote::Copied>>;
 
 Results copy(Context& context, const Copy& wanted, const RemoteTarget& target,
@@ -90,10 +110,14 @@ Results copy(Context& context, const Copy& wanted, const RemoteTarget& target,
   settings.width = options.fanout.value_or(context.settings().integer("fanout", 1, kMostFanout));
   settings.connect_timeout = context.settings().duration("connect-timeout");
   settings.timeout = options.timeout.value_or(settings.timeout);
+  if (!options.rate.empty()) settings.rate = parse_bit_rate(options.rate);
   if (!wanted.to_nodes)
     return remote::copy_from(context.ssh(), target.hosts, wanted.sources, wanted.destination,
                              context.agent(), settings, &progress, context.cancel());
   const std::vector<std::filesystem::path> sources(wanted.sources.begin(), wanted.sources.end());
+  if (const auto route = route_for(context, target, options, sources))
+    return remote::copy_through(context.ssh(), target.hosts, *route, sources, wanted.destination,
+                                context.agent(), settings, &progress, context.cancel());
   return remote::copy_to(context.ssh(), target.hosts, sources, wanted.destination, context.agent(),
                          settings, &progress, context.cancel());
 }
@@ -106,6 +130,7 @@ View view_of(const Results& results) {
     Json item;
     item["name"] = result.host.value;
     item["bytes"] = result.ok() ? Json(result.value().bytes) : Json(nullptr);
+    item["passed_on"] = result.ok() && result.value().passed_on;
     item["error"] = nullptr;
     if (!result.ok()) {
       item["error"] = Json::object();
@@ -150,6 +175,9 @@ Action describe_cp(Arguments& arguments) {
   paths.values = Values::remote_path;
   arguments.count("--fanout", "N", "Nodes at once (64)", options->fanout, 1, kMostFanout);
   arguments.duration("--timeout", "Give up after this time", options->timeout);
+  arguments.text("--limit-rate", "RATE", "Not faster than this in all, such as 300mbit",
+                 options->rate);
+  arguments.flag("--direct", "To every node from here, and not from node to node", options->direct);
   return [options](Context& context) { return run(context, *options); };
 }
 

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "cli/commands/env_route.hpp"
+#include "cli/node_route.hpp"
 #include "state/directory.hpp"
 
 namespace fastgpu::cli {
@@ -102,7 +102,7 @@ int install_environment(Context& context, EnvCluster& cluster, const EnvWish& wi
   auto request = request_for(context, cluster, wish);
   request.scratch = scratch.path();
   request.toolbox = toolbox_maker(context, scratch.path(), uv);
-  request.route = [&] { return make_route(context, cluster); };
+  request.route = [&] { return make_route(context, cluster.target()); };
   const auto result = envs::install(cluster.access(), cluster.hosts(), request);
   context.ui().end_progress();
   if (!result.version.empty()) {

@@ -4,6 +4,7 @@
 
 #include "cli/commands/lookup.hpp"
 #include "cli/helpers.hpp"
+#include "cli/node_route.hpp"
 #include "envs/environments/uv.hpp"
 #include "http/curl_client.hpp"
 #include "state/directory.hpp"
@@ -11,7 +12,6 @@
 namespace fastgpu::cli {
 namespace {
 
-constexpr int kMostFanout = 1'024;
 constexpr std::chrono::milliseconds kPatience{0};  // Two at once are a mistake rather than a queue.
 
 }  // namespace
@@ -42,11 +42,7 @@ std::filesystem::path EnvCluster::directory() const {
 }
 
 envs::NodeAccess EnvCluster::access() const {
-  return {.client = context_.ssh(),
-          .agent = context_.agent(),
-          .options = {.width = context_.settings().integer("fanout", 1, kMostFanout),
-                      .connect_timeout = context_.settings().duration("connect-timeout")},
-          .cancel = context_.cancel()};
+  return node_access(context_);
 }
 
 std::string EnvCluster::prefix_for(const std::string& name) const {

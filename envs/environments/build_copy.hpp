@@ -9,16 +9,12 @@
 
 #include "envs/environments/nodes.hpp"
 #include "remote/copy.hpp"
+#include "remote/relay.hpp"
 
 namespace fastgpu::envs {
 
-/// How the nodes reach each other over SSH.
-struct NodeRoute {
-  std::string config;              ///< ssh's configuration on every node, relative to home.
-  std::vector<std::string> names;  ///< What it calls each host of the cluster, in their order.
-};
-/// Puts that configuration on the nodes; called where something is to be copied.
-using MakeRoute = std::function<NodeRoute()>;
+/// Puts a way between the nodes on them; called where something is to be copied.
+using MakeRoute = std::function<remote::NodeRoute()>;
 
 struct BuildCopy {
   std::filesystem::path directory;  ///< The same on all nodes.
@@ -27,7 +23,7 @@ struct BuildCopy {
 
 /// From node to node, each passing on what it receives while it receives. Best effort: whoever
 /// calls looks at the nodes afterwards. `to` are indices of `names`.
-void relay_build(const NodeAccess& access, const ssh::Host& from, const NodeRoute& route,
+void relay_build(const NodeAccess& access, const ssh::Host& from, const remote::NodeRoute& route,
                  std::span<const std::size_t> to, const BuildCopy& what);
 
 /// By way of this machine. Every file is checked by its SHA-256 on the way; a build appears at once

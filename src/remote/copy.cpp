@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "remote/agent_call.hpp"
+#include "remote/pace.hpp"
 #include "transfer/failure_status.hpp"
 #include "transfer/tree_receiver.hpp"
 #include "transfer/tree_sender.hpp"
@@ -36,12 +37,6 @@ HostResult<Copied> outcome(const NodeName& host, const CallResult& called, const
   return {host, Copied{bytes}};
 }
 
-ssh::RunOptions run_options(const CopyOptions& options) {
-  return {.width = options.width,
-          .connect_timeout = options.connect_timeout,
-          .timeout = options.timeout};
-}
-
 std::filesystem::path place_for(const std::filesystem::path& destination, const NodeName& host) {
   const std::filesystem::path place = destination / host.value;
   std::error_code failure;
@@ -58,6 +53,12 @@ struct Incoming {
 
 }  // namespace
 
+ssh::RunOptions run_options(const CopyOptions& options) {
+  return {.width = options.width,
+          .connect_timeout = options.connect_timeout,
+          .timeout = options.timeout};
+}
+
 std::vector<HostResult<Copied>> copy_to(ssh::Client& client, std::span<const ssh::Host> hosts,
                                         const std::vector<std::filesystem::path>& sources,
                                         const std::string& destination, const AgentProgram& agent,
@@ -70,6 +71,7 @@ std::vector<HostResult<Copied>> copy_to(ssh::Client& client, std::span<const ssh
   const auto sums = std::make_shared<transfer::FileSums>();  // One hash of a file for all hosts.
   std::vector<std::unique_ptr<transfer::TreeSender>> senders(hosts.size());
   std::vector<std::string> said(hosts.size());
+  Pace pace(options.rate);
 
   const auto make = [&](std::size_t host) -> ssh::Task {
     senders[host] = std::make_unique<transfer::TreeSender>(sources, sums);
@@ -77,8 +79,9 @@ std::vector<HostResult<Copied>> copy_to(ssh::Client& client, std::span<const ssh
             .command = command,
             .on_stderr = [&text = said[host]](auto piece) { keep_message(text, piece); },
             .next_input =
-                [sender = senders[host].get(), host, progress] {
+                [sender = senders[host].get(), host, progress, &pace, &cancel] {
                   auto piece = sender->next();
+                  if (piece) pace.pass(piece->size(), cancel);
                   if (progress != nullptr) progress->moved(host, sender->sent().bytes);
                   return piece;
                 }};
@@ -100,6 +103,7 @@ std::vector<HostResult<Copied>> copy_from(ssh::Client& client, std::span<const s
   const std::string command = agent_command(agent.hash, words);
   const auto count = sources.size() > 1 ? SourceCount::several : SourceCount::one;
   std::vector<Incoming> incoming(hosts.size());
+  Pace pace(options.rate);
 
   const auto receive = [&](std::size_t host, std::string_view piece) {
     auto& receiver = incoming[host].receiver;
@@ -107,6 +111,7 @@ std::vector<HostResult<Copied>> copy_from(ssh::Client& client, std::span<const s
       receiver = std::make_unique<transfer::TreeReceiver>(
           hosts.size() > 1 ? place_for(destination, hosts[host].name) : destination, count);
     receiver->feed(piece);
+    pace.pass(piece.size(), cancel);
     if (progress != nullptr) progress->moved(host, receiver->bytes());
   };
   const auto make = [&](std::size_t host) -> ssh::Task {

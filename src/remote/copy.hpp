@@ -2,10 +2,12 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/units.hpp"
 #include "remote/agent.hpp"
 #include "ssh/client.hpp"
 
@@ -24,10 +26,15 @@ struct CopyOptions {
   int width = 64;
   std::chrono::milliseconds connect_timeout{10'000};
   std::chrono::milliseconds timeout{0};  ///< For each host; 0 is without end.
+  std::optional<BitRate> rate{};         ///< Of all that leaves or comes in here, at most.
 };
+
+/// How Client::run is told of them.
+ssh::RunOptions run_options(const CopyOptions& options);
 
 struct Copied {
   std::uint64_t bytes = 0;
+  bool passed_on = false;  ///< Over other hosts, and not from here.
 };
 
 /// Copies files and directories to the same place on every host, as cp -r would: into `destination`

@@ -32,13 +32,14 @@ class BenchCluster:
 
 
 @contextlib.contextmanager
-def cluster(fastgpu, nodes, name="bench", slots=1, in_memory=False):
+def cluster(fastgpu, nodes, name="bench", slots=1, in_memory=False, link_rate=""):
     """Makes a cluster, yields it, deletes it whatever happens. In memory, no disk decides about the figures."""
     quiet = {"check": True, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with tempfile.TemporaryDirectory(prefix="fastgpu-bench-", dir="/dev/shm" if in_memory else None) as folder:
         if in_memory:
             os.environ["FASTGPU_LOCAL_DIR"] = f"{folder}/nodes"
-        subprocess.run([fastgpu, "create", "cluster", name, "--nodes", str(nodes), "--slots", str(slots)], **quiet)
+        links = ["--link-rate", link_rate] if link_rate else []
+        subprocess.run([fastgpu, "create", "cluster", name, "--nodes", str(nodes), "--slots", str(slots), *links], **quiet)
         try:
             yield BenchCluster(fastgpu, name, folder)
         finally:

@@ -61,11 +61,14 @@ class User:
             check(text in done.err, f"{words}: no {text!r} in: {done.err}")
         return done
 
-    def two_nodes(self):
+    def nodes(self, count):
         if not self.made:
-            self.run("create", "cluster", self.cluster, "--nodes", "2")
+            self.run("create", "cluster", self.cluster, "--nodes", str(count))
             self.made = True
         return self.cluster
+
+    def two_nodes(self):
+        return self.nodes(2)
 
     def tmpfs(self, name, options):
         place = self.folder / name
@@ -128,7 +131,7 @@ def run_tests(tests):
             began = time.monotonic()
             with tempfile.TemporaryDirectory(prefix="fastgpu-user-") as folder:
                 user = User(fastgpu, folder)
-                with_nodes = "two_nodes" in test.__code__.co_names
+                with_nodes = not {"nodes", "two_nodes"}.isdisjoint(test.__code__.co_names)
                 if with_nodes:  # One cluster for all tests that need one.
                     user = shared
                     user.folder = pathlib.Path(folder)

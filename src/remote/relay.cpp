@@ -1,0 +1,184 @@
+#include "remote/relay.hpp"
+
+#include <charconv>
+#include <cstdio>
+#include <optional>
+#include <random>
+
+#include "remote/agent_call.hpp"
+#include "remote/pace.hpp"
+#include "transfer/failure_status.hpp"
+#include "transfer/relay_report.hpp"
+#include "transfer/tree_sender.hpp"
+
+namespace fastgpu::remote {
+namespace {
+
+constexpr int kMostChains = 3;
+constexpr std::size_t kMostReports = 16 << 20;
+
+using Indices = std::vector<std::size_t>;
+
+class Relay {
+ public:
+  Relay(ssh::Client& client, std::span<const ssh::Host> hosts, const NodeRoute& route,
+        const std::vector<std::filesystem::path>& sources, const std::string& destination,
+        const AgentProgram& agent, const CopyOptions& options, CopyProgress* progress,
+        const Cancel& cancel)
+      : client_(client),
+        hosts_(hosts),
+        route_(route),
+        sources_(sources),
+        destination_(destination),
+        agent_(agent),
+        options_(options),
+        progress_(progress),
+        cancel_(cancel),
+        results_(hosts.size()) {}
+
+  std::vector<HostResult<Copied>> run() {
+    Indices left;
+    for (std::size_t i = 0; i < hosts_.size(); ++i)
+      left.push_back(i);
+    Indices suspects;  // Who broke a chain, or stood at its head.
+    for (int chain = 0; chain < kMostChains && left.size() > 1 && !cancel_.requested(); ++chain) {
+      send_through(left);
+      drop_known(left);
+      if (left.empty()) break;
+      ask_for_reports(left);  // Somebody may have it all, and could not say so.
+      drop_known(left);
+      if (left.empty()) break;
+      suspects.push_back(left.front());
+      left.erase(left.begin());
+    }
+    left.insert(left.end(), suspects.begin(), suspects.end());
+    send_from_here(left);
+    std::vector<HostResult<Copied>> results;
+    for (std::optional<HostResult<Copied>>& result : results_)
+      results.push_back(std::move(*result));
+    return results;
+  }
+
+ private:
+  static std::string new_id() {
+    std::random_device random;
+    std::string id;
+    for (int i = 0; i < 4; ++i) {
+      char part[9];
+      std::snprintf(part, sizeof part, "%08x", static_cast<unsigned>(random()));
+      id += part;
+    }
+    return id;
+  }
+
+  std::string command_for(const Indices& chain) const {
+    const std::string to = destination_.empty() ? "~" : destination_;
+    std::vector<std::string> words = {"relay", "--to", to, "--config", route_.config};
+    if (sources_.size() > 1) words.emplace_back("--several");
+    words.insert(words.end(), {"--report", id_, "--"});
+    for (std::size_t i = 1; i < chain.size(); ++i)
+      words.push_back(route_.names[chain[i]]);
+    return agent_command(agent_.hash, words);
+  }
+
+  /// Notes what those say that could be heard.
+  void send_through(const Indices& chain) {
+    const auto sums = std::make_shared<transfer::FileSums>();
+    std::unique_ptr<transfer::TreeSender> sender;
+    Pace pace(options_.rate);
+    std::string heard;
+    const ssh::Host& first = hosts_[chain.front()];
+    const auto make = [&](std::size_t) -> ssh::Task {
+      sender = std::make_unique<transfer::TreeSender>(sources_, sums);
+      heard.clear();
+      return {.host = first,
+              .command = command_for(chain),
+              .on_stdout =
+                  [&](std::string_view piece) {
+                    heard += piece.substr(0, kMostReports - std::min(heard.size(), kMostReports));
+                  },
+              .next_input =
+                  [&] {
+                    auto piece = sender->next();
+                    if (piece) pace.pass(piece->size(), cancel_);
+                    if (progress_ != nullptr)
+                      for (const std::size_t host : chain)
+                        progress_->moved(host, sender->sent().bytes);
+                    return piece;
+                  }};
+    };
+    call_agent(client_, {&first, 1}, agent_, make, run_options(options_), cancel_);
+    for (const transfer::RelayReport& report : transfer::parse_reports(heard))
+      if (report.distance < chain.size()) note(chain[report.distance], report);
+  }
+
+  void drop_known(Indices& left) const {
+    std::erase_if(left, [&](std::size_t host) { return results_[host].has_value(); });
+  }
+
+  void ask_for_reports(const Indices& indices) {
+    const std::vector<std::string> words = {"relay-report", id_};
+    const std::string command = agent_command(agent_.hash, words);
+    std::vector<ssh::Host> hosts;
+    for (const std::size_t host : indices)
+      hosts.push_back(hosts_[host]);
+    std::vector<std::string> heard(hosts.size());
+    const auto make = [&](std::size_t i) -> ssh::Task {
+      return {.host = hosts[i],
+              .command = command,
+              .on_stdout = [&text = heard[i]](std::string_view piece) {
+                text += piece.substr(0, kMostReports - std::min(text.size(), kMostReports));
+              }};
+    };
+    call_agent(client_, hosts, agent_, make, run_options(options_), cancel_);
+    for (std::size_t i = 0; i < indices.size(); ++i)
+      for (const transfer::RelayReport& report : transfer::parse_reports(heard[i]))
+        note(indices[i], report);
+  }
+
+  void note(std::size_t host, const transfer::RelayReport& report) {
+    const NodeName& name = hosts_[host].name;
+    if (const auto kind = transfer::failure_kind(report.status))
+      results_[host] = {name, Error(*kind, name.value + ": " + report.text)};
+    std::uint64_t bytes = 0;
+    const char* const end = report.text.data() + report.text.size();
+    if (report.status == 0 && std::from_chars(report.text.data(), end, bytes).ptr == end)
+      results_[host] = {name, Copied{bytes, true}};
+  }
+
+  void send_from_here(const Indices& indices) {
+    if (indices.empty()) return;
+    std::vector<ssh::Host> hosts;
+    for (const std::size_t host : indices)
+      hosts.push_back(hosts_[host]);
+    const auto copied =
+        copy_to(client_, hosts, sources_, destination_, agent_, options_, nullptr, cancel_);
+    for (std::size_t i = 0; i < indices.size(); ++i)
+      results_[indices[i]] = copied[i];
+  }
+
+  ssh::Client& client_;
+  std::span<const ssh::Host> hosts_;
+  const NodeRoute& route_;
+  const std::vector<std::filesystem::path>& sources_;
+  const std::string& destination_;
+  const AgentProgram& agent_;
+  const CopyOptions& options_;
+  CopyProgress* progress_;
+  const Cancel& cancel_;
+  const std::string id_ = new_id();
+  std::vector<std::optional<HostResult<Copied>>> results_;
+};
+
+}  // namespace
+
+std::vector<HostResult<Copied>> copy_through(ssh::Client& client, std::span<const ssh::Host> hosts,
+                                             const NodeRoute& route,
+                                             const std::vector<std::filesystem::path>& sources,
+                                             const std::string& destination,
+                                             const AgentProgram& agent, const CopyOptions& options,
+                                             CopyProgress* progress, const Cancel& cancel) {
+  return Relay(client, hosts, route, sources, destination, agent, options, progress, cancel).run();
+}
+
+}  // namespace fastgpu::remote

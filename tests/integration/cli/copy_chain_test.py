@@ -1,0 +1,143 @@
+"""Copies that go from node to node: all of it everywhere, whatever happens to one of them on the way."""
+import hashlib
+import json
+import os
+import pathlib
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
+from cli_user import check, run_tests, within  # noqa: E402
+
+NODES = 4
+SIZE = 24 << 20
+
+# Somebody else sits at the port of sshd, and hangs up on all who come.
+NO_SSH = """
+import os, signal, socket, subprocess, time
+listener = int(subprocess.run(["pgrep", "-o", "-x", "sshd"], capture_output=True, check=True).stdout)
+if os.fork() == 0:
+    os.setsid()
+    for fd in range(3):
+        os.dup2(os.open("/dev/null", os.O_RDWR), fd)
+    os.kill(listener, signal.SIGKILL)
+    door = socket.socket()
+    door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    while True:
+        try:
+            door.bind(("", 22))
+            break
+        except OSError:
+            time.sleep(0.01)
+    door.listen()
+    while True:
+        door.accept()[0].close()
+time.sleep(1)
+"""
+
+
+def nodes_of(user):
+    return [f"{user.cluster}-{index}" for index in range(NODES)]
+
+
+def random_file(user, name, size=SIZE):
+    path = user.folder / name
+    content = os.urandom(size)
+    path.write_bytes(content)
+    return path, hashlib.sha256(content).hexdigest()
+
+
+def outcomes(done):
+    return {host["name"]: host for host in json.loads(done.out)["hosts"]}
+
+
+def sums(user, path, nodes=""):
+    """By node, of those that have it."""
+    done = user.run("exec", user.cluster + nodes, "-o", "json", "--", "sh", "-c", f"sha256sum {path} 2>/dev/null || true")
+    return {host["name"]: host["stdout"].split()[0] for host in json.loads(done.out)["hosts"] if host["stdout"]}
+
+
+def no_staging(user):
+    left = user.run("exec", user.cluster, "--", "sh", "-c", "ls -A /root | grep fastgpu-copy || true").out
+    check(not left.strip(), f"left behind: {left}")
+
+
+def test_a_large_copy_goes_from_node_to_node_and_a_small_one_does_not(user):
+    name = user.nodes(NODES)
+    path, digest = random_file(user, "large")
+    done = user.run("cp", path, f"{name}:", "-o", "json")
+    check(all(host["passed_on"] and host["bytes"] == SIZE for host in outcomes(done).values()), done.out)
+    check(sums(user, "large") == dict.fromkeys(nodes_of(user), digest), "a node has something else")
+    check(not any(host["passed_on"] for host in outcomes(user.run("cp", path, f"{name}:direct", "--direct", "-o", "json")).values()), "--direct")
+    small, _ = random_file(user, "small", 1000)
+    check(not any(host["passed_on"] for host in outcomes(user.run("cp", small, f"{name}:", "-o", "json")).values()), "a small one")
+
+
+def test_directories_and_several_sources_arrive_as_with_cp(user):
+    name = user.nodes(NODES)
+    tree = user.folder / "tree" / "below"
+    tree.mkdir(parents=True)
+    (tree / "file").write_bytes(os.urandom(SIZE))
+    (tree / "link").symlink_to("file")
+    for _ in range(2):  # Into a directory that is there, it goes below it.
+        user.run("cp", user.folder / "tree", f"{name}:copied")
+    user.run("exec", name, "--", "sh", "-c", "cmp copied/below/file copied/tree/below/link")
+    other, _ = random_file(user, "other")
+    user.run("exec", name, "--", "mkdir", "both")
+    user.run("cp", user.folder / "tree", other, f"{name}:both")
+    user.run("exec", name, "--", "test", "-f", "both/other", "-a", "-f", "both/tree/below/file")
+
+
+def test_a_node_that_cannot_keep_it_passes_it_on(user):
+    name = user.nodes(NODES)
+    path, digest = random_file(user, "filling")
+    user.run("exec", name, "--", "mkdir", "-p", "/mnt/small")
+    user.run("exec", f"{name}/1", "--", "mount", "-t", "tmpfs", "-o", "size=1m", "none", "/mnt/small")
+    try:
+        found = outcomes(user.run("cp", path, f"{name}:/mnt/small", "-o", "json", code=4))
+        check(found[f"{name}-1"]["error"]["kind"] == "capacity", found)
+        check(all(found[node]["passed_on"] for node in nodes_of(user) if node != f"{name}-1"), found)
+        check(len(sums(user, "/mnt/small/filling")) == NODES - 1, "the others")
+    finally:
+        user.run("exec", f"{name}/1", "--", "umount", "/mnt/small")
+
+
+def test_what_is_behind_a_node_that_breaks_off_gets_it_all_the_same(user):
+    name = user.nodes(NODES)
+    path, digest = random_file(user, "broken")
+    process = user.start("cp", path, f"{name}:", "--limit-rate", "60mbit", "-o", "json")
+    kill = "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -q 'fastgpu-agent.* [r]elay --to' && kill -9 ${p#/proc/} && echo killed; done; true"
+    check(within(20, lambda: b"killed" in user.run("exec", f"{name}/1", "--", "sh", "-c", kill).out), "the copy does not pass over the second node")
+    out, err = process.communicate(timeout=120)
+    check(process.returncode == 0, f"{process.returncode}: {out} {err}")
+    check(sums(user, "broken") == dict.fromkeys(nodes_of(user), digest), "a node has something else")
+    no_staging(user)
+
+
+def test_nodes_behind_one_that_is_out_of_reach(user):
+    name = user.nodes(NODES)
+    path, digest = random_file(user, "alone")
+    user.run("exec", f"{name}/2", "--", "python3", "-c", NO_SSH, code=None)
+    try:
+        found = outcomes(user.run("cp", path, f"{name}:", "-o", "json", code=None, timeout=180))
+        check(found[f"{name}-2"]["error"] is not None, found)
+        check(all(found[node]["bytes"] == SIZE for node in nodes_of(user) if node != f"{name}-2"), found)
+    finally:
+        user.run("stop", "cluster", name)
+        user.run("start", "cluster", name)
+    check(sums(user, "alone") == {node: digest for node in nodes_of(user) if node != f"{name}-2"}, "who has it")
+
+
+def test_no_more_than_the_rate_that_is_allowed_leaves_here(user):
+    name = user.nodes(NODES)
+    path, _ = random_file(user, "slowly")
+    for way in ((), ("--direct",)):
+        began = time.monotonic()
+        user.run("cp", path, f"{name}/0-1:", "--limit-rate", "100mbit", *way)
+        copies = 2 if way else 1
+        check(time.monotonic() - began >= 8 * copies * SIZE / 100e6 * 0.95, f"{way}: too fast")
+    user.refused(["cp", path, f"{name}:", "--limit-rate", "fast"], 2, "fast")
+
+
+if __name__ == "__main__":
+    run_tests(globals())
