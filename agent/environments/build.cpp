@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include "agent/disk.hpp"
+#include "agent/environments/builder.hpp"
 #include "agent/environments/call.hpp"
 #include "agent/environments/manifest.hpp"
 #include "agent/environments/node.hpp"
@@ -25,16 +26,14 @@ class Build {
         listener_(listener),
         places_{request.prefix},
         version_(places_.version(request.name, request.version)),
-        cache_(places_.own() / "cache"),
-        uv_(places_.tools(request.tools) / "uv", cache_, "", {}) {}
+        cache_(places_.own() / "cache") {}
 
   std::string run() {
     if (const std::string sum = manifest_sum(version_); !sum.empty()) return sum;
     fs::remove_all(version_);  // Of a build that was killed.
     fs::create_directories(version_.parent_path());
-    make_python();
-    fault_point("env-build-python");
-    install_packages();
+    listener_.tell("making the environment");
+    package_builder(request_.builder, cache_)->make(request_, version_, listener_);
     fault_point("env-build-packages");
     add_common();
     write_details();
@@ -46,32 +45,10 @@ class Build {
   }
 
  private:
-  void make_python() {
-    listener_.tell("making the environment");
-    const std::string python = uv_.find_python(request_.python, listener_);
-    const std::string found = python_version(python);
-    if (found != request_.python_version)
-      throw Error(ErrorKind::conflict, python + " is Python " + found +
-                                           ", and the lock was made for " +
-                                           request_.python_version + ": lock again");
-    uv_.run({"venv", "--quiet", "--no-project", "--python", python, version_.string()}, listener_);
-    fs::create_directory(details_of(version_));
-  }
-
-  void install_packages() {
-    listener_.tell("installing packages");
-    const fs::path list = details_of(version_) / "pylock.toml";
-    write_atomically(list, request_.pylock, kReadable);
-    uv_.run({"pip", "install", "--quiet", "--no-deps", "--no-build", "--compile-bytecode",
-             "--python", interpreter(), "-r", list.string()},
-            listener_);
-  }
-
   /// What every environment gets beside its packages.
   void add_common() {
-    const fs::path common = places_.tools(request_.tools) / "common";
-    if (fs::exists(common))
-      fs::copy(common, version_,
+    if (fs::exists(request_.common))
+      fs::copy(request_.common, version_,
                fs::copy_options::recursive | fs::copy_options::copy_symlinks |
                    fs::copy_options::overwrite_existing);
   }
@@ -89,18 +66,15 @@ class Build {
       listener_.tell("running " + command.front());
       std::vector<std::string> argv = {(details_of(version_) / "run").string()};
       argv.insert(argv.end(), command.begin(), command.end());
-      output_of(argv, process::current_environment(), listener_);
+      output_of({.argv = argv, .environment = process::current_environment()}, listener_);
     }
   }
-
-  std::string interpreter() const { return (version_ / "bin/python").string(); }
 
   const BuildRequest& request_;
   Listener& listener_;
   EnvironmentPlaces places_;
   fs::path version_;
   fs::path cache_;
-  Uv uv_;
 };
 
 }  // namespace

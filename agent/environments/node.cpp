@@ -47,12 +47,16 @@ std::string explanation(const std::string& text) {
   return out.size() <= kMostSaid ? out : "..." + out.substr(out.size() - kMostSaid);
 }
 
+ErrorKind kind_of(std::string_view said) {
+  const auto says = [said](std::string_view words) { return said.find(words) != said.npos; };
+  if (says("No space left") || says("os error 28")) return ErrorKind::capacity;
+  return says("timed out") ? ErrorKind::timeout : ErrorKind::remote;
+}
+
 Error failure_of(const std::vector<std::string>& argv, const process::Captured& done) {
   const std::string said = explanation(without_end(done.err.empty() ? done.out : done.err));
-  const bool full =
-      said.find("No space left") != said.npos || said.find("os error 28") != said.npos;
   const std::string name = std::filesystem::path(argv[0]).filename();
-  return {full ? ErrorKind::capacity : ErrorKind::remote,
+  return {kind_of(said),
           name + " " + process::describe(done.status) + (said.empty() ? "" : ": " + said)};
 }
 
@@ -71,48 +75,10 @@ std::string libc_name() try {
   return "";  // Another C library has no such program.
 }
 
-Uv::Uv(std::filesystem::path program, const std::filesystem::path& cache, const std::string& index,
-       const std::vector<std::string>& more_indexes)
-    : program_(std::move(program)), environment_(process::current_environment()) {
-  std::erase_if(environment_, is_foreign);
-  const auto set = [&](const std::string& name, const std::string& value) {
-    process::set_variable(environment_, name + "=" + value);
-  };
-  set("UV_CACHE_DIR", cache.string());
-  set("UV_NO_CONFIG", "1");
-  set("UV_NO_PROGRESS", "1");
-  set("UV_PYTHON_DOWNLOADS", "never");
-  set("UV_PYTHON_PREFERENCE", "only-system");
-  set("UV_PREVIEW_FEATURES", "pylock");
-  // Not among the arguments: an address may hold a password.
-  if (!index.empty()) set("UV_DEFAULT_INDEX", index);
-  std::string more;
-  for (const std::string& one : more_indexes)
-    more += (more.empty() ? "" : " ") + one;
-  if (!more.empty()) {
-    set("UV_INDEX", more);
-    set("UV_INDEX_STRATEGY", "unsafe-best-match");
-  }
-}
-
-std::string Uv::run(const std::vector<std::string>& words, const Listener& listener) const {
-  std::vector<std::string> argv = {program_.string()};
-  argv.insert(argv.end(), words.begin(), words.end());
-  return output_of(argv, environment_, listener);
-}
-
-std::string Uv::find_python(const std::string& wanted, const Listener& listener) const try {
-  return without_end(run({"python", "find", "--no-project", "--system", wanted}, listener));
-} catch (const Error& e) {
-  if (e.kind() == ErrorKind::interrupted) throw;
-  throw Error(ErrorKind::not_found,
-              "there is no Python " + printable(wanted) +
-                  " on this node: install it there, or give its archive as 'python' in env.yaml");
-}
-
-std::string Uv::version(const Listener& listener) const {
-  const std::string said = without_end(run({"--version"}, listener));
-  return said.substr(0, said.find(" ("));
+std::vector<std::string> plain_environment() {
+  auto environment = process::current_environment();
+  std::erase_if(environment, is_foreign);
+  return environment;
 }
 
 std::string python_version(const std::string& interpreter) {
@@ -126,13 +92,13 @@ std::string python_version(const std::string& interpreter) {
   return without_end(done.out);
 }
 
-std::string output_of(const std::vector<std::string>& argv,
-                      const std::vector<std::string>& environment, const Listener& listener) {
-  process::Command command{.argv = argv};
-  command.environment = environment;
-  auto done = process::capture(std::move(command), {.limit = kMostOutput, .timeout = kLongestStep},
-                               listener.gone());
-  if (!done.status.ok()) throw failure_of(argv, done);
+std::string output_of(const Program& program, const Listener& listener) {
+  process::Command command{.argv = program.argv};
+  command.environment = program.environment;
+  auto done = process::capture(
+      std::move(command), {.input = program.input, .limit = kMostOutput, .timeout = kLongestStep},
+      listener.gone());
+  if (!done.status.ok()) throw failure_of(program.argv, done);
   return std::move(done.out);
 }
 

@@ -45,6 +45,18 @@ void add_all(Records& records, std::string_view key, const std::vector<std::stri
     records.add(key, value);
 }
 
+void add_choice(Records& records, const BuilderChoice& choice) {
+  records.add("builder", choice.name);
+  records.add("tools", choice.tools);
+  records.add("patience", choice.patience.count());
+}
+
+BuilderChoice choice_in(const Records& records) {
+  return {.name = records.get("builder"),
+          .tools = records.get("tools"),
+          .patience = std::chrono::seconds(records.number("patience"))};
+}
+
 }  // namespace
 
 void check_environment_name(std::string_view name) {
@@ -96,27 +108,29 @@ EnvironmentStatus parse_environment_status(const Records& records) {
 
 Records to_records(const SolveRequest& request) {
   Records records;
+  add_choice(records, request.builder);
   records.add("prefix", request.prefix);
-  records.add("uv", request.uv);
   records.add("python", request.python);
   records.add("index", request.index);
   add_all(records, "more_index", request.more_indexes);
+  add_all(records, "channel", request.channels);
   add_all(records, "package", request.packages);
   return records;
 }
 
 SolveRequest parse_solve_request(const Records& records) {
-  return {.prefix = records.get("prefix"),
-          .uv = records.get("uv"),
+  return {.builder = choice_in(records),
+          .prefix = records.get("prefix"),
           .python = records.get("python"),
           .index = records.get("index"),
           .more_indexes = records.all("more_index"),
+          .channels = records.all("channel"),
           .packages = records.all("package")};
 }
 
 Records to_records(const SolveAnswer& answer) {
   Records records;
-  records.add("pylock", answer.pylock);
+  records.add("solution", answer.solution);
   records.add("python", answer.python);
   records.add("python_version", answer.python_version);
   records.add("machine", answer.machine);
@@ -126,7 +140,7 @@ Records to_records(const SolveAnswer& answer) {
 }
 
 SolveAnswer parse_solve_answer(const Records& records) {
-  return {.pylock = records.get("pylock"),
+  return {.solution = records.get("solution"),
           .python = records.get("python"),
           .python_version = records.get("python_version"),
           .machine = records.get("machine"),
@@ -136,13 +150,14 @@ SolveAnswer parse_solve_answer(const Records& records) {
 
 Records to_records(const BuildRequest& request) {
   Records records;
+  add_choice(records, request.builder);
   records.add("prefix", request.prefix);
   records.add("name", request.name);
   records.add("version", request.version);
-  records.add("tools", request.tools);
+  records.add("common", request.common);
   records.add("python", request.python);
   records.add("python_version", request.python_version);
-  records.add("pylock", request.pylock);
+  records.add("solution", request.solution);
   records.add("recipe", request.recipe);
   records.add("lock", request.lock);
   records.add("activate", request.activate);
@@ -153,13 +168,14 @@ Records to_records(const BuildRequest& request) {
 }
 
 BuildRequest parse_build_request(const Records& records) {
-  BuildRequest request{.prefix = records.get("prefix"),
+  BuildRequest request{.builder = choice_in(records),
+                       .prefix = records.get("prefix"),
                        .name = records.get("name"),
                        .version = records.get("version"),
-                       .tools = records.get("tools"),
+                       .common = records.get("common"),
                        .python = records.get("python"),
                        .python_version = records.get("python_version"),
-                       .pylock = records.get("pylock"),
+                       .solution = records.get("solution"),
                        .recipe = records.get("recipe"),
                        .lock = records.get("lock"),
                        .activate = records.get("activate"),

@@ -2,11 +2,12 @@
 //
 // Below a prefix, the same on every node:
 //   NAME/VERSION/          one build of it, named by its lock; complete once it has a manifest
-//   NAME/VERSION/.fastgpu  env.yaml, env.lock, pylock.toml, activate.sh, run, manifest
+//   NAME/VERSION/.fastgpu  env.yaml, env.lock, solution, activate.sh, run, manifest
 //   NAME/current           a link to the VERSION in use
 //   .fastgpu               tools/HASH, cache, lock, active (a link to NAME), made
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -60,19 +61,27 @@ struct EnvironmentStatus {
 std::string to_text(const EnvironmentStatus& status);
 EnvironmentStatus parse_environment_status(const Records& records);  ///< Throws remote.
 
+/// Who solves and installs packages, and with what.
+struct BuilderChoice {
+  std::string name;                   ///< "uv", or "conda".
+  std::string tools;                  ///< The directory of its programs.
+  std::chrono::seconds patience{30};  ///< So long an index may say nothing.
+};
+
 struct SolveRequest {
+  BuilderChoice builder;
   std::string prefix;
-  std::string uv;      ///< The program.
-  std::string python;  ///< "3.11", or a path.
-  std::string index;   ///< Empty: that of uv.
+  std::string python;  ///< uv: "3.11", or a path.
+  std::string index;   ///< uv: empty for its own.
   std::vector<std::string> more_indexes;
+  std::vector<std::string> channels;  ///< conda: names or addresses, the first wins.
   std::vector<std::string> packages;
 };
 
 struct SolveAnswer {
-  std::string pylock;
-  std::string python;          ///< The interpreter's path.
-  std::string python_version;  ///< "3.11.2"
+  std::string solution;        ///< What there is to install, as the builder writes it.
+  std::string python;          ///< uv: the interpreter's path.
+  std::string python_version;  ///< "3.11.2"; empty where no Python was there to begin with.
   std::string machine;
   std::string libc;
   std::string builder;  ///< "uv 0.13.9"
@@ -84,13 +93,14 @@ Records to_records(const SolveAnswer& answer);
 SolveAnswer parse_solve_answer(const Records& records);
 
 struct BuildRequest {
+  BuilderChoice builder;
   std::string prefix;
   std::string name;
   std::string version;
-  std::string tools;  ///< The hash of the directory with uv and what every environment gets.
+  std::string common;  ///< The directory of what every environment gets; it need not exist.
   std::string python;
   std::string python_version;  ///< It must be this one.
-  std::string pylock;
+  std::string solution;        ///< What to install, as the builder reads it.
   std::string recipe;
   std::string lock;
   std::string activate;  ///< A shell script to be sourced.

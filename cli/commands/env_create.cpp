@@ -13,7 +13,7 @@ struct Options {
   std::string file;
   std::string from;
   std::string builder;
-  std::string uv;
+  BuilderOptions building;
   std::vector<std::string> set;
   bool dry_run = false;
 };
@@ -67,7 +67,7 @@ int run(Context& context, const Options& options) {
   const EnvWish wish = wish_of(options, context.ui());
   EnvCluster cluster(context, options.target);
   if (options.dry_run) return show_env_plan(context, cluster, wish);
-  return install_environment(context, cluster, wish, options.uv);
+  return install_environment(context, cluster, wish, options.building);
 }
 
 }  // namespace
@@ -87,9 +87,8 @@ Action describe_env_create(Arguments& arguments) {
   Argument& builder =
       arguments.text("--builder", "HOW", "Who solves and installs (auto)", options->builder);
   builder.values = Values::choice;
-  builder.choices = {"auto", "uv"};
-  arguments.text("--uv", "FILE", "A uv to use in place of the pinned one", options->uv).values =
-      Values::path;
+  builder.choices = {"auto", "uv", "conda"};
+  describe_builder_options(arguments, options->building);
   arguments.flag("--dry-run", "Show what each node would do, and do nothing", options->dry_run);
   return [options](Context& context) { return run(context, *options); };
 }

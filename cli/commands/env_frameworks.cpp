@@ -14,7 +14,7 @@ struct Options {
   EnvTarget target;
   std::string name;
   std::vector<std::string> frameworks;
-  std::string uv;
+  BuilderOptions building;
   bool dry_run = false;
 };
 
@@ -68,6 +68,11 @@ void require_from_matrix(envs::EnvironmentSpec& spec, Ui& ui) {
     throw Error(ErrorKind::usage, "env install-frameworks: environment '" + spec.name +
                                       "' was not made from a name of the matrix: say what to "
                                       "install, such as --framework torch==2.5.1");
+  if (spec.builder == envs::Builder::conda)
+    throw Error(ErrorKind::usage, "env install-frameworks: the matrix names wheels, and '" +
+                                      spec.name +
+                                      "' is made of conda packages: say which, such as "
+                                      "--framework pytorch=2.5");
   const auto combination =
       envs::resolve(envs::builtin_matrix(), envs::parse_environment_name(spec.from));
   for (const std::string& warning : combination.warnings())
@@ -91,7 +96,7 @@ int run(Context& context, const Options& options) {
   for (const std::string& package : wish.spec.packages)
     context.ui().note("requires " + package);
   if (options.dry_run) return show_env_plan(context, cluster, wish);
-  return install_environment(context, cluster, wish, options.uv);
+  return install_environment(context, cluster, wish, options.building);
 }
 
 }  // namespace
@@ -103,8 +108,7 @@ Action describe_env_frameworks(Arguments& arguments) {
   arguments.list("--framework", "REQUIREMENT",
                  "What to install in place of what the matrix says, such as torch==2.5.1",
                  options->frameworks);
-  arguments.text("--uv", "FILE", "A uv to use in place of the pinned one", options->uv).values =
-      Values::path;
+  describe_builder_options(arguments, options->building);
   arguments.flag("--dry-run", "Show what each node would do, and do nothing", options->dry_run);
   return [options](Context& context) { return run(context, *options); };
 }

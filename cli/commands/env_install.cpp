@@ -96,12 +96,12 @@ int show_env_plan(Context& context, EnvCluster& cluster, const EnvWish& wish) {
 }
 
 int install_environment(Context& context, EnvCluster& cluster, const EnvWish& wish,
-                        const std::string& uv) {
+                        const BuilderOptions& building) {
   cluster.lock();
   const state::ScratchDirectory scratch(context.state_directory());
   auto request = request_for(context, cluster, wish);
   request.scratch = scratch.path();
-  request.toolbox = toolbox_maker(context, scratch.path(), uv);
+  use_builder_options(context, building, request);
   request.route = [&] { return make_route(context, cluster.target()); };
   const auto result = envs::install(cluster.access(), cluster.hosts(), request);
   context.ui().end_progress();

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/commands/env_builders.hpp"
 #include "cli/commands/env_tools.hpp"
 
 namespace fastgpu::cli {
@@ -20,8 +21,8 @@ envs::EnvironmentLock read_lock_file(const std::filesystem::path& file);
 /// The steps of each node, nodes with equal steps on one line.
 int show_env_plan(Context& context, EnvCluster& cluster, const EnvWish& wish);
 
-/// Installs it, shows what was done, and remembers where. `uv` may be empty.
+/// Installs it, shows what was done, and remembers where.
 int install_environment(Context& context, EnvCluster& cluster, const EnvWish& wish,
-                        const std::string& uv);
+                        const BuilderOptions& building);
 
 }  // namespace fastgpu::cli

@@ -14,7 +14,7 @@ struct LockOptions {
   EnvTarget target;
   std::string file;
   std::string out;
-  std::string uv;
+  BuilderOptions building;
   std::vector<std::string> set;
 };
 
@@ -32,12 +32,11 @@ envs::EnvironmentSpec spec_of(const LockOptions& options) {
   return spec;
 }
 
-envs::EnvironmentLock lock_here(Context& context, const envs::InstallationRequest& request,
-                                const LockOptions& options) {
+envs::EnvironmentLock lock_here(Context& context, const envs::InstallationRequest& request) {
   utsname here{};
   ::uname(&here);
-  const auto uv = uv_program(context, options.uv, here.machine);
-  return envs::solve_here(context.agent(), request, uv, context.cancel());
+  return envs::solve_here(context.agent(), request, request.toolbox(here.machine),
+                          context.cancel());
 }
 
 envs::EnvironmentLock lock_on_node(Context& context, envs::InstallationRequest request,
@@ -45,7 +44,6 @@ envs::EnvironmentLock lock_on_node(Context& context, envs::InstallationRequest r
   EnvCluster cluster(context, options.target);
   cluster.lock();
   request.prefix = cluster.prefix_for(request.spec.name);
-  request.toolbox = toolbox_maker(context, request.scratch, options.uv);
   const std::span<const ssh::Host> first(cluster.hosts().data(), 1);
   const auto looked =
       envs::look_at_nodes(cluster.access(), first, request.prefix, request.spec.name);
@@ -57,11 +55,12 @@ envs::EnvironmentLock lock_on_node(Context& context, envs::InstallationRequest r
 
 int lock(Context& context, const LockOptions& options) {
   const state::ScratchDirectory scratch(context.state_directory());
-  const envs::InstallationRequest request{.spec = spec_of(options),
-                                          .fastgpu = FASTGPU_VERSION,
-                                          .scratch = scratch.path(),
-                                          .toolbox = {}};
-  const auto locked = options.target.cluster.empty() ? lock_here(context, request, options)
+  envs::InstallationRequest request{.spec = spec_of(options),
+                                    .fastgpu = FASTGPU_VERSION,
+                                    .scratch = scratch.path(),
+                                    .toolbox = {}};
+  use_builder_options(context, options.building, request);
+  const auto locked = options.target.cluster.empty() ? lock_here(context, request)
                                                      : lock_on_node(context, request, options);
   const std::string text = to_text(locked);
   if (options.out.empty() || options.out == "-")
@@ -74,7 +73,8 @@ int lock(Context& context, const LockOptions& options) {
 }
 
 int diff(Context& context, const DiffOptions& options) {
-  const auto lines = differences(read_lock_file(options.before), read_lock_file(options.after));
+  const auto before = read_lock_file(options.before);
+  const auto lines = differences(before, read_lock_file(options.after));
   View view;
   view.when_empty = "no difference";
   view.root = document("environment-diff");
@@ -102,8 +102,7 @@ Action describe_env_lock(Arguments& arguments) {
   out.values = Values::path;
   arguments.list("--set", "KEY=VALUE", "A field of the file in another way", options->set);
   describe_env_target(arguments, options->target);
-  arguments.text("--uv", "FILE", "A uv to use in place of the pinned one", options->uv).values =
-      Values::path;
+  describe_builder_options(arguments, options->building);
   return [options](Context& context) { return lock(context, *options); };
 }
 

@@ -1,12 +1,7 @@
 #include "cli/commands/env_tools.hpp"
 
-#include <sys/utsname.h>
-
 #include "cli/commands/lookup.hpp"
-#include "cli/helpers.hpp"
 #include "cli/node_route.hpp"
-#include "envs/environments/uv.hpp"
-#include "http/curl_client.hpp"
 #include "state/directory.hpp"
 
 namespace fastgpu::cli {
@@ -59,26 +54,6 @@ std::vector<HostResult<agent::Records>> EnvCluster::call(
     const std::vector<std::string>& words) const {
   return envs::call_nodes(access(), hosts(),
                           [&](std::size_t) { return envs::NodeCall{.words = words}; }, {});
-}
-
-std::filesystem::path uv_program(Context& context, const std::string& given,
-                                 const std::string& machine) {
-  if (!given.empty()) return std::filesystem::absolute(given);
-  http::CurlClient http(http::curl_settings(context.environment()));
-  return envs::fetch_uv(machine, context.state_directory() / "tools", http, context.cancel());
-}
-
-std::function<envs::Toolbox(const std::string& machine)> toolbox_maker(
-    Context& context, const std::filesystem::path& scratch, const std::string& uv) {
-  return [&context, scratch, uv](const std::string& machine) {
-    utsname here{};
-    if (::uname(&here) == 0 && machine != here.machine)
-      throw Error(ErrorKind::usage, "the nodes have another processor (" + machine +
-                                        ") than this machine (" + here.machine +
-                                        "), for which there is no libfastgpu_comm here");
-    const std::vector<std::filesystem::path> libraries = {find_helper("libfastgpu_comm.so.0")};
-    return envs::make_toolbox(scratch / "toolbox", uv_program(context, uv, machine), libraries);
-  };
 }
 
 int report_failures(Context& context, const std::vector<std::pair<NodeName, Error>>& failures) {

@@ -51,12 +51,6 @@ class EnvCluster {
   std::optional<state::ClusterLock> lock_;
 };
 
-/// What building needs, made where it is asked for; `uv` empty: the pinned one, fetched once.
-std::function<envs::Toolbox(const std::string& machine)> toolbox_maker(
-    Context& context, const std::filesystem::path& scratch, const std::string& uv);
-std::filesystem::path uv_program(Context& context, const std::string& given,
-                                 const std::string& machine);
-
 /// Reports what failed, a line a node; returns the exit code of the first failure, 0 for none.
 int report_failures(Context& context, const std::vector<std::pair<NodeName, Error>>& failures);
 

@@ -13,6 +13,15 @@ std::string in_front(const std::string& variable, const std::filesystem::path& d
          "${" + variable + ":+\":$" + variable + "\"}; export " + variable + " ;; esac\n";
 }
 
+/// Packages may have scripts of their own, which are not made to be sourced twice.
+std::string conda_lines(const std::filesystem::path& version) {
+  const std::string word = shell_quote(version.string());
+  return "if [ \"${CONDA_PREFIX:-}\" != " + word + " ]; then\n  CONDA_PREFIX=" + word +
+         "; export CONDA_PREFIX\n  for fastgpu_script in " + word +
+         "/etc/conda/activate.d/*.sh; do\n    if [ -r \"$fastgpu_script\" ]; then . "
+         "\"$fastgpu_script\"; fi\n  done\n  unset fastgpu_script\nfi\n";
+}
+
 }  // namespace
 
 std::string activate_script(const EnvironmentSpec& spec, const std::filesystem::path& version) {
@@ -21,9 +30,16 @@ std::string activate_script(const EnvironmentSpec& spec, const std::filesystem::
     out += name + "=" + shell_quote(value) + "; export " + name + "\n";
   };
   set("FASTGPU_ENV", spec.name);
-  set("VIRTUAL_ENV", version.string());
   out += in_front("PATH", version / "bin");
   out += in_front("LD_LIBRARY_PATH", version / "lib" / "fastgpu");
+  switch (spec.builder) {
+    case Builder::uv:
+      set("VIRTUAL_ENV", version.string());
+      break;
+    case Builder::conda:
+      out += conda_lines(version);
+      break;
+  }
   for (const auto& [name, value] : spec.variables)
     set(name, value);
   return out;

@@ -6,7 +6,7 @@
 #include "base/fault_point.hpp"
 #include "envs/environments/activate.hpp"
 #include "envs/environments/build_copy.hpp"
-#include "envs/environments/pylock.hpp"
+#include "envs/environments/solution.hpp"
 
 namespace fastgpu::envs {
 namespace {
@@ -14,16 +14,20 @@ namespace {
 using agent::EnvironmentStatus;
 
 agent::BuildRequest build_request(const EnvironmentLock& lock, const EnvironmentStatus& status,
-                                  const std::string& tools) {
+                                  const std::string& tools, std::chrono::seconds patience) {
   const std::string version = version_of(lock);
-  const auto place = agent::EnvironmentPlaces{status.prefix}.version(lock.spec.name, version);
-  return {.prefix = status.prefix,
+  const agent::EnvironmentPlaces places{status.prefix};
+  const auto place = places.version(lock.spec.name, version);
+  return {.builder = {.name = word_for(lock.spec.builder),
+                      .tools = places.tools(tools).string(),
+                      .patience = patience},
+          .prefix = status.prefix,
           .name = lock.spec.name,
           .version = version,
-          .tools = tools,
+          .common = common_in(places.tools(tools)).string(),
           .python = lock.python,
           .python_version = lock.python_version,
-          .pylock = write_pylock(lock.artefacts),
+          .solution = write_solution(lock),
           .recipe = to_yaml(lock.spec),
           .lock = to_text(lock),
           .activate = activate_script(lock.spec, place),
@@ -104,11 +108,12 @@ class Installation {
       throw Error(ErrorKind::conflict, host.name.value + ": " + why);
     plan_.version = version_of(*lock_);
     fault_point("env-solved");
-    const auto answer =
-        call_node(access_, host,
-                  {.words = {"env-build"},
-                   .input = to_records(build_request(*lock_, status, toolbox.hash)).text()},
-                  request_.on_doing);
+    const auto answer = call_node(
+        access_, host,
+        {.words = {"env-build"},
+         .input =
+             to_records(build_request(*lock_, status, toolbox.hash, request_.patience)).text()},
+        request_.on_doing);
     plan_.manifest = agent::parse_verify_answer(answer).manifest;
   }
 

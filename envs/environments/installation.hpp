@@ -2,6 +2,7 @@
 // switched to.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -16,16 +17,24 @@
 
 namespace fastgpu::envs {
 
-/// A directory here that a node needs for building: "uv", and "common", which every environment
-/// gets. Its hash is its name there.
+/// A directory here that a node needs for building: a builder's programs, and what every
+/// environment gets. Its hash is its name there.
 struct Toolbox {
   std::filesystem::path directory;
   std::string hash;
 };
 
-/// Puts such a directory together in `directory`. `libraries` go to lib/fastgpu.
-Toolbox make_toolbox(const std::filesystem::path& directory, const std::filesystem::path& uv,
-                     std::span<const std::filesystem::path> libraries);
+/// A file or a directory here, and where it goes.
+struct PlacedFile {
+  std::filesystem::path source;
+  std::filesystem::path place;  ///< Relative: to the toolbox, or to each environment.
+};
+
+/// Puts such a directory together in `directory`.
+Toolbox make_toolbox(const std::filesystem::path& directory, std::span<const PlacedFile> tools,
+                     std::span<const PlacedFile> common);
+/// Where what every environment gets lies in a toolbox, here or on a node.
+std::filesystem::path common_in(const std::filesystem::path& toolbox);
 
 struct InstallationRequest {
   EnvironmentSpec spec;
@@ -33,6 +42,7 @@ struct InstallationRequest {
   std::string prefix{};                   ///< Empty: the usual one.
   std::string fastgpu{};                  ///< Our version, for the lock.
   std::filesystem::path scratch{};        ///< A directory of ours.
+  std::chrono::seconds patience{30};      ///< So long an index may say nothing.
   /// Makes the toolbox for a processor; called where something is to be built.
   std::function<Toolbox(const std::string& machine)> toolbox;
   /// Absent: builds are copied by way of this machine.
@@ -81,6 +91,6 @@ EnvironmentLock solve_on_node(const NodeAccess& access, const ssh::Host& host,
                               const agent::EnvironmentStatus& status);
 /// On this machine.
 EnvironmentLock solve_here(const remote::AgentProgram& agent, const InstallationRequest& request,
-                           const std::filesystem::path& uv, const Cancel& cancel);
+                           const Toolbox& toolbox, const Cancel& cancel);
 
 }  // namespace fastgpu::envs

@@ -31,10 +31,12 @@ std::string body_of(const EnvironmentLock& lock) {
       "\npython: " + yaml_scalar(lock.python) +
       "\npython_version: " + yaml_scalar(lock.python_version) + "\nspec:\n" +
       indented(to_yaml(lock.spec)) + "artefacts:\n";
-  for (const Artefact& artefact : lock.artefacts)
+  for (const Artefact& artefact : lock.artefacts) {
     out += "  - package: " + yaml_scalar(artefact.package) +
            "\n    version: " + yaml_scalar(artefact.version) +
            "\n    url: " + yaml_scalar(artefact.url) + "\n    sha256: " + artefact.sha256 + "\n";
+    if (!artefact.record.empty()) out += "    record: " + yaml_scalar(artefact.record) + "\n";
+  }
   return out;
 }
 
@@ -52,11 +54,13 @@ std::string sha256_of(const Value& value) {
 }
 
 Artefact read_artefact(const Value& value) {
-  value.allow_only({"package", "version", "url", "sha256"});
+  value.allow_only({"package", "version", "url", "sha256", "record"});
+  const auto record = value.find("record");
   return {.package = need(value, "package").text(),
           .version = need(value, "version").text(),
           .url = need(value, "url").text(),
-          .sha256 = sha256_of(need(value, "sha256"))};
+          .sha256 = sha256_of(need(value, "sha256")),
+          .record = record ? record->text() : ""};
 }
 
 /// Throws where the text before the last line does not have the sum that this line says.

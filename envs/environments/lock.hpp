@@ -15,17 +15,18 @@ struct Artefact {
   std::string version;
   std::string url;
   std::string sha256;
+  std::string record{};  ///< conda: what its channel's index says of it, as JSON.
   friend bool operator==(const Artefact&, const Artefact&) = default;
 };
 
 struct EnvironmentLock {
   EnvironmentSpec spec;
-  std::string builder;              ///< "uv 0.13.9"
+  std::string builder;              ///< "uv 0.13.9", "py-rattler 0.28.0"
   std::string fastgpu;              ///< Our own version: the library that comes with it.
   std::string machine;              ///< "x86_64"
   std::string libc;                 ///< "glibc 2.36": of the node that solved it.
-  std::string python;               ///< The interpreter's path on the nodes.
-  std::string python_version;       ///< "3.11.2"
+  std::string python;               ///< uv: the interpreter's path on the nodes.
+  std::string python_version;       ///< "3.11.2"; empty where conda brings none.
   std::vector<Artefact> artefacts;  ///< By package.
 };
 

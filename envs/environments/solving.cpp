@@ -2,18 +2,23 @@
 #include <algorithm>
 
 #include "envs/environments/installation.hpp"
-#include "envs/environments/pylock.hpp"
+#include "envs/environments/solution.hpp"
 
 namespace fastgpu::envs {
 namespace {
 
-NodeCall solve_call(const EnvironmentSpec& spec, const std::string& prefix, const std::string& uv) {
-  agent::SolveRequest request{.prefix = prefix,
-                              .uv = uv,
+NodeCall solve_call(const InstallationRequest& wanted, const std::string& prefix,
+                    const std::filesystem::path& tools) {
+  const EnvironmentSpec& spec = wanted.spec;
+  agent::SolveRequest request{.builder = {.name = word_for(spec.builder),
+                                          .tools = tools.string(),
+                                          .patience = wanted.patience},
+                              .prefix = prefix,
                               .python = spec.python,
                               .index = spec.index.empty() ? "" : spec.index.front(),
                               .more_indexes = {},
-                              .packages = spec.packages};
+                              .channels = spec.channels,
+                              .packages = requirements_of(spec)};
   if (spec.index.size() > 1) request.more_indexes.assign(spec.index.begin() + 1, spec.index.end());
   return {.words = {"env-solve"}, .input = to_records(request).text()};
 }
@@ -26,7 +31,7 @@ EnvironmentLock lock_of(const InstallationRequest& request, const agent::SolveAn
                        .libc = answer.libc,
                        .python = answer.python,
                        .python_version = answer.python_version,
-                       .artefacts = read_pylock(answer.pylock)};
+                       .artefacts = read_solution(request.spec.builder, answer.solution)};
   std::ranges::stable_sort(lock.artefacts, {}, &Artefact::package);
   return lock;
 }
@@ -38,19 +43,18 @@ EnvironmentLock solve_on_node(const NodeAccess& access, const ssh::Host& host,
                               const agent::EnvironmentStatus& status) {
   const agent::EnvironmentPlaces places{status.prefix};
   if (request.on_doing) request.on_doing(host.name, "solving");
-  const auto answer = call_node(
-      access, host,
-      solve_call(request.spec, status.prefix, (places.tools(toolbox.hash) / "uv").string()),
-      request.on_doing);
+  const auto answer =
+      call_node(access, host, solve_call(request, status.prefix, places.tools(toolbox.hash)),
+                request.on_doing);
   return lock_of(request, agent::parse_solve_answer(answer));
 }
 
 EnvironmentLock solve_here(const remote::AgentProgram& agent, const InstallationRequest& request,
-                           const std::filesystem::path& uv, const Cancel& cancel) {
+                           const Toolbox& toolbox, const Cancel& cancel) {
   const auto prefix = request.scratch / "envs";
   std::filesystem::create_directories(agent::EnvironmentPlaces{prefix}.own());
   const auto answer =
-      call_here(agent, solve_call(request.spec, prefix.string(), uv.string()), cancel);
+      call_here(agent, solve_call(request, prefix.string(), toolbox.directory), cancel);
   return lock_of(request, agent::parse_solve_answer(answer));
 }
 

@@ -14,8 +14,9 @@ namespace {
 
 using config::Value;
 
+constexpr const char* kUsualChannel = "conda-forge";
 /// What activation sets itself.
-constexpr std::array kReserved = {"PATH", "VIRTUAL_ENV", "FASTGPU_ENV"};
+constexpr std::array kReserved = {"PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "FASTGPU_ENV"};
 
 std::string line_of(const Value& value) {
   std::string text = value.text();
@@ -34,14 +35,14 @@ std::vector<std::string> lines_of(const Value& value) {
   return lines;
 }
 
-/// uv would take some lines for options, or for files.
+/// Builders would take some lines for options, or for files.
 std::vector<std::string> packages_of(const Value& value) {
   std::vector<std::string> packages = lines_of(value);
   const auto items = value.list();
   for (std::size_t i = 0; i < packages.size(); ++i) {
     const char first = packages[i].front();
     const bool plain = (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z') ||
-                       (first >= '0' && first <= '9');
+                       (first >= '0' && first <= '9') || first == '_';
     if (!plain || packages[i].find('#') != std::string::npos)
       throw items[i].error("'" + printable(packages[i]) +
                            "' is no requirement: write it like numpy<2.3");
@@ -96,10 +97,41 @@ std::vector<std::vector<std::string>> commands_of(const Value& value) {
   return commands;
 }
 
-Builder builder_of(const Value& value) {
-  const std::string text = value.text();
-  if (text == "uv" || text == "auto") return Builder::uv;
-  throw value.error("'builder' must be uv or auto, not '" + printable(text) + "'");
+std::vector<std::string> channels_of(const Value& value) {
+  std::vector<std::string> channels = lines_of(value);
+  const auto items = value.list();
+  for (std::size_t i = 0; i < channels.size(); ++i) {
+    const std::string& channel = channels[i];
+    const bool is_address = channel.starts_with("https://") || channel.starts_with("http://");
+    const bool is_name = std::ranges::all_of(channel, [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+             c == '-' || c == '_' || c == '.' || c == '/';
+    });
+    if (!is_address && (!is_name || channel.front() == '/' || channel.front() == '.'))
+      throw items[i].error("'" + printable(channel) +
+                           "' is no channel: write a name such as conda-forge, or an address");
+  }
+  return channels;
+}
+
+/// auto is conda where channels are named.
+Builder builder_of(const std::optional<Value>& value, bool has_channels) {
+  const std::string text = value ? value->text() : "auto";
+  if (text == "auto") return has_channels ? Builder::conda : Builder::uv;
+  if (text == "uv") return Builder::uv;
+  if (text == "conda") return Builder::conda;
+  throw value->error("'builder' must be uv, conda or auto, not '" + printable(text) + "'");
+}
+
+/// What belongs to the other builder is refused where it stands.
+void check_for_builder(const Value& root, const EnvironmentSpec& spec) {
+  const bool is_conda = spec.builder == Builder::conda;
+  if (const auto channels = root.find("channels"); channels && !is_conda)
+    throw channels->error("'channels' are conda's, and the builder is uv");
+  if (const auto index = root.find("index"); index && is_conda)
+    throw index->error("'index' is uv's, and the builder is conda: name its 'channels'");
+  if (const auto python = root.find("python"); python && is_conda && spec.python.front() == '/')
+    throw python->error("'python' must be a version such as 3.11 where conda brings it");
 }
 
 void add_list(std::string& out, const char* key, const std::vector<std::string>& items) {
@@ -111,9 +143,19 @@ void add_list(std::string& out, const char* key, const std::vector<std::string>&
 
 }  // namespace
 
+std::string word_for(Builder builder) {
+  switch (builder) {
+    case Builder::uv:
+      return "uv";
+    case Builder::conda:
+      return "conda";
+  }
+  return "";
+}
+
 EnvironmentSpec read_environment_spec(const Value& root) {
-  root.allow_only(
-      {"name", "from", "python", "packages", "builder", "index", "variables", "post_install"});
+  root.allow_only({"name", "from", "python", "packages", "builder", "channels", "index",
+                   "variables", "post_install"});
   EnvironmentSpec spec;
   if (const auto name = root.find("name"))
     spec.name = name->parsed([](const std::string& text) {
@@ -123,20 +165,28 @@ EnvironmentSpec read_environment_spec(const Value& root) {
   if (const auto from = root.find("from"))
     spec.from = from->parsed(
         [](const std::string& text) { return to_string(parse_environment_name(text)); });
+  if (const auto channels = root.find("channels")) spec.channels = channels_of(*channels);
+  spec.builder = builder_of(root.find("builder"), !spec.channels.empty());
+  if (spec.builder == Builder::conda) {
+    spec.python.clear();
+    if (spec.channels.empty()) spec.channels = {kUsualChannel};
+  }
   if (const auto python = root.find("python")) spec.python = python_of(*python);
   if (const auto packages = root.find("packages")) spec.packages = packages_of(*packages);
-  if (const auto builder = root.find("builder")) spec.builder = builder_of(*builder);
   if (const auto index = root.find("index")) spec.index = index_of(*index);
   if (const auto variables = root.find("variables")) spec.variables = variables_of(*variables);
   if (const auto commands = root.find("post_install")) spec.post_install = commands_of(*commands);
+  check_for_builder(root, spec);
   return spec;
 }
 
 std::string to_yaml(const EnvironmentSpec& spec) {
-  std::string out = "name: " + yaml_scalar(spec.name) + "\npython: " + yaml_scalar(spec.python) +
-                    "\nbuilder: uv\n";
+  std::string out = "name: " + yaml_scalar(spec.name) + "\n";
+  if (!spec.python.empty()) out += "python: " + yaml_scalar(spec.python) + "\n";
+  out += "builder: " + word_for(spec.builder) + "\n";
   if (!spec.from.empty()) out += "from: " + yaml_scalar(spec.from) + "\n";
   add_list(out, "packages", spec.packages);
+  add_list(out, "channels", spec.channels);
   add_list(out, "index", spec.index);
   if (!spec.variables.empty()) out += "variables:\n";
   for (const auto& [name, value] : spec.variables)

@@ -10,14 +10,21 @@
 
 namespace fastgpu::envs {
 
-enum class Builder : std::uint8_t { uv };
+enum class Builder : std::uint8_t {
+  uv,     ///< Wheels of package indexes, on a Python of the nodes.
+  conda,  ///< Packages of conda channels, Python among them.
+};
+std::string word_for(Builder builder);
 
 /// What an environment is to hold. Two equal ones have equal texts, see to_yaml.
 struct EnvironmentSpec {
   std::string name;
-  std::string python = "3";           ///< "3.11", or the interpreter's path on the nodes.
+  /// "3.11", or for uv the interpreter's path on the nodes; empty with conda: whichever the
+  /// packages bring.
+  std::string python = "3";
   std::vector<std::string> packages;  ///< Requirements: "numpy<2.3"
   Builder builder = Builder::uv;
+  std::vector<std::string> channels{};  ///< conda: names or addresses, the first wins.
   /// A name of the matrix: which frameworks install-frameworks installs; may be empty.
   std::string from{};
   std::vector<std::string> index{};  ///< The first in place of PyPI, the others beside it.

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "envs/environments/conda_solution.hpp"
 #include "envs/environments/pylock.hpp"
 #include "support/failure.hpp"
 
@@ -40,6 +41,20 @@ TEST_CASE("a lock is read as it was written") {
   CHECK(version_of(read) == version_of(lock));
   CHECK(version_of(read).size() == 12);
   CHECK(parse_lock(to_text(lock_of({})), "env.lock").artefacts.empty());
+}
+
+TEST_CASE("what a channel says of a package stays in the lock") {
+  const Artefact conda{"beta", "1.0", "https://c.example/linux-64/beta-1.0-0.conda", kSum,
+                       "{\"build\":\"0\",\"depends\":[\"a >=1\"]}"};
+
+  const auto read = parse_lock(to_text(lock_of({conda})), "env.lock");
+
+  CHECK(read.artefacts == std::vector<Artefact>{conda});
+  CHECK(read_conda_solution(write_conda_solution({conda})) == std::vector<Artefact>{conda});
+  for (const std::string text : {"", "[{}]", "{\"a\":1}", "[1]"}) {
+    CAPTURE(text);
+    CHECK(failure_of([&] { read_conda_solution(text); }).kind() == ErrorKind::remote);
+  }
 }
 
 TEST_CASE("a lock that was changed by hand is refused, wherever it was changed") {

@@ -1,10 +1,13 @@
 // The scripts that enter an environment, run by the real shell, and wheels that are unpacked.
 #include <doctest/doctest.h>
 
+#include <fstream>
+
 #include "envs/environments/activate.hpp"
 #include "envs/environments/wheel.hpp"
 #include "process/capture.hpp"
 #include "support/failure.hpp"
+#include "support/temp_directory.hpp"
 
 namespace fastgpu::envs {
 namespace {
@@ -46,6 +49,22 @@ TEST_CASE("activating puts the environment in front, once, with variables as the
   CHECK(shell(script + "printf %s \"$ODD\"") == "it's \"q\" $HOME\n;");
   CHECK(shell("unset LD_LIBRARY_PATH\n" + script + "echo \"$LD_LIBRARY_PATH $FASTGPU_ENV\"") ==
         "/opt/a b/v1/lib/fastgpu train\n");
+}
+
+TEST_CASE("scripts that conda packages bring are sourced once") {
+  const test::TempDirectory folder;
+  const auto scripts = folder.path() / "etc/conda/activate.d";
+  std::filesystem::create_directories(scripts);
+  std::ofstream(scripts / "a.sh") << "COUNT=\"${COUNT:-}1\"\n";
+  EnvironmentSpec spec;
+  spec.name = "train";
+  spec.builder = Builder::conda;
+  const std::string script = activate_script(spec, folder.path());
+
+  CHECK(shell("unset COUNT CONDA_PREFIX\n" + script + script + "echo \"$COUNT $CONDA_PREFIX\"") ==
+        "1 " + folder.path().string() + "\n");
+  std::filesystem::remove_all(scripts);
+  CHECK(shell("unset CONDA_PREFIX\n" + script + "echo \"$FASTGPU_ENV\"") == "train\n");
 }
 
 TEST_CASE("a file comes out of an archive as it went in, or not at all") {

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "envs/environments/solution.hpp"
 #include "support/failure.hpp"
 
 namespace fastgpu::envs {
@@ -30,9 +31,26 @@ TEST_CASE("a file with every field is read") {
   CHECK(spec.post_install.front().back() == "compileall");
 }
 
+TEST_CASE("channels make it an environment of conda packages") {
+  CHECK(read("name: t\n").builder == Builder::uv);
+  CHECK(read("index: https://a.example/simple\nbuilder: auto\n").builder == Builder::uv);
+
+  const auto spec =
+      read("channels: [conda-forge, https://c.example/mine]\npackages: [_x, 'a >=2']\n");
+  CHECK(spec.builder == Builder::conda);
+  CHECK(spec.channels == std::vector<std::string>{"conda-forge", "https://c.example/mine"});
+  CHECK(spec.python.empty());
+
+  const auto usual = read("builder: conda\npython: 3.11\n");
+  CHECK(usual.channels == std::vector<std::string>{"conda-forge"});
+  CHECK(requirements_of(usual) == std::vector<std::string>{"python 3.11.*"});
+}
+
 TEST_CASE("its one spelling is read as the same") {
   for (const std::string text :
-       {"name: t\n", "name: t\npackages: ['a>1; python_version < \"3.9\"']\n",
+       {"name: t\n", "name: t\nchannels: [a, 'http://b/c']\n",
+        "name: t\nbuilder: conda\npython: 3.9\n",
+        "name: t\npackages: ['a>1; python_version < \"3.9\"']\n",
         "name: t\nvariables: {A: 'it''s \"q\"', B: \"line\\nline\"}\npost_install: [[sh, -c, 'a "
         "b']]\n"}) {
     CAPTURE(text);
@@ -52,7 +70,12 @@ TEST_CASE("what cannot be is refused at its place") {
       {"packages: [\"a\\nb\"]\n", "env.yaml:1:12", "one line"},
       {"python: latest\n", "env.yaml:1:9", "a version such as 3.11"},
       {"index: ftp://x\n", "env.yaml:1:8", "no address"},
-      {"builder: pip\n", "env.yaml:1:10", "uv or auto"},
+      {"builder: pip\n", "env.yaml:1:10", "uv, conda or auto"},
+      {"builder: uv\nchannels: [a]\n", "env.yaml:2:11", "the builder is uv"},
+      {"channels: [a]\nindex: https://i\n", "env.yaml:2:8", "the builder is conda"},
+      {"channels: [a]\npython: /usr/bin/python3\n", "env.yaml:2:9", "where conda brings it"},
+      {"channels: [/etc]\n", "env.yaml:1:12", "no channel"},
+      {"channels: ['a b']\n", "env.yaml:1:12", "no channel"},
       {"variables: {PATH: x}\n", "env.yaml:1:19", "set by the environment"},
       {"variables: {'a b': x}\n", "env.yaml:1:20", "no name of a variable"},
       {"post_install: [make]\n", "env.yaml:1:16", "a list of words"},

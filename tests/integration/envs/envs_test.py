@@ -1,4 +1,4 @@
-"""Environments on two local nodes: made, listed, verified, used, removed, and every fault on the way. The packages are the test's own.
+"""Environments of wheels on two local nodes: made, listed, verified, used, removed, and every fault on the way. The packages are the test's own.
 
 Needs uv: that of FASTGPU_UV, of the build's tools, or of the PATH; skipped where there is none.
 """
@@ -6,98 +6,33 @@ import hashlib
 import json
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from cli_user import SKIPPED, check, inits_of, run_tests, within  # noqa: E402
+from env_site import PREFIX, SNAPSHOT, Site, find_uv, with_site  # noqa: E402
+from cli_user import check, inits_of, run_tests, within  # noqa: E402
 from package_index import PackageIndex  # noqa: E402
-
-PREFIX = "/opt/fastgpu/envs"
-# What is not ours to put back: the agent, what changes by itself, and times.
-SNAPSHOT = ("import hashlib,os,stat\n"
-            "for top in ('/etc','/opt','/root','/home','/usr/local/bin'):\n"
-            "  for folder,dirs,files in os.walk(top):\n"
-            "    dirs[:]=sorted(d for d in dirs if not os.path.join(folder,d).startswith('/root/.'))\n"
-            "    for name in sorted(dirs+files):\n"
-            "      path=os.path.join(folder,name); s=os.lstat(path)\n"
-            "      body=''\n"
-            "      if stat.S_ISREG(s.st_mode): body=hashlib.sha256(open(path,'rb').read()).hexdigest() if s.st_size<1<<20 else f'{s.st_size} {s.st_mtime_ns}'\n"
-            "      if stat.S_ISLNK(s.st_mode): body=os.readlink(path)\n"
-            "      print(oct(s.st_mode),s.st_uid,path,body)\n")
-
-
-def find_uv():
-    built = pathlib.Path(sys.argv[1]).resolve().parents[1] / "tools/uv/site/bin/uv"
-    for found in (os.environ.get("FASTGPU_UV"), str(built) if built.exists() else None, shutil.which("uv")):
-        if found:
-            return found
-    sys.exit(SKIPPED)
-
 
 UV = find_uv()
 
 
-class Site:
-    """A cluster of two nodes with an index that they reach, and an env.yaml."""
+class Wheels(Site):
+    TOOL = ("--uv", UV)
 
-    def __init__(self, user):
-        self.user, self.name = user, user.two_nodes()
-        nodes = json.loads(user.run("get", "nodes", self.name, "-o", "json").out)["nodes"]
-        route = subprocess.run(["ip", "-j", "route", "get", nodes[0]["address"]], capture_output=True, check=True, text=True).stdout
-        self.index = PackageIndex(json.loads(route)[0]["prefsrc"])
-        self.index.add("alpha", "1.0", {"alpha.py": "from beta import word\nprint('alpha', word)\n"}, ["beta"])
-        self.index.add("beta", "1.0", {"beta.py": "word = 'one'\n"})
-        self.file = user.folder / "env.yaml"
-        self.write("alpha")
-        user.run("exec", self.name, "--", "rm", "-rf", "/opt/fastgpu")  # Whatever an earlier test has left.
+    def make_index(self, address):
+        index = PackageIndex(address)
+        index.add("alpha", "1.0", {"alpha.py": "from beta import word\nprint('alpha', word)\n"}, ["beta"])
+        index.add("beta", "1.0", {"beta.py": "word = 'one'\n"})
+        return index
 
-    def write(self, *packages, more=""):
-        lines = "".join(f"  - {package}\n" for package in packages)
-        self.file.write_text(f"name: train\npython: /usr/bin/python3\nindex: {self.index.url}\npackages:\n{lines}{more}")
-
-    def words(self, *more):
-        return ["env", "create", "-c", self.name, "-f", str(self.file), "--uv", UV, *more]
-
-    def create(self, *more, **options):
-        return self.user.run(*self.words(*more), **options)
-
-    def listed(self):
-        found = json.loads(self.user.run("env", "list", "-c", self.name, "-o", "json").out)["environments"]
-        return {one["name"]: one for one in found}
-
-    def on_nodes(self, *command, nodes="", code=0):
-        return self.user.run("exec", self.name + nodes, "--", *command, code=code).out.decode()
-
-    def program(self, *command, nodes=""):
-        return self.user.run("env", "activate", "train", "-c", self.name + nodes, "--", *command).out.decode()
-
-    def nothing_is_used(self):
-        """No node runs anything of a new build."""
-        left = self.on_nodes("sh", "-c", f"ls {PREFIX}/train/current 2>&1 || true")
-        check(left.count("No such file") == 2, f"something is in use: {left}")
-
-    def close(self):
-        self.user.run("env", "remove", "--all", "-c", self.name, code=None)
-        self.index.close()
+    def head(self):
+        return f"python: /usr/bin/python3\nindex: {self.index.url}\n"
 
 
-def with_site(test):
-    def run(user):
-        user.two_nodes()
-        site = Site(user)
-        try:
-            test(site)
-        finally:
-            site.close()
-    return run
-
-
-@with_site
+@with_site(Wheels)
 def test_made_listed_verified_used_and_removed_without_a_trace(site):
     site.on_nodes("true")
     before = sorted(site.on_nodes("/usr/bin/python3", "-c", SNAPSHOT).splitlines())
@@ -128,7 +63,7 @@ def test_made_listed_verified_used_and_removed_without_a_trace(site):
     check(after == before, "left: " + "\n".join(sorted(set(after) ^ set(before))[:20]))
 
 
-@with_site
+@with_site(Wheels)
 def test_another_spec_is_switched_to_and_the_old_build_stays_for_running_jobs(site):
     site.create()
     first = site.listed()["train"]["version"]
@@ -142,7 +77,7 @@ def test_another_spec_is_switched_to_and_the_old_build_stays_for_running_jobs(si
     check(first in kept and second in kept, kept)
 
 
-@with_site
+@with_site(Wheels)
 def test_locks_say_every_artefact_and_cannot_be_edited(site):
     lock = site.user.folder / "env.lock"
     site.user.run("env", "lock", "-f", str(site.file), "-o", str(lock), "--uv", UV, "-c", site.name)
@@ -161,9 +96,10 @@ def test_locks_say_every_artefact_and_cannot_be_edited(site):
     site.user.run("env", "lock", "-f", str(site.file), "-o", str(other), "--uv", UV, "-c", site.name)
     diff = site.user.run("env", "diff", str(lock), str(other), code=1).out.decode()
     check("beta 1.0 -> 9.0" in diff, diff)
+    site.user.refused(["env", "diff", "a.lock", "b.lock"], 5, "a.lock")
 
 
-@with_site
+@with_site(Wheels)
 def test_an_artefact_with_another_hash_stops_it_all(site):
     site.index.fault = "corrupt"
     site.user.refused(site.words(), 1, "Hash mismatch")
@@ -181,7 +117,7 @@ def test_an_artefact_with_another_hash_stops_it_all(site):
     site.nothing_is_used()
 
 
-@with_site
+@with_site(Wheels)
 def test_an_index_that_answers_500_is_told(site):
     site.index.fault = "500"
     site.user.refused(site.words(), 1, "500", timeout=180)
@@ -190,7 +126,16 @@ def test_an_index_that_answers_500_is_told(site):
     site.create()
 
 
-@with_site
+@with_site(Wheels)
+def test_an_index_that_says_nothing_is_given_up(site):
+    site.index.fault = "hang"
+    site.user.refused(site.words("--index-timeout", "1s"), 124, "timed out")
+    site.index.fault = "hang files"
+    site.user.refused(site.words("--index-timeout", "1s"), 124, "timed out")
+    site.nothing_is_used()
+
+
+@with_site(Wheels)
 def test_what_cannot_be_solved_or_read_is_told_with_its_place(site):
     site.write()
     site.create()  # Nothing but what every environment has.
@@ -207,7 +152,7 @@ def test_what_cannot_be_solved_or_read_is_told_with_its_place(site):
     site.user.refused(site.words(), 5, "Python 3.4")
 
 
-@with_site
+@with_site(Wheels)
 def test_killed_at_every_step_the_same_command_repairs(site):
     for point in ("env-solved", "env-built", "env-copied"):
         site.create(environment={"FASTGPU_FAULT": point}, code=-signal.SIGKILL)
@@ -221,7 +166,7 @@ def test_killed_at_every_step_the_same_command_repairs(site):
     check(site.listed()["train"]["state"] == "complete", "not repaired")
 
 
-@with_site
+@with_site(Wheels)
 def test_ctrl_c_and_kill_end_what_runs_on_the_nodes(site):
     for number, code in ((signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)):
         site.index.fault, site.index.asked = "hang", []
@@ -236,7 +181,7 @@ def test_ctrl_c_and_kill_end_what_runs_on_the_nodes(site):
     site.create()
 
 
-@with_site
+@with_site(Wheels)
 def test_frameworks_are_a_new_build_and_an_archive_has_all_of_it(site):
     site.index.add("gamma", "3.0")
     site.create()
@@ -249,7 +194,7 @@ def test_frameworks_are_a_new_build_and_an_archive_has_all_of_it(site):
     check("gamma.py" in names and ".fastgpu/manifest" in names and "libfastgpu_comm.so.0" in names, names[:2000])
 
 
-@with_site
+@with_site(Wheels)
 def test_damage_is_found_and_a_node_without_it_gets_it_from_another(site):
     site.create()
     place = f"{PREFIX}/train/current/lib/python3.11/site-packages/beta.py"
@@ -265,7 +210,7 @@ def test_damage_is_found_and_a_node_without_it_gets_it_from_another(site):
     site.user.run("env", "verify", "train", "-c", site.name)
 
 
-@with_site
+@with_site(Wheels)
 def test_a_node_that_vanishes_is_reported_and_repaired_later(site):
     for pid in inits_of(f"{site.name}-1"):
         os.kill(pid, signal.SIGKILL)
@@ -276,7 +221,7 @@ def test_a_node_that_vanishes_is_reported_and_repaired_later(site):
     check(json.loads(site.create("-o", "json").out)["nodes"][1]["done"] == "received", "the node was not repaired")
 
 
-@with_site
+@with_site(Wheels)
 def test_a_full_disk_is_told_and_nothing_is_half_there(site):
     site.on_nodes("sh", "-c", f"mkdir -p {PREFIX} && mount -t tmpfs -o size=300k tmpfs {PREFIX}", nodes="/1")
     try:
@@ -288,7 +233,7 @@ def test_a_full_disk_is_told_and_nothing_is_half_there(site):
     site.create()
 
 
-@with_site
+@with_site(Wheels)
 def test_two_at_once_are_one_and_a_conflict(site):
     first = site.user.start(*site.words())
     lock = site.user.state / "locks" / f"{site.name}.lock"

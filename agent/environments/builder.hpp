@@ -1,0 +1,36 @@
+// Who turns requirements into packages, and packages into an environment, on this node.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "agent/environments/call.hpp"
+#include "agent/protocol/environment.hpp"
+
+namespace fastgpu::agent {
+
+class PackageBuilder {
+ public:
+  virtual ~PackageBuilder() = default;
+
+  /// Which packages the request comes to; installs nothing. Fills in what the builder knows: the
+  /// solution, the Python, its own name. Throws not_found for a Python that is not there; timeout
+  /// for an index that says nothing; remote for what cannot be solved.
+  virtual SolveAnswer solve(const SolveRequest& request, Listener& listener) = 0;
+
+  /// Makes the environment in `version`, which does not exist yet but its parent does. Every
+  /// package has the sum that the solution says. Throws conflict for another Python, and as solve.
+  virtual void make(const BuildRequest& request, const std::filesystem::path& version,
+                    Listener& listener) = 0;
+};
+
+/// `cache` is the builder's to use. Throws usage for a builder that is not known.
+std::unique_ptr<PackageBuilder> package_builder(const BuilderChoice& choice,
+                                                const std::filesystem::path& cache);
+
+std::unique_ptr<PackageBuilder> uv_builder(const BuilderChoice& choice,
+                                           const std::filesystem::path& cache);
+std::unique_ptr<PackageBuilder> conda_builder(const BuilderChoice& choice,
+                                              const std::filesystem::path& cache);
+
+}  // namespace fastgpu::agent

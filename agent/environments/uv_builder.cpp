@@ -1,0 +1,141 @@
+// uv: wheels of package indexes, on an interpreter of the node.
+#include <unistd.h>
+
+#include "agent/disk.hpp"
+#include "agent/environments/builder.hpp"
+#include "agent/environments/node.hpp"
+#include "base/fault_point.hpp"
+#include "base/names.hpp"
+#include "process/command.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string without_end(std::string text) {
+  while (text.ends_with('\n'))
+    text.pop_back();
+  return text;
+}
+
+/// The requirements as a file for uv, gone with this object.
+class RequirementsFile {
+ public:
+  RequirementsFile(const fs::path& directory, const std::vector<std::string>& packages)
+      : path_(directory / ("requirements." + std::to_string(::getpid()) + ".in")) {
+    std::string text;
+    for (const std::string& package : packages)
+      text += package + "\n";
+    write_atomically(path_, text);
+  }
+  ~RequirementsFile() {
+    std::error_code ignored;
+    fs::remove(path_, ignored);
+  }
+  RequirementsFile(const RequirementsFile&) = delete;
+  RequirementsFile& operator=(const RequirementsFile&) = delete;
+
+  std::string path() const { return path_.string(); }
+
+ private:
+  fs::path path_;
+};
+
+class UvBuilder final : public PackageBuilder {
+ public:
+  UvBuilder(const BuilderChoice& choice, const fs::path& cache)
+      : program_(fs::path(choice.tools) / "uv"), environment_(plain_environment()) {
+    set("UV_CACHE_DIR", cache.string());
+    set("UV_NO_CONFIG", "1");
+    set("UV_NO_PROGRESS", "1");
+    set("UV_PYTHON_DOWNLOADS", "never");
+    set("UV_PYTHON_PREFERENCE", "only-system");
+    set("UV_PREVIEW_FEATURES", "pylock");
+    set("UV_HTTP_TIMEOUT", std::to_string(choice.patience.count()));
+  }
+
+  SolveAnswer solve(const SolveRequest& request, Listener& listener) override {
+    use_indexes(request);
+    SolveAnswer answer;
+    answer.python = find_python(request.python, listener);
+    answer.python_version = python_version(answer.python);
+    answer.builder = version(listener);
+    const RequirementsFile requirements(EnvironmentPlaces{request.prefix}.own(), request.packages);
+    answer.solution = run({"pip", "compile", "--quiet", "--no-header", "--no-build", "--format",
+                           "pylock.toml", "--python", answer.python, requirements.path()},
+                          listener);
+    return answer;
+  }
+
+  void make(const BuildRequest& request, const fs::path& version, Listener& listener) override {
+    make_python(request, version, listener);
+    fault_point("env-build-python");
+    listener.tell("installing packages");
+    const fs::path list = details_of(version) / "pylock.toml";
+    write_atomically(list, request.solution, 0644);
+    run({"pip", "install", "--quiet", "--no-deps", "--no-build", "--compile-bytecode", "--python",
+         (version / "bin/python").string(), "-r", list.string()},
+        listener);
+  }
+
+ private:
+  void set(const std::string& name, const std::string& value) {
+    process::set_variable(environment_, name + "=" + value);
+  }
+
+  /// Not among the arguments: an address may hold a password.
+  void use_indexes(const SolveRequest& request) {
+    if (!request.index.empty()) set("UV_DEFAULT_INDEX", request.index);
+    std::string more;
+    for (const std::string& one : request.more_indexes)
+      more += (more.empty() ? "" : " ") + one;
+    if (more.empty()) return;
+    set("UV_INDEX", more);
+    set("UV_INDEX_STRATEGY", "unsafe-best-match");
+  }
+
+  void make_python(const BuildRequest& request, const fs::path& version, Listener& listener) {
+    const std::string python = find_python(request.python, listener);
+    const std::string found = python_version(python);
+    if (found != request.python_version)
+      throw Error(ErrorKind::conflict, python + " is Python " + found +
+                                           ", and the lock was made for " + request.python_version +
+                                           ": lock again");
+    run({"venv", "--quiet", "--no-project", "--python", python, version.string()}, listener);
+    fs::create_directory(details_of(version));
+  }
+
+  /// The system's interpreter for "3.11", or the one at a path.
+  std::string find_python(const std::string& wanted, const Listener& listener) const try {
+    return without_end(run({"python", "find", "--no-project", "--system", wanted}, listener));
+  } catch (const Error& e) {
+    if (e.kind() == ErrorKind::interrupted) throw;
+    throw Error(ErrorKind::not_found,
+                "there is no Python " + printable(wanted) +
+                    " on this node: install it there, or name another one as 'python'");
+  }
+
+  /// "uv 0.13.9"
+  std::string version(const Listener& listener) const {
+    const std::string said = without_end(run({"--version"}, listener));
+    return said.substr(0, said.find(" ("));
+  }
+
+  std::string run(const std::vector<std::string>& words, const Listener& listener) const {
+    Program program{.argv = {program_.string()}, .environment = environment_};
+    program.argv.insert(program.argv.end(), words.begin(), words.end());
+    return output_of(program, listener);
+  }
+
+  fs::path program_;
+  std::vector<std::string> environment_;
+};
+
+}  // namespace
+
+std::unique_ptr<PackageBuilder> uv_builder(const BuilderChoice& choice, const fs::path& cache) {
+  return std::make_unique<UvBuilder>(choice, cache);
+}
+
+}  // namespace fastgpu::agent

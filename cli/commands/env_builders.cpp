@@ -1,0 +1,93 @@
+#include "cli/commands/env_builders.hpp"
+
+#include <sys/utsname.h>
+
+#include "cli/arguments.hpp"
+#include "cli/helpers.hpp"
+#include "envs/environments/rattler.hpp"
+#include "envs/environments/uv.hpp"
+#include "http/curl_client.hpp"
+#include "state/directory.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+using Files = std::vector<envs::PlacedFile>;
+
+/// What is in every environment beside its packages.
+Files in_every_environment() {
+  return {{find_helper("libfastgpu_comm.so.0"), "lib/fastgpu/libfastgpu_comm.so.0"}};
+}
+
+Files uv_tools(Context& context, const BuilderOptions& options, const std::string& machine) {
+  if (!options.uv.empty()) return {{fs::absolute(options.uv), "uv"}};
+  http::CurlClient http(http::curl_settings(context.environment()));
+  return {
+      {envs::fetch_uv(machine, context.state_directory() / "tools", http, context.cancel()), "uv"}};
+}
+
+fs::path rattler_wheel(Context& context, const BuilderOptions& options,
+                       const std::string& machine) {
+  if (!options.py_rattler.empty()) return fs::absolute(options.py_rattler);
+  http::CurlClient http(http::curl_settings(context.environment()));
+  return envs::fetch_rattler(machine, context.state_directory() / "tools", http, context.cancel());
+}
+
+Files conda_tools(Context& context, const BuilderOptions& options, const std::string& machine,
+                  const fs::path& scratch) {
+  const fs::path client = scratch / "client.py";
+  state::write_private_file(client, std::string(envs::conda_client()));
+  return {{rattler_wheel(context, options, machine), "conda/py_rattler.whl"},
+          {client, "conda/client.py"}};
+}
+
+/// libfastgpu_comm is built for this machine's processor alone.
+void check_machine(const std::string& machine) {
+  utsname here{};
+  if (::uname(&here) == 0 && machine != here.machine)
+    throw Error(ErrorKind::usage, "the nodes have another processor (" + machine +
+                                      ") than this machine (" + here.machine +
+                                      "), for which there is no libfastgpu_comm here");
+}
+
+Files tools_of(Context& context, const BuilderOptions& options, envs::Builder builder,
+               const std::string& machine, const fs::path& scratch) {
+  switch (builder) {
+    case envs::Builder::uv:
+      return uv_tools(context, options, machine);
+    case envs::Builder::conda:
+      return conda_tools(context, options, machine, scratch);
+  }
+  return {};
+}
+
+}  // namespace
+
+void describe_builder_options(Arguments& arguments, BuilderOptions& options) {
+  arguments.text("--uv", "FILE", "A uv to use in place of the pinned one", options.uv).values =
+      Values::path;
+  arguments
+      .text("--py-rattler", "WHEEL", "conda: a py-rattler to use in place of the pinned one",
+            options.py_rattler)
+      .values = Values::path;
+  arguments.duration("--index-timeout", "So long a package index may say nothing (30s)",
+                     options.patience);
+}
+
+void use_builder_options(Context& context, const BuilderOptions& options,
+                         envs::InstallationRequest& request) {
+  if (options.patience)
+    request.patience = std::max(1s, std::chrono::ceil<std::chrono::seconds>(*options.patience));
+  request.toolbox = [&context, options, builder = request.spec.builder,
+                     scratch = request.scratch](const std::string& machine) {
+    check_machine(machine);
+    return envs::make_toolbox(scratch / "toolbox",
+                              tools_of(context, options, builder, machine, scratch),
+                              in_every_environment());
+  };
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,27 @@
+// What building an environment takes: the builder's programs, and what every environment gets.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "cli/context.hpp"
+#include "envs/environments/installation.hpp"
+
+namespace fastgpu::cli {
+
+/// --uv, --py-rattler, --index-timeout.
+struct BuilderOptions {
+  std::string uv;
+  std::string py_rattler;
+  std::optional<std::chrono::milliseconds> patience{};
+};
+void describe_builder_options(Arguments& arguments, BuilderOptions& options);
+
+/// Fills in what the options say of building: the toolbox, made in the request's scratch directory
+/// where it is asked for, and the patience.
+void use_builder_options(Context& context, const BuilderOptions& options,
+                         envs::InstallationRequest& request);
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,35 @@
+#include "envs/environments/solution.hpp"
+
+#include "envs/environments/conda_solution.hpp"
+#include "envs/environments/pylock.hpp"
+
+namespace fastgpu::envs {
+
+std::vector<std::string> requirements_of(const EnvironmentSpec& spec) {
+  std::vector<std::string> requirements = spec.packages;
+  if (spec.builder == Builder::conda && !spec.python.empty())
+    requirements.push_back("python " + spec.python + ".*");
+  return requirements;
+}
+
+std::vector<Artefact> read_solution(Builder builder, const std::string& text) {
+  switch (builder) {
+    case Builder::uv:
+      return read_pylock(text);
+    case Builder::conda:
+      return read_conda_solution(text);
+  }
+  return {};
+}
+
+std::string write_solution(const EnvironmentLock& lock) {
+  switch (lock.spec.builder) {
+    case Builder::uv:
+      return write_pylock(lock.artefacts);
+    case Builder::conda:
+      return write_conda_solution(lock.artefacts);
+  }
+  return {};
+}
+
+}  // namespace fastgpu::envs

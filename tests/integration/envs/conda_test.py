@@ -1,0 +1,145 @@
+"""Environments of conda packages on two local nodes, from a channel made here: the client is py-rattler as on any other day.
+
+Needs py-rattler: that of FASTGPU_PY_RATTLER or of the build's tools; skipped where there is none.
+"""
+import json
+import pathlib
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from env_site import PREFIX, SNAPSHOT, Site, find_rattler, with_site  # noqa: E402
+from cli_user import check, run_tests, within  # noqa: E402
+from conda_channel import PLACEHOLDER, CondaChannel  # noqa: E402
+
+PYTHON = subprocess.run(["/usr/bin/python3", "-c", "import platform; print(platform.python_version())"], capture_output=True, check=True,
+                        text=True).stdout.strip()
+MODULES = f"lib/python{PYTHON.rpartition('.')[0]}/site-packages"
+# A Python of channels in so far as packages can tell: it lies in the prefix, and finds what is installed there.
+INTERPRETER = f'#!/bin/sh\nPYTHONPATH={PLACEHOLDER}/{MODULES} exec /usr/bin/python3 "$@"\n'
+
+
+class Conda(Site):
+    TOOL = ("--py-rattler", find_rattler())
+
+    def make_index(self, address):
+        channel = CondaChannel(address)
+        channel.add("python", PYTHON, {f"bin/python{PYTHON.rpartition('.')[0]}": INTERPRETER, "bin/python": INTERPRETER})
+        channel.add("alpha", "1.0", {"site-packages/alpha.py": "import subprocess\nprint('alpha', subprocess.check_output('beta', text=True))\n"},
+                    noarch="python", depends=["python", "beta >=1.0"])
+        channel.add("beta", "1.0", {"bin/beta": f"#!/bin/sh\ncat {PLACEHOLDER}/share/beta\n", "share/beta": "one\n",
+                                    "etc/conda/activate.d/beta.sh": 'BETA_HOME="${BETA_HOME:-}$CONDA_PREFIX/share"; export BETA_HOME\n'})
+        return channel
+
+    def head(self):
+        return f"channels: [{self.index.url}]\n"
+
+    def lock(self, name="env.lock"):
+        file = self.user.folder / name
+        self.user.run("env", "lock", "-f", str(self.file), "-o", str(file), *self.TOOL, "-c", self.name)
+        return file
+
+
+@with_site(Conda)
+def test_made_once_copied_used_and_removed_without_a_trace(site):
+    site.on_nodes("true")
+    before = sorted(site.on_nodes("/usr/bin/python3", "-c", SNAPSHOT).splitlines())
+    done = json.loads(site.create("-o", "json").out)
+    check([node["done"] for node in done["nodes"]] == ["built", "received"], f"{done}")
+    place = f"{PREFIX}/train/{done['version']}"
+    site.user.run("env", "verify", "train", "-c", site.name)
+    check(site.on_nodes("cat", f"{place}/bin/beta").count(f"cat {place}/share/beta") == 2, "the prefix is another one in the files")
+    check(site.program("python", "-c", "import alpha").count("alpha one") == 2, "the program does not run in it")
+    check(site.program("sh", "-c", ". $CONDA_PREFIX/.fastgpu/activate.sh; echo $BETA_HOME").count(f"{place}/share\n") == 2, "no activation")
+    check("alpha.cpython" in site.on_nodes("ls", f"{place}/{MODULES}/__pycache__", nodes="/1"), "not compiled")
+    check(site.on_nodes("ls", f"{place}/lib/fastgpu").count("libfastgpu_comm.so.0") == 2, "what every environment has is missing")
+    job = site.user.run("run", "job", "-c", site.name, "-np", "2", "--env", "train", "--", "python", "-c", "import alpha")
+    check(job.out.count(b"alpha one") == 2, f"{job.out}")
+    asked = len(site.index.asked)
+    again = json.loads(site.create("-o", "json").out)
+    check([node["done"] for node in again["nodes"]] == ["nothing", "nothing"] and len(site.index.asked) == asked, f"{again}")
+    site.on_nodes("rm", "-rf", f"{PREFIX}/train", nodes="/0")
+    again = json.loads(site.create("-o", "json").out)
+    check([node["done"] for node in again["nodes"]] == ["received", "nothing"] and len(site.index.asked) == asked, f"{again}")
+    site.user.run("env", "remove", "--all", "-c", site.name)
+    after = sorted(site.on_nodes("/usr/bin/python3", "-c", SNAPSHOT).splitlines())
+    check(after == before, "left: " + "\n".join(sorted(set(after) ^ set(before))[:20]))
+
+
+@with_site(Conda)
+def test_a_lock_says_every_artefact_and_is_kept_to(site):
+    lock = site.lock()
+    text = lock.read_text()
+    for folder in site.index.packages.values():
+        for file, (_, record) in folder.items():
+            check(record["sha256"] in text and f"/{file}" in text, f"no {file} in {text}")
+    site.file.write_text(text.replace('version: "1.0"', 'version: "1.1"', 1))
+    site.user.refused(site.words(), 2, "was changed after it had been written")
+    site.file.write_text(text)
+    site.index.add("beta", "9.0", {"bin/beta": "#!/bin/sh\necho nine\n"})
+    site.create()
+    check(site.program("python", "-c", "import alpha").count("alpha one") == 2, "the lock was not kept to")
+    site.write("alpha", "beta 9.*")
+    diff = site.user.run("env", "diff", str(lock), str(site.lock("other.lock")), code=1).out.decode()
+    check("beta 1.0 -> 9.0" in diff, diff)
+
+
+@with_site(Conda)
+def test_an_artefact_with_another_hash_stops_it_all(site):
+    for fault in ("corrupt", "truncated"):
+        site.index.fault = fault
+        site.user.refused(site.words(), 1, "failed to fetch")
+        site.nothing_is_used()
+    site.index.fault = ""
+    site.index.lies = {"beta"}
+    site.user.refused(site.words(), 1, "hash mismatch", "/linux-64/beta-1.0-0.tar.bz2", "0" * 64)
+    site.nothing_is_used()
+    site.index.lies = set()
+    text = site.lock().read_text()
+    site.index.add("beta", "1.0", {"share/beta": "other\n"})  # The same file name with another content: the channel has changed.
+    site.file.write_text(text)
+    site.user.refused(site.words(), 1, "hash mismatch", "beta-1.0-0.tar.bz2")
+    site.nothing_is_used()
+
+
+@with_site(Conda)
+def test_what_a_channel_lacks_or_does_not_answer_is_told(site):
+    site.write("gamma")
+    site.user.refused(site.words(), 1, "gamma")
+    site.write("alpha", "python 2.7.*")
+    site.user.refused(site.words(), 1, "python")
+    site.write("alpha")
+    site.user.refused(site.words("--set", f"channels.0={site.index.root}/nothing"), 1, "/nothing", "404")
+    site.index.fault = "500"
+    site.user.refused(site.words(), 1, "500")
+    site.index.fault = "hang"
+    site.user.refused(site.words("--index-timeout", "1s"), 124, f"{site.index.url} did not give its index within 5 s")
+    site.index.fault = "hang files"
+    site.user.refused(site.words("--index-timeout", "2s"), 124, "the download of", "has given nothing for 2 s")
+    site.nothing_is_used()
+    site.index.fault = ""
+    site.create()
+
+
+@with_site(Conda)
+def test_killed_or_interrupted_the_same_command_goes_on(site):
+    for point in ("env-solved", "env-built"):
+        site.create(environment={"FASTGPU_FAULT": point}, code=-signal.SIGKILL)
+        site.nothing_is_used()
+    for number, code in ((signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)):
+        site.index.fault, site.index.asked = "hang files", []
+        site.on_nodes("sh", "-c", f"rm -rf {PREFIX}/train/*")
+        process = site.user.start(*site.words())
+        check(within(60, lambda: any(path.endswith(".tar.bz2") for path in site.index.asked)), "no file is asked for")
+        process.send_signal(number)
+        _, err = process.communicate(timeout=30)
+        check(process.returncode == code, f"{process.returncode}, not {code}: {err.decode()}")
+        check(within(15, lambda: site.user.run("exec", site.name, "--", "pgrep", "-f", "[c]lient.py", code=None).returncode == 1), "it runs on")
+        site.nothing_is_used()
+    site.index.fault = ""
+    site.create()
+    site.user.run("env", "verify", "train", "-c", site.name)
+
+
+run_tests(dict(globals()))

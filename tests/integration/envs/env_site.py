@@ -1,0 +1,107 @@
+"""What tests of environments share: two nodes, an index beside them, and what lies on the nodes."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
+from cli_user import SKIPPED, check  # noqa: E402
+
+PREFIX = "/opt/fastgpu/envs"
+# What is not ours to put back: the agent, what changes by itself, and times.
+SNAPSHOT = ("import hashlib,os,stat\n"
+            "for top in ('/etc','/opt','/root','/home','/usr/local/bin'):\n"
+            "  for folder,dirs,files in os.walk(top):\n"
+            "    dirs[:]=sorted(d for d in dirs if not os.path.join(folder,d).startswith('/root/.'))\n"
+            "    for name in sorted(dirs+files):\n"
+            "      path=os.path.join(folder,name); s=os.lstat(path)\n"
+            "      body=''\n"
+            "      if stat.S_ISREG(s.st_mode): body=hashlib.sha256(open(path,'rb').read()).hexdigest() if s.st_size<1<<20 else f'{s.st_size} {s.st_mtime_ns}'\n"
+            "      if stat.S_ISLNK(s.st_mode): body=os.readlink(path)\n"
+            "      print(oct(s.st_mode),s.st_uid,path,body)\n")
+
+
+def built_tool(pattern):
+    """What `./dev test` has taken from PyPI, or None."""
+    return next(map(str, (pathlib.Path(sys.argv[1]).resolve().parents[1] / "tools").glob(pattern)), None)
+
+
+def find_uv():
+    for found in (os.environ.get("FASTGPU_UV"), built_tool("uv/site/bin/uv"), shutil.which("uv")):
+        if found:
+            return found
+    sys.exit(SKIPPED)
+
+
+def find_rattler():
+    for found in (os.environ.get("FASTGPU_PY_RATTLER"), built_tool("py-rattler/site/*.whl")):
+        if found:
+            return found
+    sys.exit(SKIPPED)
+
+
+class Site:
+    """A cluster of two nodes with an env.yaml. Who inherits makes an index that the nodes reach, by `make_index`, and says by `head` what
+    stands in env.yaml above the packages."""
+
+    TOOL = ()  # How the builder's program is named to fastgpu.
+
+    def __init__(self, user):
+        self.user, self.name = user, user.two_nodes()
+        nodes = json.loads(user.run("get", "nodes", self.name, "-o", "json").out)["nodes"]
+        route = subprocess.run(["ip", "-j", "route", "get", nodes[0]["address"]], capture_output=True, check=True, text=True).stdout
+        self.index = self.make_index(json.loads(route)[0]["prefsrc"])
+        self.file = user.folder / "env.yaml"
+        self.write("alpha")
+        user.run("exec", self.name, "--", "rm", "-rf", "/opt/fastgpu")  # Whatever an earlier test has left.
+
+    def make_index(self, address):
+        raise NotImplementedError
+
+    def head(self):
+        raise NotImplementedError
+
+    def write(self, *packages, more=""):
+        lines = "".join(f"  - {package}\n" for package in packages)
+        self.file.write_text(f"name: train\n{self.head()}packages:\n{lines}{more}")
+
+    def words(self, *more):
+        return ["env", "create", "-c", self.name, "-f", str(self.file), *self.TOOL, *more]
+
+    def create(self, *more, **options):
+        return self.user.run(*self.words(*more), **options)
+
+    def listed(self):
+        found = json.loads(self.user.run("env", "list", "-c", self.name, "-o", "json").out)["environments"]
+        return {one["name"]: one for one in found}
+
+    def on_nodes(self, *command, nodes="", code=0):
+        return self.user.run("exec", self.name + nodes, "--", *command, code=code).out.decode()
+
+    def program(self, *command, nodes=""):
+        return self.user.run("env", "activate", "train", "-c", self.name + nodes, "--", *command).out.decode()
+
+    def nothing_is_used(self):
+        """No node runs anything of a new build."""
+        left = self.on_nodes("sh", "-c", f"ls {PREFIX}/train/current 2>&1 || true")
+        check(left.count("No such file") == 2, f"something is in use: {left}")
+
+    def close(self):
+        self.user.run("env", "remove", "--all", "-c", self.name, code=None)
+        self.index.close()
+
+
+def with_site(kind):
+    """A test gets a site of that kind."""
+    def wrap(test):
+        def run(user):
+            user.two_nodes()
+            site = kind(user)
+            try:
+                test(site)
+            finally:
+                site.close()
+        return run
+    return wrap
