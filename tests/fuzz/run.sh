@@ -9,6 +9,8 @@ for program in "$build"/tests/fuzz/fuzz_*; do
   name=$(basename "$program")
   corpus=$build/fuzz/$name.corpus
   mkdir -p "$corpus"
+  seeds=$(dirname "$0")/seeds/${name#fuzz_}
+  if [ -d "$seeds" ]; then cp "$seeds"/* "$corpus"; fi
   echo "==> $name for $seconds s"
   if "$program" -max_total_time="$seconds" -max_len=65536 -print_final_stats=1 \
       -artifact_prefix="$build/fuzz/$name." "$corpus" >"$build/fuzz/$name.log" 2>&1; then
