@@ -86,7 +86,7 @@ int run_env_build(Arguments) {
     check_environment_name(request.version);
     ::umask(022);  // Whoever logs in may use it.
     Listener listener;
-    const UniqueFd lock = lock_prefix({request.prefix});
+    const UniqueFd lock = lock_prefix({request.prefix}, std::chrono::milliseconds(0));
     VerifyAnswer answer;
     answer.manifest = Build(request, listener).run();
     write_answer(to_records(answer));

@@ -14,6 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// All nodes are asked at the same time, and some may share the place. What they do is short.
+constexpr std::chrono::milliseconds kPatience{3'000};
+
 /// PREFIX NAME [VERSION], of an environment that is there.
 struct Named {
   EnvironmentPlaces places;
@@ -53,6 +56,18 @@ void deactivate(const EnvironmentPlaces& places) {
   fs::remove(places.active());
 }
 
+/// One environment, or all where `name` is empty. A node that shares the place may be quicker.
+void remove(const EnvironmentPlaces& places, const std::string& name) try {
+  const bool is_active = fs::path(link_target(places.active())).filename() == name;
+  if (name.empty() || is_active) remove_login_lines(places);
+  const UniqueFd lock = lock_prefix(places, kPatience);
+  if (name.empty()) return remove_prefix(places);
+  if (is_active) fs::remove(places.active());
+  fs::remove_all(places.prefix / name);
+} catch (const Error& e) {
+  if (e.kind() != ErrorKind::not_found) throw;
+}
+
 }  // namespace
 
 int run_env_verify(Arguments arguments) {
@@ -73,12 +88,13 @@ int run_env_show(Arguments arguments) {
 int run_env_use(Arguments arguments) {
   return run_call([&] {
     const Named named = take_named(arguments);
-    const UniqueFd lock = lock_prefix(named.places);
+    const UniqueFd lock = lock_prefix(named.places, kPatience);
     if (manifest_sum(named.directory()).empty())
       throw Error(ErrorKind::conflict, named.directory().string() + " is not complete");
     const fs::path link = named.places.current(named.name);
     const std::string before = link_target(link);
-    if (before != named.version) switch_link(link, named.version);
+    if (before == named.version) return;  // A node that shares the place may have been quicker.
+    switch_link(link, named.version);
     remove_old(named, before);
   });
 }
@@ -86,7 +102,7 @@ int run_env_use(Arguments arguments) {
 int run_env_discard(Arguments arguments) {
   return run_call([&] {
     const Named named = take_named(arguments);
-    const UniqueFd lock = lock_prefix(named.places);
+    const UniqueFd lock = lock_prefix(named.places, kPatience);
     fs::remove_all(named.directory());
   });
 }
@@ -94,7 +110,7 @@ int run_env_discard(Arguments arguments) {
 int run_env_activate(Arguments arguments) {
   return run_call([&] {
     const Named named = take_named(arguments);
-    const UniqueFd lock = lock_prefix(named.places);
+    const UniqueFd lock = lock_prefix(named.places, kPatience);
     switch_link(named.places.active(), "../" + named.name);
     add_login_lines(named.places);
   });
@@ -106,7 +122,7 @@ int run_env_deactivate(Arguments arguments) {
     const auto places = places_at(options.take_word("the prefix"));
     options.expect_end();
     if (!fs::exists(places.own())) return;
-    const UniqueFd lock = lock_prefix(places);
+    const UniqueFd lock = lock_prefix(places, kPatience);
     deactivate(places);
   });
 }
@@ -117,13 +133,8 @@ int run_env_remove(Arguments arguments) {
     const auto places = places_at(options.take_word("the prefix"));
     const std::string name = options.done() ? "" : options.take_word("the name");
     options.expect_end();
-    if (!fs::exists(places.own())) return;
-    const UniqueFd lock = lock_prefix(places);
-    const bool is_active = fs::path(link_target(places.active())).filename() == name;
-    if (name.empty() || is_active) deactivate(places);
-    if (name.empty()) return remove_prefix(places);
-    check_environment_name(name);
-    fs::remove_all(places.prefix / name);
+    if (!name.empty()) check_environment_name(name);
+    remove(places, name);
   });
 }
 

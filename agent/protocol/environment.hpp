@@ -4,7 +4,7 @@
 //   NAME/VERSION/          one build of it, named by its lock; complete once it has a manifest
 //   NAME/VERSION/.fastgpu  env.yaml, env.lock, solution, activate.sh, run, manifest
 //   NAME/current           a link to the VERSION in use
-//   .fastgpu               tools/HASH, cache, lock, active (a link to NAME), made
+//   .fastgpu               tools/HASH, cache, lock, active (a link to NAME), made.HOST
 #pragma once
 
 #include <chrono>

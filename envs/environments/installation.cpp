@@ -4,36 +4,13 @@
 #include <utility>
 
 #include "base/fault_point.hpp"
-#include "envs/environments/activate.hpp"
 #include "envs/environments/build_copy.hpp"
-#include "envs/environments/solution.hpp"
+#include "envs/environments/requests.hpp"
 
 namespace fastgpu::envs {
 namespace {
 
 using agent::EnvironmentStatus;
-
-agent::BuildRequest build_request(const EnvironmentLock& lock, const EnvironmentStatus& status,
-                                  const std::string& tools, std::chrono::seconds patience) {
-  const std::string version = version_of(lock);
-  const agent::EnvironmentPlaces places{status.prefix};
-  const auto place = places.version(lock.spec.name, version);
-  return {.builder = {.name = word_for(lock.spec.builder),
-                      .tools = places.tools(tools).string(),
-                      .patience = patience},
-          .prefix = status.prefix,
-          .name = lock.spec.name,
-          .version = version,
-          .common = common_in(places.tools(tools)).string(),
-          .python = lock.python,
-          .python_version = lock.python_version,
-          .solution = write_solution(lock),
-          .recipe = to_yaml(lock.spec),
-          .lock = to_text(lock),
-          .activate = activate_script(lock.spec, place),
-          .run = run_script(place),
-          .post_install = lock.spec.post_install};
-}
 
 WantedEnvironment wanted_by(const InstallationRequest& request) {
   WantedEnvironment wanted{.name = request.spec.name, .spec = sum_of(request.spec)};
@@ -111,8 +88,8 @@ class Installation {
     const auto answer = call_node(
         access_, host,
         {.words = {"env-build"},
-         .input =
-             to_records(build_request(*lock_, status, toolbox.hash, request_.patience)).text()},
+         .input = to_records(build_request(*lock_, status.prefix, toolbox.hash, request_.patience))
+                      .text()},
         request_.on_doing);
     plan_.manifest = agent::parse_verify_answer(answer).manifest;
   }
@@ -144,7 +121,10 @@ class Installation {
   }
 
   void copy() {
-    std::vector<std::size_t> receivers = those_without();
+    std::vector<std::size_t> receivers = those_that_lack_it(those_without());
+    for (std::size_t at = 0; at < alive_.size();
+         ++at)  // Some share the place of the one that built.
+      plan_.nodes[at].receives = std::ranges::find(receivers, at) != receivers.end();
     if (receivers.empty()) return;
     tell(host_of(plan_.source).name, "copying to " + std::to_string(receivers.size()) +
                                          (receivers.size() == 1 ? " node" : " nodes"));
@@ -180,15 +160,22 @@ class Installation {
       chain.push_back(alive_[at]);
     relay_build(access_, host_of(plan_.source), request_.route(), chain, what);
     fault_point("env-relayed");
-    const auto looked = look_at_nodes(access_, hosts_of(receivers), request_.prefix);
+    const auto without = those_that_lack_it(receivers);
+    for (const std::size_t at : receivers)
+      relayed_[alive_[at]] = goes_along(at) && std::ranges::find(without, at) == without.end();
+    return without;
+  }
+
+  /// Looks at those nodes again.
+  std::vector<std::size_t> those_that_lack_it(const std::vector<std::size_t>& nodes) {
+    if (nodes.empty()) return {};
+    const auto looked = look_at_nodes(access_, hosts_of(nodes), request_.prefix);
     std::vector<std::size_t> without;
-    for (std::size_t i = 0; i < receivers.size(); ++i) {
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
       if (!looked[i].ok())
-        fail(receivers[i], looked[i].error());
-      else if (has_build(looked[i].value()))
-        relayed_[alive_[receivers[i]]] = true;
-      else
-        without.push_back(receivers[i]);
+        fail(nodes[i], looked[i].error());
+      else if (!has_build(looked[i].value()))
+        without.push_back(nodes[i]);
     }
     return without;
   }

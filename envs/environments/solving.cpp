@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "envs/environments/installation.hpp"
+#include "envs/environments/requests.hpp"
 #include "envs/environments/solution.hpp"
 
 namespace fastgpu::envs {
@@ -9,18 +10,10 @@ namespace {
 
 NodeCall solve_call(const InstallationRequest& wanted, const std::string& prefix,
                     const std::filesystem::path& tools) {
-  const EnvironmentSpec& spec = wanted.spec;
-  agent::SolveRequest request{.builder = {.name = word_for(spec.builder),
-                                          .tools = tools.string(),
-                                          .patience = wanted.patience},
-                              .prefix = prefix,
-                              .python = spec.python,
-                              .index = spec.index.empty() ? "" : spec.index.front(),
-                              .more_indexes = {},
-                              .channels = spec.channels,
-                              .packages = requirements_of(spec)};
-  if (spec.index.size() > 1) request.more_indexes.assign(spec.index.begin() + 1, spec.index.end());
-  return {.words = {"env-solve"}, .input = to_records(request).text()};
+  const agent::BuilderChoice builder{
+      .name = word_for(wanted.spec.builder), .tools = tools.string(), .patience = wanted.patience};
+  return {.words = {"env-solve"},
+          .input = to_records(solve_request(wanted.spec, builder, prefix)).text()};
 }
 
 EnvironmentLock lock_of(const InstallationRequest& request, const agent::SolveAnswer& answer) {

@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kHashDigits = 16;
-const fs::path kCommon = "common";
+constexpr const char* kCommon = "common";
 
 /// Adds one file to the directory and to its sum.
 void put_file(const fs::path& from, const fs::path& root, const fs::path& place,
@@ -21,7 +21,9 @@ void put_file(const fs::path& from, const fs::path& root, const fs::path& place,
   fs::create_directories(to.parent_path());
   fs::copy_file(from, to, fs::copy_options::overwrite_existing);
   const bool runs = (fs::status(to).permissions() & fs::perms::owner_exec) != fs::perms::none;
-  fs::permissions(to, static_cast<fs::perms>(runs ? 0755 : 0644));
+  fs::permissions(to, fs::perms::group_read | fs::perms::others_read, fs::perm_options::add);
+  if (runs)
+    fs::permissions(to, fs::perms::group_exec | fs::perms::others_exec, fs::perm_options::add);
   sum.add(place.string());
   sum.add(state::read_file(to).value_or(""));
 }

@@ -15,6 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from env_site import PREFIX, SNAPSHOT, Site, find_uv, with_site  # noqa: E402
 from cli_user import check, inits_of, run_tests, within  # noqa: E402
 from package_index import PackageIndex  # noqa: E402
+from shared_place import share  # noqa: E402
 
 UV = find_uv()
 
@@ -182,6 +183,43 @@ def test_ctrl_c_and_kill_end_what_runs_on_the_nodes(site):
 
 
 @with_site(Wheels)
+def test_interrupted_at_every_step_the_same_command_goes_on(site):
+    for step in ("solving", "making the environment", "installing packages", "computing sums", "copying to 1 node", "verifying", "switching"):
+        process = site.user.start(*site.words())
+        said = []
+        for line in process.stderr:
+            said.append(line.decode())
+            if step in said[-1]:
+                process.send_signal(signal.SIGINT)
+                break
+        _, rest = process.communicate(timeout=60)
+        check(step in said[-1], f"{step}: not reached: {said}{rest.decode()}")
+        # The last step may be over before the signal is heard.
+        check(process.returncode == 130 or (step == "switching" and process.returncode == 0), f"{step}: {process.returncode} {said}{rest.decode()}")
+        if step != "switching":
+            site.nothing_is_used()
+        if step in ("computing sums", "copying to 1 node"):
+            site.on_nodes("sh", "-c", f"rm -rf {PREFIX}/train/*")  # For the next step to come about.
+    site.create()
+    site.user.run("env", "verify", "train", "-c", site.name)
+
+
+@with_site(Wheels)
+def test_a_node_with_another_processor_or_an_older_c_library_is_left_out(site):
+    site.on_nodes("sh", "-c", "printf '#!/bin/sh\necho glibc 2.17\n' >/usr/local/bin/getconf; chmod 755 /usr/local/bin/getconf", nodes="/1")
+    done = site.create("-o", "json", code=6)
+    check([node["done"] for node in json.loads(done.out)["nodes"]] == ["built", "failed"], f"{done.out}")
+    check(f"{site.name}-1: its C library is glibc 2.17, and the lock was made for glibc" in done.err, done.err)
+    site.on_nodes("rm", "/usr/local/bin/getconf", nodes="/1")
+    for prefix, code, said in ((("setarch", "i686"), 6, "its processor is i686, and the lock is for x86_64"), ((), 0, "")):
+        for pid in inits_of(f"{site.name}-1"):
+            os.kill(pid, signal.SIGKILL)
+        site.user.run("start", "cluster", site.name, prefix=prefix)
+        done = site.create("-o", "json", code=code)
+        check(said in done.err and [node["done"] for node in json.loads(done.out)["nodes"]][0] == "nothing", f"{done.out} {done.err}")
+
+
+@with_site(Wheels)
 def test_frameworks_are_a_new_build_and_an_archive_has_all_of_it(site):
     site.index.add("gamma", "3.0")
     site.create()
@@ -231,6 +269,33 @@ def test_a_full_disk_is_told_and_nothing_is_half_there(site):
     finally:
         site.on_nodes("umount", PREFIX, nodes="/1")
     site.create()
+
+
+@with_site(Wheels)
+def test_a_place_that_nodes_share_gets_it_once(site):
+    place = site.user.folder / "home"
+    place.mkdir()
+    site.on_nodes("mkdir", "-p", "/srv/home")
+    for number in (0, 1):
+        share(place, next(inits_of(f"{site.name}-{number}")), "/srv/home")
+    try:
+        prefix = ("--prefix", "/srv/home/work/envs")
+        done = json.loads(site.create("-o", "json", *prefix).out)
+        check([node["done"] for node in done["nodes"]] == ["built", "switched"], f"{done}")
+        builds = [entry.name for entry in (place / "work/envs/train").iterdir() if not entry.is_symlink()]
+        check(builds == [done["version"]], f"{builds}")
+        site.user.run("env", "verify", "train", "-c", site.name)
+        check(site.program("python", "-c", "import alpha").count("alpha one") == 2, "it does not run on both")
+        site.user.run("env", "activate", "train", "-c", site.name)
+        site.index.add("beta", "2.0", {"beta.py": "word = 'two'\n"})
+        site.write("alpha", "beta==2.0")
+        site.create()
+        check(site.on_nodes("bash", "-lc", '"$VIRTUAL_ENV/bin/python" -c "import alpha"').count("alpha two") == 2, "logins do not get the new one")
+        site.user.run("env", "remove", "--all", "-c", site.name)
+        check(list(place.iterdir()) == [], f"left: {list(place.rglob('*'))}")
+        check("fastgpu" not in site.on_nodes("ls", "/etc/profile.d"), "lines are left")
+    finally:
+        site.on_nodes("umount", "/srv/home")
 
 
 @with_site(Wheels)

@@ -1,0 +1,44 @@
+#include "envs/environments/requests.hpp"
+
+#include "envs/environments/activate.hpp"
+#include "envs/environments/installation.hpp"
+#include "envs/environments/solution.hpp"
+
+namespace fastgpu::envs {
+
+agent::SolveRequest solve_request(const EnvironmentSpec& spec, const agent::BuilderChoice& builder,
+                                  const std::string& prefix) {
+  agent::SolveRequest request{.builder = builder,
+                              .prefix = prefix,
+                              .python = spec.python,
+                              .index = spec.index.empty() ? "" : spec.index.front(),
+                              .more_indexes = {},
+                              .channels = spec.channels,
+                              .packages = requirements_of(spec)};
+  if (spec.index.size() > 1) request.more_indexes.assign(spec.index.begin() + 1, spec.index.end());
+  return request;
+}
+
+agent::BuildRequest build_request(const EnvironmentLock& lock, const std::string& prefix,
+                                  const std::string& tools, std::chrono::seconds patience) {
+  const std::string version = version_of(lock);
+  const agent::EnvironmentPlaces places{prefix};
+  const auto place = places.version(lock.spec.name, version);
+  return {.builder = {.name = word_for(lock.spec.builder),
+                      .tools = places.tools(tools).string(),
+                      .patience = patience},
+          .prefix = prefix,
+          .name = lock.spec.name,
+          .version = version,
+          .common = common_in(places.tools(tools)).string(),
+          .python = lock.python,
+          .python_version = lock.python_version,
+          .solution = write_solution(lock),
+          .recipe = to_yaml(lock.spec),
+          .lock = to_text(lock),
+          .activate = activate_script(lock.spec, place),
+          .run = run_script(place),
+          .post_install = lock.spec.post_install};
+}
+
+}  // namespace fastgpu::envs
