@@ -56,8 +56,9 @@ void require(envs::EnvironmentSpec& spec, const std::string& requirement) {
   spec.packages.push_back(requirement);
 }
 
+/// PyPI is there already, or what the user named stands in its place.
 void add_index(envs::EnvironmentSpec& spec, const std::string& index) {
-  if (index.empty()) return;
+  if (index.empty() || index == kUsualIndex) return;
   if (spec.index.empty()) spec.index.emplace_back(kUsualIndex);
   if (std::ranges::find(spec.index, index) == spec.index.end()) spec.index.push_back(index);
 }

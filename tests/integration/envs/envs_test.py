@@ -233,6 +233,20 @@ def test_frameworks_are_a_new_build_and_an_archive_has_all_of_it(site):
 
 
 @with_site(Wheels)
+def test_a_name_of_the_matrix_says_what_frameworks_are_installed(site):
+    site.index.add("tensorflow", "2.20.0", requires=["beta"])
+    site.index.add("tensorflow", "2.21.0")
+    site.file.write_text(f"name: train\nindex: {site.index.url}\n")
+    site.create("--from", "tf2.20_cpu_py311")
+    check(site.program("python", "-c", "import sys; print(sys.version_info[:2])").count("(3, 11)") == 2, "another Python")
+    site.user.run("env", "activate", "train", "-c", site.name, "--", "python", "-c", "import tensorflow", code=1)
+    done = site.user.run("env", "install-frameworks", "train", "-c", site.name, "--uv", UV)
+    check("requires tensorflow==2.20.0" in done.err, done.err)
+    check(site.program("python", "-c", "import beta, tensorflow; print(tensorflow.version, beta.word)").count("2.20.0 one") == 2, "not there")
+    site.user.refused(site.words("--from", "tf2.20_cu99.9_py311"), 2, "99.9")
+
+
+@with_site(Wheels)
 def test_damage_is_found_and_a_node_without_it_gets_it_from_another(site):
     site.create()
     place = f"{PREFIX}/train/current/lib/python3.11/site-packages/beta.py"
