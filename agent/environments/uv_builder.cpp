@@ -13,6 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kInterpreter = "bin/python3";
+
 std::string without_end(std::string text) {
   while (text.ends_with('\n'))
     text.pop_back();
@@ -45,7 +47,7 @@ class RequirementsFile {
 class UvBuilder final : public PackageBuilder {
  public:
   UvBuilder(const BuilderChoice& choice, const fs::path& cache)
-      : program_(fs::path(choice.tools) / "uv"), environment_(plain_environment()) {
+      : tools_(choice.tools), environment_(plain_environment()) {
     set("UV_CACHE_DIR", cache.string());
     set("UV_NO_CONFIG", "1");
     set("UV_NO_PROGRESS", "1");
@@ -58,12 +60,14 @@ class UvBuilder final : public PackageBuilder {
   SolveAnswer solve(const SolveRequest& request, Listener& listener) override {
     use_indexes(request);
     SolveAnswer answer;
-    answer.python = find_python(request.python, listener);
-    answer.python_version = python_version(answer.python);
+    const std::string python = has_archive() ? (unpacked_python(listener) / kInterpreter).string()
+                                             : find_python(request.python, listener);
+    if (!has_archive()) answer.python = python;
+    answer.python_version = python_version(python);
     answer.builder = version(listener);
     const RequirementsFile requirements(EnvironmentPlaces{request.prefix}.own(), request.packages);
     answer.solution = run({"pip", "compile", "--quiet", "--no-header", "--no-build", "--format",
-                           "pylock.toml", "--python", answer.python, requirements.path()},
+                           "pylock.toml", "--python", python, requirements.path()},
                           listener);
     return answer;
   }
@@ -96,14 +100,45 @@ class UvBuilder final : public PackageBuilder {
   }
 
   void make_python(const BuildRequest& request, const fs::path& version, Listener& listener) {
-    const std::string python = find_python(request.python, listener);
+    const std::string python =
+        has_archive() ? own_python(version, listener) : find_python(request.python, listener);
     const std::string found = python_version(python);
     if (found != request.python_version)
       throw Error(ErrorKind::conflict, python + " is Python " + found +
                                            ", and the lock was made for " + request.python_version +
                                            ": lock again");
-    run({"venv", "--quiet", "--no-project", "--python", python, version.string()}, listener);
+    run({"venv", "--quiet", "--no-project", "--allow-existing", "--python", python,
+         version.string()},
+        listener);
     fs::create_directory(details_of(version));
+  }
+
+  bool has_archive() const { return fs::exists(tools_ / "python.tar"); }
+
+  /// What the archive has, beside it, from the first time on.
+  fs::path unpacked_python(Listener& listener) const {
+    fs::path place = tools_ / "python";
+    if (fs::exists(place)) return place;
+    listener.tell("unpacking Python");
+    const fs::path fresh = tools_ / ("python.new." + std::to_string(::getpid()));
+    fs::create_directory(fresh);
+    output_of({.argv = {"tar", "-xf", (tools_ / "python.tar").string(), "-C", fresh.string(),
+                        "--no-same-owner"},
+               .environment = environment_},
+              listener);
+    if (!fs::exists(fresh / "python" / kInterpreter))
+      throw Error(ErrorKind::remote, "the archive of 'python' has no python/bin/python3 in it");
+    fs::rename(fresh / "python", place);
+    fs::remove_all(fresh);
+    return place;
+  }
+
+  /// The environment's own copy, so that it goes where the environment goes.
+  std::string own_python(const fs::path& version, Listener& listener) const {
+    fs::create_directories(version);
+    fs::copy(unpacked_python(listener), version / "python",
+             fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+    return (version / "python" / kInterpreter).string();
   }
 
   /// The system's interpreter for "3.11", or the one at a path.
@@ -113,7 +148,7 @@ class UvBuilder final : public PackageBuilder {
     if (e.kind() == ErrorKind::interrupted) throw;
     throw Error(ErrorKind::not_found,
                 "there is no Python " + printable(wanted) +
-                    " on this node: install it there, or name another one as 'python'");
+                    " on this node: install it there, or give its archive as 'python' in env.yaml");
   }
 
   /// "uv 0.13.9"
@@ -123,12 +158,12 @@ class UvBuilder final : public PackageBuilder {
   }
 
   std::string run(const std::vector<std::string>& words, const Listener& listener) const {
-    Program program{.argv = {program_.string()}, .environment = environment_};
+    Program program{.argv = {(tools_ / "uv").string()}, .environment = environment_};
     program.argv.insert(program.argv.end(), words.begin(), words.end());
     return output_of(program, listener);
   }
 
-  fs::path program_;
+  fs::path tools_;
   std::vector<std::string> environment_;
 };
 

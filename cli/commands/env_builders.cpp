@@ -4,6 +4,7 @@
 
 #include "cli/arguments.hpp"
 #include "cli/helpers.hpp"
+#include "envs/environments/python_archive.hpp"
 #include "envs/environments/rattler.hpp"
 #include "envs/environments/uv.hpp"
 #include "http/curl_client.hpp"
@@ -22,11 +23,18 @@ Files in_every_environment() {
   return {{find_helper("libfastgpu_comm.so.0"), "lib/fastgpu/libfastgpu_comm.so.0"}};
 }
 
-Files uv_tools(Context& context, const BuilderOptions& options, const std::string& machine) {
-  if (!options.uv.empty()) return {{fs::absolute(options.uv), "uv"}};
+Files uv_tools(Context& context, const BuilderOptions& options, const envs::EnvironmentSpec& spec,
+               const std::string& machine) {
   http::CurlClient http(http::curl_settings(context.environment()));
-  return {
-      {envs::fetch_uv(machine, context.state_directory() / "tools", http, context.cancel()), "uv"}};
+  const fs::path kept = context.state_directory() / "tools";
+  Files files;
+  files.push_back({options.uv.empty() ? envs::fetch_uv(machine, kept, http, context.cancel())
+                                      : fs::absolute(options.uv),
+                   "uv"});
+  if (spec.python_archive)
+    files.push_back(
+        {envs::fetch_python(*spec.python_archive, kept, http, context.cancel()), "python.tar"});
+  return files;
 }
 
 fs::path rattler_wheel(Context& context, const BuilderOptions& options,
@@ -53,11 +61,11 @@ void check_machine(const std::string& machine) {
                                       "), for which there is no libfastgpu_comm here");
 }
 
-Files tools_of(Context& context, const BuilderOptions& options, envs::Builder builder,
+Files tools_of(Context& context, const BuilderOptions& options, const envs::EnvironmentSpec& spec,
                const std::string& machine, const fs::path& scratch) {
-  switch (builder) {
+  switch (spec.builder) {
     case envs::Builder::uv:
-      return uv_tools(context, options, machine);
+      return uv_tools(context, options, spec, machine);
     case envs::Builder::conda:
       return conda_tools(context, options, machine, scratch);
   }
@@ -81,11 +89,11 @@ void use_builder_options(Context& context, const BuilderOptions& options,
                          envs::InstallationRequest& request) {
   if (options.patience)
     request.patience = std::max(1s, std::chrono::ceil<std::chrono::seconds>(*options.patience));
-  request.toolbox = [&context, options, builder = request.spec.builder,
+  request.toolbox = [&context, options, spec = request.spec,
                      scratch = request.scratch](const std::string& machine) {
     check_machine(machine);
     return envs::make_toolbox(scratch / "toolbox",
-                              tools_of(context, options, builder, machine, scratch),
+                              tools_of(context, options, spec, machine, scratch),
                               in_every_environment());
   };
 }

@@ -25,7 +25,7 @@ void apply_matrix_name(envs::EnvironmentSpec& spec, const std::string& text, Ui&
   for (const std::string& warning : combination.warnings())
     ui.warn(warning);
   spec.from = to_string(combination.name);
-  spec.python = combination.name.python;
+  if (!spec.python_archive) spec.python = combination.name.python;
 }
 
 /// The file's fields with what the command line says over them.

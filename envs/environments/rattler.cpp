@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "envs/environments/pinned_wheel.hpp"
+#include "envs/environments/pinned_file.hpp"
 #include "state/directory.hpp"
 
 namespace fastgpu::envs {
@@ -15,27 +15,27 @@ constexpr const char* kClient =
     ;
 
 constexpr std::array kWheels = {
-    PinnedWheel{"x86_64",
-                "https://files.pythonhosted.org/packages/8f/6d/"
-                "3fa200701f73ba8c2230d76f01c4e928c1abad98d6c43722f5cace3c12ab/"
-                "py_rattler-0.28.0-cp310-abi3-manylinux_2_17_x86_64.manylinux2014_x86_64.whl",
-                "4f4ab1d34d5394e7ce130a86e59009c95ace4f5757d9c3af04de1351bcea47eb"},
-    PinnedWheel{"aarch64",
-                "https://files.pythonhosted.org/packages/ab/d1/"
-                "2160739ab3796b2285871c3b653ceefab19fa5d7dcf3179e7435f0bfacbd/"
-                "py_rattler-0.28.0-cp310-abi3-manylinux_2_28_aarch64.whl",
-                "61b24202374188e72130f1b3dc63b455befaafc3e49e5481a38b6a6c8828c1e0"},
+    PinnedFile{"x86_64",
+               "https://files.pythonhosted.org/packages/8f/6d/"
+               "3fa200701f73ba8c2230d76f01c4e928c1abad98d6c43722f5cace3c12ab/"
+               "py_rattler-0.28.0-cp310-abi3-manylinux_2_17_x86_64.manylinux2014_x86_64.whl",
+               "4f4ab1d34d5394e7ce130a86e59009c95ace4f5757d9c3af04de1351bcea47eb"},
+    PinnedFile{"aarch64",
+               "https://files.pythonhosted.org/packages/ab/d1/"
+               "2160739ab3796b2285871c3b653ceefab19fa5d7dcf3179e7435f0bfacbd/"
+               "py_rattler-0.28.0-cp310-abi3-manylinux_2_28_aarch64.whl",
+               "61b24202374188e72130f1b3dc63b455befaafc3e49e5481a38b6a6c8828c1e0"},
 };
 
 }  // namespace
 
 fs::path fetch_rattler(std::string_view machine, const fs::path& directory, http::Client& http,
                        const Cancel& cancel) {
-  const PinnedWheel& wheel = wheel_for(machine, kWheels, "py-rattler");
+  const PinnedFile& wheel = pinned_for(machine, kWheels, "py-rattler");
   const fs::path file = directory / wheel.url.substr(wheel.url.rfind('/') + 1);
   if (fs::exists(file)) return file;
   const std::string bytes =
-      fetch_wheel(wheel, "another way to py-rattler: --py-rattler FILE", http, cancel);
+      fetch_pinned(wheel, "another way to py-rattler: --py-rattler FILE", http, cancel);
   state::make_private_directory(directory);
   state::write_private_file(file, bytes);
   return file;

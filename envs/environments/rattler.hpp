@@ -13,7 +13,7 @@ namespace fastgpu::envs {
 inline constexpr std::string_view kRattlerVersion = "0.28.0";
 
 /// Its wheel for `machine`, in `directory`: kept from earlier, or fetched and checked. Throws as
-/// fetch_wheel; usage for a processor that has none.
+/// fetch_pinned; usage for a processor that has none.
 std::filesystem::path fetch_rattler(std::string_view machine,
                                     const std::filesystem::path& directory, http::Client& http,
                                     const Cancel& cancel);

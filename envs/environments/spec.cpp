@@ -62,6 +62,30 @@ std::string python_of(const Value& value) {
   return text;
 }
 
+PythonArchive archive_of(const Value& value) {
+  value.allow_only({"archive", "sha256"});
+  const auto url = value.find("archive");
+  const auto sum = value.find("sha256");
+  if (!url || !sum)
+    throw value.error("a Python's archive has 'archive', its address, and 'sha256'");
+  PythonArchive archive{.url = line_of(*url), .sha256 = sum->text()};
+  if (!archive.url.starts_with("https://") && !archive.url.starts_with("http://"))
+    throw url->error("'" + printable(archive.url) + "' is no address of an archive");
+  constexpr std::size_t kDigits = 64;
+  if (archive.sha256.size() != kDigits ||
+      archive.sha256.find_first_not_of("0123456789abcdef") != std::string::npos)
+    throw sum->error("'" + printable(archive.sha256) + "' is no SHA-256 of 64 hexadecimal digits");
+  return archive;
+}
+
+void read_python(EnvironmentSpec& spec, const Value& value) {
+  spec.python.clear();
+  if (value.is_map())
+    spec.python_archive = archive_of(value);
+  else
+    spec.python = python_of(value);
+}
+
 std::vector<std::string> index_of(const Value& value) {
   std::vector<std::string> addresses =
       value.is_list() ? lines_of(value) : std::vector<std::string>{line_of(value)};
@@ -130,7 +154,8 @@ void check_for_builder(const Value& root, const EnvironmentSpec& spec) {
     throw channels->error("'channels' are conda's, and the builder is uv");
   if (const auto index = root.find("index"); index && is_conda)
     throw index->error("'index' is uv's, and the builder is conda: name its 'channels'");
-  if (const auto python = root.find("python"); python && is_conda && spec.python.front() == '/')
+  if (const auto python = root.find("python");
+      python && is_conda && (spec.python_archive || spec.python.front() == '/'))
     throw python->error("'python' must be a version such as 3.11 where conda brings it");
 }
 
@@ -171,7 +196,7 @@ EnvironmentSpec read_environment_spec(const Value& root) {
     spec.python.clear();
     if (spec.channels.empty()) spec.channels = {kUsualChannel};
   }
-  if (const auto python = root.find("python")) spec.python = python_of(*python);
+  if (const auto python = root.find("python")) read_python(spec, *python);
   if (const auto packages = root.find("packages")) spec.packages = packages_of(*packages);
   if (const auto index = root.find("index")) spec.index = index_of(*index);
   if (const auto variables = root.find("variables")) spec.variables = variables_of(*variables);
@@ -183,6 +208,9 @@ EnvironmentSpec read_environment_spec(const Value& root) {
 std::string to_yaml(const EnvironmentSpec& spec) {
   std::string out = "name: " + yaml_scalar(spec.name) + "\n";
   if (!spec.python.empty()) out += "python: " + yaml_scalar(spec.python) + "\n";
+  if (spec.python_archive)
+    out += "python:\n  archive: " + yaml_scalar(spec.python_archive->url) +
+           "\n  sha256: " + spec.python_archive->sha256 + "\n";
   out += "builder: " + word_for(spec.builder) + "\n";
   if (!spec.from.empty()) out += "from: " + yaml_scalar(spec.from) + "\n";
   add_list(out, "packages", spec.packages);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,13 +17,20 @@ enum class Builder : std::uint8_t {
 };
 std::string word_for(Builder builder);
 
+/// An interpreter with its library in a folder `python`, packed by tar.
+struct PythonArchive {
+  std::string url;
+  std::string sha256;
+};
+
 /// What an environment is to hold. Two equal ones have equal texts, see to_yaml.
 struct EnvironmentSpec {
   std::string name;
-  /// "3.11", or for uv the interpreter's path on the nodes; empty with conda: whichever the
-  /// packages bring.
+  /// "3.11", or for uv the interpreter's path on the nodes; empty where an archive has it, or with
+  /// conda: whichever the packages bring.
   std::string python = "3";
-  std::vector<std::string> packages;  ///< Requirements: "numpy<2.3"
+  std::optional<PythonArchive> python_archive{};  ///< uv: in place of the nodes' own.
+  std::vector<std::string> packages;              ///< Requirements: "numpy<2.3"
   Builder builder = Builder::uv;
   std::vector<std::string> channels{};  ///< conda: names or addresses, the first wins.
   /// A name of the matrix: which frameworks install-frameworks installs; may be empty.

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "envs/environments/pinned_wheel.hpp"
+#include "envs/environments/pinned_file.hpp"
 #include "envs/environments/wheel.hpp"
 #include "state/directory.hpp"
 
@@ -11,12 +11,12 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr std::array kWheels = {
-    PinnedWheel{"x86_64",
-                "https://files.pythonhosted.org/packages/3d/aa/"
-                "26d64642d808de4a652579ef950d7cd2d37f080a8babf9c67c6b75fc4c3f/"
-                "uv-0.13.9-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl",
-                "d7f459fe4fd247d830351c75686d3996ace3c6f3f728eb0e85a30b7ada0cef19"},
-    PinnedWheel{
+    PinnedFile{"x86_64",
+               "https://files.pythonhosted.org/packages/3d/aa/"
+               "26d64642d808de4a652579ef950d7cd2d37f080a8babf9c67c6b75fc4c3f/"
+               "uv-0.13.9-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl",
+               "d7f459fe4fd247d830351c75686d3996ace3c6f3f728eb0e85a30b7ada0cef19"},
+    PinnedFile{
         "aarch64",
         "https://files.pythonhosted.org/packages/57/15/"
         "94b6cd62ac3ff6550288328e8035288875197cbc183f51554b266a69877b/"
@@ -28,11 +28,11 @@ constexpr std::array kWheels = {
 
 fs::path fetch_uv(std::string_view machine, const fs::path& directory, http::Client& http,
                   const Cancel& cancel) {
-  const PinnedWheel& wheel = wheel_for(machine, kWheels, "uv");
+  const PinnedFile& wheel = pinned_for(machine, kWheels, "uv");
   const fs::path program =
       directory / ("uv-" + std::string(kUvVersion) + "-" + std::string(machine));
   if (fs::exists(program)) return program;
-  const std::string bytes = fetch_wheel(wheel, "another way to uv: --uv FILE", http, cancel);
+  const std::string bytes = fetch_pinned(wheel, "another way to uv: --uv FILE", http, cancel);
   const std::string content =
       file_in_wheel(bytes, "uv-" + std::string(kUvVersion) + ".data/scripts/uv");
   state::make_private_directory(directory);

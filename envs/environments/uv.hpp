@@ -12,7 +12,7 @@ namespace fastgpu::envs {
 inline constexpr std::string_view kUvVersion = "0.13.9";
 
 /// The program for `machine`, below `directory`: kept from earlier, or fetched and checked. Throws
-/// as fetch_wheel; usage for a processor that has none.
+/// as fetch_pinned; usage for a processor that has none.
 std::filesystem::path fetch_uv(std::string_view machine, const std::filesystem::path& directory,
                                http::Client& http, const Cancel& cancel);
 

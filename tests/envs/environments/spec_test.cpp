@@ -46,6 +46,18 @@ TEST_CASE("channels make it an environment of conda packages") {
   CHECK(requirements_of(usual) == std::vector<std::string>{"python 3.11.*"});
 }
 
+TEST_CASE("a Python can be an archive with its sum") {
+  const std::string sum(64, 'a');
+  const auto spec =
+      read("name: t\npython: {archive: https://p.example/x.tar.gz, sha256: " + sum + "}\n");
+
+  REQUIRE(spec.python_archive.has_value());
+  CHECK(spec.python_archive->url == "https://p.example/x.tar.gz");
+  CHECK(spec.python_archive->sha256 == sum);
+  CHECK(spec.python.empty());
+  CHECK(to_yaml(read(to_yaml(spec))) == to_yaml(spec));
+}
+
 TEST_CASE("its one spelling is read as the same") {
   for (const std::string text :
        {"name: t\n", "name: t\nchannels: [a, 'http://b/c']\n",
@@ -69,6 +81,9 @@ TEST_CASE("what cannot be is refused at its place") {
       {"packages: ['-r x']\n", "env.yaml:1:12", "no requirement"},
       {"packages: [\"a\\nb\"]\n", "env.yaml:1:12", "one line"},
       {"python: latest\n", "env.yaml:1:9", "a version such as 3.11"},
+      {"python: {archive: https://p}\n", "env.yaml:1:9", "and 'sha256'"},
+      {"python: {archive: /x, sha256: a}\n", "env.yaml:1:19", "no address"},
+      {"python: {archive: 'http://x', sha256: a}\n", "env.yaml:1:39", "no SHA-256"},
       {"index: ftp://x\n", "env.yaml:1:8", "no address"},
       {"builder: pip\n", "env.yaml:1:10", "uv, conda or auto"},
       {"builder: uv\nchannels: [a]\n", "env.yaml:2:11", "the builder is uv"},

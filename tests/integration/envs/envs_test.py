@@ -3,12 +3,14 @@
 Needs uv: that of FASTGPU_UV, of the build's tools, or of the PATH; skipped where there is none.
 """
 import hashlib
+import io
 import json
 import os
 import pathlib
 import signal
 import subprocess
 import sys
+import tarfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
@@ -230,6 +232,46 @@ def test_frameworks_are_a_new_build_and_an_archive_has_all_of_it(site):
     site.user.run("env", "pack", "train", "-c", site.name, "-o", str(archive))
     names = subprocess.run(["tar", "--use-compress-program=zstd", "-tf", archive], capture_output=True, check=True, text=True).stdout
     check("gamma.py" in names and ".fastgpu/manifest" in names and "libfastgpu_comm.so.0" in names, names[:2000])
+
+
+def python_archive():
+    """This machine's Python as an archive that can lie anywhere: an interpreter with its library in one folder."""
+    library = pathlib.Path(subprocess.run(["/usr/bin/python3", "-c", "import os; print(os.path.dirname(os.__file__))"], capture_output=True, check=True,
+                                          text=True).stdout.strip())
+    left_out = {"test", "idlelib", "tkinter", "lib2to3", "pydoc_data", "dist-packages", "site-packages", "__pycache__", "unittest"}
+    interpreter = pathlib.Path("/usr/bin/python3").resolve()
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz", compresslevel=1) as archive:
+        archive.add(interpreter, f"python/bin/{interpreter.name}")
+        link = tarfile.TarInfo("python/bin/python3")
+        link.type, link.linkname = tarfile.SYMTYPE, interpreter.name
+        archive.addfile(link)
+        archive.add(library, f"python/lib/{library.name}",
+                    filter=lambda entry: None if left_out & set(entry.name.split("/")) or entry.name.split("/")[-1].startswith("config-") else entry)
+    return out.getvalue()
+
+
+@with_site(Wheels)
+def test_a_python_comes_from_the_archive_that_is_named(site):
+    content = python_archive()
+    site.index.archives["/python.tar.gz"] = content
+    python = f"python:\n  archive: {site.index.root}/python.tar.gz\n  sha256: {hashlib.sha256(content).hexdigest()}\n"
+    site.file.write_text(f"name: train\nindex: {site.index.url}\npackages: [alpha]\n{python}")
+    site.index.fault = "corrupt"
+    site.user.refused(site.words(), 1, "python.tar.gz has the SHA-256")
+    site.nothing_is_used()
+    site.index.fault = ""
+    done = json.loads(site.create("-o", "json").out)
+    check([node["done"] for node in done["nodes"]] == ["built", "received"], f"{done}")
+    place = f"{PREFIX}/train/{done['version']}"
+    said = site.program("python", "-c", "import alpha, os, sys; print(sys.base_prefix, os.__file__)")
+    check(said.count(f"{place}/python ") == 2 and said.count(f"{place}/python/lib/") == 2 and said.count("alpha one") == 2, said)
+    site.user.run("env", "verify", "train", "-c", site.name)
+    check(json.loads(site.create("-o", "json").out)["nodes"][0]["done"] == "nothing", "made again")
+    site.index.archives["/python.tar.gz"] = b"nothing"
+    python = f"python:\n  archive: {site.index.root}/python.tar.gz\n  sha256: {hashlib.sha256(b'nothing').hexdigest()}\n"
+    site.file.write_text(f"name: train\nindex: {site.index.url}\npackages: [alpha]\n{python}")
+    site.user.refused(site.words(), 1, "tar")
 
 
 @with_site(Wheels)

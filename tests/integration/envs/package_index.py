@@ -28,7 +28,7 @@ def wheel(name, version, files, requires=()):
 class PackageIndex(FaultyServer):
     def __init__(self, address):
         super().__init__(address)
-        self.files = {}
+        self.files, self.archives = {}, {}  # Archives by their path: b"..." by "/python.tar.gz".
         self.url = self.root + "/simple/"
 
     def add(self, name, version, files=None, requires=()):
@@ -36,6 +36,8 @@ class PackageIndex(FaultyServer):
         self.files.setdefault(name, {})[file] = content
 
     def find(self, path):
+        if path in self.archives:
+            return self.archives[path], True
         words = path.strip("/").split("/")
         if words[0] == "simple" and len(words) == 2 and words[1] in self.files:
             return self.page(words[1]), False
