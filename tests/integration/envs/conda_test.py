@@ -43,7 +43,7 @@ class Conda(Site):
 
 @with_site(Conda)
 def test_made_once_copied_used_and_removed_without_a_trace(site):
-    site.on_nodes("true")
+    site.user.run("env", "remove", "--all", "-c", site.name)
     before = sorted(site.on_nodes("/usr/bin/python3", "-c", SNAPSHOT).splitlines())
     done = json.loads(site.create("-o", "json").out)
     check([node["done"] for node in done["nodes"]] == ["built", "received"], f"{done}")

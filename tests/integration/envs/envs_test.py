@@ -37,7 +37,7 @@ class Wheels(Site):
 
 @with_site(Wheels)
 def test_made_listed_verified_used_and_removed_without_a_trace(site):
-    site.on_nodes("true")
+    site.user.run("env", "remove", "--all", "-c", site.name)
     before = sorted(site.on_nodes("/usr/bin/python3", "-c", SNAPSHOT).splitlines())
     plan = site.create("--dry-run").out.decode()
     check("solve and build" in plan and "receive" in plan, plan)
