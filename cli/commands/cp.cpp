@@ -173,7 +173,7 @@ Action describe_cp(Arguments& arguments) {
       options->paths);
   paths.required = true;
   paths.values = Values::remote_path;
-  arguments.count("--fanout", "N", "Nodes at once (64)", options->fanout, 1, kMostFanout);
+  arguments.count("--fanout", "N", "Nodes at once (256)", options->fanout, 1, kMostFanout);
   arguments.duration("--timeout", "Give up after this time", options->timeout);
   arguments.text("--limit-rate", "RATE", "Not faster than this in all, such as 300mbit",
                  options->rate);

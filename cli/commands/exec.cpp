@@ -140,7 +140,7 @@ Action describe_exec(Arguments& arguments) {
   target.required = true;
   target.values = Values::target;
   arguments.flag("--fold", "Show equal outputs once", options->fold).letter = "-b";
-  arguments.count("--fanout", "N", "Hosts at once (64)", options->fanout, 1, kMostFanout);
+  arguments.count("--fanout", "N", "Hosts at once (256)", options->fanout, 1, kMostFanout);
   arguments.duration("--timeout", "End the program after this time", options->timeout);
   arguments.list("--env", "K=V", "A variable for the program", options->environment).letter = "-e";
   arguments.program(

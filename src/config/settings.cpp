@@ -16,7 +16,7 @@ constexpr std::array kSettings = {
     SettingInfo{"cluster", "", "the cluster that jobs run on"},
     SettingInfo{"output", "table", "how results are shown: table, wide, json, yaml, name"},
     SettingInfo{"color", "auto", "colours on the terminal: auto, always, never"},
-    SettingInfo{"fanout", "64", "hosts worked on at once"},
+    SettingInfo{"fanout", "256", "hosts worked on at once"},
     SettingInfo{"connect-timeout", "10s", "how long one host may take to answer"},
     SettingInfo{"patience", "10s", "how long to wait for another fastgpu on the same cluster"},
     SettingInfo{"yes", "false", "ask nothing"},
