@@ -17,7 +17,11 @@ constexpr std::array kPlaces = {"../libexec/fastgpu",
                                 "../lib",
                                 "../lib64",
                                 "../lib/x86_64-linux-gnu",
-                                "../lib/aarch64-linux-gnu"};
+                                "../lib/aarch64-linux-gnu",
+                                "../share/fastgpu/demo",
+                                "../share/fastgpu/python",
+                                "../comm/examples/python",
+                                "../comm/bindings/python"};
 
 }  // namespace
 

@@ -36,6 +36,7 @@ class Build {
     package_builder(request_.builder, cache_)->make(request_, version_, listener_);
     fault_point("env-build-packages");
     add_common();
+    show_to_python();
     write_details();
     run_post_install();
     listener_.tell("computing sums");
@@ -51,6 +52,15 @@ class Build {
       fs::copy(request_.common, version_,
                fs::copy_options::recursive | fs::copy_options::copy_symlinks |
                    fs::copy_options::overwrite_existing);
+  }
+
+  /// What lies in lib/fastgpu/python can be imported, whichever Python it is.
+  void show_to_python() {
+    for (const fs::directory_entry& python : fs::directory_iterator(version_ / "lib")) {
+      const fs::path packages = python.path() / "site-packages";
+      if (python.path().filename().string().starts_with("python") && fs::exists(packages))
+        write_atomically(packages / "fastgpu.pth", "../../fastgpu/python\n", kReadable);
+    }
   }
 
   void write_details() {

@@ -68,14 +68,6 @@ void show(Context& context, const BenchReport& report) {
     ui.show(view_of(report));
 }
 
-/// The error that a job which has not succeeded is, by the exit code that it came to.
-Error failure_of(const state::Job& job) {
-  ErrorKind kind = ErrorKind::remote;
-  for (const ErrorKind one : {ErrorKind::usage, ErrorKind::timeout, ErrorKind::interrupted})
-    if (job.exit_code == exit_code(one)) kind = one;
-  return {kind, "job " + job.id + ": " + (job.reason.empty() ? "it failed" : job.reason)};
-}
-
 int run(Context& context, const Options& options) {
   check(options);
   launcher::JobSpec spec = spec_of(options);

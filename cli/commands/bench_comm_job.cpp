@@ -9,7 +9,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kProgram = "fastgpu-comm-bench";
-constexpr std::size_t kLongestLine = std::size_t{16} << 20;
 
 void put_copy(const fs::path& from, const fs::path& to) {
   std::error_code failure;
@@ -35,33 +34,15 @@ std::string BenchFiles::model_file(const fs::path& original) {
   return "model/" + original.filename().string();
 }
 
-void BenchOutput::output(int rank, agent::OutputStream stream, std::string_view bytes) {
-  if (rank != 0 || stream != agent::OutputStream::out)
-    return JobOutput::output(rank, stream, bytes);
-  unfinished_ += bytes;
-  std::size_t from = 0;
-  for (std::size_t end = 0; (end = unfinished_.find('\n', from)) != std::string::npos;
-       from = end + 1)
-    take(unfinished_.substr(from, end - from));
-  unfinished_.erase(0, from);
-  if (unfinished_.size() > kLongestLine) {
-    failure_ = Error(ErrorKind::remote, "rank 0 writes a line that has no end");
-    unfinished_.clear();
-  }
-}
-
-void BenchOutput::take(const std::string& line) {
-  try {
-    results_.push_back(comm::bench::parse_result(line));
-    const auto& result = results_.back();
-    ui_.progress("measured " + result.collective + " of " + exact_size(result.bytes));
-  } catch (const Error& e) {
-    if (!failure_) failure_ = e.during("rank 0");
-  }
-}
+BenchOutput::BenchOutput(Context& context)
+    : FirstRankLines(context, [this, &ui = context.ui()](const std::string& line) {
+        results_.push_back(comm::bench::parse_result(line));
+        const auto& result = results_.back();
+        ui.progress("measured " + result.collective + " of " + exact_size(result.bytes));
+      }) {}
 
 const std::vector<comm::bench::Result>& BenchOutput::results() const {
-  if (failure_) throw Error(*failure_);
+  check();
   return results_;
 }
 

@@ -2,11 +2,10 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "cli/commands/job_output.hpp"
+#include "cli/commands/first_rank_lines.hpp"
 #include "comm/bench/result.hpp"
 #include "state/scratch.hpp"
 
@@ -30,22 +29,15 @@ class BenchFiles {
 
 /// Collects the results that rank 0 writes to stdout, and shows each as progress. All other output
 /// goes where that of jobs goes.
-class BenchOutput final : public JobOutput {
+class BenchOutput final : public FirstRankLines {
  public:
-  explicit BenchOutput(Context& context)
-      : JobOutput(context, RankLabels::shown), ui_(context.ui()) {}
-  void output(int rank, agent::OutputStream stream, std::string_view bytes) override;
+  explicit BenchOutput(Context& context);
 
   /// Throws ErrorKind::remote for what was no result.
   const std::vector<comm::bench::Result>& results() const;
 
  private:
-  void take(const std::string& line);
-
-  Ui& ui_;
-  std::string unfinished_;
   std::vector<comm::bench::Result> results_;
-  std::optional<Error> failure_;
 };
 
 }  // namespace fastgpu::cli

@@ -37,6 +37,7 @@ Action describe_describe_cluster(Arguments& arguments);
 Action describe_describe_node(Arguments& arguments);
 Action describe_describe_job(Arguments& arguments);
 Action describe_env_create(Arguments& arguments);
+Action describe_env_demo(Arguments& arguments);
 Action describe_env_list(Arguments& arguments);
 Action describe_env_activate(Arguments& arguments);
 Action describe_env_verify(Arguments& arguments);

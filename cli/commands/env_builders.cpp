@@ -20,7 +20,10 @@ using Files = std::vector<envs::PlacedFile>;
 
 /// What is in every environment beside its packages.
 Files in_every_environment() {
-  return {{find_helper("libfastgpu_comm.so.0"), "lib/fastgpu/libfastgpu_comm.so.0"}};
+  return {
+      {find_helper("libfastgpu_comm.so.0"), "lib/fastgpu/libfastgpu_comm.so.0"},
+      {find_helper("fastgpu_comm/__init__.py").parent_path(), "lib/fastgpu/python/fastgpu_comm"},
+      {find_helper("digits.py").parent_path(), "share/fastgpu/demo"}};
 }
 
 Files uv_tools(Context& context, const BuilderOptions& options, const envs::EnvironmentSpec& spec,

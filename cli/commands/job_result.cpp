@@ -21,6 +21,13 @@ int show_ended(Context& context, const state::Job& job, const std::string& clust
   return code;
 }
 
+Error failure_of(const state::Job& job) {
+  ErrorKind kind = ErrorKind::remote;
+  for (const ErrorKind one : {ErrorKind::usage, ErrorKind::timeout, ErrorKind::interrupted})
+    if (job.exit_code == exit_code(one)) kind = one;
+  return {kind, "job " + job.id + ": " + (job.reason.empty() ? "it failed" : job.reason)};
+}
+
 std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& runner,
                                         const OpenJob& open, const FollowWish& wish,
                                         JobOutput& output) {

@@ -25,6 +25,9 @@ std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& r
 int follow_job(Context& context, launcher::JobRunner& runner, const OpenJob& open,
                const FollowWish& wish);
 
+/// The error that a job which has not succeeded is, by the exit code that it came to.
+Error failure_of(const state::Job& job);
+
 /// Says how a job that has ended came to its end. Returns its exit code.
 int show_ended(Context& context, const state::Job& job, const std::string& cluster);
 

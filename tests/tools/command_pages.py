@@ -42,6 +42,7 @@ PAGES = [
     ("env diff", ["fastgpu env diff env.lock env.lock"]),
     ("env pack", ["fastgpu env pack train --cluster demo -o train.tar.zst"]),
     ("env install-frameworks", []),
+    ("env demo", []),
     ("env remove", ["fastgpu env remove train --cluster demo", "fastgpu env list"]),
     ("run job", [
         "fastgpu run job hello --cluster demo -np 2 -- sh -c 'echo hello from $OMPI_COMM_WORLD_RANK'",

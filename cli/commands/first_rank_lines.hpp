@@ -1,0 +1,33 @@
+// What rank 0 of a job writes to stdout, line by line, for commands that read it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "cli/commands/job_output.hpp"
+
+namespace fastgpu::cli {
+
+/// Gives each line of rank 0's stdout to `take`. All other output goes where that of jobs goes.
+class FirstRankLines : public JobOutput {
+ public:
+  using Take = std::function<void(const std::string& line)>;
+
+  FirstRankLines(Context& context, Take take)
+      : JobOutput(context, RankLabels::shown), take_(std::move(take)) {}
+  void output(int rank, agent::OutputStream stream, std::string_view bytes) override;
+
+  /// Throws ErrorKind::remote where a line had no end, and what `take` threw first.
+  void check() const;
+
+ private:
+  void fail(const Error& why);
+  void take(const std::string& line);
+
+  Take take_;
+  std::string unfinished_;
+  std::optional<Error> failure_;
+};
+
+}  // namespace fastgpu::cli
