@@ -31,10 +31,17 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-void find_mpirun(NodeFacts& facts) try {
+/// `preferred` is a directory, "" for none.
+std::string mpirun_of(const std::string& preferred) {
+  if (!preferred.empty() && ::access((preferred + "/mpirun").c_str(), X_OK) == 0)
+    return preferred + "/mpirun";
   const char* path = ::getenv("PATH");
   const std::string places = (path != nullptr ? path : "") + std::string(kOtherPlaces);
-  const auto mpirun = process::find_program("mpirun", places);
+  return process::find_program("mpirun", places);
+}
+
+void find_mpirun(const std::string& preferred, NodeFacts& facts) try {
+  const std::string mpirun = mpirun_of(preferred);
   const Cancel never;
   const auto answer = process::capture({.argv = {mpirun, "--version"}}, {}, never);
   facts.mpirun = mpirun;
@@ -48,6 +55,7 @@ void find_mpirun(NodeFacts& facts) try {
 int run_facts(Arguments arguments) {
   Options options(arguments);
   const bool wants_mpirun = options.take_flag("--mpirun");
+  const auto mpirun_in = options.take_value("--mpirun-in");
   options.expect_end();
   NodeFacts facts{.host = host_name(),
                   .home = below_home("").string(),
@@ -58,7 +66,7 @@ int run_facts(Arguments arguments) {
                   .mpirun_version = {}};
   while (facts.home.size() > 1 && facts.home.back() == '/')
     facts.home.pop_back();
-  if (wants_mpirun) find_mpirun(facts);
+  if (wants_mpirun) find_mpirun(mpirun_in.value_or(""), facts);
   write_all(STDOUT_FILENO, to_text(facts));
   return 0;
 }

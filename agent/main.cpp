@@ -30,7 +30,7 @@ struct Subcommand {
 constexpr std::array kSubcommands = {
     Subcommand{"version", "", run_version},
     Subcommand{"exec", "[--env K=V]... -- COMMAND", run_exec},
-    Subcommand{"facts", "[--mpirun]", run_facts},
+    Subcommand{"facts", "[--mpirun [--mpirun-in DIR]]", run_facts},
     Subcommand{"put-files", "DIR [--facts] [--start JOB_DIR] < FILES", run_put_files},
     Subcommand{"receive", "[--several] -- DESTINATION < STREAM", run_receive},
     Subcommand{"send", "-- SOURCE... > STREAM", run_send},

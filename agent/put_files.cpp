@@ -18,6 +18,7 @@ int run_put_files(Arguments arguments) {
   Options options(arguments);
   const auto directory = below_home(options.take_word("the directory"));
   const bool wants_facts = options.take_flag("--facts");
+  const auto mpirun_in = options.take_value("--mpirun-in");
   const auto job = options.take_value("--start");
   options.expect_end();
   const auto files = decode_files(
@@ -28,7 +29,8 @@ int run_put_files(Arguments arguments) {
     make_private_directory(path.parent_path());
     write_atomically(path, file.content, file.mode);
   }
-  const std::vector<std::string> with_mpirun = {"--mpirun"};
+  std::vector<std::string> with_mpirun = {"--mpirun"};
+  if (mpirun_in) with_mpirun.insert(with_mpirun.end(), {"--mpirun-in", *mpirun_in});
   if (wants_facts) return run_facts(with_mpirun);
   if (job) return run_job_start({&*job, 1});
   return 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string_view>
 
 namespace fastgpu::cli {
@@ -11,5 +12,7 @@ namespace fastgpu::cli {
 /// ../libexec/fastgpu, ../lib or ../share of an installation, or in the tree of a build. Throws
 /// ErrorKind::local, naming the places, where it is in neither.
 std::filesystem::path find_helper(std::string_view name);
+/// The same, of what not every build has.
+std::optional<std::filesystem::path> seek_helper(std::string_view name);
 
 }  // namespace fastgpu::cli

@@ -22,6 +22,7 @@ struct JobSpec {
   std::optional<int> per_node{};           ///< --npernode
   std::vector<std::string> environment{};  ///< "K=V", for every rank.
   std::string directory{};  ///< On the nodes; relative to home; empty: home, or what sync fills.
+  std::string mpirun_in{};  ///< A directory there whose mpirun is taken, where it has one.
   std::string sync{};       ///< A directory here that is copied to the job's own place there.
   std::chrono::milliseconds timeout{0};  ///< 0: none.
   Presence presence = Presence::attached;

@@ -72,7 +72,7 @@ std::vector<agent::NodeFacts> JobRunner::put_ranks(const JobFilesRequest& reques
   std::vector<NodeTask> tasks;
   for (const JobNode& member : request.nodes)
     tasks.push_back({.host = node(member.ranks.node).host,
-                     .command = commands(request.id).put_files_and_facts(),
+                     .command = commands(request.id).put_files_and_facts(request.spec.mpirun_in),
                      .input = encode_files(rank_files(request, member))});
   const auto answers = ask_agent(client_, tasks, options_.agent, kPatience, cancel);
   check(answers, "preparing job " + request.id);

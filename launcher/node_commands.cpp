@@ -11,8 +11,10 @@ std::string NodeCommands::call(std::vector<std::string> words) const {
   return remote::agent_command(agent_, words);
 }
 
-std::string NodeCommands::put_files_and_facts() const {
-  return call({"put-files", ".fastgpu", "--facts"});
+std::string NodeCommands::put_files_and_facts(const std::string& mpirun_in) const {
+  std::vector<std::string> words = {"put-files", ".fastgpu", "--facts"};
+  if (!mpirun_in.empty()) words.insert(words.end(), {"--mpirun-in", mpirun_in});
+  return call(std::move(words));
 }
 
 std::string NodeCommands::put_files_and_start() const {

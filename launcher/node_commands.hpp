@@ -18,7 +18,7 @@ class NodeCommands {
   NodeCommands(remote::AgentHash agent, std::string job_id);
 
   /// Files below ~/.fastgpu, from standard input, and then in the same round trip:
-  std::string put_files_and_facts() const;
+  std::string put_files_and_facts(const std::string& mpirun_in) const;
   std::string put_files_and_start() const;
 
   struct Follow {

@@ -20,10 +20,14 @@ using Files = std::vector<envs::PlacedFile>;
 
 /// What is in every environment beside its packages.
 Files in_every_environment() {
-  return {
+  Files files = {
       {find_helper("libfastgpu_comm.so.0"), "lib/fastgpu/libfastgpu_comm.so.0"},
       {find_helper("fastgpu_comm/__init__.py").parent_path(), "lib/fastgpu/python/fastgpu_comm"},
       {find_helper("digits.py").parent_path(), "share/fastgpu/demo"}};
+  // Built where Open MPI's headers were.
+  if (const auto plugin = seek_helper("libfastgpu_comm_mpi.so"))
+    files.push_back({*plugin, "lib/fastgpu/libfastgpu_comm_mpi.so"});
+  return files;
 }
 
 Files uv_tools(Context& context, const BuilderOptions& options, const envs::EnvironmentSpec& spec,

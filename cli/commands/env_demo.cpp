@@ -61,6 +61,7 @@ launcher::JobSpec spec_of(EnvCluster& cluster, const Options& options, const std
   launcher::JobSpec spec;
   spec.name = parse_job_name("demo-" + framework);
   spec.argv = {run, "python", (places.current(options.name) / demo_script(framework)).string()};
+  spec.mpirun_in = envs::programs_in(cluster.record(), options.name);
   spec.environment = {"PYTHONDONTWRITEBYTECODE=1"};  // An environment stays as its manifest says.
   spec.ranks = ranks;
   if (options.timeout) spec.timeout = *options.timeout;

@@ -82,7 +82,9 @@ void enter_environment(Context& context, const Options& options, const state::Cl
   const auto record =
       envs::read_record(state::cluster_directory(context.state_directory(), cluster.id));
   const std::string name = environment_name(options, record);
-  if (!name.empty()) spec.argv.insert(spec.argv.begin(), envs::runner_in(record, name));
+  if (name.empty()) return;
+  spec.argv.insert(spec.argv.begin(), envs::runner_in(record, name));
+  spec.mpirun_in = envs::programs_in(record, name);
 }
 
 /// Flags over the file.

@@ -12,6 +12,14 @@ std::filesystem::path file_of(const std::filesystem::path& cluster_directory) {
   return cluster_directory / "environments.json";
 }
 
+std::filesystem::path current_of(const EnvironmentsRecord& record, const std::string& name) {
+  const auto found = record.prefix.find(name);
+  if (found == record.prefix.end())
+    throw Error(ErrorKind::not_found, "there is no environment '" + printable(name) +
+                                          "' on this cluster; fastgpu env list shows them");
+  return agent::EnvironmentPlaces{found->second}.current(name);
+}
+
 }  // namespace
 
 EnvironmentsRecord read_record(const std::filesystem::path& cluster_directory) {
@@ -33,12 +41,11 @@ void write_record(const std::filesystem::path& cluster_directory,
 }
 
 std::string runner_in(const EnvironmentsRecord& record, const std::string& name) {
-  const auto found = record.prefix.find(name);
-  if (found == record.prefix.end())
-    throw Error(ErrorKind::not_found, "there is no environment '" + printable(name) +
-                                          "' on this cluster; fastgpu env list shows them");
-  const agent::EnvironmentPlaces places{found->second};
-  return (agent::details_of(places.current(name)) / "run").string();
+  return (agent::details_of(current_of(record, name)) / "run").string();
+}
+
+std::string programs_in(const EnvironmentsRecord& record, const std::string& name) {
+  return (current_of(record, name) / "bin").string();
 }
 
 }  // namespace fastgpu::envs

@@ -20,5 +20,7 @@ void write_record(const std::filesystem::path& cluster_directory, const Environm
 /// The program that runs another in the environment `name`. Throws ErrorKind::not_found where it
 /// has never been made.
 std::string runner_in(const EnvironmentsRecord& record, const std::string& name);
+/// The directory of its programs. Throws likewise.
+std::string programs_in(const EnvironmentsRecord& record, const std::string& name);
 
 }  // namespace fastgpu::envs

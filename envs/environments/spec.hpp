@@ -16,6 +16,8 @@ enum class Builder : std::uint8_t {
   conda,  ///< Packages of conda channels, Python among them.
 };
 std::string word_for(Builder builder);
+/// Whose Open MPI: a package among the others, or that of the nodes.
+enum class Mpi : std::uint8_t { package, system };
 
 /// An interpreter with its library in a folder `python`, packed by tar.
 struct PythonArchive {
@@ -33,6 +35,7 @@ struct EnvironmentSpec {
   std::vector<std::string> packages;              ///< Requirements: "numpy<2.3"
   Builder builder = Builder::uv;
   std::vector<std::string> channels{};  ///< conda: names or addresses, the first wins.
+  Mpi mpi = Mpi::package;
   /// A name of the matrix: which frameworks install-frameworks installs; may be empty.
   std::string from{};
   std::vector<std::string> index{};  ///< The first in place of PyPI, the others beside it.

@@ -110,7 +110,7 @@ def main():
                        "FASTGPU_STATE_DIR": folder + "/state"}
         work = pathlib.Path(folder, "work")
         work.mkdir()
-        (work / "env.yaml").write_text("name: train\npython: /usr/bin/python3\nvariables:\n  OMP_NUM_THREADS: 4\n")
+        (work / "env.yaml").write_text("name: train\npython: /usr/bin/python3\nmpi: system\nvariables:\n  OMP_NUM_THREADS: 4\n")
         index = []
         for name, examples in PAGES:
             file = name.replace(" ", "-") + ".md"

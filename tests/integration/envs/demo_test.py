@@ -1,4 +1,4 @@
-"""What comes with every environment, on two local nodes: libfastgpu_comm's Python package, and the demonstrations, with the numpy of PyPI.
+"""What comes with every environment, on two local nodes: libfastgpu_comm's Python package, the demonstrations, and Open MPI, with the wheels of PyPI.
 
 Needs uv and the wheels of wheels.txt, as `./dev test` puts them into the build's tools; skipped where they are not there.
 """
@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from cli_user import SKIPPED, check, run_tests  # noqa: E402
+from cli_user import SKIPPED, check, run_tests, within  # noqa: E402
 from package_index import PackageIndex  # noqa: E402
 
 PREFIX = "/opt/fastgpu/envs"
@@ -33,14 +33,20 @@ class Nodes:
         for file in WHEELS:
             self.index.files.setdefault(file.name.split("-")[0], {})[file.name] = file.read_bytes()
 
-    def create(self, name, *packages):
+    def create(self, name, *packages, more=""):
         file = self.user.folder / f"{name}.yaml"
         lines = "".join(f"  - {package}\n" for package in packages)
-        file.write_text(f"name: {name}\npython: /usr/bin/python3\nindex: {self.index.url}\npackages:\n{lines}")
+        file.write_text(f"name: {name}\npython: /usr/bin/python3\nindex: {self.index.url}\npackages:\n{lines}{more}")
         self.user.run("env", "create", "-c", self.name, "-f", str(file), "--uv", UV)
 
-    def on_nodes(self, *command):
-        return self.user.run("exec", self.name, "--", *command).out.decode()
+    def program(self, name, *command, nodes=""):
+        return self.user.run("env", "activate", name, "-c", self.name + nodes, "--", *command).out.decode()
+
+    def job(self, name, *command, code=0, more=()):
+        return self.user.run("run", "job", "-c", self.name, "-np", "2", "--env", name, *more, "--", *command, code=code).out.decode()
+
+    def on_nodes(self, *command, code=0):
+        return self.user.run("exec", self.name, "--", *command, code=code).out.decode()
 
     def demo(self, *more, **options):
         return self.user.run("env", "demo", *more, "-c", self.name, timeout=300, **options)
@@ -65,8 +71,6 @@ def test_the_demonstration_compares_one_rank_with_all(nodes):
     runs = json.loads(done.out)["runs"]
     check([(run["framework"], run["ranks"]) for run in runs] == [("numpy", 1), ("numpy", 2)], f"{runs}")
     check(all(run["accuracy"] >= 0.95 for run in runs) and abs(runs[0]["accuracy"] - runs[1]["accuracy"]) <= 0.005, f"{runs}")
-    table = nodes.demo("train", "-np", "3", "--oversubscribe").out.decode()
-    check(table.count("numpy") == 2 and "ACCURACY" in table, table)
     nodes.user.run("env", "verify", "train", "-c", nodes.name)  # It leaves nothing in the environment.
     left = nodes.on_nodes("sh", "-c", f"find {PREFIX}/train/current/share/ -name '*.pyc'")
     check(left == "", left)
@@ -87,8 +91,41 @@ def test_the_python_package_is_there_without_being_pointed_at(nodes):
     said = nodes.on_nodes("env", "-i", f"{PREFIX}/train/current/bin/python", "-c", script)
     check(said.count("lib/fastgpu/libfastgpu_comm.so.0 1") == 2, said)
     script = "import fastgpu_comm as f, numpy as n\nwith f.init() as c: print('sum', c.all_reduce(n.ones(3)).sum())"
-    job = nodes.user.run("run", "job", "-c", nodes.name, "-np", "2", "--env", "train", "--", "python", "-c", script)
-    check(job.out.count(b"sum 6.0") == 2, f"{job.out}")
+    said = nodes.job("train", "python", "-c", script)
+    check(said.count("sum 6.0") == 2, said)
+
+
+# Which MPI carries the messages of a job.
+CARRIER = ("import fastgpu_comm as f, numpy as n\n"
+           "with f.init() as c:\n"
+           "  assert c.all_reduce(n.ones(100000)).sum() == 100000 * c.size == 200000\n"
+           "  print('carried by', *{line.split()[-1] for line in open('/proc/self/maps') if 'libmpi.so' in line})\n")
+BY_MPI = ("-e", "FASTGPU_COMM_TRANSPORT=mpi", "-e", "FASTGPU_COMM_SHARED_MEMORY=0", "-e", "FASTGPU_COMM_TIMEOUT=30s")
+
+
+@with_nodes
+def test_open_mpi_is_the_environments_own(nodes):
+    nodes.create("train", "numpy")
+    check(nodes.program("train", "mpirun", "--version").count("(Open MPI) 5.0.11") == 2, "another mpirun")
+    said = nodes.job("train", "python", "-c", CARRIER, more=BY_MPI)
+    check(said.count(f"carried by {PREFIX}/train/") == 2 and said.count("/lib/libmpi.so") == 2, said)
+    by_itself = CARRIER.replace("init()", "init({'FASTGPU_COMM_TRANSPORT': 'mpi'})")
+    said = nodes.program("train", "mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "2", "python", "-c", by_itself, nodes="/0")
+    check(said.count(f"carried by {PREFIX}/train/") == 2, said)
+    nodes.job("train", "sh", "-c", "exit $((OMPI_COMM_WORLD_RANK * 3))", code=3)
+    job = nodes.user.run("run", "job", "-c", nodes.name, "-np", "2", "--env", "train", "--detach", "-o", "name", "--", "sleep", "987").out.decode().strip()
+    check(within(30, lambda: nodes.on_nodes("pgrep", "-xc", "sleep", code=None).count(": 1") == 2), "the job does not run")
+    nodes.user.run("cancel", "job", job)
+    left = nodes.on_nodes("sh", "-c", "pgrep -x 'sleep|prterun|prted|mpirun' || true")
+    check(left == "", f"left: {left}")
+
+
+@with_nodes
+def test_open_mpi_is_the_nodes_own_where_that_is_wanted(nodes):
+    nodes.create("plain", "numpy", more="mpi: system\n")
+    check(nodes.on_nodes("sh", "-c", f"ls {PREFIX}/plain/current/bin/mpirun 2>&1 || true").count("No such file") == 2, "it has one")
+    said = nodes.job("plain", "python", "-c", CARRIER, more=BY_MPI)
+    check(said.count("carried by /usr/lib/") == 2, said)
 
 
 @with_nodes

@@ -32,7 +32,7 @@ class Wheels(Site):
         return index
 
     def head(self):
-        return f"python: /usr/bin/python3\nindex: {self.index.url}\n"
+        return f"python: /usr/bin/python3\nindex: {self.index.url}\nmpi: system\n"
 
 
 @with_site(Wheels)
@@ -146,9 +146,9 @@ def test_what_cannot_be_solved_or_read_is_told_with_its_place(site):
     site.write("gamma")
     site.user.refused(site.words(), 1, "gamma")
     site.write("alpha", more="pakages: []\n")
-    site.user.refused(site.words(), 2, f"{site.file}:6:1", "packages")
+    site.user.refused(site.words(), 2, f"{site.file}:7:1", "packages")
     site.write("-r /etc/passwd")
-    site.user.refused(site.words(), 2, f"{site.file}:5:", "no requirement")
+    site.user.refused(site.words(), 2, f"{site.file}:6:", "no requirement")
     site.user.refused(["env", "create", "train", "-c", site.name, "--uv", UV], 2, "train")
     site.write("alpha")
     site.file.write_text(site.file.read_text().replace("/usr/bin/python3", "3.4"))
