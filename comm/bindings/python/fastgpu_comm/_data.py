@@ -123,7 +123,7 @@ def _of_array(array: Any, what: str) -> Data:
     if array.dtype.hasobject:
         raise TypeError(f"{what} holds Python objects, which have no bytes to send")
     if not array.dtype.isnative:
-        raise ValueError(f"{what} has the byte order of other machines: give {what.split()[-1]}.astype({what.split()[-1]}.dtype.newbyteorder('='))")
+        raise ValueError(f"{what} has the byte order of other machines: convert it to the native one")
     if not array.flags.c_contiguous:
         raise ValueError(f"{what} is not contiguous: give numpy.ascontiguousarray of it")
     return Data(owner=array, what=what, address=array.ctypes.data, shape=array.shape, type_name=array.dtype.name,
