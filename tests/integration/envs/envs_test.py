@@ -256,7 +256,7 @@ def test_a_python_comes_from_the_archive_that_is_named(site):
     content = python_archive()
     site.index.archives["/python.tar.gz"] = content
     python = f"python:\n  archive: {site.index.root}/python.tar.gz\n  sha256: {hashlib.sha256(content).hexdigest()}\n"
-    site.file.write_text(f"name: train\nindex: {site.index.url}\npackages: [alpha]\n{python}")
+    site.file.write_text(f"name: train\nindex: {site.index.url}\nmpi: system\npackages: [alpha]\n{python}")
     site.index.fault = "corrupt"
     site.user.refused(site.words(), 1, "python.tar.gz has the SHA-256")
     site.nothing_is_used()
@@ -270,7 +270,7 @@ def test_a_python_comes_from_the_archive_that_is_named(site):
     check(json.loads(site.create("-o", "json").out)["nodes"][0]["done"] == "nothing", "made again")
     site.index.archives["/python.tar.gz"] = b"nothing"
     python = f"python:\n  archive: {site.index.root}/python.tar.gz\n  sha256: {hashlib.sha256(b'nothing').hexdigest()}\n"
-    site.file.write_text(f"name: train\nindex: {site.index.url}\npackages: [alpha]\n{python}")
+    site.file.write_text(f"name: train\nindex: {site.index.url}\nmpi: system\npackages: [alpha]\n{python}")
     site.user.refused(site.words(), 1, "tar")
 
 
@@ -278,7 +278,7 @@ def test_a_python_comes_from_the_archive_that_is_named(site):
 def test_a_name_of_the_matrix_says_what_frameworks_are_installed(site):
     site.index.add("tensorflow", "2.20.0", requires=["beta"])
     site.index.add("tensorflow", "2.21.0")
-    site.file.write_text(f"name: train\nindex: {site.index.url}\n")
+    site.file.write_text(f"name: train\nindex: {site.index.url}\nmpi: system\n")
     site.create("--from", "tf2.20_cpu_py311")
     check(site.program("python", "-c", "import sys; print(sys.version_info[:2])").count("(3, 11)") == 2, "another Python")
     site.user.run("env", "activate", "train", "-c", site.name, "--", "python", "-c", "import tensorflow", code=1)
