@@ -110,6 +110,12 @@ constexpr std::array kCommands = {
     Command{"attach", "job", "Watch a running job; Ctrl-C leaves it running",
             "fastgpu attach job train-1 --tail 10", describe_attach_job,
             "Ctrl-C leaves the job running."},
+    Command{"attach", "cluster", "Take over a cluster of a cloud that another machine has made",
+            "fastgpu attach cluster demo --provider aws --ssh-key ~/.ssh/id_ed25519",
+            describe_attach_cluster,
+            "The cluster is found by its machines' tags, its head node known again by the "
+            "fingerprint that stands there. From then on this machine changes it; the other one "
+            "can go on using it, and take it back in the same way."},
     Command{"cancel", "job", "Stop a job on all of its nodes", "fastgpu cancel job train-1",
             describe_cancel_job},
     Command{"env", "create", "Make an environment on all nodes: solved and built once, then copied",

@@ -22,6 +22,7 @@ class Attendance {
         directory_(context.state_directory()),
         cluster_(cluster),
         cloud_(cloud),
+        owner_(cloud == nullptr ? "" : context.owner(cluster.provider).mark()),
         step_(std::max<std::chrono::seconds>(unattended / 10, 1s)),
         thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
@@ -61,7 +62,7 @@ class Attendance {
     const Standing standing = standing_of(store, cluster_, now);
     if (standing.end) timer.ends = standing.end->when;
     if (cloud_ != nullptr && (!before || before->ends != timer.ends))
-      set_timers(*cloud_, cluster_, store.nodes(cluster_.id), timer.ends, cancel_);
+      set_timers(*cloud_, owner_, cluster_, store.nodes(cluster_.id), timer.ends, cancel_);
     store.put_timer(cluster_.id, timer);
   }
 
@@ -70,6 +71,7 @@ class Attendance {
   std::filesystem::path directory_;
   state::Cluster cluster_;
   Cloud* cloud_;
+  std::string owner_;
   std::chrono::seconds step_;
   std::optional<Error> failure_;
   std::mutex mutex_;

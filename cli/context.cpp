@@ -6,6 +6,7 @@
 
 #include "cli/helpers.hpp"
 #include "cli/host_access.hpp"
+#include "cli/lease.hpp"
 #include "provision/cloud/cloud_provider.hpp"
 #include "provision/providers.hpp"
 #include "provision/providers/local/local_provider.hpp"
@@ -68,6 +69,10 @@ provision::cloud::Cloud& Context::cloud(const std::string& name) {
   return *api;
 }
 
+provision::cloud::Owner Context::owner(const std::string& provider) {
+  return provision::cloud::Owner(state_directory() / "owners" / provider);
+}
+
 provision::Provider& Context::provider(const std::string& name) {
   std::unique_ptr<provision::Provider>& place = providers_[name];
   if (!place) place = make_provider(name);
@@ -77,15 +82,18 @@ provision::Provider& Context::provider(const std::string& name) {
 provision::Tools Context::tools() {
   if (!reachability_)
     reachability_ = std::make_unique<SshReachability>(ssh(), clock_, state_directory());
-  return {.store = store(),
-          .providers = [this](const std::string& name) -> provision::Provider& {
-            return provider(name);
-          },
-          .keys = keys_,
-          .reachability = *reachability_,
-          .events = events_,
-          .clock = clock_,
-          .cancel = cancel_};
+  return {
+      .store = store(),
+      .providers = [this](const std::string& name) -> provision::Provider& {
+        return provider(name);
+      },
+      .keys = keys_,
+      .reachability = *reachability_,
+      .events = events_,
+      .clock = clock_,
+      .cancel = cancel_,
+      .hold = [this](const provision::Tools& tools,
+                     const state::Cluster& cluster) { return lease_for(*this, tools, cluster); }};
 }
 
 std::unique_ptr<ssh::Client> Context::make_ssh() {
@@ -110,9 +118,8 @@ std::unique_ptr<provision::Provider> Context::make_provider(const std::string& n
     return std::make_unique<provision::StaticProvider>(*host_access_);
   }
   if (provision::is_cloud(name))
-    return std::make_unique<provision::cloud::CloudProvider>(
-        cloud(name), provision::cloud::Owner(state_directory() / "owners" / name),
-        provision::cloud::wait_for, cancel_);
+    return std::make_unique<provision::cloud::CloudProvider>(cloud(name), owner(name),
+                                                             provision::cloud::wait_for, cancel_);
   throw Error(ErrorKind::internal, "provider " + name + " stands in the table and cannot be made");
 }
 

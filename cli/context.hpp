@@ -13,6 +13,7 @@
 #include "cli/cluster_tools.hpp"
 #include "cli/ui/ui.hpp"
 #include "config/settings.hpp"
+#include "provision/cloud/owner.hpp"
 #include "provision/providers/static/host_access.hpp"
 #include "provision/tools.hpp"
 #include "remote/agent.hpp"
@@ -42,11 +43,15 @@ class Context {
   const config::Settings& settings();
 
   ssh::Client& ssh();
+  /// Another one, for another thread.
+  std::unique_ptr<ssh::Client> another_ssh() { return make_ssh(); }
   const remote::AgentProgram& agent();  ///< Throws ErrorKind::local where it is missing.
   /// The API of a cloud by the provider's name. Throws ErrorKind::usage for an unknown name and for
   /// a provider that is no cloud.
   provision::cloud::Cloud& cloud(const std::string& name);
   Clouds& clouds();
+  /// The mark of this state directory in a cloud.
+  provision::cloud::Owner owner(const std::string& provider);
   /// Throws ErrorKind::usage for an unknown name.
   provision::Provider& provider(const std::string& name);
   /// Everything for an operation on a cluster, without a deadline.

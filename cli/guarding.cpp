@@ -8,6 +8,7 @@
 #include "provision/cloud/timers.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/providers.hpp"
+#include "provision/takeover.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -112,6 +113,8 @@ std::string carry_out(Context& context, const ClusterName& name, Carrying carryi
   const bool judges_idle = (guards.idle_stop || guards.idle_delete) && !acts &&
                            cluster.state != state::ClusterState::stopped;
   if (!is_over && (!judges_idle || !is_idle(context, cluster))) return "";
+  // Whoever has taken it over carries its guards out.
+  if (provision::is_taken(tools.providers(cluster.provider).list(cluster))) return "";
   if (!is_over && guards.idle_stop) {
     if (carrying == Carrying::done) {
       provision::stop_cluster(tools, name);
@@ -176,10 +179,11 @@ void arrange_guards(Context& context, const state::ClusterId& id, Occasion occas
   if (standing.end) timer.ends = standing.end->when;
   Cloud* const cloud = cloud_of(context, *cluster);
   if (cloud != nullptr && cloud->limits().has_timer && occasion != Occasion::created)
-    set_timers(*cloud, *cluster, nodes, timer.ends, context.cancel());
-  if (cloud != nullptr && !cloud->limits().has_timer && occasion == Occasion::guarded)
-    set_timers(*cloud, *cluster, nodes, fate_of(standing.guards, standing.end, now),
+    set_timers(*cloud, context.owner(cluster->provider).mark(), *cluster, nodes, timer.ends,
                context.cancel());
+  if (cloud != nullptr && !cloud->limits().has_timer && occasion == Occasion::guarded)
+    set_timers(*cloud, context.owner(cluster->provider).mark(), *cluster, nodes,
+               fate_of(standing.guards, standing.end, now), context.cancel());
   const auto order = order_for(*cluster, standing.guards, standing.bound, nodes_act(cloud));
   if (reach == Reach::nodes) timer.told = tell_nodes(context, *cluster, nodes, order, timer.told);
   store.put_timer(id, timer);

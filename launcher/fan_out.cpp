@@ -10,10 +10,9 @@ namespace fastgpu::launcher {
 namespace {
 
 constexpr int kWidth = 64;
-constexpr std::size_t kMostOutput = 1 << 20;
 
-void keep(std::string& text, std::string_view bytes) {
-  text += bytes.substr(0, kMostOutput - std::min(kMostOutput, text.size()));
+void keep(std::string& text, std::string_view bytes, std::size_t most) {
+  text += bytes.substr(0, most - std::min(most, text.size()));
 }
 
 std::string without_last_newlines(std::string text) {
@@ -34,8 +33,9 @@ ssh::Task task_for(const NodeTask& wanted, NodeAnswer& answer) {
   answer.out.clear();
   answer.err.clear();
   ssh::Task task{.host = wanted.host, .command = wanted.command};
-  task.on_stdout = [&answer](std::string_view bytes) { keep(answer.out, bytes); };
-  task.on_stderr = [&answer](std::string_view bytes) { keep(answer.err, bytes); };
+  const std::size_t most = wanted.most_output;
+  task.on_stdout = [&answer, most](std::string_view bytes) { keep(answer.out, bytes, most); };
+  task.on_stderr = [&answer, most](std::string_view bytes) { keep(answer.err, bytes, most); };
   if (!wanted.input.empty())
     task.next_input = [input = std::optional(wanted.input)]() mutable {
       return std::exchange(input, std::nullopt);

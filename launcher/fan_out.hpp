@@ -15,6 +15,7 @@ struct NodeTask {
   ssh::Host host;
   std::string command;
   std::string input{};
+  std::size_t most_output = 1UL << 20U;  ///< Of each stream; what is beyond is thrown away.
 };
 
 struct NodeAnswer {

@@ -2,12 +2,14 @@
 #include "base/fault_point.hpp"
 #include "provision/held_cluster.hpp"
 #include "provision/lifecycle.hpp"
+#include "provision/takeover.hpp"
 
 namespace fastgpu::provision {
 
 state::Cluster change_shared(const Tools& tools, const ClusterName& name,
                              const std::function<std::string(const std::string&)>& change) {
   const HeldCluster held(tools, name);
+  require_ours(tools, held.cluster());
   state::Cluster cluster = held.cluster();
   cluster.spec_json = change(cluster.spec_json);
   tools.store.update_cluster(cluster);

@@ -20,6 +20,15 @@ fs::path public_key_file(const fs::path& state_directory, const state::ClusterId
   return state::identity_file(state_directory, cluster).string() + ".pub";
 }
 
+void write_host_keys(const fs::path& file, const HostKeys& keys) {
+  json object = json::object();
+  for (const auto& [token, pair] : keys)
+    object[token] = {{"private", pair.private_key.reveal()}, {"public", pair.public_key}};
+  state::write_private_file(file, object.dump());
+}
+
+}  // namespace
+
 /// The private file comes last: where it stands, the pair is whole.
 void make_cluster_key(const Tools& tools, const state::Cluster& cluster) {
   const fs::path directory = tools.store.directory();
@@ -31,15 +40,6 @@ void make_cluster_key(const Tools& tools, const state::Cluster& cluster) {
   fault_point("keys:half");
   state::write_private_file(identity, pair.private_key.reveal());
 }
-
-void write_host_keys(const fs::path& file, const HostKeys& keys) {
-  json object = json::object();
-  for (const auto& [token, pair] : keys)
-    object[token] = {{"private", pair.private_key.reveal()}, {"public", pair.public_key}};
-  state::write_private_file(file, object.dump());
-}
-
-}  // namespace
 
 void make_keys(const Tools& tools, const state::Cluster& cluster,
                std::span<const state::Node> nodes, HostKeyUse use, HostKeys& host_keys) {

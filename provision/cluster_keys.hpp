@@ -18,6 +18,9 @@ using HostKeys = std::map<std::string, KeyPair>;
 void make_keys(const Tools& tools, const state::Cluster& cluster,
                std::span<const state::Node> nodes, HostKeyUse use, HostKeys& host_keys);
 
+/// Makes the cluster's key pair where it is not there.
+void make_cluster_key(const Tools& tools, const state::Cluster& cluster);
+
 /// Absent where the file is missing or unreadable.
 std::optional<HostKeys> read_host_keys(const std::filesystem::path& state_directory,
                                        const state::ClusterId& cluster);

@@ -9,6 +9,7 @@
 #include "provision/providers.hpp"
 #include "provision/settle.hpp"
 #include "provision/take_down.hpp"
+#include "provision/takeover.hpp"
 
 namespace fastgpu::provision {
 namespace {
@@ -163,6 +164,7 @@ CreateResult create_cluster(const Tools& tools, const ClusterSpec& spec, OnFailu
   if (const auto cluster = tools.store.find_cluster(spec.name))
     settle_cluster(tools, *cluster, HalfMade::leave);
   Found found = find(tools, spec);
+  if (found.cluster) require_ours(*found.cluster, found.instances);
   Plan plan = make_plan(spec, found);
   Provider& provider = tools.providers(spec.provider);
   if (found.cluster) destroy_strays(tools, provider, *found.cluster);

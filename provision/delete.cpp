@@ -2,6 +2,7 @@
 #include "provision/held_cluster.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/take_down.hpp"
+#include "provision/takeover.hpp"
 
 namespace fastgpu::provision {
 
@@ -10,6 +11,8 @@ void delete_cluster(const Tools& tools, const ClusterName& name) {
   state::ClusterLock lock = lock_cluster(tools, name);
   state::Cluster cluster = require_cluster(tools.store, name);
   Provider& provider = tools.providers(cluster.provider);
+  const std::shared_ptr<void> held = hold_cluster(tools, cluster);
+  require_ours(tools, cluster);
   mark_deleting(tools, cluster);
   try {
     finish_delete(tools, provider, cluster);

@@ -4,6 +4,7 @@
 #include "provision/journal.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/settle.hpp"
+#include "provision/takeover.hpp"
 
 namespace fastgpu::provision {
 
@@ -21,6 +22,10 @@ state::ClusterLock lock_cluster(const Tools& tools, const ClusterName& name) {
   return {tools.store.directory(), name, tools.patience, tools.cancel};
 }
 
+std::shared_ptr<void> hold_cluster(const Tools& tools, const state::Cluster& cluster) {
+  return tools.hold ? tools.hold(tools, cluster) : nullptr;
+}
+
 state::Cluster require_cluster(const state::Store& store, const ClusterName& name) {
   if (auto cluster = store.find_cluster(name)) return *std::move(cluster);
   std::vector<std::string> names;
@@ -35,7 +40,8 @@ state::Cluster require_cluster(const state::Store& store, const ClusterName& nam
 HeldCluster::HeldCluster(const Tools& tools, const ClusterName& name)
     : tools_(tools),
       lock_(lock_existing(tools, name)),
-      cluster_(require_cluster(tools.store, name)) {
+      cluster_(require_cluster(tools.store, name)),
+      held_(hold_cluster(tools, cluster_)) {
   settle_cluster(tools, cluster_, HalfMade::leave);
   cluster_ = require_cluster(tools.store, name);
   if (cluster_.state == state::ClusterState::creating)
@@ -47,6 +53,7 @@ HeldCluster::HeldCluster(const Tools& tools, const ClusterName& name)
 
 ClusterView HeldCluster::look() const {
   const auto found = provider().list(cluster_);
+  require_ours(cluster_, found);
   return observe({cluster_, tools_.store.nodes(cluster_.id)}, found);
 }
 

@@ -10,13 +10,16 @@ namespace fastgpu::provision {
 /// Waits for the lock as long as Tools::patience.
 state::ClusterLock lock_cluster(const Tools& tools, const ClusterName& name);
 
+/// Tools::hold, for a cluster under its lock.
+std::shared_ptr<void> hold_cluster(const Tools& tools, const state::Cluster& cluster);
+
 class HeldCluster {
  public:
   /// Locks and settles. Throws not_found where there is no such cluster, conflict where its
   /// creation was never finished.
   HeldCluster(const Tools& tools, const ClusterName& name);
 
-  /// Asks the provider, and stores what has changed.
+  /// Asks the provider. Throws conflict where another state directory has taken the cluster over.
   ClusterView look() const;
 
   /// Stores the view, and closes the cluster's intents of `action`, in one transaction.
@@ -29,6 +32,7 @@ class HeldCluster {
   const Tools& tools_;
   state::ClusterLock lock_;
   state::Cluster cluster_;
+  std::shared_ptr<void> held_;  // Let go before the lock.
 };
 
 }  // namespace fastgpu::provision

@@ -46,6 +46,9 @@ struct Instance {
   /// Of a machine that is gone: what of ours stays there all the same, in a sentence that
   /// names it.
   std::string left_behind{};
+  /// Of a machine that another state directory has taken over: "state directory 1a2b3c4d (on
+  /// laptop, 2026-11-22 07:18:00Z)"; empty: it is ours.
+  std::string owner{};
 };
 
 /// Something that carries our marks and that no cluster we know of owns.

@@ -6,6 +6,7 @@
 #include "provision/journal.hpp"
 #include "provision/observe.hpp"
 #include "provision/take_down.hpp"
+#include "provision/takeover.hpp"
 #include "state/lock.hpp"
 
 namespace fastgpu::provision {
@@ -80,6 +81,7 @@ std::vector<Settled> settle_cluster(const Tools& tools, const Cluster& cluster,
   if (our_intents(tools.store, cluster.id).empty()) return {};
   if (cluster.state == ClusterState::creating && half_made == HalfMade::leave) return {};
   Provider& provider = tools.providers(cluster.provider);
+  require_ours(tools, cluster);
   std::vector<Settled> done;
   if (cluster.state == ClusterState::creating || cluster.state == ClusterState::deleting) {
     const bool was_creating = cluster.state == ClusterState::creating;

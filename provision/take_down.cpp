@@ -50,15 +50,6 @@ void tell_what_is_left(const Tools& tools, const std::vector<HostResult<Instance
   if (!sentence.empty()) tools.events.left_behind(sentence);
 }
 
-void erase_record(const Tools& tools, const state::Cluster& cluster) {
-  tools.store.atomically([&] {
-    for (const state::Intent& intent : tools.store.open_intents(cluster.id))
-      tools.store.close_intent(intent.id);
-    tools.store.erase_cluster(cluster.id);
-  });
-  fault_point("provision:erased");
-}
-
 }  // namespace
 
 void take_down_nodes(const Tools& tools, Provider& provider, const state::Cluster& cluster,
@@ -116,6 +107,15 @@ void end_trials(const Tools& tools, Provider& provider, const state::Cluster& cl
   const auto now = std::chrono::system_clock::now();
   for (const state::Intent& trial : trials)
     if (now - trial.opened >= kUnlistedAtMost) tools.store.close_intent(trial.id);
+}
+
+void erase_record(const Tools& tools, const state::Cluster& cluster) {
+  tools.store.atomically([&] {
+    for (const state::Intent& intent : tools.store.open_intents(cluster.id))
+      tools.store.close_intent(intent.id);
+    tools.store.erase_cluster(cluster.id);
+  });
+  fault_point("provision:erased");
 }
 
 void mark_deleting(const Tools& tools, state::Cluster& cluster) {

@@ -31,4 +31,7 @@ void mark_deleting(const Tools& tools, state::Cluster& cluster);
 /// all its intents. May be repeated after a kill at any instant.
 void finish_delete(const Tools& tools, Provider& provider, const state::Cluster& cluster);
 
+/// Takes the cluster off the record, with all its intents.
+void erase_record(const Tools& tools, const state::Cluster& cluster);
+
 }  // namespace fastgpu::provision

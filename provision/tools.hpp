@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -88,6 +89,9 @@ struct Tools {
   const Cancel& cancel;
   Clock::time_point deadline = Clock::time_point::max();
   std::chrono::milliseconds patience{10'000};  ///< With another fastgpu on the same cluster.
+  /// Keeps fastgpus on other machines away from a cluster whose lock is held here, until what it
+  /// returns is gone. Throws conflict where one of them does not let go. Empty: there are none.
+  std::function<std::shared_ptr<void>(const Tools&, const state::Cluster&)> hold{};
 };
 
 }  // namespace fastgpu::provision

@@ -5,6 +5,7 @@
 #include "cli/commands/cluster_options.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/lookup.hpp"
+#include "cli/record.hpp"
 #include "provision/cloud/cloud_spec.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/providers.hpp"
@@ -54,6 +55,7 @@ int run(Context& context, const Options& options) {
     const state::Cluster changed =
         provision::change_shared(tools_for(context, options), cluster.name,
                                  [&](const std::string& spec) { return letting_in(spec, ranges); });
+    publish_record(context, cluster.name);
     const auto allowed = provision::cloud::parse_cloud_spec(changed.spec_json).ssh_from;
     view.root["clusters"].push_back({{"name", cluster.name.value}, {"ssh_from", allowed}});
     view.names.push_back(cluster.name.value);

@@ -7,7 +7,9 @@
 #include "cli/commands/lookup.hpp"
 #include "cli/commands/views.hpp"
 #include "cli/guarding.hpp"
+#include "cli/record.hpp"
 #include "provision/lifecycle.hpp"
+#include "provision/takeover.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -17,13 +19,30 @@ struct Options : ClusterOptions {
   std::optional<int> nodes;
   bool replace_lost = false;
   bool yes = false;
+  bool forget = false;
 };
 
 std::string counted(std::size_t count) {
   return std::to_string(count) + (count == 1 ? " node" : " nodes");
 }
 
+/// What others own goes on without this state directory.
+int run_forget(Context& context, const Options& options) {
+  const ClusterName name = find_cluster(context, options.name).name;
+  provision::forget_cluster(tools_for(context, options), name);
+  View view;
+  view.root = document("forgotten");
+  view.root["cluster"] = options.name;
+  view.names = {options.name};
+  if (context.ui().for_people())
+    context.ui().note("forgot cluster " + options.name + "; its machines are somebody else's");
+  else
+    context.ui().show(view);
+  return 0;
+}
+
 int run_delete(Context& context, const Options& options) {
+  if (options.forget) return run_forget(context, options);
   const state::Cluster cluster = find_cluster(context, options.name);
   const std::size_t count = context.store().nodes(cluster.id).size();
   if (!options.yes && !context.settings().boolean("yes") &&
@@ -58,6 +77,7 @@ int run_start(Context& context, const Options& options) {
                       " lost: `fastgpu start cluster " + options.name +
                       " --replace-lost` makes new ones in place");
   keep_guards(context, name, Occasion::changed);
+  publish_record(context, name);
   show_cluster(context, view);
   return 0;
 }
@@ -94,6 +114,7 @@ int run_scale(Context& context, const Options& options) {
   const auto view =
       provision::scale_cluster(tools_for(context, options), cluster.name, *options.nodes);
   keep_guards(context, cluster.name, Occasion::changed);
+  publish_record(context, cluster.name);
   show_cluster(context, view);
   return 0;
 }
@@ -109,6 +130,8 @@ std::shared_ptr<Options> describe_options(Arguments& arguments) {
 Action describe_delete_cluster(Arguments& arguments) {
   const auto options = describe_options(arguments);
   arguments.flag("--yes", "Do not ask", options->yes).letter = "-y";
+  arguments.flag("--forget", "Only forget a cluster that another machine has taken over",
+                 options->forget);
   return [options](Context& context) { return run_delete(context, *options); };
 }
 

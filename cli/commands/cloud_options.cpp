@@ -8,6 +8,8 @@
 #include "provision/cloud/catalogue.hpp"
 #include "provision/cloud/cloud_provider.hpp"
 #include "provision/providers.hpp"
+#include "ssh/keys.hpp"
+#include "state/directory.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -96,6 +98,32 @@ std::optional<CloudPlan> plan_on_record(Context& context, const std::string& nam
   return plan;
 }
 
+/// The keys in OpenSSH's public key files, without their comments. A private one stands for the
+/// public one beside it.
+std::vector<std::string> public_keys_in(const std::vector<std::string>& files) {
+  constexpr std::string_view kKind = "ssh-ed25519 ";
+  std::vector<std::string> keys;
+  for (const std::string& given : files) {
+    std::string file = given;
+    auto text = state::read_file(file);
+    if (text && text->starts_with("-----BEGIN ")) text = state::read_file(file += ".pub");
+    if (!text) throw Error(ErrorKind::not_found, "--ssh-key: there is no file " + file);
+    const std::string line = text->substr(0, text->find('\n'));
+    const std::string key = line.substr(0, line.find(' ', kKind.size()));
+    try {
+      if (!line.starts_with(kKind)) throw Error(ErrorKind::usage, "no Ed25519 key");
+      ssh::fingerprint(key);
+    } catch (const Error&) {
+      throw Error(ErrorKind::usage,
+                  "--ssh-key: " + file +
+                      " holds no public Ed25519 key (\"ssh-ed25519 AAAA...\"): "
+                      "name the .pub file of one that ssh-keygen -t ed25519 made");
+    }
+    keys.push_back(key);
+  }
+  return keys;
+}
+
 std::string stock_text(Stock stock) {
   switch (stock) {
     case Stock::none:
@@ -174,6 +202,7 @@ std::string given_option(const CloudOptions& options) {
                                                 {!options.vpc.empty(), "--vpc"},
                                                 {!options.max_price.empty(), "--max-price"},
                                                 {!options.ssh_from.empty(), "--ssh-from"},
+                                                {!options.ssh_keys.empty(), "--ssh-key"},
                                                 {options.disk.has_value(), "--disk"},
                                                 {options.min_nodes.has_value(), "--min-nodes"},
                                                 {options.hold.has_value(), "--hold"},
@@ -244,6 +273,10 @@ void describe_cloud_options(Arguments& arguments, CloudOptions& options) {
                   32'768);
   arguments.list("--ssh-from", "CIDR", "Who may log in (this machine, as it is seen from outside)",
                  options.ssh_from);
+  arguments
+      .list("--ssh-key", "FILE.pub", "A public key of yours that opens the nodes as well",
+            options.ssh_keys)
+      .values = Values::path;
   arguments.count("--min-nodes", "N", "Begin with so many where no place has room for all",
                   options.min_nodes, 1, provision::kMostNodes);
   arguments.duration("--hold", "Keep what was got for so long while the missing nodes are sought",
@@ -281,6 +314,7 @@ CloudPlan plan_in_clouds(Context& context, const CloudOptions& options, const st
                  .vpc = options.vpc,
                  .disk_gib = options.disk.value_or(0),
                  .ssh_from = options.ssh_from,
+                 .ssh_keys = public_keys_in(options.ssh_keys),
                  .rdma = options.rdma};
   if (spec.wish.gpu.empty() && spec.wish.type.empty())
     throw Error(ErrorKind::usage, "what machines? --gpus A100:8, or --instance-type TYPE");

@@ -27,6 +27,7 @@ struct CloudOptions {
   std::string vpc;
   std::string max_price;
   std::vector<std::string> ssh_from;
+  std::vector<std::string> ssh_keys;  ///< Files.
   std::optional<int> disk;
   std::optional<int> min_nodes;
   std::optional<std::chrono::milliseconds> hold;

@@ -19,6 +19,7 @@ Action describe_exec(Arguments& arguments);
 Action describe_run_job(Arguments& arguments);
 Action describe_bench_comm(Arguments& arguments);
 Action describe_wait_job(Arguments& arguments);
+Action describe_attach_cluster(Arguments& arguments);
 Action describe_attach_job(Arguments& arguments);
 Action describe_cancel_job(Arguments& arguments);
 Action describe_logs(Arguments& arguments);

@@ -9,6 +9,7 @@
 #include "cli/commands/guard_options.hpp"
 #include "cli/commands/views.hpp"
 #include "cli/guarding.hpp"
+#include "cli/record.hpp"
 #include "cli/static_hosts.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/providers.hpp"
@@ -247,6 +248,8 @@ int run(Context& context, const Options& options) {
   else
     keep_guards(context, spec.name, Occasion::created,
                 options.detach ? Reach::cloud_alone : Reach::nodes);
+  if (made.kind != provision::PlanKind::unchanged && !options.detach)
+    publish_record(context, spec.name);
   if (provision::guards_of(made.view.cluster.spec_json) != provision::guards_of(spec.spec_json))
     ui.warn("its guards stay as they were: `fastgpu guard cluster " + name + "` changes them");
   show_cluster(context, made.view);

@@ -10,8 +10,10 @@
 #include "cli/commands/lookup.hpp"
 #include "cli/commands/views.hpp"
 #include "cli/guarding.hpp"
+#include "cli/record.hpp"
 #include "cli/ui/text.hpp"
 #include "provision/held_cluster.hpp"
+#include "provision/takeover.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -44,6 +46,7 @@ View view_of_guards(const state::Cluster& cluster, const Standing& standing) {
 void write_guards(Context& context, const Options& options, const ClusterName& name) {
   const provision::Tools tools = tools_for(context, options);
   const provision::HeldCluster held(tools, name);
+  provision::require_ours(tools, held.cluster());
   state::Cluster cluster = held.cluster();
   const Standing standing = standing_of(context.store(), cluster, std::chrono::system_clock::now());
   const auto guards = with_options(standing.guards, options.guards, standing.price);
@@ -58,6 +61,7 @@ int run(Context& context, const Options& options) {
   const bool is_question = says_nothing(options.guards);
   if (!is_question) write_guards(context, options, find_cluster(context, options.name).name);
   arrange_guards(context, find_cluster(context, options.name).id, Occasion::guarded, Reach::nodes);
+  if (!is_question) publish_record(context, name);
   const state::Cluster cluster = find_cluster(context, name.value);
   context.ui().show(view_of_guards(
       cluster, standing_of(context.store(), cluster, std::chrono::system_clock::now())));

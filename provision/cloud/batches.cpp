@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "provision/cloud/ownership.hpp"
 #include "provision/signing/hmac.hpp"
 
 namespace fastgpu::provision::cloud {
@@ -81,7 +82,8 @@ bool is_at(const Machine& machine, const Place& place) {
   return machine.site == place.site && machine.type == place.type;
 }
 
-std::vector<Instance> instances_of(std::span<const Machine> machines, const Place& place) {
+std::vector<Instance> instances_of(std::span<const Machine> machines, const Place& place,
+                                   const std::string& owner) {
   std::vector<Machine> here;
   for (const Machine& machine : machines)
     if (is_at(machine, place)) here.push_back(machine);
@@ -92,6 +94,16 @@ std::vector<Instance> instances_of(std::span<const Machine> machines, const Plac
     const bool is_node = node != nullptr ? node->id == machine.id : is_at(machine, place);
     result.push_back(instance_of(machine));
     if (!is_node) result.back().token = "stray " + machine.id;
+    if (!is_owned_by(machine, owner)) result.back().owner = owner_text(machine);
+  }
+  return result;
+}
+
+std::vector<std::vector<std::string>> chunks(std::span<const std::string> ids, std::size_t most) {
+  std::vector<std::vector<std::string>> result;
+  for (const std::string& id : ids) {
+    if (result.empty() || result.back().size() == most) result.emplace_back();
+    result.back().push_back(id);
   }
   return result;
 }

@@ -24,8 +24,9 @@ const Machine* machine_of(std::span<const Machine> machines, int index);
 
 /// As the provider interface has them; one that failed to start is told of as gone. Of several
 /// machines for one node all but one, and all that are not at `place`, carry a token that no node
-/// has, so that they count as strays.
-std::vector<Instance> instances_of(std::span<const Machine> machines, const Place& place);
+/// has, so that they count as strays. Those with another mark than `owner` say whose they are.
+std::vector<Instance> instances_of(std::span<const Machine> machines, const Place& place,
+                                   const std::string& owner);
 
 /// Whether it was asked for there.
 bool is_at(const Machine& machine, const Place& place);
@@ -33,5 +34,8 @@ bool is_at(const Machine& machine, const Place& place);
 Instance instance_of(const Machine& machine);
 
 std::vector<std::string> ids_of(std::span<const Machine> machines);
+
+/// The same ids in the same order, at most `most` together.
+std::vector<std::vector<std::string>> chunks(std::span<const std::string> ids, std::size_t most);
 
 }  // namespace fastgpu::provision::cloud

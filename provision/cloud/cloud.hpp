@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/cancel.hpp"
@@ -26,10 +27,15 @@ struct Limits {
 };
 
 /// Tags on everything that we make.
-constexpr std::string_view kClusterTag = "fastgpu-cluster";  ///< The cluster's identity.
-constexpr std::string_view kNameTag = "fastgpu-name";        ///< The cluster's name.
-constexpr std::string_view kOwnerTag = "fastgpu-owner";      ///< The state directory's identity.
-constexpr std::string_view kFirstTag = "fastgpu-first";      ///< Index of the launch's first node.
+constexpr std::string_view kClusterTag = "fastgpu-cluster";   ///< The cluster's identity.
+constexpr std::string_view kNameTag = "fastgpu-name";         ///< The cluster's name.
+constexpr std::string_view kOwnerTag = "fastgpu-owner";       ///< The state directory's identity.
+constexpr std::string_view kFirstTag = "fastgpu-first";       ///< Index of the launch's first node.
+constexpr std::string_view kTakenTag = "fastgpu-taken";       ///< Tags::taken
+constexpr std::string_view kHostKeyTag = "fastgpu-host-key";  ///< Tags::host_key
+
+/// The tags that are not empty, under the names above.
+std::vector<std::pair<std::string, std::string>> pairs_of(const Tags& tags);
 
 /// Calls may be made from several threads at once. They throw Error as cloud::error_of(Failure)
 /// makes it: denied, capacity, not_found, conflict, remote; transient once repeating has not
@@ -96,6 +102,10 @@ class Cloud {
   virtual void release_at(const std::string& region, std::span<const std::string> ids,
                           std::optional<std::chrono::system_clock::time_point> when,
                           const Cancel& cancel) = 0;
+
+  /// Writes on machines what of `tags` is not empty, in place of what stood there. May be repeated.
+  virtual void tag(const std::string& region, std::span<const std::string> ids, const Tags& tags,
+                   const Cancel& cancel) = 0;
 
   /// What of clusters' parts there is in the region, machines excepted.
   virtual std::vector<Part> parts(const std::string& region, const Cancel& cancel) = 0;

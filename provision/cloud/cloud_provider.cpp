@@ -6,6 +6,7 @@
 
 #include "base/parallel.hpp"
 #include "provision/cloud/batches.hpp"
+#include "provision/cloud/ownership.hpp"
 #include "provision/cloud/user_data.hpp"
 #include "provision/next_look.hpp"
 
@@ -50,16 +51,6 @@ std::vector<T> joined(std::vector<std::variant<std::vector<T>, Error>> answers) 
 void throw_first(const std::vector<std::variant<bool, Error>>& outcomes) {
   for (const auto& outcome : outcomes)
     if (const auto* error = std::get_if<Error>(&outcome)) throw *error;
-}
-
-std::vector<std::vector<std::string>> chunks(const std::vector<std::string>& ids, int most) {
-  std::vector<std::vector<std::string>> result;
-  for (const std::string& id : ids) {
-    if (result.empty() || result.back().size() == static_cast<std::size_t>(most))
-      result.emplace_back();
-    result.back().push_back(id);
-  }
-  return result;
 }
 
 /// By what names of ours the machines behind `nodes` go by: a node that was never heard of again is
@@ -117,9 +108,10 @@ Launch launch_of(const state::Cluster& cluster, const CloudSpec& spec, const Sta
                 .token = batch_token(batch, place),
                 .rdma = spec.rdma};
   FirstBoot boot{.user = cluster.user,
-                 .authorized_key = first.authorized_key,
+                 .authorized_keys = {first.authorized_key},
                  .host_private_key = first.host_private_key,
                  .host_public_key = first.host_public_key};
+  std::ranges::copy(spec.ssh_keys, std::back_inserter(boot.authorized_keys));
   set_end(launch, boot, cluster, spec, place, has_timer);
   launch.user_data = user_data(boot);
   return launch;
@@ -250,14 +242,14 @@ std::vector<Machine> CloudProvider::machines_of(const state::Cluster& cluster,
 }
 
 std::vector<Instance> CloudProvider::list(const state::Cluster& cluster) {
-  return instances_of(machines_of(cluster, never_), place_of(cluster));
+  return instances_of(machines_of(cluster, never_), place_of(cluster), owner_.known().value_or(""));
 }
 
 Results CloudProvider::change(const state::Cluster& cluster, std::span<const state::Node> nodes,
                               const Change& change, const Cancel& cancel) {
   const std::string region = place_of(cluster).site.region;
   std::vector<Machine> there = cloud_.machines(region, cluster.id, cancel);
-  for (const auto& ids : chunks(ids_of(nodes, there), cloud_.limits().machines_a_call))
+  for (const auto& ids : chunks(ids_of(nodes, there), machines_a_call()))
     change.ask(region, ids);
   Pauses pauses(wait_);
   const auto has_settled_here = [&](const state::Node& node) {
@@ -325,7 +317,7 @@ Results CloudProvider::destroy(const state::Cluster& cluster, std::span<const st
 }
 
 void CloudProvider::terminate(const std::string& region, const std::vector<std::string>& ids) {
-  const auto calls = chunks(ids, cloud_.limits().machines_a_call);
+  const auto calls = chunks(ids, machines_a_call());
   const auto outcomes = parallel_map(std::span(calls), kCallsAtOnce, [&](const auto& some) {
     cloud_.terminate(region, some);
     return true;
@@ -373,16 +365,21 @@ void CloudProvider::release(const state::Cluster& cluster) {
   throw_first(outcomes);
 }
 
+/// What a cluster has whose machines somebody else has taken over, if only in part, is theirs,
+/// whatever mark it carries.
 std::vector<Orphan> CloudProvider::orphans(std::span<const state::ClusterId> known) {
   const auto owner = owner_.known();
   if (!owner || !cloud_.has_credentials()) return {};
-  const auto is_orphan = [&](const Marks& marks) {
-    return marks.owner == *owner && std::ranges::find(known, marks.cluster) == known.end();
-  };
   const auto regions = cloud_.regions(stop_);
   return joined(parallel_map(std::span(regions), kCallsAtOnce, [&](const std::string& region) {
     std::vector<Orphan> found;
-    for (const Machine& machine : cloud_.machines(region, {}, stop_))
+    const std::vector<Machine> machines = cloud_.machines(region, {}, stop_);
+    const std::set<state::ClusterId> others = clusters_of_others(machines, *owner);
+    const auto is_orphan = [&](const Marks& marks) {
+      return marks.owner == *owner && std::ranges::find(known, marks.cluster) == known.end() &&
+             !others.contains(marks.cluster);
+    };
+    for (const Machine& machine : machines)
       if (is_orphan(machine.marks) && machine.state != MachineState::ending &&
           machine.state != MachineState::gone)
         found.push_back({"instance", region + "/" + machine.id, machine.marks.cluster});

@@ -70,6 +70,10 @@ class CloudProvider final : public Provider {
   /// use: then it is looked for again.
   void end_in(const std::string& region, const state::ClusterId& cluster);
 
+  std::size_t machines_a_call() const {
+    return static_cast<std::size_t>(cloud_.limits().machines_a_call);
+  }
+
   Cloud& cloud_;
   Owner owner_;
   Wait wait_;

@@ -75,7 +75,8 @@ std::string to_json_text(const CloudSpec& spec) {
   json object = {{"wish", to_json(spec.wish)}, {"region", spec.region},
                  {"image", spec.image},        {"vpc", spec.vpc},
                  {"disk_gib", spec.disk_gib},  {"ssh_from", spec.ssh_from},
-                 {"rdma", spec.rdma},          {"places", json::array()}};
+                 {"ssh_keys", spec.ssh_keys},  {"rdma", spec.rdma},
+                 {"places", json::array()}};
   for (const Place& place : spec.places)
     object["places"].push_back(to_json(place));
   return with_guards(object.dump(), spec.guards);
@@ -89,6 +90,7 @@ CloudSpec parse_cloud_spec(const std::string& text) {
                    .vpc = object.at("vpc").get<std::string>(),
                    .disk_gib = object.at("disk_gib").get<int>(),
                    .ssh_from = object.at("ssh_from").get<std::vector<std::string>>(),
+                   .ssh_keys = object.value("ssh_keys", std::vector<std::string>{}),
                    .rdma = object.at("rdma").get<bool>()};
     spec.guards = guards_of(text);
     for (const json& place : object.at("places"))

@@ -25,6 +25,7 @@ struct CloudSpec {
   std::string vpc{};     ///< The user's own; empty: one of the cluster's.
   int disk_gib = 0;
   std::vector<std::string> ssh_from{};  ///< CIDRs.
+  std::vector<std::string> ssh_keys{};  ///< The user's own, public: "ssh-ed25519 AAAA...".
   Guards guards{};
   bool rdma = false;
   std::vector<Place> places{};  ///< The best first; at least one.

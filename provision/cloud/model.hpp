@@ -106,6 +106,17 @@ struct Machine {
   std::string launched{};  ///< ISO 8601 UTC.
   std::string failure{};   ///< Of a failed one: the cloud's words.
   Marks marks{};
+  std::string vpc{};       ///< The network that it stands in.
+  std::string host_key{};  ///< As Tags::host_key; empty: not told.
+  std::string taken{};     ///< As Tags::taken; empty: its owner has made it.
+};
+
+/// What can be written on machines that are there. Letters, digits and "-_." alone, at most 43 of
+/// them: the least that a cloud takes.
+struct Tags {
+  std::string owner{};     ///< As Marks::owner.
+  std::string taken{};     ///< When and by which machine the owner has taken it over.
+  std::string host_key{};  ///< The digest of the host key that it shows, in URL-safe base64.
 };
 
 /// The ids of the parts that a cloud's machines share, by the cloud's own words for them

@@ -2,14 +2,19 @@
 
 #include <algorithm>
 
+#include "provision/cloud/batches.hpp"
 #include "provision/cloud/cloud_spec.hpp"
+#include "provision/takeover.hpp"
 
 namespace fastgpu::provision::cloud {
 
-void set_timers(Cloud& cloud, const state::Cluster& cluster, std::span<const state::Node> nodes,
-                std::optional<state::TimePoint> when, const Cancel& cancel) {
+void set_timers(Cloud& cloud, const std::string& owner, const state::Cluster& cluster,
+                std::span<const state::Node> nodes, std::optional<state::TimePoint> when,
+                const Cancel& cancel) {
   const CloudSpec spec = parse_cloud_spec(cluster.spec_json);
   const std::string& region = spec.places.at(parse_standing(cluster.network).place).site.region;
+  require_ours(cluster, instances_of(cloud.machines(region, cluster.id, cancel),
+                                     spec.places[parse_standing(cluster.network).place], owner));
   std::vector<std::string> ids;
   for (const state::Node& node : nodes)
     if (!node.instance_id.empty() && node.state != state::NodeState::lost)

@@ -9,8 +9,10 @@
 namespace fastgpu::provision::cloud {
 
 /// Has the cloud end the machines of `nodes` at that time, or at none; nodes without a machine are
-/// passed over. Where it has no timers this is what Cloud::release_at makes of it.
-void set_timers(Cloud& cloud, const state::Cluster& cluster, std::span<const state::Node> nodes,
-                std::optional<state::TimePoint> when, const Cancel& cancel);
+/// passed over. Where it has no timers this is what Cloud::release_at makes of it. Throws conflict
+/// where another than `owner` has taken the cluster over: its guards are not ours to say.
+void set_timers(Cloud& cloud, const std::string& owner, const state::Cluster& cluster,
+                std::span<const state::Node> nodes, std::optional<state::TimePoint> when,
+                const Cancel& cancel);
 
 }  // namespace fastgpu::provision::cloud

@@ -9,7 +9,7 @@ using nlohmann::json;
 
 /// JSON is YAML, so that quoting is a library's matter.
 json document_of(const FirstBoot& boot) {
-  json user = {{"name", boot.user}, {"ssh_authorized_keys", {boot.authorized_key}}};
+  json user = {{"name", boot.user}, {"ssh_authorized_keys", boot.authorized_keys}};
   if (boot.user != "root") {
     user["sudo"] = "ALL=(ALL) NOPASSWD:ALL";
     user["shell"] = "/bin/bash";

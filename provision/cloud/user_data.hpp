@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/secret.hpp"
 
@@ -11,8 +12,8 @@ namespace fastgpu::provision::cloud {
 
 struct FirstBoot {
   std::string user = "root";
-  std::string authorized_key{};  ///< Who may log in.
-  Secret host_private_key{};     ///< OpenSSH text; sshd shows this key from its first second.
+  std::vector<std::string> authorized_keys{};  ///< Who may log in.
+  Secret host_private_key{};  ///< OpenSSH text; sshd shows this key from its first second.
   std::string host_public_key{};
   /// The machine shuts itself down so long after its first boot, unless somebody puts that off; for
   /// clouds that have no timer of their own.

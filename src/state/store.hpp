@@ -51,6 +51,8 @@ class Store {
 
   /// Since the creation, removed nodes' included; kept by put_node and erase_node.
   std::vector<Run> runs(const ClusterId& cluster) const;
+  /// In place of those that are known; for a cluster that others have kept the books of.
+  void put_runs(const ClusterId& cluster, const std::vector<Run>& runs);
 
   std::optional<Timer> timer(const ClusterId& cluster) const;
   void put_timer(const ClusterId& cluster, const Timer& timer);  ///< Nothing for one that is gone.

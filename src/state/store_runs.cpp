@@ -38,6 +38,17 @@ void Store::Database::end_run(const ClusterId& cluster, int index) {
         to_column(std::chrono::system_clock::now()), cluster.value, index);
 }
 
+void Store::put_runs(const ClusterId& cluster, const std::vector<Run>& runs) {
+  atomically([&] {
+    database_->write("store:put_runs", "DELETE FROM runs WHERE cluster=?", cluster.value);
+    for (const Run& run : runs)
+      database_->write("store:put_runs:one",
+                       "INSERT INTO runs(cluster, position, began, ended) VALUES(?, ?, ?, ?)"
+                       " ON CONFLICT DO UPDATE SET ended=excluded.ended",
+                       cluster.value, run.index, to_column(run.began), to_column(run.ended));
+  });
+}
+
 std::vector<Run> Store::runs(const ClusterId& cluster) const {
   std::vector<Run> runs;
   if (!database_->has_second_tables()) return runs;

@@ -123,6 +123,16 @@ class FakeCloud final : public provision::cloud::Cloud {
       timers[id] = when;
     calls.push_back(ids.size());
   }
+  void tag(const std::string&, std::span<const std::string> ids, const provision::cloud::Tags& tags,
+           const Cancel&) override {
+    const std::lock_guard lock(mutex_);
+    for (Machine& machine : all) {
+      if (std::ranges::find(ids, machine.id) == ids.end()) continue;
+      if (!tags.owner.empty()) machine.marks.owner = tags.owner;
+      if (!tags.taken.empty()) machine.taken = tags.taken;
+      if (!tags.host_key.empty()) machine.host_key = tags.host_key;
+    }
+  }
   std::map<std::string, std::optional<std::chrono::system_clock::time_point>> timers;  ///< By id.
   bool has_timer = true;
   std::vector<provision::cloud::Part> parts(const std::string& region, const Cancel&) override {

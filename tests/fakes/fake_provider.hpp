@@ -32,6 +32,7 @@ class FakeProvider final : public provision::Provider {
   std::map<std::string, Error> stop_failures;
   std::map<std::string, std::string> left_behind;  ///< What stays of a machine that is destroyed.
   std::function<void()> on_create;                 ///< Called before each machine is made.
+  std::string taken_by{};                          ///< Who owns every machine; empty: we do.
   bool slow_addresses = false;
   bool loses_machines = false;  ///< Each ends before it is listed once.
   int create_calls = 0;
@@ -72,6 +73,7 @@ class FakeProvider final : public provision::Provider {
         if (machine["cluster"] != cluster.id.value) continue;
         if (machine["address"] == "") machine["address"] = machine["later"];
         found.push_back(instance_of(token, machine));
+        found.back().owner = taken_by;
       }
     });
     std::ranges::sort(found, {}, &provision::Instance::index);

@@ -58,6 +58,7 @@ PAGES = [
     ("describe job", ["fastgpu describe job broken-1"]),
     ("logs", ["fastgpu logs hello-1", "fastgpu logs hello-1 --rank 1"]),
     ("attach job", []),
+    ("attach cluster", []),
     ("cancel job", ["fastgpu cancel job long-1"]),
     ("wait job", ["fastgpu wait job broken-1"]),
     ("env matrix", ["fastgpu env matrix tf1.15_tr1.4.0_mx1.5.0_cu10.0_py36", "fastgpu env matrix tr2.5.1_cu13.0_py312",

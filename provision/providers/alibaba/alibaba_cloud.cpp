@@ -197,4 +197,23 @@ void AlibabaCloud::release_at(const std::string& region, std::span<const std::st
     if (const auto* error = std::get_if<Error>(&outcome)) throw *error;
 }
 
+void AlibabaCloud::tag(const std::string& region, std::span<const std::string> ids,
+                       const cloud::Tags& tags, const Cancel& cancel) {
+  constexpr std::size_t kMost = 50;
+  for (const auto& some : cloud::chunks(ids, kMost)) {
+    ApiCall call{.region = region,
+                 .action = "TagResources",
+                 .parameters = {{"ResourceType", "instance"}},
+                 .doing = "marking " + std::to_string(some.size()) + " machines in " + region};
+    cloud::add_list(call.parameters, "ResourceId", some);
+    int n = 0;
+    for (const auto& [key, value] : cloud::pairs_of(tags)) {
+      const std::string name = "Tag." + std::to_string(++n);
+      call.parameters.emplace_back(name + ".Key", key);
+      call.parameters.emplace_back(name + ".Value", value);
+    }
+    api_.call(call, cancel);
+  }
+}
+
 }  // namespace fastgpu::provision::alibaba

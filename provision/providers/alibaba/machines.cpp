@@ -74,7 +74,10 @@ Machine machine_of(const Answer& instance, const std::string& region) {
           .site = {region, instance["ZoneId"].text()},
           .type = instance["InstanceType"].text(),
           .launched = instance["CreationTime"].text(),
-          .marks = marks};
+          .marks = marks,
+          .vpc = instance["VpcAttributes"]["VpcId"].text(),
+          .host_key = tag_in(instance, cloud::kHostKeyTag),
+          .taken = tag_in(instance, cloud::kTakenTag)};
 }
 
 /// Elastic RDMA is a way to use the primary interface; the SCC types have a network of their own.

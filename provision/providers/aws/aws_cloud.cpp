@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "provision/cloud/batches.hpp"
 #include "provision/providers/aws/machines.hpp"
 
 namespace fastgpu::provision::aws {
@@ -127,6 +128,24 @@ void AwsCloud::release_at(const std::string& region, std::span<const std::string
                         {"InstanceInitiatedShutdownBehavior.Value", when ? "terminate" : "stop"}},
          .doing = "saying what " + id + " comes to once it powers itself off"},
         cancel);
+}
+
+void AwsCloud::tag(const std::string& region, std::span<const std::string> ids,
+                   const cloud::Tags& tags, const Cancel& cancel) {
+  constexpr std::size_t kMost = 500;
+  for (const auto& some : cloud::chunks(ids, kMost)) {
+    Ec2Call call{.region = region,
+                 .action = "CreateTags",
+                 .doing = "marking " + std::to_string(some.size()) + " machines in " + region};
+    add_list(call.parameters, "ResourceId", some);
+    int n = 0;
+    for (const auto& [key, value] : cloud::pairs_of(tags)) {
+      const std::string name = "Tag." + std::to_string(++n);
+      call.parameters.emplace_back(name + ".Key", key);
+      call.parameters.emplace_back(name + ".Value", value);
+    }
+    ec2_.call(call, cancel);
+  }
 }
 
 }  // namespace fastgpu::provision::aws

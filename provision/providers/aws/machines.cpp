@@ -51,7 +51,10 @@ Machine machine_of(const pugi::xml_node& instance, const std::string& region) {
           .type = instance.child_value("instanceType"),
           .launched = instance.child_value("launchTime"),
           .failure = instance.child("stateReason").child_value("message"),
-          .marks = marks_in(instance)};
+          .marks = marks_in(instance),
+          .vpc = instance.child_value("vpcId"),
+          .host_key = tag_in(instance, cloud::kHostKeyTag),
+          .taken = tag_in(instance, cloud::kTakenTag)};
 }
 
 void add_interfaces(Parameters& parameters, const cloud::Launch& launch) {

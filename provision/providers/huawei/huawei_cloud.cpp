@@ -213,6 +213,25 @@ void HuaweiCloud::release_at(const std::string& region, std::span<const std::str
     if (const auto* error = std::get_if<Error>(&outcome)) throw *error;
 }
 
+void HuaweiCloud::tag(const std::string& region, std::span<const std::string> ids,
+                      const cloud::Tags& tags, const Cancel& cancel) {
+  json list = json::array();
+  for (const auto& [key, value] : cloud::pairs_of(tags))
+    list.push_back({{"key", key}, {"value", value}});
+  const auto outcomes = parallel_map(ids, kCallsAtOnce, [&](const std::string& id) {
+    return api_.call(
+        {.region = region,
+         .action = "BatchCreateServerTags",
+         .method = "POST",
+         .path = "/v1/{project}/cloudservers/" + http::percent_encode(id) + "/tags/action",
+         .body = {{"action", "create"}, {"tags", list}},
+         .doing = "marking " + id},
+        cancel);
+  });
+  for (const auto& outcome : outcomes)
+    if (const auto* error = std::get_if<Error>(&outcome)) throw *error;
+}
+
 std::string HuaweiCloud::ask_for(const cloud::Launch& launch, const Cancel& cancel) {
   constexpr int kGenerations = 16;
   ApiCall call{.region = launch.site.region,

@@ -194,7 +194,10 @@ Machine machine_of(const json& server, const std::string& region) {
           .failure = answer["fault"]["message"].text(),
           .marks = {.cluster = {tag_in(answer, cloud::kClusterTag)},
                     .cluster_name = tag_in(answer, cloud::kNameTag),
-                    .owner = tag_in(answer, cloud::kOwnerTag)}};
+                    .owner = tag_in(answer, cloud::kOwnerTag)},
+          .vpc = answer["metadata"]["vpc_id"].text(),
+          .host_key = tag_in(answer, cloud::kHostKeyTag),
+          .taken = tag_in(answer, cloud::kTakenTag)};
 }
 
 Job job_in(const Answer& answer) {

@@ -86,6 +86,20 @@ class Network {
     return found.empty() ? json() : found.front();
   }
 
+  /// The cluster's, whoever of its owners has made it; null where there is none.
+  json find_ours(const Kind& kind, const Marks& marks) {
+    std::vector<json> found = list(kind);
+    std::erase_if(found, [&](const json& part) {
+      return marks_in(Answer(part)["name"].text()).cluster != marks.cluster;
+    });
+    if (found.size() > 1)
+      throw Error(ErrorKind::conflict, "huawei: " + std::to_string(found.size()) + " " + kind.name +
+                                           "s in " + region_ + " are marked as cluster " +
+                                           marks.cluster.value +
+                                           ": which one is meant cannot be told");
+    return found.empty() ? json() : found.front();
+  }
+
   json make(const Kind& kind, json wish) {
     const json answer =
         api_.call({.service = "vpc",
@@ -179,7 +193,7 @@ cloud::FoundOrMade existing_vpc(Network& network, const std::string& vpc) {
 
 cloud::FoundOrMade our_vpc(Network& network, const NetworkWish& wish) {
   const std::string name = our_name(wish.marks);
-  json vpc = network.find_one(kVpc, "name", name);
+  json vpc = network.find_ours(kVpc, wish.marks);
   const bool is_new = vpc.is_null();
   if (is_new) vpc = network.make(kVpc, {{"name", name}, {"cidr", kVpcRange}});
   return {network.await(kVpc, std::move(vpc)), is_new};
@@ -212,7 +226,7 @@ bool allows(const json& group, const char* source_kind, const std::string& sourc
 /// SSH from where the wish says; everything between the cluster's machines.
 std::string security_group(Network& network, const NetworkWish& wish) {
   const std::string name = our_name(wish.marks);
-  json group = network.find_one(kGroup, "name", name);
+  json group = network.find_ours(kGroup, wish.marks);
   if (group.is_null()) group = network.make(kGroup, {{"name", name}});
   const std::string id = Answer(group)["id"].text();
   cloud::Tasks rules;

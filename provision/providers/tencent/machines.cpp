@@ -86,7 +86,10 @@ Machine machine_from(const Answer& instance, const std::string& region) {
                   .site = {region, instance["Placement"]["Zone"].text()},
                   .type = instance["InstanceType"].text(),
                   .launched = instance["CreatedTime"].text(),
-                  .marks = marks};
+                  .marks = marks,
+                  .vpc = instance["VirtualPrivateCloud"]["VpcId"].text(),
+                  .host_key = tag_in(instance["Tags"], cloud::kHostKeyTag),
+                  .taken = tag_in(instance["Tags"], cloud::kTakenTag)};
   if (machine.state == MachineState::failed) machine.failure = failure_of(instance);
   return machine;
 }

@@ -193,4 +193,31 @@ void TencentCloud::remove_timers(const std::string& region, std::span<const std:
             cancel);
 }
 
+void TencentCloud::tag(const std::string& region, std::span<const std::string> ids,
+                       const cloud::Tags& tags, const Cancel& cancel) {
+  constexpr std::size_t kMost = 10;
+  const json who = api_.call(
+      {.service = "sts", .action = "GetCallerIdentity", .doing = "asking who we are"}, cancel);
+  const std::string start =
+      "qcs::cvm:" + region + ":uin/" + Answer(who)["AccountId"].text() + ":instance/";
+  json list = json::array();
+  for (const auto& [key, value] : cloud::pairs_of(tags))
+    list.push_back({{"TagKey", key}, {"TagValue", value}});
+  for (const auto& some : cloud::chunks(ids, kMost)) {
+    json resources = json::array();
+    for (const std::string& id : some)
+      resources.push_back(start + id);
+    const ApiCall call{
+        .service = "tag",
+        .action = "TagResources",
+        .body = {{"ResourceList", std::move(resources)}, {"Tags", list}},
+        .doing = "marking " + std::to_string(some.size()) + " machines in " + region};
+    const json answer = api_.call(call, cancel);
+    for (const Answer& failed : Answer(answer)["FailedResources"].items())
+      throw Error(ErrorKind::remote, "tencent: " + call.doing + ": " + failed["Resource"].text() +
+                                         ": " + failed["Code"].text() + ": " +
+                                         failed["Message"].text());
+  }
+}
+
 }  // namespace fastgpu::provision::tencent

@@ -40,6 +40,8 @@ class TencentCloud final : public cloud::Cloud {
   void release_at(const std::string& region, std::span<const std::string> ids,
                   std::optional<std::chrono::system_clock::time_point> when,
                   const Cancel& cancel) override;
+  void tag(const std::string& region, std::span<const std::string> ids, const cloud::Tags& tags,
+           const Cancel& cancel) override;
   std::vector<cloud::Part> parts(const std::string& region, const Cancel& cancel) override;
 
  private:

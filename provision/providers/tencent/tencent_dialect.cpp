@@ -83,7 +83,7 @@ bool has_error(const nlohmann::json& document) {
 }  // namespace
 
 std::string_view version_of(std::string_view service) {
-  return service == "sts" ? "2018-08-13" : "2017-03-12";
+  return service == "sts" || service == "tag" ? "2018-08-13" : "2017-03-12";
 }
 
 FailureKind kind_of(std::string_view code, int status) {

@@ -13,6 +13,14 @@
 namespace fastgpu::cloudsim {
 namespace {
 
+/// As a file has them, without the last newline.
+std::string lines_of(const std::vector<std::string>& keys) {
+  std::string text;
+  for (const std::string& key : keys)
+    text += (text.empty() ? "" : "\n") + key;
+  return text;
+}
+
 namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kBetweenLooks{250};
@@ -208,7 +216,7 @@ void LocalMachines::create(const std::vector<Task>& tasks) {
                         .token = task.id,
                         .host_private_key = Secret(init.host_private_key),
                         .host_public_key = init.host_public_key,
-                        .authorized_key = init.authorized_keys.front()});
+                        .authorized_key = lines_of(init.authorized_keys)});
     ids.push_back(task.id);
     scripts.push_back(init.script);
   }

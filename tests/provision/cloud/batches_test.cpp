@@ -64,15 +64,15 @@ TEST_CASE("of two machines for one node the older one counts, and the other is a
                                          machine("early", 0, "2026-01-01T00:00:01Z")};
   REQUIRE(machine_of(machines, 0) != nullptr);
   CHECK(machine_of(machines, 0)->id == "early");
-  const auto instances = instances_of(machines, kHere);
+  const auto instances = instances_of(machines, kHere, "us");
   REQUIRE(instances.size() == 2);
   CHECK(instances[0].token == "stray late");
   CHECK(instances[1].token.empty());
 }
 
 TEST_CASE("a machine in another zone than the cluster's is a stray") {
-  const auto instances =
-      instances_of(std::vector{machine("here", 0, "2", "a"), machine("there", 0, "1", "b")}, kHere);
+  const auto instances = instances_of(
+      std::vector{machine("here", 0, "2", "a"), machine("there", 0, "1", "b")}, kHere, "us");
   CHECK(instances[0].token.empty());
   CHECK(instances[1].token == "stray there");
 }
@@ -84,7 +84,7 @@ TEST_CASE("machines that are ending are none, and failed ones are told of as gon
   failed.state = MachineState::failed;
   CHECK(machine_of(std::vector{ending, failed}, 0) == nullptr);
   CHECK(machine_of(std::vector{ending, failed}, 1) == nullptr);
-  const auto instances = instances_of(std::vector{ending, failed}, kHere);
+  const auto instances = instances_of(std::vector{ending, failed}, kHere, "us");
   REQUIRE(instances.size() == 1);
   CHECK(instances[0].id == "failed");
   CHECK(instances[0].state == InstanceState::gone);

@@ -218,7 +218,7 @@ TEST_CASE("orphans are ours alone: of no other owner, and of no cluster that is 
   bench.create(1);
   Machine foreign = bench.cloud.all[0];
   foreign.id = "foreign";
-  foreign.marks.owner = "somebody else";
+  foreign.marks = {{"c2"}, "t", "somebody else"};
   bench.cloud.all.push_back(foreign);
   bench.cloud.parts_found = {{"vpc", "vpc-1", bench.cloud.all[0].marks},
                              {"subnet", "subnet-1", bench.cloud.all[0].marks},
@@ -232,6 +232,26 @@ TEST_CASE("orphans are ours alone: of no other owner, and of no cluster that is 
   for (const Orphan& orphan : orphans)
     bench.provider.remove_orphan(orphan);
   CHECK(bench.cloud.networks.empty());
+}
+
+TEST_CASE(
+    "a cluster of which a machine was taken over has no orphans, whose mark the rest carries") {
+  Bench bench;
+  bench.create(2);
+  bench.cloud.parts_found = {{"vpc", "vpc-1", bench.cloud.all[0].marks}};
+  bench.cloud.all[1].marks.owner = "somebody else";
+  CHECK(bench.provider.orphans({}).empty());
+}
+
+TEST_CASE("the list says of a machine that was taken over who has it, and when") {
+  Bench bench;
+  bench.create(2);
+  const std::vector<std::string> ids = {bench.cloud.all[1].id};
+  bench.cloud.tag("r1", ids, {.owner = "1a2b3c4d", .taken = "20261122T071800Z_laptop"}, Cancel());
+  const auto found = bench.provider.list(bench.cluster);
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].owner.empty());
+  CHECK(found[1].owner == "state directory 1a2b3c4d (on laptop, 2026-11-22 07:18:00Z)");
 }
 
 TEST_CASE("without credentials no cloud is asked for orphans") {

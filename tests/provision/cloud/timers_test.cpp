@@ -4,6 +4,7 @@
 
 #include "fakes/fake_cloud.hpp"
 #include "provision/cloud/cloud_spec.hpp"
+#include "support/failure.hpp"
 
 namespace fastgpu::provision::cloud {
 namespace {
@@ -18,13 +19,29 @@ TEST_CASE("every machine of a cluster gets its timer, in calls of what the cloud
   nodes.back().state = state::NodeState::lost;
   const state::TimePoint when{std::chrono::hours(1)};
 
-  set_timers(cloud, cluster, nodes, when, Cancel());
+  set_timers(cloud, "us", cluster, nodes, when, Cancel());
 
   CHECK(cloud.calls == std::vector<std::size_t>{2, 1});
   REQUIRE(cloud.timers.size() == 3);
   CHECK(cloud.timers["m3"] == when);
-  set_timers(cloud, cluster, nodes, std::nullopt, Cancel());
+  set_timers(cloud, "us", cluster, nodes, std::nullopt, Cancel());
   CHECK_FALSE(cloud.timers["m3"]);
+}
+
+TEST_CASE("timers of a cluster that another has taken over are not ours to move") {
+  test::FakeCloud cloud;
+  const CloudSpec spec{.places = {{{"r1", "z1"}, "t", {}}}};
+  const state::Cluster cluster{.id = {"c1"}, .spec_json = to_json_text(spec)};
+  cloud.all = {{.id = "m0",
+                .index = 0,
+                .state = MachineState::running,
+                .site = {"r1", "z1"},
+                .type = "t",
+                .marks = {{"c1"}, "t", "them"}}};
+  const std::vector<state::Node> nodes = {{.instance_id = "m0"}};
+  const auto set = [&] { set_timers(cloud, "us", cluster, nodes, std::nullopt, Cancel()); };
+  CHECK(test::failure_of(set).kind() == ErrorKind::conflict);
+  CHECK(cloud.timers.empty());
 }
 
 }  // namespace

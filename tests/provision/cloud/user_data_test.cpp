@@ -8,7 +8,7 @@ namespace {
 
 FirstBoot boot_of(const std::string& user) {
   return {.user = user,
-          .authorized_key = "ssh-ed25519 AAAA",
+          .authorized_keys = {"ssh-ed25519 AAAA", "ssh-ed25519 USERS"},
           .host_private_key = Secret("-----BEGIN\n\"quoted\" 'text'\n-----END\n"),
           .host_public_key = "ssh-ed25519 HOST"};
 }

@@ -1,0 +1,72 @@
+// attach cluster: what another machine has made is this one's from now on.
+#include <memory>
+
+#include "base/fault_point.hpp"
+#include "cli/commands/cluster_options.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/guarding.hpp"
+#include "cli/takeover.hpp"
+#include "provision/providers.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+struct Options : ClusterOptions {
+  TakeoverWish wish;
+};
+
+/// Why a provider has no clusters to attach to, and what to do instead.
+void check_provider(const std::string& provider) {
+  if (provider.empty())
+    throw Error(ErrorKind::usage, "attach cluster: --provider is missing: the cloud that it is in");
+  provision::check_provider_name(provider);
+  if (provider == "local")
+    throw Error(ErrorKind::usage,
+                "attach cluster: local nodes are processes of the machine that made them: log in "
+                "there, and use fastgpu as the user whose state directory has the cluster");
+  if (provider == "static")
+    throw Error(ErrorKind::usage,
+                "attach cluster: static hosts are yours whatever fastgpu knows of them: make a "
+                "cluster of the same file here (`fastgpu create cluster -f cluster.yaml`)");
+}
+
+int run(Context& context, Options options) {
+  check_provider(options.wish.provider);
+  options.wish.name = parse_cluster_name(options.name);
+  std::string& identity = options.wish.identity;
+  if (identity.ends_with(".pub")) identity.resize(identity.size() - 4);
+  context.set_parting_words("cluster " + options.name +
+                            " is half taken over; the same command goes on");
+  const provision::Tools tools = tools_for(context, options);
+  const provision::ClusterView view = take_over(context, tools, options.wish);
+  keep_guards(context, view.cluster.name, Occasion::changed);
+  show_cluster(context, view);
+  context.ui().next_steps({"fastgpu get nodes " + view.cluster.name.value});
+  return 0;
+}
+
+}  // namespace
+
+Action describe_attach_cluster(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  Argument& name = describe_cluster_options(arguments, *options);
+  name.values = Values::none;
+  name.help = "The cluster, by the name that it was made under";
+  arguments.text("--provider", "CLOUD", "The cloud that it is in", options->wish.provider).values =
+      Values::provider;
+  arguments.list("--region", "REGION", "Look in this region (the usual ones)",
+                 options->wish.regions);
+  arguments.text("--id", "ID", "Which of several clusters of that name", options->wish.id);
+  arguments
+      .text("--ssh-key", "FILE", "A private key that opens its nodes (~/.ssh/id_ed25519)",
+            options->wish.identity)
+      .values = Values::path;
+  arguments.text("--user", "NAME", "Who logs in (root)", options->wish.user);
+  arguments.list("--ssh-from", "CIDR", "Who may log in too (this machine, as seen from outside)",
+                 options->wish.ssh_from);
+  arguments.flag("--end-unrecorded", "End machines of the cluster that its record does not know",
+                 options->wish.ends_unrecorded);
+  return [options](Context& context) { return run(context, *options); };
+}
+
+}  // namespace fastgpu::cli

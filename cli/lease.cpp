@@ -1,0 +1,157 @@
+#include "cli/lease.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "cli/cluster_tools.hpp"
+#include "cli/record.hpp"
+#include "provision/providers.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::seconds kDuration = 60s;
+constexpr std::chrono::seconds kRenewAfter = 20s;
+constexpr std::chrono::milliseconds kBetweenAttempts = 500ms;
+constexpr std::chrono::seconds kPatienceWithNode = 15s;
+
+std::string clock_text(std::int64_t seconds) {
+  const auto now = static_cast<std::time_t>(seconds);
+  std::tm utc{};
+  std::array<char, 32> text{};
+  if (::gmtime_r(&now, &utc) == nullptr) return "?";
+  return {text.data(), std::strftime(text.data(), text.size(), "%H:%M:%SZ", &utc)};
+}
+
+Error refusal(const LeaseWish& wish, const agent::LeaseAnswer& answer, const std::string& holder) {
+  const agent::LeaseBook& book = answer.book;
+  if (!book.owner.empty() && book.owner != holder && !wish.takes_over)
+    return {ErrorKind::conflict, "cluster '" + wish.cluster +
+                                     "' was taken over by state directory " +
+                                     printable(book.owner) + " (" + printable(book.taken) +
+                                     "): `fastgpu attach cluster " + wish.cluster + " --provider " +
+                                     wish.provider + "` takes it back, `fastgpu delete cluster " +
+                                     wish.cluster + " --forget` forgets it here"};
+  return {ErrorKind::conflict, "cluster '" + wish.cluster + "' is being changed by " +
+                                   printable(book.who) + ", whose lease ends at " +
+                                   clock_text(book.until) +
+                                   " unless it is renewed: wait for it (--wait 2m)"};
+}
+
+/// The node with the lowest index keeps the lease; null where it has no machine that runs.
+const state::Node* head_in(const std::vector<state::Node>& nodes) {
+  if (nodes.empty()) return nullptr;
+  const state::Node& head = nodes.front();
+  const bool is_there = head.state == state::NodeState::running && !head.address.empty();
+  return is_there ? &head : nullptr;
+}
+
+/// A lease that is not given back when its node went with what was done.
+class HeldLease {
+ public:
+  HeldLease(Context& context, const state::Cluster& cluster, ssh::Host head, const LeaseWish& wish)
+      : context_(context), cluster_(cluster.id), lease_(context, std::move(head), wish) {}
+  ~HeldLease() try {
+    if (head_in(context_.store().nodes(cluster_)) == nullptr) lease_.abandon();
+  } catch (const std::exception&) {
+    return;  // It is given back, or runs out.
+  }
+  HeldLease(const HeldLease&) = delete;
+  HeldLease& operator=(const HeldLease&) = delete;
+
+ private:
+  Context& context_;
+  state::ClusterId cluster_;
+  Lease lease_;
+};
+
+}  // namespace
+
+std::string own_host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "?";
+}
+
+struct Lease::Renewal {
+  std::unique_ptr<ssh::Client> client{};
+  launcher::HeadNode head;
+  agent::LeaseWish wish;
+  Cancel cancel{};
+  std::mutex mutex{};
+  std::condition_variable_any woken{};
+  std::jthread thread{};
+};
+
+Lease::Lease(Context& context, ssh::Host host, const LeaseWish& wish) {
+  const std::string mark = context.owner(wish.provider).mark();
+  const agent::LeaseWish asked{.holder = mark,
+                               .who = own_host_name() + ", process " + std::to_string(::getpid()),
+                               .duration = kDuration,
+                               .takes_over = wish.takes_over};
+  auto client = context.another_ssh();
+  launcher::HeadNode head(*client, std::move(host), context.agent(), kPatienceWithNode);
+  const auto until = std::chrono::steady_clock::now() + wish.patience;
+  for (;;) {
+    const agent::LeaseAnswer answer = head.take_lease(asked, context.cancel());
+    if (answer.is_granted) break;
+    const bool is_anothers = !answer.book.owner.empty() && answer.book.owner != mark;
+    if ((is_anothers && !wish.takes_over) || std::chrono::steady_clock::now() >= until)
+      throw refusal(wish, answer, mark);
+    context.clock().sleep(kBetweenAttempts);
+    context.cancel().check();
+  }
+  renewal_ = std::unique_ptr<Renewal>(
+      new Renewal{.client = std::move(client), .head = std::move(head), .wish = asked});
+  renewal_->thread = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void Lease::run(const std::stop_token& stop) {
+  std::unique_lock lock(renewal_->mutex);
+  while (!renewal_->woken.wait_for(lock, stop, kRenewAfter, [] { return false; }) &&
+         !stop.stop_requested()) {
+    try {
+      renewal_->head.take_lease(renewal_->wish, renewal_->cancel);
+    } catch (const Error&) {  // The node may be on its way down; else the next attempt is in time.
+    }
+  }
+}
+
+Lease::~Lease() {
+  renewal_->thread.request_stop();
+  renewal_->cancel.request();
+  renewal_->thread.join();
+  if (is_abandoned_) return;
+  try {
+    renewal_->head.drop_lease(renewal_->wish.holder, Cancel());
+  } catch (const std::exception&) {
+    return;  // It runs out by itself.
+  }
+}
+
+std::shared_ptr<void> lease_for(Context& context, const provision::Tools& tools,
+                                const state::Cluster& cluster) {
+  if (!provision::is_cloud(cluster.provider)) return nullptr;
+  const std::vector<state::Node> nodes = context.store().nodes(cluster.id);
+  const state::Node* head = head_in(nodes);
+  if (head == nullptr || !is_published(context, cluster.id)) return nullptr;
+  const ssh::Host host = to_host(context.state_directory(), cluster, *head);
+  try {
+    return std::make_shared<HeldLease>(
+        context, cluster, host,
+        LeaseWish{cluster.name.value, cluster.provider, tools.patience, false});
+  } catch (const Error& e) {
+    if (e.kind() == ErrorKind::conflict) throw;
+    context.cancel().check();
+    context.ui().warn(std::string(e.what()) +
+                      ": going on without the cluster's lease, by the marks of its machines alone");
+    return nullptr;
+  }
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,233 @@
+#include "cli/takeover.hpp"
+
+#include <algorithm>
+
+#include "base/fault_point.hpp"
+#include "base/parallel.hpp"
+#include "cli/cluster_tools.hpp"
+#include "cli/lease.hpp"
+#include "cli/record.hpp"
+#include "provision/bring_up.hpp"
+#include "provision/cloud/batches.hpp"
+#include "provision/cloud/catalogue.hpp"
+#include "provision/cloud/cloud_spec.hpp"
+#include "provision/cloud/ownership.hpp"
+#include "provision/cluster_keys.hpp"
+#include "provision/held_cluster.hpp"
+#include "provision/takeover.hpp"
+#include "ssh/keys.hpp"
+#include "ssh/scan.hpp"
+#include "state/directory.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+namespace cloud = provision::cloud;
+using cloud::Machine;
+using provision::ClusterRecord;
+using provision::run_step;
+
+constexpr std::size_t kRegionsAtOnce = 32;
+constexpr std::chrono::seconds kPatience{60};
+
+/// The machines of the cluster that is meant, in whichever region.
+std::vector<Machine> find_machines(Context& context, const TakeoverWish& wish) {
+  std::vector<std::string> regions = wish.regions;
+  if (regions.empty())
+    for (const std::string_view region : cloud::usual_regions(wish.provider))
+      regions.emplace_back(region);
+  cloud::Cloud& api = context.cloud(wish.provider);
+  std::vector<Machine> all;
+  for (auto& answer : parallel_map(
+           std::span<const std::string>(regions), kRegionsAtOnce,
+           [&](const std::string& region) { return api.machines(region, {}, context.cancel()); })) {
+    if (const auto* error = std::get_if<Error>(&answer)) throw *error;
+    std::ranges::move(std::get<0>(answer), std::back_inserter(all));
+  }
+  return cloud::machines_named(all, wish.name.value, wish.id);
+}
+
+/// Every node gets our key, and shows who it is, while we are at it: all of them have to run.
+void check_running(std::span<const Machine> machines) {
+  for (const Machine& machine : machines)
+    if (machine.state != cloud::MachineState::running)
+      throw Error(ErrorKind::conflict,
+                  "machine " + machine.id + " (node " + std::to_string(machine.index) +
+                      ") does not run: every node has to, so that it can be given a key. Start the "
+                      "cluster where it was made, or its machines in the cloud's console");
+}
+
+struct Found {
+  std::vector<Machine> machines{};
+  Machine head{};
+};
+
+Found checked(std::vector<Machine> machines) {
+  check_running(machines);
+  Machine head = cloud::head_of(machines);
+  return {std::move(machines), std::move(head)};
+}
+
+Found find(Context& context, const TakeoverWish& wish) {
+  return checked(find_machines(context, wish));
+}
+
+/// Under the lease: a change may have ended in between.
+Found look_again(Context& context, const TakeoverWish& wish, const Found& before) {
+  const Machine& head = before.head;
+  Found now = checked(cloud::machines_named(
+      context.cloud(wish.provider).machines(head.site.region, head.marks.cluster, context.cancel()),
+      wish.name.value, ""));
+  if (now.head.id == head.id) return now;
+  throw Error(ErrorKind::conflict,
+              "cluster '" + wish.name.value + "' has got another head node just now: try again");
+}
+
+std::string identity_for(Context& context, const TakeoverWish& wish,
+                         const state::ClusterId& cluster) {
+  if (!wish.identity.empty()) return wish.identity;
+  const auto ours = state::identity_file(context.state_directory(), cluster);
+  std::error_code ignored;
+  if (std::filesystem::exists(ours, ignored)) return ours.string();
+  return context.environment()("HOME").value_or("/") + "/.ssh/id_ed25519";
+}
+
+void open_door(Context& context, const TakeoverWish& wish, const Machine& head) {
+  std::vector<std::string> ranges = wish.ssh_from;
+  if (ranges.empty()) ranges = {context.clouds().own_address()};
+  context.cloud(wish.provider)
+      .make_network({.marks = head.marks, .site = head.site, .vpc = head.vpc, .ssh_from = ranges},
+                    context.cancel());
+}
+
+/// The key that the head node shows, if it is the one that its tag tells of.
+std::string verified_key(Context& context, const Machine& head) {
+  if (head.host_key.empty())
+    throw Error(
+        ErrorKind::conflict,
+        "machine " + head.id +
+            ", the head node, carries no fingerprint of its host key: "
+            "its cluster was made with --detach or is not whole. A change by the fastgpu that "
+            "has it (`fastgpu scale cluster`, `fastgpu guard cluster`) writes it");
+  const ssh::Host host{.name = {"the head node"}, .address = head.address};
+  const auto shown = ssh::scan_host_keys({&host, 1}, kPatience, context.cancel());
+  if (!shown.front().ok()) throw shown.front().error();
+  const std::string& key = shown.front().value();
+  const std::string fingerprint = ssh::fingerprint(key);
+  if (cloud::host_key_mark(fingerprint) != head.host_key)
+    throw Error(ErrorKind::denied,
+                "what answers at " + head.address + " is not machine " + head.id +
+                    ": it shows the host key " + fingerprint + ", and the machine's tag " +
+                    std::string(cloud::kHostKeyTag) + " is " + printable(head.host_key));
+  return key;
+}
+
+/// Held against what the cloud says, which is to be believed more.
+ClusterRecord checked_record(launcher::HeadNode& head, const Machine& machine,
+                             const TakeoverWish& wish, const Cancel& cancel) {
+  ClusterRecord record =
+      provision::parse_cluster_record(head.record(provision::kLargestRecord, cancel));
+  if (record.cluster.id != machine.marks.cluster || record.cluster.provider != wish.provider)
+    throw Error(ErrorKind::remote, "the record on machine " + machine.id + " is of cluster " +
+                                       record.cluster.id.value + " of " + record.cluster.provider +
+                                       ", and its tags say " + machine.marks.cluster.value);
+  if (record.nodes.front().host_keys != head.host().host_keys)
+    throw Error(ErrorKind::remote,
+                "the record on machine " + machine.id + " has another host key of it");
+  try {
+    const auto spec = cloud::parse_cloud_spec(record.cluster.spec_json);
+    const auto standing = cloud::parse_standing(record.cluster.network);
+    if (standing.place < spec.places.size() && cloud::is_at(machine, spec.places[standing.place]))
+      return record;
+  } catch (const Error& e) {
+    throw Error(ErrorKind::remote, "the record on machine " + machine.id + ": " + e.what());
+  }
+  throw Error(ErrorKind::remote,
+              "the record on machine " + machine.id + " tells of another place than its own");
+}
+
+ssh::Host as_user(const state::Cluster& cluster, const state::Node& node,
+                  const std::string& identity) {
+  return {.name = node.name,
+          .address = node.address,
+          .port = node.port,
+          .user = node.user.empty() ? cluster.user : node.user,
+          .identity = identity,
+          .host_keys = node.host_keys};
+}
+
+/// Ours beside those that are there.
+void put_keys(Context& context, const provision::Tools& tools, const state::Cluster& cluster,
+              const std::vector<state::Node>& nodes, const std::string& identity) {
+  provision::make_cluster_key(tools, cluster);
+  fault_point("takeover:key_made");
+  const auto key = provision::authorized_key(context.state_directory(), cluster.id);
+  const std::string mark =
+      "fastgpu-" + cluster.id.value + "-" + context.owner(cluster.provider).mark();
+  const std::vector<std::string> words = {"access-add", key.value_or("") + " " + mark};
+  std::vector<launcher::NodeTask> tasks;
+  for (const state::Node& node : nodes)
+    if (node.state == state::NodeState::running)
+      tasks.push_back(
+          {as_user(cluster, node, identity), remote::agent_command(context.agent().hash, words)});
+  check(launcher::ask_agent(context.ssh(), tasks, context.agent(), kPatience, context.cancel()),
+        "adding a key");
+  fault_point("takeover:keys_put");
+}
+
+/// Here, with a way into every node; nothing of it is ours yet.
+provision::ClusterView adopt(Context& context, const provision::Tools& tools,
+                             const TakeoverWish& wish, const ClusterRecord& record,
+                             const Found& found, const std::string& identity) {
+  const auto spec = cloud::parse_cloud_spec(record.cluster.spec_json);
+  const auto& place = spec.places[cloud::parse_standing(record.cluster.network).place];
+  const auto instances =
+      cloud::instances_of(found.machines, place, context.owner(wish.provider).mark());
+  run_step(tools, "giving the nodes a key of ours", [&] {
+    put_keys(context, tools, record.cluster, provision::recovered(record, instances).nodes,
+             identity);
+  });
+  return provision::adopt_cluster(
+      tools, record, instances,
+      wish.ends_unrecorded ? provision::Unrecorded::remove : provision::Unrecorded::refuse);
+}
+
+void mark_machines(Context& context, const state::Cluster& cluster,
+                   std::span<const Machine> machines, const std::string& taken) {
+  const cloud::Tags tags{.owner = context.owner(cluster.provider).mark(), .taken = taken};
+  std::vector<std::string> ids;
+  for (const Machine& machine : machines)
+    if (machine.marks.owner != tags.owner) ids.push_back(machine.id);
+  if (!ids.empty())
+    context.cloud(cluster.provider).tag(machines.front().site.region, ids, tags, context.cancel());
+  fault_point("takeover:marked");
+}
+
+}  // namespace
+
+provision::ClusterView take_over(Context& context, const provision::Tools& tools,
+                                 const TakeoverWish& wish) {
+  Found found;
+  run_step(tools, "looking for cluster " + wish.name.value, [&] { found = find(context, wish); });
+  open_door(context, wish, found.head);
+  const ssh::Host host{.name = {wish.name.value + "-" + std::to_string(found.head.index)},
+                       .address = found.head.address,
+                       .user = wish.user,
+                       .identity = identity_for(context, wish, found.head.marks.cluster),
+                       .host_keys = {verified_key(context, found.head)}};
+  launcher::HeadNode head(context.ssh(), host, context.agent());
+  const Lease lease(context, host, {wish.name.value, wish.provider, tools.patience, true});
+  fault_point("takeover:leased");
+  found = look_again(context, wish, found);
+  const ClusterRecord record = checked_record(head, found.head, wish, context.cancel());
+  const state::ClusterLock lock = provision::lock_cluster(tools, record.cluster.name);
+  const auto view = adopt(context, tools, wish, record, found, host.identity);
+  const std::string taken = cloud::taken_mark(std::chrono::system_clock::now(), own_host_name());
+  mark_machines(context, view.cluster, found.machines, taken);
+  head.own(context.owner(wish.provider).mark(), taken, context.cancel());
+  fault_point("takeover:owned");
+  write_record(context, view.cluster, head);
+  return view;
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,30 @@
+// A cluster taken over from another state directory, step by step, each of which may be repeated.
+#pragma once
+
+#include "cli/context.hpp"
+#include "provision/observe.hpp"
+
+namespace fastgpu::cli {
+
+struct TakeoverWish {
+  ClusterName name{};
+  std::string provider{};
+  std::vector<std::string> regions{};  ///< Empty: the cloud's usual ones.
+  std::string id{};                    ///< Which of several of that name; empty: there is one.
+  /// A private key file that opens the nodes; empty: the cluster's own, if it was ours before, or
+  /// the user's usual one.
+  std::string identity{};
+  std::string user = "root";            ///< Who we are there.
+  std::vector<std::string> ssh_from{};  ///< CIDRs; empty: where we are seen from outside.
+  bool ends_unrecorded = false;
+};
+
+/// Finds the cluster by its tags, verifies its head node by the fingerprint there, takes the lease,
+/// reads the record, gives every node a key of ours, writes all of it down here, and only then puts
+/// our mark on the machines. Killed anywhere in between it leaves a cluster that its old owner has,
+/// or one that the same call again makes ours. Throws not_found, conflict, or denied where the head
+/// node is not the one that the tags tell of.
+provision::ClusterView take_over(Context& context, const provision::Tools& tools,
+                                 const TakeoverWish& wish);
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,86 @@
+#include "launcher/head_node.hpp"
+
+#include "base/quote.hpp"
+
+namespace fastgpu::launcher {
+namespace {
+
+constexpr int kNone = 3;    // The script's exit status where there is no record,
+constexpr int kOthers = 4;  // or the cluster is somebody else's.
+
+// $1: the record's size, $2: who writes it.
+constexpr const char* kPut = R"sh(set -e
+umask 077
+place=$HOME/.fastgpu
+owner=$place/lease/owner
+mkdir -p "$place"
+part=$place/cluster.json.part.$$
+trap 'rm -f "$part"' EXIT
+cat > "$part"
+[ "$(wc -c < "$part")" -eq "$1" ]
+if [ -s "$owner" ]; then
+  read -r there < "$owner" || :
+  if [ -n "$there" ] && [ "$there" != "$2" ]; then exit 4; fi
+fi
+mv "$part" "$place/cluster.json"
+)sh";
+
+// $1: the most bytes.
+constexpr const char* kGet = R"sh(file=$HOME/.fastgpu/cluster.json
+[ -e "$file" ] || exit 3
+exec head -c "$1" "$file"
+)sh";
+
+bool ended_with(const NodeAnswer& answer, int code) {
+  return answer.result.ok() && answer.result.value().code() == code;
+}
+
+}  // namespace
+
+agent::LeaseAnswer HeadNode::take_lease(const agent::LeaseWish& wish, const Cancel& cancel) {
+  std::vector<std::string> words = {"lease-take"};
+  if (wish.takes_over) words.emplace_back("--take-over");
+  words.insert(words.end(), {wish.holder, std::to_string(wish.duration.count()), wish.who});
+  const NodeAnswer answer = call(words, cancel);
+  check({answer}, "taking the cluster's lease");
+  return agent::parse_lease_answer(answer.out);
+}
+
+void HeadNode::drop_lease(const std::string& holder, const Cancel& cancel) {
+  check({call({"lease-drop", holder}, cancel)}, "giving the cluster's lease back");
+}
+
+void HeadNode::own(const std::string& owner, const std::string& taken, const Cancel& cancel) {
+  check({call({"lease-own", owner, taken}, cancel)}, "saying whose the cluster is");
+}
+
+void HeadNode::put_record(const std::string& text, const std::string& owner, const Cancel& cancel) {
+  const NodeTask task{.host = host_,
+                      .command = shell_join(std::vector<std::string>{
+                          "sh", "-c", kPut, "sh", std::to_string(text.size()), owner}),
+                      .input = text};
+  const NodeAnswer answer = ask(client_, {task}, patience_, cancel).front();
+  if (ended_with(answer, kOthers))
+    throw Error(ErrorKind::conflict, "another state directory has taken the cluster over");
+  check({answer}, "writing the cluster's record");
+}
+
+std::string HeadNode::record(std::size_t most, const Cancel& cancel) {
+  const NodeTask task{.host = host_,
+                      .command = shell_join(std::vector<std::string>{"sh", "-c", kGet, "sh",
+                                                                     std::to_string(most + 1)}),
+                      .most_output = most + 1};
+  const NodeAnswer answer = ask(client_, {task}, patience_, cancel).front();
+  if (ended_with(answer, kNone))
+    throw Error(ErrorKind::not_found, host_.name.value + " keeps no record of its cluster");
+  check({answer}, "reading the cluster's record");
+  return answer.out;
+}
+
+NodeAnswer HeadNode::call(const std::vector<std::string>& words, const Cancel& cancel) {
+  return ask_agent(client_, {{host_, remote::agent_command(agent_.hash, words)}}, agent_, patience_,
+                   cancel)
+      .front();
+}
+
+}  // namespace fastgpu::launcher

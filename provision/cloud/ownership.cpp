@@ -1,0 +1,127 @@
+#include "provision/cloud/ownership.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "base/names.hpp"
+#include "provision/signing/hmac.hpp"
+
+namespace fastgpu::provision::cloud {
+namespace {
+
+constexpr std::size_t kLongestTag = 43;
+constexpr std::size_t kTimeDigits = 16;  // "20261122T071800Z"
+
+bool is_there(const Machine& machine) {
+  return machine.state != MachineState::ending && machine.state != MachineState::gone &&
+         machine.state != MachineState::failed;
+}
+
+/// " (on laptop, 2026-11-22 07:18:00Z)"; nothing for what is no such mark.
+std::string taken_text(const std::string& mark) {
+  if (mark.size() <= kTimeDigits + 1 || mark[8] != 'T' || mark[kTimeDigits] != '_') return {};
+  const auto part = [&](std::size_t at, std::size_t size) { return mark.substr(at, size); };
+  return " (on " + printable(mark.substr(kTimeDigits + 1)) + ", " + part(0, 4) + "-" + part(4, 2) +
+         "-" + part(6, 2) + " " + part(9, 2) + ":" + part(11, 2) + ":" + part(13, 2) + "Z)";
+}
+
+std::string names_in(std::span<const Machine> all) {
+  std::set<std::string> names;
+  for (const Machine& machine : all)
+    if (is_there(machine)) names.insert(machine.marks.cluster_name);
+  std::string text;
+  for (const std::string& name : names)
+    text += (text.empty() ? "" : ", ") + printable(name);
+  return text.empty() ? "none" : text;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> pairs_of(const Tags& tags) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  const auto add = [&](std::string_view key, const std::string& value) {
+    if (!value.empty()) pairs.emplace_back(key, value);
+  };
+  add(kOwnerTag, tags.owner);
+  add(kTakenTag, tags.taken);
+  add(kHostKeyTag, tags.host_key);
+  return pairs;
+}
+
+bool is_owned_by(const Machine& machine, const std::string& owner) {
+  return machine.marks.owner.empty() || machine.marks.owner == owner;
+}
+
+std::string owner_text(const Machine& machine) {
+  return "state directory " + printable(machine.marks.owner) + taken_text(machine.taken);
+}
+
+std::string taken_mark(std::chrono::system_clock::time_point now, std::string_view host) {
+  std::string mark =
+      signing::utc_text(std::chrono::floor<std::chrono::seconds>(now), "%Y%m%dT%H%M%SZ") + "_";
+  for (const char c : host) {
+    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                          (c >= '0' && c <= '9') || c == '-' || c == '.';
+    mark += is_plain ? c : '-';
+  }
+  return mark.substr(0, kLongestTag);
+}
+
+std::set<state::ClusterId> clusters_of_others(std::span<const Machine> machines,
+                                              const std::string& owner) {
+  std::set<state::ClusterId> clusters;
+  for (const Machine& machine : machines)
+    if (!is_owned_by(machine, owner)) clusters.insert(machine.marks.cluster);
+  return clusters;
+}
+
+std::string host_key_mark(std::string_view fingerprint) {
+  constexpr std::string_view kKind = "SHA256:";
+  if (fingerprint.starts_with(kKind)) fingerprint.remove_prefix(kKind.size());
+  std::string mark(fingerprint);
+  std::ranges::replace(mark, '+', '-');
+  std::ranges::replace(mark, '/', '_');
+  return mark;
+}
+
+std::vector<Machine> machines_named(std::span<const Machine> all, const std::string& name,
+                                    const std::string& id) {
+  std::vector<Machine> meant;
+  std::map<std::string, std::string> owners;  // By the cluster's identity.
+  for (const Machine& machine : all) {
+    const bool is_meant =
+        machine.marks.cluster_name == name && (id.empty() || machine.marks.cluster.value == id);
+    if (!is_meant || !is_there(machine)) continue;
+    meant.push_back(machine);
+    owners[machine.marks.cluster.value] = machine.marks.owner;
+  }
+  if (meant.empty())
+    throw Error(ErrorKind::not_found, "no machine there is marked as one of cluster '" +
+                                          printable(name) + "'" +
+                                          (id.empty() ? "" : " " + printable(id)) +
+                                          "; clusters that have machines: " + names_in(all));
+  if (owners.size() == 1) return meant;
+  std::string text;
+  for (const auto& [cluster, owner] : owners)
+    text += (text.empty() ? "" : ", ") + printable(cluster) + " (of state directory " +
+            printable(owner) + ")";
+  throw Error(ErrorKind::conflict, "several clusters are called '" + printable(name) +
+                                       "': " + text + "; say which one by --id");
+}
+
+const Machine& head_of(std::span<const Machine> machines) {
+  std::map<int, const Machine*> by_index;
+  for (const Machine& machine : machines) {
+    if (machine.index < 0)
+      throw Error(ErrorKind::conflict, "which node machine " + machine.id +
+                                           " is cannot be told: its name or its tags were changed");
+    if (!by_index.emplace(machine.index, &machine).second)
+      throw Error(ErrorKind::conflict,
+                  "machines " + by_index[machine.index]->id + " and " + machine.id +
+                      " are both node " + std::to_string(machine.index) +
+                      ": the fastgpu that made them has to settle that (`fastgpu gc` there)");
+  }
+  return *by_index.begin()->second;
+}
+
+}  // namespace fastgpu::provision::cloud

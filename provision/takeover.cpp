@@ -1,0 +1,145 @@
+#include "provision/takeover.hpp"
+
+#include <algorithm>
+
+#include "base/fault_point.hpp"
+#include "provision/cluster_keys.hpp"
+#include "provision/held_cluster.hpp"
+#include "provision/journal.hpp"
+#include "provision/lifecycle.hpp"
+#include "provision/marks.hpp"
+#include "provision/observe.hpp"
+#include "provision/plan.hpp"
+#include "provision/take_down.hpp"
+
+namespace fastgpu::provision {
+namespace {
+
+using state::Node;
+using state::NodeState;
+
+bool is_others(const Instance& instance) {
+  return !instance.owner.empty();
+}
+
+void refuse_unrecorded(const ClusterName& name, std::span<const Instance> machines) {
+  if (machines.empty()) return;
+  std::string ids;
+  for (const Instance& machine : machines)
+    ids += (ids.empty() ? "" : ", ") + machine.id;
+  throw Error(ErrorKind::conflict,
+              "the record of cluster '" + name.value + "' does not know " + ids +
+                  ", which carry its mark: a change that was not finished, or whose record was "
+                  "not written. The fastgpu that has it settles that; without it --end-unrecorded "
+                  "ends them");
+}
+
+/// As a scaling leaves them that was killed.
+Node unfinished(const state::Cluster& cluster, const Instance& machine) {
+  Node node{.cluster = cluster.id,
+            .index = machine.index,
+            .name = node_name(cluster.name, machine.index),
+            .state = NodeState::deleting,
+            .token = new_token(),
+            .user = cluster.user,
+            .slots = cluster.slots};
+  note_instance(node, machine);
+  return node;
+}
+
+/// Makes room for what the record says.
+void put_cluster(state::Store& store, const state::Cluster& cluster) {
+  if (!store.find_cluster(cluster.id)) return store.insert_cluster(cluster);
+  store.update_cluster(cluster);
+  for (const state::Intent& intent : store.open_intents(cluster.id))
+    if (is_ours(intent)) store.close_intent(intent.id);
+  for (const Node& node : store.nodes(cluster.id))
+    store.erase_node(cluster.id, node.index);
+}
+
+}  // namespace
+
+bool is_taken(std::span<const Instance> found) noexcept {
+  return std::ranges::any_of(found, is_others);
+}
+
+void require_ours(const state::Cluster& cluster, std::span<const Instance> found) {
+  const auto taken = std::ranges::find_if(found, is_others);
+  if (taken == found.end()) return;
+  const std::string& name = cluster.name.value;
+  throw Error(ErrorKind::conflict, "cluster '" + name + "' was taken over by " + taken->owner +
+                                       ": `fastgpu attach cluster " + name + " --provider " +
+                                       cluster.provider +
+                                       "` takes it back, `fastgpu delete cluster " + name +
+                                       " --forget` forgets it here");
+}
+
+void require_ours(const Tools& tools, const state::Cluster& cluster) {
+  require_ours(cluster, tools.providers(cluster.provider).list(cluster));
+}
+
+void forget_cluster(const Tools& tools, const ClusterName& name) {
+  require_cluster(tools.store, name);
+  state::ClusterLock lock = lock_cluster(tools, name);
+  const state::Cluster cluster = require_cluster(tools.store, name);
+  const std::vector<Instance> found = tools.providers(cluster.provider).list(cluster);
+  if (!std::ranges::all_of(found, is_others))
+    throw Error(ErrorKind::conflict, "cluster '" + name.value +
+                                         "' has machines that are nobody else's, and would have no "
+                                         "owner: `fastgpu delete cluster " +
+                                         name.value + "` deletes it");
+  remove_key_files(tools.store.directory(), cluster.id);
+  fault_point("takeover:files_removed");
+  erase_record(tools, cluster);
+  lock.remove_file();
+}
+
+Recovered recovered(const ClusterRecord& record, std::span<const Instance> found) {
+  Recovered all{.nodes = record.nodes};
+  for (Node& node : all.nodes) {
+    node.state = NodeState::lost;
+    for (const Instance& instance : found) {
+      if (instance.index != node.index || !instance.token.empty()) continue;
+      note_instance(node, instance);
+      if (instance.state == InstanceState::running) node.state = NodeState::running;
+      if (instance.state == InstanceState::stopped) node.state = NodeState::stopped;
+    }
+  }
+  for (const Instance& instance : found) {
+    const bool is_known = std::ranges::any_of(
+        record.nodes, [&](const Node& node) { return node.index == instance.index; });
+    const bool is_gone = instance.state == InstanceState::gone;
+    if (!is_gone && (!is_known || !instance.token.empty())) all.unrecorded.push_back(instance);
+  }
+  return all;
+}
+
+ClusterView adopt_cluster(const Tools& tools, const ClusterRecord& record,
+                          std::span<const Instance> found, Unrecorded unrecorded) {
+  Recovered all = recovered(record, found);
+  const std::string& name = record.cluster.name.value;
+  if (unrecorded == Unrecorded::refuse) refuse_unrecorded(record.cluster.name, all.unrecorded);
+  if (const auto other = tools.store.find_cluster(record.cluster.name);
+      other && other->id != record.cluster.id)
+    throw Error(ErrorKind::conflict, "another cluster here is called '" + name +
+                                         "': give it another name first (`fastgpu rename cluster " +
+                                         name + " NEW`)");
+  ClusterView view{record.cluster, std::move(all.nodes)};
+  view.cluster.state = state_of(view.nodes);
+  tools.store.atomically([&] {
+    put_cluster(tools.store, view.cluster);
+    tools.store.put_runs(view.cluster.id, record.runs);
+    for (const Node& node : view.nodes)
+      tools.store.put_node(node);
+    for (const Instance& machine : all.unrecorded) {
+      if (machine.index < 0 || !machine.token.empty()) continue;  // Strays are found by the list.
+      const Node node = unfinished(view.cluster, machine);
+      tools.store.put_node(node);
+      open_node_intent(tools.store, node, kDeleteNode);
+    }
+  });
+  fault_point("takeover:adopted");
+  return view;
+}
+
+}  // namespace fastgpu::provision

@@ -1,0 +1,35 @@
+// What a head node says of its cluster, and of who may change it.
+#include <cstddef>
+#include <cstdint>
+
+#include "agent/protocol/lease.hpp"
+#include "base/error.hpp"
+#include "provision/cloud/cloud_spec.hpp"
+#include "provision/cluster_record.hpp"
+
+namespace {
+
+template <class Parse>
+void attempt(Parse parse) {
+  try {
+    parse();
+  } catch (const fastgpu::Error&) {
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  attempt([&] {
+    const auto record = fastgpu::provision::parse_cluster_record(text);
+    // What was read is written and read as the same.
+    const std::string again = to_text(record);
+    if (to_text(fastgpu::provision::parse_cluster_record(again)) != again) __builtin_trap();
+    fastgpu::provision::cloud::parse_cloud_spec(record.cluster.spec_json);
+    fastgpu::provision::cloud::parse_standing(record.cluster.network);
+  });
+  attempt([&] { fastgpu::agent::parse_lease_book(text); });
+  attempt([&] { fastgpu::agent::parse_lease_answer(text); });
+  return 0;
+}

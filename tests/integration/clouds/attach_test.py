@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+"""Clusters taken over by another state directory, on the stand-in: attach_test.py FASTGPU CLOUDSIM [TEST ...]
+
+Every cloud goes through the journey; what is decided by us and not by a cloud is tried on one (CLOUDS_ONLY chooses).
+"""
+import copy
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+import cloud_sim  # noqa: E402
+from cli_user import check, run_tests, within  # noqa: E402
+from cloud_sim import CloudSim, Customer  # noqa: E402
+
+CLOUDSIM = sys.argv.pop(2)
+LEASE = 60  # Seconds, after which that of a killed fastgpu has run out.
+
+
+def key_of(user):
+    key = user.folder / "key"
+    if not key.exists():
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "me@home", "-f", key], check=True)
+    return str(key)
+
+
+def elsewhere(customer, name="other"):
+    """The same person at another machine: the same key, and a state directory that knows nothing."""
+    other = copy.copy(customer)
+    other.user = copy.copy(customer.user)
+    other.user.state = customer.user.folder / name
+    return other
+
+
+def attachment(customer, *more, name="t"):
+    return ("attach", "cluster", name, "--provider", customer.cloud, "--region", customer.about["region"],
+            "--ssh-key", key_of(customer.user), "--ssh-from", "127.0.0.1/32", *more)
+
+
+def tags_of(sim):
+    return [{**instance["tags"], "id": instance["id"]} for instance in sim.alive()[0]]
+
+
+def owners(sim):
+    return {tags["fastgpu-owner"] for tags in tags_of(sim)}
+
+
+def in_one_cloud(user, test, boot="local"):
+    """In the first cloud only; nothing may be left."""
+    cloud = cloud_sim.clouds_of(user)[0]
+    with CloudSim(CLOUDSIM, boot) as sim:
+        customer = Customer(user, sim, cloud)
+        test(customer, elsewhere(customer))
+        customer.check_nothing_is_left()
+
+
+def created(customer, *more, nodes=2):
+    customer.create("t", "--ssh-key", key_of(customer.user) + ".pub", "--timeout", "90s", *more, nodes=nodes)
+
+
+def test_a_cluster_is_taken_over_changed_and_taken_back(user):
+    def journey(customer):
+        other = elsewhere(customer)
+        made = customer.create("t", "--ssh-key", key_of(customer.user) + ".pub", "--timeout", "90s")
+        check("warning" not in made.err, made.err)
+        check(len({tags.get("fastgpu-host-key") for tags in tags_of(customer.sim)}) == 2, "not one fingerprint, of the head node")
+        before = owners(customer.sim)
+        other.run(*attachment(other))
+        check(len(owners(customer.sim)) == 1 and owners(customer.sim) != before, f"{before} {owners(customer.sim)}")
+        pinned = [[node["host_keys"] for node in who.nodes("t")] for who in (customer, other)]
+        check(pinned[0] == pinned[1], f"other host keys: {pinned}")
+        check(other.run("exec", "t", "-b", "--", "hostname").out.count(b"t-") >= 2, "hostnames")
+        # The old one uses it as before, and changes nothing any more.
+        customer.run("exec", "t", "--", "true")
+        customer.run("get", "clusters")
+        for words in (("scale", "cluster", "t", "--nodes", "3"), ("stop", "cluster", "t"), ("delete", "cluster", "t", "--yes"),
+                      ("guard", "cluster", "t", "--max-life", "8h"), ("addip", "t", "--ssh-from", "10.0.0.1/32")):
+            customer.refused(words, 6, "was taken over by", "attach cluster t", "--forget")
+        customer.run("gc")
+        check(len(customer.sim.alive()[0]) == 2, "the old owner has ended something")
+        # A later node lets the same person in, too.
+        other.run("scale", "cluster", "t", "--nodes", "3", "--timeout", "60s")
+        customer.run(*attachment(customer))
+        check(len(customer.nodes("t")) == 3, customer.nodes("t"))
+        customer.run("exec", "t", "--", "true")
+        other.refused(("scale", "cluster", "t", "--nodes", "1", "--yes"), 6, "was taken over by")
+        other.run("delete", "cluster", "t", "--forget", "--yes")
+        other.run("gc")
+        check(len(customer.sim.alive()[0]) == 3, "who has forgotten it ends it")
+        customer.run("stop", "cluster", "t")
+        customer.run("start", "cluster", "t", "--timeout", "60s")
+        customer.run("delete", "cluster", "t", "--yes")
+
+    cloud_sim.for_each_cloud(user, CLOUDSIM, journey, boot="local")
+
+
+def test_what_cannot_be_attached_is_refused_with_a_way_out(user):
+    def refused(customer, other):
+        other.refused(("attach", "cluster", "t", "--provider", "local"), 2, "log in")
+        other.refused(("attach", "cluster", "t", "--provider", "static"), 2, "create cluster -f")
+        other.refused(("attach", "cluster", "t"), 2, "--provider")
+        other.refused(attachment(other), 5, "no machine there")
+        created(customer, nodes=1)
+        customer.refused(("delete", "cluster", "t", "--forget"), 6, "nobody else's")
+        wrong = user.folder / "wrong"
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", wrong], check=True)
+        other.refused([str(wrong) if word == key_of(user) else word for word in attachment(other)], 3)
+        customer.refused(customer.creation("u", "--ssh-key", "/etc/hostname"), 2, "no public Ed25519 key")
+        customer.run("stop", "cluster", "t")
+        other.refused(attachment(other), 6, "does not run")
+        check(json.loads(other.run("get", "clusters", "-o", "json").out)["clusters"] == [], "something was written down")
+        customer.run("delete", "cluster", "t", "--yes")
+
+    in_one_cloud(user, refused)
+
+
+def test_a_head_node_that_is_another_is_not_believed(user):
+    def refused(customer, other):
+        created(customer, nodes=1)
+        # Somebody in between has a key of his own.
+        customer.run("exec", "t", "--", "sh", "-c", "rm -f /etc/ssh/ssh_host_ed25519_key* && ssh-keygen -q -t ed25519 -N '' -f /etc/ssh/ssh_host_ed25519_key")
+        other.refused(attachment(other), 3, "is not machine", "SHA256:")
+        check(other.run("get", "clusters", "-o", "name").out == b"", "written down all the same")
+        customer.run("delete", "cluster", "t", "--yes")
+
+    in_one_cloud(user, refused)
+
+
+def test_of_two_that_attach_at_once_one_after_the_other_has_it(user):
+    def both(customer, other):
+        third = elsewhere(customer, "third")
+        created(customer)
+        started = [who.user.start(*attachment(who, "--wait", "60s"), environment=who.environment()) for who in (other, third)]
+        ended = [process.communicate(timeout=120) + (process.returncode,) for process in started]
+        check([code for _, _, code in ended] == [0, 0], ended)
+        check(len(owners(customer.sim)) == 1, owners(customer.sim))
+        codes = {who.run("scale", "cluster", "t", "--nodes", "1", "--yes", code=None).returncode for who in (other, third)}
+        check(codes == {0, 6}, codes)
+        for who in (other, third):
+            who.run("delete", "cluster", "t", "--yes", code=None)
+
+    in_one_cloud(user, both)
+
+
+def test_nobody_attaches_in_the_middle_of_a_change(user):
+    def waits(customer, other):
+        created(customer)
+        customer.sim.faults({"match": {"vendor": customer.cloud, "action": customer.about["launch"]}, "fault": {"kind": "delay", "milliseconds": 8000}})
+        scaling = customer.user.start("scale", "cluster", "t", "--nodes", "3", "--timeout", "90s", environment=customer.environment())
+        check(within(30, lambda: lease_is_held(customer)), "no lease")
+        other.refused((*attachment(other), "--wait", "1s"), 6, "is being changed by")
+        out, err = scaling.communicate(timeout=120)
+        check(scaling.returncode == 0, err)
+        other.run(*attachment(other, "--wait", "30s"))
+        check(len(other.nodes("t")) == 3, other.nodes("t"))
+        other.run("delete", "cluster", "t", "--yes")
+
+    def lease_is_held(customer):
+        book = customer.run("exec", "t/0", "--", "sh", "-c", "cat ~/.fastgpu/lease/book 2>/dev/null || true", code=None).out
+        return b"who=" in book and b"process" in book
+
+    in_one_cloud(user, waits)
+
+
+def test_a_takeover_that_was_killed_anywhere_goes_on(user):
+    points = ("takeover:leased", "takeover:key_made", "takeover:keys_put", "takeover:adopted", "takeover:marked", "takeover:owned", "record:written")
+
+    def killed(customer, other):
+        created(customer)
+        for number, point in enumerate(points):
+            who = elsewhere(customer, f"other{number}")
+            ended = who.run(*attachment(who, "--wait", "90s"), code=None, environment={"FASTGPU_FAULT": point})
+            check(ended.returncode == -9, f"{point}: {ended.returncode} {ended.err}")
+            who.run("gc", code=None)
+            check(len(customer.sim.alive()[0]) == 2, f"{point}: {customer.sim.alive()[0]}")
+            who.run(*attachment(who))
+            who.run("exec", "t", "--", "true")
+            check(len(owners(customer.sim)) == 1, f"{point}: {owners(customer.sim)}")
+        who.run("delete", "cluster", "t", "--yes")
+
+    in_one_cloud(user, killed)
+
+
+def test_what_a_killed_change_left_is_told_before_it_is_ended(user):
+    def unrecorded(customer, other):
+        created(customer, nodes=1)
+        ended = customer.run("scale", "cluster", "t", "--nodes", "2", code=None, environment={"FASTGPU_FAULT": "provision:reached"})
+        check(ended.returncode == -9, ended.err)
+        other.refused((*attachment(other), "--wait", f"{LEASE + 30}s"), 6, "does not know", "--end-unrecorded")
+        other.run(*attachment(other, "--end-unrecorded"))
+        customer.run("gc", code=None)  # Which has something to settle, and no right to.
+        check(len(customer.sim.alive()[0]) == 2, "the old owner has settled it")
+        other.run("scale", "cluster", "t", "--nodes", "1", "--yes")
+        check(len(customer.sim.alive()[0]) == 1, customer.sim.alive()[0])
+        other.run("delete", "cluster", "t", "--yes")
+
+    in_one_cloud(user, unrecorded)
+
+
+def test_a_record_that_was_tampered_with_is_refused(user):
+    def refused(customer, other):
+        created(customer, nodes=1)
+        for what, said in (("{}", "schema"), ("x" * 100, "not JSON"), ('{"schema":"fastgpu/cluster-record/v9"}', "v9")):
+            customer.run("exec", "t", "--", "sh", "-c", f"echo '{what}' > ~/.fastgpu/cluster.json")
+            other.refused(attachment(other), 1, said)
+        mode = customer.run("exec", "t", "--", "stat", "-c", "%a", "/root/.fastgpu/cluster.json").out
+        check(b"600" in mode, mode)
+        check(json.loads(other.run("get", "clusters", "-o", "json").out)["clusters"] == [], "something was written down")
+        customer.run("guard", "cluster", "t", "--max-life", "8h")  # Writes it anew.
+        other.run(*attachment(other))
+        guards = json.loads(other.run("guard", "cluster", "t", "-o", "json").out)
+        check("28800" in json.dumps(guards) or "8h" in json.dumps(guards), guards)
+        other.run("delete", "cluster", "t", "--yes")
+
+    in_one_cloud(user, refused)
+
+
+if __name__ == "__main__":
+    os.umask(0o022)
+    run_tests(globals())
