@@ -6,7 +6,6 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/remote_output.hpp"
 #include "cli/node_route.hpp"
-#include "transfer/tree_sender.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -93,7 +92,7 @@ std::optional<remote::NodeRoute> route_for(Context& context, const RemoteTarget&
                                            const Options& options,
                                            const std::vector<std::filesystem::path>& sources) try {
   const bool is_worth_it = !options.direct && target.hosts.size() > 1 &&
-                           transfer::measure(sources).bytes >= kWorthPassingOn;
+                           remote::content_of(sources) >= kWorthPassingOn;
   if (!is_worth_it || !has_own_key(context, target.cluster)) return std::nullopt;
   return make_route(context, target);
 } catch (const Error& e) {

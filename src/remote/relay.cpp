@@ -172,6 +172,10 @@ class Relay {
 
 }  // namespace
 
+std::uint64_t content_of(const std::vector<std::filesystem::path>& sources) {
+  return transfer::measure(sources).bytes;
+}
+
 std::vector<HostResult<Copied>> copy_through(ssh::Client& client, std::span<const ssh::Host> hosts,
                                              const NodeRoute& route,
                                              const std::vector<std::filesystem::path>& sources,

@@ -11,6 +11,9 @@ struct NodeRoute {
   std::vector<std::string> names;  ///< What it calls each host of the cluster, in their order.
 };
 
+/// Bytes of content in the trees; what cannot be read counts as nothing.
+std::uint64_t content_of(const std::vector<std::filesystem::path>& sources);
+
 /// As copy_to, but for the way: the first host gets the stream from here, and each passes it on to
 /// the next while it receives, so that it takes about as long as for one host. `route.names` has a
 /// name for each of `hosts`. A host that cannot keep what it gets passes it on all the same; those
