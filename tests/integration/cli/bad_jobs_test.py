@@ -111,7 +111,7 @@ def test_a_node_that_dies_in_the_middle_of_a_job(user):
     print(f"   noticed after {took:.1f} s", flush=True)
     check(process.returncode == 1, f"exit code {process.returncode}: {err.decode()}")
     check(f"{name}-1" in err.decode(), err.decode())
-    check(took < 20, f"it took {took:.1f} s")
+    check(took < 45, f"it took {took:.1f} s")  # It takes 7; a busy machine once took 26.
     check(user.run("exec", f"{name}/0", "--", "pgrep", "-x", "sleep", code=None).returncode == 1, "rank 0 lives on")
     user.run("start", "cluster", name)
     user.run("exec", name, "--", "true")
