@@ -1,4 +1,6 @@
-"""Runs clang-tidy over the project's own sources, tests apart: tidy.py BUILD_DIR
+"""Runs clang-tidy over the project's own sources, tests apart: tidy.py BUILD_DIR [COMMITS]
+
+With COMMITS, over those alone that the last so many commits have changed; over all where history does not reach so far back.
 
 A source whose preprocessed neighbourhood (itself, our headers, the settings) has passed before is not
 read again: its stamp lies in BUILD_DIR/tidy.
@@ -25,6 +27,12 @@ def sources(build):
             yield path, entry["command"]
 
 
+def changed(commits):
+    """Paths that the last `commits` commits have changed; None where that cannot be told."""
+    told = subprocess.run(["git", "diff", "--name-only", f"HEAD~{commits}"], capture_output=True, text=True, check=False)
+    return {ROOT / name for name in told.stdout.split("\n")} if told.returncode == 0 else None
+
+
 def neighbourhood():
     """A digest of every header of ours and of the settings: when one changes, all is read again."""
     digest = hashlib.sha256()
@@ -45,8 +53,11 @@ def main():
     build = pathlib.Path(sys.argv[1])
     stamps = build / "tidy"
     stamps.mkdir(exist_ok=True)
+    recent = changed(int(sys.argv[2])) if len(sys.argv) > 2 else None
     around, todo = neighbourhood(), {}
     for path, command in sources(build):
+        if recent is not None and path not in recent:
+            continue
         key = hashlib.sha256((around + command).encode() + path.read_bytes()).hexdigest()
         if not (stamps / key).exists():
             todo[path] = stamps / key
