@@ -91,8 +91,8 @@ class Progress final : public remote::CopyProgress {
 std::optional<remote::NodeRoute> route_for(Context& context, const RemoteTarget& target,
                                            const Options& options,
                                            const std::vector<std::filesystem::path>& sources) try {
-  const bool is_worth_it = !options.direct && target.hosts.size() > 1 &&
-                           remote::content_of(sources) >= kWorthPassingOn;
+  const bool is_worth_it =
+      !options.direct && target.hosts.size() > 1 && remote::content_of(sources) >= kWorthPassingOn;
   if (!is_worth_it || !has_own_key(context, target.cluster)) return std::nullopt;
   return make_route(context, target);
 } catch (const Error& e) {

@@ -156,7 +156,11 @@ class Network {
     call.parameters.emplace_back("TagSpecification.1.ResourceType", making.type);
     add_tags(call.parameters, "TagSpecification.1", marks);
     const auto answer = ec2_.call(call, cancel_);
-    return making.id_in(answer->document_element());
+    std::string id = making.id_in(answer->document_element());
+    if (id.empty())
+      throw Error(ErrorKind::remote,
+                  std::string("the answer of aws to ") + making.action + " tells no identity");
+    return id;
   }
 
   Ec2& ec2_;
