@@ -131,28 +131,6 @@ Outcomes SshReachability::show_host_keys(const state::Cluster& cluster,
   return results;
 }
 
-Outcomes NoWaiting::wait(const state::Cluster&, std::span<const state::Node> nodes,
-                         Clock::time_point, const Cancel&) {
-  Outcomes out;
-  for (const state::Node& node : nodes)
-    out.push_back({node.name, provision::Reached{}});
-  return out;
-}
-
-std::vector<HostResult<std::string>> NoWaiting::make_host_keys(const state::Cluster&,
-                                                               std::span<const state::Node> nodes,
-                                                               const Cancel&) {
-  std::vector<HostResult<std::string>> results;
-  for (const state::Node& node : nodes)
-    results.push_back({node.name, node.host_keys.front()});
-  return results;
-}
-
-Outcomes NoWaiting::show_host_keys(const state::Cluster& cluster,
-                                   std::span<const state::Node> nodes, const Cancel& cancel) {
-  return wait(cluster, nodes, {}, cancel);
-}
-
 ssh::Host to_host(const std::filesystem::path& state_directory, const state::Cluster& cluster,
                   const state::Node& node) {
   const std::filesystem::path key = state::identity_file(state_directory, cluster.id);

@@ -71,21 +71,6 @@ class SshReachability final : public provision::Reachability {
   std::filesystem::path state_directory_;
 };
 
-/// For those who do not want to wait: every node counts as reached, and keeps its host key.
-class NoWaiting final : public provision::Reachability {
- public:
-  std::vector<HostResult<provision::Reached>> wait(const state::Cluster& cluster,
-                                                   std::span<const state::Node> nodes,
-                                                   Clock::time_point deadline,
-                                                   const Cancel& cancel) override;
-  std::vector<HostResult<std::string>> make_host_keys(const state::Cluster& cluster,
-                                                      std::span<const state::Node> nodes,
-                                                      const Cancel& cancel) override;
-  std::vector<HostResult<provision::Reached>> show_host_keys(const state::Cluster& cluster,
-                                                             std::span<const state::Node> nodes,
-                                                             const Cancel& cancel) override;
-};
-
 /// Where SSH finds `node` and with which key.
 ssh::Host to_host(const std::filesystem::path& state_directory, const state::Cluster& cluster,
                   const state::Node& node);

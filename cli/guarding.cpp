@@ -6,6 +6,7 @@
 #include "launcher/guards.hpp"
 #include "provision/cloud/cloud_spec.hpp"
 #include "provision/cloud/timers.hpp"
+#include "provision/first_contact.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/providers.hpp"
 #include "provision/takeover.hpp"
@@ -60,11 +61,13 @@ agent::GuardOrder order_for(const state::Cluster& cluster, const Guards& guards,
   return order;
 }
 
+/// Those that somebody has reached: others are told when they are met.
 std::vector<ssh::Host> running_hosts(Context& context, const state::Cluster& cluster,
                                      const std::vector<state::Node>& nodes) {
+  const auto unmet = provision::unmet_nodes(context.store(), cluster.id);
   std::vector<ssh::Host> hosts;
   for (const state::Node& node : nodes)
-    if (node.state == state::NodeState::running)
+    if (node.state == state::NodeState::running && !unmet.contains(node.name))
       hosts.push_back(to_host(context.state_directory(), cluster, node));
   return hosts;
 }
@@ -90,6 +93,7 @@ std::optional<TimePoint> fate_of(const Guards& guards, const std::optional<provi
 
 /// Whether every running node of the cluster says that it has been idle for long enough.
 bool is_idle(Context& context, const state::Cluster& cluster) {
+  if (!provision::unmet_nodes(context.store(), cluster.id).empty()) return false;
   const auto hosts = running_hosts(context, cluster, context.store().nodes(cluster.id));
   const auto watches =
       launcher::watch_nodes(context.ssh(), hosts, context.agent(), context.cancel());

@@ -7,6 +7,7 @@
 #include "provision/cloud/cloud_spec.hpp"
 #include "provision/cloud/ownership.hpp"
 #include "provision/cluster_record.hpp"
+#include "provision/first_contact.hpp"
 #include "provision/providers.hpp"
 #include "ssh/keys.hpp"
 #include "state/directory.hpp"
@@ -34,9 +35,10 @@ void tag_head(Context& context, const state::Cluster& cluster, const state::Node
 }
 
 /// A node that has a machine which runs, and a host key that only it knows.
-bool is_reachable(const state::Node& node) {
+bool is_reachable(const state::Store& store, const state::Node& node) {
   return node.state == state::NodeState::running && !node.address.empty() &&
-         !node.instance_id.empty() && node.host_keys.size() == 1;
+         !node.instance_id.empty() && node.host_keys.size() == 1 &&
+         !provision::unmet_nodes(store, node.cluster).contains(node.name);
 }
 
 }  // namespace
@@ -63,7 +65,7 @@ void publish_record(Context& context, const ClusterName& name) {
   const auto cluster = context.store().find_cluster(name);
   if (!cluster || !provision::is_cloud(cluster->provider)) return;
   const auto nodes = context.store().nodes(cluster->id);
-  if (nodes.empty() || !is_reachable(nodes.front())) return;
+  if (nodes.empty() || !is_reachable(context.store(), nodes.front())) return;
   try {
     launcher::HeadNode head(context.ssh(),
                             to_host(context.state_directory(), *cluster, nodes.front()),

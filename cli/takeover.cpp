@@ -107,8 +107,8 @@ std::string verified_key(Context& context, const Machine& head) {
         ErrorKind::conflict,
         "machine " + head.id +
             ", the head node, carries no fingerprint of its host key: "
-            "its cluster was made with --detach or is not whole. A change by the fastgpu that "
-            "has it (`fastgpu scale cluster`, `fastgpu guard cluster`) writes it");
+            "its cluster was made with --detach and not used since, or is not whole. The first use "
+            "of its nodes by the fastgpu that has it (`fastgpu exec`), or a change, writes it");
   const ssh::Host host{.name = {"the head node"}, .address = head.address};
   const auto shown = ssh::scan_host_keys({&host, 1}, kPatience, context.cancel());
   if (!shown.front().ok()) throw shown.front().error();

@@ -52,12 +52,6 @@ void store_nodes(const Tools& tools, const std::vector<Node>& nodes) {
   });
 }
 
-/// Nobody will give it an address.
-Error gone_machine(const Node& node) {
-  return {ErrorKind::capacity, "machine " + node.instance_id + " of " + node.name.value +
-                                   " did not start or was taken back"};
-}
-
 bool all_have_addresses(const std::vector<Node>& nodes) {
   return std::ranges::none_of(nodes, [](const Node& node) { return node.address.empty(); });
 }
@@ -138,6 +132,11 @@ void renew_host_keys(const Tools& tools, const state::Cluster& cluster, std::vec
 }
 
 }  // namespace
+
+Error gone_machine(const Node& node) {
+  return {ErrorKind::capacity, "machine " + node.instance_id + " of " + node.name.value +
+                                   " did not start or was taken back"};
+}
 
 std::string count_of_nodes(std::size_t count) {
   return std::to_string(count) + (count == 1 ? " node" : " nodes");

@@ -52,6 +52,9 @@ void await_nodes(const Tools& tools, Provider& provider, const state::Cluster& c
 void note_results(const Tools& tools, std::vector<state::Node>& nodes,
                   const std::vector<HostResult<Instance>>& results);
 
+/// Nobody will give it an address.
+Error gone_machine(const state::Node& node);
+
 std::string count_of_nodes(std::size_t count);  ///< "1 node", "2 nodes"
 
 }  // namespace fastgpu::provision

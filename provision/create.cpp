@@ -67,8 +67,10 @@ Tools waiting_from_now(const Tools& tools, Clock::time_point began) {
 
 /// A machine that does not start is replaced where it is; when that happens again the cluster goes
 /// to its next place.
-void make_nodes(const Tools& tools, Provider& provider, const ClusterSpec& spec, Cluster& cluster,
-                std::vector<Node>& nodes) {
+void make_nodes(const Tools& tools, Provider& provider, const ClusterSpec& spec, Until until,
+                ClusterView& view) {
+  Cluster& cluster = view.cluster;
+  std::vector<Node>& nodes = view.nodes;
   HostKeys keys = read_host_keys(tools.store.directory(), cluster.id).value_or(HostKeys{});
   if (nodes.empty()) {
     const auto indexes = provider.new_indexes(cluster, {}, 0, spec.nodes);
@@ -79,6 +81,7 @@ void make_nodes(const Tools& tools, Provider& provider, const ClusterSpec& spec,
   }
   const auto began = tools.clock.now();
   gather(tools, provider, spec.holding, cluster, nodes, keys);
+  if (until == Until::accepted) return;
   for (bool is_second_try = false;; is_second_try = !is_second_try) {
     try {
       make_ours(waiting_from_now(tools, began), provider, cluster, nodes);
@@ -96,7 +99,7 @@ void make_nodes(const Tools& tools, Provider& provider, const ClusterSpec& spec,
   }
 }
 
-void finish(const Tools& tools, ClusterView& view) {
+void finish(const Tools& tools, Until until, ClusterView& view) {
   view.cluster.state = ClusterState::running;
   for (Node& node : view.nodes)
     node.state = NodeState::running;
@@ -106,6 +109,9 @@ void finish(const Tools& tools, ClusterView& view) {
     tools.store.update_cluster(view.cluster);
     close_node_intents(tools.store, view.cluster.id, view.nodes);
     close_cluster_intents(tools.store, view.cluster, kCreateCluster);
+    if (until == Until::nodes_answer) return;
+    for (const Node& node : view.nodes)
+      open_node_intent(tools.store, node, kMeetNode);
   });
   fault_point("provision:finished");
   drop_host_keys(tools.store.directory(), view.cluster.id);
@@ -157,7 +163,8 @@ Plan plan_cluster(const Tools& tools, const ClusterSpec& spec) {
   return make_plan(spec, find(tools, spec));
 }
 
-CreateResult create_cluster(const Tools& tools, const ClusterSpec& spec, OnFailure on_failure) {
+CreateResult create_cluster(const Tools& tools, const ClusterSpec& spec, OnFailure on_failure,
+                            Until until) {
   check_spec(spec);
   check_provider_name(spec.provider);
   state::ClusterLock lock = lock_cluster(tools, spec.name);
@@ -178,9 +185,9 @@ CreateResult create_cluster(const Tools& tools, const ClusterSpec& spec, OnFailu
   }
   ClusterView view{found.cluster ? *found.cluster : begin(tools, spec), found.nodes};
   try {
-    make_nodes(tools, provider, spec, view.cluster, view.nodes);
+    make_nodes(tools, provider, spec, until, view);
     tools.cancel.check();
-    finish(tools, view);
+    finish(tools, until, view);
   } catch (const Error& e) {
     const auto on_record = tools.store.find_cluster(view.cluster.id);  // It may have moved on.
     give_up(tools, provider, lock, on_record.value_or(view.cluster), on_failure, e);

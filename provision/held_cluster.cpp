@@ -1,6 +1,7 @@
 #include "provision/held_cluster.hpp"
 
 #include "base/fault_point.hpp"
+#include "provision/first_contact.hpp"
 #include "provision/journal.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/settle.hpp"
@@ -54,7 +55,8 @@ HeldCluster::HeldCluster(const Tools& tools, const ClusterName& name)
 ClusterView HeldCluster::look() const {
   const auto found = provider().list(cluster_);
   require_ours(cluster_, found);
-  return observe({cluster_, tools_.store.nodes(cluster_.id)}, found);
+  return observe({cluster_, tools_.store.nodes(cluster_.id)}, found,
+                 just_asked_for(tools_.store, cluster_.id));
 }
 
 void HeldCluster::store(const ClusterView& view, std::string_view action) const {

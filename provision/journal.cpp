@@ -54,7 +54,7 @@ void close_node_intents(state::Store& store, const state::ClusterId& cluster,
   store.atomically([&] {
     for (const state::Intent& intent : store.open_intents(cluster)) {
       const bool is_of_node = intent.action == kCreateNode || intent.action == kDeleteNode ||
-                              intent.action == kReplaceNode;
+                              intent.action == kReplaceNode || intent.action == kMeetNode;
       if (is_of_node && names.contains(intent.subject)) store.close_intent(intent.id);
     }
   });

@@ -19,6 +19,9 @@ constexpr std::string_view kReplaceNode = "replace-node";  ///< Of a node that w
 constexpr std::string_view kTryPlace = "try-place";
 constexpr std::string_view kStartCluster = "start-cluster";
 constexpr std::string_view kStopCluster = "stop-cluster";
+/// A node that was asked for and that nobody has reached yet. It is left to whoever needs the node,
+/// and not settled.
+constexpr std::string_view kMeetNode = "meet-node";
 
 /// Whether `intent` is one of provisioning's, and not of a job or a copy.
 bool is_ours(const state::Intent& intent);
@@ -34,7 +37,7 @@ void open_node_intent(state::Store& store, const state::Node& node, std::string_
 void close_cluster_intents(state::Store& store, const state::Cluster& cluster,
                            std::string_view action);
 
-/// Closes what is open for these nodes, made or unmade.
+/// Closes what is open for these nodes, made, met or unmade.
 void close_node_intents(state::Store& store, const state::ClusterId& cluster,
                         std::span<const state::Node> nodes);
 

@@ -21,6 +21,12 @@ enum class OnFailure : std::uint8_t {
   keep,    ///< What was made stays, for somebody to look at; the cluster is degraded.
 };
 
+/// When a creation is done.
+enum class Until : std::uint8_t {
+  nodes_answer,  ///< Over SSH, with host keys that only they know.
+  accepted,      ///< The place has promised every machine; the nodes are still to be met.
+};
+
 struct CreateResult {
   ClusterView view;
   PlanKind kind = PlanKind::create;
@@ -31,7 +37,8 @@ Plan plan_cluster(const Tools& tools, const ClusterSpec& spec);
 
 /// Makes a cluster, or takes over what a run that died made of it, or finds it as wanted. After a
 /// failure or a cancel nothing is left, or the message says what is and which command removes it.
-CreateResult create_cluster(const Tools& tools, const ClusterSpec& spec, OnFailure on_failure);
+CreateResult create_cluster(const Tools& tools, const ClusterSpec& spec, OnFailure on_failure,
+                            Until until = Until::nodes_answer);
 
 /// Removes the cluster in whatever state it is.
 void delete_cluster(const Tools& tools, const ClusterName& name);

@@ -46,9 +46,11 @@ void note_instance(state::Node& node, const Instance& instance) {
   node.port = instance.port;
 }
 
-ClusterView observe(ClusterView stored, std::span<const Instance> found) {
+ClusterView observe(ClusterView stored, std::span<const Instance> found,
+                    const std::set<NodeName>& just_asked_for) {
   for (state::Node& node : stored.nodes) {
     const Instance* instance = find_instance(found, node);
+    if (instance == nullptr && just_asked_for.contains(node.name)) continue;
     node.state = observed(node.state, instance);
     if (instance != nullptr) note_instance(node, *instance);
   }

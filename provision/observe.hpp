@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -30,9 +31,10 @@ const Instance* find_instance(std::span<const Instance> instances, const state::
 void note_instance(state::Node& node, const Instance& instance);
 
 /// The view brought up to date: running nodes found stopped are stopped (after a reboot, say),
-/// those not found are lost; the cluster follows its nodes. Nodes being made or unmade, and
-/// clusters in such a state, stay as they are.
-ClusterView observe(ClusterView stored, std::span<const Instance> found);
+/// those not found are lost, unless they were `just_asked_for`; the cluster follows its nodes.
+/// Nodes being made or unmade, and clusters in such a state, stay as they are.
+ClusterView observe(ClusterView stored, std::span<const Instance> found,
+                    const std::set<NodeName>& just_asked_for = {});
 
 /// running or stopped where all nodes are, degraded otherwise.
 state::ClusterState state_of(std::span<const state::Node> nodes);

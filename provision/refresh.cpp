@@ -1,4 +1,5 @@
 // A cluster as it is now.
+#include "provision/first_contact.hpp"
 #include "provision/held_cluster.hpp"
 #include "provision/lifecycle.hpp"
 
@@ -22,18 +23,23 @@ ClusterView stored_view(const Tools& tools, const ClusterName& name) {
   return {cluster, tools.store.nodes(cluster.id)};
 }
 
+ClusterView seen_now(const Tools& tools, const ClusterView& stored) {
+  const state::Cluster& cluster = stored.cluster;
+  return observe(stored, tools.providers(cluster.provider).list(cluster),
+                 just_asked_for(tools.store, cluster.id));
+}
+
 }  // namespace
 
 ClusterView refresh_cluster(const Tools& tools, const ClusterName& name) {
   ClusterView stored = stored_view(tools, name);
-  Provider& provider = tools.providers(stored.cluster.provider);
-  ClusterView seen = observe(stored, provider.list(stored.cluster));
+  ClusterView seen = seen_now(tools, stored);
   if (!differs(stored, seen) || !tools.store.writable()) return seen;
   const auto lock = state::ClusterLock::try_lock(tools.store.directory(), name);
   if (!lock) return seen;
   // Looked at again under the lock: an operation may have ended in between.
   stored = stored_view(tools, name);
-  seen = observe(stored, provider.list(stored.cluster));
+  seen = seen_now(tools, stored);
   if (!differs(stored, seen)) return seen;
   tools.store.atomically([&] {
     for (const state::Node& node : seen.nodes)

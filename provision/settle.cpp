@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "provision/first_contact.hpp"
 #include "provision/journal.hpp"
 #include "provision/observe.hpp"
 #include "provision/take_down.hpp"
@@ -42,8 +43,8 @@ void take_down_unfinished(const Tools& tools, Provider& provider, const Cluster&
 /// A start or stop that died: what is true is asked, not guessed.
 void look_again(const Tools& tools, Provider& provider, const Cluster& cluster,
                 std::vector<Settled>& done) {
-  const ClusterView view =
-      observe({cluster, tools.store.nodes(cluster.id)}, provider.list(cluster));
+  const ClusterView view = observe({cluster, tools.store.nodes(cluster.id)}, provider.list(cluster),
+                                   just_asked_for(tools.store, cluster.id));
   tools.store.atomically([&] {
     for (const Node& node : view.nodes)
       tools.store.put_node(node);

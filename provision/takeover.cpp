@@ -52,7 +52,7 @@ void put_cluster(state::Store& store, const state::Cluster& cluster) {
   if (!store.find_cluster(cluster.id)) return store.insert_cluster(cluster);
   store.update_cluster(cluster);
   for (const state::Intent& intent : store.open_intents(cluster.id))
-    if (is_ours(intent)) store.close_intent(intent.id);
+    if (is_ours(intent) || intent.action == kMeetNode) store.close_intent(intent.id);
   for (const Node& node : store.nodes(cluster.id))
     store.erase_node(cluster.id, node.index);
 }

@@ -7,6 +7,7 @@
 #include "cli/commands/lookup.hpp"
 #include "cli/commands/views.hpp"
 #include "cli/guarding.hpp"
+#include "cli/meeting.hpp"
 #include "cli/record.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/takeover.hpp"
@@ -67,15 +68,17 @@ int run_delete(Context& context, const Options& options) {
 
 int run_start(Context& context, const Options& options) {
   const ClusterName name = parse_cluster_name(options.name);
-  auto view = provision::start_cluster(tools_for(context, options), name);
+  const provision::Tools tools = tools_for(context, options);
+  auto view = provision::start_cluster(tools, name);
   const auto is_lost = [](const state::Node& node) { return node.state == state::NodeState::lost; };
   const auto lost = static_cast<std::size_t>(std::ranges::count_if(view.nodes, is_lost));
   if (options.replace_lost)
-    view = provision::replace_lost_nodes(tools_for(context, options), name);
+    view = provision::replace_lost_nodes(tools, name);
   else if (lost > 0)
     context.ui().warn(counted(lost) + " of cluster " + options.name +
                       " lost: `fastgpu start cluster " + options.name +
                       " --replace-lost` makes new ones in place");
+  if (lost == 0 || options.replace_lost) meet(context, tools, view.cluster);
   keep_guards(context, name, Occasion::changed);
   publish_record(context, name);
   show_cluster(context, view);
@@ -111,8 +114,9 @@ int run_scale(Context& context, const Options& options) {
   }
   context.set_parting_words("cluster " + options.name +
                             " is half scaled; settle it with: fastgpu gc");
-  const auto view =
-      provision::scale_cluster(tools_for(context, options), cluster.name, *options.nodes);
+  const provision::Tools tools = tools_for(context, options);
+  const auto view = provision::scale_cluster(tools, cluster.name, *options.nodes);
+  if (wanted > present) meet(context, tools, cluster);
   keep_guards(context, cluster.name, Occasion::changed);
   publish_record(context, cluster.name);
   show_cluster(context, view);

@@ -3,12 +3,6 @@
 #include "cli/commands/views.hpp"
 
 namespace fastgpu::cli {
-namespace {
-
-constexpr std::chrono::minutes kUsualTimeout{10};
-
-}  // namespace
-
 Argument& describe_cluster_options(Arguments& arguments, ClusterOptions& options) {
   Argument& name = arguments.text("NAME", "", "The cluster", options.name);
   name.required = true;

@@ -18,6 +18,9 @@ struct ClusterOptions {
   std::optional<std::chrono::milliseconds> wait;
 };
 
+/// How long an operation may take where nobody says otherwise.
+inline constexpr std::chrono::minutes kUsualTimeout{10};
+
 /// NAME, which is returned, --timeout and --wait.
 Argument& describe_cluster_options(Arguments& arguments, ClusterOptions& options);
 

@@ -9,8 +9,10 @@
 #include "cli/commands/guard_options.hpp"
 #include "cli/commands/views.hpp"
 #include "cli/guarding.hpp"
+#include "cli/meeting.hpp"
 #include "cli/record.hpp"
 #include "cli/static_hosts.hpp"
+#include "provision/first_contact.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/providers.hpp"
 
@@ -195,11 +197,13 @@ void show_next_steps(Ui& ui, const state::Cluster& cluster, std::span<const stat
 
 /// Where one cloud has no room the next one is asked, as long as nothing of it is left.
 provision::CreateResult create_somewhere(Context& context, const provision::Tools& tools,
-                                         Wanted& wanted, provision::OnFailure on_failure) {
+                                         Wanted& wanted, const Options& options) {
+  const auto on_failure = options.keep ? provision::OnFailure::keep : provision::OnFailure::remove;
+  const auto until = options.detach ? provision::Until::accepted : provision::Until::nodes_answer;
   std::set<std::string> refused;
   for (;;) {
     try {
-      return provision::create_cluster(tools, wanted.spec, on_failure);
+      return provision::create_cluster(tools, wanted.spec, on_failure, until);
     } catch (const Error& e) {
       if (e.kind() != ErrorKind::capacity || !wanted.plan ||
           context.store().find_cluster(wanted.spec.name))
@@ -213,6 +217,16 @@ provision::CreateResult create_somewhere(Context& context, const provision::Tool
                         price_of(wanted));
     }
   }
+}
+
+/// What is left to do, and who does it.
+void tell_unmet(Context& context, const state::Cluster& cluster) {
+  const std::size_t count = provision::unmet_nodes(context.store(), cluster.id).size();
+  if (count == 0) return;
+  context.ui().note("cluster " + cluster.name.value + ": " + std::to_string(count) +
+                    (count == 1 ? " machine is" : " machines are") +
+                    " on the way; the first command that uses the nodes waits for them and gives "
+                    "them host keys of their own");
 }
 
 int run(Context& context, const Options& options) {
@@ -234,21 +248,19 @@ int run(Context& context, const Options& options) {
   const std::string delete_command = "fastgpu delete cluster " + name;
   context.set_parting_words("cluster " + name + " is half made; remove it with: " + delete_command +
                             " --yes");
-  provision::Tools tools = tools_for(context, options);
-  NoWaiting no_waiting;
-  const provision::Tools unhurried{tools.store,  tools.providers, tools.keys,
-                                   no_waiting,   tools.events,    tools.clock,
-                                   tools.cancel, tools.deadline,  tools.patience};
-  const auto on_failure = options.keep ? provision::OnFailure::keep : provision::OnFailure::remove;
-  const auto made =
-      create_somewhere(context, options.detach ? unhurried : tools, wanted, on_failure);
+  const provision::Tools tools = tools_for(context, options);
+  auto made = create_somewhere(context, tools, wanted, options);
   context.set_parting_words("cluster " + name + " stands; remove it with: " + delete_command);
   if (made.kind == provision::PlanKind::unchanged)
     ui.note("cluster " + name + " exists already as wanted");
   else
     keep_guards(context, spec.name, Occasion::created,
                 options.detach ? Reach::cloud_alone : Reach::nodes);
-  if (made.kind != provision::PlanKind::unchanged && !options.detach)
+  if (options.detach)
+    tell_unmet(context, made.view.cluster);
+  else if (meet(context, tools, made.view.cluster))
+    made.view.nodes = context.store().nodes(made.view.cluster.id);
+  else if (made.kind != provision::PlanKind::unchanged)
     publish_record(context, spec.name);
   if (provision::guards_of(made.view.cluster.spec_json) != provision::guards_of(spec.spec_json))
     ui.warn("its guards stay as they were: `fastgpu guard cluster " + name + "` changes them");
@@ -282,7 +294,9 @@ Action describe_create_cluster(Arguments& arguments) {
   arguments.flag("--accept-host-keys", "Trust the keys that static hosts show now, and print them",
                  options->accept_host_keys);
   arguments.flag("--dry-run", "Show the plan and do nothing", options->dry_run);
-  arguments.flag("--detach", "Do not wait until the nodes answer", options->detach);
+  arguments.flag("--detach",
+                 "Return once the machines are promised; the next command waits for them",
+                 options->detach);
   arguments.flag("--keep", "Leave what was made when something fails", options->keep);
   arguments.flag("--yes", "Do not ask", options->yes).letter = "-y";
   return [options](Context& context) { return run(context, *options); };

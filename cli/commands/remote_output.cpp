@@ -2,7 +2,9 @@
 
 #include <array>
 
+#include "cli/commands/cluster_options.hpp"
 #include "cli/commands/lookup.hpp"
+#include "cli/meeting.hpp"
 #include "state/words.hpp"
 
 namespace fastgpu::cli {
@@ -18,6 +20,14 @@ std::string prefix_of(const std::string& name, std::size_t number, bool colored)
          std::string(kColorEnd) + " ";
 }
 
+/// For nodes that are still to be met: another fastgpu may be about to do so.
+provision::Tools patient_tools(Context& context) {
+  provision::Tools tools = context.tools();
+  tools.deadline = tools.clock.now() + kUsualTimeout;
+  tools.patience = kUsualTimeout;
+  return tools;
+}
+
 }  // namespace
 
 RemoteTarget running_nodes(Context& context, std::string_view text, Coming coming) {
@@ -30,10 +40,13 @@ RemoteTarget running_nodes(Context& context, std::string_view text, Coming comin
       throw Error(ErrorKind::conflict,
                   node.name.value + " is " + std::string(state::to_string(node.state)) +
                       ": start it with: fastgpu start cluster " + target.cluster);
-    out.hosts.push_back(to_host(context.state_directory(), out.cluster, node));
   }
-  if (out.hosts.empty())
+  if (out.nodes.empty())
     throw Error(ErrorKind::conflict, "cluster " + target.cluster + " has no nodes yet");
+  if (meet(context, patient_tools(context), out.cluster, out.nodes))
+    out.nodes = find_nodes(context, out.cluster, target.node_set);
+  for (const state::Node& node : out.nodes)
+    out.hosts.push_back(to_host(context.state_directory(), out.cluster, node));
   if (coming == Coming::to_use) out.attendance = attend(context, out.cluster);
   return out;
 }

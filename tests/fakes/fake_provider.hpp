@@ -34,13 +34,17 @@ class FakeProvider final : public provision::Provider {
   std::function<void()> on_create;                 ///< Called before each machine is made.
   std::string taken_by{};                          ///< Who owns every machine; empty: we do.
   bool slow_addresses = false;
-  bool loses_machines = false;  ///< Each ends before it is listed once.
+  bool shares_host_keys = false;  ///< Nodes boot with one that they may not keep.
+  bool loses_machines = false;    ///< Each ends before it is listed once.
   int create_calls = 0;
   int destroy_calls = 0;
   int check_calls = 0;
 
   std::string_view name() const noexcept override { return name_; }
   void check_usable() override { ++check_calls; }
+  provision::HostKeyUse host_key_use() const noexcept override {
+    return shares_host_keys ? provision::HostKeyUse::first_boot : provision::HostKeyUse::one_a_node;
+  }
 
   std::string prepare(const state::Cluster& cluster) override {
     edit([&](json& books) { books["networks"][cluster.id.value] = "10.0.0.0/24"; });

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "provision/first_contact.hpp"
 #include "provision/gc.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/settle.hpp"
@@ -114,6 +115,17 @@ TEST_CASE("a creation killed anywhere can be deleted") {
     if (tools.store.find_cluster(kDemo)) delete_cluster(tools, kDemo);
   };
   kill_everywhere({}, create, delete_if_any, check_nothing_left);
+}
+
+TEST_CASE("a creation that did not wait, or a first contact, killed anywhere is completed") {
+  const auto promise_and_meet = [](const Tools& tools) {
+    create_cluster(tools, sample_spec(), OnFailure::remove, Until::accepted);
+    meet_nodes(tools, kDemo, tools.store.nodes(tools.store.find_cluster(kDemo)->id));
+  };
+  kill_everywhere({}, promise_and_meet, promise_and_meet, [](const auto& place) {
+    check_whole(place, 2);
+    CHECK(Workshop(place).provider.machines_ever() == 2);
+  });
 }
 
 TEST_CASE("a deletion killed anywhere is finished by the next command, or never began") {

@@ -43,6 +43,47 @@ def test_a_cluster_in_a_cloud_lives_as_any_other(user):
     for_each_cloud(user, journey, boot="local")
 
 
+def test_what_a_detached_creation_leaves_to_do_is_done_by_who_needs_the_nodes(user):
+    def journey(customer):
+        made = customer.create("t", "--detach")
+        check("2 machines are on the way" in made.err and "waiting for" not in made.err, made.err)
+        shared = {tuple(node["host_keys"]) for node in customer.nodes("t")}
+        check(len(shared) == 1, f"not the key of the first boot: {shared}")
+        customer.run("gc")
+        customer.run("exec", "t/0", "--", "true")
+        keys = [node["host_keys"] for node in customer.nodes("t")]
+        check(tuple(keys[0]) not in shared and tuple(keys[1]) in shared, f"{shared} {keys}")
+        again = customer.create("t", "--timeout", "90s")
+        check("exists already as wanted" in again.err, again.err)
+        keys = {tuple(node["host_keys"]) for node in customer.nodes("t")}
+        check(len(keys) == 2 and not keys & shared, f"{shared} {keys}")
+        shown = customer.run("exec", "t", "-b", "--", "cat", "/etc/ssh/ssh_host_ed25519_key.pub").out.decode()
+        check(shared.pop()[0].split()[1] not in shown, "a node still shows the key of the first boot")
+        check(json.loads(customer.run("describe", "cluster", "t", "-o", "json").out)["open_intents"] == 0, "something is open")
+        tags = [instance["tags"] for instance in customer.sim.alive()[0]]
+        check(any("fastgpu-host-key" in each for each in tags), f"the head node keeps no record: {tags}")
+        customer.run("delete", "cluster", "t", "--yes")
+
+    for_each_cloud(user, journey, boot="local")
+
+
+def test_a_first_contact_that_was_killed_goes_on(user):
+    def killed(customer):
+        customer.create("t", "--detach")
+        for point in ("provision:reached", "provision:host_keys_made", "provision:host_keys_shown", "provision:met"):
+            ended = customer.run("exec", "t", "--", "true", code=None, environment={"FASTGPU_FAULT": point})
+            check(ended.returncode == -9, f"{point}: {ended.returncode} {ended.err}")
+        customer.run("exec", "t", "--", "true")
+        check(len({tuple(node["host_keys"]) for node in customer.nodes("t")}) == 2, "nodes share host keys")
+        customer.run("delete", "cluster", "t", "--yes")
+
+    cloud = cloud_sim.clouds_of(user)[0]
+    with cloud_sim.CloudSim(CLOUDSIM, "local") as sim:
+        customer = cloud_sim.Customer(user, sim, cloud)
+        killed(customer)
+        customer.check_nothing_is_left()
+
+
 def test_the_plan_shows_offers_and_changes_nothing(user):
     def plan(customer):
         shown = json.loads(customer.create("t", "--dry-run", "-o", "json").out)

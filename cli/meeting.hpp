@@ -1,0 +1,19 @@
+// The first contact with nodes of `create --detach`.
+#pragma once
+
+#include <span>
+
+#include "cli/context.hpp"
+
+namespace fastgpu::cli {
+
+/// Waits for those of `nodes` that nobody has reached yet, gives them host keys of their own, tells
+/// them of guards, and has the head node keep the cluster's record; false where there is nothing of
+/// that to do. Throws as provision::meet_nodes does.
+bool meet(Context& context, const provision::Tools& tools, const state::Cluster& cluster,
+          std::span<const state::Node> nodes);
+
+/// Meets all nodes of the cluster.
+bool meet(Context& context, const provision::Tools& tools, const state::Cluster& cluster);
+
+}  // namespace fastgpu::cli
