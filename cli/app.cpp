@@ -147,9 +147,10 @@ constexpr std::array kCommands = {
     Command{
         "env", "demo", "Train a small model in an environment, on one rank and on many",
         "fastgpu env demo train --cluster demo", describe_env_demo,
-        "Handwritten digits, with numpy and with PyTorch, whichever it has, as jobs whose ranks "
-        "exchange gradients by libfastgpu_comm. Exit code 1 where many ranks do not come to the "
-        "accuracy of one. The scripts are in the environment: share/fastgpu/demo."},
+        "Handwritten digits, with numpy, PyTorch, TensorFlow, JAX and MXNet, whichever it has, as "
+        "jobs whose ranks exchange gradients by libfastgpu_comm. Exit code 1 where many ranks do "
+        "not come to the accuracy of one. The scripts are in the environment: "
+        "share/fastgpu/demo."},
     Command{"env", "lock", "Solve an environment and write down every artefact with its sum",
             "fastgpu env lock -f env.yaml -o env.lock", describe_env_lock,
             "Without --cluster it is solved for this machine, with it for the cluster's first "

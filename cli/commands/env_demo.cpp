@@ -36,8 +36,8 @@ std::vector<std::string> frameworks_of(const EnvCluster& cluster, const std::str
   if (frameworks.empty())
     throw Error(ErrorKind::not_found,
                 "environment '" + name +
-                    "' has neither numpy nor PyTorch, which the demonstrations need: fastgpu env "
-                    "install-frameworks " +
+                    "' has none of numpy, PyTorch, TensorFlow, JAX and MXNet, which the "
+                    "demonstrations are for: fastgpu env install-frameworks " +
                     name + " --framework numpy");
   return frameworks;
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <string_view>
 
 #include "base/json.hpp"
 
@@ -15,11 +16,22 @@ constexpr double kLeast = 0.95;   // What anybody's small network reaches on the
 constexpr double kApart = 0.005;  // Sums are rounded elsewhere with every number of ranks.
 
 struct Demo {
-  const char* framework;
-  std::array<const char*, 2> packages;  ///< Of PyPI and of conda.
+  std::string_view framework;
+  /// As PyPI and conda call it. What is made for a CUDA has that behind its name: mxnet-cu112.
+  std::array<std::string_view, 3> packages;
 };
-constexpr std::array<Demo, 2> kDemos = {
-    {{"numpy", {"numpy", "numpy"}}, {"torch", {"torch", "pytorch"}}}};
+constexpr std::array<Demo, 5> kDemos = {
+    {{"numpy", {"numpy"}},
+     {"torch", {"torch", "pytorch"}},
+     {"tensorflow", {"tensorflow", "tensorflow-cpu", "tensorflow-gpu"}},
+     {"jax", {"jax"}},
+     {"mxnet", {"mxnet"}}}};
+
+bool is_for(const Demo& demo, const std::string& package) {
+  return std::ranges::any_of(demo.packages, [&](std::string_view name) {
+    return !name.empty() && (package == name || package.starts_with(std::string(name) + "-cu"));
+  });
+}
 
 std::string number(const char* format, double value) {
   std::array<char, 32> text{};
@@ -59,7 +71,7 @@ std::vector<std::string> demos_for(const envs::EnvironmentLock& lock) {
   std::vector<std::string> found;
   for (const Demo& demo : kDemos)
     if (std::ranges::any_of(lock.artefacts, [&](const envs::Artefact& artefact) {
-          return std::ranges::find(demo.packages, artefact.package) != demo.packages.end();
+          return is_for(demo, artefact.package);
         }))
       found.emplace_back(demo.framework);
   return found;

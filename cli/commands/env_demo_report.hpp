@@ -23,7 +23,8 @@ struct DemoRun {
 /// Absent for a line that is no report. Throws ErrorKind::remote for a report that is not whole.
 std::optional<DemoRun> parse_demo_report(const std::string& line);
 
-/// The frameworks of an environment that there is a demonstration for: "numpy", "torch".
+/// The frameworks of an environment that there is a demonstration for: "numpy", "torch",
+/// "tensorflow", "jax", "mxnet", in this order.
 std::vector<std::string> demos_for(const envs::EnvironmentLock& lock);
 
 /// The file of that demonstration, relative to the environment.

@@ -43,11 +43,15 @@ TEST_CASE("a report that is not whole is refused") {
     CHECK(failure_of([&] { parse_demo_report(line); }).kind() == ErrorKind::remote);
 }
 
-TEST_CASE("there is a demonstration for numpy and one for PyTorch, by whichever name it has") {
+TEST_CASE("there is a demonstration for each framework, by whichever name it has") {
   CHECK(demos_for(lock_with({"alpha"})).empty());
   CHECK(demos_for(lock_with({"numpy", "alpha"})) == std::vector<std::string>{"numpy"});
   CHECK(demos_for(lock_with({"torch"})) == std::vector<std::string>{"torch"});
   CHECK(demos_for(lock_with({"numpy", "pytorch"})) == std::vector<std::string>{"numpy", "torch"});
+  CHECK(demos_for(lock_with({"mxnet", "jaxlib", "jax", "numpy", "tensorflow-cpu"})) ==
+        std::vector<std::string>{"numpy", "tensorflow", "jax", "mxnet"});
+  CHECK(demos_for(lock_with({"mxnet-cu112"})) == std::vector<std::string>{"mxnet"});
+  CHECK(demos_for(lock_with({"tensorflow-estimator", "jaxlib", "torchvision"})).empty());
 }
 
 TEST_CASE("many ranks must come to what one does, and both to something good") {

@@ -23,12 +23,12 @@ def check(condition, message="not so"):
         raise AssertionError(message)
 
 
-def need(module):
+def need(module, package=None):
     """Skips all of it where that is not installed."""
     try:
         return __import__(module)
     except ImportError:
-        print(f"skipped: {sys.executable} has no {module} (Debian: python3-{module})")
+        print(f"skipped: {sys.executable} has no {module} ({package or f'Debian: python3-{module}'})")
         sys.exit(SKIPPED)
 
 

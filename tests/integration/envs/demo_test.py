@@ -3,68 +3,16 @@
 Needs uv and the wheels of wheels.txt, as `./dev test` puts them into the build's tools; skipped where they are not there.
 """
 import json
-import os
 import pathlib
-import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from cli_user import SKIPPED, check, run_tests, within  # noqa: E402
-from package_index import PackageIndex  # noqa: E402
-
-PREFIX = "/opt/fastgpu/envs"
-TOOLS = pathlib.Path(sys.argv[1]).resolve().parents[1] / "tools"
-UV = os.environ.get("FASTGPU_UV", str(TOOLS / "uv/site/bin/uv"))
-WHEELS = sorted((TOOLS / "wheels/site").glob("*.whl"))
-if not WHEELS or not os.path.exists(UV):
-    print(f"skipped: no uv, or no wheels, in {TOOLS}: ./dev test gets them from PyPI")
-    sys.exit(SKIPPED)
+from cli_user import check, run_tests, within  # noqa: E402
+from wheel_nodes import PREFIX, with_nodes  # noqa: E402
 
 
-class Nodes:
-    """Two nodes, and an index with real wheels that they reach."""
-
-    def __init__(self, user):
-        self.user, self.name = user, user.two_nodes()
-        address = json.loads(user.run("get", "nodes", self.name, "-o", "json").out)["nodes"][0]["address"]
-        route = subprocess.run(["ip", "-j", "route", "get", address], capture_output=True, check=True, text=True).stdout
-        self.index = PackageIndex(json.loads(route)[0]["prefsrc"])
-        for file in WHEELS:
-            self.index.files.setdefault(file.name.split("-")[0], {})[file.name] = file.read_bytes()
-
-    def create(self, name, *packages, more=""):
-        file = self.user.folder / f"{name}.yaml"
-        lines = "".join(f"  - {package}\n" for package in packages)
-        file.write_text(f"name: {name}\npython: /usr/bin/python3\nindex: {self.index.url}\npackages:\n{lines}{more}")
-        self.user.run("env", "create", "-c", self.name, "-f", str(file), "--uv", UV)
-
-    def program(self, name, *command, nodes=""):
-        return self.user.run("env", "activate", name, "-c", self.name + nodes, "--", *command).out.decode()
-
-    def job(self, name, *command, code=0, more=()):
-        return self.user.run("run", "job", "-c", self.name, "-np", "2", "--env", name, *more, "--", *command, code=code).out.decode()
-
-    def on_nodes(self, *command, code=0):
-        return self.user.run("exec", self.name, "--", *command, code=code).out.decode()
-
-    def demo(self, *more, **options):
-        return self.user.run("env", "demo", *more, "-c", self.name, timeout=300, **options)
-
-
-def with_nodes(test):
-    def run(user):
-        user.two_nodes()
-        nodes = Nodes(user)
-        try:
-            test(nodes)
-        finally:
-            user.run("env", "remove", "--all", "-c", nodes.name, code=None)
-            nodes.index.close()
-    return run
-
-
-@with_nodes
+@with_nodes("wheels")
 def test_the_demonstration_compares_one_rank_with_all(nodes):
     nodes.create("train", "numpy")
     done = nodes.demo("train", "-o", "json")
@@ -84,7 +32,7 @@ def test_the_demonstration_compares_one_rank_with_all(nodes):
     nodes.user.refused(["env", "demo", "train", "-c", nodes.name], 1, "job demo-numpy", timeout=300)
 
 
-@with_nodes
+@with_nodes("wheels")
 def test_the_python_package_is_there_without_being_pointed_at(nodes):
     nodes.create("train", "numpy")
     script = "import fastgpu_comm as f; c = f.init(); print(f.library_path(), c.size)"
@@ -103,7 +51,7 @@ CARRIER = ("import fastgpu_comm as f, numpy as n\n"
 BY_MPI = ("-e", "FASTGPU_COMM_TRANSPORT=mpi", "-e", "FASTGPU_COMM_SHARED_MEMORY=0", "-e", "FASTGPU_COMM_TIMEOUT=30s")
 
 
-@with_nodes
+@with_nodes("wheels")
 def test_open_mpi_is_the_environments_own(nodes):
     nodes.create("train", "numpy")
     check(nodes.program("train", "mpirun", "--version").count("(Open MPI) 5.0.11") == 2, "another mpirun")
@@ -120,7 +68,7 @@ def test_open_mpi_is_the_environments_own(nodes):
     check(left == "", f"left: {left}")
 
 
-@with_nodes
+@with_nodes("wheels")
 def test_open_mpi_is_the_nodes_own_where_that_is_wanted(nodes):
     nodes.create("plain", "numpy", more="mpi: system\n")
     check(nodes.on_nodes("sh", "-c", f"ls {PREFIX}/plain/current/bin/mpirun 2>&1 || true").count("No such file") == 2, "it has one")
@@ -128,10 +76,10 @@ def test_open_mpi_is_the_nodes_own_where_that_is_wanted(nodes):
     check(said.count("carried by /usr/lib/") == 2, said)
 
 
-@with_nodes
+@with_nodes("wheels")
 def test_what_cannot_be_demonstrated_is_told(nodes):
     nodes.create("empty")
-    nodes.user.refused(["env", "demo", "empty", "-c", nodes.name], 5, "neither numpy nor PyTorch", "install-frameworks empty")
+    nodes.user.refused(["env", "demo", "empty", "-c", nodes.name], 5, "none of numpy, PyTorch, TensorFlow, JAX and MXNet", "install-frameworks empty")
     nodes.user.refused(["env", "demo", "other", "-c", nodes.name], 5, "other")
     nodes.create("train", "numpy")
     nodes.user.refused(["env", "demo", "train", "-c", nodes.name + "/0"], 2, "--oversubscribe")

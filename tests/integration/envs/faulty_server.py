@@ -54,7 +54,10 @@ class FaultyServer:
         request.end_headers()
         if request.command == "GET":
             with contextlib.suppress(OSError):  # Whoever asked may have gone.
-                request.wfile.write(content)
+                self.send(request.wfile, content)
+
+    def send(self, out, content):
+        out.write(content)
 
     def corrupted(self, content):
         return content[:-1] + bytes([content[-1] ^ 1])

@@ -1,5 +1,6 @@
 """A small index of Python packages (PEP 503), made and served by a test."""
 import base64
+import functools
 import hashlib
 import io
 import zipfile
@@ -25,6 +26,11 @@ def wheel(name, version, files, requires=()):
     return f"{name}-{version}-py3-none-any.whl", out.getvalue()
 
 
+@functools.cache
+def sum_of(content):
+    return hashlib.sha256(content).hexdigest()
+
+
 class PackageIndex(FaultyServer):
     def __init__(self, address):
         super().__init__(address)
@@ -34,6 +40,12 @@ class PackageIndex(FaultyServer):
     def add(self, name, version, files=None, requires=()):
         file, content = wheel(name, version, files or {f"{name}.py": f"version = '{version}'\n"}, requires)
         self.files.setdefault(name, {})[file] = content
+
+    def add_wheels(self, files):
+        """Those that somebody else has made, by their paths."""
+        for file in files:
+            name = file.name.split("-")[0].lower().replace("_", "-").replace(".", "-")
+            self.files.setdefault(name, {})[file.name] = file.read_bytes()
 
     def find(self, path):
         if path in self.archives:
@@ -49,6 +61,8 @@ class PackageIndex(FaultyServer):
         return content[:-2] + b"\1\0x"  # A good archive still, with a comment at its end.
 
     def page(self, name):
-        rows = (f'<a href="/files/{name}/{file}#sha256={hashlib.sha256(content).hexdigest()}">{file}</a>'
-                for file, content in self.files[name].items())
+        rows = (self.link(name, file, content) for file, content in self.files[name].items())
         return ("<!DOCTYPE html><html><body>" + "\n".join(rows) + "</body></html>").encode()
+
+    def link(self, name, file, content, more=""):
+        return f'<a href="/files/{name}/{file}#sha256={sum_of(content)}"{more}>{file}</a>'

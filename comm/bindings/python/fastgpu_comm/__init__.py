@@ -7,7 +7,7 @@
         comm.all_reduce(values, fastgpu_comm.AVERAGE)  # in place
 
 Arrays are numpy's, tensors of PyTorch, or whatever has a buffer (array.array, bytearray). `fastgpu_comm.torch` has what
-trains a PyTorch model on many ranks. The library itself is loaded by the first call that needs it.
+trains a PyTorch model on many ranks, `.tensorflow`, `.jax` and `.mxnet` what others need. The library itself is loaded by the first call that needs it.
 """
 from ._library import library_path, version
 from .communicator import Communicator, init

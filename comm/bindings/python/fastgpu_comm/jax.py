@@ -1,0 +1,74 @@
+"""Training with JAX on many ranks: every rank computes its share of the batch, and all take the same step.
+
+    with fastgpu_comm.init() as comm:
+        parameters = broadcast(parameters, comm)
+        exchange = GradientExchange(parameters, comm)
+        for x, y in batches_of(comm.rank, comm.size):
+            gradients = exchange(jax.grad(loss_of)(parameters, x, y))   # Averages over all ranks.
+            parameters = jax.tree_util.tree_map(lambda p, g: p - 0.1 * g, parameters, gradients)
+
+Parameters and gradients are pytrees of arrays. JAX 0.4.30 or later.
+"""
+from __future__ import annotations
+
+from typing import Any, Mapping, Optional
+
+import jax
+import numpy
+from jax.experimental import io_callback
+
+from ._host_gradients import HostGradients, Place
+from .communicator import Communicator
+from .gradients import Outcome
+from .kinds import Op
+
+
+def broadcast(tree: Any, comm: Communicator, root: int = 0) -> Any:
+    """The arrays that rank `root` has, on every rank: of parameters, or of an optimizer's state. Leaves that are numbers become arrays.
+
+    A collective: every rank has the same structure. Not within jit.
+    """
+    leaves, structure = jax.tree_util.tree_flatten(tree)
+    requests = [comm.broadcast_async(numpy.array(jax.numpy.asarray(leaf)), root) for leaf in leaves]
+    return jax.tree_util.tree_unflatten(structure, [jax.numpy.asarray(request.wait()) for request in requests])
+
+
+class GradientExchange:
+    """Gradients by `parameters`, a pytree of arrays, become their averages over all ranks (`op`: or sums).
+
+    Every rank makes it at the same time, with the same structure, and calls it equally often. `settings` are those of fastgpu_comm.Gradients.
+    Gradients are copied to the host and back.
+
+    It may be called within jax.jit. There what fails is an error of JAX, with the sentence of the fastgpu_comm.Error in its text. Not within
+    vmap, and not where gradients are taken of it.
+    """
+
+    def __init__(self, parameters: Any, comm: Communicator, op: Op = Op.AVERAGE, settings: Optional[Mapping[str, Optional[str]]] = None) -> None:
+        named, self._structure = jax.tree_util.tree_flatten_with_path(parameters)
+        places = [Place(jax.tree_util.keystr(path) or "parameter", tuple(leaf.shape), leaf.dtype) for path, leaf in named]
+        self._host = HostGradients(places, comm, op, settings)
+
+    @property
+    def outcome(self) -> Optional[Outcome]:
+        """Of the last step. Where it is not applied (FASTGPU_COMM_NANCHECK=skip), the results are zeros, and no step is to be taken with them."""
+        return self._host.outcome
+
+    def __call__(self, gradients: Any) -> Any:
+        """As jax.grad() gives them; the results likewise. A collective.
+
+        Raises ValueError before anything has begun for another structure, shape or type than the parameters'. Raises fastgpu_comm.Error.
+        """
+        leaves, structure = jax.tree_util.tree_flatten(gradients)
+        if structure != self._structure:
+            raise ValueError(f"GradientExchange: the gradients are {structure}, the parameters {self._structure}")
+        self._host.check(leaves)
+        if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
+            shapes = [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in leaves]
+            results = io_callback(lambda *here: self._host.exchange(here), shapes, *leaves, ordered=True)
+        else:
+            results = [jax.numpy.asarray(result) for result in self._host.exchange(leaves)]
+        return jax.tree_util.tree_unflatten(structure, results)
+
+    def close(self) -> None:
+        """Between steps."""
+        self._host.close()

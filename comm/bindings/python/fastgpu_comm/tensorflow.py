@@ -1,0 +1,86 @@
+"""Training a TensorFlow model on many ranks: every rank computes its share of the batch, and all take the same step.
+
+    with fastgpu_comm.init() as comm:
+        broadcast_variables(model.variables, comm)
+        exchange = GradientExchange(model.trainable_variables, comm)
+        for x, y in batches_of(comm.rank, comm.size):
+            with tensorflow.GradientTape() as tape:
+                loss = loss_of(model(x), y)
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(zip(exchange(gradients), model.trainable_variables))  # Averages over all ranks.
+
+TensorFlow 2.
+"""
+from __future__ import annotations
+
+from typing import Any, Iterable, List, Mapping, Optional, Sequence
+
+import tensorflow
+
+from ._host_gradients import HostGradients, Place
+from .communicator import Communicator
+from .gradients import Outcome
+from .kinds import Op
+
+
+def broadcast_variables(variables: Iterable[Any], comm: Communicator, root: int = 0) -> None:
+    """Gives all ranks the values that rank `root` has: of a model's variables, or of an optimizer's (`optimizer.variables`, once it is built).
+
+    A collective: every rank has the same variables in the same order. Not within a tf.function.
+    """
+    travelling = []
+    for variable in variables:
+        values = variable.numpy().copy()
+        travelling.append((variable, comm.broadcast_async(values, root)))
+    for variable, request in travelling:
+        variable.assign(request.wait())
+
+
+class GradientExchange:
+    """Gradients of `variables` on this rank become their averages over all ranks (`op`: or sums).
+
+    Every rank makes it at the same time, of the same variables in the same order, and calls it equally often. `settings` are those of
+    fastgpu_comm.Gradients. Gradients are copied to the host and back; those of embeddings (IndexedSlices) become whole ones.
+
+    It may be called within a tf.function, but for those with jit_compile=True. There what fails is an error of TensorFlow, with the sentence of
+    the fastgpu_comm.Error in its text.
+    """
+
+    def __init__(self, variables: Iterable[Any], comm: Communicator, op: Op = Op.AVERAGE,
+                 settings: Optional[Mapping[str, Optional[str]]] = None) -> None:
+        places = [Place(f"{number}:{getattr(variable, 'path', variable.name)}", tuple(variable.shape),
+                        tensorflow.as_dtype(variable.dtype).as_numpy_dtype) for number, variable in enumerate(variables)]
+        self._host = HostGradients(places, comm, op, settings)
+
+    @property
+    def outcome(self) -> Optional[Outcome]:
+        """Of the last step. Where it is not applied (FASTGPU_COMM_NANCHECK=skip), the results are zeros, and no step is to be taken with them."""
+        return self._host.outcome
+
+    @tensorflow.autograph.experimental.do_not_convert
+    def __call__(self, gradients: Sequence[Any]) -> List[Any]:
+        """One for each variable, in their order, as tape.gradient() gives them; the results likewise. A collective.
+
+        Raises ValueError before anything has begun for a gradient of another shape or type, or None: give
+        `unconnected_gradients=tensorflow.UnconnectedGradients.ZERO` to tape.gradient() for variables that the loss does not depend on.
+        Raises fastgpu_comm.Error.
+        """
+        dense = [gradient if gradient is None else tensorflow.convert_to_tensor(gradient) for gradient in gradients]
+        self._host.check_complete(dense)
+        if not tensorflow.executing_eagerly():
+            return self._within_function(dense)
+        return [tensorflow.convert_to_tensor(result) for result in self._exchange(*(gradient.numpy() for gradient in dense))]
+
+    def close(self) -> None:
+        """Between steps."""
+        self._host.close()
+
+    def _within_function(self, gradients: List[Any]) -> List[Any]:
+        results = tensorflow.numpy_function(self._exchange, gradients, [gradient.dtype for gradient in gradients])
+        for result, gradient in zip(results, gradients):
+            result.set_shape(gradient.shape)
+        return list(results)
+
+    def _exchange(self, *gradients: Any) -> List[Any]:
+        self._host.check(gradients)
+        return self._host.exchange(gradients)

@@ -1,0 +1,123 @@
+"""Training with JAX on several ranks, held against the same model trained on one with the joint batch."""
+import os
+import signal
+
+from ranks import check, need, on_ranks, raises, run_ranks, run_tests
+
+jax = need("jax", "PyPI: jax")
+import jax.numpy as jnp  # noqa: E402
+import numpy  # noqa: E402
+import fastgpu_comm as fc  # noqa: E402
+from fastgpu_comm.jax import GradientExchange, broadcast  # noqa: E402
+
+STEPS, BATCH = 6, 12
+X = numpy.random.default_rng(1).normal(size=(STEPS, BATCH, 5)).astype("float32")
+Y = numpy.random.default_rng(2).normal(size=(STEPS, BATCH, 2)).astype("float32")
+
+
+def parameters(rank=0):
+    """Two layers, other ones on every rank."""
+    draw = numpy.random.default_rng(rank)
+    return {"first": [jnp.array(draw.normal(size=(5, 7)), "float32"), jnp.array(draw.normal(size=7), "float32")],
+            "second": jnp.array(draw.normal(size=(7, 2)), "float32")}
+
+
+def loss_of(model, x, y):
+    return ((jax.nn.relu(x @ model["first"][0] + model["first"][1]) @ model["second"] - y) ** 2).mean()
+
+
+def trained(model, share, exchange=lambda gradients: gradients, in_jit=False):
+    def step(model, x, y):
+        gradients = exchange(jax.grad(loss_of)(model, x, y))
+        return jax.tree_util.tree_map(lambda p, g: p - 0.1 * g, model, gradients)
+    if in_jit:
+        step = jax.jit(step)
+    for x, y in zip(X, Y):
+        model = step(model, share(x), share(y))
+    return jax.tree_util.tree_leaves(model)
+
+
+def part(comm, rows):
+    n = len(rows) // comm.size
+    return rows[comm.rank * n:(comm.rank + 1) * n]
+
+
+@on_ranks(1, 2, 3)
+def many_ranks_come_to_what_one_does_with_the_joint_batch(comm):
+    wanted = trained(parameters(0), lambda rows: rows)
+    for in_jit in (False, True):
+        model = broadcast(parameters(comm.rank), comm)
+        exchange = GradientExchange(model, comm)
+        found = trained(model, lambda rows: part(comm, rows), exchange, in_jit)
+        for one, other in zip(found, wanted):
+            check(numpy.allclose(one, other, atol=1e-5), f"apart by {abs(one - other).max()}")
+            everybody = comm.all_gather(numpy.array(one))
+            check((everybody == everybody[0]).all(), "ranks differ")
+        exchange.close()
+
+
+@on_ranks(2)
+def types_sums_and_results_that_stay(comm):
+    tree = {kind: jnp.full((2, 3), comm.rank + 1, kind) for kind in ("float32", "float16", "bfloat16")}
+    exchange = GradientExchange(tree, comm, fc.SUM)
+    for call in (exchange, jax.jit(exchange)):
+        results = call(tree)
+        exchange(jax.tree_util.tree_map(jnp.zeros_like, tree))  # Has memory of its own.
+        for kind, result in results.items():
+            check(result.dtype == kind and (numpy.asarray(result) == 3).all(), f"{kind}: {result}")
+    state = broadcast((3 + comm.rank, 0.5 + comm.rank, [jnp.arange(3) + comm.rank]), comm, root=1)
+    check(state[0] == 4 and state[1] == 1.5 and state[2][0].tolist() == [1, 2, 3], f"{state}")
+
+
+@on_ranks(2)
+def what_does_not_fit_the_parameters_is_refused(comm):
+    model = parameters()
+    exchange = GradientExchange(model, comm)
+    good = jax.tree_util.tree_map(jnp.zeros_like, model)
+    for call in (exchange, jax.jit(exchange)):
+        for bad, words in (({**good, "third": jnp.zeros(1)}, ("third",)), ({**good, "second": jnp.zeros((2, 7))}, ("second", "(2, 7)")),
+                           ({**good, "second": jnp.zeros((7, 2), "float16")}, ("second", "float16"))):
+            with raises(ValueError, *words):
+                call(bad)
+    with raises(ValueError, "averaged or summed"):
+        GradientExchange(model, comm, fc.MAX)
+    exchange(good)  # Nothing had begun.
+
+
+@on_ranks(2, NANCHECK="skip")
+def a_step_that_is_not_finite_is_told_and_gives_zeros(comm):
+    model = parameters()
+    exchange = GradientExchange(model, comm)
+    results = exchange(jax.tree_util.tree_map(lambda p: jnp.full(p.shape, jnp.nan if comm.rank else 1.0), model))
+    check(not exchange.outcome.is_applied and exchange.outcome.non_finite_rank == 1, f"{exchange.outcome}")
+    check(not any(result.any() for result in jax.tree_util.tree_leaves(results)), f"{results}")
+    exchange(jax.tree_util.tree_map(jnp.ones_like, model))
+    check(exchange.outcome.is_applied)
+
+
+def killed(in_jit):
+    comm = fc.init()
+    model = parameters()
+    exchange = GradientExchange(model, comm)
+    for step in range(3):
+        if step == 2 and comm.rank == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        jax.block_until_ready(trained(model, lambda rows: part(comm, rows), exchange, in_jit))
+
+
+def killed_in_training():
+    killed(in_jit=False)
+
+
+def killed_in_jit():
+    killed(in_jit=True)
+
+
+def test_a_rank_that_dies_is_named():
+    for name in ("killed_in_training", "killed_in_jit"):
+        (code, said), (other, _) = run_ranks(name, 2)
+        check(code == 1 and "RemoteError" in said and "rank 1" in said, said)
+        check(other == -signal.SIGKILL, f"{other}")
+
+
+run_tests(dict(globals()))

@@ -1,0 +1,113 @@
+"""MXNet models trained on several ranks, held against the same model trained on one with the joint batch."""
+import os
+import signal
+
+from ranks import check, need, on_ranks, raises, run_ranks, run_tests
+
+mx = need("mxnet", "PyPI: mxnet, and numpy<1.24")
+import numpy  # noqa: E402
+from mxnet import autograd, gluon, nd  # noqa: E402
+import fastgpu_comm as fc  # noqa: E402
+from fastgpu_comm.mxnet import GradientExchange, broadcast_parameters  # noqa: E402
+
+STEPS, BATCH = 6, 12
+X = numpy.random.default_rng(1).normal(size=(STEPS, BATCH, 5)).astype("float32")
+Y = numpy.random.default_rng(2).normal(size=(STEPS, BATCH, 2)).astype("float32")
+
+
+def network(seed=0):
+    """Two layers, and a parameter that is not trained."""
+    mx.random.seed(seed)
+    net = gluon.nn.HybridSequential()
+    net.add(gluon.nn.Dense(7, activation="relu", in_units=5), gluon.nn.Dense(2, in_units=7))
+    net.initialize(mx.init.Normal(1))
+    net[0].bias.grad_req = "null"
+    return net
+
+
+def backward(net, x, y):
+    with autograd.record():
+        loss = ((net(nd.array(x)) - nd.array(y)) ** 2).sum()
+    loss.backward()
+
+
+def trained(net, share, exchange=lambda: None):
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1, "momentum": 0.9}, kvstore=None)
+    for x, y in zip(X, Y):
+        backward(net, share(x), share(y))
+        exchange()
+        trainer.update(BATCH)
+    return [parameter.data().asnumpy() for parameter in net.collect_params().values()]
+
+
+def part(comm, rows):
+    n = len(rows) // comm.size
+    return rows[comm.rank * n:(comm.rank + 1) * n]
+
+
+@on_ranks(1, 2, 3)
+def many_ranks_come_to_what_one_does_with_the_joint_batch(comm):
+    wanted = trained(network(0), lambda rows: rows)
+    for hybrid in (False, True):
+        net = network(comm.rank)
+        if hybrid:
+            net.hybridize()
+        broadcast_parameters(net.collect_params(), comm)
+        exchange = GradientExchange(net.collect_params(), comm, fc.SUM)
+        found = trained(net, lambda rows: part(comm, rows), exchange)
+        for one, other in zip(found, wanted):
+            check(numpy.allclose(one, other, atol=1e-4), f"apart by {abs(one - other).max()}")
+            everybody = comm.all_gather(one)
+            check((everybody == everybody[0]).all(), "ranks differ")
+        exchange.close()
+
+
+@on_ranks(2)
+def averages_and_what_is_refused(comm):
+    net = network()
+    exchange = GradientExchange(net.collect_params(), comm)
+    net[0].weight.grad()[:] = comm.rank + 1
+    exchange()
+    check((net[0].weight.grad().asnumpy() == 1.5).all())
+    with raises(ValueError, "averaged or summed"):
+        GradientExchange(net.collect_params(), comm, fc.MAX)
+    table = gluon.nn.Embedding(4, 2, sparse_grad=True)
+    table.initialize()
+    with raises(TypeError, "sparse_grad=False"):
+        GradientExchange(table.collect_params(), comm)
+    unknown = gluon.nn.Dense(3)
+    unknown.initialize()
+    with raises(gluon.parameter.DeferredInitializationError):
+        GradientExchange(unknown.collect_params(), comm)
+
+
+@on_ranks(2, NANCHECK="skip")
+def a_step_that_is_not_finite_is_told_and_gives_zeros(comm):
+    net = network()
+    exchange = GradientExchange(net.collect_params(), comm)
+    net[0].weight.grad()[:] = numpy.nan if comm.rank else 1
+    exchange()
+    check(not exchange.outcome.is_applied and exchange.outcome.non_finite_rank == 1, f"{exchange.outcome}")
+    check(not net[0].weight.grad().asnumpy().any())
+    net[0].weight.grad()[:] = 1
+    exchange()
+    check(exchange.outcome.is_applied)
+
+
+def killed_in_training():
+    comm = fc.init()
+    net = network()
+    exchange = GradientExchange(net.collect_params(), comm)
+    for step in range(3):
+        if step == 2 and comm.rank == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        trained(net, lambda rows: part(comm, rows), exchange)
+
+
+def test_a_rank_that_dies_is_named():
+    (code, said), (other, _) = run_ranks("killed_in_training", 2)
+    check(code == 1 and "RemoteError" in said and "rank 1" in said, said)
+    check(other == -signal.SIGKILL, f"{other}")
+
+
+run_tests(dict(globals()))

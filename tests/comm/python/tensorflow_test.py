@@ -1,0 +1,139 @@
+"""TensorFlow models trained on several ranks, held against the same model trained on one with the joint batch."""
+import os
+import signal
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+from ranks import check, need, on_ranks, raises, run_ranks, run_tests  # noqa: E402
+
+tf = need("tensorflow", "PyPI: tensorflow-cpu")
+import numpy  # noqa: E402
+import fastgpu_comm as fc  # noqa: E402
+from fastgpu_comm.tensorflow import GradientExchange, broadcast_variables  # noqa: E402
+
+STEPS, BATCH = 6, 12
+X = numpy.random.default_rng(1).normal(size=(STEPS, BATCH, 5)).astype("float32")
+Y = numpy.random.default_rng(2).normal(size=(STEPS, BATCH, 2)).astype("float32")
+
+
+def variables(rank=0):
+    """Two layers, other ones on every rank."""
+    draw = numpy.random.default_rng(rank)
+    shapes = {"first": (5, 7), "bias": (7,), "second": (7, 2)}
+    return [tf.Variable(draw.normal(size=shape).astype("float32"), name=name) for name, shape in shapes.items()]
+
+
+def loss_of(model, x, y):
+    first, bias, second = model
+    return tf.reduce_mean((tf.nn.relu(x @ first + bias) @ second - y) ** 2)
+
+
+def gradients_of(model, x, y):
+    with tf.GradientTape() as tape:
+        loss = loss_of(model, x, y)
+    return tape.gradient(loss, model)
+
+
+def trained(model, share, exchange=lambda gradients: gradients, in_function=False):
+    def step(x, y):
+        for variable, gradient in zip(model, exchange(gradients_of(model, x, y))):
+            variable.assign_sub(0.1 * gradient)
+    if in_function:
+        step = tf.function(step)
+    for x, y in zip(X, Y):
+        step(tf.constant(share(x)), tf.constant(share(y)))
+    return [variable.numpy() for variable in model]
+
+
+def part(comm, rows):
+    n = len(rows) // comm.size
+    return rows[comm.rank * n:(comm.rank + 1) * n]
+
+
+@on_ranks(1, 2, 3)
+def many_ranks_come_to_what_one_does_with_the_joint_batch(comm):
+    wanted = trained(variables(0), lambda rows: rows)
+    for in_function in (False, True):
+        model = variables(comm.rank)
+        broadcast_variables(model, comm)
+        exchange = GradientExchange(model, comm)
+        found = trained(model, lambda rows: part(comm, rows), exchange, in_function)
+        for one, other in zip(found, wanted):
+            check(numpy.allclose(one, other, atol=1e-5), f"apart by {abs(one - other).max()}")
+            everybody = comm.all_gather(one)
+            check((everybody == everybody[0]).all(), "ranks differ")
+        exchange.close()
+
+
+@on_ranks(2)
+def types_sums_and_whole_gradients_of_embeddings(comm):
+    kinds = (tf.float64, tf.float16, tf.bfloat16)
+    places = [tf.Variable(tf.zeros((2, 3), kind)) for kind in kinds]
+    exchange = GradientExchange(places, comm, fc.SUM)
+
+    def exchanged():
+        return exchange([tf.cast(tf.fill((2, 3), comm.rank + 1), kind) for kind in kinds])
+    for call in (exchanged, tf.function(exchanged)):
+        for kind, result in zip(kinds, call()):
+            check(result.dtype == kind and (result.numpy() == 3).all(), f"{kind}: {result}")
+    table = tf.Variable(tf.zeros((4, 2)))
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(tf.gather(table, [comm.rank, 3]))
+    gradient = tape.gradient(loss, table)
+    check(isinstance(gradient, tf.IndexedSlices))
+    result, = GradientExchange([table], comm, fc.SUM)([gradient])
+    check(result.numpy().tolist() == [[1, 1], [1, 1], [0, 0], [2, 2]], f"{result}")
+
+
+@on_ranks(2)
+def what_does_not_fit_the_variables_is_refused(comm):
+    model = variables()
+    exchange = GradientExchange(model, comm)
+    good = [tf.zeros_like(variable) for variable in model]
+    for bad, words in (([*good[:2], None], ("2:second", "None")), (good[:2], ("2 gradients for 3",)),
+                       ([*good[:2], tf.zeros((2, 7))], ("2:second", "(2, 7)")), ([*good[:2], tf.zeros((7, 2), tf.float64)], ("float64",))):
+        with raises(ValueError, *words):
+            exchange(bad)
+    with raises(ValueError, "None"):
+        tf.function(lambda: exchange([*good[:2], None]))()
+    with raises(ValueError, "averaged or summed"):
+        GradientExchange(model, comm, fc.MAX)
+    exchange(good)  # Nothing had begun.
+
+
+@on_ranks(2, NANCHECK="skip")
+def a_step_that_is_not_finite_is_told_and_gives_zeros(comm):
+    model = variables()
+    exchange = GradientExchange(model, comm)
+    results = exchange([tf.fill(variable.shape, float("nan") if comm.rank else 1.0) for variable in model])
+    check(not exchange.outcome.is_applied and exchange.outcome.non_finite_rank == 1, f"{exchange.outcome}")
+    check(not any(result.numpy().any() for result in results), f"{results}")
+    exchange([tf.ones_like(variable) for variable in model])
+    check(exchange.outcome.is_applied)
+
+
+def killed(in_function):
+    comm = fc.init()
+    model = variables()
+    exchange = GradientExchange(model, comm)
+    for step in range(3):
+        if step == 2 and comm.rank == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        trained(model, lambda rows: part(comm, rows), exchange, in_function)
+
+
+def killed_in_training():
+    killed(in_function=False)
+
+
+def killed_in_a_function():
+    killed(in_function=True)
+
+
+def test_a_rank_that_dies_is_named():
+    for name in ("killed_in_training", "killed_in_a_function"):
+        (code, said), (other, _) = run_ranks(name, 2)
+        check(code == 1 and "RemoteError" in said and "rank 1" in said, said)
+        check(other == -signal.SIGKILL, f"{other}")
+
+
+run_tests(dict(globals()))

@@ -1,0 +1,65 @@
+"""The demonstrations of TensorFlow, JAX and MXNet in environments of two local nodes, and the tests of what fastgpu_comm has for each.
+
+Needs the wheels of frameworks/*.txt, as `./dev long` puts them into the build's tools; skipped where they are not there.
+"""
+import json
+import pathlib
+import sys
+
+HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE.parents[1] / "support"))
+sys.path.insert(0, str(HERE))
+from cli_user import check, run_tests  # noqa: E402
+from wheel_nodes import PREFIX, with_nodes  # noqa: E402
+
+BINDINGS = HERE.parents[1] / "comm/python"
+
+
+def learns(nodes, framework):
+    """One rank and two come to the same, and nothing is left in the environment."""
+    runs = [run for run in json.loads(nodes.demo("train", "-o", "json").out)["runs"] if run["framework"] == framework]
+    check([run["ranks"] for run in runs] == [1, 2], f"{runs}")
+    check(all(run["accuracy"] >= 0.95 for run in runs) and abs(runs[0]["accuracy"] - runs[1]["accuracy"]) <= 0.005, f"{runs}")
+    nodes.user.run("env", "verify", "train", "-c", nodes.name)
+
+
+def passes_its_tests(nodes, framework):
+    """With the Python of the environment, which needs nothing but what is in it."""
+    nodes.user.run("cp", str(BINDINGS / "ranks.py"), str(BINDINGS / f"{framework}_test.py"), f"{nodes.name}/0:/root/")
+    build = f"{PREFIX}/train/current"
+    said = nodes.on_nodes(f"{build}/bin/python", f"/root/{framework}_test.py", f"{build}/lib/fastgpu/python",
+                          f"{build}/lib/fastgpu/libfastgpu_comm.so.0", nodes="/0", timeout=400)
+    check("ok: " in said, said)
+
+
+def says_which_numpy_mxnet_needs(nodes):
+    script = f"{PREFIX}/train/current/lib/python3.11/site-packages/numpy/__init__.py"
+    newer = "\n__version__ = '1.26.4'\n__deprecated_attrs__.pop('bool')\n"  # As numpy is from 1.24 on.
+    nodes.on_nodes("sh", "-c", f"printf %s \"$0\" >>{script}", newer)
+    done = nodes.demo("train", code=1)
+    check("MXNet cannot be imported with numpy 1.26.4: it needs one older than 1.24" in done.err, done.err)
+
+
+@with_nodes("wheels", "tensorflow")
+def test_tensorflow(nodes):
+    nodes.create("train", "tensorflow-cpu")
+    learns(nodes, "tensorflow")
+    passes_its_tests(nodes, "tensorflow")
+
+
+@with_nodes("wheels", "jax")
+def test_jax(nodes):
+    nodes.create("train", "jax")
+    learns(nodes, "jax")
+    passes_its_tests(nodes, "jax")
+
+
+@with_nodes("wheels", "mxnet")
+def test_mxnet(nodes):
+    nodes.create("train", "mxnet", "numpy<1.24")
+    learns(nodes, "mxnet")
+    passes_its_tests(nodes, "mxnet")
+    says_which_numpy_mxnet_needs(nodes)
+
+
+run_tests(dict(globals()))

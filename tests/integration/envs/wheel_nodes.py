@@ -1,0 +1,71 @@
+"""Two local nodes and an index beside them with real wheels of PyPI, as ./dev has put them into the build's tools."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
+from cli_user import SKIPPED  # noqa: E402
+from package_index import PackageIndex  # noqa: E402
+
+PREFIX = "/opt/fastgpu/envs"
+TOOLS = pathlib.Path(sys.argv[1]).resolve().parents[1] / "tools"
+UV = os.environ.get("FASTGPU_UV", str(TOOLS / "uv/site/bin/uv"))
+
+
+def find_wheels(*names):
+    """Of the lists that ./dev gets by these names; the test is skipped where one is not there."""
+    found = []
+    for name in names:
+        files = sorted((TOOLS / name / "site").glob("*.whl"))
+        if not files or not os.path.exists(UV):
+            print(f"skipped: no uv, or no {name}, in {TOOLS}: ./dev gets them from PyPI")
+            sys.exit(SKIPPED)
+        found += files
+    return found
+
+
+class Nodes:
+    """Two nodes, and an index with those wheels that they reach."""
+
+    def __init__(self, user, wheels):
+        self.user, self.name = user, user.two_nodes()
+        address = json.loads(user.run("get", "nodes", self.name, "-o", "json").out)["nodes"][0]["address"]
+        route = subprocess.run(["ip", "-j", "route", "get", address], capture_output=True, check=True, text=True).stdout
+        self.index = PackageIndex(json.loads(route)[0]["prefsrc"])
+        self.index.add_wheels(wheels)
+
+    def create(self, name, *packages, more=""):
+        file = self.user.folder / f"{name}.yaml"
+        lines = "".join(f"  - {package}\n" for package in packages)
+        file.write_text(f"name: {name}\npython: /usr/bin/python3\nindex: {self.index.url}\npackages:\n{lines}{more}")
+        self.user.run("env", "create", "-c", self.name, "-f", str(file), "--uv", UV, timeout=400)
+
+    def program(self, name, *command, nodes=""):
+        return self.user.run("env", "activate", name, "-c", self.name + nodes, "--", *command).out.decode()
+
+    def job(self, name, *command, code=0, more=()):
+        return self.user.run("run", "job", "-c", self.name, "-np", "2", "--env", name, *more, "--", *command, code=code).out.decode()
+
+    def on_nodes(self, *command, nodes="", **options):
+        return self.user.run("exec", self.name + nodes, "--", *command, **options).out.decode()
+
+    def demo(self, *more, **options):
+        return self.user.run("env", "demo", *more, "-c", self.name, timeout=400, **options)
+
+
+def with_nodes(*lists):
+    """A test gets nodes beside an index with the wheels of those lists."""
+    def wrap(test):
+        def run(user):
+            wheels = find_wheels(*lists)
+            user.two_nodes()
+            nodes = Nodes(user, wheels)
+            try:
+                test(nodes)
+            finally:
+                user.run("env", "remove", "--all", "-c", nodes.name, code=None)
+                nodes.index.close()
+        return run
+    return wrap
