@@ -1,0 +1,106 @@
+"""The same packages on 1, 2, 4 and 8 nodes, beside `uv pip install` on every node."""
+import json
+import os
+import pathlib
+import subprocess
+
+import cluster_fixture
+import measure
+from package_mirror import PackageMirror
+
+TITLE = "env create on 8 nodes"
+REPETITIONS, NODES, UPLINK = 3, (1, 2, 4, 8), 300
+PACKAGES = ("numpy", "jax")
+TOOLS = pathlib.Path(os.environ.get("FASTGPU_BUILD_DIR", "build")).resolve() / "tools"
+COLD, WARM, MORE, NOTHING = 3, 1, 0.15, 1.0  # The bars.
+UV, ENVIRONMENT = "/root/uv", "/root/wanted"
+
+
+def own_address(node):
+    route = measure.output(["ip", "-j", "route", "get", node["address"]])
+    return json.loads(route)[0]["prefsrc"]
+
+
+def wheels():
+    found = sorted((TOOLS / "jax/site").glob("*.whl"))
+    if not found or not (TOOLS / "uv/site/bin/uv").exists():
+        raise SystemExit(f"bench environments: no wheels in {TOOLS}: PyPI could not be reached")
+    return found
+
+
+class Commands:
+    """What is measured, by name, and what comes before each."""
+
+    def __init__(self, fastgpu, made, index, nodes):
+        self.fastgpu, self.made, self.last = fastgpu, made, nodes[-1]
+        recipe = made.folder / "env.yaml"
+        recipe.write_text(json.dumps({"name": "train", "python": "/usr/bin/python3", "index": index, "mpi": "system", "packages": PACKAGES}))
+        self.create = {count: [fastgpu, "env", "create", "-c", f"{made.name}/0-{count - 1}", "-f", str(recipe), "--uv", str(TOOLS / "uv/site/bin/uv")]
+                       for count in nodes}
+        self.install = f"{UV} venv -q --python /usr/bin/python3 {ENVIRONMENT} && " \
+            f"{UV} pip install -q --python {ENVIRONMENT} --default-index {index} {' '.join(PACKAGES)}"
+
+    def all(self):
+        """Those that need what another has left come after it: "again" and "warm"."""
+        by_uv = self.everywhere(self.install)
+        return {**{str(count): argv for count, argv in self.create.items()}, "again": self.create[self.last], "cold": by_uv, "warm": by_uv}
+
+    def compiled(self):
+        return {"compiled": self.everywhere(self.install + " --compile-bytecode")}
+
+    def everywhere(self, line):
+        return ["clush", "-S", "-o", f"-F {self.made.config}", "-w", ",".join(self.made.names), line]
+
+    def prepare(self, name):
+        if name in ("cold", "compiled"):
+            self.on_nodes(f"rm -rf {ENVIRONMENT} ~/.cache/uv")
+        elif name == "warm":
+            self.on_nodes(f"rm -rf {ENVIRONMENT}")
+        elif name != "again":
+            self.on_nodes(f"rm -rf {ENVIRONMENT}")
+            subprocess.run([self.fastgpu, "env", "remove", "--all", "-c", self.made.name], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+
+    def on_nodes(self, line):
+        measure.run([self.fastgpu, "exec", self.made.name, "--", "sh", "-c", line])
+
+
+def page(runs, nodes, repetitions):
+    wall = {name: measure.median(some, "wall") for name, some in runs.items()}
+    first, last = wall[str(nodes[0])], nodes[-1]
+    rows = []
+
+    def add(name, what, count):
+        own, machine = (measure.median(runs[name], kind) for kind in ("own_cpu", "machine_cpu"))
+        rows.append([what, count, f"{wall[name]:.2f}", f"{wall[name] / wall[str(last)]:.2f}", f"{own:.2f}", f"{machine / count:.2f}"])
+
+    for count in nodes:
+        add(str(count), "fastgpu env create", count)
+    add("again", "the same again, nothing to do", last)
+    add("cold", "uv pip install by clush, cold caches", last)
+    add("warm", "uv pip install by clush, warm caches", last)
+    add("compiled", "uv pip install --compile-bytecode, cold caches", last)
+    more = (wall[str(last)] - first) / (last - nodes[0]) / first
+    verdicts = {f"at least {COLD} times faster than with cold caches: {wall['cold'] / wall[str(last)]:.1f}": wall["cold"] >= COLD * wall[str(last)],
+                f"not slower than with warm ones: {wall['warm'] / wall[str(last)]:.2f}": wall["warm"] >= WARM * wall[str(last)],
+                f"each further node at most {MORE:.0%} of the first: {more:.0%}": more <= MORE,
+                f"nothing to do in less than {NOTHING:.0f} s: {wall['again']:.2f} s": wall["again"] < NOTHING}
+    said = "; ".join(f"{what}, {'yes' if good else '**no**'}" for what, good in verdicts.items())
+    return ["command", "nodes", "seconds", "times ours on all", "client CPU s", "machine CPU s a node"], rows, \
+        (f"{' and '.join(PACKAGES)} of PyPI, {sum(file.stat().st_size for file in wheels()) / 1e6:.0f} MB of wheels, from an index on this machine that gives {UPLINK} Mbit/s to all nodes "
+         f"together, as one way to PyPI would; local nodes, which share these cores, their files in memory; medians of {repetitions}, taken in turns (the last row: one run). "
+         "Ours locks every artefact by its SHA-256, compiles modules to bytecode, and compares every file on every node with a manifest; it keeps no cache of packages on nodes. "
+         "uv makes hard links into its cache where that is warm, and compiles only in the last row, which does the most of what ours does. "
+         f"The bars: {said}.")
+
+
+def bench(fastgpu, nodes=NODES, repetitions=REPETITIONS):
+    with cluster_fixture.cluster(fastgpu, nodes[-1], in_memory=True) as made:
+        index = PackageMirror(own_address(made.nodes[0]), wheels(), UPLINK)
+        try:
+            measure.run([fastgpu, "cp", str(TOOLS / "uv/site/bin/uv"), f"{made.name}:{UV}"])
+            commands = Commands(fastgpu, made, index.url, nodes)
+            runs = measure.repeat(commands.all(), repetitions, commands.prepare)
+            runs |= measure.repeat(commands.compiled(), 1, commands.prepare)
+        finally:
+            index.close()
+    return page(runs, nodes, repetitions)

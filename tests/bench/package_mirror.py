@@ -1,0 +1,45 @@
+"""What PyPI is to nodes that share one way to it: wheels on this machine, with their metadata apart, and so many bytes a second for all together."""
+import io
+import pathlib
+import sys
+import threading
+import time
+import zipfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration/envs"))
+from package_index import PackageIndex  # noqa: E402
+
+CHUNK = 1 << 16
+
+
+class PackageMirror(PackageIndex):
+    def __init__(self, address, wheels, mbit):
+        super().__init__(address)
+        self._bytes_a_second = mbit * 1e6 / 8
+        self._turn = threading.Lock()
+        self._free_at = 0.0
+        self.add_wheels(wheels)
+        for name, files in self.files.items():
+            for file, content in files.items():
+                self.archives[f"/files/{name}/{file}.metadata"] = metadata_of(content)
+
+    def link(self, name, file, content, more=""):
+        return super().link(name, file, content, ' data-core-metadata="true"')
+
+    def send(self, out, content):
+        for first in range(0, len(content), CHUNK):
+            part = content[first:first + CHUNK]
+            time.sleep(max(0.0, self._reserve(len(part)) - time.monotonic()))
+            out.write(part)
+
+    def _reserve(self, count):
+        """When so many bytes may go, after those of others."""
+        with self._turn:
+            begin = max(self._free_at, time.monotonic())
+            self._free_at = begin + count / self._bytes_a_second
+            return begin
+
+
+def metadata_of(wheel):
+    with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
+        return archive.read(next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA")))
