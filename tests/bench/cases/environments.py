@@ -87,7 +87,7 @@ def page(runs, nodes, repetitions):
     said = "; ".join(f"{what}, {'yes' if good else '**no**'}" for what, good in verdicts.items())
     return ["command", "nodes", "seconds", "times ours on all", "client CPU s", "machine CPU s a node"], rows, \
         (f"{' and '.join(PACKAGES)} of PyPI, {sum(file.stat().st_size for file in wheels()) / 1e6:.0f} MB of wheels, from an index on this machine that gives {UPLINK} Mbit/s to all nodes "
-         f"together, as one way to PyPI would; local nodes, which share these cores, their files in memory; medians of {repetitions}, taken in turns (the last row: one run). "
+         f"together, as one way to PyPI would; local nodes, which share these cores, their files in memory and their account without start-up files; medians of {repetitions}, taken in turns (the last row: one run). "
          "Ours locks every artefact by its SHA-256, compiles modules to bytecode, and compares every file on every node with a manifest; it keeps no cache of packages on nodes. "
          "uv makes hard links into its cache where that is warm, and compiles only in the last row, which does the most of what ours does. "
          f"The bars: {said}.")
@@ -99,6 +99,7 @@ def bench(fastgpu, nodes=NODES, repetitions=REPETITIONS):
         try:
             measure.run([fastgpu, "cp", str(TOOLS / "uv/site/bin/uv"), f"{made.name}:{UV}"])
             commands = Commands(fastgpu, made, index.url, nodes)
+            commands.on_nodes("rm -f ~/.bashrc ~/.bash_profile ~/.profile")  # The nodes' own: every login would wait for them.
             runs = measure.repeat(commands.all(), repetitions, commands.prepare)
             runs |= measure.repeat(commands.compiled(), 1, commands.prepare)
         finally:
