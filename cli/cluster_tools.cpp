@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "cli/host_keys.hpp"
+#include "provision/cloud/cloud_spec.hpp"
+#include "provision/providers.hpp"
 #include "provision/providers/local/rootless/world.hpp"
 #include "ssh/keys.hpp"
 #include "ssh/reachable.hpp"
@@ -88,9 +90,10 @@ void ProgressEvents::left_behind(std::string_view sentence) {
 
 Outcomes SshReachability::wait(const state::Cluster& cluster, std::span<const state::Node> nodes,
                                Clock::time_point deadline, const Cancel& cancel) {
+  const ClusterHosts where(store_, cluster);
   std::vector<ssh::Host> hosts;
   for (const state::Node& node : nodes)
-    hosts.push_back(to_host(state_directory_, cluster, node));
+    hosts.push_back(where.of(node));
   const auto left =
       std::chrono::duration_cast<milliseconds>(deadline - std::min(clock_.now(), deadline));
   const ssh::ReachOptions options{.limit = std::min(left, kLongestWait),
@@ -109,9 +112,10 @@ Outcomes SshReachability::wait(const state::Cluster& cluster, std::span<const st
 std::vector<launcher::NodeAnswer> SshReachability::ask(
     const state::Cluster& cluster, std::span<const state::Node> nodes,
     const std::function<std::string(const state::Node&)>& command, const Cancel& cancel) {
+  const ClusterHosts where(store_, cluster);
   std::vector<launcher::NodeTask> tasks;
   for (const state::Node& node : nodes)
-    tasks.push_back({to_host(state_directory_, cluster, node), command(node)});
+    tasks.push_back({where.of(node), command(node)});
   return launcher::ask(client_, tasks, kKeyLimit, cancel);
 }
 
@@ -131,18 +135,40 @@ Outcomes SshReachability::show_host_keys(const state::Cluster& cluster,
   return results;
 }
 
-ssh::Host to_host(const std::filesystem::path& state_directory, const state::Cluster& cluster,
-                  const state::Node& node) {
-  const std::filesystem::path key = state::identity_file(state_directory, cluster.id);
+bool has_head_alone(const state::Cluster& cluster) {
+  namespace cloud = provision::cloud;
+  return provision::is_cloud(cluster.provider) &&
+         cloud::parse_cloud_spec(cluster.spec_json).public_address == cloud::PublicAddress::head;
+}
+
+bool is_behind_head(const state::Node& node) {
+  return node.index != provision::cloud::kHead && node.address == node.private_address;
+}
+
+ClusterHosts::ClusterHosts(const state::Store& store, state::Cluster cluster)
+    : directory_(store.directory()), cluster_(std::move(cluster)) {
+  if (!has_head_alone(cluster_)) return;
+  const std::vector<state::Node> nodes = store.nodes(cluster_.id);
+  if (!nodes.empty()) head_ = without_head(nodes.front());
+}
+
+ssh::Host ClusterHosts::of(const state::Node& node) const {
+  ssh::Host host = without_head(node);
+  if (head_ && is_behind_head(node)) host.jumps = {*head_};
+  return host;
+}
+
+ssh::Host ClusterHosts::without_head(const state::Node& node) const {
+  const std::filesystem::path key = state::identity_file(directory_, cluster_.id);
   const std::filesystem::path own = node.identity_file;
   ssh::Host host{.name = node.name,
                  .address = node.address,
                  .port = node.port,
-                 .user = node.user.empty() ? cluster.user : node.user,
+                 .user = node.user.empty() ? cluster_.user : node.user,
                  .identity = key,
                  .host_keys = node.host_keys};
-  if (cluster.provider == "local" && ::geteuid() != 0)
-    host.door = provision::local::world_door(provision::local::world_folder(state_directory));
+  if (cluster_.provider == "local" && ::geteuid() != 0)
+    host.door = provision::local::world_door(provision::local::world_folder(directory_));
   for (const state::JumpHost& jump : node.jumps)
     host.jumps.push_back({.name = {jump.address},
                           .address = jump.address,
@@ -151,6 +177,11 @@ ssh::Host to_host(const std::filesystem::path& state_directory, const state::Clu
                           .identity = own.empty() ? key : own,
                           .host_keys = jump.host_keys});
   return host;
+}
+
+ssh::Host to_host(const state::Store& store, const state::Cluster& cluster,
+                  const state::Node& node) {
+  return ClusterHosts(store, cluster).of(node);
 }
 
 }  // namespace fastgpu::cli

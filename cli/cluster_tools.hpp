@@ -47,8 +47,8 @@ class ProgressEvents final : public provision::ClusterEvents {
 /// Asks each node to run `true` until it does.
 class SshReachability final : public provision::Reachability {
  public:
-  SshReachability(ssh::Client& client, Clock& clock, std::filesystem::path state_directory)
-      : client_(client), clock_(clock), state_directory_(std::move(state_directory)) {}
+  SshReachability(ssh::Client& client, Clock& clock, const state::Store& store)
+      : client_(client), clock_(clock), store_(store) {}
 
   std::vector<HostResult<provision::Reached>> wait(const state::Cluster& cluster,
                                                    std::span<const state::Node> nodes,
@@ -68,11 +68,33 @@ class SshReachability final : public provision::Reachability {
 
   ssh::Client& client_;
   Clock& clock_;
-  std::filesystem::path state_directory_;
+  const state::Store& store_;
 };
 
-/// Where SSH finds `node` and with which key.
-ssh::Host to_host(const std::filesystem::path& state_directory, const state::Cluster& cluster,
+/// Where SSH finds the nodes of a cluster, and with which key.
+class ClusterHosts {
+ public:
+  ClusterHosts(const state::Store& store, state::Cluster cluster);
+
+  /// A node that has no public address, where the head has one, is reached through that, as the
+  /// store knew it when this was made.
+  ssh::Host of(const state::Node& node) const;
+
+ private:
+  ssh::Host without_head(const state::Node& node) const;
+
+  std::filesystem::path directory_;
+  state::Cluster cluster_;
+  std::optional<ssh::Host> head_{};
+};
+
+/// The same, for one node.
+ssh::Host to_host(const state::Store& store, const state::Cluster& cluster,
                   const state::Node& node);
+
+/// Whether the head's public address is to be the cluster's only one.
+bool has_head_alone(const state::Cluster& cluster);
+/// Whether `node` of such a cluster has none.
+bool is_behind_head(const state::Node& node);
 
 }  // namespace fastgpu::cli

@@ -65,10 +65,11 @@ agent::GuardOrder order_for(const state::Cluster& cluster, const Guards& guards,
 std::vector<ssh::Host> running_hosts(Context& context, const state::Cluster& cluster,
                                      const std::vector<state::Node>& nodes) {
   const auto unmet = provision::unmet_nodes(context.store(), cluster.id);
+  const ClusterHosts where(context.store(), cluster);
   std::vector<ssh::Host> hosts;
   for (const state::Node& node : nodes)
     if (node.state == state::NodeState::running && !unmet.contains(node.name))
-      hosts.push_back(to_host(context.state_directory(), cluster, node));
+      hosts.push_back(where.of(node));
   return hosts;
 }
 

@@ -51,7 +51,7 @@ Outcomes SshHostAccess::close(const state::Cluster& cluster, std::span<const Hos
     return std::vector<std::string>{"access-remove", door.mark, cluster.id.value};
   };
   const auto with_cluster_key = [&](const HostDoor& door) {
-    return to_host(context_.state_directory(), cluster, door.node);
+    return to_host(context_.store(), cluster, door.node);
   };
   const Cancel never;  // Taking back what was done is what a cancel asks for.
   Outcomes outcomes = call(doors, with_cluster_key, words, never);
@@ -72,7 +72,7 @@ Outcomes SshHostAccess::close(const state::Cluster& cluster, std::span<const Hos
 Outcomes SshHostAccess::call_as_user(std::span<const HostDoor> doors, const Words& words,
                                      const Cancel& cancel) {
   const auto with_own_key = [this](const HostDoor& door) {
-    ssh::Host host = to_host(context_.state_directory(), {}, door.node);
+    ssh::Host host = to_host(context_.store(), {}, door.node);
     host.identity = door.node.identity_file;
     return host;
   };

@@ -19,13 +19,14 @@ class NobodyListens final : public launcher::JobObserver {
 
 std::vector<ssh::Host> hosts_of(Context& context, const OpenJob& open) {
   const auto nodes = context.store().nodes(open.cluster.id);
+  const ClusterHosts where(context.store(), open.cluster);
   std::vector<ssh::Host> hosts;
   for (const launcher::NodeRanks& ranks : open.record.placement) {
     const auto node = std::ranges::find(nodes, ranks.node, &state::Node::name);
     if (node == nodes.end())
       throw Error(ErrorKind::not_found,
                   "node " + ranks.node.value + " is not in the cluster any more");
-    hosts.push_back(to_host(context.state_directory(), open.cluster, *node));
+    hosts.push_back(where.of(*node));
   }
   return hosts;
 }
@@ -50,9 +51,10 @@ OpenJob open_job(Context& context, std::string_view name) {
 }
 
 launcher::JobRunner runner_for(Context& context, const state::Cluster& cluster) {
+  const ClusterHosts where(context.store(), cluster);
   std::vector<launcher::ClusterNode> nodes;
   for (const state::Node& node : context.store().nodes(cluster.id))
-    nodes.push_back({.host = to_host(context.state_directory(), cluster, node),
+    nodes.push_back({.host = where.of(node),
                      .private_address = node.private_address,
                      .private_port = node.port});
   // The key that opens the nodes for us opens them for each other.

@@ -140,7 +140,7 @@ std::shared_ptr<void> lease_for(Context& context, const provision::Tools& tools,
   const std::vector<state::Node> nodes = context.store().nodes(cluster.id);
   const state::Node* head = head_in(nodes);
   if (head == nullptr || !is_published(context, cluster.id)) return nullptr;
-  const ssh::Host host = to_host(context.state_directory(), cluster, *head);
+  const ssh::Host host = to_host(context.store(), cluster, *head);
   try {
     return std::make_shared<HeldLease>(
         context, cluster, host,

@@ -68,7 +68,7 @@ void publish_record(Context& context, const ClusterName& name) {
   if (nodes.empty() || !is_reachable(context.store(), nodes.front())) return;
   try {
     launcher::HeadNode head(context.ssh(),
-                            to_host(context.state_directory(), *cluster, nodes.front()),
+                            to_host(context.store(), *cluster, nodes.front()),
                             context.agent());
     write_record(context, *cluster, head);
   } catch (const Error& e) {

@@ -100,6 +100,11 @@ void open_door(Context& context, const TakeoverWish& wish, const Machine& head) 
                     context.cancel());
 }
 
+/// Where we reach the head node: one without a public address is in a network that we are in, too.
+std::string address_of(const Machine& head) {
+  return head.address.empty() ? head.private_address : head.address;
+}
+
 /// The key that the head node shows, if it is the one that its tag tells of.
 std::string verified_key(Context& context, const Machine& head) {
   if (head.host_key.empty())
@@ -109,14 +114,14 @@ std::string verified_key(Context& context, const Machine& head) {
             ", the head node, carries no fingerprint of its host key: "
             "its cluster was made with --detach and not used since, or is not whole. The first use "
             "of its nodes by the fastgpu that has it (`fastgpu exec`), or a change, writes it");
-  const ssh::Host host{.name = {"the head node"}, .address = head.address};
+  const ssh::Host host{.name = {"the head node"}, .address = address_of(head)};
   const auto shown = ssh::scan_host_keys({&host, 1}, kPatience, context.cancel());
   if (!shown.front().ok()) throw shown.front().error();
   const std::string& key = shown.front().value();
   const std::string fingerprint = ssh::fingerprint(key);
   if (cloud::host_key_mark(fingerprint) != head.host_key)
     throw Error(ErrorKind::denied,
-                "what answers at " + head.address + " is not machine " + head.id +
+                "what answers at " + address_of(head) + " is not machine " + head.id +
                     ": it shows the host key " + fingerprint + ", and the machine's tag " +
                     std::string(cloud::kHostKeyTag) + " is " + printable(head.host_key));
   return key;
@@ -166,10 +171,13 @@ void put_keys(Context& context, const provision::Tools& tools, const state::Clus
       "fastgpu-" + cluster.id.value + "-" + context.owner(cluster.provider).mark();
   const std::vector<std::string> words = {"access-add", key.value_or("") + " " + mark};
   std::vector<launcher::NodeTask> tasks;
-  for (const state::Node& node : nodes)
-    if (node.state == state::NodeState::running)
-      tasks.push_back(
-          {as_user(cluster, node, identity), remote::agent_command(context.agent().hash, words)});
+  for (const state::Node& node : nodes) {
+    if (node.state != state::NodeState::running) continue;
+    ssh::Host host = as_user(cluster, node, identity);
+    if (has_head_alone(cluster) && is_behind_head(node))
+      host.jumps = {as_user(cluster, nodes.front(), identity)};
+    tasks.push_back({std::move(host), remote::agent_command(context.agent().hash, words)});
+  }
   check(launcher::ask_agent(context.ssh(), tasks, context.agent(), kPatience, context.cancel()),
         "adding a key");
   fault_point("takeover:keys_put");
@@ -182,7 +190,8 @@ provision::ClusterView adopt(Context& context, const provision::Tools& tools,
   const auto spec = cloud::parse_cloud_spec(record.cluster.spec_json);
   const auto& place = spec.places[cloud::parse_standing(record.cluster.network).place];
   const auto instances =
-      cloud::instances_of(found.machines, place, context.owner(wish.provider).mark());
+      cloud::instances_of(found.machines, place, context.owner(wish.provider).mark(),
+                          spec.public_address);
   run_step(tools, "giving the nodes a key of ours", [&] {
     put_keys(context, tools, record.cluster, provision::recovered(record, instances).nodes,
              identity);
@@ -211,7 +220,7 @@ provision::ClusterView take_over(Context& context, const provision::Tools& tools
   run_step(tools, "looking for cluster " + wish.name.value, [&] { found = find(context, wish); });
   open_door(context, wish, found.head);
   const ssh::Host host{.name = {wish.name.value + "-" + std::to_string(found.head.index)},
-                       .address = found.head.address,
+                       .address = address_of(found.head),
                        .user = wish.user,
                        .identity = identity_for(context, wish, found.head.marks.cluster),
                        .host_keys = {verified_key(context, found.head)}};

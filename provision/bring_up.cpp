@@ -45,13 +45,6 @@ void require_all(const Tools& tools, const std::string& doing,
   throw_failures(doing, failures);
 }
 
-void store_nodes(const Tools& tools, const std::vector<Node>& nodes) {
-  tools.store.atomically([&] {
-    for (const Node& node : nodes)
-      tools.store.put_node(node);
-  });
-}
-
 bool all_have_addresses(const std::vector<Node>& nodes) {
   return std::ranges::none_of(nodes, [](const Node& node) { return node.address.empty(); });
 }
@@ -132,6 +125,13 @@ void renew_host_keys(const Tools& tools, const state::Cluster& cluster, std::vec
 }
 
 }  // namespace
+
+void store_nodes(const Tools& tools, const std::vector<Node>& nodes) {
+  tools.store.atomically([&] {
+    for (const Node& node : nodes)
+      tools.store.put_node(node);
+  });
+}
 
 Error gone_machine(const Node& node) {
   return {ErrorKind::capacity, "machine " + node.instance_id + " of " + node.name.value +

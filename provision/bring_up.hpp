@@ -52,6 +52,9 @@ void await_nodes(const Tools& tools, Provider& provider, const state::Cluster& c
 void note_results(const Tools& tools, std::vector<state::Node>& nodes,
                   const std::vector<HostResult<Instance>>& results);
 
+/// What is known of them now, in one transaction.
+void store_nodes(const Tools& tools, const std::vector<state::Node>& nodes);
+
 /// Nobody will give it an address.
 Error gone_machine(const state::Node& node);
 

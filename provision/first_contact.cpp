@@ -64,6 +64,7 @@ bool meet_nodes(const Tools& tools, const ClusterName& name, std::span<const Nod
   if (unmet_nodes(tools.store, require_cluster(tools.store, name).id).empty()) return false;
   const HeldCluster held(tools, name);
   const ClusterView view = held.look();
+  store_nodes(tools, view.nodes);  // The way to one may lead through another.
   std::vector<Node> nodes = unmet_among(tools.store, view, wanted);
   if (nodes.empty()) return false;
   try {

@@ -105,6 +105,7 @@ ClusterView scale_cluster(const Tools& tools, const ClusterName& name, int nodes
   check_node_count(nodes);
   const HeldCluster held(tools, name);
   ClusterView before = held.look();
+  store_nodes(tools, before.nodes);
   const auto wanted = static_cast<std::size_t>(nodes);
   if (wanted > before.nodes.size() && before.cluster.state != state::ClusterState::running)
     throw Error(ErrorKind::conflict, "cluster '" + name.value +
@@ -121,6 +122,7 @@ ClusterView scale_cluster(const Tools& tools, const ClusterName& name, int nodes
 ClusterView replace_lost_nodes(const Tools& tools, const ClusterName& name) {
   const HeldCluster held(tools, name);
   ClusterView view = held.look();
+  store_nodes(tools, view.nodes);
   std::erase_if(view.nodes, [](const Node& node) { return node.state != NodeState::lost; });
   if (!view.nodes.empty()) replace_nodes(tools, held, std::move(view.nodes));
   ClusterView after = held.look();

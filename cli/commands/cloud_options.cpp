@@ -207,6 +207,7 @@ std::string given_option(const CloudOptions& options) {
                                                 {options.min_nodes.has_value(), "--min-nodes"},
                                                 {options.hold.has_value(), "--hold"},
                                                 {!options.hold_cost.empty(), "--hold-cost"},
+                                                {!options.public_address.empty(), "--public-address"},
                                                 {options.spot, "--spot"},
                                                 {options.rdma, "--rdma"}};
   for (const auto& [is_given, name] : given)
@@ -227,6 +228,7 @@ CloudOptions over_file(CloudOptions options, const config::CloudFields& file) {
   fall_back(options.vpc, file.vpc);
   fall_back(options.max_price, file.max_price);
   fall_back(options.hold_cost, file.hold_cost);
+  fall_back(options.public_address, file.public_address);
   fall_back(options.ssh_from, file.ssh_from);
   fall_back(options.disk, file.disk);
   fall_back(options.min_nodes, file.min_nodes);
@@ -277,6 +279,11 @@ void describe_cloud_options(Arguments& arguments, CloudOptions& options) {
       .list("--ssh-key", "FILE.pub", "A public key of yours that opens the nodes as well",
             options.ssh_keys)
       .values = Values::path;
+  Argument& address =
+      arguments.text("--public-address", "NODES", "Which nodes have a public address",
+                     options.public_address);
+  address.values = Values::choice;
+  address.choices = {"all", "head", "none"};
   arguments.count("--min-nodes", "N", "Begin with so many where no place has room for all",
                   options.min_nodes, 1, provision::kMostNodes);
   arguments.duration("--hold", "Keep what was got for so long while the missing nodes are sought",
@@ -316,6 +323,8 @@ CloudPlan plan_in_clouds(Context& context, const CloudOptions& options, const st
                  .ssh_from = options.ssh_from,
                  .ssh_keys = public_keys_in(options.ssh_keys),
                  .rdma = options.rdma};
+  if (!options.public_address.empty())
+    spec.public_address = provision::cloud::parse_public_address(options.public_address);
   if (spec.wish.gpu.empty() && spec.wish.type.empty())
     throw Error(ErrorKind::usage, "what machines? --gpus A100:8, or --instance-type TYPE");
   if (const auto recorded = plan_on_record(context, cluster, spec)) return *recorded;

@@ -32,6 +32,7 @@ struct CloudOptions {
   std::optional<int> min_nodes;
   std::optional<std::chrono::milliseconds> hold;
   std::string hold_cost;
+  std::string public_address;
   bool spot = false;
   bool rdma = false;
 };

@@ -98,6 +98,13 @@ void check_cloud_options(const CloudOptions& options, const std::string& named) 
                                       "--instance-type TYPE");
 }
 
+/// Who may log in where nobody says it: we, as we are seen from there.
+std::vector<std::string> usual_ranges(Context& context, const provision::cloud::CloudSpec& spec) {
+  if (spec.public_address == provision::cloud::PublicAddress::none)
+    return {"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"};
+  return {context.clouds().own_address()};
+}
+
 void plan_cloud(Context& context, const CloudOptions& options, Wanted& wanted) {
   provision::ClusterSpec& spec = wanted.spec;
   spec.holding = holding_of(options);
@@ -105,8 +112,7 @@ void plan_cloud(Context& context, const CloudOptions& options, Wanted& wanted) {
   const bool is_named = provision::is_cloud(spec.provider);
   wanted.plan =
       plan_in_clouds(context, options, is_named ? spec.provider : "", spec.name.value, spec.nodes);
-  if (wanted.plan->spec.ssh_from.empty())
-    wanted.plan->spec.ssh_from = {context.clouds().own_address()};
+  if (wanted.plan->spec.ssh_from.empty()) wanted.plan->spec.ssh_from = usual_ranges(context, wanted.plan->spec);
   take_over_plan(wanted);
 }
 

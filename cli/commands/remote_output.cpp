@@ -45,8 +45,9 @@ RemoteTarget running_nodes(Context& context, std::string_view text, Coming comin
     throw Error(ErrorKind::conflict, "cluster " + target.cluster + " has no nodes yet");
   if (meet(context, patient_tools(context), out.cluster, out.nodes))
     out.nodes = find_nodes(context, out.cluster, target.node_set);
+  const ClusterHosts where(context.store(), out.cluster);
   for (const state::Node& node : out.nodes)
-    out.hosts.push_back(to_host(context.state_directory(), out.cluster, node));
+    out.hosts.push_back(where.of(node));
   if (coming == Coming::to_use) out.attendance = attend(context, out.cluster);
   return out;
 }

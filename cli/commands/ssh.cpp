@@ -9,6 +9,8 @@
 #include "cli/commands/lookup.hpp"
 #include "cli/commands/remote_output.hpp"
 #include "ssh/interactive.hpp"
+#include "ssh/openssh.hpp"
+#include "state/directory.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -16,6 +18,7 @@ namespace {
 struct Options {
   std::string target;
   bool terminal = false;
+  bool config = false;
   std::vector<std::string> program;
 };
 
@@ -31,7 +34,19 @@ Variables locale_of(const state::Environment& environment) {
   return out;
 }
 
+/// For people and programs that go to the nodes by OpenSSH.
+int print_config(Context& context, const Options& options) {
+  const RemoteTarget found = running_nodes(context, options.target, Coming::to_look);
+  const auto known_hosts =
+      state::cluster_directory(context.state_directory(), found.cluster.id) / "known_hosts";
+  const std::string text = ssh::openssh_config(found.hosts, known_hosts);
+  state::write_private_file(known_hosts, ssh::openssh_known_hosts(found.hosts));
+  context.ui().data(text);
+  return 0;
+}
+
 int run(Context& context, const Options& options) {
+  if (options.config) return print_config(context, options);
   std::string wanted = options.target;
   if (parse_target(wanted).node_set.empty()) {
     const auto nodes = find_nodes(context, find_cluster(context, wanted), "");
@@ -71,6 +86,8 @@ Action describe_ssh(Arguments& arguments) {
   target.values = Values::target;
   arguments.flag("--tty", "Give the program a terminal, even where we have none", options->terminal)
       .letter = "-t";
+  arguments.flag("--config", "Print a configuration for OpenSSH, and do nothing else",
+                 options->config);
   arguments.program(
       {"What to run in place of a shell, its arguments unchanged", false, &options->program});
   return [options](Context& context) { return run(context, *options); };

@@ -40,13 +40,16 @@ bool is_listed(const Machine& machine) {
 
 }  // namespace
 
-std::vector<std::vector<NodeRequest>> batches(std::span<const NodeRequest> requests, int most) {
+std::vector<std::vector<NodeRequest>> batches(std::span<const NodeRequest> requests, int most,
+                                              PublicAddress which) {
   std::vector<NodeRequest> ordered(requests.begin(), requests.end());
   std::ranges::sort(ordered, {}, &NodeRequest::index);
   std::vector<std::vector<NodeRequest>> result;
   for (NodeRequest& request : ordered) {
+    const auto is_public = [which](int index) { return has_public_address(which, index); };
     const bool fits = !result.empty() && result.back().back().index + 1 == request.index &&
-                      result.back().size() < static_cast<std::size_t>(most);
+                      result.back().size() < static_cast<std::size_t>(most) &&
+                      is_public(result.back().back().index) == is_public(request.index);
     if (!fits) result.emplace_back();
     result.back().push_back(std::move(request));
   }
@@ -69,12 +72,15 @@ const Machine* machine_of(std::span<const Machine> machines, int index) {
   return found;
 }
 
-Instance instance_of(const Machine& machine) {
+Instance instance_of(const Machine& machine, PublicAddress which) {
+  const bool is_reached_inside = machine.address.empty() &&
+                                 machine.state != MachineState::pending &&
+                                 !has_public_address(which, machine.index);
   return {.index = machine.index,
           .id = machine.id,
           .token = {},
           .state = state_of(machine.state),
-          .address = machine.address,
+          .address = is_reached_inside ? machine.private_address : machine.address,
           .private_address = machine.private_address};
 }
 
@@ -83,7 +89,7 @@ bool is_at(const Machine& machine, const Place& place) {
 }
 
 std::vector<Instance> instances_of(std::span<const Machine> machines, const Place& place,
-                                   const std::string& owner) {
+                                   const std::string& owner, PublicAddress which) {
   std::vector<Machine> here;
   for (const Machine& machine : machines)
     if (is_at(machine, place)) here.push_back(machine);
@@ -92,7 +98,7 @@ std::vector<Instance> instances_of(std::span<const Machine> machines, const Plac
     if (!is_listed(machine)) continue;
     const Machine* node = machine_of(here, machine.index);
     const bool is_node = node != nullptr ? node->id == machine.id : is_at(machine, place);
-    result.push_back(instance_of(machine));
+    result.push_back(instance_of(machine, which));
     if (!is_node) result.back().token = "stray " + machine.id;
     if (!is_owned_by(machine, owner)) result.back().owner = owner_text(machine);
   }

@@ -10,9 +10,10 @@
 
 namespace fastgpu::provision::cloud {
 
-/// Requests in the order of their indexes, cut where indexes are not next to each other and after
-/// `most` of them: one launch each.
-std::vector<std::vector<NodeRequest>> batches(std::span<const NodeRequest> requests, int most);
+/// Requests in the order of their indexes, cut where indexes are not next to each other, after
+/// `most` of them, and between those with a public address and those without: one launch each.
+std::vector<std::vector<NodeRequest>> batches(std::span<const NodeRequest> requests, int most,
+                                              PublicAddress which = PublicAddress::all);
 
 /// The idempotency token of a batch at a place: the same whenever the same nodes are asked for
 /// there again. 32 hexadecimal digits.
@@ -26,12 +27,14 @@ const Machine* machine_of(std::span<const Machine> machines, int index);
 /// machines for one node all but one, and all that are not at `place`, carry a token that no node
 /// has, so that they count as strays. Those with another mark than `owner` say whose they are.
 std::vector<Instance> instances_of(std::span<const Machine> machines, const Place& place,
-                                   const std::string& owner);
+                                   const std::string& owner,
+                                   PublicAddress which = PublicAddress::all);
 
 /// Whether it was asked for there.
 bool is_at(const Machine& machine, const Place& place);
 
-Instance instance_of(const Machine& machine);
+/// One that is to have no public address is reached at its private one.
+Instance instance_of(const Machine& machine, PublicAddress which);
 
 std::vector<std::string> ids_of(std::span<const Machine> machines);
 

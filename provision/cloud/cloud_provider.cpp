@@ -106,7 +106,8 @@ Launch launch_of(const state::Cluster& cluster, const CloudSpec& spec, const Sta
                 .count = static_cast<int>(batch.size()),
                 .least = 1,
                 .token = batch_token(batch, place),
-                .rdma = spec.rdma};
+                .rdma = spec.rdma,
+                .has_public_address = has_public_address(spec.public_address, first.index)};
   FirstBoot boot{.user = cluster.user,
                  .authorized_keys = {first.authorized_key},
                  .host_private_key = first.host_private_key,
@@ -121,6 +122,13 @@ Error too_few(const Place& place, std::size_t got, std::size_t wanted) {
   return {ErrorKind::capacity, "no stock: " + std::to_string(got) + " of " +
                                    std::to_string(wanted) + " " + place.type + " could be had in " +
                                    place.site.zone};
+}
+
+/// How many of the batches, which begin with it, are the head that nobody reaches the others
+/// without: without it they are not asked for.
+std::size_t heads_in(std::span<const std::vector<NodeRequest>> wanted, PublicAddress which) {
+  const bool begins_with_it = !wanted.empty() && wanted.front().front().index == kHead;
+  return which == PublicAddress::head && begins_with_it ? 1 : 0;
 }
 
 /// Whether a machine has become what it was told to become.
@@ -194,21 +202,14 @@ std::optional<double> CloudProvider::price_per_hour(const state::Cluster& cluste
   return price ? std::optional(price->amount) : std::nullopt;
 }
 
-Results CloudProvider::create(const state::Cluster& cluster, std::span<const NodeRequest> requests,
-                              const Cancel& cancel) {
+std::map<int, Error> CloudProvider::launch_all(const state::Cluster& cluster,
+                                               std::span<const std::vector<NodeRequest>> wanted,
+                                               std::vector<Machine>& there, const Cancel& cancel) {
   const CloudSpec spec = parse_cloud_spec(cluster.spec_json);
   const Standing standing = parse_standing(cluster.network);
-  const Place place = place_of(spec, standing);
-  std::vector<Machine> there = cloud_.machines(place.site.region, cluster.id, cancel);
-  std::erase_if(there, [&](const Machine& machine) { return !is_at(machine, place); });
-  std::vector<NodeRequest> missing;
-  for (const NodeRequest& request : requests)
-    if (machine_of(there, request.index) == nullptr) missing.push_back(request);
-
   const std::string owner = owner_.mark();
-  const auto wanted = batches(missing, cloud_.limits().machines_a_launch);
-  const auto launched = parallel_map(std::span(wanted), kCallsAtOnce, [&](const auto& batch) {
-    const Limits limits = cloud_.limits();
+  const Limits limits = cloud_.limits();
+  const auto launched = parallel_map(wanted, kCallsAtOnce, [&](const auto& batch) {
     Launch launch = launch_of(cluster, spec, standing, owner, batch, limits.has_timer);
     if (!limits.has_partial_launch) launch.least = launch.count;
     return cloud_.launch(launch, cancel);
@@ -220,11 +221,33 @@ Results CloudProvider::create(const state::Cluster& cluster, std::span<const Nod
     for (const NodeRequest& request : wanted[i])
       if (error != nullptr) refused.emplace(request.index, *error);
   }
+  return refused;
+}
+
+Results CloudProvider::create(const state::Cluster& cluster, std::span<const NodeRequest> requests,
+                              const Cancel& cancel) {
+  const PublicAddress which = parse_cloud_spec(cluster.spec_json).public_address;
+  const Place place = place_of(cluster);
+  std::vector<Machine> there = cloud_.machines(place.site.region, cluster.id, cancel);
+  std::erase_if(there, [&](const Machine& machine) { return !is_at(machine, place); });
+  std::vector<NodeRequest> missing;
+  for (const NodeRequest& request : requests)
+    if (machine_of(there, request.index) == nullptr) missing.push_back(request);
+
+  const auto wanted = batches(missing, cloud_.limits().machines_a_launch, which);
+  const auto heads = std::span(wanted).first(heads_in(wanted, which));
+  const auto rest = std::span(wanted).subspan(heads.size());
+  std::map<int, Error> refused = launch_all(cluster, heads, there, cancel);
+  if (refused.empty())
+    refused = launch_all(cluster, rest, there, cancel);
+  else
+    for (const NodeRequest& request : missing)
+      refused.emplace(request.index, refused.begin()->second);
   Results results;
   for (const NodeRequest& request : requests) {
     const Machine* machine = machine_of(there, request.index);
     if (machine != nullptr)
-      results.push_back({request.name, instance_of(*machine)});
+      results.push_back({request.name, instance_of(*machine, which)});
     else if (const auto error = refused.find(request.index); error != refused.end())
       results.push_back({request.name, error->second});
     else
@@ -242,12 +265,14 @@ std::vector<Machine> CloudProvider::machines_of(const state::Cluster& cluster,
 }
 
 std::vector<Instance> CloudProvider::list(const state::Cluster& cluster) {
-  return instances_of(machines_of(cluster, never_), place_of(cluster), owner_.known().value_or(""));
+  return instances_of(machines_of(cluster, never_), place_of(cluster), owner_.known().value_or(""),
+                      parse_cloud_spec(cluster.spec_json).public_address);
 }
 
 Results CloudProvider::change(const state::Cluster& cluster, std::span<const state::Node> nodes,
                               const Change& change, const Cancel& cancel) {
   const std::string region = place_of(cluster).site.region;
+  const PublicAddress which = parse_cloud_spec(cluster.spec_json).public_address;
   std::vector<Machine> there = cloud_.machines(region, cluster.id, cancel);
   for (const auto& ids : chunks(ids_of(nodes, there), machines_a_call()))
     change.ask(region, ids);
@@ -265,7 +290,7 @@ Results CloudProvider::change(const state::Cluster& cluster, std::span<const sta
   for (const state::Node& node : nodes) {
     const Machine* machine = machine_of(there, node.index);
     if (machine != nullptr && machine->state == change.wanted)
-      results.push_back({node.name, instance_of(*machine)});
+      results.push_back({node.name, instance_of(*machine, which)});
     else
       results.push_back({node.name, Error(ErrorKind::remote,
                                           change.doing + ": " + node.instance_id + " is gone")});

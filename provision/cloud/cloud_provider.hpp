@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -50,6 +51,10 @@ class CloudProvider final : public Provider {
   void remove_orphan(const Orphan& orphan) override;
 
  private:
+  /// Launches the batches, adding to what is `there`; the refusals by node.
+  std::map<int, Error> launch_all(const state::Cluster& cluster,
+                                  std::span<const std::vector<NodeRequest>> wanted,
+                                  std::vector<Machine>& there, const Cancel& cancel);
   /// By the regions of the places that the cluster may stand at.
   std::vector<Machine> machines_of(const state::Cluster& cluster, const Cancel& cancel);
   /// What `start` and `stop` are.

@@ -1,8 +1,11 @@
 #include "provision/cloud/cloud_spec.hpp"
 
+#include <array>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/error.hpp"
+#include "base/names.hpp"
 
 namespace fastgpu::provision::cloud {
 namespace {
@@ -61,6 +64,10 @@ auto read(const std::string& text, const char* what, Read read_object) {
   }
 }
 
+constexpr std::array kPublicAddresses = {std::pair(PublicAddress::all, "all"),
+                                         std::pair(PublicAddress::head, "head"),
+                                         std::pair(PublicAddress::none, "none")};
+
 std::string shown(const std::string& value) {
   return value.empty() ? "any" : value;
 }
@@ -71,11 +78,30 @@ std::string shown(const std::optional<double>& price) {
 
 }  // namespace
 
+std::string_view to_string(PublicAddress which) noexcept {
+  for (const auto& [value, word] : kPublicAddresses)
+    if (value == which) return word;
+  return "?";
+}
+
+PublicAddress parse_public_address(std::string_view text) {
+  for (const auto& [value, word] : kPublicAddresses)
+    if (text == word) return value;
+  throw Error(ErrorKind::usage, "'" + printable(text) +
+                                    "' says not which nodes have a public address: it is all, head "
+                                    "or none");
+}
+
+bool has_public_address(PublicAddress which, int index) noexcept {
+  return which == PublicAddress::all || (which == PublicAddress::head && index == kHead);
+}
+
 std::string to_json_text(const CloudSpec& spec) {
   json object = {{"wish", to_json(spec.wish)}, {"region", spec.region},
                  {"image", spec.image},        {"vpc", spec.vpc},
                  {"disk_gib", spec.disk_gib},  {"ssh_from", spec.ssh_from},
                  {"ssh_keys", spec.ssh_keys},  {"rdma", spec.rdma},
+                 {"public_address", to_string(spec.public_address)},
                  {"places", json::array()}};
   for (const Place& place : spec.places)
     object["places"].push_back(to_json(place));
@@ -91,7 +117,9 @@ CloudSpec parse_cloud_spec(const std::string& text) {
                    .disk_gib = object.at("disk_gib").get<int>(),
                    .ssh_from = object.at("ssh_from").get<std::vector<std::string>>(),
                    .ssh_keys = object.value("ssh_keys", std::vector<std::string>{}),
-                   .rdma = object.at("rdma").get<bool>()};
+                   .rdma = object.at("rdma").get<bool>(),
+                   .public_address =
+                       parse_public_address(object.value("public_address", std::string("all")))};
     spec.guards = guards_of(text);
     for (const json& place : object.at("places"))
       spec.places.push_back(place_of(place));
@@ -119,6 +147,8 @@ std::string difference(const CloudSpec& there, const CloudSpec& wanted) {
            differ("maximum price", shown(there.wish.max_price), shown(wanted.wish.max_price)),
            differ("image", shown(there.image), shown(wanted.image)),
            differ("network", shown(there.vpc), shown(wanted.vpc)),
+           differ("public addresses", std::string(to_string(there.public_address)),
+                  std::string(to_string(wanted.public_address))),
        })
     if (!found.empty()) return found;
   return {};

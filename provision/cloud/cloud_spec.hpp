@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "provision/cloud/model.hpp"
@@ -18,6 +19,22 @@ struct Place {
   std::optional<Money> price_per_hour{};  ///< Of one machine, when it was planned.
 };
 
+/// Which nodes have an address that the whole world can reach.
+enum class PublicAddress : std::uint8_t {
+  all,
+  head,  ///< The first node alone: the others are reached through it.
+  none,  ///< Whoever uses the cluster is in its network.
+};
+
+/// "all", "head", "none".
+std::string_view to_string(PublicAddress which) noexcept;
+/// Throws ErrorKind::usage for any other word.
+PublicAddress parse_public_address(std::string_view word);
+
+/// The node that a cluster with one public address is reached through.
+constexpr int kHead = 0;
+bool has_public_address(PublicAddress which, int index) noexcept;
+
 struct CloudSpec {
   Wish wish{};
   std::string region{};  ///< Wished; empty: any.
@@ -28,6 +45,7 @@ struct CloudSpec {
   std::vector<std::string> ssh_keys{};  ///< The user's own, public: "ssh-ed25519 AAAA...".
   Guards guards{};
   bool rdma = false;
+  PublicAddress public_address = PublicAddress::all;
   std::vector<Place> places{};  ///< The best first; at least one.
 };
 

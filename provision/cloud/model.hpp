@@ -150,6 +150,7 @@ struct Launch {
   Secret user_data{};
   std::optional<std::chrono::system_clock::time_point> release_at{};
   bool rdma = false;
+  bool has_public_address = true;
 };
 
 /// Something with our marks that a cluster's parts consist of.

@@ -164,13 +164,14 @@ CloudFields cloud_of(const Value& value) {
   constexpr int kLargestDisk = 32'768;
   value.allow_only({"clouds", "gpus", "instance-type", "region", "zone", "image", "vpc",
                     "max-price", "hold-cost", "ssh-from", "disk", "min-nodes", "hold", "spot",
-                    "rdma"});
+                    "rdma", "public-address"});
   CloudFields fields;
   const std::pair<const char*, std::string*> texts[] = {
       {"gpus", &fields.gpus},           {"instance-type", &fields.instance_type},
       {"region", &fields.region},       {"zone", &fields.zone},
       {"image", &fields.image},         {"vpc", &fields.vpc},
-      {"max-price", &fields.max_price}, {"hold-cost", &fields.hold_cost}};
+      {"max-price", &fields.max_price}, {"hold-cost", &fields.hold_cost},
+      {"public-address", &fields.public_address}};
   for (const auto& [key, field] : texts)
     if (const auto text = value.find(key)) *field = text->text();
   if (const auto clouds = value.find("clouds")) fields.clouds = texts_of(*clouds);

@@ -53,6 +53,7 @@ struct CloudFields {
   std::string vpc{};
   std::string max_price{};
   std::string hold_cost{};
+  std::string public_address{};
   std::vector<std::string> ssh_from{};
   std::optional<int> disk{};
   std::optional<int> min_nodes{};

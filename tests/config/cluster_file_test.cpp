@@ -156,6 +156,7 @@ TEST_CASE("machines of clouds are wished for by the names of the flags") {
   disk: 200
   min-nodes: 3
   hold: 10m
+  public-address: head
   spot: true
 )")
                                 .cloud;
@@ -165,6 +166,7 @@ TEST_CASE("machines of clouds are wished for by the names of the flags") {
   CHECK(cloud.ssh_from == std::vector<std::string>{"192.0.2.0/24"});
   CHECK(cloud.disk == 200);
   CHECK(cloud.min_nodes == 3);
+  CHECK(cloud.public_address == "head");
   CHECK(cloud.hold == std::chrono::minutes(10));
   CHECK(cloud.spot);
   CHECK(!cloud.rdma);

@@ -100,7 +100,8 @@ void add_network(Parameters& parameters, const cloud::Launch& launch) {
     parameters.emplace_back(prefix + "NetworkInterfaceTrafficMode", "HighPerformance");
   }
   parameters.emplace_back("InternetChargeType", "PayByTraffic");
-  parameters.emplace_back("InternetMaxBandwidthOut", "100");
+  // A machine without bandwidth gets no public address.
+  parameters.emplace_back("InternetMaxBandwidthOut", launch.has_public_address ? "100" : "0");
 }
 
 void add_market(Parameters& parameters, const cloud::Launch& launch) {

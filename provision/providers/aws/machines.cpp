@@ -66,7 +66,8 @@ void add_interfaces(Parameters& parameters, const cloud::Launch& launch) {
   parameters.emplace_back(first + ".DeviceIndex", "0");
   parameters.emplace_back(first + ".SubnetId", part("subnet"));
   parameters.emplace_back(first + ".SecurityGroupId.1", part("security-group"));
-  parameters.emplace_back(first + ".AssociatePublicIpAddress", "true");
+  parameters.emplace_back(first + ".AssociatePublicIpAddress",
+                          launch.has_public_address ? "true" : "false");
   parameters.emplace_back(first + ".DeleteOnTermination", "true");
   if (launch.rdma) parameters.emplace_back(first + ".InterfaceType", "efa");
   if (const std::string group = part("placement-group"); !group.empty())

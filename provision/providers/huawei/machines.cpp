@@ -170,12 +170,12 @@ json launch_body(const Launch& launch, system_clock::time_point now) {
                  {"vpcid", part("vpc")},
                  {"nics", json::array({json{{"subnet_id", part("subnet")}}})},
                  {"security_groups", json::array({json{{"id", part("security-group")}}})},
-                 {"publicip", public_address()},
                  {"root_volume", {{"volumetype", kDiskType}}},
                  {"user_data", signing::base64(launch.user_data.reveal())},
                  {"server_tags", tags_of(launch)},
                  {"extendparam", market_of(launch)},
                  {"count", launch.count}};
+  if (launch.has_public_address) server["publicip"] = public_address();
   if (launch.disk_gib > 0) server["root_volume"]["size"] = launch.disk_gib;
   if (launch.release_at) server["auto_terminate_time"] = release_text(*launch.release_at, now);
   return {{"server", std::move(server)}};

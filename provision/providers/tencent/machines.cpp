@@ -109,6 +109,14 @@ void add_market(json& body, const cloud::Launch& launch) {
        {{"MaxPrice", json(*launch.max_price).dump()}, {"SpotInstanceType", "one-time"}}}};
 }
 
+json internet_access(const cloud::Launch& launch) {
+  if (!launch.has_public_address)
+    return {{"InternetMaxBandwidthOut", 0}, {"PublicIpAssigned", false}};
+  return {{"InternetChargeType", "TRAFFIC_POSTPAID_BY_HOUR"},
+          {"InternetMaxBandwidthOut", kMostMegabits},
+          {"PublicIpAssigned", true}};
+}
+
 json tag(std::string_view key, const std::string& value) {
   return {{"Key", key}, {"Value", value}};
 }
@@ -159,10 +167,7 @@ json launch_body(const cloud::Launch& launch, system_clock::time_point now) {
                {"VirtualPrivateCloud",
                 {{"VpcId", part(launch, "vpc")}, {"SubnetId", part(launch, "subnet")}}},
                {"SecurityGroupIds", json::array({part(launch, "security-group")})},
-               {"InternetAccessible",
-                {{"InternetChargeType", "TRAFFIC_POSTPAID_BY_HOUR"},
-                 {"InternetMaxBandwidthOut", kMostMegabits},
-                 {"PublicIpAssigned", true}}},
+               {"InternetAccessible", internet_access(launch)},
                {"TagSpecification", json::array({{{"ResourceType", "instance"}, {"Tags", tags}}})}};
   add_market(body, launch);
   if (launch.disk_gib > 0) body["SystemDisk"] = {{"DiskSize", launch.disk_gib}};

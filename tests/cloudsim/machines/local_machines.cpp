@@ -9,6 +9,7 @@
 #include "cloudsim/machines/cloud_init.hpp"
 #include "provision/providers/local/node_process.hpp"
 #include "provision/providers/local/site.hpp"
+#include "provision/providers/local/subnet.hpp"
 
 namespace fastgpu::cloudsim {
 namespace {
@@ -33,6 +34,12 @@ const std::string kPowerOff = R"(cat > /usr/local/sbin/shutdown <<'END'
 END
 chmod 755 /usr/local/sbin/shutdown
 )";
+
+/// This machine, at that address, stands for the whole world: it gets no answer from a node without
+/// a public address, and the nodes beside it do.
+std::string hide_from(const std::string& world) {
+  return "ip route replace blackhole " + world + "/32\n";
+}
 
 fs::path make_root() {
   std::string path = fs::temp_directory_path() / "fastgpu-cloudsim-XXXXXX";
@@ -80,6 +87,12 @@ LocalMachines::~LocalMachines() {
   } catch (const std::exception&) {
     // What stays is found by its folder's name; there is nobody left to be told.
   }
+}
+
+std::string LocalMachines::gateway() const {
+  const auto subnet = provision::local::parse_subnet(cluster_.network);
+  if (!subnet) throw Error(ErrorKind::internal, "no network: " + cluster_.network);
+  return to_string(subnet->bridge());
 }
 
 void LocalMachines::enqueue(Verb verb, const Instance& instance) {
@@ -197,6 +210,7 @@ void LocalMachines::boot_all(const std::vector<Task>& batch) {
       continue;
     }
     off_.erase(there[i].id);
+    if (!is_public(there[i].id)) run_script(indexes_.at(there[i].id), hide_from(gateway()));
     report_([&](World& world) { world.booted(there[i].id, result.value().address); });
   }
 }
@@ -227,9 +241,16 @@ void LocalMachines::create(const std::vector<Task>& tasks) {
       fail(ids[i], results[i].error().what());
       continue;
     }
-    run_script(requests[i].index, kPowerOff + scripts[i]);
+    run_script(requests[i].index,
+               (is_public(ids[i]) ? "" : hide_from(gateway())) + kPowerOff + scripts[i]);
     report_([&](World& world) { world.booted(ids[i], results[i].value().address); });
   }
+}
+
+bool LocalMachines::is_public(const std::string& id) {
+  bool is_public = false;
+  report_([&](World& world) { is_public = !world.instances.at(id).public_address.empty(); });
+  return is_public;
 }
 
 void LocalMachines::run_script(int index, const std::string& script) {

@@ -27,6 +27,9 @@ class LocalMachines : public Machines {
   /// Destroys every node, their network and the folder.
   ~LocalMachines() override;
 
+  /// This machine's address in the nodes' network.
+  std::string gateway() const;
+
   void boot(const Instance& instance) override;
   void stop(const Instance& instance) override;
   void destroy(const Instance& instance) override;
@@ -45,6 +48,7 @@ class LocalMachines : public Machines {
   void run(const std::vector<Task>& batch);
   void boot_all(const std::vector<Task>& batch);
   void create(const std::vector<Task>& tasks);
+  bool is_public(const std::string& id);
   void run_script(int index, const std::string& script);
   void look_for_power_off();
   void fail(const std::string& id, const std::string& reason);

@@ -74,7 +74,7 @@ void World::booted(const std::string& id, const std::string& address) {
   Instance& instance = instances.at(id);
   if (instance.state != State::pending && instance.state != State::starting) return;
   instance.private_address = address;
-  instance.public_address = address;
+  if (!instance.public_address.empty()) instance.public_address = address;
   end_boot(instance);
 }
 

@@ -43,7 +43,8 @@ class LocalBootTest(sim.SimTest):
                                 aws_access_key_id="AKIASIMFULL000000001", aws_secret_access_key="sim/full/secret/key+aws")
         vpc = self.ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
         subnet = self.ec2.create_subnet(VpcId=vpc, CidrBlock="10.0.0.0/20")["Subnet"]["SubnetId"]
-        made = self.ec2.run_instances(MinCount=1, MaxCount=1, ImageId="ami-0a22040000000a064", InstanceType="t3.small", SubnetId=subnet,
+        interface = {"DeviceIndex": 0, "SubnetId": subnet, "AssociatePublicIpAddress": True}
+        made = self.ec2.run_instances(MinCount=1, MaxCount=1, ImageId="ami-0a22040000000a064", InstanceType="t3.small", NetworkInterfaces=[interface],
                                       UserData="#cloud-config\n" + json.dumps(data))
         ids = [made["Instances"][0]["InstanceId"]]
         instance = self.wait_for(lambda: self.state(ids).get("running"), 60)

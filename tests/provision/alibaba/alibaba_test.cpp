@@ -62,6 +62,13 @@ std::vector<cloud::Machine> read(const json& answer) {
 
 TEST_SUITE_BEGIN("provision/alibaba");
 
+TEST_CASE("a machine without a public address asks for no bandwidth to the world") {
+  CHECK(parameters_of(launch()).at("InternetMaxBandwidthOut") == "100");
+  cloud::Launch inside = launch();
+  inside.has_public_address = false;
+  CHECK(parameters_of(inside).at("InternetMaxBandwidthOut") == "0");
+}
+
 TEST_CASE("a launch asks for its count, with names that tell each node's index") {
   const auto named = parameters_of(launch());
   CHECK(named.at("Amount") == "3");

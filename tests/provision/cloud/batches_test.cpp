@@ -47,6 +47,28 @@ TEST_CASE("nodes next to each other are asked for together, up to the cloud's li
   CHECK(batches({}, 100).empty());
 }
 
+TEST_CASE("a node with a public address is not asked for together with those that have none") {
+  const auto wanted = requests({0, 1, 2});
+  using Batches = std::vector<std::vector<int>>;
+  CHECK(indexes(batches(wanted, 100, PublicAddress::head)) == Batches{{0}, {1, 2}});
+  CHECK(indexes(batches(wanted, 100, PublicAddress::none)) == Batches{{0, 1, 2}});
+}
+
+TEST_CASE("a machine that is to have no public address is reached inside, once it is there") {
+  Machine inside = machine("m", 1, "1");
+  inside.private_address = "10.0.0.2";
+  CHECK(instance_of(inside, PublicAddress::all).address.empty());
+  CHECK(instance_of(inside, PublicAddress::head).address == "10.0.0.2");
+  inside.state = MachineState::pending;
+  CHECK(instance_of(inside, PublicAddress::head).address.empty());
+  inside.state = MachineState::running;
+  inside.index = kHead;
+  CHECK(instance_of(inside, PublicAddress::head).address.empty());
+  CHECK(instance_of(inside, PublicAddress::none).address == "10.0.0.2");
+  inside.address = "198.51.100.1";  // Given by somebody in the console.
+  CHECK(instance_of(inside, PublicAddress::none).address == "198.51.100.1");
+}
+
 TEST_CASE(
     "a batch has the same token whenever it is asked for at the same place, and no other does") {
   const auto batch = requests({0, 1});

@@ -54,12 +54,40 @@ struct Bench {
     return all;
   }
 
+  /// The wish with only some public addresses.
+  void give_addresses_to(PublicAddress which) {
+    CloudSpec spec = parse_cloud_spec(cluster.spec_json);
+    spec.public_address = which;
+    cluster.spec_json = to_json_text(spec);
+  }
+
   int alive() const {
     return static_cast<int>(std::ranges::count_if(cloud.all, [](const Machine& machine) {
       return machine.state != MachineState::gone && machine.state != MachineState::ending;
     }));
   }
 };
+
+TEST_CASE("where the head alone has a public address it is asked for first, and by itself") {
+  Bench bench;
+  bench.give_addresses_to(PublicAddress::head);
+  for (const auto& result : bench.create(3))
+    CHECK(result.ok());
+  REQUIRE(bench.cloud.launches.size() == 2);
+  CHECK(bench.cloud.launches[0].count == 1);
+  CHECK(bench.cloud.launches[0].has_public_address);
+  CHECK(bench.cloud.launches[1].count == 2);
+  CHECK_FALSE(bench.cloud.launches[1].has_public_address);
+}
+
+TEST_CASE("without the head, through which the others are reached, they are not asked for") {
+  Bench bench;
+  bench.give_addresses_to(PublicAddress::head);
+  bench.cloud.stock["r1a"] = 0;
+  for (const auto& result : bench.create(3))
+    CHECK(result.error().kind() == ErrorKind::capacity);
+  CHECK(bench.cloud.launches.size() == 1);
+}
 
 TEST_CASE("all nodes are asked for in as few launches as the cloud allows, in one zone") {
   Bench bench;

@@ -53,6 +53,15 @@ TEST_CASE(
   CHECK(difference(spec(), other) == "with region us-east-1, not any");
 }
 
+TEST_CASE("every node has a public address unless it was said otherwise") {
+  CHECK(parse_cloud_spec(to_json_text(spec())).public_address == PublicAddress::all);
+  CloudSpec other = spec();
+  other.public_address = PublicAddress::head;
+  CHECK(parse_cloud_spec(to_json_text(other)).public_address == PublicAddress::head);
+  CHECK(difference(spec(), other) == "with public addresses all, not head");
+  CHECK_THROWS_AS(parse_public_address("some"), Error);
+}
+
 TEST_CASE("where a cluster stands is the first place until it is written down") {
   CHECK(parse_standing("").place == 0);
   const Standing standing{.place = 2, .image = "ami", .parts = {{"vpc", "v"}}};

@@ -62,6 +62,12 @@ TEST_CASE("a spot price and a disk are asked for where they are wished") {
   CHECK(server.at("root_volume").at("size") == 200);
 }
 
+TEST_CASE("a machine without a public address asks for none") {
+  cloud::Launch wish = launch();
+  wish.has_public_address = false;
+  CHECK_FALSE(launch_body(wish, kNow).at("server").contains("publicip"));
+}
+
 TEST_CASE("a launch repeated a little later is the same launch") {
   cloud::Launch wish = launch();
   for (const auto life : {10min, 480min}) {

@@ -53,6 +53,14 @@ int index_of(const json& instance) {
 
 TEST_SUITE_BEGIN("provision/tencent");
 
+TEST_CASE("a machine without a public address asks for neither an address nor bandwidth") {
+  cloud::Launch launch = usual_launch();
+  launch.has_public_address = false;
+  const json access = launch_body(launch, kNow).at("InternetAccessible");
+  CHECK(access.at("PublicIpAssigned") == false);
+  CHECK(access.at("InternetMaxBandwidthOut") == 0);
+}
+
 TEST_CASE("a launch says which nodes, where, how paid and whose") {
   const json body = launch_body(usual_launch(), kNow);
 

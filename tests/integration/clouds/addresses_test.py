@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Clusters with few public addresses, on the stand-in: addresses_test.py FASTGPU CLOUDSIM [TEST ...]
+
+There a node without a public address answers the nodes beside it and not this machine.
+"""
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+import cloud_sim  # noqa: E402
+from cli_user import check, run_tests, within  # noqa: E402
+
+CLOUDSIM = sys.argv.pop(2)
+
+
+def is_reached_from_here(node):
+    try:
+        socket.create_connection((node["address"], node["port"]), timeout=2).close()
+    except OSError:
+        return False
+    return True
+
+
+def check_head_alone(customer):
+    nodes = customer.nodes("t")
+    check([is_reached_from_here(node) for node in nodes] == [True] + [False] * (len(nodes) - 1), f"{customer.cloud}: {nodes}")
+    given = sorted(bool(instance["public_address"]) for instance in customer.sim.alive()[0])
+    check(given == [False] * (len(nodes) - 1) + [True], f"{customer.cloud}: {customer.sim.alive()[0]}")
+
+
+def test_the_other_nodes_are_reached_through_the_head(user):
+    key = user.folder / "key"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
+
+    def journey(customer):
+        customer.create("t", "--public-address", "head", "--ssh-key", f"{key}.pub", "--max-life", "8h", "--timeout", "90s", nodes=3)
+        check_head_alone(customer)
+        check(len({tuple(node["host_keys"]) for node in customer.nodes("t")}) == 3, "nodes share host keys")
+        check(customer.run("exec", "t", "-b", "--", "hostname").out.count(b"t-") >= 3, "hostnames")
+        check(customer.run("ssh", "t/2", "--", "hostname").out == b"t-2\n", "ssh")
+        config = user.folder / "ssh_config"
+        config.write_bytes(customer.run("ssh", "t", "--config").out)
+        told = subprocess.run(["ssh", "-F", config, "-o", "BatchMode=yes", "t-2", "hostname"], capture_output=True, text=True, check=False)
+        check(told.stdout == "t-2\n", f"OpenSSH: {told}")
+        file = user.folder / "file"
+        file.write_bytes(os.urandom(300_000))
+        customer.run("cp", str(file), "t:/root/file")
+        customer.run("cp", "t/2:/root/file", str(user.folder / "back"))
+        check((user.folder / "back").read_bytes() == file.read_bytes(), "a copy differs")
+        check(b"t-2" in customer.run("run", "job", "--cluster", "t", "-np", "3", "--", "hostname").out, "no rank on t-2")
+        customer.run("why-awake", "t")
+        customer.run("scale", "cluster", "t", "--nodes", "4", "--timeout", "60s")
+        check_head_alone(customer)
+        customer.run("stop", "cluster", "t")
+        customer.run("start", "cluster", "t", "--timeout", "60s")
+        check_head_alone(customer)
+        check(customer.run("exec", "t", "-b", "--", "hostname").out.count(b"t-") >= 4, "hostnames")
+        lost = next(i for i in customer.sim.alive()[0] if i["id"] == customer.nodes("t")[0]["instance"])
+        customer.sim.control("reclaim", {"instance": lost["id"], "notice_ms": 0})
+        customer.sim.control("advance", {"seconds": 120})
+        customer.run("get", "nodes", "t")
+        customer.run("start", "cluster", "t", "--replace-lost", "--timeout", "60s")
+        check_head_alone(customer)
+        customer.run("exec", "t", "--", "true")
+        customer.run("delete", "cluster", "t", "--yes")
+
+    cloud_sim.for_each_cloud(user, CLOUDSIM, journey, boot="local")
+
+
+def test_what_does_not_wait_and_who_attaches_go_through_the_head_too(user):
+    key = user.folder / "key"
+    if not key.exists():
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
+    cloud = cloud_sim.clouds_of(user)[0]
+    with cloud_sim.CloudSim(CLOUDSIM, "local") as sim:
+        customer = cloud_sim.Customer(user, sim, cloud)
+        customer.create("t", "--public-address", "head", "--ssh-key", f"{key}.pub", "--detach")
+        customer.run("exec", "t/1", "--", "true")  # Through a head that nobody has met.
+        customer.run("exec", "t", "--", "true")
+        check_head_alone(customer)
+        customer.user.state = user.folder / "other"
+        customer.run("attach", "cluster", "t", "--provider", cloud, "--region", customer.about["region"], "--ssh-key", str(key), "--ssh-from", "127.0.0.1/32")
+        check(customer.run("exec", "t", "-b", "--", "hostname").out.count(b"t-") >= 2, "hostnames")
+        customer.run("delete", "cluster", "t", "--yes")
+        customer.check_nothing_is_left()
+
+
+def test_a_cluster_without_public_addresses_is_for_those_in_its_network(user):
+    def inside(customer):
+        customer.create("t", "--public-address", "none", "--detach")
+        check(not any(instance["public_address"] for instance in customer.sim.alive()[0]), customer.sim.alive()[0])
+        check(within(30, lambda: all(node["address"] == node["private_address"] for node in customer.nodes("t"))), customer.nodes("t"))
+        customer.refused(customer.creation("t", "--public-address", "all", "--detach"), 6, "public addresses none, not all")
+        customer.refused(customer.creation("u", "--public-address", "some"), 2, "all, head")
+        customer.run("delete", "cluster", "t", "--yes")
+
+    cloud_sim.for_each_cloud(user, CLOUDSIM, inside)
+
+
+if __name__ == "__main__":
+    os.umask(0o022)
+    run_tests(globals())
