@@ -4,13 +4,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 
 #include "agent/disk.hpp"
+#include "agent/job_notes.hpp"
 #include "agent/node_sight.hpp"
 #include "agent/options.hpp"
+#include "agent/spot_notice.hpp"
 #include "agent/subcommands.hpp"
 #include "process/capture.hpp"
 #include "process/child.hpp"
@@ -27,6 +31,15 @@ constexpr const char* kUnit = "/etc/systemd/system/fastgpu-guard.service";
 
 std::int64_t now_s() {
   return now_ns() / 1'000'000'000;
+}
+
+/// "2026-11-22 07:18:00Z"
+std::string utc_text(std::int64_t seconds) {
+  const auto time = static_cast<std::time_t>(seconds);
+  std::tm utc{};
+  std::array<char, 32> text{};
+  ::gmtime_r(&time, &utc);
+  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%SZ", &utc)};
 }
 
 void pause_for(milliseconds duration) {
@@ -114,6 +127,7 @@ class Guard {
     watch_.wakings = std::move(wakings);
     watch_.idle_since = idle_since(watch_.wakings, watch_.idle_since);
     set_power_off(watch_, order, std::max(last_contact(now), watched_));
+    look_for_notice(order);
     before_ = std::move(now);
     write_atomically(place_ / "watch", to_text(watch_));
   }
@@ -129,6 +143,16 @@ class Guard {
   }
 
  private:
+  void look_for_notice(const GuardOrder& order) {
+    if (order.cloud.empty()) return;
+    const SpotNotice notice = spot_notice(order.cloud, order.metadata);
+    watch_.taken_back = notice.taken_back;
+    watch_.at_risk = notice.at_risk;
+    if (notice.taken_back == 0) return;
+    const std::string when = utc_text(notice.taken_back);
+    tell_jobs(when, "node " + host_name() + " is taken back at " + when + " by the cloud");
+  }
+
   fs::path place_;
   NodeSight before_;
   NodeWatch watch_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "cli/cluster_tools.hpp"
+#include "cli/meeting.hpp"
+#include "cli/notices.hpp"
 #include "launcher/guards.hpp"
 #include "provision/cloud/cloud_spec.hpp"
 #include "provision/cloud/timers.hpp"
@@ -18,6 +20,9 @@ using namespace std::chrono_literals;
 using provision::Guards;
 using provision::cloud::Cloud;
 using state::TimePoint;
+
+/// AWS tells two minutes before, and says that one should look every five seconds.
+constexpr std::chrono::milliseconds kBetweenNotices{5'000};
 
 /// Null where the cluster is in no cloud.
 Cloud* cloud_of(Context& context, const state::Cluster& cluster) {
@@ -61,16 +66,12 @@ agent::GuardOrder order_for(const state::Cluster& cluster, const Guards& guards,
   return order;
 }
 
-/// Those that somebody has reached: others are told when they are met.
-std::vector<ssh::Host> running_hosts(Context& context, const state::Cluster& cluster,
-                                     const std::vector<state::Node>& nodes) {
-  const auto unmet = provision::unmet_nodes(context.store(), cluster.id);
-  const ClusterHosts where(context.store(), cluster);
-  std::vector<ssh::Host> hosts;
-  for (const state::Node& node : nodes)
-    if (node.state == state::NodeState::running && !unmet.contains(node.name))
-      hosts.push_back(where.of(node));
-  return hosts;
+/// Has nodes look for what their cloud says about taking them back.
+void watch_for_notice(Context& context, const state::Cluster& cluster, agent::GuardOrder& order) {
+  if (!is_spot(cluster)) return;
+  order.cloud = cluster.provider;
+  order.metadata = context.environment()("FASTGPU_METADATA_ENDPOINT").value_or("");
+  order.period = std::min(order.period, kBetweenNotices);
 }
 
 /// What the nodes are told; empty where there is nothing to tell them.
@@ -78,7 +79,7 @@ std::string tell_nodes(Context& context, const state::Cluster& cluster,
                        const std::vector<state::Node>& nodes, const agent::GuardOrder& order,
                        const std::string& told) {
   const std::string text = order.is_empty() ? "" : to_text(order);
-  const auto hosts = running_hosts(context, cluster, nodes);
+  const auto hosts = met_hosts(context, cluster, nodes);
   if ((text.empty() && told.empty()) || hosts.empty()) return told;
   launcher::tell_guards(context.ssh(), hosts, order, context.agent(), context.cancel());
   return text;
@@ -95,7 +96,7 @@ std::optional<TimePoint> fate_of(const Guards& guards, const std::optional<provi
 /// Whether every running node of the cluster says that it has been idle for long enough.
 bool is_idle(Context& context, const state::Cluster& cluster) {
   if (!provision::unmet_nodes(context.store(), cluster.id).empty()) return false;
-  const auto hosts = running_hosts(context, cluster, context.store().nodes(cluster.id));
+  const auto hosts = met_hosts(context, cluster, context.store().nodes(cluster.id));
   const auto watches =
       launcher::watch_nodes(context.ssh(), hosts, context.agent(), context.cancel());
   const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
@@ -177,7 +178,7 @@ void arrange_guards(Context& context, const state::ClusterId& id, Occasion occas
   const auto before = store.timer(id);
   const TimePoint now = std::chrono::system_clock::now();
   state::Timer timer{.ends = {}, .contact = now, .told = before ? before->told : ""};
-  if (provision::guards_of(cluster->spec_json) == Guards{} && !before) return;
+  if (provision::guards_of(cluster->spec_json) == Guards{} && !before && !is_spot(*cluster)) return;
   store.put_timer(id, timer);
   const Standing standing = standing_of(store, *cluster, now);
   const auto nodes = store.nodes(id);
@@ -189,12 +190,14 @@ void arrange_guards(Context& context, const state::ClusterId& id, Occasion occas
   if (cloud != nullptr && !cloud->limits().has_timer && occasion == Occasion::guarded)
     set_timers(*cloud, context.owner(cluster->provider).mark(), *cluster, nodes,
                fate_of(standing.guards, standing.end, now), context.cancel());
-  const auto order = order_for(*cluster, standing.guards, standing.bound, nodes_act(cloud));
+  auto order = order_for(*cluster, standing.guards, standing.bound, nodes_act(cloud));
+  watch_for_notice(context, *cluster, order);
   if (reach == Reach::nodes) timer.told = tell_nodes(context, *cluster, nodes, order, timer.told);
   store.put_timer(id, timer);
 }
 
 bool nodes_are_told(Context& context, const state::Cluster& cluster, const Guards& guards) {
+  if (is_spot(cluster)) return true;
   if (guards == Guards{}) return false;
   return guards.idle_stop || guards.idle_delete || nodes_act(cloud_of(context, cluster));
 }

@@ -35,4 +35,15 @@ bool meet(Context& context, const provision::Tools& tools, const state::Cluster&
   return meet(context, tools, cluster, context.store().nodes(cluster.id));
 }
 
+std::vector<ssh::Host> met_hosts(Context& context, const state::Cluster& cluster,
+                                 const std::vector<state::Node>& nodes) {
+  const auto unmet = provision::unmet_nodes(context.store(), cluster.id);
+  const ClusterHosts where(context.store(), cluster);
+  std::vector<ssh::Host> hosts;
+  for (const state::Node& node : nodes)
+    if (node.state == state::NodeState::running && !unmet.contains(node.name))
+      hosts.push_back(where.of(node));
+  return hosts;
+}
+
 }  // namespace fastgpu::cli

@@ -13,6 +13,10 @@ namespace fastgpu::cli {
 bool meet(Context& context, const provision::Tools& tools, const state::Cluster& cluster,
           std::span<const state::Node> nodes);
 
+/// Where those of `nodes` answer that run and have been met.
+std::vector<ssh::Host> met_hosts(Context& context, const state::Cluster& cluster,
+                                 const std::vector<state::Node>& nodes);
+
 /// Meets all nodes of the cluster.
 bool meet(Context& context, const provision::Tools& tools, const state::Cluster& cluster);
 

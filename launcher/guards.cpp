@@ -9,12 +9,13 @@ constexpr std::chrono::milliseconds kPatience{30'000};
 
 std::vector<NodeAnswer> call_all(ssh::Client& client, std::span<const ssh::Host> hosts,
                                  const std::string& call, const std::string& input,
-                                 const remote::AgentProgram& agent, const Cancel& cancel) {
+                                 const remote::AgentProgram& agent, const Cancel& cancel,
+                                 std::chrono::milliseconds patience) {
   const std::vector<std::string> words = {call};
   std::vector<NodeTask> tasks;
   for (const ssh::Host& host : hosts)
     tasks.push_back({host, remote::agent_command(agent.hash, words), input});
-  return ask_agent(client, tasks, agent, kPatience, cancel);
+  return ask_agent(client, tasks, agent, patience, cancel);
 }
 
 std::variant<agent::NodeWatch, Error> watch_in(const NodeAnswer& answer) try {
@@ -29,15 +30,18 @@ std::variant<agent::NodeWatch, Error> watch_in(const NodeAnswer& answer) try {
 void tell_guards(ssh::Client& client, std::span<const ssh::Host> hosts,
                  const agent::GuardOrder& order, const remote::AgentProgram& agent,
                  const Cancel& cancel) {
-  check(call_all(client, hosts, "guard-set", to_text(order), agent, cancel), "setting the guard");
+  check(call_all(client, hosts, "guard-set", to_text(order), agent, cancel, kPatience),
+        "setting the guard");
 }
 
 std::vector<HostResult<agent::NodeWatch>> watch_nodes(ssh::Client& client,
                                                       std::span<const ssh::Host> hosts,
                                                       const remote::AgentProgram& agent,
-                                                      const Cancel& cancel) {
+                                                      const Cancel& cancel,
+                                                      std::chrono::milliseconds patience) {
   std::vector<HostResult<agent::NodeWatch>> watches;
-  for (const NodeAnswer& answer : call_all(client, hosts, "guard-show", "", agent, cancel))
+  for (const NodeAnswer& answer :
+       call_all(client, hosts, "guard-show", "", agent, cancel, patience))
     watches.push_back({answer.result.host, watch_in(answer)});
   return watches;
 }

@@ -1,6 +1,7 @@
 // What nodes are told about their own end, and what they say of what keeps them awake.
 #pragma once
 
+#include <chrono>
 #include <span>
 #include <vector>
 
@@ -18,10 +19,9 @@ void tell_guards(ssh::Client& client, std::span<const ssh::Host> hosts,
                  const agent::GuardOrder& order, const remote::AgentProgram& agent,
                  const Cancel& cancel);
 
-/// What each node says of itself.
-std::vector<HostResult<agent::NodeWatch>> watch_nodes(ssh::Client& client,
-                                                      std::span<const ssh::Host> hosts,
-                                                      const remote::AgentProgram& agent,
-                                                      const Cancel& cancel);
+/// What each node says of itself, if it does within `patience`.
+std::vector<HostResult<agent::NodeWatch>> watch_nodes(
+    ssh::Client& client, std::span<const ssh::Host> hosts, const remote::AgentProgram& agent,
+    const Cancel& cancel, std::chrono::milliseconds patience = std::chrono::seconds(30));
 
 }  // namespace fastgpu::launcher

@@ -3,6 +3,13 @@
 #include "agent/protocol/records.hpp"
 
 namespace fastgpu::agent {
+namespace {
+
+std::string first_of(const std::vector<std::string>& texts) {
+  return texts.empty() ? "" : texts.front();
+}
+
+}  // namespace
 
 std::string to_text(const GuardOrder& order) {
   Records records;
@@ -12,6 +19,8 @@ std::string to_text(const GuardOrder& order) {
   records.add("period", order.period.count());
   for (const std::string& word : order.off)
     records.add("off", word);
+  if (!order.cloud.empty()) records.add("cloud", order.cloud);
+  if (!order.metadata.empty()) records.add("metadata", order.metadata);
   return records.text();
 }
 
@@ -21,7 +30,9 @@ GuardOrder parse_guard_order(std::string_view text) {
           .unattended = std::chrono::seconds(records.number("unattended")),
           .idle = std::chrono::seconds(records.number("idle")),
           .off = records.all("off"),
-          .period = std::chrono::milliseconds(records.number("period"))};
+          .period = std::chrono::milliseconds(records.number("period")),
+          .cloud = first_of(records.all("cloud")),
+          .metadata = first_of(records.all("metadata"))};
 }
 
 std::string to_text(const NodeWatch& watch) {
@@ -31,6 +42,8 @@ std::string to_text(const NodeWatch& watch) {
   records.add("powers_off", watch.powers_off);
   records.add("because", watch.because);
   records.add("acts", watch.acts ? 1 : 0);
+  records.add("taken_back", watch.taken_back);
+  records.add("at_risk", watch.at_risk);
   for (const Waking& waking : watch.wakings) {
     Records one;
     one.add("kind", waking.kind);
@@ -51,7 +64,9 @@ NodeWatch parse_node_watch(std::string_view text) {
                   .idle_since = records.number("idle_since"),
                   .powers_off = records.number("powers_off"),
                   .because = records.get("because"),
-                  .acts = records.number("acts") != 0};
+                  .acts = records.number("acts") != 0,
+                  .taken_back = records.number("taken_back"),
+                  .at_risk = records.number("at_risk")};
   for (std::string one : records.all("waking")) {
     for (char& c : one)
       if (c == '\n') c = '\0';

@@ -16,9 +16,11 @@ struct GuardOrder {
   std::chrono::seconds idle{0};        ///< And after so long without anything to do; 0: not.
   std::vector<std::string> off{};      ///< The command for it; empty: it only says when it would.
   std::chrono::milliseconds period{10'000};  ///< Between two looks.
+  std::string cloud{};     ///< Whose machine it is that may be taken back: "aws"; empty: nobody's.
+  std::string metadata{};  ///< Where it says so: an address with or without port; empty: its own.
 
   bool is_empty() const noexcept {
-    return ends == 0 && unattended.count() == 0 && idle.count() == 0;
+    return ends == 0 && unattended.count() == 0 && idle.count() == 0 && cloud.empty();
   }
 };
 
@@ -37,6 +39,8 @@ struct NodeWatch {
       0;                  ///< When it will, or would, power itself off as things are; 0: never.
   std::string because{};  ///< "end", "unattended", "idle"; empty: never.
   bool acts = false;      ///< Whether it does so by itself.
+  std::int64_t taken_back = 0;  ///< When the cloud takes it back; 0: it has not said so.
+  std::int64_t at_risk = 0;     ///< Since when the cloud says that it may; 0: it does not.
   std::vector<Waking> wakings{};
 };
 

@@ -33,7 +33,10 @@ ClusterAndNodes as_it_is(Context& context, const state::Cluster& cluster) {
   try {
     provision::ClusterView view = provision::refresh_cluster(context.tools(), cluster.name);
     const Standing standing = standing_now(context, view.cluster);
-    return {std::move(view.cluster), std::move(view.nodes), standing};
+    auto notices = notices_of(context, view.cluster, view.nodes);
+    for (const Notice& notice : notices)
+      warn_of(context.ui(), notice);
+    return {std::move(view.cluster), std::move(view.nodes), standing, std::move(notices)};
   } catch (const Error& e) {
     context.cancel().check();
     context.ui().warn(cluster.name.value + ": shown as last known: " + e.what());
@@ -122,7 +125,7 @@ Action describe_describe_cluster(Arguments& arguments) {
   const auto options = describe_name(arguments, "The cluster", Values::cluster, Need::required);
   return [options](Context& context) {
     const ClusterAndNodes shown = wanted_clusters(context, options->name).front();
-    const auto& [cluster, nodes, standing] = shown;
+    const auto& [cluster, nodes, standing, notices] = shown;
     Json fields = cluster_fields(shown);
     fields["nodes"] = Json::array();
     for (const state::Node& node : nodes) {

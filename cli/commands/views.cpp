@@ -88,9 +88,19 @@ std::string cost_text(const Standing& standing) {
   return text;
 }
 
+Json time_json(std::int64_t seconds) {
+  if (seconds == 0) return nullptr;
+  return timestamp(std::chrono::system_clock::from_time_t(seconds));
+}
+
 Json cluster_fields(const ClusterAndNodes& shown) {
   Json fields = to_json(shown.cluster);
   fields.update(guard_fields(shown.standing));
+  fields["taken_back"] = Json::array();
+  for (const Notice& notice : shown.notices)
+    fields["taken_back"].push_back({{"node", notice.node.value},
+                                    {"when", time_json(notice.taken_back)},
+                                    {"at_risk_since", time_json(notice.at_risk)}});
   return fields;
 }
 
@@ -144,7 +154,7 @@ View view_of(std::span<const ClusterAndNodes> clusters, state::TimePoint now) {
   view.root = document("clusters");
   view.root["clusters"] = Json::array();
   for (const ClusterAndNodes& shown : clusters) {
-    const auto& [cluster, nodes, standing] = shown;
+    const auto& [cluster, nodes, standing, notices] = shown;
     int slots = 0;
     for (const state::Node& node : nodes)
       slots += node.slots;
@@ -168,7 +178,7 @@ View view_of_nodes(std::span<const ClusterAndNodes> clusters) {
                         {"PORT", true}, {"USER", true}, {"INSTANCE", true}};
   view.root = document("nodes");
   view.root["nodes"] = Json::array();
-  for (const auto& [cluster, nodes, standing] : clusters)
+  for (const auto& [cluster, nodes, standing, notices] : clusters)
     for (const state::Node& node : nodes) {
       view.names.push_back(node.name.value);
       view.table.rows.push_back({node.name.value, cluster.name.value,

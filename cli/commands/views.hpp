@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/guarding.hpp"
+#include "cli/notices.hpp"
 #include "cli/ui/view.hpp"
 #include "state/model.hpp"
 
@@ -14,11 +15,14 @@ struct ClusterAndNodes {
   state::Cluster cluster;
   std::vector<state::Node> nodes;
   Standing standing{};
+  std::vector<Notice> notices{};
 };
 
 Json to_json(const state::Cluster& cluster);
 Json to_json(const state::Node& node);
 Json to_json(const state::Job& job);
+/// A node's own time, in seconds since 1970; null for 0.
+Json time_json(std::int64_t seconds);
 
 /// A cluster with what it costs an hour now, what it has cost, and when it ends by itself.
 Json cluster_fields(const ClusterAndNodes& shown);

@@ -4,6 +4,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/remote_output.hpp"
+#include "cli/commands/views.hpp"
 #include "cli/guarding.hpp"
 #include "cli/ui/text.hpp"
 #include "launcher/guards.hpp"
@@ -18,11 +19,6 @@ struct Options {
 };
 
 using Watches = std::vector<HostResult<agent::NodeWatch>>;
-
-Json time_json(std::int64_t time) {
-  if (time == 0) return nullptr;
-  return timestamp(std::chrono::system_clock::from_time_t(time));
-}
 
 std::vector<agent::Waking> awake_now(const agent::NodeWatch& watch) {
   std::vector<agent::Waking> wakings;
@@ -43,6 +39,8 @@ Json to_json(const NodeName& name, const agent::NodeWatch& watch) {
   out["powers_off"] = time_json(watch.powers_off);
   out["because"] = watch.because;
   out["acts"] = watch.acts;
+  out["taken_back"] = time_json(watch.taken_back);
+  out["at_risk_since"] = time_json(watch.at_risk);
   return out;
 }
 
@@ -82,6 +80,7 @@ int run(Context& context, const Options& options) {
   for (const auto& watch : watches) {
     if (watch.ok()) {
       add_rows(view, watch.host, watch.value());
+      warn_of(context.ui(), {watch.host, watch.value().taken_back, watch.value().at_risk});
     } else {
       context.ui().warn(host_line(watch.host, watch.error().what()));
       ++failures;

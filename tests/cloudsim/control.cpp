@@ -110,6 +110,15 @@ Json reclaim(Simulation& simulation, const Json& body) {
   return Json::object();
 }
 
+Json rebalance(Simulation& simulation, const Json& body) {
+  instance_of(simulation, body).extra["at_risk"] = iso_time(simulation.world.now());
+  return Json::object();
+}
+
+Json metadata_address(Simulation& simulation, const Json&) {
+  return {{"address", simulation.metadata}};
+}
+
 Json shutdown(Simulation& simulation, const Json& body) {
   simulation.world.power_off(instance_of(simulation, body));
   return Json::object();
@@ -131,6 +140,7 @@ Handler handler_of(const std::string& what) {
       {"GET books", books},
       {"GET calls", calls},
       {"GET violations", violations},
+      {"GET metadata", metadata_address},
       {"POST faults", set_faults},
       {"POST stock", set_stock},
       {"POST prices", set_prices},
@@ -140,6 +150,7 @@ Handler handler_of(const std::string& what) {
       {"POST advance", advance},
       {"POST settings", change_settings},
       {"POST reclaim", reclaim},
+      {"POST rebalance", rebalance},
       {"POST shutdown", shutdown},
       {"POST boot_failure", set_boot_failure},
       {"POST reset_calls", reset_calls},

@@ -21,6 +21,7 @@ struct Simulation {
   Faults faults;
   Throttle throttle;
   milliseconds latency{0};
+  std::string metadata{};  ///< Where instances read of themselves; empty: nowhere.
 };
 
 class Dispatcher {

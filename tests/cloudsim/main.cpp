@@ -14,6 +14,7 @@
 #include "cloudsim/faces/tencent/tencent.hpp"
 #include "cloudsim/http/server.hpp"
 #include "cloudsim/machines/local_machines.hpp"
+#include "cloudsim/machines/metadata.hpp"
 #include "cloudsim/scenario.hpp"
 
 namespace fastgpu::cloudsim {
@@ -101,14 +102,21 @@ int run(const Options& options) {
   faces.push_back(alibaba_face(facts_of(options, "alibaba.json")));
   Dispatcher dispatcher(simulation, std::move(faces));
   std::unique_ptr<LocalMachines> machines;
+  std::unique_ptr<Server> metadata_server;
   if (options.boot == "local") {
     machines = std::make_unique<LocalMachines>(CLOUDSIM_NODE_INIT, [&](const auto& change) {
       const std::scoped_lock lock(simulation.lock);
       change(simulation.world);
     });
     simulation.world.machines = machines.get();
+    metadata_server = std::make_unique<Server>(
+        machines->gateway(), 0, [&](const std::string& peer, const Request& request) {
+          const std::scoped_lock lock(simulation.lock);
+          return metadata(simulation.world, peer, request);
+        });
+    simulation.metadata = machines->gateway() + ":" + std::to_string(metadata_server->port());
   }
-  const Server server(options.port, [&](const Request& request) {
+  const Server server("127.0.0.1", options.port, [&](const std::string&, const Request& request) {
     return request.path.starts_with(kControlPath) ? control(simulation, request)
                                                   : dispatcher.handle(request);
   });

@@ -66,6 +66,16 @@ void free_outgoing(void* target) {
   delete static_cast<Outgoing*>(target);
 }
 
+std::string peer_of(MHD_Connection* connection) {
+  const MHD_ConnectionInfo* info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  if (info == nullptr || info->client_addr->sa_family != AF_INET) return {};
+  char text[INET_ADDRSTRLEN] = {};
+  inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(info->client_addr)->sin_addr, text,
+            sizeof text);
+  return text;
+}
+
 /// Closing then sends a reset instead of an end of file.
 MHD_Result reset(MHD_Connection* connection) {
   const MHD_ConnectionInfo* info =
@@ -107,7 +117,8 @@ MHD_Result handle(void* target, MHD_Connection* connection, const char*, const c
     *size = 0;
     return MHD_YES;
   }
-  return send(connection, static_cast<Server::Handler*>(target)->operator()(request));
+  return send(connection,
+              static_cast<Server::Handler*>(target)->operator()(peer_of(connection), request));
 } catch (const std::exception& e) {
   return send(connection, Reply{500, "text/plain", std::string("cloudsim: ") + e.what()});
 }
@@ -117,12 +128,14 @@ constexpr std::size_t kLongestHead = 256 * 1024;
 
 }  // namespace
 
-Server::Server(std::uint16_t port, Handler handler) : state_(std::make_unique<State>()) {
+Server::Server(const std::string& where, std::uint16_t port, Handler handler)
+    : state_(std::make_unique<State>()) {
   state_->handler = std::move(handler);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (inet_pton(AF_INET, where.c_str(), &address.sin_addr) != 1)
+    throw Error(ErrorKind::usage, "'" + where + "' is no address to listen on");
   state_->daemon = MHD_start_daemon(
       MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL, port, nullptr,
       nullptr, handle, &state_->handler, MHD_OPTION_SOCK_ADDR, &address,
@@ -130,7 +143,7 @@ Server::Server(std::uint16_t port, Handler handler) : state_(std::make_unique<St
       nullptr, MHD_OPTION_LISTENING_ADDRESS_REUSE, 1U, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
       kLongestHead, MHD_OPTION_END);
   if (state_->daemon == nullptr)
-    throw system_error("listening on 127.0.0.1:" + std::to_string(port), errno);
+    throw system_error("listening on " + where + ":" + std::to_string(port), errno);
 }
 
 Server::~Server() {

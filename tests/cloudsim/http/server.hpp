@@ -1,9 +1,10 @@
-// The HTTP front on a loopback port, a thread for each connection.
+// The HTTP front on one port, a thread for each connection.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "cloudsim/http/message.hpp"
 
@@ -11,11 +12,12 @@ namespace fastgpu::cloudsim {
 
 class Server {
  public:
-  /// Called from many threads at once; what it throws becomes a bare 500.
-  using Handler = std::function<Reply(const Request&)>;
+  /// Called with the client's address, from many threads at once; what it throws becomes a bare
+  /// 500.
+  using Handler = std::function<Reply(const std::string& peer, const Request&)>;
 
-  /// Listens on 127.0.0.1; port 0 takes a free one. Throws ErrorKind::local.
-  Server(std::uint16_t port, Handler handler);
+  /// Listens on that address of this machine; port 0 takes a free one. Throws ErrorKind::local.
+  Server(const std::string& address, std::uint16_t port, Handler handler);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;

@@ -1,0 +1,18 @@
+// One question to the service that a cloud has on each of its machines.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace fastgpu::agent {
+
+/// The body of a 200 to `method` `path` at `address` ("169.254.169.254", "10.0.0.1:8080"), with
+/// `headers`, each ended by CR and LF; absent for any other status, for more than 16 KiB, and where
+/// nobody answers in time. Never throws.
+std::optional<std::string> ask_link_local(std::string_view address, std::string_view method,
+                                          std::string_view path, std::string_view headers,
+                                          std::chrono::milliseconds timeout);
+
+}  // namespace fastgpu::agent

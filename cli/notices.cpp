@@ -1,0 +1,52 @@
+#include "cli/notices.hpp"
+
+#include "cli/meeting.hpp"
+#include "cli/ui/text.hpp"
+#include "launcher/guards.hpp"
+#include "provision/cloud/cloud_spec.hpp"
+#include "provision/providers.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+constexpr std::chrono::milliseconds kGlance{3'000};
+
+}  // namespace
+
+void warn_of(Ui& ui, const Notice& notice) {
+  if (notice.taken_back != 0 || notice.at_risk != 0) ui.warn(text_of(notice));
+}
+
+bool is_spot(const state::Cluster& cluster) {
+  return provision::is_cloud(cluster.provider) &&
+         provision::cloud::parse_cloud_spec(cluster.spec_json).wish.market ==
+             provision::cloud::Market::spot;
+}
+
+std::vector<Notice> notices_of(Context& context, const state::Cluster& cluster,
+                               const std::vector<state::Node>& nodes) {
+  if (!is_spot(cluster)) return {};
+  std::vector<Notice> notices;
+  const auto hosts = met_hosts(context, cluster, nodes);
+  for (const auto& watch : launcher::watch_nodes(context.ssh(), hosts, context.agent(),
+                                                 context.cancel(), kGlance)) {
+    if (!watch.ok()) continue;  // It may be gone already, which its cloud says.
+    const agent::NodeWatch& said = watch.value();
+    if (said.taken_back != 0 || said.at_risk != 0)
+      notices.push_back({watch.host, said.taken_back, said.at_risk});
+  }
+  return notices;
+}
+
+std::string text_of(const Notice& notice) {
+  const auto text = [](std::int64_t seconds) {
+    return timestamp(std::chrono::system_clock::from_time_t(seconds));
+  };
+  if (notice.taken_back != 0)
+    return "node " + notice.node.value + " is taken back at " + text(notice.taken_back) +
+           " by the cloud";
+  return "the cloud says since " + text(notice.at_risk) + " that it may take node " +
+         notice.node.value + " back";
+}
+
+}  // namespace fastgpu::cli

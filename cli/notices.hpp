@@ -1,0 +1,31 @@
+// What clouds have told machines that they may take back.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/context.hpp"
+
+namespace fastgpu::cli {
+
+struct Notice {
+  NodeName node{};
+  std::int64_t taken_back = 0;  ///< Seconds since 1970; 0: it is only `at_risk`.
+  std::int64_t at_risk = 0;
+};
+
+/// Whether the cluster is made of machines that its cloud may take back.
+bool is_spot(const state::Cluster& cluster);
+
+/// Asks the nodes of such a cluster, by the way: who does not answer soon says nothing.
+std::vector<Notice> notices_of(Context& context, const state::Cluster& cluster,
+                               const std::vector<state::Node>& nodes);
+
+/// "node t-1 is taken back at 2026-11-22T07:18:00Z by the cloud"
+std::string text_of(const Notice& notice);
+
+/// Says so, where there is something to say.
+void warn_of(Ui& ui, const Notice& notice);
+
+}  // namespace fastgpu::cli
