@@ -52,7 +52,8 @@ std::int64_t now_s() {
 
 int run_lease_take(Arguments arguments) {
   Options options(arguments);
-  LeaseWish wish{.takes_over = options.take_flag("--take-over")};
+  LeaseWish wish{.takes_over = options.take_flag("--take-over"),
+                 .breaks = options.take_flag("--break")};
   wish.holder = options.take_word("the holder");
   const auto seconds = parse_number<std::int64_t>(options.take_word("the seconds"), "the seconds");
   wish.who = options.take_word("who it is");
@@ -76,7 +77,7 @@ int run_lease_drop(Arguments arguments) {
   if (open.book.holder != holder) return 0;
   open.book.holder.clear();
   open.book.who.clear();
-  open.book.until = 0;
+  open.book.until = open.book.since = 0;
   open.write();
   return 0;
 }

@@ -54,7 +54,7 @@ constexpr std::array kSubcommands = {
     Subcommand{"access-check", "", run_access_check},
     Subcommand{"access-add", "LINE", run_access_add},
     Subcommand{"access-remove", "MARK CLUSTER", run_access_remove},
-    Subcommand{"lease-take", "[--take-over] HOLDER SECONDS WHO", run_lease_take},
+    Subcommand{"lease-take", "[--take-over] [--break] HOLDER SECONDS WHO", run_lease_take},
     Subcommand{"lease-drop", "HOLDER", run_lease_drop},
     Subcommand{"lease-own", "OWNER TAKEN", run_lease_own},
     Subcommand{"env-status", "[--prepare NAME] [PREFIX]", run_env_status},

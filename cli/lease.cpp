@@ -7,6 +7,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/units.hpp"
 #include "cli/cluster_tools.hpp"
 #include "cli/record.hpp"
 #include "provision/providers.hpp"
@@ -41,7 +42,18 @@ Error refusal(const LeaseWish& wish, const agent::LeaseAnswer& answer, const std
   return {ErrorKind::conflict, "cluster '" + wish.cluster + "' is being changed by " +
                                    printable(book.who) + ", whose lease ends at " +
                                    clock_text(book.until) +
-                                   " unless it is renewed: wait for it (--wait 2m)"};
+                                   " unless it is renewed: wait for it (--wait 2m)" +
+                                   (wish.takes_over ? ", or, if that machine is dead, break it "
+                                                      "(--force)"
+                                                    : "")};
+}
+
+/// "broke the lease of laptop, process 4711, which had it for 12m"
+std::string broken_text(const agent::LeaseAnswer& answer) {
+  std::string text = "broke the lease of " + printable(answer.broken);
+  if (answer.broken_since <= 0 || answer.broken_since > answer.now) return text;
+  const std::chrono::seconds held(answer.now - answer.broken_since);
+  return text + ", which had it for " + to_string(std::chrono::milliseconds(held));
 }
 
 /// The node with the lowest index keeps the lease; null where it has no machine that runs.
@@ -90,22 +102,27 @@ struct Lease::Renewal {
 
 Lease::Lease(Context& context, ssh::Host host, const LeaseWish& wish) {
   const std::string mark = context.owner(wish.provider).mark();
-  const agent::LeaseWish asked{.holder = mark,
-                               .who = own_host_name() + ", process " + std::to_string(::getpid()),
-                               .duration = kDuration,
-                               .takes_over = wish.takes_over};
+  agent::LeaseWish asked{.holder = mark,
+                         .who = own_host_name() + ", process " + std::to_string(::getpid()),
+                         .duration = kDuration,
+                         .takes_over = wish.takes_over,
+                         .breaks = wish.breaks};
   auto client = context.another_ssh();
   launcher::HeadNode head(*client, std::move(host), context.agent(), kPatienceWithNode);
   const auto until = std::chrono::steady_clock::now() + wish.patience;
   for (;;) {
     const agent::LeaseAnswer answer = head.take_lease(asked, context.cancel());
-    if (answer.is_granted) break;
+    if (answer.is_granted) {
+      if (!answer.broken.empty()) context.ui().warn(broken_text(answer));
+      break;
+    }
     const bool is_anothers = !answer.book.owner.empty() && answer.book.owner != mark;
     if ((is_anothers && !wish.takes_over) || std::chrono::steady_clock::now() >= until)
       throw refusal(wish, answer, mark);
     context.clock().sleep(kBetweenAttempts);
     context.cancel().check();
   }
+  asked.breaks = false;  // Who breaks ours in turn has it.
   renewal_ = std::unique_ptr<Renewal>(
       new Renewal{.client = std::move(client), .head = std::move(head), .wish = asked});
   renewal_->thread = std::jthread([this](const std::stop_token& stop) { run(stop); });

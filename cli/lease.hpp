@@ -14,6 +14,7 @@ struct LeaseWish {
   std::string provider;
   std::chrono::milliseconds patience{0};  ///< With another holder.
   bool takes_over = false;                ///< As agent::LeaseWish has it.
+  bool breaks = false;                    ///< The same; that it did is told to the user.
 };
 
 /// Held from construction to destruction, renewed in between on a thread of its own. A process that

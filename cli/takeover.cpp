@@ -14,6 +14,7 @@
 #include "provision/cloud/ownership.hpp"
 #include "provision/cluster_keys.hpp"
 #include "provision/held_cluster.hpp"
+#include "provision/next_look.hpp"
 #include "provision/takeover.hpp"
 #include "ssh/keys.hpp"
 #include "ssh/scan.hpp"
@@ -29,6 +30,7 @@ using provision::run_step;
 
 constexpr std::size_t kRegionsAtOnce = 32;
 constexpr std::chrono::seconds kPatience{60};
+constexpr std::chrono::minutes kStartLimit{10};
 
 /// The machines of the cluster that is meant, in whichever region.
 std::vector<Machine> find_machines(Context& context, const TakeoverWish& wish) {
@@ -53,8 +55,8 @@ void check_running(std::span<const Machine> machines) {
     if (machine.state != cloud::MachineState::running)
       throw Error(ErrorKind::conflict,
                   "machine " + machine.id + " (node " + std::to_string(machine.index) +
-                      ") does not run: every node has to, so that it can be given a key. Start the "
-                      "cluster where it was made, or its machines in the cloud's console");
+                      ") does not run: every node has to, so that it can be given a key. "
+                      "--start starts those that are stopped");
 }
 
 struct Found {
@@ -68,8 +70,53 @@ Found checked(std::vector<Machine> machines) {
   return {std::move(machines), std::move(head)};
 }
 
-Found find(Context& context, const TakeoverWish& wish) {
-  return checked(find_machines(context, wish));
+/// Where we reach it: a machine without a public address is in a network that we are in, too.
+std::string address_of(const Machine& head) {
+  return head.address.empty() ? head.private_address : head.address;
+}
+
+/// What is needed of a machine until it can be reached.
+bool is_up(const Machine& machine) {
+  return machine.state == cloud::MachineState::running && !address_of(machine).empty();
+}
+
+std::vector<std::string> stopped_among(std::span<const Machine> machines) {
+  std::vector<std::string> ids;
+  for (const Machine& machine : machines)
+    if (machine.state == cloud::MachineState::stopped) ids.push_back(machine.id);
+  return ids;
+}
+
+/// The same machines, once those of them run that are stopped, or are about to be.
+std::vector<Machine> started(Context& context, const TakeoverWish& wish,
+                             std::vector<Machine> machines) {
+  cloud::Cloud& api = context.cloud(wish.provider);
+  const cloud::Marks marks = machines.front().marks;
+  const std::string region = machines.front().site.region;
+  const auto most = static_cast<std::size_t>(api.limits().machines_a_call);
+  std::chrono::milliseconds waited{0};
+  while (!std::ranges::all_of(machines, is_up)) {
+    for (const auto& ids : cloud::chunks(stopped_among(machines), most))
+      api.start(region, ids, context.cancel());
+    if (waited > kStartLimit)
+      throw Error(ErrorKind::timeout, "the machines of cluster '" + wish.name.value +
+                                          "' did not start in 10 minutes");
+    const std::chrono::milliseconds pause = provision::next_look(waited);
+    context.clock().sleep(pause);
+    context.cancel().check();
+    waited += pause;
+    machines = cloud::machines_named(api.machines(region, marks.cluster, context.cancel()),
+                                     wish.name.value, "");
+  }
+  return machines;
+}
+
+Found find(Context& context, const provision::Tools& tools, const TakeoverWish& wish) {
+  std::vector<Machine> machines = find_machines(context, wish);
+  if (wish.starts && !stopped_among(machines).empty())
+    run_step(tools, "starting what is stopped",
+             [&] { machines = started(context, wish, std::move(machines)); });
+  return checked(std::move(machines));
 }
 
 /// Under the lease: a change may have ended in between.
@@ -98,11 +145,6 @@ void open_door(Context& context, const TakeoverWish& wish, const Machine& head) 
   context.cloud(wish.provider)
       .make_network({.marks = head.marks, .site = head.site, .vpc = head.vpc, .ssh_from = ranges},
                     context.cancel());
-}
-
-/// Where we reach the head node: one without a public address is in a network that we are in, too.
-std::string address_of(const Machine& head) {
-  return head.address.empty() ? head.private_address : head.address;
 }
 
 /// The key that the head node shows, if it is the one that its tag tells of.
@@ -217,7 +259,7 @@ void mark_machines(Context& context, const state::Cluster& cluster,
 provision::ClusterView take_over(Context& context, const provision::Tools& tools,
                                  const TakeoverWish& wish) {
   Found found;
-  run_step(tools, "looking for cluster " + wish.name.value, [&] { found = find(context, wish); });
+  run_step(tools, "looking for cluster " + wish.name.value, [&] { found = find(context, tools, wish); });
   open_door(context, wish, found.head);
   const ssh::Host host{.name = {wish.name.value + "-" + std::to_string(found.head.index)},
                        .address = address_of(found.head),
@@ -225,7 +267,7 @@ provision::ClusterView take_over(Context& context, const provision::Tools& tools
                        .identity = identity_for(context, wish, found.head.marks.cluster),
                        .host_keys = {verified_key(context, found.head)}};
   launcher::HeadNode head(context.ssh(), host, context.agent());
-  const Lease lease(context, host, {wish.name.value, wish.provider, tools.patience, true});
+  const Lease lease(context, host, {wish.name.value, wish.provider, tools.patience, true, wish.breaks_lease});
   fault_point("takeover:leased");
   found = look_again(context, wish, found);
   const ClusterRecord record = checked_record(head, found.head, wish, context.cancel());

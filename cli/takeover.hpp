@@ -17,6 +17,8 @@ struct TakeoverWish {
   std::string user = "root";            ///< Who we are there.
   std::vector<std::string> ssh_from{};  ///< CIDRs; empty: where we are seen from outside.
   bool ends_unrecorded = false;
+  bool breaks_lease = false;  ///< That of a machine which is dead.
+  bool starts = false;        ///< Machines that are stopped.
 };
 
 /// Finds the cluster by its tags, verifies its head node by the fingerprint there, takes the lease,

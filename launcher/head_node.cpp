@@ -40,6 +40,7 @@ bool ended_with(const NodeAnswer& answer, int code) {
 agent::LeaseAnswer HeadNode::take_lease(const agent::LeaseWish& wish, const Cancel& cancel) {
   std::vector<std::string> words = {"lease-take"};
   if (wish.takes_over) words.emplace_back("--take-over");
+  if (wish.breaks) words.emplace_back("--break");
   words.insert(words.end(), {wish.holder, std::to_string(wish.duration.count()), wish.who});
   const NodeAnswer answer = call(words, cancel);
   check({answer}, "taking the cluster's lease");

@@ -11,14 +11,17 @@ void add(Records& records, const LeaseBook& book) {
   records.add("holder", book.holder);
   records.add("who", book.who);
   records.add("until", book.until);
+  records.add("since", book.since);
 }
 
 LeaseBook book_in(const Records& records) {
+  const bool has_since = !records.all("since").empty();  // Books had none at first.
   return {.owner = records.get("owner"),
           .taken = records.get("taken"),
           .holder = records.get("holder"),
           .who = records.get("who"),
-          .until = records.number("until")};
+          .until = records.number("until"),
+          .since = has_since ? records.number("since") : 0};
 }
 
 }  // namespace
@@ -27,13 +30,18 @@ LeaseAnswer decide_lease(LeaseBook book, const LeaseWish& wish, std::int64_t now
   const bool is_anothers = !book.owner.empty() && book.owner != wish.holder && !wish.takes_over;
   const bool is_running =
       !book.holder.empty() && book.until > now && book.until - now <= kLongestLease.count();
-  const bool is_granted = !is_anothers && (!is_running || book.holder == wish.holder);
-  if (is_granted) {
+  const bool is_in_the_way = is_running && book.holder != wish.holder;
+  LeaseAnswer answer{.is_granted = !is_anothers && (!is_in_the_way || wish.breaks), .now = now};
+  if (answer.is_granted) {
+    if (is_in_the_way) answer.broken = book.who;
+    if (is_in_the_way) answer.broken_since = book.since;
+    if (!is_running || is_in_the_way) book.since = now;
     book.holder = wish.holder;
     book.who = wish.who;
     book.until = now + wish.duration.count();
   }
-  return {.is_granted = is_granted, .book = std::move(book), .now = now};
+  answer.book = std::move(book);
+  return answer;
 }
 
 std::string to_text(const LeaseBook& book) {
@@ -50,6 +58,8 @@ std::string to_text(const LeaseAnswer& answer) {
   Records records;
   records.add("granted", answer.is_granted ? 1 : 0);
   records.add("now", answer.now);
+  records.add("broken", answer.broken);
+  records.add("broken_since", answer.broken_since);
   add(records, answer.book);
   return records.text();
 }
@@ -58,7 +68,9 @@ LeaseAnswer parse_lease_answer(std::string_view text) {
   const Records records(text, "lease");
   return {.is_granted = records.number("granted") != 0,
           .book = book_in(records),
-          .now = records.number("now")};
+          .now = records.number("now"),
+          .broken = records.get("broken"),
+          .broken_since = records.number("broken_since")};
 }
 
 }  // namespace fastgpu::agent

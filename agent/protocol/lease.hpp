@@ -15,6 +15,7 @@ struct LeaseBook {
   std::string holder{};    ///< Whoever changes the cluster; empty: nobody.
   std::string who{};       ///< The same for people: "laptop, process 4711".
   std::int64_t until = 0;  ///< When the holder has no more rights, unless it asks again.
+  std::int64_t since = 0;  ///< When it got them; 0: not written down.
 };
 
 struct LeaseWish {
@@ -22,12 +23,15 @@ struct LeaseWish {
   std::string who{};
   std::chrono::seconds duration{60};
   bool takes_over = false;  ///< The owner does not matter: the holder is about to be it.
+  bool breaks = false;      ///< Nor does it that another's lease is running: that one is dead.
 };
 
 struct LeaseAnswer {
   bool is_granted = false;
   LeaseBook book{};  ///< As it is after the answer.
   std::int64_t now = 0;
+  std::string broken{};           ///< Whose running lease was broken for it; empty: nobody's.
+  std::int64_t broken_since = 0;  ///< Since when he had it; 0: not known.
 };
 
 constexpr std::chrono::seconds kLongestLease{3600};

@@ -66,6 +66,10 @@ Action describe_attach_cluster(Arguments& arguments) {
                  options->wish.ssh_from);
   arguments.flag("--end-unrecorded", "End machines of the cluster that its record does not know",
                  options->wish.ends_unrecorded);
+  arguments.flag("--start", "Start its machines first where they are stopped",
+                 options->wish.starts);
+  arguments.flag("--force", "Break the lease of a machine that died while it changed the cluster",
+                 options->wish.breaks_lease);
   return [options](Context& context) { return run(context, *options); };
 }
 

@@ -97,7 +97,9 @@ int run_stop(Context& context, const Options& options) {
 int run_rename(Context& context, const Options& options) {
   const ClusterName from = parse_cluster_name(options.name);
   const ClusterName to = parse_cluster_name(options.new_name);
-  show_cluster(context, provision::rename_cluster(tools_for(context, options), from, to));
+  const auto view = provision::rename_cluster(tools_for(context, options), from, to);
+  publish_record(context, to);
+  show_cluster(context, view);
   return 0;
 }
 

@@ -46,6 +46,25 @@ TEST_CASE("taking over waits for a change as anybody does") {
   CHECK_FALSE(decide_lease(book, wish_of("b", true), kNow + 1).is_granted);
 }
 
+TEST_CASE("a running lease is broken only for who says so, and who had it since when is told") {
+  LeaseBook book = decide_lease({}, wish_of("a"), kNow).book;
+  book = decide_lease(book, wish_of("a"), kNow + 30).book;
+  LeaseWish breaking = wish_of("b", true);
+  breaking.breaks = true;
+  const LeaseAnswer answer = parse_lease_answer(to_text(decide_lease(book, breaking, kNow + 45)));
+  CHECK(answer.is_granted);
+  CHECK(answer.book.holder == "b");
+  CHECK(answer.broken == "a's");
+  CHECK(answer.broken_since == kNow);
+  CHECK(decide_lease(answer.book, breaking, kNow + 50).broken.empty());
+  CHECK_FALSE(decide_lease({.owner = "c"}, {.holder = "b", .breaks = true}, kNow).is_granted);
+}
+
+TEST_CASE("a book from before leases said since when is read") {
+  const std::string text = to_text(LeaseBook{.holder = "a", .until = 7});
+  CHECK(parse_lease_book(text.substr(0, text.find("since"))).holder == "a");
+}
+
 TEST_CASE("a lease of a clock that was far ahead is none") {
   const LeaseBook book{.holder = "a", .until = kNow + 1'000'000};
   CHECK(decide_lease(book, wish_of("b"), kNow).is_granted);

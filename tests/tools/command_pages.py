@@ -1,6 +1,7 @@
-"""Writes docs/commands/: each command's help, and an example that is run now: command_pages.py FASTGPU CLOUDSIM
+"""Writes docs/commands/: each command's help, and an example that is run now: command_pages.py FASTGPU CLOUDSIM [PAGE...]
 
-Needs root (it makes a local cluster of two nodes) and leaves nothing behind. Clouds are the stand-in.
+Needs root (it makes a local cluster of two nodes) and leaves nothing behind. Clouds are the stand-in. With names of pages
+("attach cluster") only those are written, and only their examples run.
 """
 import os
 import pathlib
@@ -58,7 +59,15 @@ PAGES = [
     ("describe job", ["fastgpu describe job broken-1"]),
     ("logs", ["fastgpu logs hello-1", "fastgpu logs hello-1 --rank 1"]),
     ("attach job", []),
-    ("attach cluster", []),
+    ("attach cluster", [
+        "ssh-keygen -q -t ed25519 -N '' -f key",
+        "fastgpu create cluster far --gpus V100:1 --cloud aws --region us-east-1 --ssh-key key.pub --ssh-from 127.0.0.1/32 --yes --quiet",
+        "fastgpu attach cluster far --provider aws --region us-east-1 --ssh-key key --ssh-from 127.0.0.1/32 --state-dir elsewhere",
+        "fastgpu exec far --state-dir elsewhere -- hostname",
+        "fastgpu scale cluster far --nodes 2",
+        "fastgpu delete cluster far --yes --state-dir elsewhere",
+        "fastgpu delete cluster far --forget",
+    ]),
     ("cancel job", ["fastgpu cancel job long-1"]),
     ("wait job", ["fastgpu wait job broken-1"]),
     ("env matrix", ["fastgpu env matrix tf1.15_tr1.4.0_mx1.5.0_cu10.0_py36", "fastgpu env matrix tr2.5.1_cu13.0_py312",
@@ -103,7 +112,7 @@ def page(name, examples, folder, environment):
 def main():
     program = pathlib.Path(sys.argv[1]).resolve()
     pages = pathlib.Path("docs/commands")
-    with tempfile.TemporaryDirectory() as folder, CloudSim(sys.argv[2]) as sim:
+    with tempfile.TemporaryDirectory() as folder, CloudSim(sys.argv[2], "local") as sim:
         clouds = {}
         for cloud in CLOUDS.keys() & set(known_to_the_stand_in()):
             clouds.update(sim.environment(cloud))
@@ -115,8 +124,10 @@ def main():
         index = []
         for name, examples in PAGES:
             file = name.replace(" ", "-") + ".md"
-            (pages / file).write_text(page(name, examples, work, environment).replace(folder + "/state", "STATE").replace(folder, "/tmp"))
             index.append(f"- [fastgpu {name}]({file})")
+            if sys.argv[3:] and name not in sys.argv[3:]:
+                continue
+            (pages / file).write_text(page(name, examples, work, environment).replace(folder + "/state", "STATE").replace(folder, "/tmp"))
     head = ("# Commands\n\nEach page has the command's help and examples that were really run "
             "(`tests/tools/command_pages.py` runs them and writes the pages).\n\n")
     (pages / "README.md").write_text(head + "\n".join(sorted(index)) + "\n")

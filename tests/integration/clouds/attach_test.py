@@ -109,7 +109,7 @@ def test_what_cannot_be_attached_is_refused_with_a_way_out(user):
         other.refused([str(wrong) if word == key_of(user) else word for word in attachment(other)], 3)
         customer.refused(customer.creation("u", "--ssh-key", "/etc/hostname"), 2, "no public Ed25519 key")
         customer.run("stop", "cluster", "t")
-        other.refused(attachment(other), 6, "does not run")
+        other.refused(attachment(other), 6, "does not run", "--start")
         check(json.loads(other.run("get", "clusters", "-o", "json").out)["clusters"] == [], "something was written down")
         customer.run("delete", "cluster", "t", "--yes")
 
@@ -126,6 +126,44 @@ def test_a_head_node_that_is_another_is_not_believed(user):
         customer.run("delete", "cluster", "t", "--yes")
 
     in_one_cloud(user, refused)
+
+
+def test_a_stopped_cluster_is_started_where_that_is_wished(user):
+    def starts(customer, other):
+        created(customer)
+        customer.run("stop", "cluster", "t")
+        other.run(*attachment(other, "--start", "--wait", f"{LEASE + 30}s"))  # The lease of `stop` went down with its node.
+        check([node["state"] for node in other.nodes("t")] == ["running"] * 2, other.nodes("t"))
+        other.run("exec", "t", "--", "true")
+        other.run("delete", "cluster", "t", "--yes")
+
+    in_one_cloud(user, starts)
+
+
+def test_the_lease_of_a_machine_that_is_dead_can_be_broken(user):
+    def broken(customer, other):
+        created(customer, nodes=1)
+        ended = customer.run("scale", "cluster", "t", "--nodes", "2", code=None, environment={"FASTGPU_FAULT": "provision:written"})
+        check(ended.returncode == -9, ended.err)
+        other.refused((*attachment(other), "--wait", "1s"), 6, "is being changed by", "--force")
+        done = other.run(*attachment(other, "--force"))
+        check("broke the lease of " in done.err and "process" in done.err and "had it for" in done.err, done.err)
+        other.run("scale", "cluster", "t", "--nodes", "2", "--timeout", "90s")
+        customer.refused(("scale", "cluster", "t", "--nodes", "1", "--yes"), 6, "was taken over by")
+        other.run("delete", "cluster", "t", "--yes")
+
+    in_one_cloud(user, broken)
+
+
+def test_a_cluster_that_was_renamed_is_attached_under_its_new_name(user):
+    def renamed(customer, other):
+        created(customer, nodes=1)
+        customer.run("rename", "cluster", "t", "prod")
+        other.run(*attachment(other))  # Its machines are marked with the first one.
+        other.run("exec", "prod", "--", "true")
+        other.run("delete", "cluster", "prod", "--yes")
+
+    in_one_cloud(user, renamed)
 
 
 def test_of_two_that_attach_at_once_one_after_the_other_has_it(user):

@@ -39,7 +39,7 @@ def test_a_machine_that_will_be_taken_back_is_told_of_everywhere(user):
         check(len(customer.sim.alive()[0]) == 2, "gc ends what its cloud will take back")
         customer.sim.control("advance", {"seconds": 400})
         check(within(30, lambda: [node["state"] for node in customer.nodes("t")] == ["running", "lost"]), customer.nodes("t"))
-        customer.run("stop", "job", job, code=None)
+        customer.run("cancel", "job", job, code=None)
         customer.run("start", "cluster", "t", "--replace-lost", "--timeout", "90s")
         check([node["state"] for node in customer.nodes("t")] == ["running"] * 2, customer.nodes("t"))
         check("t-1" not in notices(customer), "the new machine is told to go, too")
