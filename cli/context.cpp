@@ -80,8 +80,7 @@ provision::Provider& Context::provider(const std::string& name) {
 }
 
 provision::Tools Context::tools() {
-  if (!reachability_)
-    reachability_ = std::make_unique<SshReachability>(ssh(), clock_, store());
+  if (!reachability_) reachability_ = std::make_unique<SshReachability>(ssh(), clock_, store());
   return {
       .store = store(),
       .providers = [this](const std::string& name) -> provision::Provider& {

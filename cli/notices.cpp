@@ -28,8 +28,8 @@ std::vector<Notice> notices_of(Context& context, const state::Cluster& cluster,
   if (!is_spot(cluster)) return {};
   std::vector<Notice> notices;
   const auto hosts = met_hosts(context, cluster, nodes);
-  for (const auto& watch : launcher::watch_nodes(context.ssh(), hosts, context.agent(),
-                                                 context.cancel(), kGlance)) {
+  for (const auto& watch :
+       launcher::watch_nodes(context.ssh(), hosts, context.agent(), context.cancel(), kGlance)) {
     if (!watch.ok()) continue;  // It may be gone already, which its cloud says.
     const agent::NodeWatch& said = watch.value();
     if (said.taken_back != 0 || said.at_risk != 0)

@@ -67,8 +67,7 @@ void publish_record(Context& context, const ClusterName& name) {
   const auto nodes = context.store().nodes(cluster->id);
   if (nodes.empty() || !is_reachable(context.store(), nodes.front())) return;
   try {
-    launcher::HeadNode head(context.ssh(),
-                            to_host(context.store(), *cluster, nodes.front()),
+    launcher::HeadNode head(context.ssh(), to_host(context.store(), *cluster, nodes.front()),
                             context.agent());
     write_record(context, *cluster, head);
   } catch (const Error& e) {

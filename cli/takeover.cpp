@@ -99,8 +99,8 @@ std::vector<Machine> started(Context& context, const TakeoverWish& wish,
     for (const auto& ids : cloud::chunks(stopped_among(machines), most))
       api.start(region, ids, context.cancel());
     if (waited > kStartLimit)
-      throw Error(ErrorKind::timeout, "the machines of cluster '" + wish.name.value +
-                                          "' did not start in 10 minutes");
+      throw Error(ErrorKind::timeout,
+                  "the machines of cluster '" + wish.name.value + "' did not start in 10 minutes");
     const std::chrono::milliseconds pause = provision::next_look(waited);
     context.clock().sleep(pause);
     context.cancel().check();
@@ -231,9 +231,8 @@ provision::ClusterView adopt(Context& context, const provision::Tools& tools,
                              const Found& found, const std::string& identity) {
   const auto spec = cloud::parse_cloud_spec(record.cluster.spec_json);
   const auto& place = spec.places[cloud::parse_standing(record.cluster.network).place];
-  const auto instances =
-      cloud::instances_of(found.machines, place, context.owner(wish.provider).mark(),
-                          spec.public_address);
+  const auto instances = cloud::instances_of(
+      found.machines, place, context.owner(wish.provider).mark(), spec.public_address);
   run_step(tools, "giving the nodes a key of ours", [&] {
     put_keys(context, tools, record.cluster, provision::recovered(record, instances).nodes,
              identity);
@@ -259,7 +258,8 @@ void mark_machines(Context& context, const state::Cluster& cluster,
 provision::ClusterView take_over(Context& context, const provision::Tools& tools,
                                  const TakeoverWish& wish) {
   Found found;
-  run_step(tools, "looking for cluster " + wish.name.value, [&] { found = find(context, tools, wish); });
+  run_step(tools, "looking for cluster " + wish.name.value,
+           [&] { found = find(context, tools, wish); });
   open_door(context, wish, found.head);
   const ssh::Host host{.name = {wish.name.value + "-" + std::to_string(found.head.index)},
                        .address = address_of(found.head),
@@ -267,7 +267,8 @@ provision::ClusterView take_over(Context& context, const provision::Tools& tools
                        .identity = identity_for(context, wish, found.head.marks.cluster),
                        .host_keys = {verified_key(context, found.head)}};
   launcher::HeadNode head(context.ssh(), host, context.agent());
-  const Lease lease(context, host, {wish.name.value, wish.provider, tools.patience, true, wish.breaks_lease});
+  const Lease lease(context, host,
+                    {wish.name.value, wish.provider, tools.patience, true, wish.breaks_lease});
   fault_point("takeover:leased");
   found = look_again(context, wish, found);
   const ClusterRecord record = checked_record(head, found.head, wish, context.cancel());

@@ -193,23 +193,24 @@ bool wants_a_cloud(const CloudOptions& options) {
 }
 
 std::string given_option(const CloudOptions& options) {
-  const std::pair<bool, const char*> given[] = {{!options.clouds.empty(), "--cloud"},
-                                                {!options.gpus.empty(), "--gpus"},
-                                                {!options.type.empty(), "--instance-type"},
-                                                {!options.region.empty(), "--region"},
-                                                {!options.zone.empty(), "--zone"},
-                                                {!options.image.empty(), "--image"},
-                                                {!options.vpc.empty(), "--vpc"},
-                                                {!options.max_price.empty(), "--max-price"},
-                                                {!options.ssh_from.empty(), "--ssh-from"},
-                                                {!options.ssh_keys.empty(), "--ssh-key"},
-                                                {options.disk.has_value(), "--disk"},
-                                                {options.min_nodes.has_value(), "--min-nodes"},
-                                                {options.hold.has_value(), "--hold"},
-                                                {!options.hold_cost.empty(), "--hold-cost"},
-                                                {!options.public_address.empty(), "--public-address"},
-                                                {options.spot, "--spot"},
-                                                {options.rdma, "--rdma"}};
+  const std::pair<bool, const char*> given[] = {
+      {!options.clouds.empty(), "--cloud"},
+      {!options.gpus.empty(), "--gpus"},
+      {!options.type.empty(), "--instance-type"},
+      {!options.region.empty(), "--region"},
+      {!options.zone.empty(), "--zone"},
+      {!options.image.empty(), "--image"},
+      {!options.vpc.empty(), "--vpc"},
+      {!options.max_price.empty(), "--max-price"},
+      {!options.ssh_from.empty(), "--ssh-from"},
+      {!options.ssh_keys.empty(), "--ssh-key"},
+      {options.disk.has_value(), "--disk"},
+      {options.min_nodes.has_value(), "--min-nodes"},
+      {options.hold.has_value(), "--hold"},
+      {!options.hold_cost.empty(), "--hold-cost"},
+      {!options.public_address.empty(), "--public-address"},
+      {options.spot, "--spot"},
+      {options.rdma, "--rdma"}};
   for (const auto& [is_given, name] : given)
     if (is_given) return name;
   return {};
@@ -279,9 +280,8 @@ void describe_cloud_options(Arguments& arguments, CloudOptions& options) {
       .list("--ssh-key", "FILE.pub", "A public key of yours that opens the nodes as well",
             options.ssh_keys)
       .values = Values::path;
-  Argument& address =
-      arguments.text("--public-address", "NODES", "Which nodes have a public address",
-                     options.public_address);
+  Argument& address = arguments.text("--public-address", "NODES",
+                                     "Which nodes have a public address", options.public_address);
   address.values = Values::choice;
   address.choices = {"all", "head", "none"};
   arguments.count("--min-nodes", "N", "Begin with so many where no place has room for all",
@@ -345,7 +345,8 @@ std::optional<CloudPlan> plan_elsewhere(const CloudPlan& plan,
     if (refused.contains(offer.cloud)) continue;
     if (other.provider.empty()) other.provider = offer.cloud;
     if (offer.cloud == other.provider && other.spec.places.size() < kMostPlaces)
-      other.spec.places.push_back({offer.site, offer.type.name, offer.price_per_hour});
+      other.spec.places.push_back(
+          {offer.site, offer.type.name, offer.price_per_hour, offer.type.rdma_interfaces});
   }
   if (other.provider.empty()) return std::nullopt;
   return other;

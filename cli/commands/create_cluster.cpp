@@ -112,7 +112,8 @@ void plan_cloud(Context& context, const CloudOptions& options, Wanted& wanted) {
   const bool is_named = provision::is_cloud(spec.provider);
   wanted.plan =
       plan_in_clouds(context, options, is_named ? spec.provider : "", spec.name.value, spec.nodes);
-  if (wanted.plan->spec.ssh_from.empty()) wanted.plan->spec.ssh_from = usual_ranges(context, wanted.plan->spec);
+  if (wanted.plan->spec.ssh_from.empty())
+    wanted.plan->spec.ssh_from = usual_ranges(context, wanted.plan->spec);
   take_over_plan(wanted);
 }
 
@@ -235,6 +236,17 @@ void tell_unmet(Context& context, const state::Cluster& cluster) {
                     "them host keys of their own");
 }
 
+/// EC2 gives a machine with several network interfaces no public address.
+void tell_idle_cards(Context& context, const provision::cloud::CloudSpec& spec) {
+  const provision::cloud::Place& best = spec.places.front();
+  if (!spec.rdma || best.rdma_interfaces < 2 ||
+      spec.public_address == provision::cloud::PublicAddress::none)
+    return;
+  context.ui().note("nodes with a public address use one of their " +
+                    std::to_string(best.rdma_interfaces) +
+                    " network cards for RDMA: --public-address none has all of them");
+}
+
 int run(Context& context, const Options& options) {
   Wanted wanted = wanted_of(context, options);
   const provision::ClusterSpec& spec = wanted.spec;
@@ -251,6 +263,7 @@ int run(Context& context, const Options& options) {
       !ui.confirm("create " + std::to_string(spec.nodes) + " machines of " + spec.provider +
                   " for " + price_of(wanted) + "?"))
     return 1;
+  if (wanted.plan && spec.provider == "aws") tell_idle_cards(context, wanted.plan->spec);
   const std::string delete_command = "fastgpu delete cluster " + name;
   context.set_parting_words("cluster " + name + " is half made; remove it with: " + delete_command +
                             " --yes");

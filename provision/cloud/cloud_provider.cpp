@@ -107,6 +107,7 @@ Launch launch_of(const state::Cluster& cluster, const CloudSpec& spec, const Sta
                 .least = 1,
                 .token = batch_token(batch, place),
                 .rdma = spec.rdma,
+                .rdma_interfaces = spec.rdma ? place.rdma_interfaces : 0,
                 .has_public_address = has_public_address(spec.public_address, first.index)};
   FirstBoot boot{.user = cluster.user,
                  .authorized_keys = {first.authorized_key},
@@ -183,7 +184,8 @@ std::string CloudProvider::prepare(const state::Cluster& cluster) {
                                         .site = place.site,
                                         .vpc = spec.vpc,
                                         .ssh_from = spec.ssh_from,
-                                        .close_together = spec.rdma},
+                                        .close_together = spec.rdma,
+                                        .type = place.type},
                                        stop_);
   return to_json_text(standing);
 }

@@ -42,6 +42,7 @@ json to_json(const Place& place) {
     object["price_per_hour"] = place.price_per_hour->amount;
     object["currency"] = place.price_per_hour->currency;
   }
+  if (place.rdma_interfaces > 0) object["rdma_interfaces"] = place.rdma_interfaces;
   return object;
 }
 
@@ -52,6 +53,7 @@ Place place_of(const json& object) {
   if (object.contains("price_per_hour"))
     place.price_per_hour =
         Money{object.at("price_per_hour").get<double>(), object.at("currency").get<std::string>()};
+  place.rdma_interfaces = object.value("rdma_interfaces", 0);
   return place;
 }
 
@@ -97,10 +99,14 @@ bool has_public_address(PublicAddress which, int index) noexcept {
 }
 
 std::string to_json_text(const CloudSpec& spec) {
-  json object = {{"wish", to_json(spec.wish)}, {"region", spec.region},
-                 {"image", spec.image},        {"vpc", spec.vpc},
-                 {"disk_gib", spec.disk_gib},  {"ssh_from", spec.ssh_from},
-                 {"ssh_keys", spec.ssh_keys},  {"rdma", spec.rdma},
+  json object = {{"wish", to_json(spec.wish)},
+                 {"region", spec.region},
+                 {"image", spec.image},
+                 {"vpc", spec.vpc},
+                 {"disk_gib", spec.disk_gib},
+                 {"ssh_from", spec.ssh_from},
+                 {"ssh_keys", spec.ssh_keys},
+                 {"rdma", spec.rdma},
                  {"public_address", to_string(spec.public_address)},
                  {"places", json::array()}};
   for (const Place& place : spec.places)
@@ -110,16 +116,16 @@ std::string to_json_text(const CloudSpec& spec) {
 
 CloudSpec parse_cloud_spec(const std::string& text) {
   return read(text, "cluster's wish", [&](const json& object) {
-    CloudSpec spec{.wish = wish_of(object.at("wish")),
-                   .region = object.at("region").get<std::string>(),
-                   .image = object.at("image").get<std::string>(),
-                   .vpc = object.at("vpc").get<std::string>(),
-                   .disk_gib = object.at("disk_gib").get<int>(),
-                   .ssh_from = object.at("ssh_from").get<std::vector<std::string>>(),
-                   .ssh_keys = object.value("ssh_keys", std::vector<std::string>{}),
-                   .rdma = object.at("rdma").get<bool>(),
-                   .public_address =
-                       parse_public_address(object.value("public_address", std::string("all")))};
+    CloudSpec spec{
+        .wish = wish_of(object.at("wish")),
+        .region = object.at("region").get<std::string>(),
+        .image = object.at("image").get<std::string>(),
+        .vpc = object.at("vpc").get<std::string>(),
+        .disk_gib = object.at("disk_gib").get<int>(),
+        .ssh_from = object.at("ssh_from").get<std::vector<std::string>>(),
+        .ssh_keys = object.value("ssh_keys", std::vector<std::string>{}),
+        .rdma = object.at("rdma").get<bool>(),
+        .public_address = parse_public_address(object.value("public_address", std::string("all")))};
     spec.guards = guards_of(text);
     for (const json& place : object.at("places"))
       spec.places.push_back(place_of(place));

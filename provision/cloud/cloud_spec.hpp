@@ -17,6 +17,7 @@ struct Place {
   Site site{};
   std::string type{};
   std::optional<Money> price_per_hour{};  ///< Of one machine, when it was planned.
+  int rdma_interfaces = 0;                ///< Of the type; 0: none, or not told.
 };
 
 /// Which nodes have an address that the whole world can reach.

@@ -131,6 +131,7 @@ struct NetworkWish {
   std::vector<std::string> ssh_from{};  ///< CIDRs that may reach port 22.
   std::string public_key{};             ///< "ssh-ed25519 AAAA..."
   bool close_together = false;          ///< In a placement group, where the cloud has them.
+  std::string type{};                   ///< Of the machines that come into it; empty: not known.
 };
 
 /// Instances wanted of one call.
@@ -150,6 +151,7 @@ struct Launch {
   Secret user_data{};
   std::optional<std::chrono::system_clock::time_point> release_at{};
   bool rdma = false;
+  int rdma_interfaces = 0;  ///< Of the type, where `rdma` is wished; 0: not told.
   bool has_public_address = true;
 };
 

@@ -166,12 +166,15 @@ CloudFields cloud_of(const Value& value) {
                     "max-price", "hold-cost", "ssh-from", "disk", "min-nodes", "hold", "spot",
                     "rdma", "public-address"});
   CloudFields fields;
-  const std::pair<const char*, std::string*> texts[] = {
-      {"gpus", &fields.gpus},           {"instance-type", &fields.instance_type},
-      {"region", &fields.region},       {"zone", &fields.zone},
-      {"image", &fields.image},         {"vpc", &fields.vpc},
-      {"max-price", &fields.max_price}, {"hold-cost", &fields.hold_cost},
-      {"public-address", &fields.public_address}};
+  const std::pair<const char*, std::string*> texts[] = {{"gpus", &fields.gpus},
+                                                        {"instance-type", &fields.instance_type},
+                                                        {"region", &fields.region},
+                                                        {"zone", &fields.zone},
+                                                        {"image", &fields.image},
+                                                        {"vpc", &fields.vpc},
+                                                        {"max-price", &fields.max_price},
+                                                        {"hold-cost", &fields.hold_cost},
+                                                        {"public-address", &fields.public_address}};
   for (const auto& [key, field] : texts)
     if (const auto text = value.find(key)) *field = text->text();
   if (const auto clouds = value.find("clouds")) fields.clouds = texts_of(*clouds);

@@ -34,8 +34,8 @@ class Service {
  private:
   AfterAnswer answer(HttpVisit& visit) const {
     const std::string path = visit.head.substr(4, visit.head.find(' ', 4) - 4);
-    const bool is_known = token_header_.empty() ||
-                          visit.head.find(token_header_ + ": secret") != std::string::npos;
+    const bool is_known =
+        token_header_.empty() || visit.head.find(token_header_ + ": secret") != std::string::npos;
     if (visit.head.starts_with("PUT "))
       visit.answer("secret");
     else if (!is_known)

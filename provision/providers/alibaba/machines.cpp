@@ -6,6 +6,7 @@
 
 #include "provision/cloud/catalogue.hpp"
 #include "provision/cloud/cloud.hpp"
+#include "provision/providers/alibaba/hpc.hpp"
 #include "provision/signing/base64.hpp"
 #include "provision/signing/hmac.hpp"
 
@@ -99,6 +100,7 @@ void add_network(Parameters& parameters, const cloud::Launch& launch) {
     parameters.emplace_back(prefix + "InstanceType", "Primary");
     parameters.emplace_back(prefix + "NetworkInterfaceTrafficMode", "HighPerformance");
   }
+  if (needs_hpc_cluster(launch.type)) parameters.emplace_back("HpcClusterId", part("hpc-cluster"));
   parameters.emplace_back("InternetChargeType", "PayByTraffic");
   // A machine without bandwidth gets no public address.
   parameters.emplace_back("InternetMaxBandwidthOut", launch.has_public_address ? "100" : "0");

@@ -1,10 +1,12 @@
-// The parts of a cluster in Alibaba Cloud: a VPC with a vSwitch a zone, and a security group.
+// The parts of a cluster in Alibaba Cloud: a VPC with a vSwitch a zone, a security group, and for
+// machines that need it a high-performance cluster.
 #include <algorithm>
 
 #include "provision/cloud/at_once.hpp"
 #include "provision/cloud/find_or_make.hpp"
 #include "provision/marks.hpp"
 #include "provision/providers/alibaba/alibaba_cloud.hpp"
+#include "provision/providers/alibaba/hpc.hpp"
 #include "provision/providers/alibaba/machines.hpp"
 
 namespace fastgpu::provision::alibaba {
@@ -37,12 +39,23 @@ constexpr Kind kVSwitch = {"vswitch", "vpc",       "DescribeVSwitches", "VSwitch
 constexpr Kind kVpc = {"vpc", "vpc",   "DescribeVpcs", "Vpcs",
                        "Vpc", "VpcId", "DeleteVpc",    {"PageSize", "50"}};
 
+constexpr Kind kHpc = {"hpc-cluster", "ecs",          "DescribeHpcClusters", "HpcClusters",
+                       "HpcCluster",  "HpcClusterId", "DeleteHpcCluster",    {"PageSize", "50"}};
+
 /// What is of interest in one of them, of whatever kind.
 struct Found {
   std::string id;
   std::string status;
   cloud::Marks marks;
 };
+
+bool has_tags(const Kind& kind) {
+  return kind.name != std::string_view(kHpc.name);
+}
+
+cloud::Marks marks_of(const Kind& kind, const Answer& item) {
+  return has_tags(kind) ? marks_in(item) : marks_in_description(item["Description"].text());
+}
 
 /// Finds and makes parts in one region. May be used by several threads.
 class Network {
@@ -59,7 +72,7 @@ class Network {
         [&](const Answer& page) {
           for (const Answer& item : page[kind.list][kind.item].items())
             if (const std::string id = item[kind.id].text(); !id.empty())
-              found.push_back({id, item["Status"].text(), marks_in(item)});
+              found.push_back({id, item["Status"].text(), marks_of(kind, item)});
         },
         cancel_);
     return found;
@@ -208,6 +221,32 @@ std::string security_group(Network& network, const NetworkWish& wish,
   return group.id;
 }
 
+/// Those of a cluster or, for an empty identity, of any. An account that may not look has none.
+std::vector<Found> hpc_clusters(Network& network, const state::ClusterId& cluster) {
+  std::vector<Found> found;
+  try {
+    found = network.find(kHpc, {});
+  } catch (const Error& e) {
+    if (e.kind() != ErrorKind::denied) throw;
+  }
+  std::erase_if(found, [&](const Found& part) {
+    return part.marks.cluster.value.empty() ||
+           (!cluster.value.empty() && part.marks.cluster != cluster);
+  });
+  return found;
+}
+
+std::string hpc_cluster(Network& network, const NetworkWish& wish) {
+  const auto found = hpc_clusters(network, wish.marks.cluster);
+  if (!found.empty()) return found.front().id;
+  const auto answer = network.call("ecs", "CreateHpcCluster",
+                                   {{"Name", our_name(wish.marks)},
+                                    {"Description", description_of(wish.marks)},
+                                    {"ClientToken", new_token()}},
+                                   "making a high-performance cluster");
+  return Answer(answer)["HpcClusterId"].text();
+}
+
 }  // namespace
 
 Parts AlibabaCloud::make_network(const NetworkWish& wish, const Cancel& cancel) {
@@ -227,18 +266,23 @@ Parts AlibabaCloud::make_network(const NetworkWish& wish, const Cancel& cancel) 
   await(kVpc, vpc.id);
   std::string vswitch;
   std::string group;
-  cloud::at_once({[&] {
-                    vswitch = vswitch_in(network, wish, vpc);
-                    await(kVSwitch, vswitch);
-                  },
-                  [&] { group = security_group(network, wish, vpc); }});
-  return {{"vpc", vpc.id}, {"vswitch", vswitch}, {"security-group", group}};
+  std::string hpc;
+  cloud::Tasks tasks = {[&] {
+                          vswitch = vswitch_in(network, wish, vpc);
+                          await(kVSwitch, vswitch);
+                        },
+                        [&] { group = security_group(network, wish, vpc); }};
+  if (needs_hpc_cluster(wish.type)) tasks.emplace_back([&] { hpc = hpc_cluster(network, wish); });
+  cloud::at_once(tasks);
+  Parts parts = {{"vpc", vpc.id}, {"vswitch", vswitch}, {"security-group", group}};
+  if (!hpc.empty()) parts["hpc-cluster"] = hpc;
+  return parts;
 }
 
 void AlibabaCloud::remove_network(const std::string& region, const state::ClusterId& cluster) {
   Network network(api_, region, never_);
-  const auto remove_all = [&](const Kind& kind) {
-    for (const Found& part : network.find(kind, marked(cluster))) {
+  const auto remove_these = [&](const Kind& kind, const std::vector<Found>& parts) {
+    for (const Found& part : parts) {
       const std::string doing = "removing " + part.id;
       const auto failure = api_.try_call(
           {kind.service, region, kind.removed_by, {{kind.id, part.id}}, doing}, never_);
@@ -246,15 +290,19 @@ void AlibabaCloud::remove_network(const std::string& region, const state::Cluste
         throw cloud::error_of(*failure, "alibaba: " + doing);
     }
   };
-  cloud::at_once({[&] { remove_all(kGroup); }, [&] { remove_all(kVSwitch); }});
+  const auto remove_all = [&](const Kind& kind) {
+    remove_these(kind, network.find(kind, marked(cluster)));
+  };
+  cloud::at_once({[&] { remove_all(kGroup); }, [&] { remove_all(kVSwitch); },
+                  [&] { remove_these(kHpc, hpc_clusters(network, cluster)); }});
   remove_all(kVpc);
 }
 
 std::vector<cloud::Part> AlibabaCloud::parts(const std::string& region, const Cancel& cancel) {
   Network network(api_, region, cancel);
   std::vector<cloud::Part> found;
-  for (const Kind& kind : {kGroup, kVSwitch, kVpc})
-    for (Found& part : network.find(kind, marked({})))
+  for (const Kind& kind : {kHpc, kGroup, kVSwitch, kVpc})
+    for (Found& part : has_tags(kind) ? network.find(kind, marked({})) : hpc_clusters(network, {}))
       found.push_back({kind.name, std::move(part.id), std::move(part.marks)});
   return found;
 }

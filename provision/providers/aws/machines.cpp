@@ -57,19 +57,36 @@ Machine machine_of(const pugi::xml_node& instance, const std::string& region) {
           .taken = tag_in(instance, cloud::kTakenTag)};
 }
 
+/// One for each network card that the fabric adapter has; a machine with several gets no public
+/// address at its launch, so that one which is to have it takes the first card alone.
+int interfaces_of(const cloud::Launch& launch) {
+  return launch.has_public_address ? 1 : std::max(1, launch.rdma_interfaces);
+}
+
+void add_interface(Parameters& parameters, const cloud::Launch& launch, int card,
+                   const std::string& subnet, const std::string& group) {
+  const std::string name = "NetworkInterface." + std::to_string(card + 1);
+  // The first device of the first card is the machine's own; other cards have theirs in second
+  // place.
+  parameters.emplace_back(name + ".DeviceIndex", card == 0 ? "0" : "1");
+  if (card > 0) parameters.emplace_back(name + ".NetworkCardIndex", std::to_string(card));
+  parameters.emplace_back(name + ".SubnetId", subnet);
+  parameters.emplace_back(name + ".SecurityGroupId.1", group);
+  parameters.emplace_back(name + ".DeleteOnTermination", "true");
+  if (launch.rdma) parameters.emplace_back(name + ".InterfaceType", "efa");
+}
+
 void add_interfaces(Parameters& parameters, const cloud::Launch& launch) {
-  const std::string first = "NetworkInterface.1";
   const auto part = [&](const char* kind) {
     const auto found = launch.network.find(kind);
     return found == launch.network.end() ? "" : found->second;
   };
-  parameters.emplace_back(first + ".DeviceIndex", "0");
-  parameters.emplace_back(first + ".SubnetId", part("subnet"));
-  parameters.emplace_back(first + ".SecurityGroupId.1", part("security-group"));
-  parameters.emplace_back(first + ".AssociatePublicIpAddress",
-                          launch.has_public_address ? "true" : "false");
-  parameters.emplace_back(first + ".DeleteOnTermination", "true");
-  if (launch.rdma) parameters.emplace_back(first + ".InterfaceType", "efa");
+  const int count = interfaces_of(launch);
+  for (int card = 0; card < count; ++card)
+    add_interface(parameters, launch, card, part("subnet"), part("security-group"));
+  if (count == 1)
+    parameters.emplace_back("NetworkInterface.1.AssociatePublicIpAddress",
+                            launch.has_public_address ? "true" : "false");
   if (const std::string group = part("placement-group"); !group.empty())
     parameters.emplace_back("Placement.GroupName", group);
 }

@@ -100,6 +100,37 @@ def test_a_cluster_without_public_addresses_is_for_those_in_its_network(user):
     cloud_sim.for_each_cloud(user, CLOUDSIM, inside)
 
 
+def creation_of(customer, name, machine, *more):
+    words = [word for word in customer.creation(name, "--rdma", *more) if word not in ("--gpus", customer.about["gpus"])]
+    return (*words, "--instance-type", machine)
+
+
+def test_every_network_card_has_its_fabric_adapter_where_no_public_address_is_in_the_way(user):
+    if "aws" not in cloud_sim.clouds_of(user):
+        return  # No other cloud has several.
+    with cloud_sim.CloudSim(CLOUDSIM) as sim:
+        customer = cloud_sim.Customer(user, sim, "aws")
+        for which, cards in (("none", [4, 4]), ("head", [1, 4]), ("all", [1, 1])):
+            made = customer.run(*creation_of(customer, "t", "p4d.24xlarge", "--public-address", which, "--detach"))
+            resources = [r for r in sim.books()["resources"] if r["alive"] and r["kind"] == "interface"]
+            found = sorted(sum(r["data"]["instance"] == i["id"] for r in resources) for i in sim.alive()[0])
+            check(found == cards, f"{which}: {found} {resources[:1]}")
+            check(("use one of their 4" in made.err) == (which != "none"), made.err)
+            customer.run("delete", "cluster", "t", "--yes")
+        customer.check_nothing_is_left()
+
+
+def test_machines_with_roce_get_their_high_performance_cluster_and_it_goes_with_them(user):
+    if "alibaba" not in cloud_sim.clouds_of(user):
+        return
+    with cloud_sim.CloudSim(CLOUDSIM) as sim:
+        customer = cloud_sim.Customer(user, sim, "alibaba")
+        customer.run(*creation_of(customer, "t", "ecs.sccgn6.24xlarge", "--detach"))
+        check(sum(kind.startswith("hpc ") for kind in sim.alive()[1]) == 1, sim.alive()[1])
+        customer.run("delete", "cluster", "t", "--yes")
+        customer.check_nothing_is_left()
+
+
 if __name__ == "__main__":
     os.umask(0o022)
     run_tests(globals())

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "provision/providers/alibaba/hpc.hpp"
 #include "provision/providers/alibaba/machines.hpp"
 
 namespace fastgpu::provision::alibaba {
@@ -61,6 +62,22 @@ std::vector<cloud::Machine> read(const json& answer) {
 }
 
 TEST_SUITE_BEGIN("provision/alibaba");
+
+TEST_CASE("machines with RoCE stand in a high-performance cluster, and no others do") {
+  CHECK_FALSE(parameters_of(launch()).contains("HpcClusterId"));
+  cloud::Launch together = launch();
+  together.type = "ecs.sccgn6.24xlarge";
+  together.network["hpc-cluster"] = "hpc-1";
+  CHECK(parameters_of(together).at("HpcClusterId") == "hpc-1");
+}
+
+TEST_CASE("what takes no tags is marked in its description") {
+  const cloud::Marks marks = marks_in_description(description_of(launch().marks));
+  CHECK(marks.cluster.value == "0123abcd");
+  CHECK(marks.cluster_name == "demo");
+  CHECK(marks.owner == "owner");
+  CHECK(marks_in_description("our own, do not touch").cluster.value.empty());
+}
 
 TEST_CASE("a machine without a public address asks for no bandwidth to the world") {
   CHECK(parameters_of(launch()).at("InternetMaxBandwidthOut") == "100");

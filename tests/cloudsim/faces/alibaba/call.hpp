@@ -36,6 +36,7 @@ std::span<const AlibabaAction> catalogue_actions();
 std::span<const AlibabaAction> price_actions();
 std::span<const AlibabaAction> network_actions();
 std::span<const AlibabaAction> group_actions();
+std::span<const AlibabaAction> hpc_actions();
 
 /// The action, once its parameters are known to it and complete. Throws Violation.
 const AlibabaAction& find_action(const Call& call, const Params& params);

@@ -41,6 +41,17 @@ void read_network(const AlibabaCall& call, Instance& like) {
           "Security group " + group + " and VSwitch " + vswitch_id + " are in different VPCs.");
 }
 
+/// Super computing clusters are to be had together alone.
+void read_placement(const AlibabaCall& call, Instance& like) {
+  like.placement = call.params.get("HpcClusterId");
+  const bool is_needed = like.type.starts_with("ecs.scc");
+  if (is_needed == like.placement.empty())
+    throw Refusal(400, is_needed ? "MissingParameter" : "InvalidInstanceType.NotSupported",
+                  is_needed ? "HpcClusterId is needed for " + like.type + "."
+                            : like.type + " can be in no HPC cluster.");
+  if (is_needed) resource(call, "hpc", like.placement);
+}
+
 const MachineType& type_of(const AlibabaCall& call) {
   const std::string name = call.params.get("InstanceType");
   const MachineType* type = call.catalogue().type(name);
@@ -137,6 +148,7 @@ LaunchOrder read_order(const AlibabaCall& call) {
   const MachineType& type = type_of(call);
   like.type = type.name;
   read_network(call, like);
+  read_placement(call, like);
   read_image(call, type, like);
   read_user_data(call, like);
   read_market(call, order);
@@ -191,7 +203,7 @@ constexpr AlibabaAction kActions[] = {
      "UserData VSwitchId SecurityGroupId SecurityGroupIds NetworkInterface InternetChargeType "
      "InternetMaxBandwidthOut InternetMaxBandwidthIn InstanceChargeType SpotStrategy "
      "SpotPriceLimit SpotDuration SpotInterruptionBehavior SystemDisk DataDisk Tag "
-     "AutoReleaseTime HttpEndpoint HttpTokens DryRun Description IoOptimized",
+     "AutoReleaseTime HttpEndpoint HttpTokens DryRun Description IoOptimized HpcClusterId",
      run_instances},
 };
 
