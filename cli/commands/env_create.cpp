@@ -14,6 +14,7 @@ struct Options {
   std::string from;
   std::string builder;
   BuilderOptions building;
+  NeedsOptions needs;
   std::vector<std::string> set;
   bool dry_run = false;
 };
@@ -66,8 +67,8 @@ EnvWish wish_of(const Options& options, Ui& ui) {
 int run(Context& context, const Options& options) {
   const EnvWish wish = wish_of(options, context.ui());
   EnvCluster cluster(context, options.target);
-  if (options.dry_run) return show_env_plan(context, cluster, wish);
-  return install_environment(context, cluster, wish, options.building);
+  if (options.dry_run) return show_env_plan(context, cluster, wish, options.needs);
+  return install_environment(context, cluster, wish, options.building, options.needs);
 }
 
 }  // namespace
@@ -89,6 +90,7 @@ Action describe_env_create(Arguments& arguments) {
   builder.values = Values::choice;
   builder.choices = {"auto", "uv", "conda"};
   describe_builder_options(arguments, options->building);
+  describe_needs_options(arguments, options->needs);
   arguments.flag("--dry-run", "Show what each node would do, and do nothing", options->dry_run);
   return [options](Context& context) { return run(context, *options); };
 }

@@ -1,14 +1,12 @@
 // Drivers and CUDA on the nodes of a cluster.
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <memory>
 
 #include "base/quote.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/commands/node_goals.hpp"
 #include "cli/commands/remote_output.hpp"
 #include "envs/drivers/install.hpp"
-#include "envs/drivers/pgp_key.hpp"
 #include "http/curl_client.hpp"
 
 namespace fastgpu::cli {
@@ -18,9 +16,9 @@ struct Options {
   std::string cluster;
   envs::Recipe recipe;
   std::string from;
+  DriverSource source;
   std::string reboot = "auto";
   std::string assumed;
-  std::string key_file;
   bool dry_run = false;
 };
 
@@ -149,24 +147,6 @@ int report_errors(Ui& ui, const std::vector<HostResult<T>>& results) {
   return code;
 }
 
-/// Says each step once, however many nodes begin it together.
-class ShownSteps final : public envs::DriverEvents {
- public:
-  explicit ShownSteps(Ui& ui) : ui_(ui) {}
-
-  void started(const NodeName&, const envs::Step& step) override {
-    if (step.title == last_) return;
-    last_ = step.title;
-    ui_.progress(step.title);
-  }
-  void finished(const NodeName&, const envs::Step&) override {}
-  void end() { ui_.end_progress(); }
-
- private:
-  Ui& ui_;
-  std::string last_;
-};
-
 View view_of(const Outcomes& outcomes) {
   View view;
   view.root = document("driver_installation");
@@ -197,27 +177,9 @@ View view_of(const Outcomes& outcomes) {
   return view;
 }
 
-/// Another repository's key is trusted as the file that the user gives.
-void trust_key_file(envs::Recipe& recipe, const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(ErrorKind::not_found, "--repository-key '" + path + "' cannot be read");
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  try {
-    const std::string fingerprint = envs::key_fingerprint(text);
-    for (envs::PinnedKey* key : {&recipe.apt_key, &recipe.dnf_key}) {
-      key->fingerprint = fingerprint;
-      key->text = text;
-    }
-  } catch (const Error& e) {
-    throw Error(ErrorKind::usage, "--repository-key '" + path + "': " + e.what());
-  }
-}
-
 void finish(Options& options, const envs::Matrix& matrix) {
   if (options.from == "distribution") options.recipe.source = envs::PackageSource::distribution;
-  while (options.recipe.mirror.ends_with('/'))
-    options.recipe.mirror.pop_back();
-  if (!options.key_file.empty()) trust_key_file(options.recipe, options.key_file);
+  apply(options.source, options.recipe);
   envs::check_recipe(options.recipe, matrix);
   if (!options.assumed.empty() && !options.dry_run)
     throw Error(ErrorKind::usage,
@@ -232,11 +194,10 @@ int install(Context& context, Options& options, const envs::DriverNodes& nodes,
       in_need.push_back(result.value().facts);
   http::CurlClient client(http::curl_settings(context.environment()));
   envs::fetch_keys(options.recipe, in_need, client, context.cancel());
-  ShownSteps steps(context.ui());
   const envs::InstallOptions how{.reboots = options.reboot == "never" ? envs::Reboots::never
                                                                       : envs::Reboots::automatic};
-  const Outcomes outcomes = envs::install_drivers(nodes, options.recipe, matrix, how, steps);
-  steps.end();
+  const Outcomes outcomes =
+      bring_to_goal(context, nodes, envs::driver_goal(options.recipe, matrix), how);
   context.ui().show(view_of(outcomes));
   const bool unfinished = std::ranges::any_of(
       outcomes, [](const auto& outcome) { return outcome.ok() && outcome.value().wants_reboot; });
@@ -247,24 +208,13 @@ int run(Context& context, Options options) {
   const envs::Matrix matrix = envs::builtin_matrix();
   finish(options, matrix);
   const RemoteTarget target = running_nodes(context, options.cluster);
-  const envs::DriverNodes nodes{.client = context.ssh(),
-                                .hosts = target.hosts,
-                                .agent = context.agent(),
-                                .clock = context.clock(),
-                                .cancel = context.cancel(),
-                                .width = context.settings().integer("fanout", 1, 1'024),
-                                .connect_timeout = context.settings().duration("connect-timeout")};
-  const Plans plans = envs::plan_on(nodes, options.recipe, matrix, options.assumed);
+  const envs::DriverNodes nodes = driver_nodes(context, target.hosts);
+  const Plans plans =
+      envs::plan_on(nodes, envs::driver_goal(options.recipe, matrix), assumption(options.assumed));
   const bool none = std::ranges::none_of(plans, [](const auto& plan) { return plan.ok(); });
   if (options.dry_run && !none) context.ui().show(view_of(plans));
   if (options.dry_run || none) return report_errors(context.ui(), plans);
   return install(context, options, nodes, matrix, plans);
-}
-
-Argument& choice(Argument& argument, std::vector<std::string> choices) {
-  argument.values = Values::choice;
-  argument.choices = std::move(choices);
-  return argument;
 }
 
 }  // namespace
@@ -281,13 +231,14 @@ Action describe_env_install_driver(Arguments& arguments) {
                  recipe.driver);
   arguments.text("--cuda", "VERSION", "CUDA's toolkit too: 13.0", recipe.cuda);
   arguments.text("--cudnn", "VERSION", "cuDNN too: 9", recipe.cudnn);
-  choice(arguments.text("--reboot", "WHEN", "Reboot nodes that need it (auto)", options->reboot),
-         {"auto", "never"});
-  choice(arguments.text("--from", "SOURCE", "Whose packages (vendor)", options->from),
-         {"vendor", "distribution"});
-  arguments.text("--repository", "URL", "A mirror of NVIDIA's repositories", recipe.mirror);
-  arguments.text("--repository-key", "FILE", "Its key, where it is not NVIDIA's", options->key_file)
-      .values = Values::path;
+  Argument& reboot =
+      arguments.text("--reboot", "WHEN", "Reboot nodes that need it (auto)", options->reboot);
+  reboot.values = Values::choice;
+  reboot.choices = {"auto", "never"};
+  Argument& from = arguments.text("--from", "SOURCE", "Whose packages (vendor)", options->from);
+  from.values = Values::choice;
+  from.choices = {"vendor", "distribution"};
+  describe_driver_source(arguments, options->source);
   arguments.text("--assume-gpu", "MODEL[:COUNT]", "Plan as for these GPUs: L40S:8",
                  options->assumed);
   arguments.flag("--dry-run", "Only show each node's plan", options->dry_run);

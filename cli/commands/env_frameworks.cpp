@@ -15,6 +15,7 @@ struct Options {
   std::string name;
   std::vector<std::string> frameworks;
   BuilderOptions building;
+  NeedsOptions needs;
   bool dry_run = false;
 };
 
@@ -96,8 +97,8 @@ int run(Context& context, const Options& options) {
       config::Document::parse(to_yaml(wish.spec), "the environment with its frameworks").root());
   for (const std::string& package : wish.spec.packages)
     context.ui().note("requires " + package);
-  if (options.dry_run) return show_env_plan(context, cluster, wish);
-  return install_environment(context, cluster, wish, options.building);
+  if (options.dry_run) return show_env_plan(context, cluster, wish, options.needs);
+  return install_environment(context, cluster, wish, options.building, options.needs);
 }
 
 }  // namespace
@@ -110,6 +111,7 @@ Action describe_env_frameworks(Arguments& arguments) {
                  "What to install in place of what the matrix says, such as torch==2.5.1",
                  options->frameworks);
   describe_builder_options(arguments, options->building);
+  describe_needs_options(arguments, options->needs);
   arguments.flag("--dry-run", "Show what each node would do, and do nothing", options->dry_run);
   return [options](Context& context) { return run(context, *options); };
 }

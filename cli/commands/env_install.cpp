@@ -1,5 +1,7 @@
 #include "cli/commands/env_install.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "cli/node_route.hpp"
@@ -22,7 +24,7 @@ envs::InstallationRequest request_for(Context& context, const EnvCluster& cluste
   return request;
 }
 
-View view_of(const EnvWish& wish, const envs::InstallationResult& result) {
+View view_of(const EnvWish& wish, const envs::InstallationResult& result, const MetNeeds& met) {
   View view;
   view.root = document("environment");
   view.root["name"] = wish.spec.name;
@@ -44,6 +46,8 @@ View view_of(const EnvWish& wish, const envs::InstallationResult& result) {
                               : "nothing";
     }
     item["done"] = done;
+    const auto before = met.did.find(node.host.value);
+    item["prepared"] = before == met.did.end() ? std::vector<std::string>{} : before->second;
     item["error"] = node.ok() ? Json(nullptr) : Json(node.error().what());
     view.root["nodes"].push_back(std::move(item));
     view.table.rows.push_back({node.host.value, wish.spec.name, result.version,
@@ -68,7 +72,10 @@ envs::EnvironmentLock read_lock_file(const std::filesystem::path& file) {
   return envs::parse_lock(*text, file.string());
 }
 
-int show_env_plan(Context& context, EnvCluster& cluster, const EnvWish& wish) {
+int show_env_plan(Context& context, EnvCluster& cluster, const EnvWish& wish,
+                  const NeedsOptions& options) {
+  NeededSteps needed;
+  if (wish.spec.needs.any()) needed = steps_for_needs(context, cluster, wish.spec.needs, options);
   const auto planned = envs::plan_installation(cluster.access(), cluster.hosts(),
                                                request_for(context, cluster, wish));
   View view;
@@ -82,7 +89,8 @@ int show_env_plan(Context& context, EnvCluster& cluster, const EnvWish& wish) {
   std::size_t at = 0;
   for (const auto& node : planned.nodes) {
     if (!node.ok()) continue;
-    const auto steps = describe(planned.plan, at++);
+    std::vector<std::string> steps = needed.steps[node.host.value];
+    std::ranges::copy(describe(planned.plan, at++), std::back_inserter(steps));
     view.root["nodes"].push_back({{"name", node.host.value}, {"steps", steps}});
     view.names.push_back(node.host.value);
     auto& nodes = nodes_by_steps[joined(steps)];
@@ -92,24 +100,30 @@ int show_env_plan(Context& context, EnvCluster& cluster, const EnvWish& wish) {
   for (const std::string& steps : order)
     view.table.rows.push_back({fold_names(nodes_by_steps[steps]), steps});
   context.ui().show(view);
-  return report(context, planned.nodes);
+  const int unmet = report_failures(context, needed.failures);
+  const int code = report(context, planned.nodes);
+  return unmet != 0 ? unmet : code;
 }
 
 int install_environment(Context& context, EnvCluster& cluster, const EnvWish& wish,
-                        const BuilderOptions& building) {
+                        const BuilderOptions& building, const NeedsOptions& options) {
   cluster.lock();
+  const MetNeeds met = meet_needs(context, cluster, wish.spec.needs, options);
+  if (met.hosts.empty()) return report_failures(context, met.failures);
   const state::ScratchDirectory scratch(context.state_directory());
   auto request = request_for(context, cluster, wish);
   request.scratch = scratch.path();
   use_builder_options(context, building, request);
   request.route = [&] { return make_route(context, cluster.target()); };
-  const auto result = envs::install(cluster.access(), cluster.hosts(), request);
+  auto result = envs::install(cluster.access(), met.hosts, request);
+  for (const auto& [node, error] : met.failures)
+    result.nodes.push_back({node, error});
   context.ui().end_progress();
   if (!result.version.empty()) {
     cluster.record().prefix[wish.spec.name] = result.prefix;
     cluster.store_record();
   }
-  context.ui().show(view_of(wish, result));
+  context.ui().show(view_of(wish, result, met));
   return report(context, result.nodes);
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/commands/env_builders.hpp"
+#include "cli/commands/env_needs.hpp"
 #include "cli/commands/env_tools.hpp"
 
 namespace fastgpu::cli {
@@ -19,10 +20,11 @@ struct EnvWish {
 envs::EnvironmentLock read_lock_file(const std::filesystem::path& file);
 
 /// The steps of each node, nodes with equal steps on one line.
-int show_env_plan(Context& context, EnvCluster& cluster, const EnvWish& wish);
+int show_env_plan(Context& context, EnvCluster& cluster, const EnvWish& wish,
+                  const NeedsOptions& options);
 
-/// Installs it, shows what was done, and remembers where.
+/// Installs it and what it needs beside itself, shows what was done, and remembers where.
 int install_environment(Context& context, EnvCluster& cluster, const EnvWish& wish,
-                        const BuilderOptions& building);
+                        const BuilderOptions& building, const NeedsOptions& options);
 
 }  // namespace fastgpu::cli

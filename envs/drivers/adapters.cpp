@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "envs/drivers/steps.hpp"
+
 namespace fastgpu::envs {
 namespace {
 
@@ -43,12 +45,6 @@ std::vector<Argv> run_installer(const PackageManager& manager, const PinnedArchi
   return commands;
 }
 
-Step made(std::string title, bool done, std::vector<Argv> commands) {
-  Step step{.title = std::move(title), .state = done ? StepState::done : StepState::to_do};
-  if (!done) step.commands = std::move(commands);
-  return step;
-}
-
 }  // namespace
 
 bool has_mellanox_adapter(const NodeFacts& facts) {
@@ -63,22 +59,23 @@ std::vector<Step> adapter_steps(const Recipe& recipe, const NodeFacts& facts,
                                 const PackageManager& manager) {
   std::vector<Step> steps;
   if (has_efa(facts))
-    steps.push_back(made("Install EFA " + recipe.efa.version,
-                         !facts.efa.empty() && compare_versions(facts.efa, recipe.efa.version) >= 0,
-                         run_installer(manager, recipe.efa, "efa", "aws-efa-installer",
-                                       {"./efa_installer.sh", "-y"})));
+    steps.push_back(
+        make_step("Install EFA " + recipe.efa.version,
+                  !facts.efa.empty() && compare_versions(facts.efa, recipe.efa.version) >= 0,
+                  run_installer(manager, recipe.efa, "efa", "aws-efa-installer",
+                                {"./efa_installer.sh", "-y"})));
   if (has_erdma(facts))
-    steps.push_back(made("Install eRDMA " + recipe.erdma.version, has_module(facts, "erdma"),
-                         run_installer(manager, recipe.erdma, "erdma", "erdma_installer",
-                                       {"./install.sh", "--batch"})));
+    steps.push_back(make_step("Install eRDMA " + recipe.erdma.version, has_module(facts, "erdma"),
+                              run_installer(manager, recipe.erdma, "erdma", "erdma_installer",
+                                            {"./install.sh", "--batch"})));
   return steps;
 }
 
 Step peer_memory_step(const NodeFacts& facts) {
   const NodeFile at_boot{"/etc/modules-load.d/fastgpu-nvidia-peermem.conf", "nvidia-peermem\n"};
-  return made("Load nvidia-peermem, now and at each boot",
-              has_module(facts, "nvidia_peermem") && has_file(facts, at_boot),
-              {write_file(at_boot), {"modprobe", "nvidia-peermem"}});
+  return make_step("Load nvidia-peermem, now and at each boot",
+                   has_module(facts, "nvidia_peermem") && has_file(facts, at_boot),
+                   {write_file(at_boot), {"modprobe", "nvidia-peermem"}});
 }
 
 }  // namespace fastgpu::envs

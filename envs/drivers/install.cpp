@@ -46,9 +46,9 @@ void keep_end(std::string& text, std::string_view piece) {
 
 class Installation {
  public:
-  Installation(const DriverNodes& nodes, const Recipe& recipe, const Matrix& matrix,
-               const InstallOptions& options, DriverEvents& events)
-      : nodes_(nodes), recipe_(recipe), matrix_(matrix), options_(options), events_(events) {
+  Installation(const DriverNodes& nodes, const NodeGoal& goal, const InstallOptions& options,
+               DriverEvents& events)
+      : nodes_(nodes), goal_(goal), options_(options), events_(events) {
     for (const ssh::Host& host : nodes.hosts)
       journeys_.push_back({.host = host});
   }
@@ -86,8 +86,8 @@ class Installation {
     std::vector<ssh::Host> hosts;
     for (const Journey* journey : looking)
       hosts.push_back(journey->host);
-    const auto found = probe(nodes_.client, hosts, packages_of_interest(recipe_, matrix_),
-                             run_options(nodes_, kProbeLimit), nodes_.cancel);
+    const auto found = probe(nodes_.client, hosts, goal_.packages, run_options(nodes_, kProbeLimit),
+                             nodes_.cancel);
     for (std::size_t i = 0; i < looking.size(); ++i) {
       if (found[i].ok())
         plan(*looking[i], found[i].value());
@@ -99,7 +99,7 @@ class Installation {
   void plan(Journey& journey, const NodeFacts& facts) try {
     check_rights(facts);
     journey.facts = facts;
-    journey.plan = plan_drivers(recipe_, facts, matrix_, journey.index);
+    journey.plan = plan_for(goal_, facts, journey.index);
   } catch (const Error& e) {
     journey.failure = e;
   }
@@ -107,8 +107,8 @@ class Installation {
   static void check_rights(const NodeFacts& facts) {
     if (facts.sudo == Sudo::none)
       throw Error(ErrorKind::denied, "'" + facts.user +
-                                         "' is not root there, and there is no sudo: drivers are "
-                                         "root's to install");
+                                         "' is not root there, and there is no sudo: drivers and "
+                                         "packages are root's to install");
     if (facts.sudo == Sudo::password)
       throw Error(ErrorKind::denied, "sudo asks '" + facts.user +
                                          "' for a password there: let it ask for none (NOPASSWD "
@@ -238,8 +238,7 @@ class Installation {
   }
 
   const DriverNodes& nodes_;
-  const Recipe& recipe_;
-  const Matrix& matrix_;
+  const NodeGoal& goal_;
   const InstallOptions& options_;
   DriverEvents& events_;
   std::vector<Journey> journeys_;
@@ -247,9 +246,9 @@ class Installation {
 
 }  // namespace
 
-std::vector<HostResult<Planned>> plan_on(const DriverNodes& nodes, const Recipe& recipe,
-                                         const Matrix& matrix, const std::string& assumed) {
-  const auto found = probe(nodes.client, nodes.hosts, packages_of_interest(recipe, matrix),
+std::vector<HostResult<Planned>> plan_on(const DriverNodes& nodes, const NodeGoal& goal,
+                                         const std::function<NodeFacts(NodeFacts)>& assume) {
+  const auto found = probe(nodes.client, nodes.hosts, goal.packages,
                            run_options(nodes, kProbeLimit), nodes.cancel);
   std::vector<HostResult<Planned>> results;
   for (const HostResult<NodeFacts>& result : found) {
@@ -258,9 +257,8 @@ std::vector<HostResult<Planned>> plan_on(const DriverNodes& nodes, const Recipe&
       continue;
     }
     try {
-      NodeFacts facts = result.value();
-      if (!assumed.empty()) facts = with_assumed_gpus(std::move(facts), assumed, matrix);
-      Plan plan = plan_drivers(recipe, facts, matrix, Index::perhaps_old);
+      NodeFacts facts = assume ? assume(result.value()) : result.value();
+      Plan plan = plan_for(goal, facts, Index::perhaps_old);
       results.push_back({result.host, Planned{std::move(facts), std::move(plan)}});
     } catch (const Error& e) {
       results.push_back({result.host, e});
@@ -269,11 +267,10 @@ std::vector<HostResult<Planned>> plan_on(const DriverNodes& nodes, const Recipe&
   return results;
 }
 
-std::vector<HostResult<DriverOutcome>> install_drivers(const DriverNodes& nodes,
-                                                       const Recipe& recipe, const Matrix& matrix,
-                                                       const InstallOptions& options,
-                                                       DriverEvents& events) {
-  return Installation(nodes, recipe, matrix, options, events).all();
+std::vector<HostResult<DriverOutcome>> install_on(const DriverNodes& nodes, const NodeGoal& goal,
+                                                  const InstallOptions& options,
+                                                  DriverEvents& events) {
+  return Installation(nodes, goal, options, events).all();
 }
 
 void fetch_keys(Recipe& recipe, std::span<const NodeFacts> facts, http::Client& client,

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "base/host_result.hpp"
-#include "envs/drivers/plan.hpp"
+#include "envs/drivers/goal.hpp"
 #include "http/client.hpp"
 #include "remote/agent.hpp"
 #include "ssh/client.hpp"
@@ -56,20 +57,19 @@ struct Planned {
   Plan plan;
 };
 
-/// What install_drivers would do, and nothing done. `assumed` is for with_assumed_gpus, or empty.
-/// Errors as envs::probe and plan_drivers.
-std::vector<HostResult<Planned>> plan_on(const DriverNodes& nodes, const Recipe& recipe,
-                                         const Matrix& matrix, const std::string& assumed);
+/// What install_on would do, and nothing done. `assume` says what the plan is to take for facts
+/// (with_assumed_gpus), or is empty. Errors as envs::probe, `assume` and the goal's plan.
+std::vector<HostResult<Planned>> plan_on(const DriverNodes& nodes, const NodeGoal& goal,
+                                         const std::function<NodeFacts(NodeFacts)>& assume = {});
 
 /// Takes each node through its plan: after each step its facts are read again, and a step that ran
 /// must then be done. Run again after any failure, also one of ours, it goes on where things stand.
 /// Errors: as plan_on; denied where root's rights cannot be had; for a command that failed capacity
 /// (disk full), conflict (a lock that was held too long), transient (the network) or remote, with
 /// what it said; timeout for a node that did not come back.
-std::vector<HostResult<DriverOutcome>> install_drivers(const DriverNodes& nodes,
-                                                       const Recipe& recipe, const Matrix& matrix,
-                                                       const InstallOptions& options,
-                                                       DriverEvents& events);
+std::vector<HostResult<DriverOutcome>> install_on(const DriverNodes& nodes, const NodeGoal& goal,
+                                                  const InstallOptions& options,
+                                                  DriverEvents& events);
 
 /// The repository's key, fetched from beside the packages for the first node's system and checked
 /// against its fingerprint. Errors as http::Client::send; remote for another answer than the key,

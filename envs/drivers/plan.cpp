@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "envs/drivers/adapters.hpp"
 #include "envs/drivers/choice.hpp"
+#include "envs/drivers/steps.hpp"
 
 namespace fastgpu::envs {
 namespace {
@@ -29,7 +30,7 @@ class Planner {
         manager_(package_manager(facts)),
         choice_(choose_driver(recipe, facts, matrix)) {}
 
-  Plan make() {
+  std::vector<Step> make() {
     install_driver();
     if (facts_.nvidia.nvswitches > 0) install_fabric_manager();
     if (!recipe_.cuda.empty()) install_toolkit();
@@ -42,7 +43,7 @@ class Planner {
     load_driver();
     if (facts_.nvidia.nvswitches > 0) start_fabric_manager();
     if (has_mellanox_adapter(facts_)) steps_.push_back(peer_memory_step(facts_));
-    return framed(installs);
+    return prepared(installs);
   }
 
  private:
@@ -56,11 +57,7 @@ class Planner {
   }
 
   void add(std::string title, bool done, std::vector<Argv> commands, std::string note = {}) {
-    Step step{.title = std::move(title),
-              .state = done ? StepState::done : StepState::to_do,
-              .note = std::move(note)};
-    if (!done) step.commands = std::move(commands);
-    steps_.push_back(std::move(step));
+    steps_.push_back(make_step(std::move(title), done, std::move(commands), std::move(note)));
   }
 
   /// The newest of the branch while the repository is not known; the distribution's packages
@@ -161,28 +158,14 @@ class Planner {
     add("Start the fabric manager", done, {{"systemctl", "enable", "--now", kFabricService}});
   }
 
-  void add_files(const std::string& title, const std::vector<NodeFile>& files, bool needed) {
-    if (files.empty()) return;
-    const bool done =
-        std::ranges::all_of(files, [&](const NodeFile& file) { return has_file(facts_, file); });
-    if (!done && !needed) return;
-    std::vector<Argv> commands;
-    for (const NodeFile& file : files)
-      if (!has_file(facts_, file)) commands.push_back(write_file(file));
-    add(title, done, std::move(commands));
+  void add_files(std::string title, const std::vector<NodeFile>& files, bool needed) {
+    if (auto step = files_step(std::move(title), files, facts_, needed))
+      steps_.push_back(std::move(*step));
   }
 
-  /// What stands before and after the steps that install: nothing of it where none does.
-  Plan framed(bool installs) {
+  /// What has to be there before the steps that install: nothing of it where none does.
+  std::vector<Step> prepared(bool installs) {
     std::vector<Step> body = std::exchange(steps_, {});
-    if (facts_.packages_broken && !manager_->repair().empty())
-      add("Finish the installation that was cut off", false, manager_->repair());
-    const bool acts =
-        std::ranges::any_of(body, [](const Step& step) { return step.state == StepState::to_do; });
-    const std::vector<NodeFile> hold = manager_->hold_files();
-    const bool is_held = std::ranges::any_of(
-        hold, [&](const NodeFile& file) { return facts_.files.contains(file.path); });
-    if (acts) add_files("Hold unattended upgrades off", hold, true);
     if (!choice_.is_installed) prepare_build();
     if (from_vendor()) add_repository(installs);
     read_index(installs);
@@ -190,13 +173,7 @@ class Planner {
       add_files("Keep driver packages at " + choice_.version, manager_->pin_files(choice_.version),
                 !choice_.is_installed);
     std::ranges::move(body, std::back_inserter(steps_));
-    if (!hold.empty() && (acts || is_held)) {
-      std::vector<Argv> commands;
-      for (const NodeFile& file : hold)
-        commands.push_back({"rm", "-f", "--", file.path});
-      add("Let unattended upgrades go on", false, std::move(commands));
-    }
-    return {std::move(steps_)};
+    return std::move(steps_);
   }
 
   void prepare_build() {
@@ -274,7 +251,8 @@ bool operator==(const Plan& a, const Plan& b) {
   });
 }
 
-Plan plan_drivers(const Recipe& recipe, const NodeFacts& facts, const Matrix& matrix, Index index) {
+std::vector<Step> driver_steps(const Recipe& recipe, const NodeFacts& facts, const Matrix& matrix,
+                               Index index) {
   check_gpu(facts);
   return Planner(recipe, facts, matrix, index).make();
 }

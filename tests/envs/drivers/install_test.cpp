@@ -131,7 +131,7 @@ struct Site {
       hosts.push_back({.name = {name}});
     const remote::AgentProgram agent{.file = "/bin/true", .hash = {"0123456789abcdef"}};
     const DriverNodes reached{ssh, hosts, agent, clock, cancel};
-    return install_drivers(reached, recipe, builtin_matrix(), options, events);
+    return install_on(reached, driver_goal(recipe, builtin_matrix()), options, events);
   }
 };
 

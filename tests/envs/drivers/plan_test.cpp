@@ -1,4 +1,4 @@
-#include "envs/drivers/plan.hpp"
+#include "envs/drivers/goal.hpp"
 
 #include <doctest/doctest.h>
 
@@ -47,7 +47,7 @@ Recipe recipe_of(const char* driver, const char* cuda = "", const char* cudnn = 
 }
 
 Plan plan(const NodeFacts& facts, const Recipe& recipe) {
-  return plan_drivers(recipe, facts, builtin_matrix(), Index::just_read);
+  return plan_for(driver_goal(recipe, builtin_matrix()), facts, Index::just_read);
 }
 
 /// Titles, with "+ " before what is done and "- " before what is left out.
@@ -116,7 +116,8 @@ TEST_CASE(
 TEST_CASE("an index that may be old is read again before anything is installed from it") {
   NodeFacts facts = l40s();
   read_index(facts);
-  const Plan made = plan_drivers(recipe_of("580"), facts, builtin_matrix(), Index::perhaps_old);
+  const Plan made =
+      plan_for(driver_goal(recipe_of("580"), builtin_matrix()), facts, Index::perhaps_old);
   const Step& index = find(made, "Read the repository's index");
   CHECK(index.state == StepState::to_do);
   CHECK(index.reads_index);
@@ -338,6 +339,46 @@ TEST_CASE("each system has its folder, and those without are told which have") {
   CHECK(folder("alinux", "3", "x86_64") == "rhel8/x86_64");
   CHECK(folder("amzn", "2023", "x86_64") == "amzn2023/x86_64");
   CHECK(mentions(failure_of([&] { folder("alpine", "3.20", "x86_64"); }), "'alpine'"));
+}
+
+NodeFacts plain_machine() {
+  NodeFacts facts = machine("", 0);
+  facts.installed["libaio1"] = "0.3.113-4";
+  facts.candidates["ffmpeg"] = {"7:5.1.6-0+deb12u1"};
+  return facts;
+}
+
+TEST_CASE("packages of the distribution are installed where they are missing, on any machine") {
+  const auto made =
+      plan_for(package_goal({"libaio1", "ffmpeg"}), plain_machine(), Index::perhaps_old);
+
+  CHECK(titles(made) ==
+        std::vector<std::string>{"Read the distribution's index", "Hold unattended upgrades off",
+                                 "Install libaio1, ffmpeg", "Let unattended upgrades go on"});
+  CHECK(words(find(made, "Install").commands.at(0)).ends_with("--allow-downgrades ffmpeg"));
+  CHECK(titles(plan_for(package_goal({"libaio1"}), plain_machine(), Index::perhaps_old)) ==
+        std::vector<std::string>{"+ Install libaio1"});
+}
+
+TEST_CASE("a package that no repository has is told once they have been read") {
+  const NodeGoal goal = package_goal({"libaio1", "ffmepg"});
+  CHECK(plan_for(goal, plain_machine(), Index::perhaps_old).next() != nullptr);
+  CHECK(mentions(failure_of([&] { plan_for(goal, plain_machine(), Index::just_read); }),
+                 "no repository of 'Debian GNU/Linux 12 (bookworm)' has the package ffmepg"));
+}
+
+TEST_CASE("packages and a driver are one plan: upgrades are held off once, around both") {
+  NodeGoal goal = package_goal({"ffmpeg"});
+  add(goal, driver_goal(recipe_of("580"), builtin_matrix()));
+  NodeFacts facts = l40s();
+  facts.candidates["ffmpeg"] = {"7:5.1.6-0+deb12u1"};
+
+  const auto lines = titles(plan_for(goal, facts, Index::perhaps_old));
+
+  CHECK(lines.at(1) == "Hold unattended upgrades off");
+  CHECK(lines.at(2) == "Install ffmpeg");
+  CHECK(lines.back() == "Let unattended upgrades go on");
+  CHECK(std::ranges::count(lines, "Hold unattended upgrades off") == 1);
 }
 
 TEST_SUITE_END();

@@ -13,7 +13,9 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from apt_repository import Key, Repository, Server, can_be_made  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "envs"))
 from cli_user import SKIPPED, check, run_tests, within  # noqa: E402
+from env_site import find_uv  # noqa: E402
 
 NVIDIA_SMI = """#!/bin/sh
 [ -e /run/fake/loaded ] || exit 9
@@ -194,7 +196,7 @@ def test_a_lock_that_another_holds_is_waited_for(user):
 
 
 SUDO = {  # What `sudo` does for a user who is not root, each way refused before anything is done.
-    "": "'worker' is not root there, and there is no sudo: drivers are root's to install",
+    "": "'worker' is not root there, and there is no sudo: drivers and packages are root's",
     "echo 'sudo: a password is required' >&2; exit 1": "sudo asks 'worker' for a password there: let it ask for none (NOPASSWD in sudoers)",
     "echo 'Sorry, try again.' >&2; exit 1": "sudo asks 'worker' for a password there",
 }
@@ -253,6 +255,33 @@ def test_a_killed_run_is_gone_on_with(user):
         did = site.did()
         check(did["t-0"] and did["t-0"][-1] == "Let unattended upgrades go on", f"{did}")
         check(site.did() == {"t-0": [], "t-1": []}, "not done")
+
+
+def test_an_environment_brings_packages_and_driver_with_it(user):
+    with Site(user) as site:
+        site.system.add("media-tools", "1.0", {"/usr/bin/media": "#!/bin/sh\necho media\n"})
+        site.system.publish(site.key)
+        file = user.folder / "env.yaml"
+        wanted = "name: train\npython: /usr/bin/python3\nmpi: system\napt: [media-tools]\n"
+        file.write_text(wanted + "driver: 580\n")
+        words = ("env", "create", "-c", "t", "-f", str(file), "--uv", find_uv(), "--repository", site.server.url + "/nvidia",
+                 "--repository-key", str(site.key_file), "-o", "json")
+        plan = json.loads(user.run(*words, "--dry-run").out)
+        check(all(node["steps"][2] == "Install media-tools" and "Install driver 580, open modules" in node["steps"] for node in plan["nodes"]), f"{plan}")
+        done = json.loads(user.run(*words, timeout=600).out)
+        check(all("Install media-tools" in node["prepared"] and "Load driver 580.95.05" in node["prepared"] for node in done["nodes"]), f"{done}")
+        job = user.run("run", "job", "-c", "t", "-np", "2", "--env", "train", "--", "sh", "-c", "media; nvidia-smi | head -1")
+        check(job.out.count(b"media") == 2 and job.out.count(b"580.95.05") == 2, f"{job.out}")
+        again = json.loads(user.run(*words).out)
+        check(all(node["prepared"] == [] and node["done"] == "nothing" for node in again["nodes"]), f"{again}")
+
+        site.on_nodes("rm /usr/local/bin/lspci /usr/local/bin/nvidia-smi; rm -rf /run/fake", "t/1")
+        left = user.run(*words, code=2)
+        check("t-1: there is no GPU there" in left.err and json.loads(left.out)["nodes"][0]["done"] == "nothing", left.err)
+        file.write_text(wanted.replace("media-tools", "media-tolls"))
+        left = user.run(*words, code=2)
+        check(left.err.count("has the package media-tolls") == 2 and "99fastgpu-hold" not in site.on_nodes("ls /etc/apt/apt.conf.d", "t/0"), left.err)
+        user.refused((*words, "--assume-gpu", "L40S:8"), 2, "goes with --dry-run alone")
 
 
 if not can_be_made():

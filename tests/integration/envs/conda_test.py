@@ -20,6 +20,11 @@ MODULES = f"lib/python{PYTHON.rpartition('.')[0]}/site-packages"
 INTERPRETER = f'#!/bin/sh\nPYTHONPATH={PLACEHOLDER}/{MODULES} exec /usr/bin/python3 "$@"\n'
 
 
+# Open MPI of channels likewise: a program of its own, whose work the nodes' does.
+MPIRUN = '#!/bin/sh\n[ "$1" = --version ] || echo "$0" >>/tmp/mpirun-of-channel\nexec /usr/bin/mpirun "$@"\n'
+ORTED = '#!/bin/sh\nexec /usr/bin/orted "$@"\n'
+
+
 class Conda(Site):
     TOOL = ("--py-rattler", find_rattler())
 
@@ -30,6 +35,7 @@ class Conda(Site):
                     noarch="python", depends=["python", "beta >=1.0"])
         channel.add("beta", "1.0", {"bin/beta": f"#!/bin/sh\ncat {PLACEHOLDER}/share/beta\n", "share/beta": "one\n",
                                     "etc/conda/activate.d/beta.sh": 'BETA_HOME="${BETA_HOME:-}$CONDA_PREFIX/share"; export BETA_HOME\n'})
+        channel.add("openmpi", "4.1.6", {"bin/mpirun": MPIRUN, "bin/orted": ORTED})
         return channel
 
     def head(self):
@@ -56,6 +62,7 @@ def test_made_once_copied_used_and_removed_without_a_trace(site):
     check(site.on_nodes("ls", f"{place}/lib/fastgpu").count("libfastgpu_comm.so.0") == 2, "what every environment has is missing")
     job = site.user.run("run", "job", "-c", site.name, "-np", "2", "--env", "train", "--", "python", "-c", "import alpha")
     check(job.out.count(b"alpha one") == 2, f"{job.out}")
+    check(site.on_nodes("sh", "-c", "cat /tmp/mpirun-of-channel; rm /tmp/mpirun-of-channel", nodes="/0").count("bin/mpirun") == 1, "another mpirun")
     asked = len(site.index.asked)
     again = json.loads(site.create("-o", "json").out)
     check([node["done"] for node in again["nodes"]] == ["nothing", "nothing"] and len(site.index.asked) == asked, f"{again}")

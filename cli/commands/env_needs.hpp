@@ -1,0 +1,41 @@
+// What an environment needs of its nodes beside itself: packages of the distribution, driver, CUDA.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/commands/env_tools.hpp"
+#include "cli/commands/node_goals.hpp"
+#include "envs/environments/spec.hpp"
+
+namespace fastgpu::cli {
+
+struct NeedsOptions {
+  DriverSource source;
+  std::string assumed_gpus;  ///< Plan as if there were these.
+};
+/// --repository, --repository-key, --assume-gpu.
+void describe_needs_options(Arguments& arguments, NeedsOptions& options);
+
+/// The titles of what is to be done on each node, by its name; a node that cannot be brought there
+/// is missing, and in `failures`.
+struct NeededSteps {
+  std::map<std::string, std::vector<std::string>> steps;
+  std::vector<std::pair<NodeName, Error>> failures;
+};
+NeededSteps steps_for_needs(Context& context, const EnvCluster& cluster,
+                            const envs::NodeNeeds& needs, const NeedsOptions& options);
+
+struct MetNeeds {
+  std::vector<ssh::Host> hosts;  ///< The nodes that have all of it now.
+  std::map<std::string, std::vector<std::string>> did;
+  std::vector<std::pair<NodeName, Error>> failures;
+};
+/// A node that would have to be rebooted is a failure that says how. Throws as envs::fetch_keys and
+/// envs::check_recipe, and where GPUs are assumed.
+MetNeeds meet_needs(Context& context, const EnvCluster& cluster, const envs::NodeNeeds& needs,
+                    const NeedsOptions& options);
+
+}  // namespace fastgpu::cli

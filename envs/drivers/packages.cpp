@@ -1,0 +1,48 @@
+#include "envs/drivers/packages.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "envs/drivers/choice.hpp"
+#include "envs/drivers/steps.hpp"
+
+namespace fastgpu::envs {
+namespace {
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names)
+    text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+}  // namespace
+
+std::vector<Step> package_steps(const std::vector<std::string>& names, const NodeFacts& facts,
+                                Index index) {
+  if (facts.packages != Packages::apt)
+    throw Error(ErrorKind::usage, "packages of apt are wanted (" + listed(names) + "), and '" +
+                                      facts.os.name + "' has no apt");
+  const auto manager = package_manager(facts);
+  std::vector<PackageVersion> missing;
+  std::vector<std::string> unknown;
+  for (const std::string& name : names) {
+    if (installed_version(facts, name)) continue;
+    missing.push_back({name});
+    if (candidates(facts, name).empty()) unknown.push_back(name);
+  }
+  if (index == Index::just_read && !unknown.empty())
+    throw Error(ErrorKind::usage,
+                "no repository of '" + facts.os.name + "' has the package " + listed(unknown));
+  std::vector<Step> body;
+  if (!missing.empty()) {
+    body.push_back(make_step("Read the distribution's index", index == Index::just_read,
+                             {manager->read_distribution_index()}));
+    body.back().reads_index = true;
+  }
+  body.push_back(
+      make_step("Install " + listed(names), missing.empty(), {manager->install(missing)}));
+  return body;
+}
+
+}  // namespace fastgpu::envs
