@@ -15,6 +15,7 @@ constexpr int kMostFanout = 1'024;
 
 struct Options {
   std::string target;
+  std::string left_out;
   bool fold = false;
   std::optional<int> fanout;
   std::optional<std::chrono::milliseconds> timeout;
@@ -23,6 +24,12 @@ struct Options {
 };
 
 using Results = std::vector<HostResult<remote::Executed>>;
+
+/// As one target, see select_nodes.
+std::string without(const std::string& target, const std::string& left_out) {
+  if (left_out.empty()) return target;
+  return target + (target.find('/') == std::string::npos ? "/!" : "!") + left_out;
+}
 
 int code_of(const HostResult<remote::Executed>& result) {
   return result.ok() ? result.value().exit.code() : exit_code(result.error().kind());
@@ -104,7 +111,7 @@ void report(Ui& ui, const Results& results) {
 }
 
 int run(Context& context, const Options& options) {
-  const RemoteTarget target = running_nodes(context, options.target);
+  const RemoteTarget target = running_nodes(context, without(options.target, options.left_out));
   const bool held_back = options.fold || !context.ui().for_people();
   remote::ExecOptions settings;
   settings.width = options.fanout.value_or(context.settings().integer("fanout", 1, kMostFanout));
@@ -136,9 +143,12 @@ int run(Context& context, const Options& options) {
 Action describe_exec(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   Argument& target = arguments.text(
-      "CLUSTER[/NODES]", "", "All nodes, or some: demo/0,2 or demo/demo-[0-3]", options->target);
+      "CLUSTER[/NODES]", "", "All nodes, or some: demo/0,2 or demo/demo-[0-3] or demo/@workers",
+      options->target);
   target.required = true;
   target.values = Values::target;
+  arguments.text("--exclude", "NODES", "Not on these: 3 or demo-[0-1]", options->left_out).letter =
+      "-x";
   arguments.flag("--fold", "Show equal outputs once", options->fold).letter = "-b";
   arguments.count("--fanout", "N", "Hosts at once (256)", options->fanout, 1, kMostFanout);
   arguments.duration("--timeout", "End the program after this time", options->timeout);

@@ -1,10 +1,10 @@
 #include "cli/commands/lookup.hpp"
 
-#include <algorithm>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/names.hpp"
-#include "cli/ui/fold.hpp"
+#include "cli/node_set.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -15,14 +15,6 @@ namespace {
   throw Error(ErrorKind::not_found, what + " '" + printable(name) + "'" +
                                         (near.empty() ? "; " + list_command + " lists them"
                                                       : ", did you mean " + near + "?"));
-}
-
-bool is_index(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-}
-
-bool answers_to(const state::Node& node, const std::string& word) {
-  return node.name.value == word || (is_index(word) && std::to_string(node.index) == word);
 }
 
 }  // namespace
@@ -71,21 +63,8 @@ std::vector<state::Node> find_nodes(Context& context, const state::Cluster& clus
                                     std::string_view node_set) {
   std::vector<state::Node> nodes = context.store().nodes(cluster.id);
   if (node_set.empty()) return nodes;
-  const std::vector<std::string> words = unfold_names(node_set);
-  for (const std::string& word : words) {
-    if (std::ranges::any_of(nodes, [&](const state::Node& n) { return answers_to(n, word); }))
-      continue;
-    std::vector<std::string> known;
-    for (const state::Node& node : nodes)
-      known.push_back(node.name.value);
-    refuse("cluster " + cluster.name.value + " has no node", word, known,
-           "fastgpu get nodes " + cluster.name.value);
-  }
-  std::erase_if(nodes, [&](const state::Node& node) {
-    return std::ranges::none_of(words,
-                                [&](const std::string& word) { return answers_to(node, word); });
-  });
-  return nodes;
+  return select_nodes(cluster, std::move(nodes), node_set,
+                      [&](std::string_view name) { return context.settings().group(name); });
 }
 
 std::string usual_cluster(Context& context, const std::string& given, const std::string& who) {

@@ -19,8 +19,8 @@ state::Node find_node(Context& context, std::string_view name);
 /// The job with that identity; a job's bare name means the newest job that has it.
 state::Job find_job(Context& context, std::string_view name);
 
-/// The nodes of `cluster` that `node_set` names ("0,2", "demo-[0-3]"), in the cluster's order; all
-/// of them where it is empty.
+/// The nodes of `cluster` that `node_set` names (see select_nodes), in the cluster's order; all of
+/// them where it is empty.
 std::vector<state::Node> find_nodes(Context& context, const state::Cluster& cluster,
                                     std::string_view node_set);
 

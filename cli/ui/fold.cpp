@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <utility>
 
 #include "base/error.hpp"
@@ -30,28 +31,37 @@ int number(std::string_view text) {
 /// A name's part before its last number, and that number; without one, the whole name.
 struct Parts {
   std::string_view prefix;
-  int suffix = -1;
+  std::string_view digits{};
 };
 
 Parts split(std::string_view name) {
   std::size_t at = name.size();
   while (at > 0 && is_digit(name[at - 1]))
     --at;
-  const std::string_view digits = name.substr(at);
-  const bool leading_zero = digits.size() > 1 && digits.front() == '0';  // It would be lost.
-  if (!is_number(digits) || leading_zero) return {name, -1};
-  return {name.substr(0, at), number(digits)};
+  if (!is_number(name.substr(at))) return {name};
+  return {name.substr(0, at), name.substr(at)};
 }
 
-std::string ranges(std::vector<int> numbers) {
+bool is_padded(std::string_view digits) {
+  return digits.size() > 1 && digits.front() == '0';
+}
+
+/// With zeros before it up to that width.
+std::string padded(int value, std::size_t width) {
+  std::string text = std::to_string(value);
+  if (text.size() < width) text.insert(0, width - text.size(), '0');
+  return text;
+}
+
+std::string ranges(std::vector<int> numbers, std::size_t width) {
   std::ranges::sort(numbers);
   std::string out;
   for (std::size_t i = 0; i < numbers.size();) {
     std::size_t last = i;
     while (last + 1 < numbers.size() && numbers[last + 1] <= numbers[last] + 1)
       ++last;
-    out += (out.empty() ? "" : ",") + std::to_string(numbers[i]);
-    if (numbers[last] != numbers[i]) out += "-" + std::to_string(numbers[last]);
+    out += (out.empty() ? "" : ",") + padded(numbers[i], width);
+    if (numbers[last] != numbers[i]) out += "-" + padded(numbers[last], width);
     i = last + 1;
   }
   return out;
@@ -82,7 +92,7 @@ std::vector<std::string_view> items(std::string_view text, std::string_view whol
                                     "' is not readable: write it like 0,2 or 0-3 or demo-[0-3]");
 }
 
-/// "0-3" or "7" appended to `prefix`; false where `range` is neither.
+/// "0-3", "01-16" or "7" appended to `prefix`; false where `range` is none of them.
 bool append_range(std::string_view prefix, std::string_view range, std::vector<std::string>& out) {
   const std::size_t dash = range.find('-');
   const std::string_view first = range.substr(0, dash);
@@ -92,29 +102,45 @@ bool append_range(std::string_view prefix, std::string_view range, std::vector<s
       kMostNames - std::min(out.size(), kMostNames))
     throw Error(ErrorKind::usage, "node set '" + printable(range) + "' names over 10,000 nodes");
   for (int i = number(first); i <= number(last); ++i)
-    out.push_back(std::string(prefix) + std::to_string(i));
+    out.push_back(std::string(prefix) + padded(i, is_padded(first) ? first.size() : 0));
   return true;
 }
+
+/// Names that differ in their number alone.
+struct Group {
+  std::string_view prefix;
+  std::size_t width;  ///< Of numbers with zeros before them; else 0.
+  bool is_word;       ///< Without a number.
+  std::vector<int> numbers;
+
+  bool is_like(const Group& other) const {
+    return prefix == other.prefix && width == other.width && is_word == other.is_word;
+  }
+};
 
 }  // namespace
 
 std::string fold_names(std::span<const std::string> names) {
-  std::vector<std::pair<std::string, std::vector<int>>> groups;
+  // Numbers of the width of one with zeros before it go with that one: n08, n09, n10.
+  std::set<std::pair<std::string_view, std::size_t>> widths;
+  for (const std::string& name : names)
+    if (const Parts parts = split(name); is_padded(parts.digits))
+      widths.emplace(parts.prefix, parts.digits.size());
+  std::vector<Group> groups;
   for (const std::string& name : names) {
     const Parts parts = split(name);
-    const auto same = std::ranges::find_if(groups, [&](const auto& group) {
-      return group.first == parts.prefix && group.second.empty() == (parts.suffix < 0);
-    });
-    const auto group =
-        same != groups.end() ? same : groups.insert(groups.end(), {std::string(parts.prefix), {}});
-    if (parts.suffix >= 0) group->second.push_back(parts.suffix);
+    const bool has_width = widths.contains({parts.prefix, parts.digits.size()});
+    const Group fresh{parts.prefix, has_width ? parts.digits.size() : 0, parts.digits.empty(), {}};
+    auto group = std::ranges::find_if(groups, [&](const Group& g) { return g.is_like(fresh); });
+    if (group == groups.end()) group = groups.insert(group, fresh);
+    if (!parts.digits.empty()) group->numbers.push_back(number(parts.digits));
   }
   std::string out;
-  for (const auto& [prefix, numbers] : groups) {
-    out += (out.empty() ? "" : ",") + prefix;
-    if (numbers.empty()) continue;
-    const std::string text = ranges(numbers);
-    out += numbers.size() == 1 ? text : "[" + text + "]";
+  for (const Group& group : groups) {
+    out += (out.empty() ? "" : ",") + std::string(group.prefix);
+    if (group.is_word) continue;
+    const std::string text = ranges(group.numbers, group.width);
+    out += group.numbers.size() == 1 ? text : "[" + text + "]";
   }
   return out;
 }

@@ -22,10 +22,14 @@ constexpr std::array kSettings = {
     SettingInfo{"yes", "false", "ask nothing"},
 };
 
+/// Of files alone: names of groups of nodes.
+constexpr const char* kGroups = "groups";
+
 std::vector<std::string> keys() {
   std::vector<std::string> names;
   for (const SettingInfo& setting : kSettings)
     names.emplace_back(setting.key);
+  names.emplace_back(kGroups);
   return names;
 }
 
@@ -93,6 +97,17 @@ Settings::Settings(const Layers& layers) {
   layers.user.root().allow_only(keys());
   for (const SettingInfo& info : kSettings)
     settings_.emplace(std::string(info.key), strongest(layers, info));
+  // The project's go before the user's: what is there already stays.
+  for (const Document* document : {&layers.project, &layers.user})
+    if (const auto groups = document->root().find(kGroups))
+      for (const auto& [name, nodes] : groups->entries())
+        groups_.emplace(name, nodes.text());
+}
+
+std::optional<std::string> Settings::group(std::string_view name) const {
+  const auto found = groups_.find(name);
+  if (found == groups_.end()) return std::nullopt;
+  return found->second;
 }
 
 const Setting& Settings::find(std::string_view key) const {

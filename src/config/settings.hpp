@@ -63,9 +63,13 @@ class Settings {
   bool boolean(std::string_view key) const;
   std::chrono::milliseconds duration(std::string_view key) const;
 
+  /// The node set that a group's name stands for; absent where no file has that group.
+  std::optional<std::string> group(std::string_view name) const;
+
  private:
   Value value(std::string_view key) const;
 
+  std::map<std::string, std::string, std::less<>> groups_;
   std::map<std::string, Setting, std::less<>> settings_;
 };
 

@@ -75,6 +75,12 @@ TEST_CASE("names that differ in their number are folded and unfolded") {
   CHECK(unfold_names("0,2-3") == std::vector<std::string>{"0", "2", "3"});
 }
 
+TEST_CASE("numbers with zeros before them keep their width") {
+  const std::vector<std::string> names = {"n08", "n09", "n10", "n100", "m001"};
+  CHECK(fold_names(names) == "n[08-10],n100,m001");
+  CHECK(unfold_names("n[08-10],m001") == std::vector<std::string>{"n08", "n09", "n10", "m001"});
+}
+
 TEST_CASE("a node set that cannot be read, or is endless, is refused") {
   for (const char* text : {"demo-[0-", "demo-[3-1]", ",", "a,,b", "demo-[]", "0-999999999",
                            "x[0-9999],y[0-9999]", "]["}) {
