@@ -32,7 +32,10 @@ constexpr std::array kSubcommands = {
     Subcommand{"exec", "[--env K=V]... -- COMMAND", run_exec},
     Subcommand{"facts", "[--mpirun [--mpirun-in DIR]]", run_facts},
     Subcommand{"put-files", "DIR [--facts] [--start JOB_DIR] < FILES", run_put_files},
-    Subcommand{"receive", "[--several] -- DESTINATION < STREAM", run_receive},
+    Subcommand{"receive",
+               "[--several] [--resume KEY:FILES:BYTES] -- DESTINATION < STREAM | --position KEY -- "
+               "DESTINATION",
+               run_receive},
     Subcommand{"send", "-- SOURCE... > STREAM", run_send},
     Subcommand{"relay",
                "[--from SOURCE] --to DESTINATION --config SSH_CONFIG [--several] [--report ID] -- "

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "agent/disk.hpp"
 #include "agent/options.hpp"
 #include "transfer/failure_status.hpp"
 #include "transfer/home.hpp"
@@ -31,10 +32,20 @@ int run_receive(Arguments arguments) try {
   using transfer::SourceCount;
   Options options(arguments);
   const auto count = options.take_flag("--several") ? SourceCount::several : SourceCount::one;
+  const auto asked = options.take_value("--position");
+  const auto resumption = options.take_value("--resume");
   options.take_flag("--");
-  const std::string destination = options.take_word("the destination");
+  const auto destination = transfer::below_home(options.take_word("the destination"));
   options.expect_end();
-  transfer::TreeReceiver receiver(transfer::below_home(destination), count);
+  if (asked) {
+    const auto position = transfer::kept_position(transfer::staging_parent(destination),
+                                                  transfer::parse_resumption(*asked + ":0:0").key);
+    write_all(STDOUT_FILENO, to_text(position) + "\n");
+    return 0;
+  }
+  transfer::TreeReceiver receiver(
+      destination, count,
+      resumption ? std::optional(transfer::parse_resumption(*resumption)) : std::nullopt);
   receive_all(receiver);
   return 0;
 } catch (const Error& e) {

@@ -37,6 +37,7 @@ struct Request {
   std::vector<std::string> hosts;
   transfer::SourceCount count = transfer::SourceCount::one;
   std::string id;  ///< Under which reports are kept; empty: there are none.
+  std::optional<transfer::Resumption> resumption{};
 
   bool reports() const { return !id.empty(); }
 };
@@ -71,6 +72,8 @@ Request parse(Arguments arguments) {
   request.config = options.take_value("--config").value_or("");
   if (options.take_flag("--several")) request.count = transfer::SourceCount::several;
   request.id = options.take_value("--report").value_or("");
+  if (const auto text = options.take_value("--resume"))
+    request.resumption = transfer::parse_resumption(*text);
   options.take_flag("--");
   request.hosts = options.take_rest();
   if (request.to.empty()) throw Error(ErrorKind::usage, "relay has no --to");
@@ -90,6 +93,7 @@ class Next {
         request.config};
     if (request.count == transfer::SourceCount::several) there.emplace_back("--several");
     if (request.reports()) there.insert(there.end(), {"--report", request.id});
+    if (request.resumption) there.insert(there.end(), {"--resume", to_text(*request.resumption)});
     there.emplace_back("--");
     there.insert(there.end(), request.hosts.begin() + 1, request.hosts.end());
     process::Command command{.argv = {"ssh", "-F", below_home(request.config).string(),
@@ -155,7 +159,9 @@ void send(const Request& request, Next& next) {
 class Receiver {
  public:
   explicit Receiver(const Request& request) {
-    attempt([&] { tree_.emplace(transfer::below_home(request.to), request.count); });
+    attempt([&] {
+      tree_.emplace(transfer::below_home(request.to), request.count, request.resumption);
+    });
   }
 
   void feed(std::string_view piece) {

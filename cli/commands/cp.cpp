@@ -6,6 +6,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/remote_output.hpp"
 #include "cli/node_route.hpp"
+#include "transfer/resume.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -14,6 +15,8 @@ constexpr int kMostFanout = 1'024;
 
 /// What is smaller is there before the nodes know the way to each other.
 constexpr std::uint64_t kWorthPassingOn = 8 << 20;
+/// What is smaller is quickly sent again, where it was cut off.
+constexpr std::uint64_t kWorthKeeping = 8 << 20;
 
 struct Options {
   std::vector<std::string> paths;
@@ -89,10 +92,8 @@ class Progress final : public remote::CopyProgress {
 
 /// Absent where every node is better sent to from here.
 std::optional<remote::NodeRoute> route_for(Context& context, const RemoteTarget& target,
-                                           const Options& options,
-                                           const std::vector<std::filesystem::path>& sources) try {
-  const bool is_worth_it =
-      !options.direct && target.hosts.size() > 1 && remote::content_of(sources) >= kWorthPassingOn;
+                                           const Options& options, std::uint64_t content) try {
+  const bool is_worth_it = !options.direct && target.hosts.size() > 1 && content >= kWorthPassingOn;
   if (!is_worth_it || !has_own_key(context, target.cluster)) return std::nullopt;
   return make_route(context, target);
 } catch (const Error& e) {
@@ -114,7 +115,9 @@ Results copy(Context& context, const Copy& wanted, const RemoteTarget& target,
     return remote::copy_from(context.ssh(), target.hosts, wanted.sources, wanted.destination,
                              context.agent(), settings, &progress, context.cancel());
   const std::vector<std::filesystem::path> sources(wanted.sources.begin(), wanted.sources.end());
-  if (const auto route = route_for(context, target, options, sources))
+  const std::uint64_t content = remote::content_of(sources);
+  if (content >= kWorthKeeping) settings.key = transfer::key_of(sources, wanted.destination);
+  if (const auto route = route_for(context, target, options, content))
     return remote::copy_through(context.ssh(), target.hosts, *route, sources, wanted.destination,
                                 context.agent(), settings, &progress, context.cancel());
   return remote::copy_to(context.ssh(), target.hosts, sources, wanted.destination, context.agent(),
@@ -142,6 +145,12 @@ View view_of(const Results& results) {
   return view;
 }
 
+bool is_cut_off(const HostResult<remote::Copied>& result) {
+  return !result.ok() && (result.error().kind() == ErrorKind::transient ||
+                          result.error().kind() == ErrorKind::interrupted ||
+                          result.error().kind() == ErrorKind::timeout);
+}
+
 int run(Context& context, const Options& options) {
   const Copy wanted = plan(options.paths);
   const RemoteTarget target = running_nodes(context, wanted.target);
@@ -157,6 +166,10 @@ int run(Context& context, const Options& options) {
       code = std::max(code, exit_code(result.error().kind()));
     if (!result.ok()) context.ui().error_data(host_line(result.host, result.error().what()));
   }
+  if (std::ranges::any_of(results, is_cut_off))
+    context.ui().note(
+        "what has arrived of a large copy is kept there for a day: the same command goes on with "
+        "it");
   if (code == 0 && context.ui().for_people())
     context.ui().note("copied " + to_string(Bytes{bytes}) + (wanted.to_nodes ? " to " : " from ") +
                       std::to_string(results.size()) + (results.size() == 1 ? " node" : " nodes"));

@@ -1,8 +1,11 @@
 #include "remote/copy.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include "remote/agent_call.hpp"
+#include "remote/kept_copy.hpp"
 #include "remote/pace.hpp"
 #include "transfer/failure_status.hpp"
 #include "transfer/tree_receiver.hpp"
@@ -64,19 +67,23 @@ std::vector<HostResult<Copied>> copy_to(ssh::Client& client, std::span<const ssh
                                         const std::string& destination, const AgentProgram& agent,
                                         const CopyOptions& options, CopyProgress* progress,
                                         const Cancel& cancel) {
-  std::vector<std::string> words = {"receive"};
-  if (sources.size() > 1) words.push_back("--several");
-  words.insert(words.end(), {"--", destination});
-  const std::string command = agent_command(agent.hash, words);
+  const auto kept = kept_positions(client, hosts, options.key, destination, agent, options, cancel);
+  const auto command_for = [&](std::size_t host) {
+    std::vector<std::string> words = {"receive"};
+    if (sources.size() > 1) words.emplace_back("--several");
+    std::ranges::copy(resume_words(options.key, kept[host]), std::back_inserter(words));
+    words.insert(words.end(), {"--", destination});
+    return agent_command(agent.hash, words);
+  };
   const auto sums = std::make_shared<transfer::FileSums>();  // One hash of a file for all hosts.
   std::vector<std::unique_ptr<transfer::TreeSender>> senders(hosts.size());
   std::vector<std::string> said(hosts.size());
   Pace pace(options.rate);
 
   const auto make = [&](std::size_t host) -> ssh::Task {
-    senders[host] = std::make_unique<transfer::TreeSender>(sources, sums);
+    senders[host] = std::make_unique<transfer::TreeSender>(sources, sums, kept[host]);
     return {.host = hosts[host],
-            .command = command,
+            .command = command_for(host),
             .on_stderr = [&text = said[host]](auto piece) { keep_message(text, piece); },
             .next_input =
                 [sender = senders[host].get(), host, progress, &pace, &cancel] {

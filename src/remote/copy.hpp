@@ -27,6 +27,9 @@ struct CopyOptions {
   std::chrono::milliseconds connect_timeout{10'000};
   std::chrono::milliseconds timeout{0};  ///< For each host; 0 is without end.
   std::optional<BitRate> rate{};         ///< Of all that leaves or comes in here, at most.
+  /// Names the copy where hosts are to keep what has come when it is cut off, and to go on from
+  /// there: transfer::key_of, or empty.
+  std::string key{};
 };
 
 /// How Client::run is told of them.

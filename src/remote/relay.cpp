@@ -1,11 +1,13 @@
 #include "remote/relay.hpp"
 
-#include <charconv>
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <optional>
 #include <random>
 
 #include "remote/agent_call.hpp"
+#include "remote/kept_copy.hpp"
 #include "remote/pace.hpp"
 #include "transfer/failure_status.hpp"
 #include "transfer/relay_report.hpp"
@@ -71,11 +73,22 @@ class Relay {
     return id;
   }
 
-  std::string command_for(const Indices& chain) const {
+  /// As far as all of them are.
+  transfer::Position kept_by(const Indices& chain) const {
+    std::vector<ssh::Host> hosts;
+    for (const std::size_t host : chain)
+      hosts.push_back(hosts_[host]);
+    return std::ranges::min(
+        kept_positions(client_, hosts, options_.key, destination_, agent_, options_, cancel_));
+  }
+
+  std::string command_for(const Indices& chain, const transfer::Position& from) const {
     const std::string to = destination_.empty() ? "~" : destination_;
     std::vector<std::string> words = {"relay", "--to", to, "--config", route_.config};
     if (sources_.size() > 1) words.emplace_back("--several");
-    words.insert(words.end(), {"--report", id_, "--"});
+    words.insert(words.end(), {"--report", id_});
+    std::ranges::copy(resume_words(options_.key, from), std::back_inserter(words));
+    words.emplace_back("--");
     for (std::size_t i = 1; i < chain.size(); ++i)
       words.push_back(route_.names[chain[i]]);
     return agent_command(agent_.hash, words);
@@ -83,16 +96,17 @@ class Relay {
 
   /// Notes what those say that could be heard.
   void send_through(const Indices& chain) {
+    const transfer::Position from = kept_by(chain);
     const auto sums = std::make_shared<transfer::FileSums>();
     std::unique_ptr<transfer::TreeSender> sender;
     Pace pace(options_.rate);
     std::string heard;
     const ssh::Host& first = hosts_[chain.front()];
     const auto make = [&](std::size_t) -> ssh::Task {
-      sender = std::make_unique<transfer::TreeSender>(sources_, sums);
+      sender = std::make_unique<transfer::TreeSender>(sources_, sums, from);
       heard.clear();
       return {.host = first,
-              .command = command_for(chain),
+              .command = command_for(chain, from),
               .on_stdout =
                   [&](std::string_view piece) {
                     heard += piece.substr(0, kMostReports - std::min(heard.size(), kMostReports));
@@ -108,6 +122,7 @@ class Relay {
                   }};
     };
     call_agent(client_, {&first, 1}, agent_, make, run_options(options_), cancel_);
+    content_ = sender ? sender->sent().bytes : 0;
     for (const transfer::RelayReport& report : transfer::parse_reports(heard))
       if (report.distance < chain.size()) note(chain[report.distance], report);
   }
@@ -140,10 +155,8 @@ class Relay {
     const NodeName& name = hosts_[host].name;
     if (const auto kind = transfer::failure_kind(report.status))
       results_[host] = {name, Error(*kind, name.value + ": " + report.text)};
-    std::uint64_t bytes = 0;
-    const char* const end = report.text.data() + report.text.size();
-    if (report.status == 0 && std::from_chars(report.text.data(), end, bytes).ptr == end)
-      results_[host] = {name, Copied{bytes, true}};
+    else if (report.status == 0)
+      results_[host] = {name, Copied{content_, true}};
   }
 
   void send_from_here(const Indices& indices) {
@@ -167,6 +180,7 @@ class Relay {
   CopyProgress* progress_;
   const Cancel& cancel_;
   const std::string id_ = new_id();
+  std::uint64_t content_ = 0;  ///< Of the whole copy, as the last stream had it.
   std::vector<std::optional<HostResult<Copied>>> results_;
 };
 

@@ -5,17 +5,27 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <fstream>
+#include <optional>
 #include <random>
+#include <sstream>
 #include <vector>
 
 #include "base/c_handle.hpp"
 #include "base/error.hpp"
+#include "transfer/paths.hpp"
 
 namespace fastgpu::transfer {
 namespace {
 
-constexpr std::string_view kMarker = ".fastgpu-copy-";
+const std::string kMarker = ".fastgpu-copy-";
+constexpr const char* kTree = "tree";
+constexpr const char* kNotes = "notes";
+constexpr std::size_t kMostNotes = 8192;  // A path, and a little.
+constexpr std::chrono::hours kKept{24};
 constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 std::vector<std::string> names_in(int fd) {
@@ -28,18 +38,85 @@ std::vector<std::string> names_in(int fd) {
   return names;
 }
 
-void remove_leftovers(int parent) {
+/// Notes say that somebody may come back for it.
+bool may_go_on(int directory) {
+  struct stat info {};
+  return ::fstatat(directory, kNotes, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+         std::chrono::system_clock::from_time_t(info.st_mtime) + kKept >
+             std::chrono::system_clock::now();
+}
+
+/// Of other copies. What was to come to the same place as `own` is no longer wanted.
+void remove_leftovers(int parent, const std::string& own) {
+  const std::string place = kMarker + own.substr(0, std::min(own.size(), kPlaceDigits));
   for (const std::string& name : names_in(parent)) {
-    if (!name.starts_with(kMarker)) continue;
+    if (!name.starts_with(kMarker) || name == kMarker + own) continue;
+    const bool is_replaced = !own.empty() && name.starts_with(place);
     const UniqueFd left(::openat(parent, name.c_str(), kDirectory));
-    if (left && ::flock(left.get(), LOCK_EX | LOCK_NB) == 0) remove_tree(parent, name);
+    if (left && ::flock(left.get(), LOCK_EX | LOCK_NB) == 0 &&
+        (is_replaced || !may_go_on(left.get())))
+      remove_tree(parent, name);
   }
+}
+
+bool is_linked(int directory) {
+  struct stat info {};
+  return ::fstat(directory, &info) == 0 && info.st_nlink > 0;
+}
+
+/// What has been written is there only as long as nobody pulls the plug.
+const std::string& this_boot() {
+  static const std::string id = [] {
+    std::ifstream file("/proc/sys/kernel/random/boot_id");
+    std::string line;
+    std::getline(file, line);
+    return line;
+  }();
+  return id;
+}
+
+struct Notes {
+  std::uint64_t files = 0;
+  std::string path{};
+};
+
+/// Absent where there are none of this boot.
+std::optional<Notes> read_notes(int directory) {
+  const UniqueFd file(::openat(directory, kNotes, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  std::string text(kMostNotes, '\0');
+  const ssize_t size = file ? ::pread(file.get(), text.data(), text.size(), 0) : -1;
+  if (size <= 0) return std::nullopt;
+  std::istringstream lines(text.substr(0, static_cast<std::size_t>(size)));
+  std::string boot;
+  Notes notes;
+  std::size_t length = 0;
+  if (!std::getline(lines, boot) || boot != this_boot() || !(lines >> notes.files >> length) ||
+      length > kMostNotes || lines.get() != '\n')
+    return std::nullopt;
+  notes.path.resize(length);
+  if (!lines.read(notes.path.data(), static_cast<std::streamsize>(length))) return std::nullopt;
+  return notes;
+}
+
+Position position_in(int directory) {
+  const UniqueFd tree(::openat(directory, kTree, kDirectory));
+  const auto notes = read_notes(directory);
+  if (!tree || !notes) return {};
+  Position position{.files = notes->files, .bytes = 0};
+  if (notes->path.empty()) return position;
+  const auto [folder, name] = split_path(notes->path);
+  const UniqueFd inside = open_below(tree.get(), folder);
+  struct stat info {};
+  if (inside && ::fstatat(inside.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+      S_ISREG(info.st_mode))
+    position.bytes = static_cast<std::uint64_t>(info.st_size);
+  return position;
 }
 
 std::string random_name() {
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789";
   std::random_device random;
-  std::string name(kMarker);
+  std::string name = kMarker;
   for (int i = 0; i < 12; ++i)
     name += kLetters[random() % kLetters.size()];
   return name;
@@ -59,31 +136,83 @@ void remove_tree(int parent, const std::string& name) noexcept try {
   return;  // No memory: it stays for the next copy to remove.
 }
 
-Staging::Staging(const std::filesystem::path& parent)
-    : parent_(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)), shown_(parent.string()) {
+Staging::Staging(const std::filesystem::path& parent, const std::string& key)
+    : parent_(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+      shown_(parent.string()),
+      key_(key) {
   if (!parent_ && errno == ENOENT)
     throw Error(ErrorKind::not_found, "the directory " + shown_ + " does not exist");
   if (!parent_) throw system_error("opening the directory " + shown_, errno);
-  remove_leftovers(parent_.get());
-  while (!make_locked()) {
+  remove_leftovers(parent_.get(), key_);
+  if (!take_up()) {
+    key_.clear();
+    while (!make_locked(random_name())) {
+    }
   }
+  open_tree();
 }
 
-/// False where another copy took ours for a leftover, before it had its lock.
-bool Staging::make_locked() {
-  name_ = random_name();
-  if (::mkdirat(parent_.get(), name_.c_str(), S_IRWXU) != 0)
+/// False without a key, and where another copy has the one with that key.
+bool Staging::take_up() {
+  if (key_.empty()) return false;
+  name_ = kMarker + key_;
+  directory_ = UniqueFd(::openat(parent_.get(), name_.c_str(), kDirectory));
+  if (!directory_) return make_locked(name_);
+  return ::flock(directory_.get(), LOCK_EX | LOCK_NB) == 0 && is_linked(directory_.get());
+}
+
+/// False where another copy was quicker: made one of this name, or took ours for a leftover before
+/// it had its lock.
+bool Staging::make_locked(const std::string& name) {
+  name_ = name;
+  if (::mkdirat(parent_.get(), name_.c_str(), S_IRWXU) != 0) {
+    if (errno == EEXIST) return false;
     throw system_error("writing into " + shown_, errno);
+  }
   directory_ = UniqueFd(::openat(parent_.get(), name_.c_str(), kDirectory));
   if (!directory_ && errno == ENOENT) return false;
   if (!directory_ || ::flock(directory_.get(), LOCK_EX) != 0)
     throw system_error("writing into " + shown_, errno);
-  struct stat info {};
-  return ::fstat(directory_.get(), &info) == 0 && info.st_nlink > 0;
+  return is_linked(directory_.get());
+}
+
+void Staging::open_tree() {
+  if (::mkdirat(directory_.get(), kTree, S_IRWXU) != 0 && errno != EEXIST)
+    throw system_error("writing into " + shown_, errno);
+  tree_ = UniqueFd(::openat(directory_.get(), kTree, kDirectory));
+  if (!tree_) throw system_error("writing into " + shown_, errno);
+}
+
+void Staging::note(std::uint64_t files, const std::string& path) const {
+  if (key_.empty()) return;
+  const std::string text =
+      this_boot() + "\n" + std::to_string(files) + " " + std::to_string(path.size()) + "\n" + path;
+  const UniqueFd file(::openat(directory_.get(), kNotes,
+                               O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (!file || ::pwrite(file.get(), text.data(), text.size(), 0) < 0)
+    throw system_error("writing into " + shown_, errno);
+}
+
+Position Staging::position() const {
+  return position_in(directory_.get());
+}
+
+void Staging::clear() {
+  tree_ = UniqueFd();
+  remove_tree(directory_.get(), kTree);
+  ::unlinkat(directory_.get(), kNotes, 0);
+  open_tree();
 }
 
 Staging::~Staging() {
-  remove_tree(parent_.get(), name_);
+  if (!is_kept_) remove_tree(parent_.get(), name_);
+}
+
+Position kept_position(const std::filesystem::path& parent, const std::string& key) {
+  const std::string name = kMarker + key;
+  const UniqueFd directory(::open((parent / name).c_str(), kDirectory));
+  if (!directory || ::flock(directory.get(), LOCK_EX | LOCK_NB) != 0) return {};
+  return position_in(directory.get());
 }
 
 }  // namespace fastgpu::transfer

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/names.hpp"
@@ -44,25 +45,47 @@ Digest digest_of(int fd, const std::string& path) {
 
 }  // namespace
 
-TreeReceiver::TreeReceiver(const fs::path& destination, SourceCount count)
+fs::path staging_parent(const fs::path& destination) {
+  std::error_code ignored;
+  const fs::path asked = destination.empty() ? fs::path(".") : destination;
+  if (fs::is_directory(asked, ignored)) return asked;
+  const fs::path plain = asked.has_filename() ? asked : asked.parent_path();
+  return plain.has_parent_path() ? plain.parent_path() : ".";
+}
+
+TreeReceiver::TreeReceiver(const fs::path& destination, SourceCount count,
+                           const std::optional<Resumption>& resumption)
     : shown_(destination.string()) {
   std::error_code ignored;
   const fs::path asked = destination.empty() ? fs::path(".") : destination;
-  const bool slash = !asked.has_filename();
-  if (fs::is_directory(asked, ignored)) {
-    staging_ = std::make_unique<Staging>(asked);
-    return;
+  if (!fs::is_directory(asked, ignored)) {
+    const bool slash = !asked.has_filename();
+    const fs::path plain = slash ? asked.parent_path() : asked;
+    const bool exists = fs::exists(fs::symlink_status(plain, ignored));
+    if (count == SourceCount::several || (slash && exists))
+      throw Error(exists ? ErrorKind::conflict : ErrorKind::not_found,
+                  shown_ + (exists ? " is no directory" : " does not exist"));
+    must_be_directory_ = slash;
+    new_name_ = plain.filename().string();
+    if (new_name_.empty() || new_name_ == "." || new_name_ == "..")
+      throw Error(ErrorKind::not_found, "the directory " + shown_ + " does not exist");
   }
-  const bool exists = fs::exists(fs::symlink_status(slash ? asked.parent_path() : asked, ignored));
-  if (count == SourceCount::several || (slash && exists))
-    throw Error(exists ? ErrorKind::conflict : ErrorKind::not_found,
-                shown_ + (exists ? " is no directory" : " does not exist"));
-  const fs::path plain = slash ? asked.parent_path() : asked;
-  must_be_directory_ = slash;
-  new_name_ = plain.filename().string();
-  if (new_name_.empty() || new_name_ == "." || new_name_ == "..")
-    throw Error(ErrorKind::not_found, "the directory " + shown_ + " does not exist");
-  staging_ = std::make_unique<Staging>(plain.has_parent_path() ? plain.parent_path() : ".");
+  staging_ = std::make_unique<Staging>(staging_parent(destination),
+                                       resumption ? resumption->key : std::string());
+  if (resumption) go_on(*resumption);
+}
+
+void TreeReceiver::go_on(const Resumption& resumption) {
+  if (resumption.from == Position{}) return staging_->clear();
+  if (staging_->position() < resumption.from) {
+    staging_->keep();
+    throw Error(ErrorKind::remote, shown_ +
+                                       ": less of the copy that was cut off is there than is "
+                                       "to go on with");
+  }
+  goes_on_ = true;
+  files_ = resumption.from.files;
+  bytes_kept_ = resumption.from.bytes;
 }
 
 void TreeReceiver::feed(std::string_view piece) {
@@ -74,8 +97,10 @@ void TreeReceiver::feed(std::string_view piece) {
 }
 
 void TreeReceiver::finish() {
-  if (!ended_)
+  if (!ended_) {
+    staging_->keep();
     throw Error(ErrorKind::transient, "the stream of files was cut off; nothing was changed");
+  }
   parent_ = UniqueFd();
   finish_directories(staging_->fd(), directories_, {}, Rights::owner_may_write);
   const auto existing = publish(staging_->fd(), staging_->parent_fd());
@@ -120,16 +145,31 @@ void TreeReceiver::take(const DirectoryRecord& record) {
 void TreeReceiver::take(const FileRecord& record) {
   File file{UniqueFd(), record};
   file.record.path = placed(record.path, false);
-  const auto [parent, name] = split_path(file.record.path);
-  const int at = open_parent(parent);
-  constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-  file.fd = UniqueFd(::openat(at, name.c_str(), kFlags, S_IRUSR | S_IWUSR));
-  if (!file.fd && errno == EEXIST) {  // Named by two sources: the later one counts.
-    ::unlinkat(at, name.c_str(), 0);
-    file.fd = UniqueFd(::openat(at, name.c_str(), kFlags, S_IRUSR | S_IWUSR));
-  }
-  if (!file.fd) throw cannot_write(file.record.path);
+  staging_->note(files_, file.record.path);
+  file.fd = open_file(file.record.path);
   file_ = std::move(file);
+}
+
+UniqueFd TreeReceiver::open_file(const std::string& path) {
+  const auto [parent, name] = split_path(path);
+  const int at = open_parent(parent);
+  constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_CLOEXEC;
+  constexpr mode_t kMode = S_IRUSR | S_IWUSR;
+  if (const std::uint64_t kept = std::exchange(bytes_kept_, 0); goes_on_ && kept > 0) {
+    ::fchmodat(at, name.c_str(), kMode, 0);  // It may have been complete, and read-only.
+    UniqueFd fd(::openat(at, name.c_str(), kFlags));
+    const auto size = static_cast<off_t>(kept);
+    if (!fd || ::ftruncate(fd.get(), size) != 0 || ::lseek(fd.get(), size, SEEK_SET) != size)
+      throw cannot_write(path);
+    return fd;
+  }
+  UniqueFd fd(::openat(at, name.c_str(), kFlags | O_CREAT | O_EXCL, kMode));
+  if (!fd && errno == EEXIST) {  // Named by two sources, where the later one counts; or kept.
+    ::unlinkat(at, name.c_str(), 0);
+    fd = UniqueFd(::openat(at, name.c_str(), kFlags | O_CREAT | O_EXCL, kMode));
+  }
+  if (!fd) throw cannot_write(path);
+  return fd;
 }
 
 void TreeReceiver::take(const BlockRecord& record) {
@@ -154,12 +194,14 @@ void TreeReceiver::take(const SumRecord& record) {
       ::futimens(file_->fd.get(), times) != 0)
     throw cannot_write(file_->record.path);
   file_.reset();
+  staging_->note(++files_, "");
 }
 
 void TreeReceiver::take(const LinkRecord& record) {
   const std::string path = placed(record.path, false);
   const auto [parent, name] = split_path(path);
   const int at = open_parent(parent);
+  if (goes_on_) ::unlinkat(at, name.c_str(), 0);
   if (::symlinkat(record.target.c_str(), at, name.c_str()) != 0) throw cannot_write(path);
   const timespec modified = as_timespec(record.modified);
   const timespec times[2] = {modified, modified};

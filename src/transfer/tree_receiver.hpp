@@ -19,20 +19,27 @@ enum class SourceCount : std::uint8_t { one, several };
 
 /// As cp -r has it: into a destination that is a directory, or under the destination's name where
 /// there is nothing yet or a file. A directory that exists is merged into.
+/// Where the copy to that destination is put together.
+std::filesystem::path staging_parent(const std::filesystem::path& destination);
+
 class TreeReceiver {
  public:
   /// Throws not_found where the directory around the destination does not exist, conflict where it
-  /// is a file and cannot be, denied or capacity as the file system says.
-  TreeReceiver(const std::filesystem::path& destination, SourceCount count);
+  /// is a file and cannot be, denied or capacity as the file system says. With a resumption it goes
+  /// on with what was kept, or throws remote where that is less than the stream will take for
+  /// granted; a stream that is cut off is kept then.
+  TreeReceiver(const std::filesystem::path& destination, SourceCount count,
+               const std::optional<Resumption>& resumption = {});
 
   /// Throws remote for a malformed stream and for content that is not what was sent (naming the
   /// file), denied for a path that leads out of the destination, capacity for a full disk.
   void feed(std::string_view piece);
 
+  /// Content that has come in by this stream.
+  std::uint64_t bytes() const noexcept { return bytes_; }
+
   /// The end of the stream. Throws transient where it is cut off; otherwise all is in its place.
   void finish();
-
-  std::uint64_t bytes() const noexcept { return bytes_; }
 
  private:
   struct File {
@@ -49,6 +56,8 @@ class TreeReceiver {
 
   std::string placed(const std::string& path, bool is_directory);
   int open_parent(const std::string& parent);
+  void go_on(const Resumption& resumption);
+  UniqueFd open_file(const std::string& path);
   void check_content(const Digest& expected) const;
 
   std::string shown_;     // The destination, for messages.
@@ -61,6 +70,9 @@ class TreeReceiver {
   std::optional<std::string> parent_path_;  // The directory that parent_ has open.
   UniqueFd parent_;
   std::uint64_t bytes_ = 0;
+  std::uint64_t files_ = 0;
+  std::uint64_t bytes_kept_ = 0;  // Of the file that comes first, from before.
+  bool goes_on_ = false;
   bool ended_ = false;
 };
 

@@ -12,6 +12,7 @@
 
 #include "base/unique_fd.hpp"
 #include "transfer/record.hpp"
+#include "transfer/resume.hpp"
 
 namespace fastgpu::transfer {
 
@@ -38,6 +39,7 @@ class FileSums {
   std::map<std::string, std::weak_ptr<FileSum>> sums_;
 };
 
+/// With what was there already.
 struct Sent {
   std::uint64_t files = 0;
   std::uint64_t bytes = 0;  ///< Content, without names and sums.
@@ -47,10 +49,12 @@ struct Sent {
 /// is neither file, directory nor link is passed over.
 class TreeSender {
  public:
-  TreeSender(std::vector<std::filesystem::path> sources, std::shared_ptr<FileSums> sums);
+  /// What lies before `from` is known to be there, and is read where a sum needs it, but not sent.
+  TreeSender(std::vector<std::filesystem::path> sources, std::shared_ptr<FileSums> sums,
+             const Position& from = {});
 
-  /// The next piece; absent at the end. Throws not_found for a source that does not exist or
-  /// vanishes on the way, denied for one that cannot be read.
+  /// The next piece, perhaps an empty one; absent at the end. Throws not_found for a source that
+  /// does not exist or vanishes on the way, denied for one that cannot be read.
   std::optional<std::string> next();
 
   const Sent& sent() const noexcept { return sent_; }
@@ -67,6 +71,7 @@ class TreeSender {
     UniqueFd fd;
     std::string shown;
     std::shared_ptr<FileSum> sum;
+    std::uint64_t known = 0;  // So much of it is there.
     std::uint64_t offset = 0;
   };
 
@@ -85,6 +90,8 @@ class TreeSender {
   std::vector<Directory> open_;
   std::optional<File> file_;
   std::string block_;
+  Position from_;
+  std::uint64_t files_ = 0;  // Begun, or passed over.
   Sent sent_;
   bool ended_ = false;
 };

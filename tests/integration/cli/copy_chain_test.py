@@ -57,6 +57,13 @@ def sums(user, path, nodes=""):
     return {host["name"]: host["stdout"].split()[0] for host in json.loads(done.out)["hosts"] if host["stdout"]}
 
 
+def got_by_first(user):
+    """Bytes that have come to the first node."""
+    done = user.run("exec", f"{user.cluster}/0", "-o", "json", "--", "cat", "/proc/net/dev")
+    lines = json.loads(done.out)["hosts"][0]["stdout"].splitlines()
+    return sum(int(line.split(":")[1].split()[0]) for line in lines if ":" in line and "lo:" not in line)
+
+
 def no_staging(user):
     left = user.run("exec", user.cluster, "--", "sh", "-c", "ls -A /root | grep fastgpu-copy || true").out
     check(not left.strip(), f"left behind: {left}")
@@ -126,6 +133,30 @@ def test_nodes_behind_one_that_is_out_of_reach(user):
         user.run("stop", "cluster", name)
         user.run("start", "cluster", name)
     check(sums(user, "alone") == {node: digest for node in nodes_of(user) if node != f"{name}-2"}, "who has it")
+
+
+def test_what_was_cut_off_goes_on_where_it_was(user):
+    name = user.nodes(NODES)
+    path, digest = random_file(user, "resumed")
+    kept = "stat -c %s .fastgpu-copy-*/tree/resumed 2>/dev/null || echo 0"
+    for way, rate in (((), "20mbit"), (("--direct",), "80mbit")):  # Of all that leaves here: ten seconds each.
+        copying = user.start("cp", path, f"{name}:", "--limit-rate", rate, *way)
+        arrived = lambda: min(int(host["stdout"]) for host in json.loads(user.run("exec", name, "-o", "json", "--", "sh", "-c", kept).out)["hosts"])
+        check(within(60, lambda: arrived() > SIZE // 4), "nothing arrives")
+        copying.kill()
+        copying.communicate()
+        check(within(60, lambda: not user.run("exec", name, "--", "sh", "-c", "pgrep -f 'fastgpu-agent.* re[lc]' || true").out.strip()), "still there")
+        held = arrived()
+        check(SIZE // 4 < held < SIZE, f"{held}")
+        # From the last byte on: the loopback carries no more than what was missing.
+        before = got_by_first(user)
+        done = outcomes(user.run("cp", path, f"{name}:", *way, "-o", "json"))
+        check(all(host["bytes"] == SIZE for host in done.values()), f"{done}")
+        moved = got_by_first(user) - before
+        check(moved < (SIZE - held) * 1.2 + (2 << 20), f"{moved} bytes went out, {SIZE - held} were missing")
+        check(sums(user, "resumed") == dict.fromkeys(nodes_of(user), digest), "a node has something else")
+        no_staging(user)
+        user.run("exec", name, "--", "rm", "resumed")
 
 
 def test_no_more_than_the_rate_that_is_allowed_leaves_here(user):

@@ -1,0 +1,47 @@
+#include "remote/kept_copy.hpp"
+
+#include "remote/agent_call.hpp"
+
+namespace fastgpu::remote {
+namespace {
+
+constexpr std::size_t kLongest = 64;
+
+transfer::Position position_in(std::string_view said) try {
+  return transfer::parse_position(said.substr(0, said.find('\n')));
+} catch (const Error&) {
+  return {};
+}
+
+}  // namespace
+
+std::vector<transfer::Position> kept_positions(ssh::Client& client,
+                                               std::span<const ssh::Host> hosts,
+                                               const std::string& key,
+                                               const std::string& destination,
+                                               const AgentProgram& agent,
+                                               const CopyOptions& options, const Cancel& cancel) {
+  std::vector<transfer::Position> positions(hosts.size());
+  if (key.empty()) return positions;
+  const std::vector<std::string> words = {"receive", "--position", key, "--", destination};
+  const std::string command = agent_command(agent.hash, words);
+  std::vector<std::string> said(hosts.size());
+  const auto make = [&](std::size_t i) -> ssh::Task {
+    return {.host = hosts[i],
+            .command = command,
+            .on_stdout = [&text = said[i]](std::string_view piece) {
+              text += piece.substr(0, kLongest - std::min(text.size(), kLongest));
+            }};
+  };
+  call_agent(client, hosts, agent, make, run_options(options), cancel);
+  for (std::size_t i = 0; i < hosts.size(); ++i)
+    positions[i] = position_in(said[i]);
+  return positions;
+}
+
+std::vector<std::string> resume_words(const std::string& key, const transfer::Position& from) {
+  if (key.empty()) return {};
+  return {"--resume", to_text(transfer::Resumption{key, from})};
+}
+
+}  // namespace fastgpu::remote
