@@ -125,7 +125,7 @@ TEST_CASE("the fields of what is described keep their names and their order in J
   };
   CHECK(keys_of({"describe", "cluster", "train", "-o", "json"}) ==
         "schema name id provider state slots user network created spec price_per_hour currency "
-        "cost_so_far guards ends ends_because nodes open_intents");
+        "cost_so_far guards ends ends_because taken_back nodes open_intents");
   CHECK(keys_of({"describe", "node", "train-0", "-o", "json"}) ==
         "schema name index state address port private_address user slots instance host_keys "
         "cluster");
