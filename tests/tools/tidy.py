@@ -1,6 +1,6 @@
 """Runs clang-tidy over the project's own sources, tests apart: tidy.py BUILD_DIR [COMMITS]
 
-With COMMITS, over those alone that the last so many commits have changed; over all where history does not reach so far back.
+With COMMITS, over those alone that the last so many commits have changed, or as many of them as this clone has.
 
 A source whose preprocessed neighbourhood (itself, our headers, the settings) has passed before is not
 read again: its stamp lies in BUILD_DIR/tidy.
@@ -28,16 +28,20 @@ def sources(build):
 
 
 def changed(commits):
-    """Paths that the last `commits` commits have changed; None where that cannot be told."""
-    told = subprocess.run(["git", "diff", "--name-only", f"HEAD~{commits}"], capture_output=True, text=True, check=False)
-    return {ROOT / name for name in told.stdout.split("\n")} if told.returncode == 0 else None
+    """Paths that the last `commits` commits have changed."""
+    known = git("rev-list", f"--max-count={commits + 1}", "HEAD")
+    return {ROOT / name for name in git("diff", "--name-only", known[-1])}
+
+
+def git(*words):
+    """The lines that it says."""
+    return subprocess.run(["git", *words], capture_output=True, text=True, check=True).stdout.split("\n")[:-1]
 
 
 def neighbourhood():
     """A digest of every header of ours and of the settings: when one changes, all is read again."""
     digest = hashlib.sha256()
-    names = subprocess.run(["git", "ls-files", "*.hpp", "*.h", ".clang-tidy", "tests/tools/lint.txt"], capture_output=True, text=True, check=True)
-    for name in sorted(names.stdout.split()):
+    for name in sorted(git("ls-files", "*.hpp", "*.h", ".clang-tidy", "tests/tools/lint.txt")):
         digest.update(pathlib.Path(name).read_bytes())
     return digest.hexdigest()
 
