@@ -40,6 +40,12 @@ constexpr std::array kCommands = {
         "fastgpu addip demo", describe_addip,
         "The cluster's security group is opened for one address more, on port 22 alone. Without "
         "--ssh-from it is the address that this machine has seen from outside."},
+    Command{
+        "mount", "", "Mount NFS exports on all nodes of a cluster of a cloud",
+        "fastgpu mount demo 10.0.0.4:/models=/models", describe_mount,
+        "Now and after each restart, with the options that the cloud recommends for its own file "
+        "store; nodes that are added later get it as well. Without ADDRESS what the cluster has "
+        "is put in place once more, and shown."},
     Command{"rename", "cluster", "Give a cluster another name", "fastgpu rename cluster demo prod",
             describe_rename_cluster, "Nodes keep their names."},
     Command{"delete", "cluster", "Delete a cluster with all that is on it",

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cli/host_keys.hpp"
+#include "cli/node_storage.hpp"
 #include "provision/cloud/cloud_spec.hpp"
 #include "provision/providers.hpp"
 #include "provision/providers/local/rootless/world.hpp"
@@ -23,7 +24,8 @@ using Outcomes = std::vector<HostResult<provision::Reached>>;
 constexpr milliseconds kDeniedLimit{5'000};
 constexpr milliseconds kFirstPause{20};  // A node of this machine is there at once.
 constexpr milliseconds kLongestWait{24 * 3'600'000};
-constexpr milliseconds kKeyLimit{60'000};  // To make a host key, or to have sshd read it.
+constexpr milliseconds kKeyLimit{60'000};           // To make a host key, or to have sshd read it.
+constexpr milliseconds kStorageLimit{15 * 60'000};  // With the installation of an NFS client.
 
 /// Our key lies on a static host by now.
 Error explained(const state::Cluster& cluster, const Error& e) {
@@ -111,18 +113,19 @@ Outcomes SshReachability::wait(const state::Cluster& cluster, std::span<const st
 
 std::vector<launcher::NodeAnswer> SshReachability::ask(
     const state::Cluster& cluster, std::span<const state::Node> nodes,
-    const std::function<std::string(const state::Node&)>& command, const Cancel& cancel) {
+    const std::function<std::string(const state::Node&)>& command, milliseconds limit,
+    const Cancel& cancel) {
   const ClusterHosts where(store_, cluster);
   std::vector<launcher::NodeTask> tasks;
   for (const state::Node& node : nodes)
     tasks.push_back({where.of(node), command(node)});
-  return launcher::ask(client_, tasks, kKeyLimit, cancel);
+  return launcher::ask(client_, tasks, limit, cancel);
 }
 
 std::vector<HostResult<std::string>> SshReachability::make_host_keys(
     const state::Cluster& cluster, std::span<const state::Node> nodes, const Cancel& cancel) {
   std::vector<HostResult<std::string>> results;
-  for (const auto& answer : ask(cluster, nodes, make_host_key_command, cancel))
+  for (const auto& answer : ask(cluster, nodes, make_host_key_command, kKeyLimit, cancel))
     results.push_back(host_key_in(answer));
   return results;
 }
@@ -130,8 +133,18 @@ std::vector<HostResult<std::string>> SshReachability::make_host_keys(
 Outcomes SshReachability::show_host_keys(const state::Cluster& cluster,
                                          std::span<const state::Node> nodes, const Cancel& cancel) {
   Outcomes results;
-  for (const auto& answer : ask(cluster, nodes, show_host_key_command, cancel))
+  for (const auto& answer : ask(cluster, nodes, show_host_key_command, kKeyLimit, cancel))
     results.push_back(host_key_shown(answer));
+  return results;
+}
+
+Outcomes SshReachability::attach_storage(const state::Cluster& cluster,
+                                         std::span<const state::Node> nodes,
+                                         const provision::Storage& storage, const Cancel& cancel) {
+  const auto command = [&](const state::Node& node) { return storage_command(node, storage); };
+  Outcomes results;
+  for (const auto& answer : ask(cluster, nodes, command, kStorageLimit, cancel))
+    results.push_back(storage_attached(answer));
   return results;
 }
 

@@ -60,11 +60,16 @@ class SshReachability final : public provision::Reachability {
   std::vector<HostResult<provision::Reached>> show_host_keys(const state::Cluster& cluster,
                                                              std::span<const state::Node> nodes,
                                                              const Cancel& cancel) override;
+  std::vector<HostResult<provision::Reached>> attach_storage(const state::Cluster& cluster,
+                                                             std::span<const state::Node> nodes,
+                                                             const provision::Storage& storage,
+                                                             const Cancel& cancel) override;
 
  private:
   std::vector<launcher::NodeAnswer> ask(
       const state::Cluster& cluster, std::span<const state::Node> nodes,
-      const std::function<std::string(const state::Node&)>& command, const Cancel& cancel);
+      const std::function<std::string(const state::Node&)>& command,
+      std::chrono::milliseconds limit, const Cancel& cancel);
 
   ssh::Client& client_;
   Clock& clock_;

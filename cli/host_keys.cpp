@@ -1,7 +1,7 @@
 #include "cli/host_keys.hpp"
 
 #include "base/names.hpp"
-#include "base/quote.hpp"
+#include "cli/node_script.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -33,31 +33,18 @@ if [ -e "$next.pub" ]; then mv "$next.pub" "$key.pub"; fi
 pkill -HUP -o -x sshd
 )";
 
-std::string as_root(const state::Node& node, const char* script) {
-  std::vector<std::string> words = {"sh", "-c", script, "sh", node.name.value};
-  if (node.user != "root") words.insert(words.begin(), {"sudo", "-n"});
-  return shell_join(words);
-}
-
-/// Absent for a success.
 std::optional<Error> failure_of(const launcher::NodeAnswer& answer) {
-  if (!answer.result.ok()) return answer.result.error();
-  const int code = answer.result.value().code();
-  if (code == 0) return std::nullopt;
-  const std::string said = answer.err.substr(0, answer.err.find('\n'));
-  return Error(ErrorKind::remote,
-               answer.result.host.value + " could not get a host key of its own: " +
-                   (said.empty() ? "exit status " + std::to_string(code) : printable(said, 200)));
+  return script_failure(answer, "get a host key of its own");
 }
 
 }  // namespace
 
 std::string make_host_key_command(const state::Node& node) {
-  return as_root(node, kMake);
+  return script_command(node, kMake, {node.name.value});
 }
 
 std::string show_host_key_command(const state::Node& node) {
-  return as_root(node, kShow);
+  return script_command(node, kShow, {});
 }
 
 HostResult<std::string> host_key_in(const launcher::NodeAnswer& answer) {

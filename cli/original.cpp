@@ -18,14 +18,14 @@ namespace {
 using Words = std::vector<std::string>;
 
 enum class Meaning : std::uint8_t {
-  name,      ///< The cluster's, which we take without a flag.
-  option,    ///< One of ours with a value.
-  flag,      ///< One of ours without.
-  dropped,   ///< Nothing to us: a flag.
-  image,     ///< A family of images.
-  no_disks,  ///< Data disks, which must be none.
-  refused,   ///< A flag or an option for another command of ours.
-  file,      ///< A create.cfg.
+  name,       ///< The cluster's, which we take without a flag.
+  option,     ///< One of ours with a value.
+  flag,       ///< One of ours without.
+  dropped,    ///< Nothing to us: a flag.
+  image,      ///< A family of images.
+  data_disk,  ///< Its size; 0: none.
+  refused,    ///< A flag or an option for another command of ours.
+  file,       ///< A create.cfg.
 };
 
 struct Original {
@@ -42,7 +42,7 @@ constexpr std::array kOriginals = {
     Original{{"--image", "--image_name"}, "image_name", Meaning::option, "--image"},
     Original{{"--image_type"}, "image_type", Meaning::image},
     Original{{"--system_disk_size"}, "system_disk_size", Meaning::option, "--disk"},
-    Original{{"--data_disk_size"}, "data_disk_size", Meaning::no_disks},
+    Original{{"--data_disk_size"}, "data_disk_size", Meaning::data_disk, "--data-disk"},
     Original{{"--zone_id"}, "zone_id", Meaning::option, "--zone"},
     Original{{"-vpc", "--vpc", "--vpc_name"}, "vpc_name", Meaning::option, "--vpc"},
     Original{{"--spot"}, "spot", Meaning::flag, "--spot"},
@@ -52,7 +52,7 @@ constexpr std::array kOriginals = {
         {"-nas", "--nas", "--enable-nas"},
         "",
         Meaning::refused,
-        "mount it once the cluster stands: fastgpu exec CLUSTER -- mount -t nfs EXPORT DIRECTORY"},
+        "say which: --mount ADDRESS:/EXPORT puts it at /fastgpu (fastgpu mount adds it later)"},
     Original{{"-cuda", "--install_cuda", "--cuda_install"},
              "",
              Meaning::refused,
@@ -64,7 +64,7 @@ constexpr std::array kOriginals = {
     Original{{"-f", "-c", "--config"}, "", Meaning::file},
 };
 
-constexpr std::array kVerbsOfClusters = {"stop", "start", "kill", "rename", "addip"};
+constexpr std::array kVerbsOfClusters = {"stop", "start", "kill", "rename", "addip", "mount"};
 
 const Original* find_flag(std::string_view word) {
   for (const Original& original : kOriginals)
@@ -144,11 +144,8 @@ class Creation {
       case Meaning::image:
         check_image(value);
         return;
-      case Meaning::no_disks:
-        if (value != "0")
-          throw Error(ErrorKind::usage, said + " " + printable(value) +
-                                            ": there are no data disks; --system_disk_size makes "
-                                            "the system's larger");
+      case Meaning::data_disk:
+        if (value != "0") options_.insert(options_.end(), {std::string(original.ours), value});
         return;
       case Meaning::refused:
         throw Error(ErrorKind::usage, said + ": " + std::string(original.ours));
@@ -247,7 +244,7 @@ Words in_our_words(Words words, const ReadText& read) {
   if (verb == "ls") std::erase_if(words, [](const auto& w) { return w == "-a" || w == "--stop"; });
   if (verb == "kill") std::ranges::replace(words, std::string("-f"), std::string("--yes"));
   const bool has_target = verb == "ssh" || verb == "stop" || verb == "start" || verb == "kill" ||
-                          verb == "addip" || verb == "rename";
+                          verb == "addip" || verb == "mount" || verb == "rename";
   if (!has_target) return words;
   std::size_t at = 1;
   while (at < words.size() && words[at].starts_with("-"))

@@ -214,6 +214,18 @@ void make_ours(const Tools& tools, Provider& provider, const state::Cluster& clu
   if (provider.host_key_use() == HostKeyUse::first_boot)
     run_step(tools, "giving " + count_of_nodes(nodes.size()) + " host keys of their own",
              [&] { renew_host_keys(tools, cluster, nodes); });
+  if (const Storage storage = provider.storage(cluster); !storage.is_empty())
+    attach_storage(tools, cluster, nodes, storage);
+}
+
+void attach_storage(const Tools& tools, const state::Cluster& cluster, std::span<const Node> nodes,
+                    const Storage& storage) {
+  if (nodes.empty()) return;
+  run_step(tools, "mounting storage on " + count_of_nodes(nodes.size()), [&] {
+    require_all(tools, "mounting storage",
+                tools.reachability.attach_storage(cluster, nodes, storage, tools.cancel));
+  });
+  fault_point("provision:storage_attached");
 }
 
 void await_nodes(const Tools& tools, Provider& provider, const state::Cluster& cluster,

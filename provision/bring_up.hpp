@@ -40,9 +40,14 @@ std::vector<HostResult<Instance>> request_nodes(const Tools& tools, Provider& pr
 void bring_up(const Tools& tools, Provider& provider, const state::Cluster& cluster,
               std::vector<state::Node>& nodes, const HostKeys& host_keys);
 
-/// Waits until nodes that were asked for let us in, with host keys that only they know.
+/// Waits until nodes that were asked for let us in, with host keys that only they know and the
+/// storage that they are to have.
 void make_ours(const Tools& tools, Provider& provider, const state::Cluster& cluster,
                std::vector<state::Node>& nodes);
+
+/// Gives nodes that run that storage, and no other. Throws with the first node's failure.
+void attach_storage(const Tools& tools, const state::Cluster& cluster,
+                    std::span<const state::Node> nodes, const Storage& storage);
 
 /// Waits until `nodes` have addresses and let us in.
 void await_nodes(const Tools& tools, Provider& provider, const state::Cluster& cluster,

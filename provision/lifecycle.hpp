@@ -61,6 +61,12 @@ ClusterView replace_lost_nodes(const Tools& tools, const ClusterName& name);
 state::Cluster change_shared(const Tools& tools, const ClusterName& name,
                              const std::function<std::string(const std::string&)>& change);
 
+/// Gives the nodes that run the storage that `change` makes of the cluster's; those that are
+/// stopped get it when they start. Where a node fails, the same call again goes on. Throws conflict
+/// where a stopped node would keep what is taken away.
+state::Cluster change_storage(const Tools& tools, const ClusterName& name,
+                              const std::function<std::string(const std::string&)>& change);
+
 /// Gives the cluster another name. Its nodes keep theirs: they are known by them.
 ClusterView rename_cluster(const Tools& tools, const ClusterName& from, const ClusterName& to);
 

@@ -4,6 +4,7 @@
 #include "base/fault_point.hpp"
 #include "provision/bring_up.hpp"
 #include "provision/failures.hpp"
+#include "provision/first_contact.hpp"
 #include "provision/held_cluster.hpp"
 #include "provision/journal.hpp"
 #include "provision/lifecycle.hpp"
@@ -35,6 +36,17 @@ void start_nodes(const Tools& tools, const HeldCluster& held, std::vector<Node> 
   });
   await_nodes(tools, held.provider(), held.cluster(), nodes);
   throw_failures("starting nodes", failures);
+}
+
+/// On those that ran already, too: a start that failed while it mounted is repeated by another.
+/// Nodes that nobody has met get theirs when they are.
+void mount_all(const Tools& tools, const HeldCluster& held) {
+  const Storage storage = held.provider().storage(held.cluster());
+  if (storage.is_empty()) return;
+  std::vector<Node> nodes = nodes_in(held.look(), NodeState::running);
+  const auto unmet = unmet_nodes(tools.store, held.cluster().id);
+  std::erase_if(nodes, [&](const Node& node) { return unmet.contains(node.name); });
+  attach_storage(tools, held.cluster(), nodes, storage);
 }
 
 void stop_nodes(const Tools& tools, const HeldCluster& held, const std::vector<Node>& nodes) {
@@ -74,10 +86,13 @@ ClusterView start_cluster(const Tools& tools, const ClusterName& name) {
   const std::vector<Node> stopped = nodes_in(view, NodeState::stopped);
   if (stopped.empty()) {
     held.store(view, kStartCluster);
+    mount_all(tools, held);
     return view;
   }
   held.provider().check_usable();
-  return under_intent(tools, held, kStartCluster, [&] { start_nodes(tools, held, stopped); });
+  view = under_intent(tools, held, kStartCluster, [&] { start_nodes(tools, held, stopped); });
+  mount_all(tools, held);
+  return view;
 }
 
 ClusterView stop_cluster(const Tools& tools, const ClusterName& name) {

@@ -12,6 +12,7 @@
 #include "base/host_result.hpp"
 #include "base/secret.hpp"
 #include "base/units.hpp"
+#include "provision/storage.hpp"
 #include "state/model.hpp"
 
 namespace fastgpu::provision {
@@ -94,6 +95,9 @@ class Provider {
   /// Makes what the nodes share (a bridge, a network, ...) or finds it made; returns the text to
   /// keep in Cluster::network.
   virtual std::string prepare(const state::Cluster& cluster) = 0;
+
+  /// What every node of the cluster is to have beside its system disk; the default has nothing.
+  virtual Storage storage(const state::Cluster& /*cluster*/) const { return {}; }
 
   /// How many places were planned for a cluster, the best first, and at which of them it is.
   struct Places {

@@ -52,6 +52,15 @@ class Reachability {
     throw Error(ErrorKind::internal, "nobody here can renew host keys");
   }
 
+  /// Gives each node that storage, now and after a restart, and takes away mounts of ours that are
+  /// not among it. May be repeated. The default is for places that know of none.
+  virtual std::vector<HostResult<Reached>> attach_storage(const state::Cluster& /*cluster*/,
+                                                          std::span<const state::Node> /*nodes*/,
+                                                          const Storage& /*storage*/,
+                                                          const Cancel& /*cancel*/) {
+    throw Error(ErrorKind::internal, "nobody here can mount anything on nodes");
+  }
+
   /// Has each node show that key from now on.
   virtual std::vector<HostResult<Reached>> show_host_keys(const state::Cluster& /*cluster*/,
                                                           std::span<const state::Node> /*nodes*/,

@@ -46,8 +46,16 @@ provision::cloud::Wish wish_of(const CloudOptions& options, int nodes) {
   provision::cloud::Wish wish{.type = options.type, .zone = options.zone, .nodes = nodes};
   if (!options.gpus.empty()) provision::cloud::parse_gpus(options.gpus, wish);
   if (options.spot) wish.market = Market::spot;
+  if (!options.data_disk.empty()) wish.data_disk = provision::parse_data_disk(options.data_disk);
   if (!options.max_price.empty()) wish.max_price = parse_price(options.max_price);
   return wish;
+}
+
+std::vector<provision::Mount> mounts_of(const CloudOptions& options) {
+  std::vector<provision::Mount> mounts;
+  for (const std::string& text : options.mounts)
+    mounts.push_back(provision::parse_mount(text));
+  return mounts;
 }
 
 /// Those named; all that we have credentials for where "any" is.
@@ -205,6 +213,8 @@ std::string given_option(const CloudOptions& options) {
       {!options.ssh_from.empty(), "--ssh-from"},
       {!options.ssh_keys.empty(), "--ssh-key"},
       {options.disk.has_value(), "--disk"},
+      {!options.data_disk.empty(), "--data-disk"},
+      {!options.mounts.empty(), "--mount"},
       {options.min_nodes.has_value(), "--min-nodes"},
       {options.hold.has_value(), "--hold"},
       {!options.hold_cost.empty(), "--hold-cost"},
@@ -232,6 +242,8 @@ CloudOptions over_file(CloudOptions options, const config::CloudFields& file) {
   fall_back(options.public_address, file.public_address);
   fall_back(options.ssh_from, file.ssh_from);
   fall_back(options.disk, file.disk);
+  fall_back(options.data_disk, file.data_disk);
+  fall_back(options.mounts, file.mounts);
   fall_back(options.min_nodes, file.min_nodes);
   fall_back(options.hold, file.hold);
   fall_back(options.spot, file.spot);
@@ -274,6 +286,10 @@ void describe_cloud_options(Arguments& arguments, CloudOptions& options) {
   arguments.text("--vpc", "VPC", "A network of yours to stand in, by name or id", options.vpc);
   arguments.count("--disk", "GIB", "Size of the system disk (the image's)", options.disk, 1,
                   32'768);
+  arguments.text("--data-disk", "GIB[:TYPE]",
+                 "A disk more for each node, at /data, such as 500:gp3", options.data_disk);
+  arguments.list("--mount", "ADDRESS:/EXPORT[=/PATH]",
+                 "An NFS export for all nodes, at /fastgpu or PATH", options.mounts);
   arguments.list("--ssh-from", "CIDR", "Who may log in (this machine, as it is seen from outside)",
                  options.ssh_from);
   arguments
@@ -322,9 +338,11 @@ CloudPlan plan_in_clouds(Context& context, const CloudOptions& options, const st
                  .disk_gib = options.disk.value_or(0),
                  .ssh_from = options.ssh_from,
                  .ssh_keys = public_keys_in(options.ssh_keys),
-                 .rdma = options.rdma};
+                 .rdma = options.rdma,
+                 .mounts = mounts_of(options)};
   if (!options.public_address.empty())
     spec.public_address = provision::cloud::parse_public_address(options.public_address);
+  check_storage(provision::cloud::storage_of(spec, provider));
   if (spec.wish.gpu.empty() && spec.wish.type.empty())
     throw Error(ErrorKind::usage, "what machines? --gpus A100:8, or --instance-type TYPE");
   if (const auto recorded = plan_on_record(context, cluster, spec)) return *recorded;

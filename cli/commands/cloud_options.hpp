@@ -29,6 +29,8 @@ struct CloudOptions {
   std::vector<std::string> ssh_from;
   std::vector<std::string> ssh_keys;  ///< Files.
   std::optional<int> disk;
+  std::string data_disk;
+  std::vector<std::string> mounts;
   std::optional<int> min_nodes;
   std::optional<std::chrono::milliseconds> hold;
   std::string hold_cost;

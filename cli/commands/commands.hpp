@@ -6,6 +6,7 @@
 namespace fastgpu::cli {
 
 Action describe_addip(Arguments& arguments);
+Action describe_mount(Arguments& arguments);
 Action describe_create_cluster(Arguments& arguments);
 Action describe_delete_cluster(Arguments& arguments);
 Action describe_start_cluster(Arguments& arguments);

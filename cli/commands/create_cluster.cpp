@@ -165,6 +165,18 @@ std::string price_of(const Wanted& wanted) {
   return most == best ? best : best + " (at most " + most + " where that has no room)";
 }
 
+/// What each node is given once it is there, as steps of the plan.
+std::vector<std::string> storage_steps(const provision::cloud::CloudSpec& spec) {
+  std::vector<std::string> steps;
+  if (const provision::DataDisk& disk = spec.wish.data_disk; disk.gib > 0)
+    steps.push_back("give each node a data disk of " + std::to_string(disk.gib) + " GiB" +
+                    (disk.type.empty() ? "" : " (" + disk.type + ")") + " at " +
+                    std::string(provision::kDataPath));
+  for (const auto& [source, path] : spec.mounts)
+    steps.push_back("mount " + source + " at " + path + " on each node");
+  return steps;
+}
+
 View view_of(const provision::Plan& plan, const Wanted& wanted) {
   View view;
   view.root = document("plan");
@@ -175,9 +187,13 @@ View view_of(const provision::Plan& plan, const Wanted& wanted) {
     const auto& price = wanted.plan->spec.places.front().price_per_hour;
     view.root["price_per_hour"] = price ? Json(price->amount * wanted.spec.nodes) : Json();
     view.root["offers"] = view_of_offers(wanted.plan->offers).root["offers"];
+    view.root.update(storage_fields(wanted.plan->spec.wish.data_disk, wanted.plan->spec.mounts));
   }
   view.table.columns = {{"STEP"}};
-  for (const std::string& step : provision::describe(plan)) {
+  std::vector<std::string> steps = provision::describe(plan);
+  if (wanted.plan && plan.kind != provision::PlanKind::unchanged)
+    std::ranges::move(storage_steps(wanted.plan->spec), std::back_inserter(steps));
+  for (const std::string& step : steps) {
     view.table.rows.push_back({step});
     view.names.push_back(step);
   }

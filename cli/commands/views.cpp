@@ -5,6 +5,8 @@
 
 #include "cli/commands/cloud_options.hpp"
 #include "cli/ui/text.hpp"
+#include "provision/cloud/cloud_spec.hpp"
+#include "provision/providers.hpp"
 #include "state/words.hpp"
 
 namespace fastgpu::cli {
@@ -93,8 +95,23 @@ Json time_json(std::int64_t seconds) {
   return timestamp(std::chrono::system_clock::from_time_t(seconds));
 }
 
+Json storage_fields(const provision::DataDisk& disk, std::span<const provision::Mount> mounts) {
+  Json fields;
+  fields["data_disk"] = Json();
+  if (disk.gib > 0)
+    fields["data_disk"] = {{"gib", disk.gib}, {"type", disk.type}, {"path", provision::kDataPath}};
+  fields["mounts"] = Json::array();
+  for (const auto& [source, path] : mounts)
+    fields["mounts"].push_back({{"source", source}, {"path", path}});
+  return fields;
+}
+
 Json cluster_fields(const ClusterAndNodes& shown) {
   Json fields = to_json(shown.cluster);
+  if (provision::is_cloud(shown.cluster.provider)) {
+    const auto spec = provision::cloud::parse_cloud_spec(shown.cluster.spec_json);
+    fields.update(storage_fields(spec.wish.data_disk, spec.mounts));
+  }
   fields.update(guard_fields(shown.standing));
   fields["taken_back"] = Json::array();
   for (const Notice& notice : shown.notices)

@@ -7,6 +7,7 @@
 #include "cli/guarding.hpp"
 #include "cli/notices.hpp"
 #include "cli/ui/view.hpp"
+#include "provision/storage.hpp"
 #include "state/model.hpp"
 
 namespace fastgpu::cli {
@@ -26,6 +27,9 @@ Json time_json(std::int64_t seconds);
 
 /// A cluster with what it costs an hour now, what it has cost, and when it ends by itself.
 Json cluster_fields(const ClusterAndNodes& shown);
+
+/// What the nodes have beside their system disk.
+Json storage_fields(const provision::DataDisk& disk, std::span<const provision::Mount> mounts);
 
 /// The guards, the cost and the end.
 Json guard_fields(const Standing& standing);

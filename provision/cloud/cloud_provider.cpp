@@ -102,6 +102,7 @@ Launch launch_of(const state::Cluster& cluster, const CloudSpec& spec, const Sta
                 .market = spec.wish.market,
                 .max_price = spec.wish.max_price,
                 .disk_gib = spec.disk_gib,
+                .data_disk = spec.wish.data_disk,
                 .first = first.index,
                 .count = static_cast<int>(batch.size()),
                 .least = 1,
@@ -112,7 +113,8 @@ Launch launch_of(const state::Cluster& cluster, const CloudSpec& spec, const Sta
   FirstBoot boot{.user = cluster.user,
                  .authorized_keys = {first.authorized_key},
                  .host_private_key = first.host_private_key,
-                 .host_public_key = first.host_public_key};
+                 .host_public_key = first.host_public_key,
+                 .data_disk_gib = spec.wish.data_disk.gib};
   std::ranges::copy(spec.ssh_keys, std::back_inserter(boot.authorized_keys));
   set_end(launch, boot, cluster, spec, place, has_timer);
   launch.user_data = user_data(boot);
@@ -188,6 +190,10 @@ std::string CloudProvider::prepare(const state::Cluster& cluster) {
                                         .type = place.type},
                                        stop_);
   return to_json_text(standing);
+}
+
+Storage CloudProvider::storage(const state::Cluster& cluster) const {
+  return storage_of(parse_cloud_spec(cluster.spec_json), cluster.provider);
 }
 
 Provider::Places CloudProvider::places(const state::Cluster& cluster) const {

@@ -29,6 +29,7 @@ class CloudProvider final : public Provider {
   HostKeyUse host_key_use() const noexcept override { return HostKeyUse::first_boot; }
   std::string difference(const state::Cluster& there, const std::string& wanted) const override;
   std::string prepare(const state::Cluster& cluster) override;
+  Storage storage(const state::Cluster& cluster) const override;
   Places places(const state::Cluster& cluster) const override;
   std::string network_at(const state::Cluster& cluster, std::size_t place) const override;
   bool gives_parts() const noexcept override { return cloud_.limits().has_partial_launch; }

@@ -1,11 +1,13 @@
 #include "provision/cloud/cloud_spec.hpp"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "provision/cloud/file_stores.hpp"
 
 namespace fastgpu::provision::cloud {
 namespace {
@@ -21,6 +23,7 @@ json to_json(const Wish& wish) {
                  {"nodes", wish.nodes},
                  {"spot", wish.market == Market::spot}};
   if (wish.max_price) object["max_price"] = *wish.max_price;
+  if (wish.data_disk.gib > 0) object["data_disk"] = to_text(wish.data_disk);
   return object;
 }
 
@@ -33,6 +36,8 @@ Wish wish_of(const json& object) {
             .nodes = object.at("nodes").get<int>(),
             .market = object.at("spot").get<bool>() ? Market::spot : Market::on_demand};
   if (object.contains("max_price")) wish.max_price = object.at("max_price").get<double>();
+  if (object.contains("data_disk"))
+    wish.data_disk = parse_data_disk(object.at("data_disk").get<std::string>());
   return wish;
 }
 
@@ -63,6 +68,8 @@ auto read(const std::string& text, const char* what, Read read_object) {
     return read_object(json::parse(text));
   } catch (const json::exception& e) {
     throw Error(ErrorKind::local, std::string("the ") + what + " on record is broken: " + e.what());
+  } catch (const Error& e) {
+    throw Error(ErrorKind::local, std::string("the ") + what + " on record is broken: " + e.what());
   }
 }
 
@@ -72,6 +79,10 @@ constexpr std::array kPublicAddresses = {std::pair(PublicAddress::all, "all"),
 
 std::string shown(const std::string& value) {
   return value.empty() ? "any" : value;
+}
+
+std::string shown_disk(const CloudSpec& spec) {
+  return spec.wish.data_disk.gib == 0 ? "none" : to_text(spec.wish.data_disk);
 }
 
 std::string shown(const std::optional<double>& price) {
@@ -111,6 +122,8 @@ std::string to_json_text(const CloudSpec& spec) {
                  {"places", json::array()}};
   for (const Place& place : spec.places)
     object["places"].push_back(to_json(place));
+  for (const Mount& mount : spec.mounts)
+    object["mounts"].push_back(to_text(mount));
   return with_guards(object.dump(), spec.guards);
 }
 
@@ -129,8 +142,16 @@ CloudSpec parse_cloud_spec(const std::string& text) {
     spec.guards = guards_of(text);
     for (const json& place : object.at("places"))
       spec.places.push_back(place_of(place));
+    for (const json& mount : object.value("mounts", json::array()))
+      spec.mounts.push_back(parse_mount(mount.get<std::string>()));
     return spec;
   });
+}
+
+Storage storage_of(const CloudSpec& spec, std::string_view cloud) {
+  return {.has_data_disk = spec.wish.data_disk.gib > 0,
+          .mounts = spec.mounts,
+          .nfs_options = std::string(nfs_options(cloud))};
 }
 
 std::string difference(const CloudSpec& there, const CloudSpec& wanted) {
@@ -155,8 +176,12 @@ std::string difference(const CloudSpec& there, const CloudSpec& wanted) {
            differ("network", shown(there.vpc), shown(wanted.vpc)),
            differ("public addresses", std::string(to_string(there.public_address)),
                   std::string(to_string(wanted.public_address))),
+           differ("data disk", shown_disk(there), shown_disk(wanted)),
        })
     if (!found.empty()) return found;
+  for (const Mount& mount : wanted.mounts)
+    if (std::ranges::find(there.mounts, mount) == there.mounts.end())
+      return "without " + mount.source + " at " + mount.path + " (`fastgpu mount` adds it)";
   return {};
 }
 

@@ -47,12 +47,16 @@ struct CloudSpec {
   Guards guards{};
   bool rdma = false;
   PublicAddress public_address = PublicAddress::all;
+  std::vector<Mount> mounts{};  ///< What every node has of storage that is shared.
   std::vector<Place> places{};  ///< The best first; at least one.
 };
 
 std::string to_json_text(const CloudSpec& spec);
 /// Throws ErrorKind::local for what no fastgpu has written.
 CloudSpec parse_cloud_spec(const std::string& text);
+
+/// What every node of such a cluster has beside its system disk, in `cloud`.
+Storage storage_of(const CloudSpec& spec, std::string_view cloud);
 
 /// How a cluster made from `there` differs from one of `wanted`, whatever offers were found: "with
 /// type gn7e, not gn6v"; empty where it does not.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/secret.hpp"
+#include "provision/storage.hpp"
 #include "state/model.hpp"
 
 namespace fastgpu::provision::cloud {
@@ -61,6 +62,7 @@ struct Wish {
   int nodes = 1;
   Market market = Market::on_demand;
   std::optional<double> max_price{};  ///< An hour, of one node, in the cloud's currency.
+  DataDisk data_disk{};               ///< Of each node.
 };
 
 struct Image {
@@ -144,7 +146,8 @@ struct Launch {
   Market market = Market::on_demand;
   std::optional<double> max_price{};
   int disk_gib = 0;  ///< 0: the image's own.
-  int first = 0;     ///< Index of the first node.
+  DataDisk data_disk{};
+  int first = 0;  ///< Index of the first node.
   int count = 1;
   int least = 1;        ///< Fewer than that are none.
   std::string token{};  ///< 32 hexadecimal digits: a repeated call is the same call.

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "provision/cloud/data_disk.hpp"
+
 namespace fastgpu::provision::cloud {
 namespace {
 
@@ -26,6 +28,8 @@ json document_of(const FirstBoot& boot) {
     const auto minutes = std::chrono::ceil<std::chrono::minutes>(*boot.shut_down_after).count();
     document["runcmd"] = {{"shutdown", "-P", "+" + std::to_string(minutes)}};
   }
+  if (boot.data_disk_gib > 0)
+    document["bootcmd"] = json::array({data_disk_command(boot.data_disk_gib)});
   return document;
 }
 

@@ -18,6 +18,7 @@ struct FirstBoot {
   /// The machine shuts itself down so long after its first boot, unless somebody puts that off; for
   /// clouds that have no timer of their own.
   std::optional<std::chrono::seconds> shut_down_after{};
+  int data_disk_gib = 0;  ///< Of the disk that it is to have at kDataPath; 0: none.
 };
 
 /// A "#cloud-config" document. It holds a private key: a secret.

@@ -163,8 +163,8 @@ std::vector<std::string> texts_of(const Value& value) {
 CloudFields cloud_of(const Value& value) {
   constexpr int kLargestDisk = 32'768;
   value.allow_only({"clouds", "gpus", "instance-type", "region", "zone", "image", "vpc",
-                    "max-price", "hold-cost", "ssh-from", "disk", "min-nodes", "hold", "spot",
-                    "rdma", "public-address"});
+                    "max-price", "hold-cost", "ssh-from", "disk", "data-disk", "mount", "min-nodes",
+                    "hold", "spot", "rdma", "public-address"});
   CloudFields fields;
   const std::pair<const char*, std::string*> texts[] = {{"gpus", &fields.gpus},
                                                         {"instance-type", &fields.instance_type},
@@ -174,10 +174,12 @@ CloudFields cloud_of(const Value& value) {
                                                         {"vpc", &fields.vpc},
                                                         {"max-price", &fields.max_price},
                                                         {"hold-cost", &fields.hold_cost},
-                                                        {"public-address", &fields.public_address}};
+                                                        {"public-address", &fields.public_address},
+                                                        {"data-disk", &fields.data_disk}};
   for (const auto& [key, field] : texts)
     if (const auto text = value.find(key)) *field = text->text();
   if (const auto clouds = value.find("clouds")) fields.clouds = texts_of(*clouds);
+  if (const auto mounts = value.find("mount")) fields.mounts = texts_of(*mounts);
   if (const auto from = value.find("ssh-from")) fields.ssh_from = texts_of(*from);
   if (const auto disk = value.find("disk")) fields.disk = disk->integer(1, kLargestDisk);
   if (const auto least = value.find("min-nodes")) fields.min_nodes = least->integer(1, kMostNodes);

@@ -54,6 +54,8 @@ struct CloudFields {
   std::string max_price{};
   std::string hold_cost{};
   std::string public_address{};
+  std::string data_disk{};
+  std::vector<std::string> mounts{};
   std::vector<std::string> ssh_from{};
   std::optional<int> disk{};
   std::optional<int> min_nodes{};

@@ -28,6 +28,13 @@ TEST_CASE("the original's create is ours") {
               "--zone", "cn-beijing-h"});
 }
 
+TEST_CASE("the original's data disk is ours, and its mount takes clusters") {
+  CHECK(ours({"create", "-n", "vm", "--data_disk_size", "500"}) ==
+        Words{"create", "cluster", "vm", "--data-disk", "500"});
+  CHECK(ours({"mount", "{demo}", "10.0.0.4:/"}) == Words{"mount", "demo", "10.0.0.4:/"});
+  CHECK(failure_of([] { ours({"mount", "task0.demo"}); }).kind() == ErrorKind::usage);
+}
+
 TEST_CASE("flags of ours may stand among the original's") {
   CHECK(ours({"create", "-n", "vm", "--region", "cn-beijing", "--dry-run"}) ==
         Words{"create", "cluster", "vm", "--region", "cn-beijing", "--dry-run"});
@@ -70,7 +77,10 @@ TEST_CASE("what the original had and we have not says what to do instead") {
                       ours({"create", "-n", "t", "-cuda"});
                     }).what())
             .find("fastgpu env install-driver") != std::string::npos);
-  CHECK(failure_of([] { ours({"create", "--data_disk_size", "100"}); }).kind() == ErrorKind::usage);
+  CHECK(std::string(failure_of([] {
+                      ours({"create", "-n", "t", "--nas"});
+                    }).what())
+            .find("--mount ADDRESS:/EXPORT") != std::string::npos);
   CHECK(failure_of([] { ours({"create", "--image_type", "CentOS"}); }).kind() == ErrorKind::usage);
   CHECK(failure_of([] { ours({"create", "-n"}); }).kind() == ErrorKind::usage);
 }

@@ -24,7 +24,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kUsage =
     "usage: fastgpu-cloudsim --port-file FILE [--port N] [--seed N] [--scenario FILE.json]\n"
-    "         [--api-facts DIR] [--boot instant|delay:2s|local] [--latency 50ms]\n";
+    "         [--api-facts DIR] [--boot instant|delay:2s|local] [--image-script FILE.sh]\n"
+    "         [--latency 50ms]\n";
 
 struct Options {
   fs::path port_file;
@@ -33,6 +34,7 @@ struct Options {
   fs::path scenario = CLOUDSIM_DEFAULT_SCENARIO;
   std::optional<fs::path> api_facts;
   std::string boot = "instant";
+  std::string image_script;  ///< Its text.
   milliseconds latency{0};
 };
 
@@ -40,6 +42,12 @@ milliseconds parse_milliseconds(const std::string& text) {
   if (text.ends_with("ms")) return milliseconds(std::stol(text.substr(0, text.size() - 2)));
   if (text.ends_with("s")) return milliseconds(std::int64_t(std::stod(text) * 1000));
   throw Error(ErrorKind::usage, "'" + text + "' is no duration such as 50ms or 2s");
+}
+
+std::string read_text(const fs::path& file) {
+  std::ifstream in(file);
+  if (!in) throw Error(ErrorKind::usage, file.string() + " cannot be read");
+  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 Options parse(std::span<char*> words) {
@@ -51,6 +59,8 @@ Options parse(std::span<char*> words) {
       {"--scenario", [&](const std::string& value) { options.scenario = value; }},
       {"--api-facts", [&](const std::string& value) { options.api_facts = value; }},
       {"--boot", [&](const std::string& value) { options.boot = value; }},
+      {"--image-script",
+       [&](const std::string& value) { options.image_script = read_text(value); }},
       {"--latency", [&](const std::string& value) { options.latency = parse_milliseconds(value); }},
   };
   for (std::size_t i = 0; i < words.size(); i += 2) {
@@ -104,10 +114,11 @@ int run(const Options& options) {
   std::unique_ptr<LocalMachines> machines;
   std::unique_ptr<Server> metadata_server;
   if (options.boot == "local") {
-    machines = std::make_unique<LocalMachines>(CLOUDSIM_NODE_INIT, [&](const auto& change) {
+    const auto report = [&](const auto& change) {
       const std::scoped_lock lock(simulation.lock);
       change(simulation.world);
-    });
+    };
+    machines = std::make_unique<LocalMachines>(CLOUDSIM_NODE_INIT, options.image_script, report);
     simulation.world.machines = machines.get();
     metadata_server = std::make_unique<Server>(
         machines->gateway(), 0, [&](const std::string& peer, const Request& request) {

@@ -61,6 +61,7 @@ void add_offer(Catalogue& catalogue, const Json& json) {
 Catalogue catalogue_of(const Json& json) {
   Catalogue out;
   out.currency = json.value("currency", "USD");
+  out.disk_price = json.value("disk_price", 0.0);
   out.quota_counts_vcpus = json.value("quota_counts_vcpus", true);
   out.lists_terminated = json.value("lists_terminated", false);
   for (const auto& [region, zones] : json.at("regions").items())

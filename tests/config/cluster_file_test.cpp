@@ -154,6 +154,8 @@ TEST_CASE("machines of clouds are wished for by the names of the flags") {
   max-price: 20/h
   ssh-from: 192.0.2.0/24
   disk: 200
+  data-disk: 500:gp3
+  mount: 10.0.0.4:/models=/models
   min-nodes: 3
   hold: 10m
   public-address: head
@@ -165,6 +167,8 @@ TEST_CASE("machines of clouds are wished for by the names of the flags") {
   CHECK(cloud.max_price == "20/h");
   CHECK(cloud.ssh_from == std::vector<std::string>{"192.0.2.0/24"});
   CHECK(cloud.disk == 200);
+  CHECK(cloud.data_disk == "500:gp3");
+  CHECK(cloud.mounts == std::vector<std::string>{"10.0.0.4:/models=/models"});
   CHECK(cloud.min_nodes == 3);
   CHECK(cloud.public_address == "head");
   CHECK(cloud.hold == std::chrono::minutes(10));

@@ -51,6 +51,16 @@ class FakeProvider final : public provision::Provider {
     return "10.0.0.0/24";
   }
 
+  /// {"mounts": ["nas:/a=/b"]} in the cluster's own part.
+  provision::Storage storage(const state::Cluster& cluster) const override {
+    provision::Storage storage;
+    const json own = json::parse(cluster.spec_json, nullptr, false);
+    if (own.is_object())
+      for (const json& mount : own.value("mounts", json::array()))
+        storage.mounts.push_back(provision::parse_mount(mount.get<std::string>()));
+    return storage;
+  }
+
   Results create(const state::Cluster& cluster, std::span<const provision::NodeRequest> requests,
                  const Cancel& cancel) override {
     ++create_calls;

@@ -65,7 +65,18 @@ class FakeReachability final : public provision::Reachability {
                                                              const Cancel& cancel) override {
     return wait(cluster, nodes, {}, cancel);
   }
+  std::vector<HostResult<provision::Reached>> attach_storage(const state::Cluster& cluster,
+                                                             std::span<const state::Node> nodes,
+                                                             const provision::Storage& storage,
+                                                             const Cancel& cancel) override {
+    for (const state::Node& node : nodes)
+      storage_of[node.name.value] = storage;
+    ++attach_calls;
+    return wait(cluster, nodes, {}, cancel);
+  }
   std::map<std::string, Error> failures;
+  std::map<std::string, provision::Storage> storage_of;  ///< What each node was given last.
+  int attach_calls = 0;
   std::function<void()> on_wait;
 };
 

@@ -148,6 +148,11 @@ std::string release_time(system_clock::time_point wished, system_clock::time_poi
   return signing::utc_text(when, "%Y-%m-%dT%H:%M:00Z");
 }
 
+void add_data_disk(Parameters& parameters, const DataDisk& disk) {
+  parameters.emplace_back("DataDisk.1.Category", disk.type.empty() ? kDiskType : disk.type);
+  parameters.emplace_back("DataDisk.1.Size", std::to_string(disk.gib));
+}
+
 Parameters launch_parameters(const cloud::Launch& launch, system_clock::time_point now) {
   const std::string sequence =
       "[" + std::to_string(launch.first) + "," + std::to_string(kIndexDigits) + "]";
@@ -161,9 +166,13 @@ Parameters launch_parameters(const cloud::Launch& launch, system_clock::time_poi
                            {"UserData", signing::base64(launch.user_data.reveal())},
                            {"HttpEndpoint", "enabled"},
                            {"HttpTokens", "required"},
-                           {"SystemDisk.Category", "cloud_essd"}};
+                           {"SystemDisk.Category", kDiskType}};
   if (launch.disk_gib > 0)
     parameters.emplace_back("SystemDisk.Size", std::to_string(launch.disk_gib));
+  if (launch.data_disk.gib > 0) {
+    add_data_disk(parameters, launch.data_disk);
+    parameters.emplace_back("DataDisk.1.DeleteWithInstance", "true");
+  }
   add_network(parameters, launch);
   add_market(parameters, launch);
   if (launch.release_at)

@@ -6,6 +6,12 @@
 
 namespace fastgpu::provision::alibaba {
 
+/// What disks are made of where nobody says so.
+constexpr const char* kDiskType = "cloud_essd";
+
+/// As a launch and the question for its price have it.
+void add_data_disk(Parameters& parameters, const DataDisk& disk);
+
 /// The parameters of RunInstances, sent at `now`. Each instance's name ends in its node's index.
 Parameters launch_parameters(const cloud::Launch& launch,
                              std::chrono::system_clock::time_point now);

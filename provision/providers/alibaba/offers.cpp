@@ -8,6 +8,7 @@
 #include "provision/cloud/at_once.hpp"
 #include "provision/cloud/catalogue.hpp"
 #include "provision/providers/alibaba/alibaba_cloud.hpp"
+#include "provision/providers/alibaba/machines.hpp"
 #include "provision/signing/hmac.hpp"
 
 namespace fastgpu::provision::alibaba {
@@ -175,16 +176,18 @@ class Surveyor {
     }
   }
 
+  /// With its disks.
   void ask_price(const std::string& type) {
-    const auto answer = answer_about(question("DescribePrice",
-                                              {{"ResourceType", "instance"},
-                                               {"InstanceType", type},
-                                               {"PriceUnit", "Hour"},
-                                               {"Period", "1"},
-                                               {"Amount", "1"},
-                                               {"SystemDisk.Category", "cloud_essd"},
-                                               {"SystemDisk.Size", "40"}},
-                                              "the price of " + type));
+    Parameters parameters = {{"ResourceType", "instance"},
+                             {"InstanceType", type},
+                             {"PriceUnit", "Hour"},
+                             {"Period", "1"},
+                             {"Amount", "1"},
+                             {"SystemDisk.Category", kDiskType},
+                             {"SystemDisk.Size", "40"}};
+    if (wish_.data_disk.gib > 0) add_data_disk(parameters, wish_.data_disk);
+    const auto answer =
+        answer_about(question("DescribePrice", std::move(parameters), "the price of " + type));
     if (!answer) return;
     const Answer price = Answer(*answer)["PriceInfo"]["Price"];
     if (const auto amount = price["TradePrice"].number(); amount && *amount > 0)

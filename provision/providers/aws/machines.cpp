@@ -103,13 +103,22 @@ void add_market(Parameters& parameters, const cloud::Launch& launch) {
   parameters.emplace_back(market + "SpotOptions.MaxPrice", price);
 }
 
-void add_disk(Parameters& parameters, const cloud::Launch& launch) {
-  if (launch.disk_gib == 0) return;
-  const std::string disk = "BlockDeviceMapping.1.";
-  parameters.emplace_back(disk + "DeviceName", "/dev/sda1");  // Of Ubuntu's and AWS's GPU images.
-  parameters.emplace_back(disk + "Ebs.VolumeSize", std::to_string(launch.disk_gib));
-  parameters.emplace_back(disk + "Ebs.VolumeType", "gp3");
+constexpr const char* kDiskType = "gp3";
+constexpr const char* kSystemDevice = "/dev/sda1";  // Of Ubuntu's and AWS's GPU images.
+constexpr const char* kDataDevice = "/dev/sdf";     // The first that EC2 leaves to its users.
+
+void add_disk(Parameters& parameters, int number, const char* device, const DataDisk& wanted) {
+  const std::string disk = "BlockDeviceMapping." + std::to_string(number) + ".";
+  parameters.emplace_back(disk + "DeviceName", device);
+  parameters.emplace_back(disk + "Ebs.VolumeSize", std::to_string(wanted.gib));
+  parameters.emplace_back(disk + "Ebs.VolumeType", wanted.type.empty() ? kDiskType : wanted.type);
   parameters.emplace_back(disk + "Ebs.DeleteOnTermination", "true");
+}
+
+void add_disks(Parameters& parameters, const cloud::Launch& launch) {
+  int number = 0;
+  if (launch.disk_gib > 0) add_disk(parameters, ++number, kSystemDevice, {.gib = launch.disk_gib});
+  if (launch.data_disk.gib > 0) add_disk(parameters, ++number, kDataDevice, launch.data_disk);
 }
 
 }  // namespace
@@ -145,7 +154,7 @@ Parameters launch_parameters(const cloud::Launch& launch) {
                            {"MetadataOptions.HttpTokens", "required"}};
   add_interfaces(parameters, launch);
   add_market(parameters, launch);
-  add_disk(parameters, launch);
+  add_disks(parameters, launch);
   // The machine's own timer ends it; stopping alone would leave its disk on the bill.
   if (launch.release_at) parameters.emplace_back("InstanceInitiatedShutdownBehavior", "terminate");
   int n = 0;

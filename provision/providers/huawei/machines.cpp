@@ -25,7 +25,6 @@ using std::chrono::system_clock;
 /// follows this word only.
 constexpr std::string_view kNameEnd = "-node";
 
-constexpr const char* kDiskType = "GPSSD";     ///< Sold in every zone that has GPUs.
 constexpr const char* kAddressType = "5_bgp";  ///< An address of the cloud's own network.
 constexpr int kMbitOut = 100;
 
@@ -141,6 +140,10 @@ json public_address() {
 
 }  // namespace
 
+std::string disk_type(const DataDisk& disk) {
+  return disk.type.empty() ? "GPSSD" : disk.type;  // Sold in every zone that has GPUs.
+}
+
 std::string release_text(system_clock::time_point when, system_clock::time_point now) {
   // A launch that is repeated a little later is to be the same launch: a nearer time becomes one of
   // few.
@@ -170,13 +173,17 @@ json launch_body(const Launch& launch, system_clock::time_point now) {
                  {"vpcid", part("vpc")},
                  {"nics", json::array({json{{"subnet_id", part("subnet")}}})},
                  {"security_groups", json::array({json{{"id", part("security-group")}}})},
-                 {"root_volume", {{"volumetype", kDiskType}}},
+                 {"root_volume", {{"volumetype", disk_type({})}}},
                  {"user_data", signing::base64(launch.user_data.reveal())},
                  {"server_tags", tags_of(launch)},
                  {"extendparam", market_of(launch)},
                  {"count", launch.count}};
   if (launch.has_public_address) server["publicip"] = public_address();
   if (launch.disk_gib > 0) server["root_volume"]["size"] = launch.disk_gib;
+  if (launch.data_disk.gib > 0)
+    server["data_volumes"] = json::array({json{{"volumetype", disk_type(launch.data_disk)},
+                                               {"size", launch.data_disk.gib},
+                                               {"delete_on_termination", true}}});
   if (launch.release_at) server["auto_terminate_time"] = release_text(*launch.release_at, now);
   return {{"server", std::move(server)}};
 }

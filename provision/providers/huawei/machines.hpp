@@ -15,6 +15,9 @@ namespace fastgpu::provision::huawei {
 /// becomes the nearest that it takes.
 nlohmann::json launch_body(const cloud::Launch& launch, std::chrono::system_clock::time_point now);
 
+/// As launches and the price list name it: its own word, or the usual one.
+std::string disk_type(const DataDisk& disk);
+
 /// As its timers are told the time.
 std::string release_text(std::chrono::system_clock::time_point when,
                          std::chrono::system_clock::time_point now);

@@ -11,6 +11,7 @@
 #include "provision/cloud/catalogue.hpp"
 #include "provision/providers/huawei/flavors.hpp"
 #include "provision/providers/huawei/huawei_cloud.hpp"
+#include "provision/providers/huawei/machines.hpp"
 
 namespace fastgpu::provision::huawei {
 namespace {
@@ -25,10 +26,14 @@ using cloud::Quota;
 using cloud::Stock;
 using cloud::Wish;
 
-// How the price list names a machine of that type for an hour.
+// How the price list names a machine of that type for an hour, and a disk.
 constexpr const char* kMachineService = "hws.service.type.ec2";
 constexpr const char* kMachineResource = "hws.resource.type.vm";
+constexpr const char* kDiskService = "hws.service.type.ebs";
+constexpr const char* kDiskResource = "hws.resource.type.volume";
 constexpr int kHours = 4;
+constexpr int kGigabytes = 17;
+constexpr const char* kDataDisk = "data disk";  ///< Among the prices.
 
 /// What is known of a region; each part is filled in by an answer of its own.
 struct Survey {
@@ -36,7 +41,7 @@ struct Survey {
   std::set<std::string> zones{};
   std::map<std::pair<std::string, std::string>, Stock> spot{};  ///< By type and zone.
   std::map<std::string, std::set<std::string>> roomy{};  ///< Zones with enough for all, by type.
-  std::map<std::string, Money> prices{};                 ///< By type.
+  std::map<std::string, Money> prices{};                 ///< By type, and of kDataDisk.
   json limits{};
 };
 
@@ -79,6 +84,8 @@ class Surveyor {
         questions.emplace_back([this, type = types.back()] { ask_room(type); });
     }
     if (!types.empty()) questions.emplace_back([this, types] { ask_prices(types); });
+    if (!types.empty() && wish_.data_disk.gib > 0)
+      questions.emplace_back([this] { told_prices(json::array({disk_product()})); });
     return questions;
   }
 
@@ -143,11 +150,12 @@ class Surveyor {
     survey_.roomy[type] = std::move(zones);
   }
 
-  json product(const std::string& type) const {
-    return {{"id", type},
-            {"cloud_service_type", kMachineService},
-            {"resource_type", kMachineResource},
-            {"resource_spec", type + ".linux"},
+  json product(const std::string& id, const char* service, const char* resource,
+               const std::string& spec) const {
+    return {{"id", id},
+            {"cloud_service_type", service},
+            {"resource_type", resource},
+            {"resource_spec", spec},
             {"region", region_},
             {"usage_factor", "Duration"},
             {"usage_value", 1},
@@ -155,12 +163,15 @@ class Surveyor {
             {"subscription_num", 1}};
   }
 
-  /// The price list refuses a list that has a type in it which is not sold there: then all are
-  /// asked for one by one.
-  void ask_prices(const std::vector<std::string>& types) {
-    json products = json::array();
-    for (const std::string& type : types)
-      products.push_back(product(type));
+  json disk_product() const {
+    json disk = product(kDataDisk, kDiskService, kDiskResource, disk_type(wish_.data_disk));
+    disk["resource_size"] = wish_.data_disk.gib;
+    disk["size_measure_id"] = kGigabytes;
+    return disk;
+  }
+
+  /// False where the list has none of them.
+  bool told_prices(json products) {
     const json answer = told({.service = "bss",
                               .region = region_,
                               .action = "ListOnDemandResourceRatings",
@@ -169,17 +180,25 @@ class Surveyor {
                               .body = {{"project_id", api_.project(region_, cancel_).id},
                                        {"product_infos", std::move(products)}},
                               .doing = "asking for prices in " + region_});
-    if (answer.empty() && types.size() > 1) {
-      cloud::Tasks questions;
-      for (const std::string& type : types)
-        questions.emplace_back([this, type] { ask_prices({type}); });
-      cloud::at_once(questions);
-    }
     const std::string currency = Answer(answer)["currency"].text();
     const std::lock_guard lock(mutex_);
     for (const Answer& rating : Answer(answer)["product_rating_results"].items())
       if (const auto price = rating["amount"].number(); price && *price > 0)
         survey_.prices[rating["id"].text()] = {*price, currency.empty() ? "CNY" : currency};
+    return !answer.empty();
+  }
+
+  /// The price list refuses a list that has a type in it which is not sold there: then all are
+  /// asked for one by one.
+  void ask_prices(const std::vector<std::string>& types) {
+    json products = json::array();
+    for (const std::string& type : types)
+      products.push_back(product(type, kMachineService, kMachineResource, type + ".linux"));
+    if (told_prices(std::move(products)) || types.size() < 2) return;
+    cloud::Tasks questions;
+    for (const std::string& type : types)
+      questions.emplace_back([this, type] { ask_prices({type}); });
+    cloud::at_once(questions);
   }
 
   Api& api_;
@@ -225,6 +244,16 @@ std::optional<int> quota_for(const json& limits, const InstanceType& type, Marke
   return static_cast<int>(std::clamp(*most, 0.0, 1e6));
 }
 
+/// Of a machine with its data disk, as far as that is told.
+std::optional<Money> price_of(const Survey& survey, const std::string& type) {
+  const auto machine = survey.prices.find(type);
+  if (machine == survey.prices.end()) return std::nullopt;
+  Money price = machine->second;
+  if (const auto disk = survey.prices.find(kDataDisk); disk != survey.prices.end())
+    price.amount += disk->second.amount;
+  return price;
+}
+
 /// Absent where the type is not on sale in the zone.
 std::optional<Stock> stock_in(const Survey& survey, const Answer& flavor, const std::string& zone,
                               Market market) {
@@ -261,8 +290,7 @@ std::vector<Offer> HuaweiCloud::offers(const std::string& region, const Wish& wi
                   .market = wish.market,
                   .stock = *stock,
                   .quota = quota_for(survey.limits, type, wish.market)};
-      if (const auto price = survey.prices.find(type.name); price != survey.prices.end())
-        offer.price_per_hour = price->second;
+      offer.price_per_hour = price_of(survey, type.name);
       offers.push_back(std::move(offer));
     }
   }

@@ -17,7 +17,8 @@ using cloud::MachineState;
 using std::chrono::system_clock;
 
 constexpr auto kShortestTimer = 6min;  // The cloud wants five minutes, by its own clock.
-constexpr int kMostMegabits = 100;     // A second, out; what is used is paid for.
+constexpr const char* kDataDiskType = "CLOUD_BSSD";
+constexpr int kMostMegabits = 100;  // A second, out; what is used is paid for.
 
 std::string tag_in(const Answer& tags, std::string_view key) {
   for (const Answer& tag : tags.items())
@@ -117,6 +118,13 @@ json internet_access(const cloud::Launch& launch) {
           {"PublicIpAssigned", true}};
 }
 
+json data_disk_of(const cloud::Launch& launch) {
+  const DataDisk& disk = launch.data_disk;
+  return {{"DiskSize", disk.gib},
+          {"DiskType", disk.type.empty() ? kDataDiskType : disk.type},
+          {"DeleteWithInstance", true}};
+}
+
 json tag(std::string_view key, const std::string& value) {
   return {{"Key", key}, {"Value", value}};
 }
@@ -171,6 +179,7 @@ json launch_body(const cloud::Launch& launch, system_clock::time_point now) {
                {"TagSpecification", json::array({{{"ResourceType", "instance"}, {"Tags", tags}}})}};
   add_market(body, launch);
   if (launch.disk_gib > 0) body["SystemDisk"] = {{"DiskSize", launch.disk_gib}};
+  if (launch.data_disk.gib > 0) body["DataDisks"] = json::array({data_disk_of(launch)});
   if (is_hpc(launch.type)) body["HpcClusterId"] = part(launch, "hpc-cluster");
   if (launch.release_at) body["ActionTimer"] = end_timer(*launch.release_at, now);
   return body;

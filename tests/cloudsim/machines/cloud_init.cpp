@@ -50,8 +50,8 @@ std::optional<std::chrono::minutes> shutdown_of(const std::vector<std::string>& 
   return std::chrono::minutes(minutes);
 }
 
-/// Adds the list's commands to the script, but for the shutdown that it returns.
-std::optional<std::chrono::minutes> read_commands(const YAML::Node& list, CloudInit& out) {
+/// Adds the list's commands to `script`, but for the shutdown that it returns.
+std::optional<std::chrono::minutes> read_commands(const YAML::Node& list, std::string& script) {
   std::optional<std::chrono::minutes> lasts;
   if (!list || !list.IsSequence()) return lasts;
   for (const YAML::Node& command : list) {
@@ -62,7 +62,7 @@ std::optional<std::chrono::minutes> read_commands(const YAML::Node& list, CloudI
     if (const auto minutes = shutdown_of(words))
       lasts = minutes;
     else
-      out.script += (command.IsScalar() ? text_of(command) : shell_join(words)) + "\n";
+      script += (command.IsScalar() ? text_of(command) : shell_join(words)) + "\n";
   }
   return lasts;
 }
@@ -82,8 +82,8 @@ CloudInit read_cloud_init(const std::string& user_data) try {
   if (const YAML::Node files = document["write_files"]; files && files.IsSequence())
     for (const YAML::Node& file : files)
       out.script += write_file(file);
-  out.each_boot_lasts = read_commands(document["bootcmd"], out);
-  out.first_boot_lasts = read_commands(document["runcmd"], out);
+  out.each_boot_lasts = read_commands(document["bootcmd"], out.boot_script);
+  out.first_boot_lasts = read_commands(document["runcmd"], out.script);
   return out;
 } catch (const YAML::Exception& e) {
   throw Error(ErrorKind::usage,

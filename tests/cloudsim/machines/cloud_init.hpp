@@ -12,7 +12,8 @@ struct CloudInit {
   std::string user = "root";
   std::vector<std::string> authorized_keys;
   std::string host_private_key, host_public_key;  ///< Ed25519; empty where it brings none.
-  std::string script;  ///< write_files and runcmd for /bin/sh, but for `shutdown`.
+  std::string boot_script;  ///< bootcmd, at each boot and first of all; without `shutdown`.
+  std::string script;       ///< write_files and runcmd for /bin/sh, but for `shutdown`.
   std::optional<std::chrono::minutes> first_boot_lasts;  ///< `shutdown -P +N` among runcmd.
   std::optional<std::chrono::minutes> each_boot_lasts;   ///< The same among bootcmd.
 };

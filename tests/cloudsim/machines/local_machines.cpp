@@ -62,11 +62,12 @@ state::Cluster make_cluster(const fs::path& root) {
 
 }  // namespace
 
-LocalMachines::LocalMachines(fs::path init_program, Report report)
+LocalMachines::LocalMachines(fs::path init_program, std::string image_script, Report report)
     : root_(make_root()),
       config_{.root = root_, .init_program = std::move(init_program)},
       provider_(config_),
       cluster_(make_cluster(root_)),
+      image_script_(std::move(image_script)),
       report_(std::move(report)) {
   provider_.check_usable();
   cluster_.network = provider_.prepare(cluster_);
@@ -210,7 +211,8 @@ void LocalMachines::boot_all(const std::vector<Task>& batch) {
       continue;
     }
     off_.erase(there[i].id);
-    if (!is_public(there[i].id)) run_script(indexes_.at(there[i].id), hide_from(gateway()));
+    run_script(indexes_.at(there[i].id), (is_public(there[i].id) ? "" : hide_from(gateway())) +
+                                             read_cloud_init(there[i].user_data).boot_script);
     report_([&](World& world) { world.booted(there[i].id, result.value().address); });
   }
 }
@@ -232,7 +234,7 @@ void LocalMachines::create(const std::vector<Task>& tasks) {
                         .host_public_key = init.host_public_key,
                         .authorized_key = lines_of(init.authorized_keys)});
     ids.push_back(task.id);
-    scripts.push_back(init.script);
+    scripts.push_back(init.boot_script + init.script);
   }
   const Cancel cancel;
   const auto results = provider_.create(cluster_, requests, cancel);
@@ -241,8 +243,7 @@ void LocalMachines::create(const std::vector<Task>& tasks) {
       fail(ids[i], results[i].error().what());
       continue;
     }
-    run_script(requests[i].index,
-               (is_public(ids[i]) ? "" : hide_from(gateway())) + kPowerOff + scripts[i]);
+    run_script(requests[i].index, (is_public(ids[i]) ? "" : hide_from(gateway())) + scripts[i]);
     report_([&](World& world) { world.booted(ids[i], results[i].value().address); });
   }
 }
@@ -263,7 +264,8 @@ void LocalMachines::run_script(int index, const std::string& script) {
                         .in = {.mode = process::StreamMode::pipe},
                         .out = {.mode = process::StreamMode::null},
                         .err = {.mode = process::StreamMode::null}});
-  const std::string text = "exec >/var/log/cloud-init-output.log 2>&1\n" + script;
+  const std::string text =
+      "exec >/var/log/cloud-init-output.log 2>&1\n" + kPowerOff + image_script_ + script;
   for (std::size_t sent = 0; sent < text.size();) {
     const ssize_t count = ::write(shell.in().get(), text.data() + sent, text.size() - sent);
     if (count <= 0) break;

@@ -23,7 +23,8 @@ class LocalMachines : public Machines {
 
   /// Makes a folder of its own beside other temporary files. Throws where local nodes cannot be
   /// had.
-  LocalMachines(std::filesystem::path init_program, Report report);
+  /// `image_script` is what a test knows of the image: sh runs it first at each boot.
+  LocalMachines(std::filesystem::path init_program, std::string image_script, Report report);
   /// Destroys every node, their network and the folder.
   ~LocalMachines() override;
 
@@ -60,6 +61,7 @@ class LocalMachines : public Machines {
   provision::local::LocalConfig config_;
   provision::LocalProvider provider_;
   state::Cluster cluster_;
+  std::string image_script_;
   Report report_;
   std::map<std::string, int> indexes_;  ///< The worker's alone, by instance.
   std::set<std::string> off_{};         ///< Of these, those that do not run.

@@ -27,6 +27,7 @@ struct Catalogue {
   bool lists_terminated = false;   ///< Reads still know a terminated instance for an hour.
   std::map<std::string, Rate> rates;
   std::string currency = "USD";
+  double disk_price = 0;  ///< Of a GB of data disks, an hour.
 
   const Offer* offer(const std::string& zone, const std::string& type) const;
   Offer* offer(const std::string& zone, const std::string& type);

@@ -86,6 +86,18 @@ TEST_CASE("a machine without a public address asks for no bandwidth to the world
   CHECK(parameters_of(inside).at("InternetMaxBandwidthOut") == "0");
 }
 
+TEST_CASE("a data disk is asked for with its machine, and goes with it") {
+  CHECK_FALSE(parameters_of(launch()).contains("DataDisk.1.Size"));
+  cloud::Launch wanted = launch();
+  wanted.data_disk = {500, ""};
+  const auto named = parameters_of(wanted);
+  CHECK(named.at("DataDisk.1.Size") == "500");
+  CHECK(named.at("DataDisk.1.Category") == "cloud_essd");
+  CHECK(named.at("DataDisk.1.DeleteWithInstance") == "true");
+  wanted.data_disk.type = "cloud_auto";
+  CHECK(parameters_of(wanted).at("DataDisk.1.Category") == "cloud_auto");
+}
+
 TEST_CASE("a launch asks for its count, with names that tell each node's index") {
   const auto named = parameters_of(launch());
   CHECK(named.at("Amount") == "3");

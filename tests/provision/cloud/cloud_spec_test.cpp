@@ -15,7 +15,8 @@ CloudSpec spec() {
                    .gpus = 8,
                    .nodes = 4,
                    .market = Market::spot,
-                   .max_price = 20.5},
+                   .max_price = 20.5,
+                   .data_disk = {500, "gp3"}},
           .region = "us-east-1",
           .image = "ami-1",
           .vpc = "mine",
@@ -23,6 +24,7 @@ CloudSpec spec() {
           .ssh_from = {"203.0.113.7/32"},
           .guards = {.max_life = std::chrono::hours(8), .max_cost = 99.5},
           .rdma = true,
+          .mounts = {{"10.0.0.4:/models", "/models"}},
           .places = {{{"us-east-1", "us-east-1a"}, "p4de.24xlarge", Money{27.4, "USD"}},
                      {{"us-east-1", "us-east-1b"}, "p4de.24xlarge", {}}}};
 }
@@ -32,6 +34,8 @@ TEST_CASE("a cluster's wish and places are read as they were written") {
   CHECK(to_json_text(there) == to_json_text(spec()));
   CHECK(there.wish.max_price == 20.5);
   CHECK(there.guards == spec().guards);
+  CHECK(there.wish.data_disk == DataDisk{500, "gp3"});
+  CHECK(there.mounts == spec().mounts);
   REQUIRE(there.places.size() == 2);
   CHECK(there.places[0].price_per_hour->currency == "USD");
   CHECK(!there.places[1].price_per_hour);
@@ -60,6 +64,34 @@ TEST_CASE("every node has a public address unless it was said otherwise") {
   CHECK(parse_cloud_spec(to_json_text(other)).public_address == PublicAddress::head);
   CHECK(difference(spec(), other) == "with public addresses all, not head");
   CHECK_THROWS_AS(parse_public_address("some"), Error);
+}
+
+TEST_CASE("another data disk makes another cluster; a mount that it has beside others does not") {
+  CloudSpec other = spec();
+  other.wish.data_disk = {};
+  CHECK(difference(spec(), other) == "with data disk 500:gp3, not none");
+  other = spec();
+  other.mounts.clear();
+  CHECK(difference(spec(), other).empty());
+  other.mounts = {{"10.0.0.4:/models", "/elsewhere"}};
+  CHECK(difference(spec(), other) ==
+        "without 10.0.0.4:/models at /elsewhere (`fastgpu mount` adds it)");
+}
+
+TEST_CASE("what nodes are to have is mounted as their cloud recommends") {
+  const Storage storage = storage_of(spec(), "aws");
+  CHECK(storage.has_data_disk);
+  CHECK(storage.mounts == spec().mounts);
+  CHECK(storage.nfs_options.find("nfsvers=4.1") != std::string::npos);
+  CHECK(storage_of(spec(), "huawei").nfs_options == "vers=3,timeo=600,noresvport,nolock,tcp");
+  CHECK(storage_of({}, "aws").is_empty());
+}
+
+TEST_CASE("a mount on record that no user could have asked for is refused") {
+  std::string text = to_json_text(spec());
+  const std::string good = "10.0.0.4:/models=/models";
+  text.replace(text.find(good), good.size(), "10.0.0.4:/models=/etc");
+  CHECK(failure_of([&] { parse_cloud_spec(text); }).kind() == ErrorKind::local);
 }
 
 TEST_CASE("where a cluster stands is the first place until it is written down") {

@@ -38,6 +38,19 @@ TEST_CASE("a user who is not root may become it, and root may not log in") {
   CHECK(data["users"][0]["sudo"].as<std::string>() == "ALL=(ALL) NOPASSWD:ALL");
 }
 
+TEST_CASE("a machine with a data disk looks after it at each boot, without a word of a shell") {
+  FirstBoot boot = boot_of("root");
+  CHECK(!parsed(boot)["bootcmd"]);
+  boot.data_disk_gib = 500;
+  const YAML::Node data = parsed(boot);
+  REQUIRE(data["bootcmd"].size() == 1);
+  const auto words = data["bootcmd"][0].as<std::vector<std::string>>();
+  REQUIRE(words.size() == 6);
+  CHECK(words[4] == "500");
+  CHECK(words[5] == "/data");
+  CHECK(user_data(boot).reveal().size() < 8192);
+}
+
 TEST_CASE("a machine with a limited life shuts itself down, counted in whole minutes") {
   FirstBoot boot = boot_of("root");
   boot.shut_down_after = std::chrono::seconds(61);

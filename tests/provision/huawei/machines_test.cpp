@@ -68,6 +68,17 @@ TEST_CASE("a machine without a public address asks for none") {
   CHECK_FALSE(launch_body(wish, kNow).at("server").contains("publicip"));
 }
 
+TEST_CASE("a data disk is asked for with its machine, and goes with it") {
+  cloud::Launch wish = launch();
+  CHECK_FALSE(launch_body(wish, kNow).at("server").contains("data_volumes"));
+  wish.data_disk = {500, ""};
+  CHECK(
+      launch_body(wish, kNow).at("server").at("data_volumes") ==
+      json::array({json{{"volumetype", "GPSSD"}, {"size", 500}, {"delete_on_termination", true}}}));
+  wish.data_disk.type = "ESSD";
+  CHECK(launch_body(wish, kNow).at("server").at("data_volumes")[0].at("volumetype") == "ESSD");
+}
+
 TEST_CASE("a launch repeated a little later is the same launch") {
   cloud::Launch wish = launch();
   for (const auto life : {10min, 480min}) {

@@ -103,6 +103,17 @@ TEST_CASE("a launch asks for spot machines, disk, timer and RDMA where they are 
   CHECK(body["ActionTimer"]["ActionTime"] == "2023-11-15T06:14:00Z");
 }
 
+TEST_CASE("a data disk is asked for with its machine, and goes with it") {
+  cloud::Launch launch = usual_launch();
+  CHECK_FALSE(launch_body(launch, kNow).contains("DataDisks"));
+  launch.data_disk = {500, ""};
+  CHECK(launch_body(launch, kNow)["DataDisks"] ==
+        json::array(
+            {json{{"DiskSize", 500}, {"DiskType", "CLOUD_BSSD"}, {"DeleteWithInstance", true}}}));
+  launch.data_disk.type = "CLOUD_HSSD";
+  CHECK(launch_body(launch, kNow)["DataDisks"][0]["DiskType"] == "CLOUD_HSSD");
+}
+
 TEST_CASE("a spot launch without a limit bids nothing of its own") {
   cloud::Launch launch = usual_launch();
   launch.market = cloud::Market::spot;

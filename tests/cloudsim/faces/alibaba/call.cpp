@@ -105,6 +105,19 @@ bool is_on(const Params& params, const std::string& name) {
   return value == "true";
 }
 
+DataDisk read_data_disk(const Params& disk) {
+  constexpr std::array kCategories = {"cloud",      "cloud_efficiency", "cloud_ssd",
+                                      "cloud_essd", "cloud_auto",       "cloud_essd_entry"};
+  DataDisk out{.category = disk.get("Category", "cloud_efficiency"),
+               .size_gb = disk.number("Size", 0)};
+  if (std::ranges::find(kCategories, out.category) == kCategories.end())
+    throw Refusal(400, "InvalidDataDiskCategory.ValueNotSupported",
+                  "The category " + out.category + " is none of data disks.");
+  if (out.size_gb < 20 || out.size_gb > 32768)
+    throw Refusal(400, "InvalidDataDiskSize.ValueNotSupported", "A data disk has 20 to 32768 GiB.");
+  return out;
+}
+
 void stop_if_dry_run(const Params& params, const std::string& code) {
   if (is_on(params, "DryRun"))
     throw Refusal(400, code, "Request validation has been passed with DryRun flag set.");

@@ -48,6 +48,14 @@ Instance& instance(const AlibabaCall& call, const std::string& id);
 /// A yes or no, which the vendor takes in any case: its own kits write "True".
 bool is_on(const Params& params, const std::string& name);
 
+struct DataDisk {
+  std::string category;
+  int size_gb = 0;
+};
+
+/// One of "DataDisk.N". Throws where there are none of that kind and size.
+DataDisk read_data_disk(const Params& disk);
+
 /// Refuses with `code` where the request was for a rehearsal.
 void stop_if_dry_run(const Params& params, const std::string& code);
 

@@ -85,6 +85,21 @@ void read_image(const AlibabaCall& call, const MachineType& type, Instance& like
   like.extra["disk_gb"] = size;
 }
 
+/// At its defaults a data disk goes with its instance.
+void read_data_disks(const AlibabaCall& call, Instance& like) {
+  constexpr int kMostDisks = 16;
+  const auto given = call.params.structures("DataDisk");
+  if (given.size() > kMostDisks)
+    throw Refusal(400, "InstanceDiskLimitExceed", "An instance has at most 16 data disks.");
+  like.extra["data_disks"] = Json::array();
+  for (const Params& each : given) {
+    const DataDisk disk = read_data_disk(each);
+    const bool goes = !each.find("DeleteWithInstance") || is_on(each, "DeleteWithInstance");
+    like.extra["data_disks"].push_back(
+        {{"size_gb", disk.size_gb}, {"type", disk.category}, {"delete", goes}});
+  }
+}
+
 void read_user_data(const AlibabaCall& call, Instance& like) {
   try {
     like.user_data = base64_decode(call.params.get("UserData"));
@@ -150,6 +165,7 @@ LaunchOrder read_order(const AlibabaCall& call) {
   read_network(call, like);
   read_placement(call, like);
   read_image(call, type, like);
+  read_data_disks(call, like);
   read_user_data(call, like);
   read_market(call, order);
   read_counts(call, order);
@@ -165,7 +181,7 @@ LaunchOrder read_order(const AlibabaCall& call) {
   return order;
 }
 
-/// What an instance holds: its place in the VSwitch and its disk.
+/// What an instance holds: its place in the VSwitch and its disks.
 void complete(const AlibabaCall& call, Instance& instance) {
   World& world = call.world;
   instance.name = expanded(instance.name, instance.launch_index);
@@ -179,6 +195,13 @@ void complete(const AlibabaCall& call, Instance& instance) {
   disk.part_of = instance.id;
   disk.data = {{"instance", instance.id}, {"size_gb", instance.extra.at("disk_gb")}};
   instance.attached = {interface.id, disk.id};
+  for (const Json& wanted : instance.extra.at("data_disks")) {
+    Resource& data = world.add(call.scope, "disk", world.new_id("d-", 20));
+    if (wanted.at("delete")) data.part_of = instance.id;
+    data.data = wanted;
+    data.data["instance"] = instance.id;
+    instance.attached.push_back(data.id);
+  }
   const bool is_public = instance.extra.at("bandwidth") > 0;
   if (is_public && instance.public_address.empty())
     instance.public_address = world.new_public_address();

@@ -23,11 +23,14 @@ Json describe_price(const AlibabaCall& call) {
   const Offer offer = offers_of(call).begin()->second;
   const bool is_spot = call.params.get("SpotStrategy", "NoSpot") != "NoSpot";
   const int amount = call.params.number("Amount", 1);
-  const double price = (is_spot ? offer.spot_price : offer.price) * amount;
+  double disks = 0;
+  for (const Params& each : call.params.structures("DataDisk"))
+    disks += read_data_disk(each).size_gb * call.catalogue().disk_price;
+  const double price = ((is_spot ? offer.spot_price : offer.price) + disks) * amount;
   return {{"PriceInfo",
            {{"Price",
-             {{"OriginalPrice", offer.price * amount},
-              {"DiscountPrice", offer.price * amount - price},
+             {{"OriginalPrice", (offer.price + disks) * amount},
+              {"DiscountPrice", (offer.price + disks) * amount - price},
               {"TradePrice", price},
               {"Currency", call.catalogue().currency}}},
             {"Rules", {{"Rule", Json::array()}}}}}};

@@ -95,6 +95,24 @@ WantedNetwork wanted_network(const Ec2Call& call, const MachineType& type) {
   return out;
 }
 
+namespace {
+
+void check_volume(const WantedVolume& volume, const std::vector<WantedVolume>& others) {
+  constexpr int kLargest = 65536;
+  constexpr std::size_t kNameLength = std::string_view("/dev/sdf").size();
+  const bool is_device = volume.device.starts_with("/dev/sd") || volume.device.starts_with("xvd");
+  if (!is_device || volume.device.size() > kNameLength + 1)
+    throw Refusal(400, "InvalidBlockDeviceMapping", "Invalid device name " + volume.device);
+  if (volume.size_gb < 1 || volume.size_gb > kLargest)
+    throw Refusal(400, "InvalidParameterValue",
+                  "Invalid value '" + std::to_string(volume.size_gb) + "' for VolumeSize");
+  if (std::ranges::find(others, volume.device, &WantedVolume::device) != others.end())
+    throw Refusal(400, "InvalidBlockDeviceMapping",
+                  "The device " + volume.device + " is in more than one block device mapping");
+}
+
+}  // namespace
+
 std::vector<WantedVolume> wanted_volumes(const Ec2Call& call, const Image& image) {
   std::vector<WantedVolume> out = {WantedVolume{.size_gb = image.disk_gb}};
   for (const Params& mapping : call.params.structures("BlockDeviceMapping")) {
@@ -109,10 +127,12 @@ std::vector<WantedVolume> wanted_volumes(const Ec2Call& call, const Image& image
                     "Volume of size " + std::to_string(volume.size_gb) +
                         "GB is smaller than snapshot, expect size >= " +
                         std::to_string(image.disk_gb) + "GB");
-    if (root)
+    if (root) {
       out[0] = volume;
-    else
-      out.push_back(volume);
+      continue;
+    }
+    check_volume(volume, out);
+    out.push_back(volume);
   }
   return out;
 }

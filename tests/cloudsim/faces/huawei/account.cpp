@@ -61,6 +61,18 @@ Answered list_images(const HuaweiCall& call) {
   return {200, marked_page(call, "images", images)};
 }
 
+bool is_disk(const Json& product) {
+  return product.at("cloud_service_type") == "hws.service.type.ebs" &&
+         product.at("resource_type") == "hws.resource.type.volume";
+}
+
+double disk_price(const HuaweiCall& call, const Json& product) {
+  constexpr int kGigabytes = 17;
+  if (product.value("size_measure_id", 0) != kGigabytes || !product.contains("resource_size"))
+    throw Violation(400, "CBC.0100", "a disk's size is told in GB");
+  return product.at("resource_size").get<int>() * call.catalogue().disk_price;
+}
+
 /// The offer of "<type>.linux" anywhere in the region.
 const Offer& offer_of(const HuaweiCall& call, const Json& product) {
   const std::string region = product.at("region");
@@ -85,7 +97,9 @@ Answered rate(const HuaweiCall& call) {
   Json results = Json::array();
   double all = 0;
   for (const Json& product : call.body.at("product_infos")) {
-    const double amount = offer_of(call, product).price * product.at("subscription_num").get<int>();
+    const double each =
+        is_disk(product) ? disk_price(call, product) : offer_of(call, product).price;
+    const double amount = each * product.at("subscription_num").get<int>();
     all += amount;
     results.push_back({{"id", product.at("id")},
                        {"product_id", "00301-000-0--0"},

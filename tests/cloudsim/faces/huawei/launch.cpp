@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstdio>
 
 #include "cloudsim/auth/digest.hpp"
@@ -107,6 +108,22 @@ void check_quota(const HuaweiCall& call, const MachineType& type, const LaunchOr
     throw Refusal(400, "Ecs.0013", "The number of elastic addresses exceeds the quota.");
 }
 
+/// A data disk outlives its server unless somebody says otherwise.
+Json read_data_volumes(const Json& server) {
+  constexpr int kLeast = 10;
+  constexpr int kMost = 32768;
+  Json volumes = server.value("data_volumes", Json::array());
+  if (volumes.size() > 23) throw Refusal(400, "Ecs.0005", "a server has at most 23 data disks");
+  constexpr std::array kTypes = {"SATA", "SAS", "SSD", "GPSSD", "ESSD", "GPSSD2", "ESSD2"};
+  for (const Json& volume : volumes)
+    if (std::ranges::find(kTypes, volume.at("volumetype")) == kTypes.end())
+      throw Refusal(400, "Ecs.0005", "volumetype is none of disks");
+  for (const Json& volume : volumes)
+    if (volume.at("size") < kLeast || volume.at("size") > kMost)
+      throw Refusal(400, "Ecs.0005", "a data disk has 10 to 32768 GB");
+  return volumes;
+}
+
 LaunchOrder read_order(const HuaweiCall& call, const Json& server) {
   LaunchOrder order;
   order.scope = call.scope;
@@ -127,6 +144,7 @@ LaunchOrder read_order(const HuaweiCall& call, const Json& server) {
   like.tags = read_tags(server.value("server_tags", Json::array()));
   like.release_at = read_timer(call, server.value("auto_terminate_time", ""));
   like.extra["root_volume"] = server.at("root_volume");
+  like.extra["data_volumes"] = read_data_volumes(server);
   if (server.contains("publicip")) like.extra["publicip"] = server.at("publicip");
   order.maximum = server.value("count", 1);
   if (order.maximum < 1 || order.maximum > kMostServers)
@@ -146,6 +164,12 @@ void attach(const HuaweiCall& call, Instance& made) {
   disk.part_of = made.id;
   disk.data = made.extra.at("root_volume");
   made.attached = {port.id, disk.id};
+  for (const Json& wanted : made.extra.at("data_volumes")) {
+    Resource& data = world.add(call.scope, "volume", new_uuid(world));
+    if (wanted.value("delete_on_termination", false)) data.part_of = made.id;
+    data.data = wanted;
+    made.attached.push_back(data.id);
+  }
   if (!made.extra.contains("publicip")) return;
   const Json& wish = made.extra.at("publicip");
   Resource& address = world.add(call.scope, "publicip", new_uuid(world));

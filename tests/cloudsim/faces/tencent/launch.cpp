@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "cloudsim/auth/digest.hpp"
@@ -117,6 +118,21 @@ void read_counts(const TencentCall& call, LaunchOrder& order) {
   order.token_outlives = true;
 }
 
+void check_data_disks(const TencentCall& call) {
+  constexpr std::array kTypes = {"CLOUD_PREMIUM", "CLOUD_SSD",  "CLOUD_BSSD",
+                                 "CLOUD_HSSD",    "CLOUD_TSSD", "CLOUD_BASIC"};
+  constexpr int kStep = 10;
+  for (const Json& disk : call.body.value("DataDisks", Json::array())) {
+    const int size = disk.value("DiskSize", 0);
+    const std::string type = disk.value("DiskType", "");
+    if (std::ranges::find(kTypes, type) == kTypes.end())
+      throw refusal("InvalidParameterValue", "`" + type + "` is no type of data disks.");
+    if (size < 2 * kStep || size > 32000 || size % kStep != 0)
+      throw refusal("InvalidParameterValue.Range",
+                    "A data disk has 20 to 32000 GB in steps of 10, not " + std::to_string(size));
+  }
+}
+
 LaunchOrder read_order(const TencentCall& call) {
   LaunchOrder order;
   order.scope = call.scope;
@@ -131,6 +147,7 @@ LaunchOrder read_order(const TencentCall& call) {
   read_user_data(call, like);
   read_market(call, order);
   read_cluster(call, type, like);
+  check_data_disks(call);
   read_counts(call, order);
   like.tags = specified_tags(call, "instance");
   for (const Json& key :

@@ -1,0 +1,102 @@
+// mount: NFS exports on all nodes, now and after a restart.
+#include <algorithm>
+#include <memory>
+
+#include "cli/commands/cluster_options.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/lookup.hpp"
+#include "cli/commands/views.hpp"
+#include "cli/record.hpp"
+#include "provision/cloud/cloud_spec.hpp"
+#include "provision/lifecycle.hpp"
+#include "provision/providers.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+struct Options : ClusterOptions {
+  std::string mount;
+  bool remove = false;
+};
+
+using Mounts = std::vector<provision::Mount>;
+
+void add(Mounts& mounts, const provision::Mount& wanted) {
+  if (std::ranges::find(mounts, wanted) == mounts.end()) mounts.push_back(wanted);
+}
+
+/// By its path, its source, or both.
+void take_away(Mounts& mounts, const std::string& what) {
+  const bool has_path = what.find('=') != std::string::npos;
+  const bool is_path = what.starts_with('/');
+  provision::Mount meant;
+  if (!is_path) meant = provision::parse_mount(what);
+  std::erase_if(mounts, [&](const provision::Mount& mount) {
+    if (is_path) return mount.path == what;
+    return has_path ? mount == meant : mount.source == meant.source;
+  });
+}
+
+/// The cloud's part of a cluster with the mounts that are wished.
+std::string with_mounts(const std::string& spec_json, const Options& options) {
+  auto spec = provision::cloud::parse_cloud_spec(spec_json);
+  if (options.remove)
+    take_away(spec.mounts, options.mount);
+  else if (!options.mount.empty())
+    add(spec.mounts, provision::parse_mount(options.mount));
+  return provision::cloud::to_json_text(spec);
+}
+
+/// The cluster's name, with all that can be refused before anybody is asked.
+ClusterName checked(Context& context, const Options& options) {
+  const state::Cluster cluster = find_cluster(context, options.name);
+  if (!provision::is_cloud(cluster.provider))
+    throw Error(ErrorKind::usage, "mount: cluster '" + options.name + "' is made by provider '" +
+                                      cluster.provider +
+                                      "': only nodes of clouds are given mounts");
+  if (options.remove && options.mount.empty())
+    throw Error(ErrorKind::usage, "mount: --remove what? name an ADDRESS:/EXPORT or a /PATH");
+  if (options.mount.starts_with('/') && !options.remove)
+    throw Error(ErrorKind::usage,
+                "mount: what at " + printable(options.mount) + "? write ADDRESS:/EXPORT=/PATH");
+  with_mounts(cluster.spec_json, options);
+  return cluster.name;
+}
+
+View view_of(const state::Cluster& cluster) {
+  View view;
+  view.root = document("mounts");
+  view.root["cluster"] = cluster.name.value;
+  view.table.columns = {{"SOURCE"}, {"PATH"}};
+  const auto mounts = provision::cloud::parse_cloud_spec(cluster.spec_json).mounts;
+  view.root["mounts"] = storage_fields({}, mounts)["mounts"];
+  for (const auto& [source, path] : mounts) {
+    view.names.push_back(source + "=" + path);
+    view.table.rows.push_back({source, path});
+  }
+  view.when_empty = "nothing is mounted";
+  return view;
+}
+
+int run(Context& context, const Options& options) {
+  const ClusterName name = checked(context, options);
+  const state::Cluster changed = provision::change_storage(
+      tools_for(context, options), name,
+      [&](const std::string& spec) { return with_mounts(spec, options); });
+  publish_record(context, changed.name);
+  context.ui().show(view_of(changed));
+  return 0;
+}
+
+}  // namespace
+
+Action describe_mount(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  describe_cluster_options(arguments, *options);
+  arguments.text("EXPORT", "", "What to mount, ADDRESS:/EXPORT, at /fastgpu or =/PATH",
+                 options->mount);
+  arguments.flag("--remove", "Unmount it, by its address, its path or both", options->remove);
+  return [options](Context& context) { return run(context, *options); };
+}
+
+}  // namespace fastgpu::cli

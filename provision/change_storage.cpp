@@ -1,0 +1,52 @@
+// Other storage for the nodes of a cluster that stands.
+#include <algorithm>
+
+#include "base/fault_point.hpp"
+#include "provision/bring_up.hpp"
+#include "provision/first_contact.hpp"
+#include "provision/held_cluster.hpp"
+#include "provision/lifecycle.hpp"
+
+namespace fastgpu::provision {
+namespace {
+
+using state::Node;
+using state::NodeState;
+
+/// A node that is stopped would mount again what it was never told to forget.
+void check_may_forget(const ClusterView& view, const Storage& before, const Storage& after) {
+  const auto is_kept = [&](const Mount& mount) {
+    return std::ranges::find(after.mounts, mount) != after.mounts.end();
+  };
+  if (std::ranges::all_of(before.mounts, is_kept)) return;
+  for (const Node& node : view.nodes)
+    if (node.state == NodeState::stopped)
+      throw Error(ErrorKind::conflict, node.name.value +
+                                           " is stopped, and would mount it again: `fastgpu start "
+                                           "cluster " +
+                                           view.cluster.name.value + "` first");
+}
+
+}  // namespace
+
+state::Cluster change_storage(const Tools& tools, const ClusterName& name,
+                              const std::function<std::string(const std::string&)>& change) {
+  const HeldCluster held(tools, name);
+  ClusterView view = held.look();
+  state::Cluster cluster = held.cluster();
+  const Storage before = held.provider().storage(cluster);
+  cluster.spec_json = change(cluster.spec_json);
+  const Storage after = held.provider().storage(cluster);
+  check_storage(after);
+  check_may_forget(view, before, after);
+  tools.store.update_cluster(cluster);
+  fault_point("provision:storage_written");
+  const auto unmet = unmet_nodes(tools.store, cluster.id);  // They get it when they are met.
+  std::erase_if(view.nodes, [&](const Node& node) {
+    return node.state != NodeState::running || unmet.contains(node.name);
+  });
+  attach_storage(tools, cluster, view.nodes, after);
+  return cluster;
+}
+
+}  // namespace fastgpu::provision

@@ -1,0 +1,39 @@
+#include "provision/providers/aws/machines.hpp"
+
+#include <doctest/doctest.h>
+
+#include <map>
+
+namespace fastgpu::provision::aws {
+namespace {
+
+std::map<std::string, std::string> parameters_of(const cloud::Launch& wanted) {
+  std::map<std::string, std::string> named;
+  for (const auto& [name, value] : launch_parameters(wanted))
+    CHECK(named.emplace(name, value).second);
+  return named;
+}
+
+TEST_SUITE_BEGIN("provision/aws");
+
+TEST_CASE("a launch that wishes for no disk leaves them to the image") {
+  CHECK_FALSE(parameters_of({}).contains("BlockDeviceMapping.1.DeviceName"));
+}
+
+TEST_CASE("a data disk is a device of its own that goes with its machine") {
+  const auto alone = parameters_of({.data_disk = {500, ""}});
+  CHECK(alone.at("BlockDeviceMapping.1.DeviceName") == "/dev/sdf");
+  CHECK(alone.at("BlockDeviceMapping.1.Ebs.VolumeSize") == "500");
+  CHECK(alone.at("BlockDeviceMapping.1.Ebs.VolumeType") == "gp3");
+  CHECK(alone.at("BlockDeviceMapping.1.Ebs.DeleteOnTermination") == "true");
+  const auto both = parameters_of({.disk_gib = 100, .data_disk = {500, "io2"}});
+  CHECK(both.at("BlockDeviceMapping.1.DeviceName") == "/dev/sda1");
+  CHECK(both.at("BlockDeviceMapping.1.Ebs.VolumeType") == "gp3");
+  CHECK(both.at("BlockDeviceMapping.2.DeviceName") == "/dev/sdf");
+  CHECK(both.at("BlockDeviceMapping.2.Ebs.VolumeType") == "io2");
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::provision::aws
