@@ -6,7 +6,6 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/remote_output.hpp"
 #include "cli/node_route.hpp"
-#include "transfer/resume.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -116,7 +115,7 @@ Results copy(Context& context, const Copy& wanted, const RemoteTarget& target,
                              context.agent(), settings, &progress, context.cancel());
   const std::vector<std::filesystem::path> sources(wanted.sources.begin(), wanted.sources.end());
   const std::uint64_t content = remote::content_of(sources);
-  if (content >= kWorthKeeping) settings.key = transfer::key_of(sources, wanted.destination);
+  if (content >= kWorthKeeping) settings.key = remote::key_of(sources, wanted.destination);
   if (const auto route = route_for(context, target, options, content))
     return remote::copy_through(context.ssh(), target.hosts, *route, sources, wanted.destination,
                                 context.agent(), settings, &progress, context.cancel());

@@ -62,6 +62,11 @@ ssh::RunOptions run_options(const CopyOptions& options) {
           .timeout = options.timeout};
 }
 
+std::string key_of(const std::vector<std::filesystem::path>& sources,
+                   const std::string& destination) {
+  return transfer::key_of(sources, destination);
+}
+
 std::vector<HostResult<Copied>> copy_to(ssh::Client& client, std::span<const ssh::Host> hosts,
                                         const std::vector<std::filesystem::path>& sources,
                                         const std::string& destination, const AgentProgram& agent,

@@ -27,10 +27,14 @@ struct CopyOptions {
   std::chrono::milliseconds connect_timeout{10'000};
   std::chrono::milliseconds timeout{0};  ///< For each host; 0 is without end.
   std::optional<BitRate> rate{};         ///< Of all that leaves or comes in here, at most.
-  /// Names the copy where hosts are to keep what has come when it is cut off, and to go on from
-  /// there: transfer::key_of, or empty.
+  /// Names the copy (key_of) where hosts are to keep what has come when it is cut off, and to go on
+  /// from there; empty: they keep nothing.
   std::string key{};
 };
+
+/// See transfer::key_of.
+std::string key_of(const std::vector<std::filesystem::path>& sources,
+                   const std::string& destination);
 
 /// How Client::run is told of them.
 ssh::RunOptions run_options(const CopyOptions& options);

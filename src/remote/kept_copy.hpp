@@ -10,7 +10,7 @@
 
 namespace fastgpu::remote {
 
-/// How far each host has the copy with that key (transfer::key_of): one round trip. Who has nothing
+/// How far each host has the copy with that key: one round trip. Who has nothing
 /// of it, or does not answer, is at the start. Without a key all are, and nobody is asked.
 std::vector<transfer::Position> kept_positions(ssh::Client& client,
                                                std::span<const ssh::Host> hosts,

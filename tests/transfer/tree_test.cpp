@@ -32,6 +32,7 @@ void receive(std::string_view stream, const fs::path& destination,
 }
 
 void put(const fs::path& file, const std::string& text, unsigned mode = 0644) {
+  fs::create_directories(file.parent_path());
   test::write_file(file, text, static_cast<fs::perms>(mode));
 }
 
