@@ -108,7 +108,7 @@ class Selection {
 
 }  // namespace
 
-std::vector<state::Node> select_nodes(const state::Cluster& cluster, Nodes nodes,
+std::vector<state::Node> select_nodes(const state::Cluster& cluster, const Nodes& nodes,
                                       std::string_view node_set, const FindGroup& find_group) {
   Selection selection(cluster, nodes, find_group);
   const std::size_t first = std::min(node_set.find('!'), node_set.size());

@@ -19,7 +19,8 @@ using FindGroup = std::function<std::optional<std::string>(std::string_view name
 /// head), @running, @stopped, @lost, or one of the user's. The nodes in the order of `nodes`.
 /// Throws ErrorKind::usage for what cannot be read or leaves nobody, not_found for a name that
 /// nobody has; a user's group may name nodes of other clusters.
-std::vector<state::Node> select_nodes(const state::Cluster& cluster, std::vector<state::Node> nodes,
+std::vector<state::Node> select_nodes(const state::Cluster& cluster,
+                                      const std::vector<state::Node>& nodes,
                                       std::string_view node_set, const FindGroup& find_group);
 
 }  // namespace fastgpu::cli

@@ -1,7 +1,5 @@
 #include "cli/commands/lookup.hpp"
 
-#include <utility>
-
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "cli/node_set.hpp"
@@ -61,9 +59,9 @@ state::Job find_job(Context& context, std::string_view name) {
 
 std::vector<state::Node> find_nodes(Context& context, const state::Cluster& cluster,
                                     std::string_view node_set) {
-  std::vector<state::Node> nodes = context.store().nodes(cluster.id);
+  const std::vector<state::Node> nodes = context.store().nodes(cluster.id);
   if (node_set.empty()) return nodes;
-  return select_nodes(cluster, std::move(nodes), node_set,
+  return select_nodes(cluster, nodes, node_set,
                       [&](std::string_view name) { return context.settings().group(name); });
 }
 

@@ -21,12 +21,16 @@
 namespace fastgpu::transfer {
 namespace {
 
-const std::string kMarker = ".fastgpu-copy-";
+constexpr std::string_view kMarker = ".fastgpu-copy-";
 constexpr const char* kTree = "tree";
 constexpr const char* kNotes = "notes";
 constexpr std::size_t kMostNotes = 8192;  // A path, and a little.
 constexpr std::chrono::hours kKept{24};
 constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+
+std::string marked(std::string_view rest) {
+  return std::string(kMarker).append(rest);
+}
 
 std::vector<std::string> names_in(int fd) {
   const int own = ::openat(fd, ".", kDirectory);
@@ -48,9 +52,9 @@ bool may_go_on(int directory) {
 
 /// Of other copies. What was to come to the same place as `own` is no longer wanted.
 void remove_leftovers(int parent, const std::string& own) {
-  const std::string place = kMarker + own.substr(0, std::min(own.size(), kPlaceDigits));
+  const std::string place = marked(own.substr(0, std::min(own.size(), kPlaceDigits)));
   for (const std::string& name : names_in(parent)) {
-    if (!name.starts_with(kMarker) || name == kMarker + own) continue;
+    if (!name.starts_with(kMarker) || name == marked(own)) continue;
     const bool is_replaced = !own.empty() && name.starts_with(place);
     const UniqueFd left(::openat(parent, name.c_str(), kDirectory));
     if (left && ::flock(left.get(), LOCK_EX | LOCK_NB) == 0 &&
@@ -116,7 +120,7 @@ Position position_in(int directory) {
 std::string random_name() {
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789";
   std::random_device random;
-  std::string name = kMarker;
+  std::string name(kMarker);
   for (int i = 0; i < 12; ++i)
     name += kLetters[random() % kLetters.size()];
   return name;
@@ -155,7 +159,7 @@ Staging::Staging(const std::filesystem::path& parent, const std::string& key)
 /// False without a key, and where another copy has the one with that key.
 bool Staging::take_up() {
   if (key_.empty()) return false;
-  name_ = kMarker + key_;
+  name_ = marked(key_);
   directory_ = UniqueFd(::openat(parent_.get(), name_.c_str(), kDirectory));
   if (!directory_) return make_locked(name_);
   return ::flock(directory_.get(), LOCK_EX | LOCK_NB) == 0 && is_linked(directory_.get());
@@ -209,7 +213,7 @@ Staging::~Staging() {
 }
 
 Position kept_position(const std::filesystem::path& parent, const std::string& key) {
-  const std::string name = kMarker + key;
+  const std::string name = marked(key);
   const UniqueFd directory(::open((parent / name).c_str(), kDirectory));
   if (!directory || ::flock(directory.get(), LOCK_EX | LOCK_NB) != 0) return {};
   return position_in(directory.get());
