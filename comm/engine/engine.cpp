@@ -176,8 +176,10 @@ void Engine::begin_step(Operation& operation, StepIndex step) {
     rail_to(peer).receive(operation.receiving(step));
 }
 
-/// Draws the consequences of what rails have reported; false where that was nothing.
+/// Draws the consequences of what rails have reported; false where that was nothing. What a peer
+/// says went wrong comes first: a step that begins now would only find that the peer has gone.
 bool Engine::settle() {
+  if (trouble_) throw Error(*trouble_);
   const bool has_news = !finished_.empty();
   for (std::size_t i = 0; i < finished_.size(); ++i) {
     const auto [operation, step] = finished_[i];

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -17,6 +18,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -52,6 +54,13 @@ struct Impostor {
     ::send(end.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
   }
   void say(const Frame& frame) const { say(encode(frame)); }
+  void say_farewell(ErrorKind kind, std::string_view text) const {
+    std::vector<std::byte> words{static_cast<std::byte>(kind)};
+    for (const char c : text)
+      words.push_back(static_cast<std::byte>(c));
+    say(Frame{.kind = FrameKind::farewell, .length = static_cast<std::uint32_t>(words.size())});
+    say(words);
+  }
 
   /// What rank 0 makes of it in an all-reduce of `bytes` bytes.
   Error failure(std::size_t bytes) {
@@ -126,17 +135,33 @@ TEST_CASE("frames that nobody asked for, or that do not fit, end the call with t
 
 TEST_CASE("a farewell is passed on as what it is") {
   Impostor impostor;
-  std::vector<std::byte> words{static_cast<std::byte>(ErrorKind::usage)};
-  for (const char c : std::string("rank 7 is in another call\x1b[2J"))
-    words.push_back(static_cast<std::byte>(c));
-  impostor.say(
-      Frame{.kind = FrameKind::farewell, .length = static_cast<std::uint32_t>(words.size())});
-  impostor.say(words);
+  impostor.say_farewell(ErrorKind::usage, "rank 7 is in another call\x1b[2J");
   const Error e = impostor.failure(4000);
   CHECK(e.kind() == ErrorKind::usage);
   CHECK(mentions(e, "rank 7 is in another call"));
   CHECK(mentions(e, "(rank 1 says so)"));
   CHECK_FALSE(mentions(e, "\x1b"));
+}
+
+TEST_CASE("what a rank said when it gave up is heard before it is missed as a receiver") {
+  constexpr std::size_t kBytes = 400'000;  // In two halves: what comes of the first is sent back.
+  Impostor impostor;
+  const std::vector<std::byte> half(kBytes / 2);
+  for (std::size_t sent = 0; sent < half.size();) {
+    const std::size_t size = std::min(half.size() - sent, kChunkBytes);
+    impostor.say(Frame{.kind = FrameKind::chunk,
+                       .tag = {0},
+                       .length = static_cast<std::uint32_t>(size),
+                       .offset = sent,
+                       .total = half.size()});
+    impostor.say(std::span(half).subspan(sent, size));
+    sent += size;
+  }
+  impostor.say_farewell(ErrorKind::remote, "rank 7: Connection reset by peer");
+  impostor.end = {};
+  const Error e = impostor.failure(kBytes);
+  INFO("failure: ", std::string(e.what()));
+  CHECK(mentions(e, "rank 7: Connection reset by peer (rank 1 says so)"));
 }
 
 TEST_CASE("a silent rank is named by all the others, at about the same time") {
