@@ -74,10 +74,10 @@ envs::EnvironmentLock read_lock_file(const std::filesystem::path& file) {
 
 int show_env_plan(Context& context, EnvCluster& cluster, const EnvWish& wish,
                   const NeedsOptions& options) {
-  NeededSteps needed;
-  if (wish.spec.needs.any()) needed = steps_for_needs(context, cluster, wish.spec.needs, options);
-  const auto planned = envs::plan_installation(cluster.access(), cluster.hosts(),
-                                               request_for(context, cluster, wish));
+  NeededSteps needed = steps_for_needs(context, cluster, wish.spec.needs, options);
+  if (needed.hosts.empty()) return report_failures(context, needed.failures);
+  const auto planned =
+      envs::plan_installation(cluster.access(), needed.hosts, request_for(context, cluster, wish));
   View view;
   view.root = document("environment-plan");
   view.root["name"] = wish.spec.name;

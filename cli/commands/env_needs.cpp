@@ -14,7 +14,11 @@ envs::Recipe recipe_of(const envs::NodeNeeds& needs, const DriverSource& source,
   apply(source, recipe);
   recipe.driver = needs.driver;
   recipe.cuda = needs.cuda;
-  envs::check_recipe(recipe, matrix);
+  try {
+    envs::check_recipe(recipe, matrix);
+  } catch (const Error& e) {
+    throw e.during("what the environment needs");
+  }
   return recipe;
 }
 
@@ -62,15 +66,23 @@ void describe_needs_options(Arguments& arguments, NeedsOptions& options) {
 
 NeededSteps steps_for_needs(Context& context, const EnvCluster& cluster,
                             const envs::NodeNeeds& needs, const NeedsOptions& options) {
+  NeededSteps needed;
+  if (!needs.any()) {
+    needed.hosts = cluster.hosts();
+    return needed;
+  }
   const envs::Matrix matrix = envs::builtin_matrix();
   const envs::NodeGoal goal = goal_of(needs, recipe_of(needs, options.source, matrix), matrix);
-  NeededSteps needed;
-  for (const auto& plan : envs::plan_on(driver_nodes(context, cluster.hosts()), goal,
-                                        assumption(options.assumed_gpus))) {
-    if (plan.ok())
-      needed.steps[plan.host.value] = titles_to_do(plan.value().plan);
-    else
+  const auto plans =
+      envs::plan_on(driver_nodes(context, cluster.hosts()), goal, assumption(options.assumed_gpus));
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const auto& plan = plans[i];
+    if (!plan.ok()) {
       needed.failures.emplace_back(plan.host, plan.error());
+      continue;
+    }
+    needed.hosts.push_back(cluster.hosts()[i]);
+    needed.steps[plan.host.value] = titles_to_do(plan.value().plan);
   }
   return needed;
 }

@@ -19,9 +19,10 @@ struct NeedsOptions {
 /// --repository, --repository-key, --assume-gpu.
 void describe_needs_options(Arguments& arguments, NeedsOptions& options);
 
-/// The titles of what is to be done on each node, by its name; a node that cannot be brought there
-/// is missing, and in `failures`.
+/// The titles of what is to be done on each node that can be brought there, by its name; the others
+/// are in `failures`.
 struct NeededSteps {
+  std::vector<ssh::Host> hosts;
   std::map<std::string, std::vector<std::string>> steps;
   std::vector<std::pair<NodeName, Error>> failures;
 };

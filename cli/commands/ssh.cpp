@@ -36,6 +36,9 @@ Variables locale_of(const state::Environment& environment) {
 
 /// For people and programs that go to the nodes by OpenSSH.
 int print_config(Context& context, const Options& options) {
+  if (!options.program.empty())
+    throw Error(ErrorKind::usage, "ssh: --config runs nothing: leave out '" +
+                                      printable(shell_join(options.program)) + "'");
   const RemoteTarget found = running_nodes(context, options.target, Coming::to_look);
   const auto known_hosts =
       state::cluster_directory(context.state_directory(), found.cluster.id) / "known_hosts";

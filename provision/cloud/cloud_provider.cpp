@@ -17,8 +17,10 @@ using namespace std::chrono_literals;
 using Results = std::vector<HostResult<Instance>>;
 
 constexpr std::size_t kCallsAtOnce = 8;
-constexpr std::chrono::minutes kPatience{
-    10};  ///< With a cloud that starts, stops or ends machines.
+/// With a cloud that starts, stops or ends machines.
+constexpr std::chrono::minutes kPatience{10};
+/// With one that has promised a machine and does not list it yet.
+constexpr std::chrono::seconds kListingPatience{15};
 
 Place place_of(const CloudSpec& spec, const Standing& standing) {
   if (standing.place >= spec.places.size())
@@ -140,10 +142,21 @@ bool has_settled(const Machine& machine, MachineState wanted) {
          machine.state == MachineState::gone || machine.state == MachineState::failed;
 }
 
+std::vector<std::string> ids_to_change(std::span<const state::Node> nodes,
+                                       std::span<const Machine> machines, MachineState wanted) {
+  std::vector<std::string> ids;
+  for (const state::Node& node : nodes) {
+    const Machine* machine = machine_of(machines, node.index);
+    if (machine != nullptr && !has_settled(*machine, wanted)) ids.push_back(machine->id);
+  }
+  return ids;
+}
+
 class Pauses {
  public:
   explicit Pauses(const Wait& wait) : wait_(wait) {}
 
+  std::chrono::milliseconds waited() const { return waited_; }
   bool are_left() const { return waited_ <= kPatience; }
 
   /// Until the next look; throws timeout once patience is at its end.
@@ -277,12 +290,30 @@ std::vector<Instance> CloudProvider::list(const state::Cluster& cluster) {
                       parse_cloud_spec(cluster.spec_json).public_address);
 }
 
+/// The machines there are, once `nodes` are listed and at rest: one that boots takes no orders, one
+/// that stops none to start, and one that the cloud does not know everywhere yet is refused.
+std::vector<Machine> CloudProvider::await_rest(const state::Cluster& cluster,
+                                               std::span<const state::Node> nodes,
+                                               const Change& change, const Cancel& cancel) {
+  const std::string region = place_of(cluster).site.region;
+  for (Pauses pauses(wait_);; pauses.next(cancel, change.doing)) {
+    std::vector<Machine> there = cloud_.machines(region, cluster.id, cancel);
+    const auto is_awaited = [&](const state::Node& node) {
+      const Machine* machine = machine_of(there, node.index);
+      if (machine == nullptr) return pauses.waited() < kListingPatience;
+      return machine->state == MachineState::pending ||
+             (machine->state == MachineState::stopping && change.wanted != MachineState::stopped);
+    };
+    if (std::ranges::none_of(nodes, is_awaited)) return there;
+  }
+}
+
 Results CloudProvider::change(const state::Cluster& cluster, std::span<const state::Node> nodes,
                               const Change& change, const Cancel& cancel) {
   const std::string region = place_of(cluster).site.region;
   const PublicAddress which = parse_cloud_spec(cluster.spec_json).public_address;
-  std::vector<Machine> there = cloud_.machines(region, cluster.id, cancel);
-  for (const auto& ids : chunks(ids_of(nodes, there), machines_a_call()))
+  std::vector<Machine> there = await_rest(cluster, nodes, change, cancel);
+  for (const auto& ids : chunks(ids_to_change(nodes, there, change.wanted), machines_a_call()))
     change.ask(region, ids);
   Pauses pauses(wait_);
   const auto has_settled_here = [&](const state::Node& node) {

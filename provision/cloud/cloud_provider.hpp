@@ -64,6 +64,8 @@ class CloudProvider final : public Provider {
     MachineState wanted;
     std::function<void(const std::string& region, std::span<const std::string> ids)> ask;
   };
+  std::vector<Machine> await_rest(const state::Cluster& cluster, std::span<const state::Node> nodes,
+                                  const Change& change, const Cancel& cancel);
   std::vector<HostResult<Instance>> change(const state::Cluster& cluster,
                                            std::span<const state::Node> nodes, const Change& change,
                                            const Cancel& cancel);

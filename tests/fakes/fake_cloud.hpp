@@ -107,9 +107,11 @@ class FakeCloud final : public provision::cloud::Cloud {
   }
 
   void start(const std::string&, std::span<const std::string> ids, const Cancel&) override {
+    check_takes_orders(ids);
     set(ids, MachineState::running);
   }
   void stop(const std::string&, std::span<const std::string> ids, const Cancel&) override {
+    check_takes_orders(ids);
     set(ids, MachineState::stopped);
   }
   void terminate(const std::string&, std::span<const std::string> ids) override {
@@ -149,6 +151,15 @@ class FakeCloud final : public provision::cloud::Cloud {
   std::vector<std::size_t> calls;  ///< How many machines each start, stop or terminate named.
 
  private:
+  void check_takes_orders(std::span<const std::string> ids) const {
+    for (const std::string& id : ids) {
+      const auto machine = std::ranges::find(all, id, &Machine::id);
+      if (machine == all.end()) throw Error(ErrorKind::not_found, "no machine " + id);
+      if (machine->state == MachineState::pending || machine->state == MachineState::stopping)
+        throw Error(ErrorKind::conflict, id + " is busy");
+    }
+  }
+
   void set(std::span<const std::string> ids, MachineState state) {
     const std::lock_guard lock(mutex_);
     calls.push_back(ids.size());

@@ -1,8 +1,6 @@
 """Training with JAX on several ranks, held against the same model trained on one with the joint batch."""
-import os
-import signal
 
-from ranks import check, need, on_ranks, raises, run_ranks, run_tests
+from ranks import check, check_dead_rank_is_named, end_like_a_crash, need, on_ranks, part, raises, run_tests
 
 jax = need("jax", "PyPI: jax")
 import jax.numpy as jnp  # noqa: E402
@@ -35,11 +33,6 @@ def trained(model, share, exchange=lambda gradients: gradients, in_jit=False):
     for x, y in zip(X, Y):
         model = step(model, share(x), share(y))
     return jax.tree_util.tree_leaves(model)
-
-
-def part(comm, rows):
-    n = len(rows) // comm.size
-    return rows[comm.rank * n:(comm.rank + 1) * n]
 
 
 @on_ranks(1, 2, 3)
@@ -100,8 +93,8 @@ def killed(in_jit):
     model = parameters()
     exchange = GradientExchange(model, comm)
     for step in range(3):
-        if step == 2 and comm.rank == 1:
-            os.kill(os.getpid(), signal.SIGKILL)
+        if step == 2:
+            end_like_a_crash(comm, rank=1)
         jax.block_until_ready(trained(model, lambda rows: part(comm, rows), exchange, in_jit))
 
 
@@ -114,10 +107,7 @@ def killed_in_jit():
 
 
 def test_a_rank_that_dies_is_named():
-    for name in ("killed_in_training", "killed_in_jit"):
-        (code, said), (other, _) = run_ranks(name, 2)
-        check(code == 1 and "RemoteError" in said and "rank 1" in said, said)
-        check(other == -signal.SIGKILL, f"{other}")
+    check_dead_rank_is_named("killed_in_training", "killed_in_jit")
 
 
 run_tests(dict(globals()))

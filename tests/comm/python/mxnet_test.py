@@ -1,8 +1,6 @@
 """MXNet models trained on several ranks, held against the same model trained on one with the joint batch."""
-import os
-import signal
 
-from ranks import check, need, on_ranks, raises, run_ranks, run_tests
+from ranks import check, check_dead_rank_is_named, end_like_a_crash, need, on_ranks, part, raises, run_tests
 
 mx = need("mxnet", "PyPI: mxnet, and numpy<1.24")
 import numpy  # noqa: E402
@@ -38,11 +36,6 @@ def trained(net, share, exchange=lambda: None):
         exchange()
         trainer.update(BATCH)
     return [parameter.data().asnumpy() for parameter in net.collect_params().values()]
-
-
-def part(comm, rows):
-    n = len(rows) // comm.size
-    return rows[comm.rank * n:(comm.rank + 1) * n]
 
 
 @on_ranks(1, 2, 3)
@@ -99,15 +92,13 @@ def killed_in_training():
     net = network()
     exchange = GradientExchange(net.collect_params(), comm)
     for step in range(3):
-        if step == 2 and comm.rank == 1:
-            os.kill(os.getpid(), signal.SIGKILL)
+        if step == 2:
+            end_like_a_crash(comm, rank=1)
         trained(net, lambda rows: part(comm, rows), exchange)
 
 
 def test_a_rank_that_dies_is_named():
-    (code, said), (other, _) = run_ranks("killed_in_training", 2)
-    check(code == 1 and "RemoteError" in said and "rank 1" in said, said)
-    check(other == -signal.SIGKILL, f"{other}")
+    check_dead_rank_is_named("killed_in_training")
 
 
 run_tests(dict(globals()))

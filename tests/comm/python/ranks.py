@@ -2,6 +2,7 @@
 once, each of them a rank, and is given its communicator: TEST.py PACKAGE_DIRECTORY LIBRARY [TEST ...]"""
 import contextlib
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -93,6 +94,26 @@ def on_ranks(*sizes, **settings):
         function.settings = {f"FASTGPU_COMM_{name}": value for name, value in settings.items()}
         return function
     return decorate
+
+
+def part(comm, rows):
+    """What this rank trains on of the joint batch."""
+    n = len(rows) // comm.size
+    return rows[comm.rank * n:(comm.rank + 1) * n]
+
+
+def end_like_a_crash(comm, rank):
+    """Of that rank alone."""
+    if comm.rank == rank:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def check_dead_rank_is_named(*names):
+    """Of two ranks that run the function, of which rank 1 is killed in a step."""
+    for name in names:
+        (code, said), (other, _) = run_ranks(name, 2)
+        check(code == 1 and "RemoteError" in said and "rank 1" in said, said)
+        check(other == -signal.SIGKILL, f"{other}")
 
 
 def run_one_rank(function):

@@ -1,9 +1,8 @@
 """TensorFlow models trained on several ranks, held against the same model trained on one with the joint batch."""
 import os
-import signal
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-from ranks import check, need, on_ranks, raises, run_ranks, run_tests  # noqa: E402
+from ranks import check, check_dead_rank_is_named, end_like_a_crash, need, on_ranks, part, raises, run_tests  # noqa: E402
 
 tf = need("tensorflow", "PyPI: tensorflow-cpu")
 import numpy  # noqa: E402
@@ -42,11 +41,6 @@ def trained(model, share, exchange=lambda gradients: gradients, in_function=Fals
     for x, y in zip(X, Y):
         step(tf.constant(share(x)), tf.constant(share(y)))
     return [variable.numpy() for variable in model]
-
-
-def part(comm, rows):
-    n = len(rows) // comm.size
-    return rows[comm.rank * n:(comm.rank + 1) * n]
 
 
 @on_ranks(1, 2, 3)
@@ -116,8 +110,8 @@ def killed(in_function):
     model = variables()
     exchange = GradientExchange(model, comm)
     for step in range(3):
-        if step == 2 and comm.rank == 1:
-            os.kill(os.getpid(), signal.SIGKILL)
+        if step == 2:
+            end_like_a_crash(comm, rank=1)
         trained(model, lambda rows: part(comm, rows), exchange, in_function)
 
 
@@ -130,10 +124,7 @@ def killed_in_a_function():
 
 
 def test_a_rank_that_dies_is_named():
-    for name in ("killed_in_training", "killed_in_a_function"):
-        (code, said), (other, _) = run_ranks(name, 2)
-        check(code == 1 and "RemoteError" in said and "rank 1" in said, said)
-        check(other == -signal.SIGKILL, f"{other}")
+    check_dead_rank_is_named("killed_in_training", "killed_in_a_function")
 
 
 run_tests(dict(globals()))

@@ -1,8 +1,6 @@
 """PyTorch models trained on several ranks, held against the same model trained on one with the joint batch."""
-import os
-import signal
 
-from ranks import check, need, on_ranks, raises, run_ranks, run_tests
+from ranks import check, check_dead_rank_is_named, end_like_a_crash, need, on_ranks, part, raises, run_tests
 
 torch = need("torch")
 import fastgpu_comm as fc  # noqa: E402
@@ -34,11 +32,6 @@ def batches():
 
 def loss_of(model, x, y, **more):
     return ((model(x, **more) - y) ** 2).mean()
-
-
-def part(comm, tensor):
-    n = tensor.shape[0] // comm.size
-    return tensor[comm.rank * n:(comm.rank + 1) * n]
 
 
 def adam(model):
@@ -258,17 +251,15 @@ def killed_in_training():
     model = Mlp()
     optimizer = DistributedOptimizer(adam(model), comm, model.named_parameters())
     for step, (x, y) in enumerate(batches()):
-        if step == 2 and comm.rank == 1:
-            os.kill(os.getpid(), signal.SIGKILL)
+        if step == 2:
+            end_like_a_crash(comm, rank=1)
         optimizer.zero_grad()
         loss_of(model, x, y).backward()
         optimizer.step()
 
 
 def test_a_rank_that_dies_in_training_is_named():
-    (code, said), (other, _) = run_ranks("killed_in_training", 2)
-    check(code == 1 and "RemoteError" in said and "rank 1" in said, said)
-    check(other == -signal.SIGKILL, f"{other}")
+    check_dead_rank_is_named("killed_in_training")
 
 
 run_tests(dict(globals()))

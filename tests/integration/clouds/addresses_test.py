@@ -43,6 +43,7 @@ def test_the_other_nodes_are_reached_through_the_head(user):
         check(customer.run("ssh", "t/2", "--", "hostname").out == b"t-2\n", "ssh")
         config = user.folder / "ssh_config"
         config.write_bytes(customer.run("ssh", "t", "--config").out)
+        customer.refused(("ssh", "t", "--config", "--", "hostname"), 2, "--config runs nothing", "hostname")
         told = subprocess.run(["ssh", "-F", config, "-o", "BatchMode=yes", "t-2", "hostname"], capture_output=True, text=True, check=False)
         check(told.stdout == "t-2\n", f"OpenSSH: {told}")
         file = user.folder / "file"

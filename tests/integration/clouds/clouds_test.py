@@ -67,6 +67,18 @@ def test_what_a_detached_creation_leaves_to_do_is_done_by_who_needs_the_nodes(us
     for_each_cloud(user, journey, boot="local")
 
 
+def test_machines_that_were_only_promised_can_be_stopped(user):
+    def journey(customer):
+        customer.sim.settings(boot_ms=1500, listing_delay_ms=1000)
+        customer.create("t", "--detach")
+        customer.run("stop", "cluster", "t")
+        states = {node["state"] for node in customer.nodes("t")}
+        check(states == {"stopped"}, f"{customer.cloud}: {states}")
+        customer.run("delete", "cluster", "t", "--yes")
+
+    for_each_cloud(user, journey)
+
+
 def test_a_first_contact_that_was_killed_goes_on(user):
     def killed(customer):
         customer.create("t", "--detach")

@@ -276,12 +276,16 @@ def test_an_environment_brings_packages_and_driver_with_it(user):
         check(all(node["prepared"] == [] and node["done"] == "nothing" for node in again["nodes"]), f"{again}")
 
         site.on_nodes("rm /usr/local/bin/lspci /usr/local/bin/nvidia-smi; rm -rf /run/fake", "t/1")
+        plan = user.run(*words, "--dry-run", code=2)
+        check([node["name"] for node in json.loads(plan.out)["nodes"]] == ["t-0"] and "t-1: there is no GPU" in plan.err, f"{plan}")
         left = user.run(*words, code=2)
         check("t-1: there is no GPU there" in left.err and json.loads(left.out)["nodes"][0]["done"] == "nothing", left.err)
         file.write_text(wanted.replace("media-tools", "media-tolls"))
         left = user.run(*words, code=2)
         check(left.err.count("has the package media-tolls") == 2 and "99fastgpu-hold" not in site.on_nodes("ls /etc/apt/apt.conf.d", "t/0"), left.err)
         user.refused((*words, "--assume-gpu", "L40S:8"), 2, "goes with --dry-run alone")
+        file.write_text(wanted + "driver: 999\n")
+        user.refused((*words, "--dry-run"), 2, "what the environment needs", "999", "no known branch")
 
 
 if not can_be_made():

@@ -18,8 +18,13 @@ struct Bench {
   FakeCloud cloud;
   Cancel cancel;
   int waits = 0;
+  std::function<void()> on_wait;
   CloudProvider provider{cloud, Owner(folder.path() / "owners" / "fake"),
-                         [this](std::chrono::milliseconds, const Cancel&) { ++waits; }, cancel};
+                         [this](std::chrono::milliseconds, const Cancel&) {
+                           ++waits;
+                           if (on_wait) on_wait();
+                         },
+                         cancel};
   state::Cluster cluster{.id = {"c1"}, .name = {"t"}, .provider = "fake", .user = "root"};
 
   Bench() {
@@ -209,6 +214,40 @@ TEST_CASE("machines are stopped and started in calls of the cloud's size") {
   for (const auto& result : bench.provider.start(bench.cluster, bench.nodes(3), bench.cancel))
     CHECK(result.value().state == InstanceState::running);
   CHECK(bench.cloud.calls == std::vector<std::size_t>{2, 1, 2, 1});
+}
+
+TEST_CASE("machines that boot, or that the cloud does not list yet, are stopped once they can be") {
+  Bench bench;
+  bench.create(2);
+  bench.cloud.all[0].state = MachineState::pending;
+  const Machine unlisted = bench.cloud.all[1];
+  bench.cloud.all.pop_back();
+  bench.on_wait = [&] {
+    if (bench.waits == 1) bench.cloud.all.push_back(unlisted);
+    if (bench.waits == 2) bench.cloud.all[0].state = MachineState::running;
+  };
+  for (const auto& result : bench.provider.stop(bench.cluster, bench.nodes(2), bench.cancel))
+    CHECK(result.value().state == InstanceState::stopped);
+  CHECK(bench.cloud.calls == std::vector<std::size_t>{2});
+}
+
+TEST_CASE("machines that are stopping are started once they have stopped") {
+  Bench bench;
+  bench.create(1);
+  bench.cloud.all[0].state = MachineState::stopping;
+  bench.on_wait = [&] { bench.cloud.all[0].state = MachineState::stopped; };
+  const auto started = bench.provider.start(bench.cluster, bench.nodes(1), bench.cancel);
+  CHECK(started[0].value().state == InstanceState::running);
+}
+
+TEST_CASE("a machine that never comes to be listed does not keep the others from being stopped") {
+  Bench bench;
+  bench.create(2);
+  bench.cloud.all.pop_back();
+  const auto stopped = bench.provider.stop(bench.cluster, bench.nodes(2), bench.cancel);
+  CHECK(stopped[0].value().state == InstanceState::stopped);
+  REQUIRE_FALSE(stopped[1].ok());
+  CHECK(mentions(stopped[1].error(), "is gone"));
 }
 
 TEST_CASE("a node that was asked for and never heard of again is ended by its index") {
