@@ -7,6 +7,7 @@
 #include "cli/commands/views.hpp"
 #include "provision/cloud/catalogue.hpp"
 #include "provision/cloud/cloud_provider.hpp"
+#include "provision/cloud/user_data.hpp"
 #include "provision/providers.hpp"
 #include "ssh/keys.hpp"
 #include "state/directory.hpp"
@@ -347,8 +348,11 @@ CloudPlan plan_in_clouds(Context& context, const CloudOptions& options, const st
     throw Error(ErrorKind::usage, "what machines? --gpus A100:8, or --instance-type TYPE");
   if (const auto recorded = plan_on_record(context, cluster, spec)) return *recorded;
   CloudPlan plan{.provider = {}, .spec = std::move(spec), .offers = {}};
-  plan.offers =
-      asked(context, clouds_of(context, options, provider), options.region, plan.spec.wish);
+  const std::vector<Cloud*> clouds = clouds_of(context, options, provider);
+  for (const Cloud* cloud : clouds)
+    provision::cloud::check_first_boot(plan.spec.ssh_keys, plan.spec.wish.data_disk.gib,
+                                       cloud->limits().user_data, cloud->name());
+  plan.offers = asked(context, clouds, options.region, plan.spec.wish);
   if (plan.offers.usable.empty())
     throw Error(ErrorKind::capacity, "there is no place for " + std::to_string(nodes) +
                                          " such nodes: " + provision::cloud::why_none(plan.offers));

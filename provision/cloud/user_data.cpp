@@ -2,12 +2,17 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/error.hpp"
 #include "provision/cloud/data_disk.hpp"
 
 namespace fastgpu::provision::cloud {
 namespace {
 
 using nlohmann::json;
+
+/// More than an Ed25519 key takes in OpenSSH's forms.
+constexpr std::size_t kPrivateKeyBytes = 512;
+constexpr std::size_t kPublicKeyBytes = 128;
 
 /// JSON is YAML, so that quoting is a library's matter.
 json document_of(const FirstBoot& boot) {
@@ -37,6 +42,23 @@ json document_of(const FirstBoot& boot) {
 
 Secret user_data(const FirstBoot& boot) {
   return Secret("#cloud-config\n" + document_of(boot).dump() + "\n");
+}
+
+void check_first_boot(std::span<const std::string> ssh_keys, int data_disk_gib, std::size_t limit,
+                      std::string_view cloud) {
+  FirstBoot boot{.user = "a-user-that-is-not-root",
+                 .authorized_keys = {ssh_keys.begin(), ssh_keys.end()},
+                 .host_private_key = Secret(std::string(kPrivateKeyBytes, '-')),
+                 .host_public_key = std::string(kPublicKeyBytes, '-'),
+                 .shut_down_after = std::chrono::years(1),
+                 .data_disk_gib = data_disk_gib};
+  boot.authorized_keys.emplace_back(kPublicKeyBytes, '-');  // The cluster's.
+  const std::size_t size = user_data(boot).reveal().size();
+  if (size <= limit) return;
+  throw Error(ErrorKind::usage, std::to_string(ssh_keys.size()) +
+                                    " --ssh-key are too many: machines would be told " +
+                                    std::to_string(size) + " bytes at their first boot, and " +
+                                    std::string(cloud) + " takes " + std::to_string(limit));
 }
 
 }  // namespace fastgpu::provision::cloud

@@ -16,7 +16,7 @@ class TencentCloud final : public cloud::Cloud {
   cloud::Limits limits() const noexcept override {
     return {.machines_a_launch = 100,
             .machines_a_call = 100,
-            .user_data = 16'384,
+            .user_data = 12'288,  // 16 KiB in base64.
             .has_partial_launch = false};
   }
   bool has_credentials() override;

@@ -107,6 +107,15 @@ def test_an_image_of_another_architecture_is_refused(user):
             check(done.returncode in (1, 2, 5), f"{cloud}: {done.returncode} {done.err}")
 
 
+def test_more_keys_than_a_first_boot_can_be_told_are_refused(user):
+    key = user.folder / "key"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
+    for cloud in CLOUDS:
+        with customer_of(user, cloud) as customer:
+            customer.refused((*customer.creation("t", "--detach"), *["--ssh-key", f"{key}.pub"] * 500), 2, "500 --ssh-key are too many", cloud)
+            check(customer.sim.control("calls")["calls"] == [], "the cloud was asked")
+
+
 def test_a_proxy_is_used_as_the_environment_says(user):
     class Proxy(Quiet):
         passed = 0

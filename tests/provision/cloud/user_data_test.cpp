@@ -3,6 +3,9 @@
 #include <doctest/doctest.h>
 #include <yaml-cpp/yaml.h>
 
+#include "ssh/keys.hpp"
+#include "support/failure.hpp"
+
 namespace fastgpu::provision::cloud {
 namespace {
 
@@ -49,6 +52,30 @@ TEST_CASE("a machine with a data disk looks after it at each boot, without a wor
   CHECK(words[4] == "500");
   CHECK(words[5] == "/data");
   CHECK(user_data(boot).reveal().size() < 8192);
+}
+
+TEST_CASE("more keys than a cloud takes at a first boot are refused before anything is made") {
+  const std::vector<std::string> few(40, "ssh-ed25519 " + std::string(68, 'A'));
+  CHECK_NOTHROW(check_first_boot(few, 500, 16384, "aws"));
+  const std::vector<std::string> many(200, few.front());
+  const Error e = test::failure_of([&] { check_first_boot(many, 0, 16384, "aws"); });
+  CHECK(e.kind() == ErrorKind::usage);
+  CHECK(test::mentions(e, "200 --ssh-key are too many"));
+  CHECK(test::mentions(e, "aws takes 16384"));
+}
+
+TEST_CASE("what is reckoned with for keys is no less than what a first boot has") {
+  FirstBoot boot = boot_of("ubuntu");
+  const ssh::KeyPair pair = ssh::generate_key_pair("t-0");
+  boot.host_private_key = pair.private_key;
+  boot.host_public_key = pair.public_key;
+  boot.authorized_keys = {pair.public_key};
+  boot.shut_down_after = std::chrono::hours(8);
+  boot.data_disk_gib = 500;
+  CHECK_NOTHROW(check_first_boot({}, 500, 16384, "aws"));
+  const std::size_t size = user_data(boot).reveal().size();
+  CHECK(test::failure_of([&] { check_first_boot({}, 500, size, "aws"); }).kind() ==
+        ErrorKind::usage);
 }
 
 TEST_CASE("a machine with a limited life shuts itself down, counted in whole minutes") {
