@@ -183,6 +183,25 @@ def test_a_deletion_that_was_killed_anywhere_is_finished(user):
     for_each_cloud(user, killed)
 
 
+def test_a_change_of_size_that_was_killed_anywhere_can_be_repeated(user):
+    def killed(customer):
+        customer.create("t", "--timeout", "90s")
+        for step in steps_of(customer.cloud):
+            nodes = 3 if len(customer.nodes("t")) == 2 else 2
+            words = ("scale", "cluster", "t", "--nodes", str(nodes), "--yes", "--timeout", "90s")
+            ended = customer.run(*words, code=None, environment={"FASTGPU_FAULT": f"any:{step}"})
+            check(ended.returncode in (0, -9), f"step {step}: {ended.returncode} {ended.err}")
+            customer.run(*words)
+            instances, _ = customer.sim.alive()
+            check(len(instances) == len(customer.nodes("t")) == nodes, f"{customer.cloud}, step {step}: {len(instances)} instances, not {nodes}")
+            customer.run("exec", "t", "--", "true")
+            if ended.returncode == 0 and nodes == 3:  # The longer of the two has fewer steps than that.
+                break
+        customer.run("delete", "cluster", "t", "--yes")
+
+    for_each_cloud(user, killed, boot="local")
+
+
 def test_no_stock_in_one_zone_leads_to_another(user):
     def moved(customer):
         plan = json.loads(customer.create("t", "--dry-run", "-o", "json").out)["offers"]
