@@ -8,8 +8,9 @@
 namespace fastgpu::provision {
 
 bool is_ours(const state::Intent& intent) {
-  constexpr std::array kOurs = {kCreateCluster, kDeleteCluster, kCreateNode,   kDeleteNode,
-                                kReplaceNode,   kTryPlace,      kStartCluster, kStopCluster};
+  constexpr std::array kOurs = {kCreateCluster, kDeleteCluster, kCreateNode,
+                                kDeleteNode,    kReplaceNode,   kTryPlace,
+                                kLateMachine,   kStartCluster,  kStopCluster};
   return std::ranges::find(kOurs, intent.action) != kOurs.end();
 }
 

@@ -17,6 +17,8 @@ constexpr std::string_view kDeleteNode = "delete-node";
 constexpr std::string_view kReplaceNode = "replace-node";  ///< Of a node that was lost.
 /// Machines are asked for at another place than the cluster's, or given back there.
 constexpr std::string_view kTryPlace = "try-place";
+/// A machine of a node that was given up may come yet.
+constexpr std::string_view kLateMachine = "late-machine";
 constexpr std::string_view kStartCluster = "start-cluster";
 constexpr std::string_view kStopCluster = "stop-cluster";
 /// A node that was asked for and that nobody has reached yet. It is left to whoever needs the node,

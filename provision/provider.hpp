@@ -114,6 +114,9 @@ class Provider {
   /// False where several machines asked for at once are had together or not at all.
   virtual bool gives_parts() const noexcept { return true; }
 
+  /// Whether a machine that was asked for may be listed only some time later.
+  virtual bool lists_late() const noexcept { return false; }
+
   /// Of one machine where the cluster is, in the place's currency; absent where nobody told it.
   virtual std::optional<double> price_per_hour(const state::Cluster& /*cluster*/) const {
     return std::nullopt;

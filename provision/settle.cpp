@@ -5,6 +5,7 @@
 
 #include "provision/first_contact.hpp"
 #include "provision/journal.hpp"
+#include "provision/late_machines.hpp"
 #include "provision/observe.hpp"
 #include "provision/take_down.hpp"
 #include "provision/takeover.hpp"
@@ -50,7 +51,7 @@ void look_again(const Tools& tools, Provider& provider, const Cluster& cluster,
       tools.store.put_node(node);
     tools.store.update_cluster(view.cluster);
     for (const state::Intent& intent : our_intents(tools.store, cluster.id)) {
-      if (intent.action == kTryPlace) continue;
+      if (intent.action == kTryPlace || intent.action == kLateMachine) continue;
       done.push_back({cluster.name.value, "looked again after an unfinished " + intent.action});
       tools.store.close_intent(intent.id);
     }
@@ -94,6 +95,7 @@ std::vector<Settled> settle_cluster(const Tools& tools, const Cluster& cluster,
     return done;
   }
   end_trials(tools, provider, cluster);
+  end_late_machines(tools, provider, cluster);
   take_down_unfinished(tools, provider, cluster, done);
   look_again(tools, provider, cluster, done);
   return done;

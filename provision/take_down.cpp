@@ -7,6 +7,7 @@
 #include "provision/cluster_keys.hpp"
 #include "provision/failures.hpp"
 #include "provision/journal.hpp"
+#include "provision/late_machines.hpp"
 #include "provision/observe.hpp"
 
 namespace fastgpu::provision {
@@ -63,6 +64,7 @@ void take_down_nodes(const Tools& tools, Provider& provider, const state::Cluste
     for (const Node& node : ended)
       tools.store.erase_node(cluster.id, node.index);
     close_node_intents(tools.store, cluster.id, ended);
+    if (provider.lists_late()) expect_late_machines(tools, ended);
   });
   tell_what_is_left(tools, results);
   std::vector<Failure> failures;
@@ -82,6 +84,7 @@ void lose_nodes(const Tools& tools, Provider& provider, const state::Cluster& cl
       tools.store.put_node(node);
     }
     close_node_intents(tools.store, cluster.id, ended);
+    if (provider.lists_late()) expect_late_machines(tools, ended);
   });
   std::vector<Failure> failures;
   add_failures(failures, results);

@@ -25,6 +25,8 @@ class FakeCloud final : public provision::cloud::Cloud {
   std::set<std::string> networks;    ///< Clusters that have one.
   std::map<std::string, int> stock;  ///< Live ones that a zone has room for; plenty where untold.
   std::function<void()> on_launch;   ///< Called before each launch.
+  std::set<std::string> unlisted;    ///< Machines that there are, and that no list has yet.
+  bool is_launch_lost = false;       ///< Machines are made and not listed, and nobody is told.
   std::vector<provision::cloud::Part> parts_found;
   int end_after = 0;   ///< So many listings show a machine as ending before it is gone.
   int in_use_for = 0;  ///< So many removals of a network are refused.
@@ -88,7 +90,10 @@ class FakeCloud final : public provision::cloud::Cloud {
                       .marks = launch.marks});
     std::ranges::copy(made, std::back_inserter(all));
     by_token[launch.token] = made;
-    return made;
+    if (!is_launch_lost) return made;
+    for (const Machine& machine : made)
+      unlisted.insert(machine.id);
+    throw Error(ErrorKind::transient, "the line is cut");
   }
 
   std::vector<Machine> machines(const std::string& region, const state::ClusterId& cluster,
@@ -97,7 +102,8 @@ class FakeCloud final : public provision::cloud::Cloud {
     std::vector<Machine> found;
     for (Machine& machine : all) {
       const bool is_meant = cluster.value.empty() || machine.marks.cluster == cluster;
-      if (machine.site.region != region || !is_meant || machine.state == MachineState::gone)
+      if (machine.site.region != region || !is_meant || machine.state == MachineState::gone ||
+          unlisted.contains(machine.id))
         continue;
       found.push_back(machine);
       if (machine.state == MachineState::ending && listings_[machine.id]++ >= end_after)

@@ -192,6 +192,7 @@ def test_a_change_of_size_that_was_killed_anywhere_can_be_repeated(user):
             ended = customer.run(*words, code=None, environment={"FASTGPU_FAULT": f"any:{step}"})
             check(ended.returncode in (0, -9), f"step {step}: {ended.returncode} {ended.err}")
             customer.run(*words)
+            customer.run("gc")  # A machine that was listed too late for the command.
             instances, _ = customer.sim.alive()
             check(len(instances) == len(customer.nodes("t")) == nodes, f"{customer.cloud}, step {step}: {len(instances)} instances, not {nodes}")
             customer.run("exec", "t", "--", "true")

@@ -6,6 +6,7 @@
 #include "fakes/fake_cloud.hpp"
 #include "provision/cloud/cloud_provider.hpp"
 #include "provision/journal.hpp"
+#include "provision/late_machines.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/settle.hpp"
 #include "support/failure.hpp"
@@ -228,6 +229,30 @@ TEST_CASE("what a killed run had at another place is ended even where it is list
   CHECK(bench.alive() == Zones{{"r1a", 4}});
   CHECK(bench.shop.store.open_intents().size() == 1);  // For there may be more of it.
   bench.shop.store.close_intent(trial);
+}
+
+TEST_CASE("a machine of a node that was given up is ended once it is listed") {
+  Bench bench;
+  const ClusterView view = bench.create();
+  bench.cloud.is_launch_lost = true;
+  CHECK_THROWS_AS(scale_cluster(bench.tools, view.cluster.name, 5), Error);
+  CHECK(bench.alive() == Zones{{"r1a", 5}});
+  CHECK(bench.names().size() == 4);
+  settle(bench.tools, HalfMade::leave);
+  bench.cloud.unlisted.clear();
+  settle(bench.tools, HalfMade::leave);
+  CHECK(bench.alive() == Zones{{"r1a", 4}});
+  CHECK(bench.shop.store.open_intents().size() == 1);  // For there may be more of it.
+}
+
+TEST_CASE("a machine that comes late is left alone where a node has its index by now") {
+  Bench bench;
+  const ClusterView view = bench.create();
+  state::Node given_up = view.nodes.back();
+  given_up.instance_id.clear();
+  expect_late_machines(bench.tools, std::vector{given_up});
+  settle(bench.tools, HalfMade::leave);
+  CHECK(bench.alive() == Zones{{"r1a", 4}});
 }
 
 }  // namespace
