@@ -8,6 +8,7 @@ namespace fastgpu::transfer {
 namespace {
 
 constexpr std::size_t kLongestPath = 64UL * 1024;
+constexpr char kPacked = 'P';  // Then the size of the records, and what they are packed into.
 
 void put_number(std::string& out, std::uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i)
@@ -140,6 +141,15 @@ void encode(std::string& out, const Record& record) {
   std::visit(Encoder{out}, record);
 }
 
+std::string pack_records(std::string records, Packer& packer) {
+  const auto packed = packer.pack(records);
+  if (!packed) return records;
+  std::string out(1, kPacked);
+  put_number(out, records.size(), 4);
+  put_text(out, *packed);
+  return out;
+}
+
 void Decoder::add(std::string_view piece) {
   buffer_.erase(0, at_);
   at_ = 0;
@@ -147,12 +157,27 @@ void Decoder::add(std::string_view piece) {
 }
 
 std::optional<Record> Decoder::next() try {
-  Fields fields(std::string_view(buffer_).substr(at_));
+  if (run_.empty()) unpack();
+  const bool is_packed = !run_.empty();
+  Fields fields(is_packed ? run_ : std::string_view(buffer_).substr(at_));
   Record record = read_record(fields);
-  at_ += fields.used();
+  if (is_packed)
+    run_.remove_prefix(fields.used());
+  else
+    at_ += fields.used();
   return record;
 } catch (const Incomplete&) {
+  if (!run_.empty()) throw malformed("a record is longer than what it is packed with");
   return std::nullopt;
+}
+
+/// Does nothing where what comes next is not packed.
+void Decoder::unpack() {
+  Fields fields(std::string_view(buffer_).substr(at_));
+  if (fields.take(1)[0] != kPacked) return;
+  const auto size = static_cast<std::size_t>(fields.number(4));
+  run_ = unpacker_.unpack(fields.text(kLongestRun), size);
+  at_ += fields.used();
 }
 
 }  // namespace fastgpu::transfer

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <variant>
 
+#include "transfer/packing.hpp"
 #include "transfer/sha256.hpp"
 
 namespace fastgpu::transfer {
@@ -53,6 +54,10 @@ inline constexpr std::size_t kLargestBlock = 256UL * 1024;
 
 void encode(std::string& out, const Record& record);
 
+/// Whole records that have been encoded, of kLongestRun at most, as they go on their way: packed
+/// where that is worth it.
+std::string pack_records(std::string records, Packer& packer);
+
 /// Takes pieces of any size and gives whole records. Throws ErrorKind::remote for what is no
 /// record.
 class Decoder {
@@ -62,8 +67,12 @@ class Decoder {
   std::optional<Record> next();
 
  private:
+  void unpack();
+
   std::string buffer_;
   std::size_t at_ = 0;
+  Unpacker unpacker_;
+  std::string_view run_;  // What is left of the records that were packed together.
 };
 
 }  // namespace fastgpu::transfer

@@ -16,6 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_CLOEXEC;
+constexpr mode_t kMode = S_IRUSR | S_IWUSR;
+
 Error cannot_write(const std::string& path) {
   return system_error("writing " + printable(path), errno);
 }
@@ -54,8 +57,8 @@ fs::path staging_parent(const fs::path& destination) {
 }
 
 TreeReceiver::TreeReceiver(const fs::path& destination, SourceCount count,
-                           const std::optional<Resumption>& resumption)
-    : shown_(destination.string()) {
+                           const std::optional<Resumption>& resumption, OnFile on_file)
+    : on_file_(std::move(on_file)), shown_(destination.string()) {
   std::error_code ignored;
   const fs::path asked = destination.empty() ? fs::path(".") : destination;
   if (!fs::is_directory(asked, ignored)) {
@@ -146,23 +149,30 @@ void TreeReceiver::take(const FileRecord& record) {
   File file{UniqueFd(), record};
   file.record.path = placed(record.path, false);
   staging_->note(files_, file.record.path);
-  file.fd = open_file(file.record.path);
+  if (const std::uint64_t kept = std::exchange(bytes_kept_, 0); kept > 0) {
+    file.fd = open_kept(file.record.path, kept);
+  } else {
+    file.fd = open_file(file.record.path);
+    file.sum.emplace();
+  }
   file_ = std::move(file);
+}
+
+/// Of the copy that was cut off.
+UniqueFd TreeReceiver::open_kept(const std::string& path, std::uint64_t kept) {
+  const auto [parent, name] = split_path(path);
+  const int at = open_parent(parent);
+  ::fchmodat(at, name.c_str(), kMode, 0);  // It may have been complete, and read-only.
+  UniqueFd fd(::openat(at, name.c_str(), kFlags));
+  const auto size = static_cast<off_t>(kept);
+  if (!fd || ::ftruncate(fd.get(), size) != 0 || ::lseek(fd.get(), size, SEEK_SET) != size)
+    throw cannot_write(path);
+  return fd;
 }
 
 UniqueFd TreeReceiver::open_file(const std::string& path) {
   const auto [parent, name] = split_path(path);
   const int at = open_parent(parent);
-  constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_CLOEXEC;
-  constexpr mode_t kMode = S_IRUSR | S_IWUSR;
-  if (const std::uint64_t kept = std::exchange(bytes_kept_, 0); goes_on_ && kept > 0) {
-    ::fchmodat(at, name.c_str(), kMode, 0);  // It may have been complete, and read-only.
-    UniqueFd fd(::openat(at, name.c_str(), kFlags));
-    const auto size = static_cast<off_t>(kept);
-    if (!fd || ::ftruncate(fd.get(), size) != 0 || ::lseek(fd.get(), size, SEEK_SET) != size)
-      throw cannot_write(path);
-    return fd;
-  }
   UniqueFd fd(::openat(at, name.c_str(), kFlags | O_CREAT | O_EXCL, kMode));
   if (!fd && errno == EEXIST) {  // Named by two sources, where the later one counts; or kept.
     ::unlinkat(at, name.c_str(), 0);
@@ -174,15 +184,19 @@ UniqueFd TreeReceiver::open_file(const std::string& path) {
 
 void TreeReceiver::take(const BlockRecord& record) {
   if (!file_) throw Error(ErrorKind::remote, "the stream of files has content outside of a file");
+  if (file_->sum) file_->sum->add(record.bytes);
   write_all(file_->fd.get(), record.bytes, file_->record.path);
   bytes_ += record.bytes.size();
 }
 
-void TreeReceiver::check_content(const Digest& expected) const {
-  if (digest_of(file_->fd.get(), file_->record.path) == expected) return;
-  throw Error(ErrorKind::remote, printable(file_->record.path) +
-                                     " arrived with another SHA-256 than it was sent with; it "
-                                     "changed on the way, or while it was read");
+void TreeReceiver::check_content(const Digest& expected) {
+  const std::string& path = file_->record.path;
+  const Digest found = file_->sum ? file_->sum->finish() : digest_of(file_->fd.get(), path);
+  if (found != expected)
+    throw Error(ErrorKind::remote, printable(path) +
+                                       " arrived with another SHA-256 than it was sent with; it "
+                                       "changed on the way, or while it was read");
+  if (on_file_) on_file_(path, found);
 }
 
 void TreeReceiver::take(const SumRecord& record) {

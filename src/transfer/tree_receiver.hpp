@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,11 +18,15 @@ namespace fastgpu::transfer {
 /// How many sources the stream carries: with several, the destination must be a directory.
 enum class SourceCount : std::uint8_t { one, several };
 
-/// As cp -r has it: into a destination that is a directory, or under the destination's name where
-/// there is nothing yet or a file. A directory that exists is merged into.
 /// Where the copy to that destination is put together.
 std::filesystem::path staging_parent(const std::filesystem::path& destination);
 
+/// Told of each file whose content has come in as it was sent: its path, which begins with the name
+/// that it has at the destination, and its sum.
+using OnFile = std::function<void(const std::string& path, const Digest& sum)>;
+
+/// As cp -r has it: into a destination that is a directory, or under the destination's name where
+/// there is nothing yet or a file. A directory that exists is merged into.
 class TreeReceiver {
  public:
   /// Throws not_found where the directory around the destination does not exist, conflict where it
@@ -29,7 +34,7 @@ class TreeReceiver {
   /// on with what was kept, or throws remote where that is less than the stream will take for
   /// granted; a stream that is cut off is kept then.
   TreeReceiver(const std::filesystem::path& destination, SourceCount count,
-               const std::optional<Resumption>& resumption = {});
+               const std::optional<Resumption>& resumption = {}, OnFile on_file = {});
 
   /// Throws remote for a malformed stream and for content that is not what was sent (naming the
   /// file), denied for a path that leads out of the destination, capacity for a full disk.
@@ -45,6 +50,7 @@ class TreeReceiver {
   struct File {
     UniqueFd fd;
     FileRecord record;
+    std::optional<Sha256> sum{};  // Of what came in; absent where some of it was there before.
   };
 
   void take(const DirectoryRecord& record);
@@ -58,8 +64,10 @@ class TreeReceiver {
   int open_parent(const std::string& parent);
   void go_on(const Resumption& resumption);
   UniqueFd open_file(const std::string& path);
-  void check_content(const Digest& expected) const;
+  UniqueFd open_kept(const std::string& path, std::uint64_t kept);
+  void check_content(const Digest& expected);
 
+  OnFile on_file_;
   std::string shown_;     // The destination, for messages.
   std::string new_name_;  // What the source is called here; empty where it keeps its name.
   bool must_be_directory_ = false;

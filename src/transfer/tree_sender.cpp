@@ -87,7 +87,7 @@ std::optional<std::string> TreeSender::next() {
   out.reserve(kPiece + kRead);
   for (int steps = 0; !ended_ && out.size() < kPiece && steps < kMostSteps; ++steps)
     step(out);
-  return out;
+  return pack_records(std::move(out), packer_);
 }
 
 void TreeSender::step(std::string& out) {

@@ -90,6 +90,7 @@ class TreeSender {
   std::vector<Directory> open_;
   std::optional<File> file_;
   std::string block_;
+  Packer packer_;
   Position from_;
   std::uint64_t files_ = 0;  // Begun, or passed over.
   Sent sent_;

@@ -13,6 +13,7 @@
 #include "comm/transports/mpi_envelope.hpp"
 #include "comm/transports/tcp_frame.hpp"
 #include "comm/wire.hpp"
+#include "transfer/record.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -153,6 +154,30 @@ std::vector<Seed> visit() {
 }  // namespace
 }  // namespace fastgpu::comm
 
+namespace fastgpu::transfer {
+namespace {
+
+/// A small tree, packed and as it is, behind the byte that the fuzzer begins with.
+std::vector<comm::Seed> copies() {
+  std::string tree;
+  encode(tree, DirectoryRecord{"d", 0755, 1});
+  encode(tree, FileRecord{"d/f", 0644, 2});
+  encode(tree, BlockRecord{std::string(2000, 'x')});
+  encode(tree, SumRecord{});
+  encode(tree, LinkRecord{"d/l", "f", 3});
+  encode(tree, EndRecord{});
+  Packer packer;
+  std::vector<comm::Seed> seeds;
+  for (const std::string& stream : {'\xfe' + tree, '\xfe' + pack_records(tree, packer)}) {
+    const auto bytes = std::as_bytes(std::span(stream));
+    seeds.emplace_back(bytes.begin(), bytes.end());
+  }
+  return seeds;
+}
+
+}  // namespace
+}  // namespace fastgpu::transfer
+
 int main(int count, char** arguments) {
   if (count != 2) return 2;
   const std::string folder = arguments[1];
@@ -163,5 +188,6 @@ int main(int count, char** arguments) {
   comm::write(folder + "/fuzz_introductions.corpus", comm::introductions());
   comm::write(folder + "/fuzz_visit.corpus", comm::visit());
   comm::write(folder + "/fuzz_envelopes.corpus", comm::envelopes());
+  comm::write(folder + "/fuzz_copies.corpus", fastgpu::transfer::copies());
   return 0;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "support/failure.hpp"
+#include "support/noise.hpp"
 #include "support/sshd_fixture.hpp"
 #include "transfer/tree_receiver.hpp"
 #include "transfer/tree_sender.hpp"
@@ -14,6 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using test::failure_of;
+using test::noise;
 
 std::string stream_of(const std::vector<fs::path>& sources) {
   TreeSender sender(sources, std::make_shared<FileSums>());
@@ -151,13 +153,26 @@ TEST_CASE("a file and a directory never replace each other, and nothing else cha
 
 TEST_CASE("a changed byte is found, its file is named and nothing is visible") {
   const World world;
-  put(world.from() / "f", std::string(1000, 'x') + "needle" + std::string(1000, 'y'));
+  put(world.from() / "f", noise(1000) + "needle" + noise(1000));
   std::string stream = stream_of({world.from() / "f"});
   stream[stream.find("needle")] = 'N';
   const Error e = failure_of([&] { receive(stream, world.to()); });
   CHECK(e.kind() == ErrorKind::remote);
   CHECK(std::string(e.what()).starts_with("f arrived"));
   CHECK(fs::is_empty(world.to()));
+}
+
+TEST_CASE("what is packed and what is not arrive alike, and the first is short on its way") {
+  const World world;
+  put(world.from() / "d/noise", noise(600'000));
+  put(world.from() / "d/plain", std::string(6'000'000, 'p'));
+  put(world.from() / "d/short", "s");
+  const std::string stream = stream_of({world.from() / "d"});
+
+  receive(stream, world.to(), SourceCount::one, 10'000);
+
+  CHECK(stream.size() < 2'000'000);  // The noise, what is not tried after it, and little more.
+  CHECK(listing(world.to()) == listing(world.from()));
 }
 
 TEST_CASE("a stream cut off anywhere leaves nothing behind") {
@@ -262,8 +277,8 @@ TEST_CASE("wherever a copy is cut off, it goes on from there and comes to the sa
 
 TEST_CASE("what is kept saves sending it, the middle of a file too") {
   const World world;
-  put(world.from() / "d/first", std::string(3'000'000, 'f'));
-  put(world.from() / "d/second", std::string(5'000'000, 's'));
+  put(world.from() / "d/first", noise(3'000'000));
+  put(world.from() / "d/second", noise(5'000'000));
   const std::string whole = stream_of({world.from() / "d"});
   cut_off(whole, 6'000'000, world.to());
 
@@ -277,8 +292,8 @@ TEST_CASE("what is kept saves sending it, the middle of a file too") {
 
 TEST_CASE("who has more than the stream begins with takes it from there all the same") {
   const World world;
-  put(world.from() / "d/first", std::string(3'000'000, 'f'), 0444);
-  put(world.from() / "d/second", std::string(5'000'000, 's'));
+  put(world.from() / "d/first", noise(3'000'000), 0444);
+  put(world.from() / "d/second", noise(5'000'000));
   cut_off(stream_of({world.from() / "d"}), 6'000'000, world.to());
   const Position earlier{.files = 0, .bytes = 1'000'000};
 
@@ -291,7 +306,7 @@ TEST_CASE("who has more than the stream begins with takes it from there all the 
 
 TEST_CASE("nobody goes on with more than is kept, and a file that has changed is found out") {
   const World world;
-  put(world.from() / "d/file", std::string(5'000'000, 's'));
+  put(world.from() / "d/file", noise(5'000'000));
   cut_off(stream_of({world.from() / "d"}), 1'000'000, world.to());
   const Position from = kept_position(world.to(), kKey);
   CHECK(failure_of([&] {
@@ -299,7 +314,7 @@ TEST_CASE("nobody goes on with more than is kept, and a file that has changed is
                        Resumption{kKey, {.files = 0, .bytes = from.bytes + 1}});
         }).kind() == ErrorKind::remote);
 
-  put(world.from() / "d/file", std::string(5'000'000, 't'));
+  put(world.from() / "d/file", noise(5'000'000, 8));
   CHECK(failure_of([&] {
           TreeReceiver receiver(world.to(), SourceCount::one, Resumption{kKey, from});
           receiver.feed(stream_from({world.from() / "d"}, from));
@@ -310,7 +325,7 @@ TEST_CASE("nobody goes on with more than is kept, and a file that has changed is
 TEST_CASE(
     "what is kept goes when its day is over, or when something else is to come to its place") {
   const World world;
-  put(world.from() / "d/file", std::string(5'000'000, 's'));
+  put(world.from() / "d/file", noise(5'000'000));
   put(world.from() / "small", "x");
   const std::string whole = stream_of({world.from() / "d"});
   const auto is_kept = [&] { return fs::exists(world.to() / (".fastgpu-copy-" + kKey)); };

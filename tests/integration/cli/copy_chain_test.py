@@ -57,9 +57,9 @@ def sums(user, path, nodes=""):
     return {host["name"]: host["stdout"].split()[0] for host in json.loads(done.out)["hosts"] if host["stdout"]}
 
 
-def got_by_first(user):
-    """Bytes that have come to the first node."""
-    done = user.run("exec", f"{user.cluster}/0", "-o", "json", "--", "cat", "/proc/net/dev")
+def got_by(user, node):
+    """Bytes that have come to it."""
+    done = user.run("exec", f"{user.cluster}/{node}", "-o", "json", "--", "cat", "/proc/net/dev")
     lines = json.loads(done.out)["hosts"][0]["stdout"].splitlines()
     return sum(int(line.split(":")[1].split()[0]) for line in lines if ":" in line and "lo:" not in line)
 
@@ -78,6 +78,19 @@ def test_a_large_copy_goes_from_node_to_node_and_a_small_one_does_not(user):
     check(not any(host["passed_on"] for host in outcomes(user.run("cp", path, f"{name}:direct", "--direct", "-o", "json")).values()), "--direct")
     small, _ = random_file(user, "small", 1000)
     check(not any(host["passed_on"] for host in outcomes(user.run("cp", small, f"{name}:", "-o", "json")).values()), "a small one")
+
+
+def test_what_shrinks_is_short_on_every_way(user):
+    name = user.nodes(NODES)
+    text = "".join(f"line {number} of a log that says much the same\n" for number in range(SIZE // 45)).encode()
+    path = user.folder / "log"
+    path.write_bytes(text)
+    before = {index: got_by(user, index) for index in (0, NODES - 1)}
+    done = user.run("cp", path, f"{name}:", "-o", "json")
+    check(all(host["bytes"] == len(text) for host in outcomes(done).values()), done.out)
+    check(sums(user, "log") == dict.fromkeys(nodes_of(user), hashlib.sha256(text).hexdigest()), "a node has something else")
+    for index, count in before.items():
+        check(got_by(user, index) - count < len(text) / 3, f"node {index} got {got_by(user, index) - count} bytes of {len(text)}")
 
 
 def test_directories_and_several_sources_arrive_as_with_cp(user):
@@ -149,10 +162,10 @@ def test_what_was_cut_off_goes_on_where_it_was(user):
         held = arrived()
         check(SIZE // 4 < held < SIZE, f"{held}")
         # From the last byte on: the loopback carries no more than what was missing.
-        before = got_by_first(user)
+        before = got_by(user, 0)
         done = outcomes(user.run("cp", path, f"{name}:", *way, "-o", "json"))
         check(all(host["bytes"] == SIZE for host in done.values()), f"{done}")
-        moved = got_by_first(user) - before
+        moved = got_by(user, 0) - before
         check(moved < (SIZE - held) * 1.2 + (2 << 20), f"{moved} bytes went out, {SIZE - held} were missing")
         check(sums(user, "resumed") == dict.fromkeys(nodes_of(user), digest), "a node has something else")
         no_staging(user)

@@ -1,0 +1,21 @@
+// Bytes that nothing makes shorter.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace fastgpu::test {
+
+/// The same for the same seed.
+inline std::string noise(std::size_t count, unsigned seed = 7) {
+  std::mt19937_64 random(seed);
+  std::vector<std::uint64_t> words(count / sizeof(std::uint64_t) + 1);
+  std::ranges::generate(words, random);
+  return {reinterpret_cast<const char*>(words.data()), count};
+}
+
+}  // namespace fastgpu::test

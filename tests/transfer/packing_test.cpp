@@ -1,0 +1,110 @@
+#include "transfer/packing.hpp"
+
+#include <doctest/doctest.h>
+
+#include "support/failure.hpp"
+#include "support/noise.hpp"
+#include "transfer/record.hpp"
+
+namespace fastgpu::transfer {
+namespace {
+
+using test::failure_of;
+using test::noise;
+
+std::string block_of(std::string_view content) {
+  std::string out;
+  encode(out, BlockRecord{content});
+  return out;
+}
+
+/// A run of records that says to be of `size` bytes.
+std::string packed_run(std::string_view packed, std::uint32_t size) {
+  std::string out = "P";
+  for (const std::uint32_t number : {size, static_cast<std::uint32_t>(packed.size())})
+    for (unsigned shift = 0; shift < 32; shift += 8)
+      out += static_cast<char>((number >> shift) & 0xffU);
+  return out.append(packed);
+}
+
+void decode_all(std::string_view stream) {
+  Decoder decoder;
+  decoder.add(stream);
+  while (decoder.next()) {
+  }
+}
+
+TEST_SUITE_BEGIN("transfer/packing");
+
+TEST_CASE("a run comes back as it was, in much less than its size") {
+  Packer packer;
+  Unpacker unpacker;
+  for (const std::size_t size : {std::size_t{1000}, kLongestRun}) {
+    const std::string run(size, 'a');
+    const auto packed = packer.pack(run);
+    REQUIRE(packed);
+    CHECK(packed->size() < size / 20);
+    CHECK(unpacker.unpack(*packed, size) == run);
+  }
+}
+
+TEST_CASE("of what does not shrink fewer and fewer runs are tried, until one does") {
+  const std::string random = noise(4096);
+  const std::string plain(4096, 'a');
+  Packer packer;
+  CHECK_FALSE(packer.pack(random));
+  CHECK_FALSE(packer.pack(plain));
+  CHECK_FALSE(packer.pack(random));
+  int passed = 0;
+  while (!packer.pack(plain))
+    ++passed;
+  CHECK(passed == 2);
+  CHECK(packer.pack(plain));
+}
+
+TEST_CASE("packed records are the same records, in pieces of any size") {
+  const std::string content(100'000, 'c');
+  Packer packer;
+  std::string stream = pack_records(block_of(content) + block_of("x"), packer);
+  stream += pack_records(block_of("too short to shrink"), packer);
+  CHECK(stream.size() < 1000);
+  for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, stream.size()}) {
+    Decoder decoder;
+    std::vector<std::string> blocks;
+    for (std::size_t at = 0; at < stream.size(); at += piece) {
+      decoder.add(std::string_view(stream).substr(at, piece));
+      while (const auto record = decoder.next())
+        blocks.emplace_back(std::get<BlockRecord>(*record).bytes);
+    }
+    CHECK(blocks == std::vector<std::string>{content, "x", "too short to shrink"});
+  }
+}
+
+TEST_CASE("a run that is not what it says is refused, before memory is taken for it") {
+  Packer packer;
+  const std::string records = block_of(std::string(1000, 'b'));
+  const std::string packed(packer.pack(records).value());
+  const auto size = static_cast<std::uint32_t>(records.size());
+  CHECK_NOTHROW(decode_all(packed_run(packed, size)));
+  const std::string in_itself =
+      packed_run(packer.pack(packed_run(packed, size) + std::string(999, '\0')).value(),
+                 static_cast<std::uint32_t>(packed.size() + 9 + 999));
+  for (const std::string& bad :
+       {packed_run(packed, size - 1), packed_run(packed, size + 1), packed_run(packed, 0),
+        packed_run(packed, 0xffffffff), packed_run(packed.substr(1), size), packed_run("", size),
+        packed_run(noise(100), size), in_itself})
+    CHECK(failure_of([&] { decode_all(bad); }).kind() == ErrorKind::remote);
+}
+
+TEST_CASE("a record does not go on after the run that it is packed in") {
+  Packer packer;
+  const std::string records = block_of(std::string(1000, 'b'));
+  const std::string half = pack_records(records.substr(0, 900), packer);
+  const std::string rest = pack_records(records.substr(900), packer);
+  CHECK(failure_of([&] { decode_all(half + rest); }).kind() == ErrorKind::remote);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::transfer
