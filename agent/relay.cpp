@@ -1,6 +1,8 @@
 // `relay`: a file tree on its way through a chain of nodes: what comes in is put together here, and
 // goes on to the next node at the same time. With --report each node tells what came of it, and a
-// node that cannot take the tree still passes it on. `relay-report`: what came of it, asked later.
+// node that cannot take the tree still passes it on. With --build it is a build of an environment:
+// one that is not what its manifest says does not stay. `relay-report`: what came of it, asked
+// later.
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
@@ -10,6 +12,7 @@
 #include <functional>
 
 #include "agent/disk.hpp"
+#include "agent/environments/manifest.hpp"
 #include "agent/options.hpp"
 #include "base/quote.hpp"
 #include "process/child.hpp"
@@ -38,6 +41,7 @@ struct Request {
   transfer::SourceCount count = transfer::SourceCount::one;
   std::string id;  ///< Under which reports are kept; empty: there are none.
   std::optional<transfer::Resumption> resumption{};
+  bool is_build = false;
 
   bool reports() const { return !id.empty(); }
 };
@@ -71,6 +75,7 @@ Request parse(Arguments arguments) {
   request.to = options.take_value("--to").value_or("");
   request.config = options.take_value("--config").value_or("");
   if (options.take_flag("--several")) request.count = transfer::SourceCount::several;
+  request.is_build = options.take_flag("--build");
   request.id = options.take_value("--report").value_or("");
   if (const auto text = options.take_value("--resume"))
     request.resumption = transfer::parse_resumption(*text);
@@ -92,6 +97,7 @@ class Next {
         request.to,    "--config",
         request.config};
     if (request.count == transfer::SourceCount::several) there.emplace_back("--several");
+    if (request.is_build) there.emplace_back("--build");
     if (request.reports()) there.insert(there.end(), {"--report", request.id});
     if (request.resumption) there.insert(there.end(), {"--resume", to_text(*request.resumption)});
     there.emplace_back("--");
@@ -158,18 +164,26 @@ void send(const Request& request, Next& next) {
 /// A copy that fails here: all of it is read nevertheless, for those behind.
 class Receiver {
  public:
-  explicit Receiver(const Request& request) {
+  explicit Receiver(const Request& request)
+      : to_(transfer::below_home(request.to)), is_build_(request.is_build) {
     attempt([&] {
-      tree_.emplace(transfer::below_home(request.to), request.count, request.resumption);
+      tree_.emplace(to_, request.count, request.resumption,
+                    is_build_ ? [this](const auto& path, const auto& sum) { know(path, sum); }
+                              : transfer::OnFile());
     });
   }
+  Receiver(const Receiver&) = delete;
+  Receiver& operator=(const Receiver&) = delete;
 
   void feed(std::string_view piece) {
     attempt([&] { tree_->feed(piece); });
   }
 
   void finish() {
-    attempt([&] { tree_->finish(); });
+    attempt([&] {
+      tree_->finish();
+      if (is_build_) check_build();
+    });
   }
 
   const std::optional<Error>& failure() const { return failure_; }
@@ -190,6 +204,21 @@ class Receiver {
     }
   }
 
+  void know(const std::string& path, const transfer::Digest& sum) {
+    sums_.emplace(path.substr(path.find('/') + 1), sum);
+  }
+
+  /// With the sums that its files came in with: nothing is read twice.
+  void check_build() const {
+    const VerifyAnswer found = verify_manifest(to_, sums_);
+    if (found.damaged.empty()) return;
+    fs::remove_all(to_);
+    throw Error(ErrorKind::remote, to_.string() + " arrived changed: " + found.damaged.front());
+  }
+
+  fs::path to_;
+  bool is_build_;
+  KnownSums sums_;  // Of a build, by path below it.
   std::optional<transfer::TreeReceiver> tree_;
   std::optional<Error> failure_;
 };

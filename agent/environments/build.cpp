@@ -5,6 +5,7 @@
 #include "agent/environments/builder.hpp"
 #include "agent/environments/call.hpp"
 #include "agent/environments/manifest.hpp"
+#include "agent/environments/modules.hpp"
 #include "agent/environments/node.hpp"
 #include "agent/environments/place.hpp"
 #include "agent/subcommands.hpp"
@@ -35,6 +36,8 @@ class Build {
     listener_.tell("making the environment");
     package_builder(request_.builder, cache_)->make(request_, version_, listener_);
     fault_point("env-build-packages");
+    listener_.tell("compiling modules");
+    compile_modules(version_, request_.python_version, listener_);
     add_common();
     show_to_python();
     write_details();

@@ -47,7 +47,6 @@ class CondaBuilder final : public PackageBuilder {
     words.add("solution", request.solution);
     run("install", words, listener);
     fault_point("env-build-python");
-    compile(request, version, listener);
   }
 
  private:
@@ -81,23 +80,6 @@ class CondaBuilder final : public PackageBuilder {
     throw Error(ErrorKind::not_found,
                 "conda packages are installed by py-rattler, which needs Python 3.10 or newer on "
                 "the node that builds, and there is none");
-  }
-
-  /// Whoever runs it later may not write there. Some packages have files for other Pythons, so that
-  /// a failure says nothing.
-  static void compile(const BuildRequest& request, const fs::path& version,
-                      const Listener& listener) try {
-    const fs::path python = version / "bin/python";
-    if (!fs::exists(python)) return;
-    listener.gone().check();
-    const auto& text = request.python_version;
-    const fs::path modules = version / "lib" / ("python" + text.substr(0, text.rfind('.')));
-    output_of({.argv = {python.string(), "-I", "-m", "compileall", "-q", "-j", "0",
-                        (modules / "site-packages").string()},
-               .environment = plain_environment()},
-              listener);
-  } catch (const Error& e) {
-    if (e.kind() == ErrorKind::interrupted) throw;
   }
 
   fs::path tools_;

@@ -4,8 +4,10 @@
 
 #include <filesystem>
 #include <string>
+#include <unordered_map>
 
 #include "agent/protocol/environment.hpp"
+#include "transfer/sha256.hpp"
 
 namespace fastgpu::agent {
 
@@ -18,8 +20,11 @@ std::string manifest_sum(const std::filesystem::path& version);
 /// The sum of the env.yaml that it was made of; empty where there is none.
 std::string spec_sum(const std::filesystem::path& version);
 
-/// Compares every file with its manifest. What has been added is no damage. Throws not_found where
-/// there is no manifest, remote where it cannot be read.
-VerifyAnswer verify_manifest(const std::filesystem::path& version);
+/// Of files that have been read just now, by their path below the build.
+using KnownSums = std::unordered_map<std::string, transfer::Digest>;
+
+/// Compares every file with its manifest, reading those whose sum is not known. What has been added
+/// is no damage. Throws not_found where there is no manifest, remote where it cannot be read.
+VerifyAnswer verify_manifest(const std::filesystem::path& version, const KnownSums& known = {});
 
 }  // namespace fastgpu::agent

@@ -78,7 +78,7 @@ class UvBuilder final : public PackageBuilder {
     listener.tell("installing packages");
     const fs::path list = details_of(version) / "pylock.toml";
     write_atomically(list, request.solution, 0644);
-    run({"pip", "install", "--quiet", "--no-deps", "--no-build", "--compile-bytecode", "--python",
+    run({"pip", "install", "--quiet", "--no-deps", "--no-build", "--python",
          (version / "bin/python").string(), "-r", list.string()},
         listener);
   }

@@ -5,7 +5,7 @@ namespace fastgpu::envs {
 void relay_build(const NodeAccess& access, const ssh::Host& from, const remote::NodeRoute& route,
                  std::span<const std::size_t> to, const BuildCopy& what) try {
   NodeCall call{.words = {"relay", "--from", what.directory.string(), "--to",
-                          what.directory.string(), "--config", route.config, "--"}};
+                          what.directory.string(), "--config", route.config, "--build", "--"}};
   for (const std::size_t node : to)
     call.words.push_back(route.names[node]);
   call_node(access, from, call, {});

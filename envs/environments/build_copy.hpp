@@ -21,8 +21,9 @@ struct BuildCopy {
   std::filesystem::path scratch;    ///< A directory of ours, here.
 };
 
-/// From node to node, each passing on what it receives while it receives. Best effort: whoever
-/// calls looks at the nodes afterwards. `to` are indices of `names`.
+/// From node to node, each passing on what it receives while it receives, and keeping it where it
+/// is what its manifest says. Best effort: whoever calls looks at the nodes afterwards. `to` are
+/// indices of `names`.
 void relay_build(const NodeAccess& access, const ssh::Host& from, const remote::NodeRoute& route,
                  std::span<const std::size_t> to, const BuildCopy& what);
 

@@ -96,7 +96,7 @@ class Installation {
 
   /// What was built here does not run everywhere.
   void check_fit() {
-    if (those_without().empty()) return;
+    if (those_that(&NodeSteps::receives).empty()) return;
     if (!lock_) lock_ = lock_of_source();
     for (std::size_t at = 0; at < alive_.size(); ++at)
       if (const std::string why = misfit(*lock_, statuses_[at]); !why.empty())
@@ -111,7 +111,7 @@ class Installation {
   }
 
   void discard() {
-    each(&NodeSteps::discards, "removing what is incomplete", [&](std::size_t at) {
+    on_each(those_that(&NodeSteps::discards), "removing what is incomplete", [&](std::size_t at) {
       const auto& found = statuses_[at].versions;
       const auto it = std::ranges::find_if(found, [&](const auto& one) {
         return one.name == request_.spec.name && one.version == plan_.version;
@@ -121,7 +121,7 @@ class Installation {
   }
 
   void copy() {
-    std::vector<std::size_t> receivers = those_that_lack_it(those_without());
+    std::vector<std::size_t> receivers = those_that_lack_it(those_that(&NodeSteps::receives));
     for (std::size_t at = 0; at < alive_.size();
          ++at)  // Some share the place of the one that built.
       plan_.nodes[at].receives = std::ranges::find(receivers, at) != receivers.end();
@@ -139,11 +139,12 @@ class Installation {
       if (!copied[i].ok()) fail(receivers[i], copied[i].error());
   }
 
-  std::vector<std::size_t> those_without() const {
-    std::vector<std::size_t> receivers;
+  /// Of those that go along.
+  std::vector<std::size_t> those_that(bool NodeSteps::*step) const {
+    std::vector<std::size_t> nodes;
     for (std::size_t at = 0; at < alive_.size(); ++at)
-      if (plan_.nodes[at].receives && goes_along(at)) receivers.push_back(at);
-    return receivers;
+      if (plan_.nodes[at].*step && goes_along(at)) nodes.push_back(at);
+    return nodes;
   }
 
   std::vector<ssh::Host> hosts_of(const std::vector<std::size_t>& nodes) const {
@@ -187,8 +188,11 @@ class Installation {
     });
   }
 
+  /// A chain has done so on its way.
   void verify() {
-    const auto answers = each(&NodeSteps::receives, "verifying", [&](std::size_t) {
+    std::vector<std::size_t> nodes = those_that(&NodeSteps::receives);
+    std::erase_if(nodes, [&](std::size_t at) { return relayed_[alive_[at]]; });
+    const auto answers = on_each(nodes, "verifying", [&](std::size_t) {
       return NodeCall{.words = {"env-verify", prefix(), request_.spec.name, plan_.version}};
     });
     for (const auto& [at, records] : answers) {
@@ -200,23 +204,18 @@ class Installation {
   }
 
   void use() {
-    each(&NodeSteps::switches, "switching", [&](std::size_t) {
+    on_each(those_that(&NodeSteps::switches), "switching", [&](std::size_t) {
       return NodeCall{.words = {"env-use", prefix(), request_.spec.name, plan_.version}};
     });
   }
 
-  /// Calls the agent on the nodes that have that step; those that fail go along no further.
-  std::vector<std::pair<std::size_t, agent::Records>> each(
-      bool NodeSteps::*step, const std::string& doing,
+  /// Calls the agent on these nodes; those that fail go along no further.
+  std::vector<std::pair<std::size_t, agent::Records>> on_each(
+      const std::vector<std::size_t>& nodes, const std::string& doing,
       const std::function<NodeCall(std::size_t)>& call_of) {
-    std::vector<std::size_t> nodes;
-    std::vector<ssh::Host> hosts;
-    for (std::size_t at = 0; at < alive_.size(); ++at)
-      if (plan_.nodes[at].*step && goes_along(at)) {
-        nodes.push_back(at);
-        hosts.push_back(host_of(at));
-        tell(hosts.back().name, doing);
-      }
+    const auto hosts = hosts_of(nodes);
+    for (const ssh::Host& host : hosts)
+      tell(host.name, doing);
     const auto results = call_nodes(
         access_, hosts, [&](std::size_t i) { return call_of(nodes[i]); }, request_.on_doing);
     std::vector<std::pair<std::size_t, agent::Records>> answers;

@@ -186,7 +186,7 @@ def test_ctrl_c_and_kill_end_what_runs_on_the_nodes(site):
 
 @with_site(Wheels)
 def test_interrupted_at_every_step_the_same_command_goes_on(site):
-    for step in ("solving", "making the environment", "installing packages", "computing sums", "copying to 1 node", "verifying", "switching"):
+    for step in ("solving", "making the environment", "installing packages", "compiling modules", "computing sums", "copying to 1 node", "switching"):
         # A build may have been complete before the signal was heard: this step would not come about.
         site.on_nodes("sh", "-c", f"rm -rf {PREFIX}/train/*")
         process = site.user.start(*site.words())
@@ -223,7 +223,7 @@ def test_a_node_with_another_processor_or_an_older_c_library_is_left_out(site):
 
 @with_site(Wheels)
 def test_frameworks_are_a_new_build_and_an_archive_has_all_of_it(site):
-    site.index.add("gamma", "3.0")
+    site.index.add("gamma", "3.0", {"gamma/__init__.py": "version = '3.0'\n", "gamma/tests/test_gamma.py": "import gamma\n"})
     site.create()
     site.user.run("env", "install-frameworks", "train", "-c", site.name, "--framework", "gamma==3.0", "--uv", UV)
     check(site.program("python", "-c", "import alpha, gamma; print(gamma.version)").count("3.0") == 2, "it is not there")
@@ -231,7 +231,8 @@ def test_frameworks_are_a_new_build_and_an_archive_has_all_of_it(site):
     archive = site.user.folder / "train.tar.zst"
     site.user.run("env", "pack", "train", "-c", site.name, "-o", str(archive))
     names = subprocess.run(["tar", "--use-compress-program=zstd", "-tf", archive], capture_output=True, check=True, text=True).stdout
-    check("gamma.py" in names and ".fastgpu/manifest" in names and "libfastgpu_comm.so.0" in names, names[:2000])
+    check("gamma/__init__.py" in names and ".fastgpu/manifest" in names and "libfastgpu_comm.so.0" in names, names[:2000])
+    check("gamma/__pycache__/__init__.cpython-311.pyc" in names and "gamma/tests/__pycache__" not in names, "what is compiled")
 
 
 def python_archive():
@@ -302,6 +303,16 @@ def test_damage_is_found_and_a_node_without_it_gets_it_from_another(site):
     check([node["done"] for node in done["nodes"]] == ["nothing", "received"], f"{done}")
     check(len(site.index.asked) == asked, "the index was asked again")
     site.user.run("env", "verify", "train", "-c", site.name)
+
+
+@with_site(Wheels)
+def test_what_has_changed_where_it_comes_from_is_in_use_nowhere_else(site):
+    site.create()
+    site.on_nodes("sed", "-i", "s/one/own/", f"{PREFIX}/train/current/lib/python3.11/site-packages/beta.py", nodes="/0")
+    site.on_nodes("rm", "-rf", f"{PREFIX}/train", nodes="/1")
+    done = site.create(code=None)
+    check(done.returncode != 0 and f"{site.name}-1: arrived changed: lib/python3.11/site-packages/beta.py" in done.err, f"{done.returncode} {done.err}")
+    check("No such file" in site.on_nodes("sh", "-c", f"ls {PREFIX}/train/current 2>&1 || true", nodes="/1"), "it is in use")
 
 
 @with_site(Wheels)
