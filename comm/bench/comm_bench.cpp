@@ -8,11 +8,13 @@
 #include "comm/bench/gradients.hpp"
 #include "comm/bench/program.hpp"
 #include "comm/rendezvous.hpp"
+#include "comm/variables.hpp"
 
 namespace fastgpu::comm::bench {
 namespace {
 
 void run(const Settings& settings) {
+  check_variables(process_variables());
   const Environment environment = process_environment();
   const EntrySettings entry = entry_settings(environment);
   std::optional<Model> model;

@@ -4,6 +4,8 @@
 #include <limits>
 #include <map>
 
+#include "comm/variables.hpp"
+
 namespace fastgpu::comm::c_api {
 namespace {
 
@@ -79,7 +81,9 @@ Environment environment_with(const Environment& base, const char* const* setting
     const std::size_t equals = setting.find('=');
     if (equals == std::string::npos || equals == 0)  // Not shown: it may be a secret.
       refuse("setting number " + std::to_string(i) + " is not NAME=VALUE");
-    overruled[setting.substr(0, equals)] = setting.substr(equals + 1);
+    const std::string name = setting.substr(0, equals);
+    check_variables({&name, 1});
+    overruled[name] = setting.substr(equals + 1);
   }
   return [base, overruled](const std::string& name) -> std::optional<std::string> {
     const auto found = overruled.find(name);

@@ -6,6 +6,7 @@
 #include "comm/c_api/handles.hpp"
 #include "comm/entry/settings.hpp"
 #include "comm/rendezvous.hpp"
+#include "comm/variables.hpp"
 #include "comm/version.hpp"
 
 namespace comm = fastgpu::comm;
@@ -63,6 +64,7 @@ const char* fgc_last_error(void) {
 fgc_status fgc_init(const char* const* settings, fgc_comm** comm) {
   return guarded([&] {
     need(comm, "the place for the communicator") = nullptr;
+    comm::check_variables(comm::process_variables());
     const auto environment = comm::c_api::environment_with(comm::process_environment(), settings);
     comm::entry_settings(environment);  // Said now, not once gradients are created.
     *comm =
