@@ -195,12 +195,20 @@ class Installation {
     const auto answers = on_each(nodes, "verifying", [&](std::size_t) {
       return NodeCall{.words = {"env-verify", prefix(), request_.spec.name, plan_.version}};
     });
+    std::vector<std::size_t> damaged;
+    std::vector<Error> why;
     for (const auto& [at, records] : answers) {
       const auto answer = agent::parse_verify_answer(records);
       if (answer.manifest == plan_.manifest && answer.damaged.empty()) continue;
       const std::string what = answer.damaged.empty() ? "its manifest" : answer.damaged.front();
-      fail(at, Error(ErrorKind::remote, host_of(at).name.value + ": arrived changed: " + what));
+      damaged.push_back(at);
+      why.emplace_back(ErrorKind::remote, host_of(at).name.value + ": arrived changed: " + what);
     }
+    on_each(damaged, "removing what arrived changed", [&](std::size_t) {
+      return NodeCall{.words = {"env-discard", prefix(), request_.spec.name, plan_.version}};
+    });
+    for (std::size_t i = 0; i < damaged.size(); ++i)
+      fail(damaged[i], why[i]);
   }
 
   void use() {

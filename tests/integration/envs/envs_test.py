@@ -313,6 +313,7 @@ def test_what_has_changed_where_it_comes_from_is_in_use_nowhere_else(site):
     done = site.create(code=None)
     check(done.returncode != 0 and f"{site.name}-1: arrived changed: lib/python3.11/site-packages/beta.py" in done.err, f"{done.returncode} {done.err}")
     check("No such file" in site.on_nodes("sh", "-c", f"ls {PREFIX}/train/current 2>&1 || true", nodes="/1"), "it is in use")
+    check(site.create(code=None).returncode != 0, "what arrived changed has stayed, and counts as complete")
 
 
 @with_site(Wheels)
