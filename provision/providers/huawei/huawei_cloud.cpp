@@ -252,7 +252,11 @@ std::string HuaweiCloud::ask_for(const cloud::Launch& launch, const Cancel& canc
 
 Job HuaweiCloud::await_job(const std::string& region, const std::string& id, const Cancel& cancel) {
   constexpr std::chrono::milliseconds kPatience = 10min;
-  for (std::chrono::milliseconds waited{0};;) {
+  constexpr std::chrono::milliseconds kShortest = 800ms;  // No machine boots sooner.
+  for (std::chrono::milliseconds waited{0}, pause = kShortest;; pause = next_look(waited)) {
+    wait_(pause, cancel);
+    cancel.check();
+    waited += pause;
     const json answer = api_.call({.region = region,
                                    .action = "ShowJob",
                                    .path = "/v1/{project}/jobs/" + http::percent_encode(id),
@@ -260,10 +264,6 @@ Job HuaweiCloud::await_job(const std::string& region, const std::string& id, con
                                   cancel);
     Job job = job_in(Answer(answer));
     if (job.is_over || waited >= kPatience) return job;
-    const std::chrono::milliseconds pause = next_look(waited);
-    wait_(pause, cancel);
-    cancel.check();
-    waited += pause;
   }
 }
 

@@ -121,16 +121,14 @@ class Network {
   std::string await(const Kind& kind, json part) {
     constexpr std::chrono::milliseconds kLongestPause = 1s;
     constexpr int kLooks = 120;
-    std::chrono::milliseconds pause = 100ms;
+    std::chrono::milliseconds pause = 200ms;
     const std::string id = Answer(part)["id"].text();
     for (int look = 0; Answer(part)["status"].text() != kind.is_ready; ++look) {
       if (Answer(part)["status"].text() == "ERROR" || look == kLooks)
         throw Error(ErrorKind::remote, std::string("huawei: the ") + kind.name + " " + id +
                                            " does not become " + kind.is_ready);
-      if (look > 0) {
-        wait_(pause, cancel_);
-        pause = std::min(pause * 2, kLongestPause);
-      }
+      wait_(pause, cancel_);
+      pause = std::min(pause * 2, kLongestPause);
       cancel_.check();
       const json answer = api_.call({.service = "vpc",
                                      .region = region_,

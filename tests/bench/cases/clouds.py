@@ -50,7 +50,7 @@ def all_have_addresses(customer):
 
 
 def measured(customer, *words, until=lambda: True):
-    """(seconds until that is true, peak bytes, calls) of one command."""
+    """(seconds until that is true, peak bytes, the command's own calls)."""
     customer.sim.control("reset_calls", {})
     environment = customer.user.environment(customer.environment())
     began = time.monotonic()
@@ -60,10 +60,10 @@ def measured(customer, *words, until=lambda: True):
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
         raise SystemExit(f"{words}: exit code {process.returncode}\n{said.decode(errors='replace')}")
+    calls = customer.sim.control("calls")["calls"]
     while not until():
         time.sleep(LOOK)
-    seconds = time.monotonic() - began
-    return seconds, usage.ru_maxrss * 1024, customer.sim.control("calls")["calls"]
+    return time.monotonic() - began, usage.ru_maxrss * 1024, calls
 
 
 def is_look(action):
