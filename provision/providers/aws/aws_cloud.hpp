@@ -3,6 +3,7 @@
 
 #include "provision/cloud/cloud.hpp"
 #include "provision/providers/aws/ec2.hpp"
+#include "provision/providers/aws/prices.hpp"
 
 namespace fastgpu::provision::aws {
 
@@ -43,6 +44,7 @@ class AwsCloud final : public cloud::Cloud {
  private:
   std::function<void(std::chrono::milliseconds, const Cancel&)> wait_;
   Ec2 ec2_;
+  Prices prices_{ec2_};
   const Cancel never_{};
 };
 

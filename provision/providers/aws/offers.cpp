@@ -47,8 +47,8 @@ struct Survey {
 
 class Surveyor {
  public:
-  Surveyor(Ec2& ec2, std::string region, const Wish& wish, const Cancel& cancel)
-      : ec2_(ec2), region_(std::move(region)), wish_(wish), cancel_(cancel) {
+  Surveyor(Ec2& ec2, Prices& prices, std::string region, const Wish& wish, const Cancel& cancel)
+      : ec2_(ec2), prices_(prices), region_(std::move(region)), wish_(wish), cancel_(cancel) {
     for (InstanceType& type : cloud::known_types("aws", wish))
       names_.push_back(type.name);
   }
@@ -145,39 +145,10 @@ class Surveyor {
     });
   }
 
-  /// The price list's own form: a JSON text a product, prices by terms and dimensions.
   void ask_price(const std::string& type) {
-    json filters = json::array();
-    const auto filter = [&](const char* field, const std::string& value) {
-      filters.push_back({{"Type", "TERM_MATCH"}, {"Field", field}, {"Value", value}});
-    };
-    filter("instanceType", type);
-    filter("regionCode", region_);
-    filter("operatingSystem", "Linux");
-    filter("tenancy", "Shared");
-    filter("preInstalledSw", "NA");
-    filter("capacitystatus", "Used");
-    const json answer = ec2_.json("pricing", "us-east-1", "AWSPriceListService.GetProducts",
-                                  {{"ServiceCode", "AmazonEC2"}, {"Filters", filters}}, cancel_);
-    const auto price = price_in(answer);
+    const auto price = prices_.of(type, region_, cancel_);
     const std::lock_guard lock(mutex_);
     if (price) survey_.on_demand[type] = *price;
-  }
-
-  static std::optional<Money> price_in(const json& answer) try {
-    for (const json& text : answer.at("PriceList")) {
-      const json product = text.is_string() ? json::parse(text.get<std::string>()) : text;
-      for (const json& term : product.at("terms").at("OnDemand"))
-        for (const json& dimension : term.at("priceDimensions"))
-          for (const auto& [currency, amount] : dimension.at("pricePerUnit").items())
-            if (const double value = std::stod(amount.get<std::string>()); value > 0)
-              return Money{value, currency};
-    }
-    return std::nullopt;
-  } catch (const json::exception&) {
-    return std::nullopt;  // A price that cannot be read is one that is not told.
-  } catch (const std::logic_error&) {
-    return std::nullopt;
   }
 
   void ask_quota(const QuotaCode& quota) {
@@ -190,6 +161,7 @@ class Surveyor {
   }
 
   Ec2& ec2_;
+  Prices& prices_;
   std::string region_;
   const Wish& wish_;
   const Cancel& cancel_;
@@ -212,7 +184,7 @@ std::optional<Money> price_of(const Survey& survey, Market market, const std::st
 
 std::vector<Offer> AwsCloud::offers(const std::string& region, const Wish& wish,
                                     const Cancel& cancel) {
-  const Survey survey = Surveyor(ec2_, region, wish, cancel).look();
+  const Survey survey = Surveyor(ec2_, prices_, region, wish, cancel).look();
   std::vector<Offer> offers;
   for (const auto& [name, type] : survey.types) {
     const auto zones = survey.zones.find(name);
