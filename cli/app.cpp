@@ -53,6 +53,9 @@ constexpr std::array kCommands = {
             "The hosts of a static cluster stay as they are; only the cluster's key is taken out "
             "of their ~/.ssh/authorized_keys. Logs of jobs stay in ~/.fastgpu/jobs there. A host "
             "that does not answer is named, and does not stop the deletion."},
+    Command{"delete", "image", "Delete an image that `fastgpu env bake` has made",
+            "fastgpu delete image fastgpu-train-0123456789ab", describe_delete_image,
+            "With its snapshots. Machines that were made of it go on."},
     Command{"get", "cluster", "List clusters", "fastgpu get clusters -o json",
             describe_get_clusters},
     Command{"get", "node", "List the nodes of one cluster or of all", "fastgpu get nodes demo",
@@ -133,6 +136,11 @@ constexpr std::array kCommands = {
             describe_env_frameworks,
             "Without --framework those of the name of the matrix that the environment was made "
             "from. What it has stays; the result is a new build, switched to at once."},
+    Command{"env", "bake", "Make an image of a node, for clusters that begin with the environment",
+            "fastgpu env bake train --cluster demo", describe_env_bake,
+            "The image has the node's system disk, drivers included, without keys and without what "
+            "fastgpu keeps there; the node stays in service. `fastgpu create cluster --image NAME` "
+            "starts from it. What is made of the same already is not made again."},
     Command{"env", "list", "List environments: on which nodes, complete or not",
             "fastgpu env list --cluster demo", describe_env_list},
     Command{"env", "activate", "Make an environment the one that logins and jobs get",

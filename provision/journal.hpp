@@ -24,6 +24,9 @@ constexpr std::string_view kStopCluster = "stop-cluster";
 /// A node that was asked for and that nobody has reached yet. It is left to whoever needs the node,
 /// and not settled.
 constexpr std::string_view kMeetNode = "meet-node";
+/// An image is made of a node, which is put back afterwards. It is left to whoever makes the image,
+/// and not settled.
+constexpr std::string_view kBakeImage = "bake-image";
 
 /// Whether `intent` is one of provisioning's, and not of a job or a copy.
 bool is_ours(const state::Intent& intent);

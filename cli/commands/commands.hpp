@@ -15,6 +15,8 @@ Action describe_rename_cluster(Arguments& arguments);
 Action describe_scale_cluster(Arguments& arguments);
 Action describe_guard_cluster(Arguments& arguments);
 Action describe_why_awake(Arguments& arguments);
+Action describe_env_bake(Arguments& arguments);
+Action describe_delete_image(Arguments& arguments);
 Action describe_gc(Arguments& arguments);
 Action describe_exec(Arguments& arguments);
 Action describe_run_job(Arguments& arguments);

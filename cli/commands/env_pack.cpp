@@ -62,36 +62,21 @@ class Archive final : public remote::OutputSink {
   std::uint64_t bytes_ = 0;
 };
 
-/// The first node with the environment complete, and which build that is.
-std::pair<ssh::Host, std::filesystem::path> find_build(EnvCluster& cluster,
-                                                       const std::string& name) {
-  const auto looked =
-      envs::look_at_nodes(cluster.access(), cluster.hosts(), cluster.prefix_for(name));
-  for (std::size_t i = 0; i < looked.size(); ++i) {
-    if (!looked[i].ok()) continue;
-    for (const agent::FoundVersion& found : looked[i].value().versions)
-      if (found.name == name && found.current && !found.manifest.empty())
-        return {cluster.hosts()[i],
-                agent::EnvironmentPlaces{looked[i].value().prefix}.version(name, found.version)};
-  }
-  throw Error(ErrorKind::not_found,
-              "no node of the cluster has environment '" + name + "' complete");
-}
-
 int run(Context& context, const Options& options) {
   EnvCluster cluster(context, options.target);
-  const auto [host, directory] = find_build(cluster, options.name);
+  const EnvBuild build = complete_builds(cluster, options.name).front();
   Archive archive(options.archive);
   const std::vector<std::string> argv = {
-      "tar", "-C", directory.parent_path().string(), "--use-compress-program=zstd",
-      "-cf", "-",  directory.filename().string()};
+      "tar", "-C", build.directory.parent_path().string(), "--use-compress-program=zstd",
+      "-cf", "-",  build.directory.filename().string()};
   const auto done =
-      remote::exec_everywhere(context.ssh(), {&host, 1}, argv, context.agent(),
+      remote::exec_everywhere(context.ssh(), {&build.host, 1}, argv, context.agent(),
                               {.delivery = remote::Delivery::pieces}, archive, context.cancel());
   if (!done[0].ok()) throw Error(done[0].error());
   if (const int code = done[0].value().exit.code(); code != 0)
-    throw Error(ErrorKind::remote, host.name.value + ": tar exited with " + std::to_string(code) +
-                                       ": " + printable(archive.said(), 300));
+    throw Error(ErrorKind::remote, build.host.name.value + ": tar exited with " +
+                                       std::to_string(code) + ": " +
+                                       printable(archive.said(), 300));
   archive.finish();
   context.ui().note("packed " + options.name + ": " + to_string(archive.bytes()) + " in " +
                     options.archive);

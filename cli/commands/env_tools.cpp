@@ -56,6 +56,26 @@ std::vector<HostResult<agent::Records>> EnvCluster::call(
                           [&](std::size_t) { return envs::NodeCall{.words = words}; }, {});
 }
 
+std::vector<EnvBuild> complete_builds(EnvCluster& cluster, const std::string& name) {
+  const auto looked =
+      envs::look_at_nodes(cluster.access(), cluster.hosts(), cluster.prefix_for(name));
+  std::vector<EnvBuild> builds;
+  for (std::size_t i = 0; i < looked.size(); ++i) {
+    if (!looked[i].ok()) continue;
+    for (const agent::FoundVersion& found : looked[i].value().versions)
+      if (found.name == name && found.current && !found.manifest.empty())
+        builds.push_back({.host = cluster.hosts()[i],
+                          .version = found.version,
+                          .manifest = found.manifest,
+                          .directory = agent::EnvironmentPlaces{looked[i].value().prefix}.version(
+                              name, found.version)});
+  }
+  if (builds.empty())
+    throw Error(ErrorKind::not_found,
+                "no node of the cluster has environment '" + name + "' complete");
+  return builds;
+}
+
 int report_failures(Context& context, const std::vector<std::pair<NodeName, Error>>& failures) {
   for (const auto& [node, error] : failures)
     context.ui().error_data(host_line(node, error.what()));

@@ -1,6 +1,7 @@
 // What the commands about environments share: the cluster, the way to its nodes, results by node.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,6 +51,17 @@ class EnvCluster {
   envs::EnvironmentsRecord record_;
   std::optional<state::ClusterLock> lock_;
 };
+
+/// A build of an environment that is complete on a node, and in use there.
+struct EnvBuild {
+  ssh::Host host;
+  std::string version;
+  std::string manifest;
+  std::filesystem::path directory;
+};
+
+/// Of every node that has it, in their order. Throws not_found where none has.
+std::vector<EnvBuild> complete_builds(EnvCluster& cluster, const std::string& name);
 
 /// Reports what failed, a line a node; returns the exit code of the first failure, 0 for none.
 int report_failures(Context& context, const std::vector<std::pair<NodeName, Error>>& failures);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "cli/baking.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/views.hpp"
 #include "cli/guarding.hpp"
@@ -57,6 +58,8 @@ int run(Context& context, const Options& options) {
   std::vector<provision::Settled> settled = settle_jobs(context, options);
   const auto carrying = options.dry_run ? Carrying::told : Carrying::done;
   for (provision::Settled& one : carry_out_guards(context, carrying))
+    settled.push_back(std::move(one));
+  for (provision::Settled& one : settle_bakes(context, options.dry_run))
     settled.push_back(std::move(one));
   for (provision::Settled& one : provision::collect_garbage(context.tools(), mode))
     settled.push_back(std::move(one));

@@ -69,6 +69,26 @@ void show(Context& context, const char* kind, std::vector<Column> columns,
   context.ui().show(view);
 }
 
+Row row_of(const provision::cloud::OwnImage& own, const CloudPlace& place) {
+  const provision::cloud::Image& image = own.image;
+  const std::string state(to_string(own.state));
+  return {{std::string(place.cloud->name()), place.region, image.id, image.name,
+           own.failure.empty() ? state : state + ": " + printable(own.failure, 100),
+           own.marks.environment, own.marks.cluster_name, image.created},
+          {{"cloud", place.cloud->name()},
+           {"region", place.region},
+           {"id", image.id},
+           {"name", image.name},
+           {"architecture", image.architecture},
+           {"state", state},
+           {"failure", own.failure},
+           {"environment", own.marks.environment},
+           {"cluster", own.marks.cluster_name},
+           {"made_of", own.marks.made_of},
+           {"created", image.created}},
+          image.id};
+}
+
 int show_types(Context& context, const CloudOptions& options) {
   const RankedOffers offers = offers_for(context, options);
   std::map<std::pair<std::string, std::string>, std::pair<InstanceType, std::set<std::string>>>
@@ -138,6 +158,27 @@ int show_images(Context& context, const CloudOptions& options, const std::string
   return 0;
 }
 
+/// What we have made, whatever has become of it.
+int show_own_images(Context& context, const CloudOptions& options) {
+  const auto rows = rows_of(context, options, [&](const CloudPlace& place) {
+    std::vector<Row> found;
+    for (const auto& own : place.cloud->own_images(place.region, context.cancel()))
+      found.push_back(row_of(own, place));
+    return found;
+  });
+  show(context, "images",
+       {{"CLOUD"},
+        {"REGION"},
+        {"IMAGE"},
+        {"NAME"},
+        {"STATE"},
+        {"ENVIRONMENT"},
+        {"CLUSTER"},
+        {"CREATED"}},
+       rows);
+  return 0;
+}
+
 int show_quotas(Context& context, const CloudOptions& options) {
   const auto rows = rows_of(context, options, [&](const CloudPlace& place) {
     std::vector<Row> found;
@@ -181,9 +222,15 @@ Action describe_get_prices(Arguments& arguments) {
 Action describe_get_images(Arguments& arguments) {
   const auto options = describe_looking(arguments);
   auto name = std::make_shared<std::string>();
+  auto mine = std::make_shared<bool>(false);
   arguments.text("NAME", "", "By this name or id; the usual ones without", *name);
+  arguments.flag("--mine", "Those that `fastgpu env bake` has made", *mine);
   arguments.text("--instance-type", "TYPE", "Those that suit this type of machine", options->type);
-  return [options, name](Context& context) { return show_images(context, *options, *name); };
+  return [options, name, mine](Context& context) {
+    if (*mine && !(name->empty() && options->type.empty()))
+      throw Error(ErrorKind::usage, "get images: --mine lists all of them");
+    return *mine ? show_own_images(context, *options) : show_images(context, *options, *name);
+  };
 }
 
 Action describe_get_quotas(Arguments& arguments) {

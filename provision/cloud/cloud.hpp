@@ -12,6 +12,7 @@
 
 #include "base/cancel.hpp"
 #include "provision/cloud/model.hpp"
+#include "provision/cloud/own_image.hpp"
 
 namespace fastgpu::provision::cloud {
 
@@ -24,6 +25,8 @@ struct Limits {
   /// Whether the cloud ends machines by a timer of its own. One that has none does not charge for
   /// computing while a machine is off that has powered itself off; the others do.
   bool has_timer = true;
+  /// Whether an image that is asked for twice is one image: by its name, or by the token.
+  bool knows_images_again = true;
 };
 
 /// Tags on everything that we make.
@@ -64,6 +67,18 @@ class Cloud {
   /// first. Throws not_found for a name that no image has.
   virtual std::vector<Image> images(const std::string& region, const std::string& name,
                                     const std::string& type, const Cancel& cancel) = 0;
+
+  /// The images in the region that carry our marks, and what an interrupted removal has left of
+  /// one, as a failed one.
+  virtual std::vector<OwnImage> own_images(const std::string& region, const Cancel& cancel) = 0;
+
+  /// Asks for an image of a machine's system disk as it is at this moment; returns once the cloud
+  /// has accepted. May be known to `own_images` some seconds later. Throws conflict where an image
+  /// has that name already.
+  virtual void make_image(const ImageWish& wish, const Cancel& cancel) = 0;
+
+  /// With its snapshots. One that is gone already is a success.
+  virtual void remove_image(const std::string& region, const OwnImage& image) = 0;
 
   virtual std::vector<Quota> quotas(const std::string& region, const Cancel& cancel) = 0;
 

@@ -152,6 +152,14 @@ std::vector<std::string> ids_to_change(std::span<const state::Node> nodes,
   return ids;
 }
 
+/// Who may not even list images has made none.
+std::vector<OwnImage> images_in(Cloud& cloud, const std::string& region, const Cancel& cancel) try {
+  return cloud.own_images(region, cancel);
+} catch (const Error& e) {
+  if (e.kind() != ErrorKind::denied) throw;
+  return {};
+}
+
 class Pauses {
  public:
   explicit Pauses(const Wait& wait) : wait_(wait) {}
@@ -452,6 +460,9 @@ std::vector<Orphan> CloudProvider::orphans(std::span<const state::ClusterId> kno
       if (is_orphan(part.marks)) networks.insert(part.marks.cluster);
     for (const state::ClusterId& cluster : networks)
       found.push_back({"network", region + "/" + cluster.value, cluster});
+    for (const OwnImage& image : images_in(cloud_, region, stop_))
+      if (image.marks.owner == *owner && image.state == ImageState::failed)
+        found.push_back({"image", region + "/" + image.image.id, image.marks.cluster});
     return found;
   }));
 }
@@ -462,6 +473,11 @@ void CloudProvider::remove_orphan(const Orphan& orphan) {
   if (orphan.kind == "instance") {
     const std::vector<std::string> ids = {orphan.id.substr(slash + 1)};
     cloud_.terminate(region, ids);
+    return;
+  }
+  if (orphan.kind == "image") {
+    for (const OwnImage& image : cloud_.own_images(region, never_))
+      if (image.image.id == orphan.id.substr(slash + 1)) cloud_.remove_image(region, image);
     return;
   }
   end_in(region, orphan.cluster);

@@ -34,6 +34,8 @@ Meaning meaning_of(FailureKind kind) {
       return {ErrorKind::denied, "the clocks differ", "; set this machine's clock"};
     case FailureKind::not_found:
       return {ErrorKind::not_found, "not found", ""};
+    case FailureKind::name_taken:
+      return {ErrorKind::conflict, "the name is taken", ""};
     case FailureKind::in_use:
       return {ErrorKind::conflict, "still in use", ""};
     case FailureKind::token_used:

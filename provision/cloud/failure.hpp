@@ -22,6 +22,7 @@ enum class FailureKind : std::uint8_t {
   credentials,  ///< They are wrong, unknown or expired.
   clock_skew,   ///< Our clock and theirs differ.
   not_found,
+  name_taken,      ///< Another thing has that name.
   in_use,          ///< It cannot be removed as long as another thing needs it.
   token_used,      ///< The idempotency token stands for another request, or for ended machines.
   dry_run_passed,  ///< How some clouds say that a trial would have succeeded.

@@ -1,6 +1,7 @@
 #include "cloudsim/api_facts.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <fstream>
 
@@ -72,6 +73,11 @@ void check_value(const Json& schema, const Json& value, const std::string& path)
   }
 }
 
+/// The vendors' kits have them, and the descriptions leave them out.
+constexpr std::array<std::string_view, 8> kLeftOut = {
+    "DeleteInstancesActionTimer", "CreateImage",    "DeregisterImage",   "DeleteImage",
+    "DescribeSnapshots",          "DeleteSnapshot", "GlanceDeleteImage", "DeleteImages"};
+
 }  // namespace
 
 ApiFacts::ApiFacts(const std::filesystem::path& file) try {
@@ -83,8 +89,7 @@ ApiFacts::ApiFacts(const std::filesystem::path& file) try {
 
 void ApiFacts::check(const std::string& service, const std::string& action,
                      const Json& parameters) const {
-  // The vendor's kit has it, and the descriptions leave it out.
-  if (services_.is_null() || action == "DeleteInstancesActionTimer") return;
+  if (services_.is_null() || std::ranges::find(kLeftOut, action) != kLeftOut.end()) return;
   if (!services_.contains(service) || !services_.at(service).at("actions").contains(action))
     throw Violation(400, "InvalidAction", service + " has no action " + action);
   check_members(services_.at(service).at("actions").at(action).at("request"), parameters, "");

@@ -91,6 +91,7 @@ Json change_settings(Simulation& simulation, const Json& body) {
   take("stop_ms", settings.stop);
   take("terminate_ms", settings.terminate);
   take("listing_delay_ms", settings.listing_delay);
+  take("image_ms", settings.image);
   take("latency_ms", simulation.latency);
   return Json::object();
 }
@@ -130,6 +131,11 @@ Json set_boot_failure(Simulation& simulation, const Json& body) {
   return Json::object();
 }
 
+Json set_image_failures(Simulation& simulation, const Json& body) {
+  simulation.world.image_failures = body.value("count", 1);
+  return Json::object();
+}
+
 Json reset_calls(Simulation& simulation, const Json&) {
   simulation.books = Books{};
   return Json::object();
@@ -153,6 +159,7 @@ Handler handler_of(const std::string& what) {
       {"POST rebalance", rebalance},
       {"POST shutdown", shutdown},
       {"POST boot_failure", set_boot_failure},
+      {"POST image_failures", set_image_failures},
       {"POST reset_calls", reset_calls},
   };
   const auto found = handlers.find(what);

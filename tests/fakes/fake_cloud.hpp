@@ -39,7 +39,8 @@ class FakeCloud final : public provision::cloud::Cloud {
     return {.machines_a_launch = most_a_launch,
             .machines_a_call = 2,
             .has_partial_launch = gives_parts,
-            .has_timer = has_timer};
+            .has_timer = has_timer,
+            .knows_images_again = knows_images_again};
   }
   bool has_credentials() override { return credentials; }
   std::string account(const Cancel&) override { return "account"; }
@@ -53,6 +54,20 @@ class FakeCloud final : public provision::cloud::Cloud {
     if (name == "none") return {};
     return {{.id = "image-1"}};
   }
+  std::vector<provision::cloud::OwnImage> own_images(const std::string& region,
+                                                     const Cancel&) override {
+    return region == "r1" ? images_made : std::vector<provision::cloud::OwnImage>{};
+  }
+  void make_image(const provision::cloud::ImageWish& wish, const Cancel&) override {
+    image_wishes.push_back(wish);
+    if (on_image) on_image(wish);
+  }
+  void remove_image(const std::string&, const provision::cloud::OwnImage& image) override {
+    std::erase_if(images_made, [&](const auto& one) { return one.image.id == image.image.id; });
+  }
+  std::vector<provision::cloud::OwnImage> images_made;  ///< In region r1.
+  std::vector<provision::cloud::ImageWish> image_wishes;
+  std::function<void(const provision::cloud::ImageWish&)> on_image;  ///< Makes it, or throws.
   std::vector<provision::cloud::Quota> quotas(const std::string&, const Cancel&) override {
     return {};
   }
@@ -143,6 +158,7 @@ class FakeCloud final : public provision::cloud::Cloud {
   }
   std::map<std::string, std::optional<std::chrono::system_clock::time_point>> timers;  ///< By id.
   bool has_timer = true;
+  bool knows_images_again = true;
   std::vector<provision::cloud::Part> parts(const std::string& region, const Cancel&) override {
     return region == "r1" ? parts_found : std::vector<provision::cloud::Part>{};
   }

@@ -38,6 +38,13 @@ PAGES = [
     ("env create", ["cat env.yaml", "fastgpu env create -f env.yaml --cluster demo --dry-run", "fastgpu env create -f env.yaml --cluster demo",
                     "fastgpu env create -f env.yaml --cluster demo"]),
     ("env list", ["fastgpu env list", "fastgpu env list -o json"]),
+    ("env bake", [
+        "fastgpu create cluster baked --gpus V100:1 --cloud aws --region us-east-1 --ssh-from 127.0.0.1/32 --yes --quiet",
+        "fastgpu env create -f env.yaml --cluster baked --quiet",
+        "fastgpu env bake train --cluster baked --dry-run", "fastgpu env bake train --cluster baked --image train-1",
+        "fastgpu env bake train --cluster baked", "fastgpu get images --mine --cloud aws --region us-east-1",
+    ]),
+    ("delete image", ["fastgpu delete image train-1 --cloud aws --region us-east-1 --yes", "fastgpu delete cluster baked --yes"]),
     ("env verify", ["fastgpu env verify train --cluster demo"]),
     ("env activate", ["fastgpu env activate train --cluster demo -- python -c 'import sys; print(sys.prefix)'",
                       "fastgpu env activate train --cluster demo", "fastgpu env activate train --cluster demo --off"]),

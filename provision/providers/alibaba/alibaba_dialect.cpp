@@ -51,6 +51,8 @@ constexpr std::array kMeanings = {
     CodeMeaning{"InvalidTimeStamp", FailureKind::clock_skew},
     CodeMeaning{"Forbidden", FailureKind::permission},
     CodeMeaning{"NoPermission", FailureKind::permission},
+    CodeMeaning{"InvalidImageName.Duplicated", FailureKind::name_taken},
+    CodeMeaning{"SnapshotCreatedImage", FailureKind::in_use},
     CodeMeaning{"DependencyViolation", FailureKind::in_use},
     CodeMeaning{"IncorrectInstanceStatus", FailureKind::in_use},
     CodeMeaning{"IdempotentParameterMismatch", FailureKind::token_used},

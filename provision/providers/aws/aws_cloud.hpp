@@ -23,6 +23,9 @@ class AwsCloud final : public cloud::Cloud {
                                    const Cancel& cancel) override;
   std::vector<cloud::Image> images(const std::string& region, const std::string& name,
                                    const std::string& type, const Cancel& cancel) override;
+  std::vector<cloud::OwnImage> own_images(const std::string& region, const Cancel& cancel) override;
+  void make_image(const cloud::ImageWish& wish, const Cancel& cancel) override;
+  void remove_image(const std::string& region, const cloud::OwnImage& image) override;
   std::vector<cloud::Quota> quotas(const std::string& region, const Cancel& cancel) override;
   cloud::Parts make_network(const cloud::NetworkWish& wish, const Cancel& cancel) override;
   void remove_network(const std::string& region, const state::ClusterId& cluster) override;

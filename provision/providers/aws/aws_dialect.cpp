@@ -50,6 +50,8 @@ constexpr std::array kMeanings = {
     CodeMeaning{"ExpiredToken", FailureKind::credentials},
     CodeMeaning{"IncompleteSignature", FailureKind::credentials},
     CodeMeaning{"MissingAuthenticationToken", FailureKind::credentials},
+    CodeMeaning{"InvalidAMIName.Duplicate", FailureKind::name_taken},
+    CodeMeaning{"InvalidAMIID.Unavailable", FailureKind::not_found},
     CodeMeaning{"DependencyViolation", FailureKind::in_use},
     CodeMeaning{"InvalidGroup.InUse", FailureKind::in_use},
     CodeMeaning{"InvalidPlacementGroup.InUse", FailureKind::in_use},

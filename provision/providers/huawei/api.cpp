@@ -67,7 +67,8 @@ cloud::Call Api::made(const ApiCall& call, const Cancel& cancel) {
           .action = call.action,
           .region = call.region,
           .request = std::move(request),
-          .shown = shown(call.body, call.query)};
+          .shown = shown(call.body, call.query),
+          .is_repeatable = call.is_repeatable};
 }
 
 std::variant<json, cloud::Failure> Api::try_call(const ApiCall& call, const Cancel& cancel) {

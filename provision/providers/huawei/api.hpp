@@ -26,7 +26,8 @@ struct ApiCall {
   Parameters query{};
   json body{};  ///< Null: none.
   std::vector<http::Header> headers{};
-  std::string doing{};  ///< "launching 4 p2s.2xlarge.8 in cn-north-4a", for errors.
+  std::string doing{};        ///< "launching 4 p2s.2xlarge.8 in cn-north-4a", for errors.
+  bool is_repeatable = true;  ///< As cloud::Call has it.
 };
 
 /// What a region's calls are made in.

@@ -60,6 +60,15 @@ state::Cluster make_cluster(const fs::path& root) {
   return cluster;
 }
 
+/// With marks and owners. What is there already stays: who boots writes that anew.
+void copy_tree(const fs::path& from, const fs::path& to) {
+  process::Child copier({.argv = {"cp", "-a", "-n", (from / ".").string(), to.string()},
+                         .in = {.mode = process::StreamMode::null},
+                         .out = {.mode = process::StreamMode::null},
+                         .err = {.mode = process::StreamMode::null}});
+  copier.wait();
+}
+
 }  // namespace
 
 LocalMachines::LocalMachines(fs::path init_program, std::string image_script, Report report)
@@ -96,22 +105,58 @@ std::string LocalMachines::gateway() const {
   return to_string(subnet->bridge());
 }
 
-void LocalMachines::enqueue(Verb verb, const Instance& instance) {
+void LocalMachines::enqueue(Verb verb, const Instance& instance, const std::string& image) {
   const std::scoped_lock lock(lock_);
-  tasks_.push_back(Task{verb, instance.id, instance.user_data});
+  tasks_.push_back(Task{verb, instance.id, instance.user_data, image});
   changed_.notify_all();
 }
 
 void LocalMachines::boot(const Instance& instance) {
-  enqueue(Verb::boot, instance);
+  enqueue(Verb::boot, instance, instance.image);
 }
 
 void LocalMachines::stop(const Instance& instance) {
-  enqueue(Verb::stop, instance);
+  enqueue(Verb::stop, instance, "");
 }
 
 void LocalMachines::destroy(const Instance& instance) {
-  enqueue(Verb::destroy, instance);
+  enqueue(Verb::destroy, instance, "");
+}
+
+void LocalMachines::keep_image(const Instance& instance, const std::string& image) {
+  enqueue(Verb::keep_image, instance, image);
+}
+
+fs::path LocalMachines::folder_of_image(const std::string& image) const {
+  return root_ / "images" / image;
+}
+
+void LocalMachines::keep(const Task& task) {
+  const fs::path layers = provision::local::find_cluster_folder(config_, cluster_.id.value) /
+                          std::to_string(indexes_.at(task.id)) / "layers";
+  for (const fs::directory_entry& layer : fs::directory_iterator(layers)) {
+    const fs::path copy = folder_of_image(task.image) / layer.path().filename();
+    fs::create_directories(copy);
+    copy_tree(layer.path() / "upper", copy);
+  }
+  report_([&](World& world) { world.resources.at(task.image).data["copying"] = false; });
+}
+
+void LocalMachines::put_images(const std::vector<Task>& tasks) {
+  std::vector<Task> from_images = tasks;
+  std::erase_if(from_images, [&](const Task& task) {
+    return !indexes_.contains(task.id) || !fs::exists(folder_of_image(task.image));
+  });
+  if (from_images.empty()) return;
+  const Cancel cancel;
+  provider_.stop(cluster_, nodes_of(from_images), cancel);
+  for (const Task& task : from_images) {
+    const fs::path layers = provision::local::find_cluster_folder(config_, cluster_.id.value) /
+                            std::to_string(indexes_.at(task.id)) / "layers";
+    for (const fs::directory_entry& layer : fs::directory_iterator(folder_of_image(task.image)))
+      copy_tree(layer.path(), layers / layer.path().filename() / "upper");
+  }
+  provider_.start(cluster_, nodes_of(from_images), cancel);
 }
 
 std::vector<LocalMachines::Task> LocalMachines::next_batch(const std::stop_token& stopped) {
@@ -193,6 +238,10 @@ void LocalMachines::run(const std::vector<Task>& batch) {
       for (const Task& task : batch)
         indexes_.erase(task.id);
       return;
+    case Verb::keep_image:
+      for (const Task& task : batch)
+        keep(task);
+      return;
   }
 }
 
@@ -238,6 +287,7 @@ void LocalMachines::create(const std::vector<Task>& tasks) {
   }
   const Cancel cancel;
   const auto results = provider_.create(cluster_, requests, cancel);
+  put_images(tasks);
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (!results[i].ok()) {
       fail(ids[i], results[i].error().what());

@@ -34,21 +34,28 @@ class LocalMachines : public Machines {
   void boot(const Instance& instance) override;
   void stop(const Instance& instance) override;
   void destroy(const Instance& instance) override;
+  void keep_image(const Instance& instance, const std::string& image) override;
 
  private:
-  enum class Verb : std::uint8_t { boot, stop, destroy };
+  enum class Verb : std::uint8_t { boot, stop, destroy, keep_image };
   struct Task {
     Verb verb;
     std::string id;
     std::string user_data;
+    std::string image{};  ///< What it begins with, or what is to be made of it.
   };
 
-  void enqueue(Verb verb, const Instance& instance);
+  void enqueue(Verb verb, const Instance& instance, const std::string& image);
   void work(const std::stop_token& stopped);
   std::vector<Task> next_batch(const std::stop_token& stopped);
   void run(const std::vector<Task>& batch);
   void boot_all(const std::vector<Task>& batch);
   void create(const std::vector<Task>& tasks);
+  /// What is on an instance's disk that is not on this machine's.
+  void keep(const Task& task);
+  /// Gives new nodes the disks of their images, and starts them again.
+  void put_images(const std::vector<Task>& tasks);
+  std::filesystem::path folder_of_image(const std::string& image) const;
   bool is_public(const std::string& id);
   void run_script(int index, const std::string& script);
   void look_for_power_off();

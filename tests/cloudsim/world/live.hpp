@@ -1,6 +1,7 @@
 // The instances that hold what they use, whether reads know of them yet or not.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "cloudsim/world/world.hpp"
@@ -12,6 +13,12 @@ inline std::vector<const Instance*> live_instances(const World& world, const Sco
   for (const auto& [id, instance] : world.instances)
     if (instance.scope == scope && instance.state != State::terminated) out.push_back(&instance);
   return out;
+}
+
+/// What reads tell of it: where machines are real, that is known once they have booted.
+inline std::string told_public_address(const World& world, const Instance& instance) {
+  const bool is_unknown = world.machines != nullptr && instance.state == State::pending;
+  return is_unknown ? std::string() : instance.public_address;
 }
 
 }  // namespace fastgpu::cloudsim

@@ -21,6 +21,7 @@ struct Settings {
   milliseconds boot{0};  ///< From pending or starting to running.
   milliseconds stop{0};  ///< From stopping to stopped.
   milliseconds terminate{0};
+  milliseconds image{600};          ///< From the request for an image until it is whole.
   milliseconds listing_delay{300};  ///< A new instance is unknown to reads for so long.
   milliseconds reclaim_notice{120'000};
   milliseconds terminated_listed{3'600'000};
@@ -36,6 +37,8 @@ class Machines {
   virtual void boot(const Instance& instance) = 0;
   virtual void stop(const Instance& instance) = 0;
   virtual void destroy(const Instance& instance) = 0;
+  /// Copies what is on the instance's disk at this moment; instances of that image begin with it.
+  virtual void keep_image(const Instance& instance, const std::string& image) = 0;
 };
 
 struct LaunchOrder {
@@ -115,6 +118,7 @@ class World {
   std::map<std::string, Instance> instances;
   std::map<std::string, Resource> resources;
   BootFailure boot_failure;
+  int image_failures = 0;  ///< So many images to come fail.
 
  private:
   struct Launched {

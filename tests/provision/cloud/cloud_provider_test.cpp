@@ -301,6 +301,22 @@ TEST_CASE("orphans are ours alone: of no other owner, and of no cluster that is 
   CHECK(bench.cloud.networks.empty());
 }
 
+TEST_CASE("images of ours that have failed are orphans, and those that are whole are none") {
+  Bench bench;
+  bench.create(1);
+  const std::string owner = bench.cloud.all[0].marks.owner;
+  bench.cloud.images_made = {
+      {.image = {.id = "m-1"}, .state = ImageState::failed, .marks = {.owner = owner}},
+      {.image = {.id = "m-2"}, .state = ImageState::available, .marks = {.owner = owner}},
+      {.image = {.id = "m-3"}, .state = ImageState::failed, .marks = {.owner = "another"}}};
+  const std::vector<state::ClusterId> known = {{"c1"}};
+  const auto orphans = bench.provider.orphans(known);
+  REQUIRE(orphans.size() == 1);
+  CHECK(orphans[0].id == "r1/m-1");
+  bench.provider.remove_orphan(orphans[0]);
+  CHECK(bench.cloud.images_made.size() == 2);
+}
+
 TEST_CASE(
     "a cluster of which a machine was taken over has no orphans, whose mark the rest carries") {
   Bench bench;

@@ -67,6 +67,9 @@ inline int ask_everything(const http::Response& answer) {
   attempt([&] { cloud.terminate("r", ids); });
   attempt([&] { cloud.release_at("r", ids, std::chrono::system_clock::now(), never); });
   attempt([&] { cloud.parts("r", never); });
+  attempt([&] { cloud.own_images("r", never); });
+  attempt([&] { cloud.make_image({.region = "r", .machine = "i-1", .name = "n"}, never); });
+  attempt([&] { cloud.remove_image("r", {.image = {.id = "m-1"}}); });
   return errors;
 }
 

@@ -13,9 +13,9 @@ namespace {
 
 constexpr auto kSettling = 200ms;  ///< A new network is pending for so long.
 
-constexpr std::array kTables = {launch_actions,  instance_actions,  power_actions,
-                                tag_actions,     catalogue_actions, price_actions,
-                                network_actions, group_actions,     hpc_actions};
+constexpr std::array kTables = {launch_actions,    instance_actions, power_actions, tag_actions,
+                                catalogue_actions, price_actions,    image_actions, network_actions,
+                                group_actions,     hpc_actions};
 
 void check_parameters(const AlibabaAction& action, const Params& params) {
   std::set<std::string> known;
@@ -39,6 +39,7 @@ std::string not_found_code(const std::string& kind) {
       {"vpc", "InvalidVpcId.NotFound"},
       {"subnet", "InvalidVSwitchId.NotFound"},
       {"group", "InvalidSecurityGroupId.NotFound"},
+      {"snapshot", "InvalidSnapshotId.NotFound"},
   };
   return codes.at(kind);
 }

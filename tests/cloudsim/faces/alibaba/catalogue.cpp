@@ -1,5 +1,3 @@
-#include <fnmatch.h>
-
 #include <algorithm>
 
 #include "cloudsim/faces/alibaba/call.hpp"
@@ -105,36 +103,6 @@ Json describe_attributes(const AlibabaCall& call) {
   return {{"AccountAttributeItems", {{"AccountAttributeItem", items}}}};
 }
 
-Json describe_images(const AlibabaCall& call) {
-  const auto passes = [&](const Image& image) {
-    const std::pair<const char*, std::string> facts[] = {{"ImageId", image.id},
-                                                         {"ImageFamily", image.parameter},
-                                                         {"ImageOwnerAlias", image.owner},
-                                                         {"Architecture", image.architecture},
-                                                         {"Status", "Available"},
-                                                         {"OSType", "linux"}};
-    for (const auto& [name, value] : facts)
-      if (call.params.get(name, value) != value) return false;
-    if (const auto* type = call.catalogue().type(call.params.get("InstanceType")))
-      if (type->architecture != image.architecture) return false;
-    return fnmatch(call.params.get("ImageName", "*").c_str(), image.name.c_str(), 0) == 0;
-  };
-  std::vector<Json> items;
-  for (const Image& image : call.catalogue().images)
-    if (passes(image))
-      items.push_back({{"ImageId", image.id},
-                       {"ImageName", image.name},
-                       {"ImageFamily", image.parameter},
-                       {"ImageOwnerAlias", image.owner},
-                       {"Architecture", image.architecture},
-                       {"CreationTime", image.created},
-                       {"Size", image.disk_gb},
-                       {"OSType", "linux"},
-                       {"Status", "Available"},
-                       {"Usable", true}});
-  return paged(call, "Images", "Image", items, 100);
-}
-
 Json describe_regions(const AlibabaCall& call) {
   Json items = Json::array();
   for (const auto& [region, zones] : call.catalogue().regions)
@@ -159,10 +127,6 @@ constexpr AlibabaAction kActions[] = {
      "SpotDuration IoOptimized ResourceType SystemDiskCategory",
      describe_available},
     {"ecs", "DescribeAccountAttributes", "RegionId! AttributeName ZoneId", describe_attributes},
-    {"ecs", "DescribeImages",
-     "RegionId! ImageId ImageName ImageFamily ImageOwnerAlias OSType Architecture InstanceType "
-     "Status PageNumber PageSize IsSupportCloudinit",
-     describe_images},
     {"ecs", "DescribeRegions", "RegionId AcceptLanguage InstanceChargeType", describe_regions},
     {"ecs", "DescribeZones", "RegionId! AcceptLanguage InstanceChargeType SpotStrategy",
      describe_zones},

@@ -4,6 +4,7 @@
 
 #include "cloudsim/books.hpp"
 #include "cloudsim/faces/alibaba/call.hpp"
+#include "cloudsim/world/live.hpp"
 
 namespace fastgpu::cloudsim::alibaba {
 namespace {
@@ -53,7 +54,7 @@ Json shape(const AlibabaCall& call, const Instance& each) {
               {"SpotStrategy", each.market == Market::spot ? "SpotAsPriceGo" : "NoSpot"},
               {"StoppedMode", each.extra.value("stopped_mode", "Not-applicable")},
               {"AutoReleaseTime", each.release_at ? iso_time(*each.release_at) : ""},
-              {"PublicIpAddress", addresses(each.public_address)},
+              {"PublicIpAddress", addresses(told_public_address(call.world, each))},
               {"EipAddress", {{"AllocationId", ""}, {"IpAddress", ""}}},
               {"InnerIpAddress", addresses("")},
               {"RdmaIpAddress", addresses("")},

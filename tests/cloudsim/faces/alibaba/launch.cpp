@@ -4,6 +4,7 @@
 
 #include "cloudsim/auth/digest.hpp"
 #include "cloudsim/faces/alibaba/call.hpp"
+#include "cloudsim/world/images.hpp"
 
 namespace fastgpu::cloudsim::alibaba {
 namespace {
@@ -71,8 +72,8 @@ const MachineType& type_of(const AlibabaCall& call) {
 
 void read_image(const AlibabaCall& call, const MachineType& type, Instance& like) {
   like.image = call.params.get("ImageId");
-  const Image* image = call.catalogue().image(like.image);
-  if (image == nullptr)
+  const auto image = image_for(call.world, call.scope, like.image);
+  if (!image)
     throw Refusal(404, "InvalidImageId.NotFound",
                   "The specified ImageId " + like.image + " does not exist.");
   if (image->architecture != type.architecture)

@@ -9,6 +9,7 @@ namespace {
 Tags& tags_of(const AlibabaCall& call, const std::string& id) {
   const std::string type = call.params.get("ResourceType");
   if (type == "instance") return instance(call, id).tags;
+  if (type == "snapshot") return resource(call, "snapshot", id).tags;
   if (type == "securitygroup") return resource(call, "group", id).tags;
   throw Violation(400, "InvalidResourceType.NotSupported", type + " has no tags here.");
 }

@@ -151,35 +151,6 @@ Json describe_regions(const Ec2Call& call) {
   return out;
 }
 
-Json describe_images(const Ec2Call& call) {
-  const std::vector<std::string> ids = call.params.list("ImageId");
-  const std::vector<std::string> owners = call.params.list("Owner");
-  Json items = Json::array();
-  for (const Image& image : call.catalogue().images) {
-    if (!ids.empty() && std::ranges::find(ids, image.id) == ids.end()) continue;
-    if (!owners.empty() && std::ranges::find(owners, image.owner) == owners.end()) continue;
-    const Facts facts = {{"name", {image.name}},         {"architecture", {image.architecture}},
-                         {"state", {"available"}},       {"image-id", {image.id}},
-                         {"owner-alias", {image.owner}}, {"owner-id", {image.owner}},
-                         {"root-device-type", {"ebs"}},  {"virtualization-type", {"hvm"}},
-                         {"is-public", {"true"}},        {"image-type", {"machine"}}};
-    if (!passes(call.params, facts, {})) continue;
-    items.push_back({{"imageId", image.id},
-                     {"name", image.name},
-                     {"imageState", "available"},
-                     {"imageOwnerId", image.owner},
-                     {"architecture", image.architecture},
-                     {"creationDate", image.created},
-                     {"rootDeviceName", "/dev/sda1"},
-                     {"blockDeviceMapping",
-                      {{{"deviceName", "/dev/sda1"}, {"ebs", {{"volumeSize", image.disk_gb}}}}}}});
-  }
-  for (const std::string& id : ids)
-    if (call.catalogue().image(id) == nullptr)
-      throw Refusal(400, "InvalidAMIID.NotFound", "The image id '[" + id + "]' does not exist");
-  return paged(call.params, "imagesSet", items);
-}
-
 constexpr Ec2Action kActions[] = {
     {"DescribeInstanceTypes",
      "InstanceType "
@@ -198,12 +169,6 @@ constexpr Ec2Action kActions[] = {
      "AllAvailabilityZones",
      describe_zones},
     {"DescribeRegions", "RegionName Filter:region-name,opt-in-status AllRegions", describe_regions},
-    {"DescribeImages",
-     "ImageId Owner "
-     "Filter:name,architecture,state,image-id,owner-alias,owner-id,root-device-type,virtualization-"
-     "type,is-public,image-type ExecutableBy IncludeDeprecated IncludeDisabled MaxResults "
-     "NextToken",
-     describe_images},
 };
 
 }  // namespace

@@ -12,9 +12,9 @@
 namespace fastgpu::cloudsim::aws {
 namespace {
 
-constexpr std::array kTables = {launch_actions,    instance_actions, power_actions,
-                                catalogue_actions, network_actions,  route_actions,
-                                group_actions,     address_actions,  other_actions};
+constexpr std::array kTables = {launch_actions,  instance_actions, power_actions, catalogue_actions,
+                                image_actions,   network_actions,  route_actions, group_actions,
+                                address_actions, other_actions};
 
 /// Beforehand, so that a wrong name is told even where there is nothing to find.
 void check_filters(const Params& params, const std::vector<std::string>& known) {
@@ -59,6 +59,7 @@ std::string not_found_code(const std::string& kind) {
       {"key", "InvalidKeyPair.NotFound"},
       {"address", "InvalidAllocationID.NotFound"},
       {"volume", "InvalidVolume.NotFound"},
+      {"image", "InvalidAMIID.NotFound"},
       {"interface", "InvalidNetworkInterfaceID.NotFound"},
       {"placement", "InvalidPlacementGroup.Unknown"},
   };

@@ -34,6 +34,7 @@ std::span<const Ec2Action> launch_actions();
 std::span<const Ec2Action> instance_actions();
 std::span<const Ec2Action> power_actions();
 std::span<const Ec2Action> catalogue_actions();
+std::span<const Ec2Action> image_actions();
 std::span<const Ec2Action> network_actions();
 std::span<const Ec2Action> route_actions();
 std::span<const Ec2Action> group_actions();

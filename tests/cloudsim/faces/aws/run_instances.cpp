@@ -3,6 +3,7 @@
 #include "cloudsim/auth/digest.hpp"
 #include "cloudsim/faces/aws/instances.hpp"
 #include "cloudsim/faces/aws/launch.hpp"
+#include "cloudsim/world/images.hpp"
 #include "cloudsim/world/live.hpp"
 
 namespace fastgpu::cloudsim::aws {
@@ -14,10 +15,10 @@ Refusal bad_value(const std::string& message) {
   return {400, "InvalidParameterValue", message};
 }
 
-const Image& image_of(const Ec2Call& call) {
+Image image_of(const Ec2Call& call) {
   const std::string id = call.params.get("ImageId");
   constexpr std::string_view kResolve = "resolve:ssm:";
-  for (const Image& image : call.catalogue().images) {
+  for (const Image& image : images_for(call.world, call.scope)) {
     const bool named = id.starts_with(kResolve) && image.parameter == id.substr(kResolve.size());
     if (image.id == id || (named && !image.parameter.empty())) return image;
   }
@@ -129,7 +130,7 @@ LaunchOrder read_order(const Ec2Call& call, const Image& image, const MachineTyp
 }
 
 Json run_instances(const Ec2Call& call) {
-  const Image& image = image_of(call);
+  const Image image = image_of(call);
   const MachineType& type = type_of(call, image);
   const WantedNetwork network = wanted_network(call, type);
   const std::vector<WantedVolume> volumes = wanted_volumes(call, image);

@@ -1,4 +1,4 @@
-// What is asked of services that know no machines: who, which images, at what price.
+// What is asked of services that know no machines: who, and at what price.
 #include <algorithm>
 
 #include "cloudsim/faces/huawei/call.hpp"
@@ -30,35 +30,6 @@ Answered list_regions(const HuaweiCall& call) {
   for (const auto& [region, zones] : call.catalogue().regions)
     regions.push_back({{"id", region}, {"type", "public"}, {"description", ""}});
   return {200, {{"regions", regions}, {"links", Json::object()}}};
-}
-
-Answered list_images(const HuaweiCall& call) {
-  const MachineType* type = call.catalogue().type(call.asked("flavor_id"));
-  std::vector<const Image*> found;
-  for (const Image& each : call.catalogue().images) {
-    const bool suits = type == nullptr || type->architecture == each.architecture;
-    if (suits && call.asked("id", each.id) == each.id &&
-        call.asked("name", each.name) == each.name &&
-        each.name.starts_with(call.asked("__platform")))
-      found.push_back(&each);
-  }
-  std::ranges::sort(found, std::greater{}, &Image::created);
-  std::vector<Json> images;
-  for (const Image* each : found)
-    images.push_back({{"id", each->id},
-                      {"name", each->name},
-                      {"status", "active"},
-                      {"visibility", "public"},
-                      {"min_disk", each->disk_gb},
-                      {"created_at", each->created},
-                      {"updated_at", each->created},
-                      {"__imagetype", "gold"},
-                      {"__os_type", "Linux"},
-                      {"__platform", "Ubuntu"},
-                      {"__os_version", each->name.substr(0, each->name.find(" with"))},
-                      {"__support_arm", each->architecture == "arm64" ? "true" : "false"},
-                      {"virtual_env_type", "FusionCompute"}});
-  return {200, marked_page(call, "images", images)};
 }
 
 bool is_disk(const Json& product) {
@@ -118,7 +89,6 @@ constexpr HuaweiAction kActions[] = {
     {"iam", "KeystoneListProjects", "GET", "/v3/projects", "", list_projects},
     {"iam", "KeystoneListAuthDomains", "GET", "/v3/auth/domains", "", list_domains},
     {"iam", "KeystoneListRegions", "GET", "/v3/regions", "", list_regions},
-    {"ims", "ListImages", "GET", "/v2/cloudimages", "", list_images},
     {"bss", "ListOnDemandResourceRatings", "POST", "/v2/bills/ratings/on-demand-resources", "",
      rate},
 };

@@ -4,6 +4,7 @@
 
 #include "cloudsim/auth/digest.hpp"
 #include "cloudsim/faces/huawei/call.hpp"
+#include "cloudsim/world/images.hpp"
 
 namespace fastgpu::cloudsim::huawei {
 namespace {
@@ -43,8 +44,8 @@ const MachineType& type_of(const HuaweiCall& call, const std::string& name) {
 }
 
 void read_image(const HuaweiCall& call, const MachineType& type, const std::string& id) {
-  const Image* image = call.catalogue().image(id);
-  if (image == nullptr) throw Refusal(400, "Ecs.0510", "The image " + id + " does not exist.");
+  const auto image = image_for(call.world, call.scope, id);
+  if (!image) throw Refusal(400, "Ecs.0510", "The image " + id + " does not exist.");
   if (image->architecture != type.architecture)
     throw Refusal(400, "Ecs.0017", "The image " + id + " does not suit the flavor " + type.name);
 }

@@ -10,9 +10,8 @@
 namespace fastgpu::cloudsim::tencent {
 namespace {
 
-constexpr std::array kTables = {instance_actions, launch_actions, catalogue_actions,
-                                network_actions,  group_actions,  address_actions,
-                                other_actions};
+constexpr std::array kTables = {instance_actions, launch_actions, catalogue_actions, image_actions,
+                                network_actions,  group_actions,  address_actions,   other_actions};
 
 /// Beforehand, so that a wrong name is told even where there is nothing to find.
 void check_filters(const Json& body, const std::vector<std::string>& known) {

@@ -35,6 +35,7 @@ struct TencentAction {
 std::span<const TencentAction> instance_actions();
 std::span<const TencentAction> launch_actions();
 std::span<const TencentAction> catalogue_actions();
+std::span<const TencentAction> image_actions();
 std::span<const TencentAction> network_actions();
 std::span<const TencentAction> group_actions();
 std::span<const TencentAction> address_actions();

@@ -102,33 +102,6 @@ Json describe_types(const TencentCall& call) {
   return out;
 }
 
-Json describe_images(const TencentCall& call) {
-  check_one_of(call, "ImageIds");
-  const std::vector<std::string> ids = call.list("ImageIds");
-  std::vector<Json> items;
-  for (const Image& image : call.catalogue().images) {
-    const MachineType* type = call.catalogue().type(call.text("InstanceType"));
-    const bool fits = type == nullptr || type->architecture == image.architecture;
-    const Facts facts = {{"image-id", {image.id}},
-                         {"image-type", {"PUBLIC_IMAGE"}},
-                         {"image-name", {image.name}},
-                         {"platform", {"Ubuntu"}}};
-    const bool named = ids.empty() || std::ranges::find(ids, image.id) != ids.end();
-    if (!named || !fits || !passes(call, facts, {})) continue;
-    items.push_back({{"ImageId", image.id},
-                     {"OsName", image.name},
-                     {"ImageType", "PUBLIC_IMAGE"},
-                     {"CreatedTime", image.created},
-                     {"ImageName", image.name},
-                     {"ImageSize", image.disk_gb},
-                     {"Architecture", image.architecture},
-                     {"ImageState", "NORMAL"},
-                     {"Platform", "Ubuntu"},
-                     {"IsSupportCloudinit", true}});
-  }
-  return paged(call, "ImageSet", items, Numbers::whole);
-}
-
 /// The number of instances that each zone still takes.
 Json quota_set(const TencentCall& call, const std::string& group) {
   constexpr double kEndless = 1e6;
@@ -161,9 +134,6 @@ constexpr TencentAction kActions[] = {
      "Filters:zone,instance-type,instance-family,instance-charge-type,sort-keys", describe_offers},
     {"cvm", "DescribeInstanceTypeConfigs",
      "Filters:zone,instance-type,instance-family,instance-charge-type", describe_types},
-    {"cvm", "DescribeImages",
-     "ImageIds Filters:image-id,image-type,image-name,platform Offset Limit InstanceType",
-     describe_images},
     {"cvm", "DescribeAccountQuota", "Filters:zone,quota-type", describe_quota},
 };
 

@@ -4,6 +4,7 @@
 #include <ctime>
 
 #include "cloudsim/books.hpp"
+#include "cloudsim/world/live.hpp"
 
 namespace fastgpu::cloudsim::tencent {
 namespace {
@@ -252,7 +253,7 @@ Json shape_instance(const TencentCall& call, const Instance& instance) {
               {"InstanceName", instance.name},
               {"InstanceChargeType", charge_type(instance)},
               {"PrivateIpAddresses", none_or(instance.private_address)},
-              {"PublicIpAddresses", none_or(instance.public_address)},
+              {"PublicIpAddresses", none_or(told_public_address(call.world, instance))},
               {"VirtualPrivateCloud", {{"VpcId", instance.vpc}, {"SubnetId", instance.subnet}}},
               {"ImageId", instance.image},
               {"CreatedTime", iso_time(instance.created)},

@@ -4,6 +4,7 @@
 
 #include "cloudsim/auth/digest.hpp"
 #include "cloudsim/faces/tencent/instances.hpp"
+#include "cloudsim/world/images.hpp"
 
 namespace fastgpu::cloudsim::tencent {
 namespace {
@@ -33,8 +34,8 @@ void read_image(const TencentCall& call, const MachineType& type, Instance& like
   like.image = call.text("ImageId");
   if (!like.image.starts_with("img-"))
     throw violation("InvalidImageId.Malformed", "`" + like.image + "` is no image id.");
-  const Image* image = call.catalogue().image(like.image);
-  if (image == nullptr)
+  const auto image = image_for(call.world, call.scope, like.image);
+  if (!image)
     throw refusal("InvalidImageId.NotFound", "The image `" + like.image + "` does not exist.");
   if (image->architecture != type.architecture)
     throw refusal("InvalidParameterValue.InvalidImageForGivenInstanceType",

@@ -1,0 +1,219 @@
+#include "cli/baking.hpp"
+
+#include <algorithm>
+
+#include "base/fault_point.hpp"
+#include "cli/cluster_tools.hpp"
+#include "cli/commands/cluster_options.hpp"
+#include "cli/node_bake.hpp"
+#include "cli/node_script.hpp"
+#include "provision/held_cluster.hpp"
+#include "provision/journal.hpp"
+#include "provision/marks.hpp"
+#include "state/lock.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+using provision::cloud::Asked;
+using provision::cloud::ImageState;
+using provision::cloud::OwnImage;
+
+constexpr std::chrono::minutes kPatience{10};  // With a node that overwrites what it hides.
+
+Json to_json(const provision::cloud::ImageWish& wish) {
+  return {{"region", wish.region},
+          {"machine", wish.machine},
+          {"name", wish.name},
+          {"environment", wish.marks.environment},
+          {"made_of", wish.marks.made_of},
+          {"owner", wish.marks.owner}};
+}
+
+provision::cloud::ImageWish parse_wish(const state::Intent& intent, const state::Cluster& cluster) {
+  const Json json = Json::parse(intent.detail, nullptr, false);
+  const auto text = [&](const char* key) {
+    return json.is_object() && json.contains(key) && json[key].is_string()
+               ? json[key].get<std::string>()
+               : std::string();
+  };
+  return {.region = text("region"),
+          .machine = text("machine"),
+          .name = text("name"),
+          .marks = {.environment = text("environment"),
+                    .made_of = text("made_of"),
+                    .cluster = cluster.id,
+                    .cluster_name = cluster.name.value,
+                    .owner = text("owner")},
+          .token = intent.token};
+}
+
+std::vector<state::Intent> open_bakes(Context& context, const state::ClusterId& cluster) {
+  auto intents = context.store().open_intents(cluster);
+  std::erase_if(intents, [](const auto& intent) { return intent.action != provision::kBakeImage; });
+  return intents;
+}
+
+/// Absent for a node that is gone: nothing has to be put back there.
+std::optional<state::Node> node_of(Context& context, const state::Intent& intent) {
+  for (const state::Node& node : context.store().nodes(intent.cluster))
+    if (node.name.value == intent.subject) return node;
+  return std::nullopt;
+}
+
+void run_on(Context& context, const state::Cluster& cluster, const state::Node& node,
+            const std::string& command, const std::string& what, const Cancel& cancel) {
+  const ssh::Host host = to_host(context.store(), cluster, node);
+  const auto answers = launcher::ask(context.ssh(), {{host, command}}, kPatience, cancel);
+  if (const auto failure = script_failure(answers.at(0), what)) throw Error(*failure);
+}
+
+/// Goes on whatever the user wishes.
+void put_back(Context& context, const state::Cluster& cluster, const state::Node& node) {
+  const Cancel never;
+  run_on(context, cluster, node, restore_secrets_command(node), "get its keys back", never);
+}
+
+/// Whether an image may come of it yet.
+bool may_come(const Error& e) {
+  return e.kind() == ErrorKind::interrupted || e.kind() == ErrorKind::transient ||
+         e.kind() == ErrorKind::timeout;
+}
+
+Error with_way_on(const Error& e, const Bake& bake) {
+  return {e.kind(), std::string(e.what()) + ": the cloud may go on making image " + bake.wish.name +
+                        "; the same command waits for it and puts " + bake.node.name.value +
+                        " back"};
+}
+
+/// What an earlier run wrote down of the same, or a new entry.
+state::Intent written_down(Context& context, const Bake& bake) {
+  for (const state::Intent& intent : open_bakes(context, bake.cluster.id))
+    if (parse_wish(intent, bake.cluster).marks.made_of == bake.wish.marks.made_of) return intent;
+  state::Intent intent{.id = {},
+                       .cluster = bake.cluster.id,
+                       .action = std::string(provision::kBakeImage),
+                       .subject = bake.node.name.value,
+                       .token = provision::new_token(),
+                       .detail = to_json(bake.wish).dump()};
+  intent.id = context.store().open_intent(intent);
+  return intent;
+}
+
+/// Says, before the cloud is asked, that it was; returns whether that was said before.
+Asked note_asking(Context& context, state::Intent& intent) {
+  Json detail = Json::parse(intent.detail, nullptr, false);
+  if (!detail.is_object()) detail = Json::object();
+  if (detail.value("asked", false)) return Asked::perhaps;
+  detail["asked"] = true;
+  intent.detail = detail.dump();
+  context.store().atomically([&] {
+    context.store().close_intent(intent.id);
+    intent.id = context.store().open_intent(intent);
+  });
+  return Asked::never;
+}
+
+OwnImage make(Context& context, const Bake& bake, Asked asked) {
+  auto& cloud = context.cloud(bake.cluster.provider);
+  context.ui().progress("making image " + bake.wish.name + " of " + bake.node.name.value);
+  return provision::cloud::make_image(cloud, bake.wish, asked, provision::cloud::wait_for,
+                                      context.cancel());
+}
+
+/// Puts the node of a bake back whose image is made, or was never asked for. False where it is
+/// still being made.
+bool end_bake(Context& context, const state::Cluster& cluster, const state::Intent& intent) {
+  const auto wish = parse_wish(intent, cluster);
+  const auto image = provision::cloud::find_image(context.cloud(cluster.provider), wish.region,
+                                                  wish.marks.made_of, context.cancel());
+  if (image && image->state == ImageState::pending) return false;
+  if (const auto node = node_of(context, intent)) put_back(context, cluster, *node);
+  context.store().close_intent(intent.id);
+  return true;
+}
+
+provision::Settled settle(Context& context, const state::Intent& intent,
+                          const state::Cluster& cluster, bool dry_run) {
+  provision::Settled settled{cluster.name.value, "unfinished bake-image " + intent.subject};
+  if (dry_run) return settled;
+  try {
+    const provision::Tools tools = context.tools();
+    const provision::HeldCluster held(tools, cluster.name);
+    if (!end_bake(context, held.cluster(), intent))
+      throw Error(ErrorKind::conflict, "its image is still being made: later, then");
+    settled.what = "put " + intent.subject + " back after an unfinished bake-image";
+  } catch (const Error& e) {
+    settled.error = e;
+  }
+  return settled;
+}
+
+}  // namespace
+
+std::optional<Bake> unfinished_bake(Context& context, const state::Cluster& cluster,
+                                    const std::string& made_of) {
+  for (const state::Intent& intent : open_bakes(context, cluster.id)) {
+    const auto wish = parse_wish(intent, cluster);
+    const auto node = node_of(context, intent);
+    if (wish.marks.made_of == made_of && node) return Bake{cluster, *node, wish};
+  }
+  return std::nullopt;
+}
+
+OwnImage bake_image(Context& context, const Bake& wanted) {
+  Bake bake = wanted;
+  state::Intent intent = written_down(context, bake);
+  bake.wish.token = intent.token;
+  fault_point("bake:written");
+  const std::string& node = bake.node.name.value;
+  context.set_parting_words("image " + bake.wish.name + " is half made, and keys of " + node +
+                            " lie in its memory alone; the same command goes on");
+  std::optional<OwnImage> image;
+  try {
+    context.ui().progress("hiding keys of " + node + " in its memory");
+    run_on(context, bake.cluster, bake.node, hide_secrets_command(bake.node), "hide its keys",
+           context.cancel());
+    fault_point("bake:hidden");
+    image = make(context, bake, note_asking(context, intent));
+  } catch (const Error& e) {
+    context.ui().end_progress();
+    if (may_come(e)) throw with_way_on(e, bake);
+    put_back(context, bake.cluster, bake.node);
+    context.store().close_intent(intent.id);
+    throw;
+  }
+  fault_point("bake:made");
+  context.ui().progress("putting " + node + " back");
+  put_back(context, bake.cluster, bake.node);
+  fault_point("bake:restored");
+  context.store().close_intent(intent.id);
+  context.ui().end_progress();
+  return *image;
+}
+
+void end_other_bakes(Context& context, const state::Cluster& cluster, const std::string& made_of) {
+  for (const state::Intent& intent : open_bakes(context, cluster.id)) {
+    const auto wish = parse_wish(intent, cluster);
+    if (wish.marks.made_of == made_of) continue;
+    if (!end_bake(context, cluster, intent))
+      throw Error(ErrorKind::conflict, "image " + wish.name + " is still being made of " +
+                                           intent.subject +
+                                           ": wait until `fastgpu get images "
+                                           "--mine` shows it as available");
+  }
+}
+
+std::vector<provision::Settled> settle_bakes(Context& context, bool dry_run) {
+  std::vector<provision::Settled> all;
+  for (const state::Intent& intent : context.store().open_intents()) {
+    if (intent.action != provision::kBakeImage) continue;
+    const auto cluster = context.store().find_cluster(intent.cluster);
+    if (!cluster) continue;  // As all journal entries without a cluster.
+    if (!state::ClusterLock::try_lock(context.state_directory(), cluster->name)) continue;
+    all.push_back(settle(context, intent, *cluster, dry_run));
+  }
+  return all;
+}
+
+}  // namespace fastgpu::cli

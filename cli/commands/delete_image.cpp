@@ -1,0 +1,88 @@
+// delete image: one that we have made, wherever it is.
+#include <memory>
+
+#include "base/parallel.hpp"
+#include "cli/commands/cloud_options.hpp"
+#include "cli/commands/commands.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+using provision::cloud::OwnImage;
+
+struct Options {
+  CloudOptions place;
+  std::string name;
+  bool yes = false;
+};
+
+struct Found {
+  CloudPlace place;
+  OwnImage image;
+};
+
+/// Those of that name or id. Throws what went wrong where a place cannot be asked: it may be there.
+std::vector<Found> find_images(Context& context, const Options& options) {
+  const auto places = places_of(context, options.place);
+  const auto answers = parallel_map(std::span(places), places.size(), [&](const CloudPlace& place) {
+    return place.cloud->own_images(place.region, context.cancel());
+  });
+  context.cancel().check();
+  std::vector<Found> found;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (const auto* error = std::get_if<Error>(&answers[i])) throw *error;
+    for (const OwnImage& image : std::get<0>(answers[i]))
+      if (image.image.id == options.name || image.image.name == options.name)
+        found.push_back({places[i], image});
+  }
+  return found;
+}
+
+Found the_one(Context& context, const Options& options) {
+  const auto found = find_images(context, options);
+  const std::string shown = printable(options.name);
+  if (found.empty())
+    throw Error(ErrorKind::not_found, "fastgpu has made no image '" + shown +
+                                          "': `fastgpu get images --mine` lists them");
+  if (found.size() > 1)
+    throw Error(ErrorKind::conflict,
+                std::to_string(found.size()) + " images are called '" + shown +
+                    "': name one by its id, or say where by --cloud and --region");
+  if (found[0].image.state == provision::cloud::ImageState::pending)
+    throw Error(ErrorKind::conflict, "image '" + shown + "' is still being made");
+  return found[0];
+}
+
+int run(Context& context, const Options& options) {
+  const auto [place, own] = the_one(context, options);
+  const std::string what = "image " + own.image.id + " (" + own.image.name + ", " +
+                           std::string(place.cloud->name()) + " " + place.region + ")";
+  if (!options.yes && !context.settings().boolean("yes") &&
+      !context.ui().confirm("Delete " + what + "?")) {
+    context.ui().note("nothing deleted");
+    return 1;
+  }
+  place.cloud->remove_image(place.region, own);
+  if (context.ui().for_people()) {
+    context.ui().note("deleted " + what);
+    return 0;
+  }
+  View view;
+  view.root = document("deleted");
+  view.root["image"] = own.image.id;
+  view.names = {own.image.id};
+  context.ui().show(view);
+  return 0;
+}
+
+}  // namespace
+
+Action describe_delete_image(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  arguments.text("NAME", "", "The image, by its name or id", options->name).required = true;
+  describe_place_options(arguments, options->place);
+  arguments.flag("--yes", "Do not ask", options->yes).letter = "-y";
+  return [options](Context& context) { return run(context, *options); };
+}
+
+}  // namespace fastgpu::cli

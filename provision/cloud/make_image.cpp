@@ -1,0 +1,111 @@
+#include "provision/cloud/make_image.hpp"
+
+#include "base/fault_point.hpp"
+#include "provision/cloud/find_or_make.hpp"
+#include "provision/next_look.hpp"
+#include "provision/observe.hpp"
+#include "transfer/sha256.hpp"
+
+namespace fastgpu::provision::cloud {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// An image with that name may be ours, and listed a little late.
+constexpr milliseconds kNameListedAtMost{10'000};
+
+std::optional<OwnImage> look(Cloud& cloud, const std::string& region, const std::string& made_of,
+                             const Cancel& cancel) {
+  const auto images = cloud.own_images(region, cancel);
+  const OwnImage* found = image_made_of(images, made_of);
+  return found == nullptr ? std::nullopt : std::optional(*found);
+}
+
+void remove_failed(Cloud& cloud, const ImageWish& wish, const Cancel& cancel) {
+  for (const OwnImage& image : cloud.own_images(wish.region, cancel))
+    if (image.marks.made_of == wish.marks.made_of && image.state == ImageState::failed)
+      cloud.remove_image(wish.region, image);
+}
+
+/// Looks for as long as a cloud may take to list what was asked for; empty where nothing comes.
+std::string await_listing(Cloud& cloud, const ImageWish& wish, const Wait& wait,
+                          milliseconds patience, const Cancel& cancel) {
+  for (milliseconds waited{0};;) {
+    if (const auto found = find_image(cloud, wish.region, wish.marks.made_of, cancel))
+      return found->image.id;
+    if (waited >= patience) return {};
+    const milliseconds pause = next_look(waited);
+    wait(pause, cancel);
+    cancel.check();
+    waited += pause;
+  }
+}
+
+/// A refusal because of the name may be the answer to a request that was lost, or to one of a run
+/// that was killed.
+std::string ask(Cloud& cloud, const ImageWish& wish, const Wait& wait, const Cancel& cancel) {
+  try {
+    fault_point("bake:asking");
+    cloud.make_image(wish, cancel);
+    fault_point("bake:asked");
+    return {};
+  } catch (const Error& e) {
+    if (e.kind() != ErrorKind::conflict) throw;
+    std::string listed = await_listing(cloud, wish, wait, kNameListedAtMost, cancel);
+    if (listed.empty()) throw;
+    return listed;
+  }
+}
+
+OwnImage await_image(Cloud& cloud, const ImageWish& wish, const Wait& wait, const Cancel& cancel) {
+  for (milliseconds waited{0};;) {
+    const auto found = look(cloud, wish.region, wish.marks.made_of, cancel);
+    if (found && found->state == ImageState::available) return *found;
+    if (found && found->state == ImageState::failed) {
+      cloud.remove_image(wish.region, *found);
+      throw Error(ErrorKind::remote, std::string(cloud.name()) + ": image " + wish.name +
+                                         " could not be made: " + found->failure);
+    }
+    if (!found && waited >= kUnlistedAtMost)
+      throw Error(ErrorKind::remote, std::string(cloud.name()) + ": image " + wish.name +
+                                         " was accepted and is in no list");
+    const milliseconds pause = next_look(waited);
+    wait(pause, cancel);
+    cancel.check();
+    waited += pause;
+  }
+}
+
+}  // namespace
+
+std::string digest_of(std::span<const std::string> parts) {
+  constexpr std::size_t kDigits = 32;
+  std::string text;
+  for (const std::string& part : parts)
+    text += std::to_string(part.size()) + ":" + part + "\n";
+  return transfer::sha256_hex(text).substr(0, kDigits);
+}
+
+std::optional<OwnImage> find_image(Cloud& cloud, const std::string& region,
+                                   const std::string& made_of, const Cancel& cancel) {
+  auto found = look(cloud, region, made_of, cancel);
+  if (found && found->state == ImageState::failed) return std::nullopt;
+  return found;
+}
+
+OwnImage make_image(Cloud& cloud, const ImageWish& wish, Asked asked, const Wait& wait,
+                    const Cancel& cancel) {
+  remove_failed(cloud, wish, cancel);
+  const bool is_awaited = asked == Asked::perhaps && !cloud.limits().knows_images_again;
+  if (is_awaited && !await_listing(cloud, wish, wait, kUnlistedAtMost, cancel).empty())
+    return await_image(cloud, wish, wait, cancel);
+  find_or_make(
+      [&] {
+        const auto found = find_image(cloud, wish.region, wish.marks.made_of, cancel);
+        return found ? found->image.id : std::string();
+      },
+      [&] { return ask(cloud, wish, wait, cancel); }, wait, cancel);
+  return await_image(cloud, wish, wait, cancel);
+}
+
+}  // namespace fastgpu::provision::cloud

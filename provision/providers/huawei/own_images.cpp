@@ -1,0 +1,122 @@
+// Images that we make on Huawei Cloud. Its lists do not tell tags, so that the marks are in the
+// description as well.
+#include <sstream>
+
+#include "provision/next_look.hpp"
+#include "provision/providers/huawei/huawei_cloud.hpp"
+
+namespace fastgpu::provision::huawei {
+namespace {
+
+using cloud::Answer;
+using cloud::ImageState;
+using cloud::OwnImage;
+
+/// "fastgpu-image=train fastgpu-made-of=..."
+std::string description_of(const cloud::ImageMarks& marks) {
+  std::string text;
+  for (const auto& [key, value] : cloud::pairs_of(marks))
+    text.append(text.empty() ? "" : " ").append(key).append("=").append(value);
+  return text;
+}
+
+cloud::ImageMarks marks_in(const std::string& description) {
+  return cloud::image_marks([&](std::string_view key) -> std::string {
+    std::istringstream words(description);
+    for (std::string word; words >> word;)
+      if (word.starts_with(key) && word.substr(key.size(), 1) == "=")
+        return word.substr(key.size() + 1);
+    return {};
+  });
+}
+
+ImageState state_of(const std::string& status) {
+  if (status == "active") return ImageState::available;
+  return status == "killed" ? ImageState::failed : ImageState::pending;
+}
+
+OwnImage own_image(const Answer& item) {
+  const std::string status = item["status"].text();
+  OwnImage own{
+      .image = {.id = item["id"].text(),
+                .name = item["name"].text(),
+                .architecture = item["__support_arm"].text() == "true" ? "arm64" : "x86_64",
+                .created = item["created_at"].text()},
+      .state = state_of(status),
+      .marks = marks_in(item["__description"].text())};
+  if (own.state == ImageState::failed) own.failure = status;
+  return own;
+}
+
+}  // namespace
+
+std::vector<OwnImage> HuaweiCloud::own_images(const std::string& region, const Cancel& cancel) {
+  const auto listed = api_.list({.service = "ims",
+                                 .region = region,
+                                 .action = "ListImages",
+                                 .path = "/v2/cloudimages",
+                                 .query = {{"__imagetype", "private"}},
+                                 .doing = "listing our images in " + region},
+                                "images", cancel);
+  std::vector<OwnImage> found;
+  for (const json& each : listed) {
+    OwnImage own = own_image(Answer(each));
+    const bool is_there = !own.image.id.empty() && Answer(each)["status"].text() != "deleted";
+    if (is_there && !own.marks.environment.empty()) found.push_back(std::move(own));
+  }
+  return found;
+}
+
+/// Waits until the image is listed: what speaks against it only the cloud's job tells.
+void HuaweiCloud::make_image(const cloud::ImageWish& wish, const Cancel& cancel) {
+  json tags = json::array();
+  for (const auto& [key, value] : cloud::pairs_of(wish.marks))
+    tags.push_back({{"key", key}, {"value", value}});
+  const ApiCall call{.service = "ims",
+                     .region = wish.region,
+                     .action = "CreateImage",
+                     .method = "POST",
+                     .path = "/v2/cloudimages/action",
+                     .body = {{"name", wish.name},
+                              {"instance_id", wish.machine},
+                              {"description", description_of(wish.marks)},
+                              {"image_tags", std::move(tags)}},
+                     .doing = "making image " + wish.name + " of " + wish.machine,
+                     .is_repeatable = false};
+  const json answer = api_.call(call, cancel);
+  const std::string id = Answer(answer)["job_id"].text();
+  if (id.empty())
+    throw Error(ErrorKind::remote, "huawei: " + call.doing + ": the answer names no job");
+  for (std::chrono::milliseconds waited{0};;) {
+    const json told = api_.call({.service = "ims",
+                                 .region = wish.region,
+                                 .action = "ShowJob",
+                                 .path = "/v1/{project}/jobs/" + http::percent_encode(id),
+                                 .doing = "waiting for job " + id + " in " + wish.region},
+                                cancel);
+    const std::string status = Answer(told)["status"].text();
+    if (status == "FAIL")
+      throw cloud::error_of(failure_of_job(Answer(told)), "huawei: " + call.doing);
+    const auto images = own_images(wish.region, cancel);
+    if (status == "SUCCESS" || cloud::image_made_of(images, wish.marks.made_of) != nullptr) return;
+    const std::chrono::milliseconds pause = next_look(waited);
+    wait_(pause, cancel);
+    cancel.check();
+    waited += pause;
+  }
+}
+
+void HuaweiCloud::remove_image(const std::string& region, const OwnImage& image) {
+  const ApiCall call{.service = "ims",
+                     .region = region,
+                     .action = "GlanceDeleteImage",
+                     .method = "DELETE",
+                     .path = "/v2/images/" + http::percent_encode(image.image.id),
+                     .doing = "removing image " + image.image.id};
+  const auto reply = api_.try_call(call, never_);
+  const auto* failure = std::get_if<cloud::Failure>(&reply);
+  if (failure != nullptr && failure->kind != cloud::FailureKind::not_found)
+    throw cloud::error_of(*failure, "huawei: " + call.doing);
+}
+
+}  // namespace fastgpu::provision::huawei
