@@ -4,14 +4,13 @@
 Every test runs for each cloud that fastgpu and the stand-in both know, or for those that CLOUDS_ONLY names.
 """
 import json
-import os
 import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 import cloud_sim  # noqa: E402
 from cli_user import check, run_tests  # noqa: E402
-from cloud_sim import CLOUDS  # noqa: E402
+from cloud_sim import CLOUDS, KILL_STRIDE, steps_to_kill_at  # noqa: E402
 
 CLOUDSIM = sys.argv.pop(2)
 
@@ -109,17 +108,9 @@ def test_the_plan_shows_offers_and_changes_nothing(user):
     for_each_cloud(user, plan)
 
 
-STRIDE = int(os.environ.get("CLOUDS_KILL_STRIDE", "23"))  # 1: at every step, which takes minutes a cloud.
-
-
-def steps_of(cloud):
-    """Other steps for each cloud, so that together they are more."""
-    return range(1 + sorted(CLOUDS).index(cloud) % STRIDE, 500, STRIDE)
-
-
 def kill_everywhere(customer, words, settle, check_after):
     """Runs `words` killed at its n-th step, for many n until it comes to its end; then settles and checks."""
-    for step in steps_of(customer.cloud):
+    for step in steps_to_kill_at(customer.cloud):
         ended = customer.run(*words(step), code=None, environment={"FASTGPU_FAULT": f"any:{step}"})
         if ended.returncode != -9:
             check(ended.returncode == 0, f"unkilled: {ended.returncode} {ended.err}")
@@ -168,7 +159,7 @@ def test_a_creation_that_was_killed_anywhere_can_be_repeated(user):
 
 def test_a_deletion_that_was_killed_anywhere_is_finished(user):
     def killed(customer):
-        for step in steps_of(customer.cloud):
+        for step in steps_to_kill_at(customer.cloud):
             customer.create(f"t{step}", "--detach")
             words = ("delete", "cluster", f"t{step}", "--yes")
             ended = customer.run(*words, code=None, environment={"FASTGPU_FAULT": f"any:{step}"})
@@ -181,26 +172,6 @@ def test_a_deletion_that_was_killed_anywhere_is_finished(user):
         raise AssertionError("deletions have no end")
 
     for_each_cloud(user, killed)
-
-
-def test_a_change_of_size_that_was_killed_anywhere_can_be_repeated(user):
-    def killed(customer):
-        customer.create("t", "--timeout", "90s")
-        for step in steps_of(customer.cloud):
-            nodes = 3 if len(customer.nodes("t")) == 2 else 2
-            words = ("scale", "cluster", "t", "--nodes", str(nodes), "--yes", "--timeout", "90s")
-            ended = customer.run(*words, code=None, environment={"FASTGPU_FAULT": f"any:{step}"})
-            check(ended.returncode in (0, -9), f"step {step}: {ended.returncode} {ended.err}")
-            customer.run(*words)
-            customer.run("gc")  # A machine that was listed too late for the command.
-            instances, _ = customer.sim.alive()
-            check(len(instances) == len(customer.nodes("t")) == nodes, f"{customer.cloud}, step {step}: {len(instances)} instances, not {nodes}")
-            customer.run("exec", "t", "--", "true")
-            if ended.returncode == 0 and nodes == 3:  # The longer of the two has fewer steps than that.
-                break
-        customer.run("delete", "cluster", "t", "--yes")
-
-    for_each_cloud(user, killed, boot="local")
 
 
 def test_no_stock_in_one_zone_leads_to_another(user):
@@ -277,7 +248,7 @@ def test_every_fault_of_the_network_ends_well(user):
     def faulty(customer):
         for number, fault in enumerate(kinds):
             for nth in (1, 4, 9, 14):
-                if STRIDE > 1 and (number + nth + sorted(CLOUDS).index(customer.cloud)) % 3 != 0:
+                if KILL_STRIDE > 1 and (number + nth + sorted(CLOUDS).index(customer.cloud)) % 3 != 0:
                     continue  # Another cloud has its turn.
                 name = f"t{number}x{nth}"
                 customer.sim.faults({"match": {"vendor": customer.cloud, "nth": nth, "count": 1}, "fault": fault})

@@ -8,7 +8,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 from cli_user import check, run_tests  # noqa: E402
-from cloud_sim import CLOUDS, CloudSim, Customer, clouds_of, for_each_cloud  # noqa: E402
+from cloud_sim import CLOUDS, CloudSim, Customer, clouds_of, for_each_cloud, steps_to_kill_at  # noqa: E402
 
 CLOUDSIM = sys.argv.pop(2)
 
@@ -166,6 +166,26 @@ def test_one_address_more_is_let_in(user):
 def test_options_of_clouds_are_not_forgotten_elsewhere(user):
     user.refused(("create", "cluster", "t", "--provider", "static", "--gpus", "A100:8"), 2, "--gpus is for clouds")
     user.refused(("create", "cluster", "t", "--spot"), 2, "--spot is for clouds")
+
+
+def test_a_change_of_size_that_was_killed_anywhere_can_be_repeated(user):
+    def killed(customer):
+        customer.create("t", "--timeout", "90s")
+        for step in steps_to_kill_at(customer.cloud):
+            nodes = 3 if len(customer.nodes("t")) == 2 else 2
+            words = ("scale", "cluster", "t", "--nodes", str(nodes), "--yes", "--timeout", "90s")
+            ended = customer.run(*words, code=None, environment={"FASTGPU_FAULT": f"any:{step}"})
+            check(ended.returncode in (0, -9), f"step {step}: {ended.returncode} {ended.err}")
+            customer.run(*words)
+            customer.run("gc")  # A machine that was listed too late for the command.
+            instances, _ = customer.sim.alive()
+            check(len(instances) == len(customer.nodes("t")) == nodes, f"{customer.cloud}, step {step}: {len(instances)} instances, not {nodes}")
+            customer.run("exec", "t", "--", "true")
+            if ended.returncode == 0 and nodes == 3:  # The longer of the two has fewer steps than that.
+                break
+        customer.run("delete", "cluster", "t", "--yes")
+
+    for_each_cloud(user, CLOUDSIM, killed, boot="local")
 
 
 if __name__ == "__main__":
