@@ -151,4 +151,20 @@ std::vector<CallResult> call_agent(ssh::Client& client, std::span<const ssh::Hos
   return AgentCall(client, hosts, agent, make_task, options, cancel).all();
 }
 
+std::vector<std::string> ask_agents(ssh::Client& client, std::span<const ssh::Host> hosts,
+                                    const AgentProgram& agent, std::span<const std::string> words,
+                                    std::size_t most, const ssh::RunOptions& options,
+                                    const Cancel& cancel) {
+  const std::string command = agent_command(agent.hash, words);
+  std::vector<std::string> said(hosts.size());
+  const auto make = [&](std::size_t i) -> ssh::Task {
+    said[i].clear();
+    return {.host = hosts[i], .command = command, .on_stdout = [&, i](std::string_view piece) {
+              said[i] += piece.substr(0, most - said[i].size());
+            }};
+  };
+  call_agent(client, hosts, agent, make, options, cancel);
+  return said;
+}
+
 }  // namespace fastgpu::remote

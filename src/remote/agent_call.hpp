@@ -28,4 +28,11 @@ std::vector<CallResult> call_agent(ssh::Client& client, std::span<const ssh::Hos
                                    const AgentProgram& agent, const MakeTask& make_task,
                                    const ssh::RunOptions& options, const Cancel& cancel);
 
+/// Runs the same command of the agent on all hosts; what each said on its output, cut at `most`
+/// bytes; empty where it did not run.
+std::vector<std::string> ask_agents(ssh::Client& client, std::span<const ssh::Host> hosts,
+                                    const AgentProgram& agent, std::span<const std::string> words,
+                                    std::size_t most, const ssh::RunOptions& options,
+                                    const Cancel& cancel);
+
 }  // namespace fastgpu::remote

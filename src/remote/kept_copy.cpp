@@ -24,16 +24,7 @@ std::vector<transfer::Position> kept_positions(ssh::Client& client,
   std::vector<transfer::Position> positions(hosts.size());
   if (key.empty()) return positions;
   const std::vector<std::string> words = {"receive", "--position", key, "--", destination};
-  const std::string command = agent_command(agent.hash, words);
-  std::vector<std::string> said(hosts.size());
-  const auto make = [&](std::size_t i) -> ssh::Task {
-    return {.host = hosts[i],
-            .command = command,
-            .on_stdout = [&text = said[i]](std::string_view piece) {
-              text += piece.substr(0, kLongest - std::min(text.size(), kLongest));
-            }};
-  };
-  call_agent(client, hosts, agent, make, run_options(options), cancel);
+  const auto said = ask_agents(client, hosts, agent, words, kLongest, run_options(options), cancel);
   for (std::size_t i = 0; i < hosts.size(); ++i)
     positions[i] = position_in(said[i]);
   return positions;

@@ -73,13 +73,17 @@ class Relay {
     return id;
   }
 
+  std::vector<ssh::Host> hosts_of(const Indices& indices) const {
+    std::vector<ssh::Host> hosts;
+    for (const std::size_t host : indices)
+      hosts.push_back(hosts_[host]);
+    return hosts;
+  }
+
   /// As far as all of them are.
   transfer::Position kept_by(const Indices& chain) const {
-    std::vector<ssh::Host> hosts;
-    for (const std::size_t host : chain)
-      hosts.push_back(hosts_[host]);
-    return std::ranges::min(
-        kept_positions(client_, hosts, options_.key, destination_, agent_, options_, cancel_));
+    return std::ranges::min(kept_positions(client_, hosts_of(chain), options_.key, destination_,
+                                           agent_, options_, cancel_));
   }
 
   std::string command_for(const Indices& chain, const transfer::Position& from) const {
@@ -133,19 +137,8 @@ class Relay {
 
   void ask_for_reports(const Indices& indices) {
     const std::vector<std::string> words = {"relay-report", id_};
-    const std::string command = agent_command(agent_.hash, words);
-    std::vector<ssh::Host> hosts;
-    for (const std::size_t host : indices)
-      hosts.push_back(hosts_[host]);
-    std::vector<std::string> heard(hosts.size());
-    const auto make = [&](std::size_t i) -> ssh::Task {
-      return {.host = hosts[i],
-              .command = command,
-              .on_stdout = [&text = heard[i]](std::string_view piece) {
-                text += piece.substr(0, kMostReports - std::min(text.size(), kMostReports));
-              }};
-    };
-    call_agent(client_, hosts, agent_, make, run_options(options_), cancel_);
+    const auto heard = ask_agents(client_, hosts_of(indices), agent_, words, kMostReports,
+                                  run_options(options_), cancel_);
     for (std::size_t i = 0; i < indices.size(); ++i)
       for (const transfer::RelayReport& report : transfer::parse_reports(heard[i]))
         note(indices[i], report);
@@ -161,9 +154,7 @@ class Relay {
 
   void send_from_here(const Indices& indices) {
     if (indices.empty()) return;
-    std::vector<ssh::Host> hosts;
-    for (const std::size_t host : indices)
-      hosts.push_back(hosts_[host]);
+    const std::vector<ssh::Host> hosts = hosts_of(indices);
     const auto copied =
         copy_to(client_, hosts, sources_, destination_, agent_, options_, nullptr, cancel_);
     for (std::size_t i = 0; i < indices.size(); ++i)
