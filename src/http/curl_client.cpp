@@ -45,8 +45,16 @@ struct CurlClient::Pool {
   CurlSettings settings;
   std::mutex mutex;
   std::map<std::string, std::vector<Line>> idle;
+  std::once_flag reading;
+  std::optional<Trust> authorities;
 
   explicit Pool(CurlSettings given) : settings(std::move(given)) {}
+
+  const Trust* trust_for(const Url& url) {
+    if (url.scheme != "https") return nullptr;
+    std::call_once(reading, [&] { authorities.emplace(settings.ca_file); });
+    return &*authorities;
+  }
 
   Line take(const std::string& origin) {
     const std::scoped_lock lock(mutex);
@@ -73,7 +81,7 @@ Response CurlClient::send(const Request& request, const Cancel& cancel) {
   const Url url = parse_url(request.url);
   const Route route{.url = url,
                     .proxy = choose_proxy(pool_->settings.environment, url.scheme),
-                    .ca_file = pool_->settings.ca_file};
+                    .trust = pool_->trust_for(url)};
   const std::string origin = url.scheme + "://" + url.authority;
   Pool::Line line = pool_->take(origin);
   Response response = line->exchange(request, route, cancel);

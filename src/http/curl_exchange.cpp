@@ -161,19 +161,11 @@ void CurlLine::prepare(const Request& request, const Route& route) {
                    static_cast<long>(request.connect_limit.count()));
   curl_easy_setopt(transfer, CURLOPT_PROXY, request.direct ? "" : route.proxy.url.c_str());
   curl_easy_setopt(transfer, CURLOPT_NOPROXY, route.proxy.except.c_str());
-  prepare_trust(route);
-  prepare_body(transfer, request);
-}
-
-void CurlLine::prepare_trust(const Route& route) {
-  CURL* transfer = transfer_.get();
   curl_easy_setopt(transfer, CURLOPT_SSL_VERIFYPEER, 1L);
   curl_easy_setopt(transfer, CURLOPT_SSL_VERIFYHOST, 2L);
   curl_easy_setopt(transfer, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-  if (!route.ca_file.empty()) {
-    curl_easy_setopt(transfer, CURLOPT_CAINFO, route.ca_file.c_str());
-    curl_easy_setopt(transfer, CURLOPT_CAPATH, nullptr);
-  }
+  if (route.trust != nullptr) route.trust->set(transfer);
+  prepare_body(transfer, request);
 }
 
 CURLcode CurlLine::run(const Cancel& cancel) {

@@ -6,6 +6,7 @@
 #include "base/c_handle.hpp"
 #include "http/client.hpp"
 #include "http/proxy.hpp"
+#include "http/trust.hpp"
 #include "http/urls.hpp"
 
 namespace fastgpu::http {
@@ -18,7 +19,7 @@ using CurlList = CHandle<curl_slist, curl_slist_free_all>;
 struct Route {
   Url url;
   Proxy proxy;
-  std::string ca_file;  ///< Empty: the system's.
+  const Trust* trust;  ///< Needed for https alone.
 };
 
 /// A handle and its connections. For one thread at a time; after an exchange that threw it is of
@@ -35,7 +36,6 @@ class CurlLine {
 
  private:
   void prepare(const Request& request, const Route& route);
-  void prepare_trust(const Route& route);
   CURLcode run(const Cancel& cancel);
 
   CurlMulti connections_;

@@ -63,10 +63,6 @@ Error curl_error(const CurlFailure& failure, const Request& request, std::string
       return {ErrorKind::remote, who + "its certificate cannot be trusted (" +
                                      about_certificate(failure.detail) +
                                      "); nothing was sent to it"};
-    case CURLE_SSL_CACERT_BADFILE:
-      return {ErrorKind::local,
-              "the file of trusted certificates cannot be read: set "
-              "SSL_CERT_FILE to one that can"};
     case CURLE_SSL_CONNECT_ERROR:
       return tls_error(failure, who);
     case CURLE_PROXY:

@@ -103,6 +103,18 @@ TEST_CASE_FIXTURE(Trusting, "a server that closes while TLS begins is worth anot
   CHECK(failure_of([&] { get(server, good); }).kind() == ErrorKind::transient);
 }
 
+TEST_CASE_FIXTURE(Trusting, "the authorities are read once, however many servers are spoken to") {
+  const Certificate good({});
+  const test::TlsContext tls = good.server();
+  const HttpServer first(hello, tls.get());
+  const HttpServer second(hello, tls.get());
+  good.write(directory.path() / "trusted.pem");
+  CurlClient client(CurlSettings{.ca_file = directory.path() / "trusted.pem"});
+  CHECK(client.send({.url = first.url()}, cancel).body == "hello");
+  std::filesystem::remove(directory.path() / "trusted.pem");
+  CHECK(client.send({.url = second.url()}, cancel).body == "hello");
+}
+
 TEST_CASE("a file of certificates that is not there is said by its cause") {
   const Certificate good({});
   const test::TlsContext tls = good.server();
@@ -111,6 +123,7 @@ TEST_CASE("a file of certificates that is not there is said by its cause") {
   CurlClient client(CurlSettings{.ca_file = "/nonexistent/ca.pem"});
   const Error e = failure_of([&] { client.send({.url = server.url()}, cancel); });
   CHECK(e.kind() == ErrorKind::local);
+  CHECK(mentions(e, "/nonexistent/ca.pem"));
   CHECK(mentions(e, "SSL_CERT_FILE"));
 }
 

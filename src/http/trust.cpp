@@ -1,0 +1,65 @@
+#include "http/trust.hpp"
+
+#include <openssl/ssl.h>
+
+#include <new>
+#include <string>
+
+#include "base/error.hpp"
+#include "base/names.hpp"
+
+namespace fastgpu::http {
+namespace {
+
+struct Places {
+  std::string file;
+  std::string folder;  ///< Of files named by their hashes: each is read when it is needed.
+};
+
+Places libcurls_places() {
+  const CHandle<CURL, curl_easy_cleanup> fresh(curl_easy_init());
+  if (!fresh) throw std::bad_alloc();
+  const char* file = nullptr;
+  const char* folder = nullptr;
+  curl_easy_getinfo(fresh.get(), CURLINFO_CAINFO, &file);
+  curl_easy_getinfo(fresh.get(), CURLINFO_CAPATH, &folder);
+  return {file != nullptr ? file : "", folder != nullptr ? folder : ""};
+}
+
+/// Its connections have OpenSSL's contexts then.
+void require_openssl() {
+  const char* tls = curl_version_info(CURLVERSION_NOW)->ssl_version;
+  const std::string name = tls != nullptr ? tls : "nothing";
+  if (!name.starts_with("OpenSSL"))
+    throw Error(ErrorKind::local, "libcurl speaks TLS by " + name +
+                                      " here: fastgpu needs one that does by OpenSSL "
+                                      "(Debian's libcurl4, not libcurl3-gnutls)");
+}
+
+CURLcode use_store(CURL* /*transfer*/, void* context, void* store) {
+  SSL_CTX_set1_cert_store(static_cast<SSL_CTX*>(context), static_cast<X509_STORE*>(store));
+  return CURLE_OK;
+}
+
+}  // namespace
+
+Trust::Trust(const std::filesystem::path& file) : store_(X509_STORE_new()) {
+  if (!store_) throw std::bad_alloc();
+  require_openssl();
+  X509_STORE_set_flags(store_.get(), X509_V_FLAG_TRUSTED_FIRST | X509_V_FLAG_PARTIAL_CHAIN);
+  const Places places = file.empty() ? libcurls_places() : Places{file.string(), {}};
+  if (!places.folder.empty()) X509_STORE_load_path(store_.get(), places.folder.c_str());
+  if (!places.file.empty() && X509_STORE_load_file(store_.get(), places.file.c_str()) != 1)
+    throw Error(ErrorKind::local, printable(places.file) +
+                                      ": these trusted certificates cannot be read: set "
+                                      "SSL_CERT_FILE to a file that can");
+}
+
+void Trust::set(CURL* transfer) const {
+  curl_easy_setopt(transfer, CURLOPT_CAINFO, nullptr);
+  curl_easy_setopt(transfer, CURLOPT_CAPATH, nullptr);
+  curl_easy_setopt(transfer, CURLOPT_SSL_CTX_FUNCTION, use_store);
+  curl_easy_setopt(transfer, CURLOPT_SSL_CTX_DATA, store_.get());
+}
+
+}  // namespace fastgpu::http
