@@ -33,11 +33,12 @@ secrets() {
   done
 }
 hidden() { awk '$1 == "fastgpu-bake" && $2 !~ /^\/run\/fastgpu-bake/ { print $2 }' /proc/self/mounts; }
+is_mounted() { awk -v place="$1" '$2 == place { n = 1 } END { exit !n }' /proc/self/mounts; }
 is_hidden() { hidden | grep -qxF "$1"; }
 # What is beneath $path: seen by way of its folder, in which nothing is mounted.
 see_beneath() {
   mkdir -p "$memory/below"
-  while umount "$memory/below" 2>/dev/null; do :; done
+  while is_mounted "$memory/below"; do umount "$memory/below"; done
   mount --bind "$(dirname "$path")" "$memory/below"
   beneath=$memory/below/$(basename "$path")
 }
@@ -105,8 +106,8 @@ hide)
   ;;
 restore)
   hidden | sort | while IFS= read -r path; do put_back; done
-  while umount -R "$memory" 2>/dev/null; do :; done
-  rmdir "$memory" 2>/dev/null || :
+  while is_mounted "$memory"; do umount -R "$memory" 2>/dev/null || umount -R -l "$memory"; done
+  if [ -d "$memory" ]; then rmdir "$memory"; fi
   sync
   ;;
 esac
