@@ -34,23 +34,25 @@ struct Row {
   std::string name;
 };
 
-/// Asks every cloud in every region at once; a region that fails is told of and left out. Throws
-/// where all fail.
+/// Asks every cloud in every region at once; regions that fail are left out, and why is told once
+/// for all that say the same. Throws where all fail.
 template <class Ask>
 std::vector<Row> rows_of(Context& context, const CloudOptions& options, Ask ask) {
   const auto places = places_of(context, options);
   const auto answers = parallel_map(std::span(places), places.size(), ask);
   context.cancel().check();
   std::vector<Row> rows;
-  std::size_t failed = 0;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    if (const auto* error = std::get_if<Error>(&answers[i])) {
-      if (++failed == places.size()) throw *error;
-      context.ui().warn(error->what());
-      continue;
-    }
-    std::ranges::copy(std::get<0>(answers[i]), std::back_inserter(rows));
+  std::vector<Error> failures;
+  for (const auto& answer : answers) {
+    if (const auto* error = std::get_if<Error>(&answer))
+      failures.push_back(*error);
+    else
+      std::ranges::copy(std::get<0>(answer), std::back_inserter(rows));
   }
+  if (!failures.empty() && failures.size() == answers.size()) throw failures.front();
+  std::set<std::string> told;
+  for (const Error& failure : failures)
+    if (told.insert(failure.what()).second) context.ui().warn(failure.what());
   return rows;
 }
 
