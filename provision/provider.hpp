@@ -142,7 +142,8 @@ class Provider {
   virtual std::vector<HostResult<Instance>> destroy(const state::Cluster& cluster,
                                                     std::span<const state::Node> nodes) = 0;
 
-  /// Takes back what `prepare` made, once no machine is left. Succeeds where nothing is left.
+  /// Ends what machines are left, nobody's too, waits until they are gone and takes back what
+  /// `prepare` made. Succeeds where nothing is left.
   virtual void release(const state::Cluster& cluster) = 0;
 
   /// What carries our marks but belongs to none of `known`; `remove_orphan` deletes one such thing.

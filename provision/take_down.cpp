@@ -144,7 +144,6 @@ void finish_delete(const Tools& tools, Provider& provider, const state::Cluster&
       nodes.empty() ? "tidying up" : "deleting " + count_of_nodes(nodes.size());
   run_step(tools, step, [&] {
     take_down_nodes(tools, provider, cluster, nodes);
-    destroy_strays(tools, provider, cluster);
     provider.release(cluster);
     fault_point("provision:released");
     remove_key_files(tools.store.directory(), cluster.id);

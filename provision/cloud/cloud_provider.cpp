@@ -21,6 +21,8 @@ constexpr std::size_t kCallsAtOnce = 8;
 constexpr std::chrono::minutes kPatience{10};
 /// With one that has promised a machine and does not list it yet.
 constexpr std::chrono::seconds kListingPatience{15};
+/// With one that was told to end a machine and shows it alive.
+constexpr std::chrono::seconds kTellAgain{5};
 
 Place place_of(const CloudSpec& spec, const Standing& standing) {
   if (standing.place >= spec.places.size())
@@ -397,33 +399,33 @@ void CloudProvider::terminate(const std::string& region, const std::vector<std::
   throw_first(outcomes);
 }
 
-void CloudProvider::await_end(const std::string& region, const state::ClusterId& cluster) {
-  Pauses pauses(wait_);
-  for (;;) {
-    std::vector<std::string> alive;
-    bool is_empty = true;
-    for (const Machine& machine : cloud_.machines(region, cluster, never_)) {
-      is_empty = is_empty && machine.state == MachineState::gone;
-      if (machine.state != MachineState::ending && machine.state != MachineState::gone)
-        alive.push_back(machine.id);
-    }
-    if (is_empty) return;
-    terminate(region, alive);
-    pauses.next(never_, "ending the machines of cluster " + cluster.value + " in " + region);
+bool CloudProvider::all_have_ended(const std::string& region, const state::ClusterId& cluster,
+                                   Told& told, std::chrono::milliseconds now) {
+  std::vector<std::string> alive;
+  bool is_empty = true;
+  for (const Machine& machine : cloud_.machines(region, cluster, never_)) {
+    is_empty = is_empty && machine.state == MachineState::gone;
+    if (machine.state == MachineState::ending || machine.state == MachineState::gone) continue;
+    const auto before = told.find(machine.id);
+    if (before == told.end() || now - before->second >= kTellAgain) alive.push_back(machine.id);
   }
+  terminate(region, alive);
+  for (const std::string& id : alive)
+    told[id] = now;
+  return is_empty;
 }
 
 void CloudProvider::end_in(const std::string& region, const state::ClusterId& cluster) {
-  Pauses pauses(wait_);
-  for (;;) {
-    await_end(region, cluster);
+  Told told;
+  for (Pauses pauses(wait_);;) {  // What was told to end a moment ago is not gone yet.
+    pauses.next(never_, "ending what cluster " + cluster.value + " has in " + region);
+    if (!all_have_ended(region, cluster, told, pauses.waited())) continue;
     try {
       cloud_.remove_network(region, cluster);
       return;
     } catch (const Error& e) {
       if (e.kind() != ErrorKind::conflict || !pauses.are_left()) throw;
     }
-    pauses.next(never_, "removing the network of cluster " + cluster.value + " in " + region);
   }
 }
 

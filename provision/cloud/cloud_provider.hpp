@@ -1,6 +1,7 @@
 // A cloud as a place that clusters are made in: what is alike for all clouds.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <optional>
@@ -47,7 +48,6 @@ class CloudProvider final : public Provider {
                                          const Cancel& cancel) override;
   std::vector<HostResult<Instance>> destroy(const state::Cluster& cluster,
                                             std::span<const state::Node> nodes) override;
-  /// Waits until the cloud says of every machine that it is gone.
   void release(const state::Cluster& cluster) override;
   std::vector<Orphan> orphans(std::span<const state::ClusterId> known) override;
   void remove_orphan(const Orphan& orphan) override;
@@ -72,9 +72,12 @@ class CloudProvider final : public Provider {
                                            const Cancel& cancel);
   /// In as many calls as that takes.
   void terminate(const std::string& region, const std::vector<std::string>& ids);
-  /// Until the cloud says of every machine of the cluster that it is gone; those that live on are
-  /// told again.
-  void await_end(const std::string& region, const state::ClusterId& cluster);
+  /// When each machine was told to end, since the beginning of waiting for that.
+  using Told = std::map<std::string, std::chrono::milliseconds>;
+  /// Tells those that are alive to end; true once the cloud says of every machine of the cluster
+  /// that it is gone.
+  bool all_have_ended(const std::string& region, const state::ClusterId& cluster, Told& told,
+                      std::chrono::milliseconds now);
   /// All of the cluster in a region. A machine that the cloud did not list yet keeps the network in
   /// use: then it is looked for again.
   void end_in(const std::string& region, const state::ClusterId& cluster);

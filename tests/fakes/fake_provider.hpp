@@ -127,7 +127,12 @@ class FakeProvider final : public provision::Provider {
   }
 
   void release(const state::Cluster& cluster) override {
-    edit([&](json& books) { books["networks"].erase(cluster.id.value); });
+    edit([&](json& books) {
+      for (auto machine = books["machines"].begin(); machine != books["machines"].end();)
+        machine = (*machine)["cluster"] == cluster.id.value ? books["machines"].erase(machine)
+                                                            : std::next(machine);
+      books["networks"].erase(cluster.id.value);
+    });
   }
 
   std::vector<provision::Orphan> orphans(std::span<const state::ClusterId> known) override {

@@ -32,6 +32,22 @@ bool may(std::span<const unsigned> capabilities) {
   });
 }
 
+/// `folder` may be empty: then there is no more than a bridge.
+void remove_all_of(const LocalConfig& config, const std::string& cluster, const fs::path& folder) {
+  std::vector<Task> tasks;
+  if (!folder.empty())
+    for (const int index : node_indices(folder))
+      tasks.push_back({index, {"node " + std::to_string(index)}});
+  end(folder, cluster, tasks, Ending::at_once);
+  delete_folders(folder, tasks);
+  for (const Task& task : tasks)
+    if (task.failure) throw *task.failure;
+  delete_bridge(cluster, find_mark(config));
+  fault_point("local:bridge_deleted");
+  if (!folder.empty()) remove_tree(folder);
+  release_storage(config);
+}
+
 }  // namespace
 
 LocalProvider::LocalProvider(LocalConfig config) : config_(std::move(config)) {}
@@ -155,15 +171,7 @@ Results LocalProvider::destroy(const state::Cluster& cluster, std::span<const st
 
 void LocalProvider::release(const state::Cluster& cluster) {
   const fs::path folder = find_cluster_folder(config_, cluster.id.value);
-  if (folder.empty()) return;
-  for (const int index : node_indices(folder))
-    if (is_live(folder / std::to_string(index)))
-      throw Error(ErrorKind::conflict,
-                  "cluster '" + cluster.name.value + "' still has node " + std::to_string(index));
-  delete_bridge(cluster.id.value, find_mark(config_));
-  fault_point("local:bridge_deleted");
-  remove_tree(folder);
-  release_storage(config_);
+  if (!folder.empty()) remove_all_of(config_, cluster.id.value, folder);
 }
 
 std::vector<Orphan> LocalProvider::orphans(std::span<const state::ClusterId> known) {
@@ -173,17 +181,7 @@ std::vector<Orphan> LocalProvider::orphans(std::span<const state::ClusterId> kno
 void LocalProvider::remove_orphan(const Orphan& orphan) {
   end_marked_processes(config_, orphan.cluster.value);
   const fs::path folder = find_cluster_folder(config_, orphan.cluster.value);
-  std::vector<Task> tasks;
-  if (!folder.empty())
-    for (const int index : node_indices(folder))
-      tasks.push_back({index, {"node " + std::to_string(index)}});
-  end(folder, orphan.cluster.value, tasks, Ending::at_once);
-  delete_folders(folder, tasks);
-  for (const Task& task : tasks)
-    if (task.failure) throw *task.failure;
-  delete_bridge(orphan.cluster.value, find_mark(config_));
-  if (!folder.empty()) remove_tree(folder);
-  release_storage(config_);
+  remove_all_of(config_, orphan.cluster.value, folder);
 }
 
 }  // namespace fastgpu::provision

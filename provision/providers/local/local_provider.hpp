@@ -35,7 +35,6 @@ class LocalProvider : public Provider {
                                          const Cancel& cancel) override;
   std::vector<HostResult<Instance>> destroy(const state::Cluster& cluster,
                                             std::span<const state::Node> nodes) override;
-  /// Throws ErrorKind::conflict while a node lives.
   void release(const state::Cluster& cluster) override;
   std::vector<Orphan> orphans(std::span<const state::ClusterId> known) override;
   void remove_orphan(const Orphan& orphan) override;

@@ -89,10 +89,10 @@ def lives(program, cloud, nodes):
         customer = Customer(User(program["fastgpu"], folder), sim, cloud)
         action, most = LAUNCH[cloud]
         rows = []
-        pages = math.ceil(nodes / PAGE[cloud])  # Of the list of the machines; that they are gone needs one.
+        pages = math.ceil(nodes / PAGE[cloud])  # Of a list of the machines: that they are gone is one empty page.
         for what, words, waits, questions, forcing in (
                 ("create", (*customer.creation("t", nodes=nodes), "--detach"), BOOT, QUESTIONS + pages, forced(cloud, action, math.ceil(nodes / most))),
-                ("delete", ("delete", "cluster", "t", "--yes"), END, 1, 0.0)):
+                ("delete", ("delete", "cluster", "t", "--yes"), END, pages + 1, 0.0)):
             seconds, memory, calls = measured(customer, *words, until=(lambda: True) if what == "delete" else (lambda: all_have_addresses(customer)))
             time.sleep(BOOT + 1)  # A machine that boots cannot be ended in every cloud.
             rows.append({"cloud": cloud, "what": what, "nodes": nodes, "seconds": seconds, "bound": waits * MARGIN + forcing, "calls": len(calls),
@@ -167,7 +167,7 @@ def page(lived, peers, plan):
         "## Create and delete\n",
         f"The bound is the boot (or end) and 10 %, and the seconds for which the cloud's rate keeps the launches waiting. It leaves nothing for the calls that "
         f"must follow one another, {LATENCY * 1e3:g} ms each: a plan, a network, its parts. Nor for the pauses between two looks. The fewest calls are those that change something, {QUESTIONS} questions "
-        "(type, stock, price, quota, image) and one list of the machines. `create` runs with `--detach`, since machines of the stand-in answer no SSH, and its time ends when `get nodes` shows an "
+        "(type, stock, price, quota, image) and one list of the machines; to delete them, a list that says whose they are and a look that they are gone. `create` runs with `--detach`, since machines of the stand-in answer no SSH, and its time ends when `get nodes` shows an "
         "address of each.\n",
         table(["cloud", "command", "machines", "seconds", "bound", "within", "calls", "fewest", "at most 2x", "throttled", "MiB", "< 64 MiB"], rows),
         f"Memory is the peak, and shows nothing below the {FLOOR >> 20} MiB of the program that measures.\n",
