@@ -213,6 +213,7 @@ std::string given_option(const CloudOptions& options) {
       {!options.max_price.empty(), "--max-price"},
       {!options.ssh_from.empty(), "--ssh-from"},
       {!options.ssh_keys.empty(), "--ssh-key"},
+      {!options.key_pairs.empty(), "--key-pair"},
       {options.disk.has_value(), "--disk"},
       {!options.data_disk.empty(), "--data-disk"},
       {!options.mounts.empty(), "--mount"},
@@ -297,6 +298,8 @@ void describe_cloud_options(Arguments& arguments, CloudOptions& options) {
       .list("--ssh-key", "FILE.pub", "A public key of yours that opens the nodes as well",
             options.ssh_keys)
       .values = Values::path;
+  arguments.list("--key-pair", "NAME", "A key pair of yours in the cloud that opens them as well",
+                 options.key_pairs);
   Argument& address = arguments.text("--public-address", "NODES",
                                      "Which nodes have a public address", options.public_address);
   address.values = Values::choice;
@@ -339,6 +342,7 @@ CloudPlan plan_in_clouds(Context& context, const CloudOptions& options, const st
                  .disk_gib = options.disk.value_or(0),
                  .ssh_from = options.ssh_from,
                  .ssh_keys = public_keys_in(options.ssh_keys),
+                 .key_pairs = options.key_pairs,
                  .rdma = options.rdma,
                  .mounts = mounts_of(options)};
   if (!options.public_address.empty())
@@ -350,8 +354,9 @@ CloudPlan plan_in_clouds(Context& context, const CloudOptions& options, const st
   CloudPlan plan{.provider = {}, .spec = std::move(spec), .offers = {}};
   const std::vector<Cloud*> clouds = clouds_of(context, options, provider);
   for (const Cloud* cloud : clouds)
-    provision::cloud::check_first_boot(plan.spec.ssh_keys, plan.spec.wish.data_disk.gib,
-                                       cloud->limits().user_data, cloud->name());
+    provision::cloud::check_first_boot(plan.spec.ssh_keys, plan.spec.key_pairs.size(),
+                                       plan.spec.wish.data_disk.gib, cloud->limits().user_data,
+                                       cloud->name());
   plan.offers = asked(context, clouds, options.region, plan.spec.wish);
   if (plan.offers.usable.empty())
     throw Error(ErrorKind::capacity, "there is no place for " + std::to_string(nodes) +

@@ -28,6 +28,7 @@ struct CloudOptions {
   std::string max_price;
   std::vector<std::string> ssh_from;
   std::vector<std::string> ssh_keys;  ///< Files.
+  std::vector<std::string> key_pairs;
   std::optional<int> disk;
   std::string data_disk;
   std::vector<std::string> mounts;

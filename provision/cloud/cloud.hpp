@@ -68,6 +68,11 @@ class Cloud {
   virtual std::vector<Image> images(const std::string& region, const std::string& name,
                                     const std::string& type, const Cancel& cancel) = 0;
 
+  /// The public key of one of the user's key pairs, as public_key_of gives it. Throws not_found
+  /// where the region has none of that name.
+  virtual std::string public_key(const std::string& region, const std::string& key_pair,
+                                 const Cancel& cancel) = 0;
+
   /// The images in the region that carry our marks, and what an interrupted removal has left of
   /// one, as a failed one.
   virtual std::vector<OwnImage> own_images(const std::string& region, const Cancel& cancel) = 0;

@@ -120,6 +120,7 @@ Launch launch_of(const state::Cluster& cluster, const CloudSpec& spec, const Sta
                  .host_public_key = first.host_public_key,
                  .data_disk_gib = spec.wish.data_disk.gib};
   std::ranges::copy(spec.ssh_keys, std::back_inserter(boot.authorized_keys));
+  std::ranges::copy(standing.key_pairs, std::back_inserter(boot.authorized_keys));
   set_end(launch, boot, cluster, spec, place, has_timer);
   launch.user_data = user_data(boot);
   return launch;
@@ -204,6 +205,9 @@ std::string CloudProvider::prepare(const state::Cluster& cluster) {
       throw Error(ErrorKind::not_found,
                   "no image in " + place.site.region + " suits " + place.type);
     standing.image = images.front().id;
+    standing.key_pairs.clear();
+    for (const std::string& key_pair : spec.key_pairs)
+      standing.key_pairs.push_back(cloud_.public_key(place.site.region, key_pair, stop_));
   }
   standing.parts = cloud_.make_network({.marks = {cluster.id, cluster.name.value, owner_.mark()},
                                         .site = place.site,

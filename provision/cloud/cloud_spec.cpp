@@ -110,15 +110,11 @@ bool has_public_address(PublicAddress which, int index) noexcept {
 }
 
 std::string to_json_text(const CloudSpec& spec) {
-  json object = {{"wish", to_json(spec.wish)},
-                 {"region", spec.region},
-                 {"image", spec.image},
-                 {"vpc", spec.vpc},
-                 {"disk_gib", spec.disk_gib},
-                 {"ssh_from", spec.ssh_from},
-                 {"ssh_keys", spec.ssh_keys},
-                 {"rdma", spec.rdma},
-                 {"public_address", to_string(spec.public_address)},
+  json object = {{"wish", to_json(spec.wish)}, {"region", spec.region},
+                 {"image", spec.image},        {"vpc", spec.vpc},
+                 {"disk_gib", spec.disk_gib},  {"ssh_from", spec.ssh_from},
+                 {"ssh_keys", spec.ssh_keys},  {"key_pairs", spec.key_pairs},
+                 {"rdma", spec.rdma},          {"public_address", to_string(spec.public_address)},
                  {"places", json::array()}};
   for (const Place& place : spec.places)
     object["places"].push_back(to_json(place));
@@ -137,6 +133,7 @@ CloudSpec parse_cloud_spec(const std::string& text) {
         .disk_gib = object.at("disk_gib").get<int>(),
         .ssh_from = object.at("ssh_from").get<std::vector<std::string>>(),
         .ssh_keys = object.value("ssh_keys", std::vector<std::string>{}),
+        .key_pairs = object.value("key_pairs", std::vector<std::string>{}),
         .rdma = object.at("rdma").get<bool>(),
         .public_address = parse_public_address(object.value("public_address", std::string("all")))};
     spec.guards = guards_of(text);
@@ -186,7 +183,10 @@ std::string difference(const CloudSpec& there, const CloudSpec& wanted) {
 }
 
 std::string to_json_text(const Standing& standing) {
-  return json{{"place", standing.place}, {"image", standing.image}, {"parts", standing.parts}}
+  return json{{"place", standing.place},
+              {"image", standing.image},
+              {"parts", standing.parts},
+              {"key_pairs", standing.key_pairs}}
       .dump();
 }
 
@@ -195,7 +195,8 @@ Standing parse_standing(const std::string& text) {
   return read(text, "cluster's place", [](const json& object) {
     return Standing{.place = object.at("place").get<std::size_t>(),
                     .image = object.at("image").get<std::string>(),
-                    .parts = object.at("parts").get<Parts>()};
+                    .parts = object.at("parts").get<Parts>(),
+                    .key_pairs = object.value("key_pairs", std::vector<std::string>{})};
   });
 }
 

@@ -42,8 +42,9 @@ struct CloudSpec {
   std::string image{};   ///< A name or id; empty: the newest that suits.
   std::string vpc{};     ///< The user's own; empty: one of the cluster's.
   int disk_gib = 0;
-  std::vector<std::string> ssh_from{};  ///< CIDRs.
-  std::vector<std::string> ssh_keys{};  ///< The user's own, public: "ssh-ed25519 AAAA...".
+  std::vector<std::string> ssh_from{};   ///< CIDRs.
+  std::vector<std::string> ssh_keys{};   ///< The user's own, public: "ssh-ed25519 AAAA...".
+  std::vector<std::string> key_pairs{};  ///< Of the user's in the cloud, by name.
   Guards guards{};
   bool rdma = false;
   PublicAddress public_address = PublicAddress::all;
@@ -67,6 +68,7 @@ struct Standing {
   std::size_t place = 0;  ///< Which of CloudSpec::places.
   std::string image{};    ///< Empty until prepared.
   Parts parts{};
+  std::vector<std::string> key_pairs{};  ///< Public keys of CloudSpec::key_pairs.
 };
 
 std::string to_json_text(const Standing& standing);

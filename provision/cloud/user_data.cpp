@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "provision/cloud/data_disk.hpp"
+#include "provision/cloud/key_pair.hpp"
 
 namespace fastgpu::provision::cloud {
 namespace {
@@ -44,8 +45,8 @@ Secret user_data(const FirstBoot& boot) {
   return Secret("#cloud-config\n" + document_of(boot).dump() + "\n");
 }
 
-void check_first_boot(std::span<const std::string> ssh_keys, int data_disk_gib, std::size_t limit,
-                      std::string_view cloud) {
+void check_first_boot(std::span<const std::string> ssh_keys, std::size_t key_pairs,
+                      int data_disk_gib, std::size_t limit, std::string_view cloud) {
   FirstBoot boot{.user = "a-user-that-is-not-root",
                  .authorized_keys = {ssh_keys.begin(), ssh_keys.end()},
                  .host_private_key = Secret(std::string(kPrivateKeyBytes, '-')),
@@ -53,10 +54,13 @@ void check_first_boot(std::span<const std::string> ssh_keys, int data_disk_gib, 
                  .shut_down_after = std::chrono::years(1),
                  .data_disk_gib = data_disk_gib};
   boot.authorized_keys.emplace_back(kPublicKeyBytes, '-');  // The cluster's.
+  boot.authorized_keys.insert(boot.authorized_keys.end(), key_pairs,
+                              std::string(kMostOfPublicKey, '-'));
   const std::size_t size = user_data(boot).reveal().size();
   if (size <= limit) return;
-  throw Error(ErrorKind::usage, std::to_string(ssh_keys.size()) +
-                                    " --ssh-key are too many: machines would be told " +
+  throw Error(ErrorKind::usage, std::to_string(ssh_keys.size()) + " --ssh-key and " +
+                                    std::to_string(key_pairs) +
+                                    " --key-pair are too many: machines would be told " +
                                     std::to_string(size) + " bytes at their first boot, and " +
                                     std::string(cloud) + " takes " + std::to_string(limit));
 }

@@ -27,9 +27,10 @@ struct FirstBoot {
 /// A "#cloud-config" document. It holds a private key: a secret.
 Secret user_data(const FirstBoot& boot);
 
-/// Throws ErrorKind::usage where the first boot of machines that these keys open is more than the
-/// `limit` bytes that `cloud` takes, whatever keys they get of their cluster's.
-void check_first_boot(std::span<const std::string> ssh_keys, int data_disk_gib, std::size_t limit,
-                      std::string_view cloud);
+/// Throws ErrorKind::usage where the first boot of machines that these keys and so many of the
+/// cloud's key pairs open is more than the `limit` bytes that `cloud` takes, whatever keys they get
+/// of their cluster's.
+void check_first_boot(std::span<const std::string> ssh_keys, std::size_t key_pairs,
+                      int data_disk_gib, std::size_t limit, std::string_view cloud);
 
 }  // namespace fastgpu::provision::cloud

@@ -136,6 +136,19 @@ Json set_image_failures(Simulation& simulation, const Json& body) {
   return Json::object();
 }
 
+/// As if the customer had made it on the vendor's own page.
+Json add_key_pair(Simulation& simulation, const Json& body) {
+  World& world = simulation.world;
+  const std::string material = body.at("public");
+  Resource& made = world.add({body.at("vendor"), body.at("account"), body.at("region")}, "key",
+                             world.new_id("key-", 17));
+  made.name = body.at("name");
+  made.data = {{"type", material.substr(4, material.find(' ') - 4)},
+               {"fingerprint", "00:00"},
+               {"public", material}};
+  return {{"id", made.id}};
+}
+
 Json reset_calls(Simulation& simulation, const Json&) {
   simulation.books = Books{};
   return Json::object();
@@ -160,6 +173,7 @@ Handler handler_of(const std::string& what) {
       {"POST shutdown", shutdown},
       {"POST boot_failure", set_boot_failure},
       {"POST image_failures", set_image_failures},
+      {"POST key_pair", add_key_pair},
       {"POST reset_calls", reset_calls},
   };
   const auto found = handlers.find(what);

@@ -54,6 +54,12 @@ class FakeCloud final : public provision::cloud::Cloud {
     if (name == "none") return {};
     return {{.id = "image-1"}};
   }
+  std::string public_key(const std::string& region, const std::string& key_pair,
+                         const Cancel&) override {
+    if (key_pair == "unknown")
+      throw Error(ErrorKind::not_found, "there is no key pair 'unknown' in " + region);
+    return "ssh-rsa " + key_pair + region;
+  }
   std::vector<provision::cloud::OwnImage> own_images(const std::string& region,
                                                      const Cancel&) override {
     return region == "r1" ? images_made : std::vector<provision::cloud::OwnImage>{};

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "provision/api_tools.hpp"
 #include "provision/providers/alibaba/alibaba_cloud.hpp"
 
 namespace {
@@ -11,37 +12,12 @@ namespace {
 using namespace fastgpu;
 using namespace fastgpu::provision;
 
-class SameAnswer final : public http::Client, public cloud::CallObserver {
- public:
-  explicit SameAnswer(http::Response answer) : answer_(std::move(answer)) {}
-  http::Response send(const http::Request&, const Cancel&) override {
-    constexpr int kMostQuestions = 200;  // A list without an end is cut there.
-    if (++asked_ > kMostQuestions) return {.status = 400, .headers = {}, .body = "{}"};
-    return answer_;
-  }
-  void attempted(const cloud::CallReport&) override {}
-
- private:
-  http::Response answer_;
-  int asked_ = 0;
-};
-
-cloud::ApiTools tools(SameAnswer& answer) {
-  return {
-      .http = answer,
-      .observer = answer,
-      .find_credentials =
-          [] { return credentials::Credentials{.keys = {.access_key = "k", .secret_key = {}}}; },
-      .wait = [](std::chrono::milliseconds, const Cancel&) {},
-      .random = [] { return 0.0; },
-      .backoff = {.attempts = 1}};
-}
-
 template <class Action>
 void attempt(const http::Response& response, Action action) {
   static const Cancel kNever;
-  SameAnswer answer(response);
-  alibaba::AlibabaCloud cloud(tools(answer), "");
+  test::SameAnswer answer(response);
+  test::Unheard observer;
+  alibaba::AlibabaCloud cloud(test::tools_over(answer, observer), "");
   try {
     action(cloud, kNever);
   } catch (const Error&) {
@@ -62,6 +38,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   attempt(response, [&](auto& cloud, const Cancel& never) { cloud.machines(region, {}, never); });
   attempt(response, [&](auto& cloud, const Cancel& never) { cloud.images(region, "", "", never); });
   attempt(response, [&](auto& cloud, const Cancel& never) { cloud.quotas(region, never); });
+  attempt(response,
+          [&](auto& cloud, const Cancel& never) { cloud.public_key(region, "k", never); });
   attempt(response, [&](auto& cloud, const Cancel& never) { cloud.parts(region, never); });
   attempt(response, [&](auto& cloud, const Cancel& never) {
     cloud.make_network({.site = {region, region + "-h"}, .ssh_from = {"192.0.2.1/32"}}, never);

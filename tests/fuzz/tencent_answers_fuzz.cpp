@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "provision/api_tools.hpp"
 #include "provision/providers/tencent/tencent_cloud.hpp"
 
 namespace {
@@ -11,37 +12,12 @@ namespace {
 using namespace fastgpu;
 using namespace fastgpu::provision;
 
-class SameAnswer final : public http::Client {
- public:
-  explicit SameAnswer(http::Response answer) : answer_(std::move(answer)) {}
-  http::Response send(const http::Request&, const Cancel&) override {
-    constexpr int kMostQuestions = 200;  // A list without an end is cut there.
-    if (++asked_ > kMostQuestions) return {.status = 400, .headers = {}, .body = "{}"};
-    return answer_;
-  }
-
- private:
-  http::Response answer_;
-  int asked_ = 0;
-};
-
-class Unheard final : public cloud::CallObserver {
- public:
-  void attempted(const cloud::CallReport&) override {}
-};
-
 template <class Action>
 void attempt(const http::Response& response, Action action) {
   static const Cancel kNever;
-  SameAnswer http(response);
-  Unheard observer;
-  tencent::TencentCloud cloud({.http = http,
-                               .observer = observer,
-                               .find_credentials = [] { return credentials::Credentials{}; },
-                               .wait = [](std::chrono::milliseconds, const Cancel&) {},
-                               .random = [] { return 0.0; },
-                               .backoff = {.attempts = 2}},
-                              "http://127.0.0.1:1");
+  test::SameAnswer http(response);
+  test::Unheard observer;
+  tencent::TencentCloud cloud(test::tools_over(http, observer), "http://127.0.0.1:1");
   try {
     action(cloud, kNever);
   } catch (const Error&) {
@@ -62,6 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
           [&](auto& cloud, const Cancel& never) { cloud.offers(region, {.gpus = 1}, never); });
   attempt(answer, [&](auto& cloud, const Cancel& never) { cloud.images(region, "", "", never); });
   attempt(answer, [&](auto& cloud, const Cancel& never) { cloud.quotas(region, never); });
+  attempt(answer, [&](auto& cloud, const Cancel& never) { cloud.public_key(region, "k", never); });
   attempt(answer, [&](auto& cloud, const Cancel& never) {
     cloud.make_network({.site = {region, "ap-guangzhou-3"}}, never);
   });

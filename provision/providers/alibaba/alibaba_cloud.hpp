@@ -23,6 +23,8 @@ class AlibabaCloud final : public cloud::Cloud {
                                    const Cancel& cancel) override;
   std::vector<cloud::Image> images(const std::string& region, const std::string& name,
                                    const std::string& type, const Cancel& cancel) override;
+  std::string public_key(const std::string& region, const std::string& key_pair,
+                         const Cancel& cancel) override;
   std::vector<cloud::OwnImage> own_images(const std::string& region, const Cancel& cancel) override;
   void make_image(const cloud::ImageWish& wish, const Cancel& cancel) override;
   void remove_image(const std::string& region, const cloud::OwnImage& image) override;

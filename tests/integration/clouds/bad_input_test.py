@@ -112,7 +112,7 @@ def test_more_keys_than_a_first_boot_can_be_told_are_refused(user):
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
     for cloud in CLOUDS:
         with customer_of(user, cloud) as customer:
-            customer.refused((*customer.creation("t", "--detach"), *["--ssh-key", f"{key}.pub"] * 500), 2, "500 --ssh-key are too many", cloud)
+            customer.refused((*customer.creation("t", "--detach"), *["--ssh-key", f"{key}.pub"] * 500), 2, "500 --ssh-key and 0 --key-pair are too many", cloud)
             check(customer.sim.control("calls")["calls"] == [], "the cloud was asked")
 
 

@@ -5,12 +5,13 @@ Every test runs for each cloud that fastgpu and the stand-in both know, or for t
 """
 import json
 import pathlib
+import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 import cloud_sim  # noqa: E402
 from cli_user import check, run_tests  # noqa: E402
-from cloud_sim import CLOUDS, KILL_STRIDE, steps_to_kill_at  # noqa: E402
+from cloud_sim import CLOUDS, KILL_STRIDE, CloudSim, Customer, steps_to_kill_at  # noqa: E402
 
 CLOUDSIM = sys.argv.pop(2)
 
@@ -64,6 +65,29 @@ def test_what_a_detached_creation_leaves_to_do_is_done_by_who_needs_the_nodes(us
         customer.run("delete", "cluster", "t", "--yes")
 
     for_each_cloud(user, journey, boot="local")
+
+
+def test_a_key_pair_that_the_cloud_keeps_opens_the_nodes(user):
+    key = user.folder / "rsa"
+    subprocess.run(["ssh-keygen", "-q", "-t", "rsa", "-b", "4096", "-N", "", "-C", "me@home", "-f", key], check=True)
+    public = key.with_suffix(".pub").read_text().strip()
+
+    def whoami(node):
+        unchecked = ("-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR")  # Ours are tried elsewhere.
+        return subprocess.run(["ssh", "-F", "none", "-o", "BatchMode=yes", "-o", "IdentitiesOnly=yes", *unchecked, "-i", key, "-p", str(node["port"]),
+                               f"root@{node['address']}", "hostname"], capture_output=True, text=True, check=False).stdout
+
+    for cloud in cloud_sim.clouds_of(user):
+        with CloudSim(CLOUDSIM, "local") as sim:
+            customer = Customer(user, sim, cloud)
+            customer.refused(customer.creation("t", "--key-pair", "mine"), 5, "the key pair 'mine' in", "is not there")
+            check(sim.alive() == ([], []), f"{cloud}: something was made")
+            sim.control("key_pair", {"vendor": cloud, "account": sim.account(cloud)["name"], "region": customer.about["region"], "name": "mine", "public": public})
+            customer.create("t", "--key-pair", "mine", "--timeout", "90s", nodes=1)
+            customer.run("scale", "cluster", "t", "--nodes", "2", "--timeout", "60s")
+            check([whoami(node) for node in customer.nodes("t")] == ["t-0\n", "t-1\n"], f"{cloud}: the key opens not both")
+            customer.run("delete", "cluster", "t", "--yes")
+            check(sim.alive()[0] == [] and len(sim.alive()[1]) == 1, f"{cloud}: not the key pair alone is left: {sim.alive()}")
 
 
 def test_machines_that_were_only_promised_can_be_stopped(user):
@@ -206,6 +230,9 @@ def test_wrong_credentials_are_told_from_missing_rights(user):
         account = CLOUDS[customer.cloud]["keys"]
         nobody = {name: "" for name in account}
         customer.refused(customer.creation("t", "--detach"), 3, "no credentials", environment=nobody)
+        for kind in ("images", "quotas"):  # In many regions, and told once.
+            done = customer.refused(("get", kind, "--cloud", customer.cloud), 3, "no credentials", environment=nobody)
+            check("warning" not in done.err, f"{customer.cloud}: {done.err}")
         customer.refused(customer.creation("t", "--detach"), 3, environment={account[1]: "wrong"})
         customer.account = 2
         customer.refused(customer.creation("t", "--detach"), 3, "no permission")

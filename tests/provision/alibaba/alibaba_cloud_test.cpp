@@ -8,13 +8,15 @@
 #include <map>
 #include <mutex>
 
+#include "provision/api_tools.hpp"
+
 namespace fastgpu::provision::alibaba {
 namespace {
 
 using nlohmann::json;
 
 /// Answers every request of an action with the same text.
-class Script final : public http::Client, public cloud::CallObserver {
+class Script final : public http::Client {
  public:
   http::Response send(const http::Request& request, const Cancel&) override {
     const std::lock_guard lock(mutex);
@@ -22,7 +24,6 @@ class Script final : public http::Client, public cloud::CallObserver {
     const auto found = answers.find(std::string(request_header(request, "x-acs-action")));
     return found == answers.end() ? http::Response{.status = 200, .body = "{}"} : found->second;
   }
-  void attempted(const cloud::CallReport&) override {}
 
   static std::string_view request_header(const http::Request& request, std::string_view name) {
     return http::find_header(request.headers, name).value_or("");
@@ -31,18 +32,8 @@ class Script final : public http::Client, public cloud::CallObserver {
   std::mutex mutex;
   std::map<std::string, http::Response> answers;
   std::vector<http::Request> requests;
+  test::Unheard observer;
 };
-
-cloud::ApiTools tools(Script& script) {
-  return {
-      .http = script,
-      .observer = script,
-      .find_credentials =
-          [] { return credentials::Credentials{.keys = {.access_key = "k", .secret_key = {}}}; },
-      .wait = [](std::chrono::milliseconds, const Cancel&) {},
-      .random = [] { return 0.0; },
-      .backoff = {.attempts = 2}};
-}
 
 ErrorKind kind_of_failure(const std::function<void()>& action) {
   try {
@@ -79,7 +70,7 @@ json endless_quota() {
 }
 
 ErrorKind kind_of_regions(Script& script, const Cancel& cancel) {
-  AlibabaCloud cloud(tools(script), "");
+  AlibabaCloud cloud(test::tools_over(script, script.observer), "");
   return kind_of_failure([&] { cloud.regions(cancel); });
 }
 
@@ -87,7 +78,7 @@ TEST_SUITE_BEGIN("provision/alibaba");
 
 TEST_CASE("requests carry the vendor's host wherever they go, and no user data in their URL") {
   Script script;
-  AlibabaCloud cloud(tools(script), "http://127.0.0.1:9");
+  AlibabaCloud cloud(test::tools_over(script, script.observer), "http://127.0.0.1:9");
   const Cancel never;
   const cloud::Launch launch{.site = {"cn-hangzhou", "cn-hangzhou-h"},
                              .user_data = Secret("#cloud-config")};
@@ -102,7 +93,7 @@ TEST_CASE("requests carry the vendor's host wherever they go, and no user data i
 TEST_CASE("each attempt has a nonce of its own") {
   Script script;
   script.answers["DescribeRegions"] = {.status = 503, .body = ""};
-  AlibabaCloud cloud(tools(script), "");
+  AlibabaCloud cloud(test::tools_over(script, script.observer), "");
   const Cancel never;
   CHECK(kind_of_failure([&] { cloud.regions(never); }) == ErrorKind::transient);
   REQUIRE(script.requests.size() == 2);
@@ -123,7 +114,7 @@ TEST_CASE("machines that are not there any more do not keep the others from bein
   Script script;
   script.answers["DeleteInstances"] = {.status = 404,
                                        .body = R"({"Code":"InvalidInstanceId.NotFound"})"};
-  AlibabaCloud cloud(tools(script), "");
+  AlibabaCloud cloud(test::tools_over(script, script.observer), "");
   const std::vector<std::string> ids = {"i-1", "i-2"};
   CHECK_NOTHROW(cloud.terminate("cn-hangzhou", ids));
 }
@@ -133,7 +124,7 @@ TEST_CASE("only machines that stand still are started") {
   script.answers["DescribeInstances"] = {
       .status = 200,
       .body = R"({"Instances":{"Instance":[{"InstanceId":"i-1","Status":"Running"}]}})"};
-  AlibabaCloud cloud(tools(script), "");
+  AlibabaCloud cloud(test::tools_over(script, script.observer), "");
   const std::vector<std::string> ids = {"i-1"};
   const Cancel never;
   cloud.start("cn-hangzhou", ids, never);
@@ -151,7 +142,7 @@ TEST_CASE("offers bear huge and missing numbers") {
   say("DescribeInstanceTypes", type_with_odd_numbers());
   say("DescribeAvailableResource", sold_out_in_one_zone());
   say("DescribeAccountAttributes", endless_quota());
-  AlibabaCloud cloud(tools(script), "");
+  AlibabaCloud cloud(test::tools_over(script, script.observer), "");
   const Cancel never;
   const auto offers = cloud.offers("cn-hangzhou", {.gpu = "A100", .gpus = 8}, never);
   REQUIRE(offers.size() == 1);

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "http/urls.hpp"
+#include "provision/api_tools.hpp"
 #include "provision/providers/alibaba/alibaba_cloud.hpp"
 
 namespace fastgpu::provision::alibaba {
@@ -12,7 +13,7 @@ namespace {
 using cloud::ImageState;
 
 /// Answers every request of an action with the same text, and remembers them in order.
-class Script final : public http::Client, public cloud::CallObserver {
+class Script final : public http::Client {
  public:
   http::Response send(const http::Request& request, const Cancel&) override {
     const std::string action(http::find_header(request.headers, "x-acs-action").value_or(""));
@@ -21,7 +22,6 @@ class Script final : public http::Client, public cloud::CallObserver {
     return {
         .status = 200, .headers = {}, .body = answers.contains(action) ? answers[action] : "{}"};
   }
-  void attempted(const cloud::CallReport&) override {}
 
   std::map<std::string, std::string> answers, bodies;
   std::vector<std::string> actions;
@@ -29,16 +29,9 @@ class Script final : public http::Client, public cloud::CallObserver {
 
 struct Account {
   Script script;
+  test::Unheard observer;
   Cancel cancel;
-  AlibabaCloud cloud{
-      {.http = script,
-       .observer = script,
-       .find_credentials =
-           [] { return credentials::Credentials{.keys = {.access_key = "k", .secret_key = {}}}; },
-       .wait = [](std::chrono::milliseconds, const Cancel&) {},
-       .random = [] { return 0.0; },
-       .backoff = {.attempts = 2}},
-      ""};
+  AlibabaCloud cloud{test::tools_over(script, observer), ""};
 };
 
 TEST_SUITE_BEGIN("provision/alibaba");

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "provision/api_tools.hpp"
 #include "provision/providers/aws/aws_cloud.hpp"
 #include "support/failure.hpp"
 
@@ -11,13 +12,12 @@ using test::failure_of;
 using test::mentions;
 
 /// Answers every request with the same text.
-class Script final : public http::Client, public cloud::CallObserver {
+class Script final : public http::Client {
  public:
   http::Response send(const http::Request& request, const Cancel&) override {
     bodies.push_back(request.body);
     return {.status = status, .headers = {}, .body = answer};
   }
-  void attempted(const cloud::CallReport&) override {}
 
   int status = 200;
   std::string answer = "<Answer/>";
@@ -26,16 +26,9 @@ class Script final : public http::Client, public cloud::CallObserver {
 
 struct Account {
   Script script;
+  test::Unheard observer;
   Cancel cancel;
-  AwsCloud cloud{
-      {.http = script,
-       .observer = script,
-       .find_credentials =
-           [] { return credentials::Credentials{.keys = {.access_key = "k", .secret_key = {}}}; },
-       .wait = [](std::chrono::milliseconds, const Cancel&) {},
-       .random = [] { return 0.0; },
-       .backoff = {.attempts = 2}},
-      {}};
+  AwsCloud cloud{test::tools_over(script, observer), {}};
 
   bool was_asked(const std::string& text) const {
     return script.bodies.at(0).find(text) != std::string::npos;

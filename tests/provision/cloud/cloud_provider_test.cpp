@@ -271,6 +271,24 @@ TEST_CASE(
   CHECK(bench.waits >= 3);
 }
 
+TEST_CASE("key pairs are looked up where the cluster stands, once, and open its machines") {
+  Bench bench;
+  CloudSpec spec = parse_cloud_spec(bench.cluster.spec_json);
+  spec.key_pairs = {"mine"};
+  bench.cluster.spec_json = to_json_text(spec);
+  bench.create(1);
+  CHECK(parse_standing(bench.cluster.network).key_pairs ==
+        std::vector<std::string>{"ssh-rsa miner1"});
+  CHECK(bench.cloud.launches.at(0).user_data.reveal().find("ssh-rsa miner1") != std::string::npos);
+  bench.cluster.network = R"({"place":2,"image":"","parts":{}})";
+  CHECK(parse_standing(bench.provider.prepare(bench.cluster)).key_pairs ==
+        std::vector<std::string>{"ssh-rsa miner2"});
+  spec.key_pairs = {"unknown"};
+  bench.cluster.spec_json = to_json_text(spec);
+  bench.cluster.network = {};
+  CHECK(failure_of([&] { bench.provider.prepare(bench.cluster); }).kind() == ErrorKind::not_found);
+}
+
 TEST_CASE("a network that is still in use is looked at again") {
   Bench bench;
   bench.create(1);

@@ -56,11 +56,13 @@ TEST_CASE("a machine with a data disk looks after it at each boot, without a wor
 
 TEST_CASE("more keys than a cloud takes at a first boot are refused before anything is made") {
   const std::vector<std::string> few(40, "ssh-ed25519 " + std::string(68, 'A'));
-  CHECK_NOTHROW(check_first_boot(few, 500, 16384, "aws"));
+  CHECK_NOTHROW(check_first_boot(few, 0, 500, 16384, "aws"));
   const std::vector<std::string> many(200, few.front());
-  const Error e = test::failure_of([&] { check_first_boot(many, 0, 16384, "aws"); });
+  CHECK(test::failure_of([&] { check_first_boot(few, 16, 500, 16384, "aws"); }).kind() ==
+        ErrorKind::usage);
+  const Error e = test::failure_of([&] { check_first_boot(many, 0, 0, 16384, "aws"); });
   CHECK(e.kind() == ErrorKind::usage);
-  CHECK(test::mentions(e, "200 --ssh-key are too many"));
+  CHECK(test::mentions(e, "200 --ssh-key and 0 --key-pair are too many"));
   CHECK(test::mentions(e, "aws takes 16384"));
 }
 
@@ -72,9 +74,9 @@ TEST_CASE("what is reckoned with for keys is no less than what a first boot has"
   boot.authorized_keys = {pair.public_key};
   boot.shut_down_after = std::chrono::hours(8);
   boot.data_disk_gib = 500;
-  CHECK_NOTHROW(check_first_boot({}, 500, 16384, "aws"));
+  CHECK_NOTHROW(check_first_boot({}, 0, 500, 16384, "aws"));
   const std::size_t size = user_data(boot).reveal().size();
-  CHECK(test::failure_of([&] { check_first_boot({}, 500, size, "aws"); }).kind() ==
+  CHECK(test::failure_of([&] { check_first_boot({}, 0, 500, size, "aws"); }).kind() ==
         ErrorKind::usage);
 }
 

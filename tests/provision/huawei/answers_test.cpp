@@ -5,7 +5,7 @@
 namespace fastgpu::provision::huawei {
 namespace {
 
-constexpr int kQuestions = 18;
+constexpr int kQuestions = 19;
 
 TEST_SUITE_BEGIN("provision/huawei");
 

@@ -4,40 +4,16 @@
 #include <string>
 #include <vector>
 
+#include "provision/api_tools.hpp"
 #include "provision/providers/huawei/huawei_cloud.hpp"
 
 namespace fastgpu::provision::huawei {
 
-class SameAnswer final : public http::Client {
- public:
-  explicit SameAnswer(http::Response answer) : answer_(std::move(answer)) {}
-  http::Response send(const http::Request&, const Cancel&) override { return answer_; }
-
- private:
-  http::Response answer_;
-};
-
-class NobodyWatches final : public cloud::CallObserver {
- public:
-  void attempted(const cloud::CallReport&) override {}
-};
-
 /// How many of the questions ended with an Error.
 inline int ask_everything(const http::Response& answer) {
-  SameAnswer http(answer);
-  NobodyWatches observer;
-  HuaweiCloud cloud({.http = http,
-                     .observer = observer,
-                     .find_credentials =
-                         [] {
-                           return credentials::Credentials{
-                               .keys = {.access_key = "A", .secret_key = Secret("S")},
-                               .project_id = "p"};
-                         },
-                     .wait = [](std::chrono::milliseconds, const Cancel&) {},
-                     .random = [] { return 0.5; },
-                     .backoff = {.attempts = 2}},
-                    "");
+  test::SameAnswer http(answer);
+  test::Unheard observer;
+  HuaweiCloud cloud(test::tools_over(http, observer), "");
   const Cancel never;
   const std::vector<std::string> ids = {"i-1", "i-2"};
   int errors = 0;
@@ -58,6 +34,7 @@ inline int ask_everything(const http::Response& answer) {
   attempt([&] { cloud.offers("r", {.gpu = "V100", .market = cloud::Market::spot}, never); });
   attempt([&] { cloud.images("r", "", "p2s.2xlarge.8", never); });
   attempt([&] { cloud.quotas("r", never); });
+  attempt([&] { cloud.public_key("r", "k", never); });
   attempt([&] { cloud.make_network({.marks = launch.marks, .site = launch.site}, never); });
   attempt([&] { cloud.remove_network("r", {"c"}); });
   attempt([&] { cloud.launch(launch, never); });

@@ -2,7 +2,8 @@
 
 #include <deque>
 
-#include "provision/huawei/every_question.hpp"
+#include "provision/api_tools.hpp"
+#include "provision/providers/huawei/huawei_cloud.hpp"
 #include "support/failure.hpp"
 
 namespace fastgpu::provision::huawei {
@@ -29,20 +30,9 @@ class Script final : public http::Client {
 
 struct Account {
   Script script;
-  NobodyWatches observer;
+  test::Unheard observer;
   Cancel cancel;
-  HuaweiCloud cloud{{.http = script,
-                     .observer = observer,
-                     .find_credentials =
-                         [] {
-                           return credentials::Credentials{
-                               .keys = {.access_key = "A", .secret_key = Secret("S")},
-                               .project_id = "p"};
-                         },
-                     .wait = [](std::chrono::milliseconds, const Cancel&) {},
-                     .random = [] { return 0.5; },
-                     .backoff = {.attempts = 2}},
-                    ""};
+  HuaweiCloud cloud{test::tools_over(script, observer), ""};
 
   void answer(const std::string& what, const std::string& body) {
     script.answers.emplace_back(what, http::Response{.status = 200, .headers = {}, .body = body});

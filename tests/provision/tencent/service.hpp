@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "provision/api_tools.hpp"
 #include "provision/providers/tencent/tencent_cloud.hpp"
 
 namespace fastgpu::test {
@@ -76,29 +77,21 @@ class TencentService final : public http::Client {
   std::map<std::string, std::deque<Reply>> replies_;
 };
 
-class Unheard final : public provision::cloud::CallObserver {
- public:
-  void attempted(const provision::cloud::CallReport&) override {}
-};
-
 /// An account with keys; waiting takes no time and is counted.
 struct TencentAccount {
   TencentService service;
   Unheard observer;
   Cancel cancel;
   std::chrono::milliseconds waited{0};
-  provision::tencent::TencentCloud cloud{
-      {.http = service,
-       .observer = observer,
-       .find_credentials =
-           [] {
-             provision::credentials::Credentials found;
-             found.keys = {"AKID", Secret("s3cret")};
-             return found;
-           },
-       .wait = [this](std::chrono::milliseconds time, const Cancel&) { waited += time; },
-       .random = [] { return 0.0; }},
-      "http://127.0.0.1:1"};
+  provision::tencent::TencentCloud cloud{tools(), "http://127.0.0.1:1"};
+
+ private:
+  provision::cloud::ApiTools tools() {
+    provision::cloud::ApiTools tools = tools_over(service, observer);
+    tools.wait = [this](std::chrono::milliseconds time, const Cancel&) { waited += time; };
+    tools.backoff = {};
+    return tools;
+  }
 };
 
 }  // namespace fastgpu::test

@@ -13,9 +13,9 @@ namespace {
 
 constexpr auto kSettling = 200ms;  ///< A new network is pending for so long.
 
-constexpr std::array kTables = {launch_actions,    instance_actions, power_actions, tag_actions,
-                                catalogue_actions, price_actions,    image_actions, network_actions,
-                                group_actions,     hpc_actions};
+constexpr std::array kTables = {
+    launch_actions, instance_actions, power_actions, tag_actions, catalogue_actions, price_actions,
+    image_actions,  network_actions,  group_actions, hpc_actions, key_pair_actions};
 
 void check_parameters(const AlibabaAction& action, const Params& params) {
   std::set<std::string> known;

@@ -35,6 +35,7 @@ std::span<const AlibabaAction> tag_actions();
 std::span<const AlibabaAction> catalogue_actions();
 std::span<const AlibabaAction> price_actions();
 std::span<const AlibabaAction> image_actions();
+std::span<const AlibabaAction> key_pair_actions();
 std::span<const AlibabaAction> network_actions();
 std::span<const AlibabaAction> group_actions();
 std::span<const AlibabaAction> hpc_actions();

@@ -85,12 +85,14 @@ Json describe_tags(const Ec2Call& call) {
   return out;
 }
 
-Json shape_key(const Ec2Call&, const Resource& key) {
-  return {{"keyPairId", key.id},
-          {"keyName", key.name},
-          {"keyFingerprint", key.data.at("fingerprint")},
-          {"keyType", key.data.at("type")},
-          {"tagSet", tag_set(key.tags)}};
+Json shape_key(const Ec2Call& call, const Resource& key) {
+  Json out = {{"keyPairId", key.id},
+              {"keyName", key.name},
+              {"keyFingerprint", key.data.at("fingerprint")},
+              {"keyType", key.data.at("type")},
+              {"tagSet", tag_set(key.tags)}};
+  if (call.params.flag("IncludePublicKey")) out["publicKey"] = key.data.at("public");
+  return out;
 }
 
 Facts key_facts(const Resource& key) {

@@ -11,9 +11,9 @@
 namespace fastgpu::cloudsim::huawei {
 namespace {
 
-constexpr std::array kTables = {launch_actions,  server_actions, flavor_actions,
-                                network_actions, group_actions,  address_actions,
-                                account_actions, image_actions,  one_server_actions};
+constexpr std::array kTables = {
+    launch_actions,  server_actions,  flavor_actions, network_actions,  group_actions,
+    address_actions, account_actions, image_actions,  key_pair_actions, one_server_actions};
 
 /// The parts in braces; nothing where the path is another.
 std::optional<std::map<std::string, std::string>> matched(std::string_view pattern,

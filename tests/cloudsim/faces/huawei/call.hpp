@@ -80,6 +80,7 @@ std::span<const HuaweiAction> group_actions();
 std::span<const HuaweiAction> address_actions();
 std::span<const HuaweiAction> account_actions();
 std::span<const HuaweiAction> image_actions();
+std::span<const HuaweiAction> key_pair_actions();
 
 /// What a request's path and body ask for.
 struct Route {

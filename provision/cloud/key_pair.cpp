@@ -1,0 +1,48 @@
+#include "provision/cloud/key_pair.hpp"
+
+#include <algorithm>
+
+#include "base/names.hpp"
+
+namespace fastgpu::provision::cloud {
+namespace {
+
+std::string text_of(const KeyPairName& pair) {
+  return std::string(pair.cloud) + ": the key pair '" + printable(pair.name) + "' in " +
+         std::string(pair.region);
+}
+
+/// A kind of key and its bytes in base64: nothing that authorized_keys would read as an option.
+bool is_public_key(std::string_view kind, std::string_view bytes) {
+  const auto is_of_kind = [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::string_view("-@.").find(char(c)) != std::string_view::npos;
+  };
+  const auto is_base64 = [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::string_view("+/=").find(char(c)) != std::string_view::npos;
+  };
+  const bool is_known =
+      kind.starts_with("ssh-") || kind.starts_with("ecdsa-sha2-") || kind.starts_with("sk-");
+  return is_known && std::ranges::all_of(kind, is_of_kind) && !bytes.empty() &&
+         std::ranges::all_of(bytes, is_base64);
+}
+
+}  // namespace
+
+std::string public_key_of(const KeyPairName& pair, std::string_view given) {
+  const std::size_t after_kind = given.find(' ');
+  const std::string_view kind = given.substr(0, after_kind);
+  std::string_view bytes = after_kind == std::string_view::npos ? "" : given.substr(after_kind + 1);
+  bytes = bytes.substr(0, bytes.find_first_of(" \r\n"));
+  if (!is_public_key(kind, bytes) || kind.size() + 1 + bytes.size() > kMostOfPublicKey)
+    throw Error(ErrorKind::remote, text_of(pair) +
+                                       " shows no public key that OpenSSH takes: give the key "
+                                       "itself with --ssh-key FILE.pub");
+  return std::string(kind) + " " + std::string(bytes);
+}
+
+Error no_such_key_pair(const KeyPairName& pair) {
+  return {ErrorKind::not_found,
+          text_of(pair) + " is not there: make it, or give the key itself with --ssh-key FILE.pub"};
+}
+
+}  // namespace fastgpu::provision::cloud

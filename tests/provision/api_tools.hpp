@@ -1,0 +1,45 @@
+// What a cloud is given to work with where a test answers for it.
+#pragma once
+
+#include "provision/cloud/caller.hpp"
+
+namespace fastgpu::test {
+
+class Unheard final : public provision::cloud::CallObserver {
+ public:
+  void attempted(const provision::cloud::CallReport&) override {}
+};
+
+/// Answers every request with the same text.
+class SameAnswer final : public http::Client {
+ public:
+  explicit SameAnswer(http::Response answer) : answer_(std::move(answer)) {}
+  http::Response send(const http::Request&, const Cancel&) override {
+    constexpr int kMostQuestions = 200;  // A list without an end is cut there.
+    if (++asked_ > kMostQuestions) return {.status = 400, .headers = {}, .body = "{}"};
+    return answer_;
+  }
+
+ private:
+  http::Response answer_;
+  int asked_ = 0;
+};
+
+/// Keys that are there, waiting that takes no time, and two attempts at each call.
+inline provision::cloud::ApiTools tools_over(http::Client& http,
+                                             provision::cloud::CallObserver& observer) {
+  return {.http = http,
+          .observer = observer,
+          .find_credentials =
+              [] {
+                provision::credentials::Credentials found;
+                found.keys = {"key", Secret("s3cret")};
+                found.project_id = "p";
+                return found;
+              },
+          .wait = [](std::chrono::milliseconds, const Cancel&) {},
+          .random = [] { return 0.0; },
+          .backoff = {.attempts = 2}};
+}
+
+}  // namespace fastgpu::test
