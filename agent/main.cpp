@@ -65,6 +65,7 @@ constexpr std::array kSubcommands = {
     Subcommand{"env-build", "< REQUEST", run_env_build},
     Subcommand{"env-verify", "PREFIX NAME [VERSION]", run_env_verify},
     Subcommand{"env-show", "PREFIX NAME [VERSION]", run_env_show},
+    Subcommand{"env-pack", "FOLDER NAME > ARCHIVE", run_env_pack},
     Subcommand{"env-use", "PREFIX NAME VERSION", run_env_use},
     Subcommand{"env-discard", "PREFIX NAME VERSION", run_env_discard},
     Subcommand{"env-activate", "PREFIX NAME", run_env_activate},

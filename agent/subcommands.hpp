@@ -33,6 +33,7 @@ int run_env_solve(Arguments arguments);
 int run_env_build(Arguments arguments);
 int run_env_verify(Arguments arguments);
 int run_env_show(Arguments arguments);
+int run_env_pack(Arguments arguments);
 int run_env_use(Arguments arguments);
 int run_env_discard(Arguments arguments);
 int run_env_activate(Arguments arguments);

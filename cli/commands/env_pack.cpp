@@ -66,15 +66,15 @@ int run(Context& context, const Options& options) {
   EnvCluster cluster(context, options.target);
   const EnvBuild build = complete_builds(cluster, options.name).front();
   Archive archive(options.archive);
-  const std::vector<std::string> argv = {
-      "tar", "-C", build.directory.parent_path().string(), "--use-compress-program=zstd",
-      "-cf", "-",  build.directory.filename().string()};
+  const std::vector<std::string> argv = {remote::agent_path(context.agent().hash), "env-pack",
+                                         build.directory.parent_path().string(),
+                                         build.directory.filename().string()};
   const auto done =
       remote::exec_everywhere(context.ssh(), {&build.host, 1}, argv, context.agent(),
                               {.delivery = remote::Delivery::pieces}, archive, context.cancel());
   if (!done[0].ok()) throw Error(done[0].error());
   if (const int code = done[0].value().exit.code(); code != 0)
-    throw Error(ErrorKind::remote, build.host.name.value + ": tar exited with " +
+    throw Error(ErrorKind::remote, build.host.name.value + ": packing ended with " +
                                        std::to_string(code) + ": " +
                                        printable(archive.said(), 300));
   archive.finish();

@@ -115,8 +115,12 @@ AgentProgram read_agent_program(const std::filesystem::path& file) {
   return {file, {transfer::sha256_hex(mapped.bytes()).substr(0, kHashDigits)}};
 }
 
+std::string agent_path(const AgentHash& hash) {
+  return ".fastgpu/bin/" + name_on_host(hash);
+}
+
 std::string agent_command(const AgentHash& hash, std::span<const std::string> arguments) {
-  std::string command = "exec ~/.fastgpu/bin/" + name_on_host(hash);
+  std::string command = "exec ~/" + agent_path(hash);
   if (!arguments.empty()) command += " " + shell_join(arguments);
   return command;
 }

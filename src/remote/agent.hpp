@@ -23,6 +23,9 @@ struct AgentProgram {
 /// Throws ErrorKind::local where the program cannot be read.
 AgentProgram read_agent_program(const std::filesystem::path& file);
 
+/// Where the program lies on a host, as seen from home.
+std::string agent_path(const AgentHash& hash);
+
 /// A command line for the remote login shell that turns into the agent with `arguments`, so that
 /// its exit status and signal are those of the session. Shells report 127 where it is missing.
 std::string agent_command(const AgentHash& hash, std::span<const std::string> arguments = {});

@@ -1,8 +1,10 @@
 #include "transfer/packing.hpp"
 
+#include <unistd.h>
 #include <zstd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <new>
 
 #include "base/error.hpp"
@@ -16,6 +18,15 @@ constexpr int kLevel = -1;
 /// Below an eighth it is not worth unpacking.
 constexpr std::size_t kWorth = 8;
 constexpr unsigned kMostPassed = 16;
+
+/// 0 at the end.
+std::size_t read_some(int from, std::string& piece) {
+  for (;;) {
+    const ssize_t size = ::read(from, piece.data(), piece.size());
+    if (size >= 0) return static_cast<std::size_t>(size);
+    if (errno != EINTR) throw system_error("reading what is to be packed", errno);
+  }
+}
 
 Error malformed(const std::string& what) {
   return {ErrorKind::remote, "the stream of files is malformed: " + what};
@@ -47,6 +58,29 @@ std::optional<std::string_view> Packer::pack(std::string_view run) {
   }
   passed_ = 0;
   return std::string_view(packed_).substr(0, size);
+}
+
+void pack_all(int from, const std::function<void(std::string_view)>& to) {
+  const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(),
+                                                                     ZSTD_freeCCtx);
+  if (!context) throw std::bad_alloc();
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, 1);
+  std::string piece(ZSTD_CStreamInSize(), '\0');
+  std::string packed(ZSTD_CStreamOutSize(), '\0');
+  for (bool is_over = false; !is_over;) {
+    const std::size_t size = read_some(from, piece);
+    is_over = size == 0;
+    ZSTD_inBuffer in{piece.data(), size, 0};
+    for (bool is_taken = false; !is_taken;) {
+      ZSTD_outBuffer out{packed.data(), packed.size(), 0};
+      const std::size_t left =
+          ZSTD_compressStream2(context.get(), &out, &in, is_over ? ZSTD_e_end : ZSTD_e_continue);
+      if (ZSTD_isError(left) != 0)
+        throw Error(ErrorKind::local, std::string("packing: ") + ZSTD_getErrorName(left));
+      to(std::string_view(packed).substr(0, out.pos));
+      is_taken = is_over ? left == 0 : in.pos == in.size;
+    }
+  }
 }
 
 void Unpacker::Release::operator()(ZSTD_DCtx_s* context) const noexcept {

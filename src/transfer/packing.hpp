@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,6 +33,10 @@ class Packer {
   unsigned to_pass_ = 0;  // So many runs are not tried.
   unsigned passed_ = 0;   // So many were not, when one did not shrink last.
 };
+
+/// All that can be read from `from`, to its end, as one frame that zstd(1) unpacks, with a
+/// checksum.
+void pack_all(int from, const std::function<void(std::string_view)>& to);
 
 /// Not thread-safe.
 class Unpacker {

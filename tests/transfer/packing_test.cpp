@@ -1,9 +1,15 @@
 #include "transfer/packing.hpp"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <zstd.h>
 
+#include <fstream>
+
+#include "base/unique_fd.hpp"
 #include "support/failure.hpp"
 #include "support/noise.hpp"
+#include "support/temp_directory.hpp"
 #include "transfer/record.hpp"
 
 namespace fastgpu::transfer {
@@ -77,6 +83,21 @@ TEST_CASE("packed records are the same records, in pieces of any size") {
         blocks.emplace_back(std::get<BlockRecord>(*record).bytes);
     }
     CHECK(blocks == std::vector<std::string>{content, "x", "too short to shrink"});
+  }
+}
+
+TEST_CASE("all that a descriptor gives is one frame, whatever its size") {
+  for (const std::size_t size : {0UL, 1UL, 4'000'000UL}) {
+    const std::string content = noise(size / 2) + std::string(size - size / 2, 'x');
+    const test::TempDirectory folder;
+    std::ofstream(folder.path() / "content", std::ios::binary) << content;
+    const UniqueFd file(::open((folder.path() / "content").c_str(), O_RDONLY | O_CLOEXEC));
+    std::string packed;
+    pack_all(file.get(), [&](std::string_view piece) { packed += piece; });
+    std::string whole(size + 1, '\0');
+    whole.resize(ZSTD_decompress(whole.data(), whole.size(), packed.data(), packed.size()));
+    CHECK((whole == content));
+    CHECK(packed.size() < size / 2 + size / 50 + 100);
   }
 }
 

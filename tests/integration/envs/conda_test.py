@@ -138,7 +138,7 @@ def test_killed_or_interrupted_the_same_command_goes_on(site):
         site.index.fault, site.index.asked = "hang files", []
         site.on_nodes("sh", "-c", f"rm -rf {PREFIX}/train/*")
         process = site.user.start(*site.words())
-        check(within(60, lambda: any(path.endswith(".tar.bz2") for path in site.index.asked)), "no file is asked for")
+        check(within(150, lambda: any(path.endswith(".tar.bz2") for path in site.index.asked)), "no file is asked for")
         process.send_signal(number)
         _, err = process.communicate(timeout=30)
         check(process.returncode == code, f"{process.returncode}, not {code}: {err.decode()}")

@@ -22,8 +22,9 @@ def share(folder, init, place):
     if child == 0:
         try:
             world = os.open(f"/proc/{init}/ns/mnt", os.O_RDONLY)
+            root = os.open(f"/proc/{init}/root", os.O_PATH)  # Its world's own root where a machine's root is no mount of its own.
             checked(libc.setns(world, CLONE_NEWNS))
-            checked(libc.syscall(MOVE_MOUNT, tree, b"", AT_FDCWD, os.fsencode(place), FROM_DESCRIPTOR))
+            checked(libc.syscall(MOVE_MOUNT, tree, b"", root, os.fsencode(place.lstrip("/")), FROM_DESCRIPTOR))
             os._exit(0)
         except OSError as failure:
             print(failure, flush=True)
