@@ -383,8 +383,10 @@ Results CloudProvider::destroy(const state::Cluster& cluster, std::span<const st
     const auto machine = std::ranges::find(there, id, &Machine::id);
     ids[machine == there.end() ? here : machine->site.region].push_back(id);
   }
-  for (const auto& [region, all] : ids)
+  for (const auto& [region, all] : ids) {
     terminate(region, all);
+    told_.insert(all.begin(), all.end());
+  }
   Results results;
   for (const state::Node& node : nodes)
     results.push_back({node.name, Instance{.index = node.index,
@@ -421,6 +423,8 @@ bool CloudProvider::all_have_ended(const std::string& region, const state::Clust
 
 void CloudProvider::end_in(const std::string& region, const state::ClusterId& cluster) {
   Told told;
+  for (const std::string& id : told_)
+    told.emplace(id, 0);
   for (Pauses pauses(wait_);;) {  // What was told to end a moment ago is not gone yet.
     pauses.next(never_, "ending what cluster " + cluster.value + " has in " + region);
     if (!all_have_ended(region, cluster, told, pauses.waited())) continue;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "provision/cloud/cloud.hpp"
@@ -89,6 +90,7 @@ class CloudProvider final : public Provider {
   Cloud& cloud_;
   Owner owner_;
   Wait wait_;
+  std::set<std::string> told_{};  ///< Who was told to end by `destroy`.
   const Cancel& stop_;
   const Cancel never_{};  ///< What removes goes on whatever the user wishes.
 };

@@ -289,6 +289,21 @@ TEST_CASE("key pairs are looked up where the cluster stands, once, and open its 
   CHECK(failure_of([&] { bench.provider.prepare(bench.cluster); }).kind() == ErrorKind::not_found);
 }
 
+TEST_CASE("who was told to end, and is shown alive, is told again only after some seconds") {
+  for (const auto& [looks, times] : {std::pair(4, 1), std::pair(14, 2)}) {
+    Bench bench;
+    bench.create(1);
+    bench.provider.destroy(bench.cluster, bench.nodes(1));
+    bench.cloud.calls.clear();
+    bench.waits = 0;
+    bench.on_wait = [&bench, last = looks] {
+      bench.cloud.all[0].state = bench.waits < last ? MachineState::running : MachineState::gone;
+    };
+    bench.provider.release(bench.cluster);
+    CHECK(bench.cloud.calls.size() + 1 == static_cast<std::size_t>(times));
+  }
+}
+
 TEST_CASE("a network that is still in use is looked at again") {
   Bench bench;
   bench.create(1);
