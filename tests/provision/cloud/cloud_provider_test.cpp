@@ -290,7 +290,7 @@ TEST_CASE("key pairs are looked up where the cluster stands, once, and open its 
 }
 
 TEST_CASE("who was told to end, and is shown alive, is told again only after some seconds") {
-  for (const auto& [looks, times] : {std::pair(4, 1), std::pair(14, 2)}) {
+  for (const auto& [looks, times] : {std::pair(4, 1), std::pair(11, 2)}) {
     Bench bench;
     bench.create(1);
     bench.provider.destroy(bench.cluster, bench.nodes(1));
