@@ -1,21 +1,26 @@
 // Bandwidth of the device's kernels over the gradients of whole models, beside a plain copy on the
-// device. Prints JSON. Usage: bench_comm_gpu; exit status 77 without a GPU.
+// device, and of whole steps beside plain copies to the host and back. Prints JSON. Usage:
+// bench_comm_gpu; exit status 77 without a GPU.
 //
-// Every measurement goes over more memory than a GPU caches, in turns, as one graph that is
-// replayed; a figure is the median of its replays.
+// Every measurement of kernels goes over more memory than a GPU caches, in turns, as one graph that
+// is replayed; a figure is the median of its replays.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "base/error.hpp"
+#include "comm/bench/device_step.hpp"
+#include "comm/bench/median.hpp"
 #include "comm/bench/models.hpp"
 #include "comm/gpu/check.hpp"
+#include "comm/gpu/cuda_device.hpp"
 #include "comm/gpu/kernels.hpp"
 
 namespace fastgpu::comm::gpu {
@@ -69,8 +74,7 @@ double seconds_of(const Stream& stream, const std::function<void()>& action) {
     end.synchronize();
     if (replay >= 0) seconds.push_back(seconds_between(start, end));  // The first ones warm up.
   }
-  std::ranges::nth_element(seconds, seconds.begin() + kReplays / 2);
-  return seconds[kReplays / 2];
+  return bench::median(std::move(seconds));
 }
 
 /// Random numbers around 1, repeated.
@@ -187,18 +191,20 @@ struct Measured {
   std::string list;
   std::size_t tensors;
   std::size_t elements;
-  const Task& task;
+  std::string bar;
+  std::string operation;
+  double bytes_per_element;
   double seconds;
   double of_copy;  ///< Bandwidth beside that of the copy.
 };
 
 void print(const Measured& m, bool is_first) {
-  const double bytes = m.task.bytes_per_element * static_cast<double>(m.elements);
+  const double bytes = m.bytes_per_element * static_cast<double>(m.elements);
   std::printf(
       "%s\n  {\"bar\": \"%s\", \"library\": \"fastgpu\", \"operation\": \"%s\", "
       "\"list\": \"%s\", \"tensors\": %zu, \"elements\": %zu, \"bytes\": %.0f, "
       "\"seconds\": %.9f, \"bandwidth\": %.4e, \"of_copy\": %.4f}",
-      is_first ? "" : ",", m.task.bar.c_str(), m.task.operation.c_str(), m.list.c_str(), m.tensors,
+      is_first ? "" : ",", m.bar.c_str(), m.operation.c_str(), m.list.c_str(), m.tensors,
       m.elements, bytes, m.seconds, bytes / m.seconds, m.of_copy);
   std::fflush(stdout);
 }
@@ -219,8 +225,38 @@ void measure(const std::string& name, const GradientList& counts, std::size_t ga
     const double seconds = all / static_cast<double>(sets.size());
     const double bandwidth = task.bytes_per_element * static_cast<double>(elements) / seconds;
     if (copy_bandwidth == 0) copy_bandwidth = bandwidth;
-    print({name, counts.size(), elements, task, seconds, bandwidth / copy_bandwidth}, is_first);
+    print({name, counts.size(), elements, task.bar, task.operation, task.bytes_per_element, seconds,
+           bandwidth / copy_bandwidth},
+          is_first);
     is_first = false;
+  }
+}
+
+bool has_nccl(const Device& device) {
+  try {
+    static_cast<void>(device.load_nccl(""));
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// Whole steps of the only rank, beside copies to the host and back, which NCCL does without.
+void measure_steps(const std::string& name, const GradientList& counts) {
+  const auto device = std::make_shared<CudaDevice>();
+  const std::size_t elements = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+  for (const DeviceWay way : {DeviceWay::staged, DeviceWay::nccl}) {
+    if (way == DeviceWay::nccl && !has_nccl(*device)) continue;
+    for (const bool is_half : {false, true}) {
+      EntrySettings settings;
+      settings.wire = is_half ? WireType::float16 : WireType::same;
+      settings.device.way = way;
+      const bench::DeviceStep figures = bench::measure_device_step(device, counts, settings);
+      print({name, counts.size(), elements, "",
+             "step, " + name_of(way) + (is_half ? ", float16" : ", float32"), is_half ? 4.0 : 8.0,
+             figures.step, figures.copies / figures.step},
+            false);
+    }
   }
 }
 
@@ -238,6 +274,8 @@ int run() {
   measure("bert-large", lengths(bench::bert_large()), 0, true);
   measure("bert-large, odd offsets", lengths(bench::bert_large()), 1, false);
   measure("resnet-50", lengths(bench::resnet50()), 0, false);
+  measure_steps("resnet-50", lengths(bench::resnet50()));
+  measure_steps("bert-large", lengths(bench::bert_large()));
   std::printf("\n ]}\n");
   return 0;
 }

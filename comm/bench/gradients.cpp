@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "comm/bench/median.hpp"
 #include "comm/bench/number.hpp"
 #include "comm/entry/gradient_entry.hpp"
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 
+#include "comm/bench/median.hpp"
 #include "comm/bench/pattern.hpp"
 
 namespace fastgpu::comm::bench {
@@ -71,12 +72,6 @@ std::vector<Call> kinds_of(const Settings& settings) {
 
 int calls_in_batch(double seconds) {
   return calls_for(kBatchSeconds, seconds, kMostCalls);
-}
-
-double median(std::vector<double> numbers) {
-  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
-  std::ranges::nth_element(numbers, middle);
-  return *middle;
 }
 
 void measure_collectives(Library& library, const Settings& settings, const Emit& emit) {

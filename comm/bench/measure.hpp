@@ -20,6 +20,4 @@ void measure_collectives(Library& library, const Settings& settings, const Emit&
 /// How many calls a batch has of those that take so many seconds each.
 int calls_in_batch(double seconds);
 
-double median(std::vector<double> numbers);  ///< Of at least one.
-
 }  // namespace fastgpu::comm::bench

@@ -67,7 +67,7 @@ class SimulatedBench {
     return {.kind = CallKind::all_reduce,
             .bytes = bytes,
             .reduction = {type, ReduceOp::sum},
-            .algorithm = algorithm_};
+            .way = {.algorithm = algorithm_}};
   }
 
   /// Every rank begins when it is done with what was before.

@@ -50,9 +50,9 @@ mapfile -t library < <(find comm/*.cpp comm/{engine,entry,gpu,kernels,mpi,rendez
   xargs -0 grep -LE 'nlohmann|openssl|base/json.hpp|<mpi.h>' | sort)
 library+=(comm/gpu/{pack,reduce}.cu)
 arithmetic=(tests/main.cpp tests/gpu/{steps,tiles}_test.cpp)
-device=(tests/gpu/{main,collectives_test,kernels_test,nccl_test}.cpp)
+device=(tests/gpu/{main,collectives_test,gradients_test,kernels_test,nccl_test}.cpp)
 pair=(tests/gpu/nccl_pair.cpp)
-bench=(comm/bench/{gpu,models}.cpp)
+bench=(comm/bench/{gpu,device_step,models}.cpp)
 
 link() {   # link PROGRAM SOURCES...
   local program=$1 source objects=(); shift

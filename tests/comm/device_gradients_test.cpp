@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
-#include <random>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "comm/entry/gradient_entry.hpp"
 #include "gpu/device_values.hpp"
+#include "gpu/gradients_as_host.hpp"
 #include "gpu/ranks_on_devices.hpp"
 #include "support/failure.hpp"
 
@@ -77,13 +77,6 @@ GradientId add(GradientEntry& entry, const OnRank& rank, const std::string& name
                    rank.device);
 }
 
-Floats random_floats(std::size_t count, std::mt19937& random) {
-  std::normal_distribution<float> normal;
-  Floats values(count);
-  std::ranges::generate(values, [&] { return normal(random); });
-  return values;
-}
-
 bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
@@ -91,41 +84,15 @@ bool has(const std::string& text, const std::string& part) {
 TEST_SUITE_BEGIN("comm/device_gradients");
 
 TEST_CASE("gradients on devices have the bits that those of the host have, beside them") {
+  constexpr std::size_t kCounts[] = {3, 200, 17, 1, 64};  // The second is cut into pieces.
   for (int size = 1; size <= 4; ++size) {
     for (const WireType wire : {WireType::same, WireType::float16, WireType::mixed}) {
       CAPTURE(size);
       CAPTURE(static_cast<int>(wire));
-      std::vector<char> is_same(static_cast<std::size_t>(size), 1);
+      std::vector<char> is_same(static_cast<std::size_t>(size), 0);
       run_on_devices(size, [&](const OnRank& rank) {
-        const std::size_t counts[] = {3, 200, 17, 1, 64};  // The second is cut into pieces.
-        std::mt19937 random(static_cast<unsigned>(rank.self));
-        std::vector<Floats> on_host, of_host;
-        std::vector<std::unique_ptr<DeviceValues<float>>> on_device;
-        for (const std::size_t count : counts) {
-          on_host.push_back(random_floats(count, random));
-          on_device.push_back(std::make_unique<DeviceValues<float>>(*rank.device, on_host.back()));
-        }
-        of_host = on_host;
-        GradientEntry host(rank.comm, settings_with(wire));
-        for (std::size_t i = 0; i < on_host.size(); ++i)
-          host.add(std::to_string(i), std::span(on_host[i]));
-        GradientEntry entry(rank.comm, settings_with(wire));
-        for (std::size_t i = 0; i < on_host.size(); ++i)  // Every third one stays on the host.
-          if (i % 3 == 2)
-            entry.add(std::to_string(i), std::span(of_host[i]));
-          else
-            add(entry, rank, std::to_string(i), *on_device[i]);
-        for (int step = 0; step < 3; ++step) {
-          for (std::size_t i = 0; i < on_host.size(); ++i)
-            host.ready({i});
-          host.wait_step();
-          for (std::size_t i = 0; i < on_host.size(); ++i)
-            entry.ready({i});
-          entry.wait_step();
-          for (std::size_t i = 0; i < on_host.size(); ++i)
-            is_same[rank.self] &=
-                static_cast<char>((i % 3 == 2 ? of_host[i] : on_device[i]->read()) == on_host[i]);
-        }
+        is_same[rank.self] = static_cast<char>(
+            test::gradients_as_the_host(rank.comm, rank.device, kCounts, settings_with(wire)));
       });
       CHECK(is_same == std::vector<char>(is_same.size(), 1));
     }
@@ -214,7 +181,8 @@ TEST_CASE("who insists on NCCL is told why gradients cannot have it") {
       CHECK(test::failure_in(outcome).kind() == ErrorKind::usage);
     return std::string(test::failure_in(outcomes[2]).what());
   };
-  CHECK(has(refusal(WireType::mixed, ByNccl::prepare), "FASTGPU_COMM_WIRE mixed"));
+  CHECK(has(refusal(WireType::mixed, ByNccl::prepare),
+            "FASTGPU_COMM_WIRE mixed does not go with NCCL"));
   CHECK(has(refusal(WireType::same,
                     [](const OnRank& rank) {
                       if (rank.self != 1) ByNccl::prepare(rank);
