@@ -25,10 +25,13 @@ std::string number(const Call& call) {
 }
 
 std::string elements(const Call& call) {
-  const std::string by = call.algorithm ? " by " + std::string(name_of(*call.algorithm)) : "";
+  const AllReduceWay& way = call.way;
+  const std::string by = way.algorithm ? " by " + std::string(name_of(*way.algorithm)) : "";
+  const std::string in =
+      way.piece_log2 > 0 ? " in pieces of 2^" + std::to_string(way.piece_log2) + " bytes" : "";
   return " (" + std::string(name_of(call.reduction.op)) + " of " +
          std::to_string(call.bytes / size_of(call.reduction.type)) + " " +
-         std::string(name_of(call.reduction.type)) + by + ")";
+         std::string(name_of(call.reduction.type)) + by + in + ")";
 }
 
 /// 0 where nobody has named one.
@@ -55,7 +58,8 @@ Call decode(const Note& bytes, Rank peer) {
   call.root = {static_cast<int>(in.get<std::uint32_t>())};
   const auto algorithm = in.get<std::uint8_t>();
   if (algorithm > kAlgorithms.size()) throw Error(ErrorKind::remote, unreadable(peer));
-  if (algorithm > 0) call.algorithm = kAlgorithms[algorithm - 1U];
+  if (algorithm > 0) call.way.algorithm = kAlgorithms[algorithm - 1U];
+  call.way.piece_log2 = in.get<std::uint8_t>();
   return call;
 }
 
@@ -72,7 +76,8 @@ Note encode(const Call& call) {
       .put(call.sequence)
       .put(call.bytes)
       .put(static_cast<std::uint32_t>(call.root.value))
-      .put(number_of(call.algorithm));
+      .put(number_of(call.way.algorithm))
+      .put(call.way.piece_log2);
   return bytes;
 }
 

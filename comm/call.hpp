@@ -23,13 +23,21 @@ enum class CallKind : std::uint8_t {
 };
 
 /// One collective call. It is the first thing that any two ranks say to each other within it.
+/// How all-reduces go, where somebody has named it: the user, or who tries what is quickest.
+struct AllReduceWay {
+  std::optional<Algorithm> algorithm{};
+  std::uint8_t piece_log2 = 0;  ///< Messages are cut in pieces of 2^piece_log2 bytes; 0: the usual.
+
+  friend auto operator<=>(const AllReduceWay&, const AllReduceWay&) = default;
+};
+
 struct Call {
   CallKind kind = CallKind::barrier;
-  std::uint64_t sequence = 0;            ///< Collectives that this communicator has begun before.
-  std::uint64_t bytes = 0;               ///< Given by each rank.
-  Reduction reduction{};                 ///< Of all_reduce and reduce_scatter.
-  Rank root{};                           ///< Of broadcast.
-  std::optional<Algorithm> algorithm{};  ///< Of all_reduce, where the user has named one.
+  std::uint64_t sequence = 0;  ///< Collectives that this communicator has begun before.
+  std::uint64_t bytes = 0;     ///< Given by each rank.
+  Reduction reduction{};       ///< Of all_reduce and reduce_scatter.
+  Rank root{};                 ///< Of broadcast.
+  AllReduceWay way{};          ///< Of all_reduce.
 };
 
 Note encode(const Call& call);

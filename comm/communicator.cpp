@@ -38,6 +38,7 @@ Communicator::Communicator(Connections connections)
     : Communicator(nullptr, everybody(connections.size), 0) {
   self_ = connections.rank;
   world_ = std::make_shared<World>(std::move(connections));
+  way_ = {.algorithm = world_->algorithm};
   topology_ = topology_of(*group_, world_->engine.topology());
   if (world_->collectives) mpi_group_ = world_->collectives->everybody();
 }
@@ -52,19 +53,25 @@ Communicator::Communicator(std::shared_ptr<World> world, Group group, std::uint3
   if (!world_) return;
   const auto self = std::ranges::find(*group_, world_->engine.rank());
   self_ = {static_cast<int>(self - group_->begin())};
+  way_ = {.algorithm = world_->algorithm};
   topology_ = topology_of(*group_, world_->engine.topology());
   if (world_->collectives) mpi_group_ = world_->collectives->group_of(*group_, context_);
+}
+
+void Communicator::use_way(AllReduceWay way) {
+  if (world_->algorithm) way.algorithm = world_->algorithm;
+  if (way == way_) return;
+  way_ = way;
+  programs_.clear();
 }
 
 // ---- the calls ----
 
 Work Communicator::prepare_all_reduce(std::span<std::byte> data, Reduction reduction) {
   check_elements("all_reduce", data.size(), reduction);
-  return work_of({.kind = CallKind::all_reduce,
-                  .bytes = data.size(),
-                  .reduction = reduction,
-                  .algorithm = world_->algorithm},
-                 data, {});
+  return work_of(
+      {.kind = CallKind::all_reduce, .bytes = data.size(), .reduction = reduction, .way = way_},
+      data, {});
 }
 
 Work Communicator::prepare_reduce_scatter(std::span<const std::byte> all, std::span<std::byte> mine,

@@ -116,6 +116,10 @@ class Communicator {
   void use_flows(int flows) { world_->engine.use_flows(flows); }
   RailCaps caps_of_network() const noexcept { return world_->engine.caps_of_network(); }
 
+  /// How the all-reduces to come go: on all ranks alike, between calls. An algorithm that the user
+  /// has named is not overruled.
+  void use_way(AllReduceWay way);
+
  private:
   struct World {
     explicit World(Connections connections)
@@ -161,6 +165,7 @@ class Communicator {
   Rank self_;
   std::uint32_t context_;
   Topology topology_;
+  AllReduceWay way_{};
   mpi::Group* mpi_group_ = nullptr;  ///< MPI's communicator of the same ranks, where it is asked.
   std::uint64_t sequence_ = 0;
   std::vector<std::uint64_t> sent_;                                        ///< Messages, by rank.

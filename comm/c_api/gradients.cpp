@@ -1,4 +1,5 @@
 // The C ABI: gradients of one model.
+#include <cstdio>
 #include <utility>
 
 #include "comm/c_api/arguments.hpp"
@@ -53,6 +54,10 @@ fgc_status fgc_gradients_create(fgc_comm* comm, const char* const* settings,
     const auto environment = comm::c_api::environment_with(ranks.environment, settings);
     *gradients = new fgc_gradients(ranks.communicator, comm::entry_settings(environment));
   });
+}
+
+void fastgpu::comm::c_api::tell_on_stderr(const char* sentence, void*) {
+  std::fprintf(stderr, "fastgpu_comm: %s\n", sentence);
 }
 
 void fgc_gradients_free(fgc_gradients* gradients) {

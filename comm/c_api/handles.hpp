@@ -36,6 +36,9 @@ class DeviceRequest {
   gpu::DeviceCollectives::Request request_;
 };
 
+/// Where nobody else is told.
+void tell_on_stderr(const char* sentence, void* user);
+
 }  // namespace fastgpu::comm::c_api
 
 struct fgc_comm {
@@ -58,7 +61,7 @@ struct fgc_gradients final : private fastgpu::comm::EntryEvents {
   fastgpu::comm::GradientEntry entry;
   std::shared_ptr<fastgpu::comm::gpu::Device> device{};  ///< Shared with `entry`.
   std::vector<std::size_t> skipped{};                    ///< In the last step.
-  fgc_warning_handler handler = nullptr;
+  fgc_warning_handler handler = fastgpu::comm::c_api::tell_on_stderr;
   void* user = nullptr;
 
  private:

@@ -158,7 +158,7 @@ class Planner {
  private:
   /// Of an all-reduce.
   Algorithm algorithm() const {
-    if (call_.algorithm) return *call_.algorithm;
+    if (call_.way.algorithm) return *call_.way.algorithm;
     if (is_short()) return Algorithm::recursive_doubling;
     if (has_levels()) return Algorithm::hierarchical;
     return is_inside_ ? Algorithm::direct : between_machines(place_.ranks, call_.bytes);
@@ -189,7 +189,10 @@ class Planner {
   }
 
   Cut cut(std::uint64_t slice, std::uint64_t shortest = 0) const {
-    const std::uint64_t piece = std::max(shortest, is_inside_ ? kPieceInside : kPieceAcross);
+    const std::uint64_t usual = is_inside_ ? kPieceInside : kPieceAcross;
+    const std::uint64_t wanted =
+        call_.way.piece_log2 > 0 ? std::uint64_t{1} << (call_.way.piece_log2 % 64) : usual;
+    const std::uint64_t piece = std::max(shortest, wanted);
     const std::uint64_t pieces = (slice + piece - 1) / piece;
     return {.pieces = static_cast<int>(std::clamp<std::uint64_t>(pieces, 1, kMostPieces))};
   }

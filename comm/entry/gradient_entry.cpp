@@ -88,14 +88,9 @@ void GradientEntry::begin(const Lock&) {
 /// Where gradients lie may differ from rank to rank, but not how they are summed.
 void GradientEntry::choose_device_path() {
   gpu::DeviceSettings wish = settings_.device;
-  const bool is_wide = settings_.wire == WireType::mixed && communicator_.size() > 2;
-  if (is_wide && wish.way != gpu::DeviceWay::staged) {
-    if (wish.way == gpu::DeviceWay::nccl)
-      throw Error(ErrorKind::usage,
-                  "FASTGPU_COMM_DEVICE is nccl and FASTGPU_COMM_WIRE mixed, but NCCL adds fp16 in "
-                  "fp16: choose fp16, bf16 or same, or another device way");
-    wish.way = gpu::DeviceWay::staged;
-  }
+  const Codec codec = codec_of(settings_.wire, communicator_.size());
+  if (wish.way == gpu::DeviceWay::nccl) check_allowed(codec, Exchange::nccl);
+  if (!allows(codec.kind, Exchange::nccl)) wish.way = gpu::DeviceWay::staged;
   device_sums_ = gpu::choose_path(communicator_, device_tensors_.device, wish).nccl;
 }
 
@@ -114,11 +109,13 @@ void GradientEntry::lay_out() {
   std::ranges::fill(buffer_->bytes(), std::byte{0});  // Gaps are summed too.
   if (device_tensors_.device) lay_out_device();
   if (settings_.is_tuned) communicator_.use_flows(setting.flows);
+  for (Communicator& lane : lanes_)
+    lane.use_way(setting.way);
   // On a device all sums are made in one order.
   const auto lanes = device_sums_ ? 1 : static_cast<std::size_t>(setting.lanes);
-  const Summing summing = settings_.wire == WireType::mixed ? Summing::wide : Summing::as_type;
-  launcher_.emplace(plan_, buffer_->bytes(), std::span(lanes_).first(lanes), summing,
-                    recorder_->timeline(), device_.get());
+  const Codec codec = codec_of(settings_.wire, communicator_.size());
+  launcher_.emplace(plan_, buffer_->bytes(), std::span(lanes_).first(lanes),
+                    usual_exchange(codec.kind), recorder_->timeline(), device_.get());
   begin_launching();
 }
 

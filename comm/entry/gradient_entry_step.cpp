@@ -145,13 +145,18 @@ void GradientEntry::finish(const Agreement& agreement) {
   if (!applies) ++counters.steps_without_results;
   for (std::size_t i = 0; i < plan_.buckets.size(); ++i) {
     if (!launcher_->is_launched(i)) continue;
-    launcher_->wait(i);
-    ++counters.buckets;
-    counters.bucket_bytes += plan_.buckets[i].bytes;
-    if (!applies) continue;
     const auto began = Timeline::Clock::now();
+    launcher_->wait(i);
+    const auto came = Timeline::Clock::now();
+    LaneCounters& lane = recorder_->counters_of(launcher_->lane_of(i));
+    ++counters.buckets;
+    ++lane.buckets;
+    counters.bucket_bytes += plan_.buckets[i].bytes;
+    lane.bytes += plan_.buckets[i].bytes;
+    lane.wait_seconds += seconds_of(came - began);
+    if (!applies) continue;
     unpack(i, agreement.details.ready_on_all);
-    counters.unpack_seconds += seconds_of(Timeline::Clock::now() - began);
+    counters.unpack_seconds += seconds_of(Timeline::Clock::now() - came);
   }
 }
 
@@ -166,7 +171,7 @@ StepOutcome GradientEntry::outcome_of(const Agreement& agreement) {
 }
 
 void GradientEntry::next_step() {
-  ++recorder_->counters().steps;
+  recorder_->step_ended();
   ++step_;
   begun_.clear();
   ready_.clear();

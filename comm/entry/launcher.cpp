@@ -16,12 +16,12 @@ bool is_scaled_before(ElementType type, ReduceOp op) noexcept {
 }  // namespace
 
 Launcher::Launcher(const FusionPlan& plan, std::span<std::byte> buffer,
-                   std::span<Communicator> lanes, Summing summing, Timeline* timeline,
+                   std::span<Communicator> lanes, Exchange exchange, Timeline* timeline,
                    DeviceGradients* device)
     : plan_(plan),
       buffer_(buffer),
       lanes_(lanes),
-      summing_(summing),
+      exchange_(exchange),
       timeline_(timeline),
       device_(device),
       places_of_(plan.offset_of.size()) {
@@ -45,7 +45,7 @@ void Launcher::begin_step(ReduceOp op, std::uint32_t step) {
 }
 
 void Launcher::piece_ready(std::uint32_t bucket) {
-  if (--pieces_left_[bucket] == 0) launch_complete(bucket % lanes_.size());
+  if (--pieces_left_[bucket] == 0) launch_complete(lane_of(bucket));
 }
 
 void Launcher::launch_complete(std::size_t lane) {
@@ -77,7 +77,7 @@ bool Launcher::is_wanted(const Bucket& bucket, const GradientSet& on_any) const 
 }
 
 void Launcher::launch(std::size_t bucket) {
-  Communicator& lane = lanes_[bucket % lanes_.size()];
+  Communicator& lane = lanes_[lane_of(bucket)];
   const auto began = timeline_ != nullptr ? Timeline::Clock::now() : Timeline::Clock::time_point();
   runs_[bucket].emplace(Run{start(bucket, lane), began});
 }
@@ -88,9 +88,8 @@ Launcher::Sum Launcher::start(std::size_t number, Communicator& lane) const {
   const ReduceOp op = is_scaled_before(bucket.type, op_) ? ReduceOp::sum : op_;
   if (device_ != nullptr && device_->has_sums())
     return device_->start_sum(static_cast<std::uint32_t>(number), {bucket.type, op});
-  // The sum of two is rounded once in any case.
   const bool is_wide =
-      summing_ == Summing::wide && is_short(bucket.type) && op == ReduceOp::sum && lane.size() > 2;
+      exchange_ == Exchange::wide_sum && is_short(bucket.type) && op == ReduceOp::sum;
   if (is_wide) return WideSum(lane, data, bucket.type);
   return lane.start_all_reduce(data, {bucket.type, op});
 }
@@ -99,7 +98,7 @@ void Launcher::wait(std::size_t bucket) {
   Run& run = *runs_[bucket];
   std::visit([](auto& work) { work.wait(); }, run.work);
   if (timeline_ == nullptr) return;
-  const auto lane = static_cast<std::uint32_t>(bucket % lanes_.size());
+  const auto lane = static_cast<std::uint32_t>(lane_of(bucket));
   timeline_->add({"all-reduce", 1 + lane, step_, bucket, run.began, Timeline::Clock::now()});
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "comm/entry/codec.hpp"
 #include "comm/entry/device_gradients.hpp"
 #include "comm/entry/fusion.hpp"
 #include "comm/entry/gradient_set.hpp"
@@ -18,20 +19,15 @@
 
 namespace fastgpu::comm {
 
-/// How 16-bit sums are made.
-enum class Summing : std::uint8_t {
-  as_type,  ///< Each addition is rounded.
-  wide      ///< In float32, rounded once. Of sums and averages only.
-};
-
 /// Bucket b travels on lane b modulo the number of lanes. Within a lane buckets are started in the
 /// order of the plan; a bucket waits for those before it on its lane, and for none on others.
 class Launcher {
  public:
-  /// Borrows everything. `lanes` are communicators of the same ranks; at least one. `timeline` may
-  /// be null, and so may `device`, but where it sums buckets.
+  /// Borrows everything. `lanes` are communicators of the same ranks; at least one. Sums and
+  /// averages of 16-bit numbers are made by `exchange`, all else by all-reduce. `timeline` may be
+  /// null, and so may `device`, but where it sums buckets.
   Launcher(const FusionPlan& plan, std::span<std::byte> buffer, std::span<Communicator> lanes,
-           Summing summing, Timeline* timeline, DeviceGradients* device = nullptr);
+           Exchange exchange, Timeline* timeline, DeviceGradients* device = nullptr);
 
   void begin_step(ReduceOp op, std::uint32_t step);
 
@@ -50,6 +46,7 @@ class Launcher {
   /// place of what is not ready here. All ranks give the same `on_any`.
   void launch_rest(const GradientSet& on_any);
 
+  std::size_t lane_of(std::size_t bucket) const noexcept { return bucket % lanes_.size(); }
   bool is_launched(std::size_t bucket) const noexcept { return runs_[bucket].has_value(); }
 
   /// Of a bucket that is launched; after launch_rest.
@@ -70,7 +67,7 @@ class Launcher {
   const FusionPlan& plan_;
   std::span<std::byte> buffer_;
   std::span<Communicator> lanes_;
-  Summing summing_;
+  Exchange exchange_;
   Timeline* timeline_;
   DeviceGradients* device_;
   ReduceOp op_ = ReduceOp::average;

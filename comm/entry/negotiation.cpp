@@ -151,8 +151,7 @@ void Negotiation::advance() {
 
 /// Everybody finds the same, for everybody knows the same.
 bool Negotiation::must_ask() const noexcept {
-  const Verdicts& verdicts = agreement_.summary.verdicts;
-  return verdicts.differs || verdicts.is_stopping || agreement_.is_torn();
+  return agreement_.summary.verdicts.differs || agreement_.is_torn();
 }
 
 std::vector<Negotiation::Outgoing> late_notices(const RankState& mine, int ranks) {

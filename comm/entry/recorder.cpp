@@ -2,6 +2,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -42,10 +44,27 @@ Nanoseconds ahead_of_rank_0(Communicator& control) {
   return clock_offset(trips).ahead;
 }
 
-std::ofstream file_in(const std::string& folder, Rank rank, const char* suffix) {
+constexpr std::chrono::seconds kBetweenWrites{10};
+
+/// In one step: whoever reads meanwhile finds all of the one before.
+void write_file(const std::string& folder, Rank rank, const std::string& suffix,
+                const std::function<void(std::ostream&)>& write) {
+  const std::string name = folder + "/rank-" + std::to_string(rank.value) + suffix;
   std::error_code ignored;  // Then the file cannot be opened either.
   std::filesystem::create_directories(folder, ignored);
-  return std::ofstream(folder + "/rank-" + std::to_string(rank.value) + suffix);
+  std::ofstream fresh(name + ".new");
+  write(fresh);
+  fresh.close();
+  if (fresh) std::filesystem::rename(name + ".new", name, ignored);
+}
+
+/// Of each lane.
+template <class Of>
+std::vector<double> by_lane(const EntryCounters& counters, Of of) {
+  std::vector<double> values;
+  for (const LaneCounters& lane : counters.lanes)
+    values.push_back(static_cast<double>(of(lane)));
+  return values;
 }
 
 }  // namespace
@@ -69,8 +88,8 @@ Recorder::~Recorder() {
 }
 
 void Recorder::write_timeline() const {
-  std::ofstream file = file_in(timeline_folder_, rank_, ".json");
-  timeline_->write(file, rank_, ahead_);
+  write_file(timeline_folder_, rank_, ".json",
+             [this](std::ostream& out) { timeline_->write(out, rank_, ahead_); });
 }
 
 void Recorder::write_counters() const {
@@ -86,9 +105,30 @@ void Recorder::write_counters() const {
       {"late_ranks", "Times that a rank was waited for too long", whole(counters_.late_ranks)},
       {"ready_seconds", "Time in making gradients ready", counters_.ready_seconds},
       {"unpack_seconds", "Time in unpacking gradients", counters_.unpack_seconds},
-      {"wait_seconds", "Time in which the program waited for a step", counters_.wait_seconds}};
-  file_in(counters_folder_, rank_, ".json") << counters_json(counters, rank_);
-  file_in(counters_folder_, rank_, ".prom") << counters_prometheus(counters, rank_);
+      {"wait_seconds", "Time in which the program waited for a step", counters_.wait_seconds},
+      {"lane_buckets", "All-reduces of gradients by lane", 0,
+       by_lane(counters_, [](const LaneCounters& lane) { return lane.buckets; })},
+      {"lane_bytes", "Bytes of gradients reduced by lane", 0,
+       by_lane(counters_, [](const LaneCounters& lane) { return lane.bytes; })},
+      {"lane_wait_seconds", "Time in which the end of a step waited for a lane", 0,
+       by_lane(counters_, [](const LaneCounters& lane) { return lane.wait_seconds; })}};
+  write_file(counters_folder_, rank_, ".json",
+             [&](std::ostream& out) { out << counters_json(counters, rank_); });
+  write_file(counters_folder_, rank_, ".prom",
+             [&](std::ostream& out) { out << counters_prometheus(counters, rank_); });
+}
+
+LaneCounters& Recorder::counters_of(std::size_t lane) {
+  if (counters_.lanes.size() <= lane) counters_.lanes.resize(lane + 1);
+  return counters_.lanes[lane];
+}
+
+void Recorder::step_ended() {
+  ++counters_.steps;
+  const auto now = Timeline::Clock::now();
+  if (counters_folder_.empty() || now - written_ < kBetweenWrites) return;
+  written_ = now;
+  write_counters();
 }
 
 }  // namespace fastgpu::comm

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "comm/communicator.hpp"
 #include "comm/entry/settings.hpp"
@@ -14,6 +15,12 @@ namespace fastgpu::comm {
 constexpr double seconds_of(Timeline::Clock::duration time) noexcept {
   return std::chrono::duration<double>(time).count();
 }
+
+struct LaneCounters {
+  std::uint64_t buckets = 0;
+  std::uint64_t bytes = 0;
+  double wait_seconds = 0;  ///< In which the end of a step stood still for its buckets.
+};
 
 /// Of this rank, since the beginning.
 struct EntryCounters {
@@ -26,11 +33,13 @@ struct EntryCounters {
   std::uint64_t late_ranks = 0;            ///< Heard of.
   double ready_seconds = 0;                ///< In ready: packing, and what moved meanwhile.
   double unpack_seconds = 0;
-  double wait_seconds = 0;  ///< In wait_step.
+  double wait_seconds = 0;            ///< In wait_step.
+  std::vector<LaneCounters> lanes{};  ///< Those that have carried something.
 };
 
-/// Writes rank-<number>.json in the folder settings.timeline, and rank-<number>.json and .prom in
-/// settings.counters, when it ends: at best, for then there is nobody to tell of failures.
+/// Writes rank-<number>.json in the folder settings.timeline when it ends, and rank-<number>.json
+/// and .prom in settings.counters, there every ten seconds too: at best, for nobody is told of
+/// failures.
 class Recorder {
  public:
   /// A collective where there is a timeline: clocks are compared with that of rank 0.
@@ -41,6 +50,8 @@ class Recorder {
 
   Timeline* timeline() noexcept { return timeline_ ? &*timeline_ : nullptr; }
   EntryCounters& counters() noexcept { return counters_; }
+  LaneCounters& counters_of(std::size_t lane);
+  void step_ended();
 
  private:
   void write_timeline() const;
@@ -52,6 +63,7 @@ class Recorder {
   std::chrono::nanoseconds ahead_{};
   std::optional<Timeline> timeline_;
   EntryCounters counters_;
+  Timeline::Clock::time_point written_ = Timeline::Clock::now();  ///< The counters were.
 };
 
 }  // namespace fastgpu::comm

@@ -14,8 +14,7 @@ constexpr std::size_t kStateBytes = 21;  ///< Besides the set.
 constexpr std::uint8_t kLate = 0x80;
 
 constexpr bool Verdicts::*kVerdicts[] = {&Verdicts::is_incomplete, &Verdicts::has_non_finite,
-                                         &Verdicts::is_leaving, &Verdicts::is_stopping,
-                                         &Verdicts::differs};
+                                         &Verdicts::is_leaving, &Verdicts::differs};
 
 std::uint8_t bits_of(const Verdicts& verdicts) noexcept {
   unsigned bits = 0;

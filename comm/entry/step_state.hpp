@@ -28,9 +28,8 @@ struct NonFiniteReport {
 struct Verdicts {
   bool is_incomplete = false;  ///< Some gradient has not been made ready.
   bool has_non_finite = false;
-  bool is_leaving = false;   ///< This was the rank's last step.
-  bool is_stopping = false;  ///< The program wants all ranks to stop.
-  bool differs = false;      ///< Steps or plans are not the same.
+  bool is_leaving = false;  ///< This was the rank's last step.
+  bool differs = false;     ///< Steps or plans are not the same.
 
   /// Whether the ready bits and the report have to be exchanged.
   bool needs_details() const noexcept { return is_incomplete || has_non_finite; }

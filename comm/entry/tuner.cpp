@@ -76,33 +76,43 @@ void Tuner::next_stage() {
   if (++stage_ == std::size(kStages)) return finish();
   const Arm usual = *std::ranges::find(arms_, space_.usual, &Arm::setting);
   std::ranges::stable_sort(arms_, {}, [](const Arm& arm) { return *arm.best; });
-  const std::size_t kept = std::min(stage_ == kRefinement ? 1 : kStages[stage_].arms, arms_.size());
+  const bool brings_new = stage_ == kRefinement || stage_ == kOtherWays;
+  const std::size_t kept = std::min(brings_new ? 1 : kStages[stage_].arms, arms_.size());
   const bool has_usual =
       std::ranges::find(arms_.begin(), arms_.begin() + std::ptrdiff_t(kept), space_.usual,
                         &Arm::setting) != arms_.begin() + std::ptrdiff_t(kept);
   arms_.erase(arms_.begin() + std::ptrdiff_t(kept), arms_.end());
-  if (!has_usual && (kept > 1 || stage_ == kRefinement)) {
+  if (!has_usual && (kept > 1 || brings_new)) {
     if (kept > 1) arms_.pop_back();
     arms_.push_back(usual);
   }
   if (stage_ == kRefinement) add_neighbours(kStages[stage_].arms);
+  if (stage_ == kOtherWays) add_ways(kStages[stage_].arms);
 }
 
 /// Of the best so far: one step of two in each direction, what has not been tried.
 void Tuner::add_neighbours(std::size_t count) {
   const Setting best = arms_.front().setting;
-  const Setting around[] = {{best.flows, best.lanes, {best.bucket.count / 2}},
-                            {best.flows, best.lanes, {best.bucket.count * 2}},
-                            {best.flows * 2, best.lanes, best.bucket},
-                            {best.flows, best.lanes * 2, best.bucket},
-                            {best.flows / 2, best.lanes, best.bucket},
-                            {best.flows, best.lanes / 2, best.bucket}};
+  const Setting around[] = {{best.flows, best.lanes, {best.bucket.count / 2}, best.way},
+                            {best.flows, best.lanes, {best.bucket.count * 2}, best.way},
+                            {best.flows * 2, best.lanes, best.bucket, best.way},
+                            {best.flows, best.lanes * 2, best.bucket, best.way},
+                            {best.flows / 2, best.lanes, best.bucket, best.way},
+                            {best.flows, best.lanes / 2, best.bucket, best.way}};
   for (const Setting& each : around) {
     const bool is_possible = each.flows >= 1 && each.flows <= space_.most_flows &&
                              each.lanes >= 1 && each.lanes <= space_.most_lanes &&
                              each.bucket.count >= kSmallestBucket &&
                              each.bucket.count <= kLargestBucket;
     if (is_possible && arms_.size() < count) add(each);
+  }
+}
+
+void Tuner::add_ways(std::size_t count) {
+  Setting other = arms_.front().setting;
+  for (const AllReduceWay& way : space_.ways) {
+    other.way = way;
+    if (arms_.size() < count) add(other);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "comm/call.hpp"
 #include "comm/schedule/network.hpp"
 
 namespace fastgpu::comm {
@@ -16,6 +17,7 @@ struct Setting {
   int flows = 1;  ///< Connections that a message is spread over.
   int lanes = 1;  ///< Buckets that need not wait for each other.
   Bytes bucket{};
+  AllReduceWay way{};  ///< Of each bucket.
 
   friend auto operator<=>(const Setting&, const Setting&) = default;
 };
@@ -33,6 +35,7 @@ struct SearchSpace {
   int most_lanes = 1;
   double gradient_bytes = 0;  ///< Of one step, on the wire.
   int gradients = 1;
+  std::vector<AllReduceWay> ways{};  ///< Others than the usual one, the most promising first.
 };
 
 /// Flows, lanes and bucket sizes by powers of two, each with its prediction, best first. A network
@@ -40,8 +43,9 @@ struct SearchSpace {
 /// are taken to help, buckets to cost a latency each, and the last bucket to hide behind nothing.
 std::vector<Prediction> predictions(const SearchSpace& space, const Link& link);
 
-/// Successive halving over the most promising settings, then over their neighbours. Pure: ranks
-/// that are told the same times come to the same settings. Ends within kMostSteps steps.
+/// Successive halving over the most promising settings, then over their neighbours, then over other
+/// ways of all-reduce with the best of them. Pure: ranks that are told the same times come to the
+/// same settings. Ends within kMostSteps steps.
 class Tuner {
  public:
   static constexpr int kMostSteps = 30;
@@ -68,11 +72,13 @@ class Tuner {
     std::size_t arms = 0;  ///< At most.
     int rounds = 0;        ///< Steps of each.
   };
-  static constexpr Stage kStages[] = {{10, 1}, {4, 2}, {4, 2}, {2, 2}};  // 10 + 8 + 8 + 4 steps.
+  static constexpr Stage kStages[] = {{8, 1}, {3, 2}, {4, 2}, {4, 1}, {2, 2}};  // 30 steps in all.
   static constexpr std::size_t kRefinement = 2;  ///< The stage that neighbours come in.
+  static constexpr std::size_t kOtherWays = 3;   ///< And that in which other ways do.
 
   void add_diverse(std::span<const Prediction> known, std::size_t count);
   void add_neighbours(std::size_t count);
+  void add_ways(std::size_t count);
   bool add(const Setting& setting);
   void next_stage();
   void finish();

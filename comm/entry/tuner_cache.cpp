@@ -8,29 +8,49 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/names.hpp"
+#include "comm/entry/fingerprint.hpp"
 #include "comm/entry/settings.hpp"
 
 namespace fastgpu::comm {
 namespace {
 
-constexpr const char* kSchema = "fastgpu.comm.tuned/1";
+constexpr const char* kSchema = "fastgpu.comm.tuned/2";
+constexpr int kMostPieceLog2 = 30;
+constexpr std::string_view kUsual = "usual";
+
+/// Throws ErrorKind::usage for a name that is none.
+std::optional<Algorithm> algorithm_of(const std::string& name) {
+  if (name == kUsual) return std::nullopt;
+  const auto algorithm = algorithm_named(name);
+  if (!algorithm) throw Error(ErrorKind::usage, "there is no algorithm " + printable(name));
+  return algorithm;
+}
 
 }  // namespace
 
-std::filesystem::path cache_file(const std::filesystem::path& folder, std::uint64_t table_hash,
-                                 const Topology& topology) {
+std::filesystem::path cache_file(const std::filesystem::path& folder, const TunedFor& what) {
+  Fingerprint all;
+  all.add(what.table).add(static_cast<std::uint64_t>(what.flows));
+  all.add(static_cast<std::uint64_t>(what.device));
+  for (const ElementType type : what.on_wire)
+    all.add(static_cast<std::uint64_t>(type));
+  for (const auto& node : what.topology.nodes)
+    all.add(std::uint64_t{node.size()});
   std::array<char, 17> hash{};
-  std::snprintf(hash.data(), hash.size(), "%016llx", static_cast<unsigned long long>(table_hash));
-  return folder / (std::string(hash.data()) + "-" + std::to_string(topology.ranks()) + "-ranks-" +
-                   std::to_string(topology.nodes.size()) + "-nodes.json");
+  std::snprintf(hash.data(), hash.size(), "%016llx", static_cast<unsigned long long>(all.value()));
+  return folder / (std::string(hash.data()) + "-" + std::to_string(what.topology.ranks()) +
+                   "-ranks-" + std::to_string(what.topology.nodes.size()) + "-nodes.json");
 }
 
 bool is_possible(const Setting& setting) noexcept {
   return setting.flows >= 1 && setting.flows <= kMostFlows && setting.lanes >= 1 &&
-         setting.lanes <= kMostLanes && setting.bucket.count > 0;
+         setting.lanes <= kMostLanes && setting.bucket.count > 0 &&
+         setting.way.piece_log2 <= kMostPieceLog2;
 }
 
 std::optional<Setting> load_setting(const std::filesystem::path& file) try {
@@ -40,7 +60,9 @@ std::optional<Setting> load_setting(const std::filesystem::path& file) try {
   if (field<std::string>(json, "schema") != kSchema) return std::nullopt;
   const Setting setting{field<int>(json, "flows"),
                         field<int>(json, "lanes"),
-                        {field<std::uint64_t>(json, "bucket_bytes")}};
+                        {field<std::uint64_t>(json, "bucket_bytes")},
+                        {algorithm_of(field<std::string>(json, "algorithm")),
+                         field<std::uint8_t>(json, "piece_log2")}};
   return is_possible(setting) ? std::optional(setting) : std::nullopt;
 } catch (const Error&) {
   return std::nullopt;  // Somebody else's file, or half of one, costs a few steps and no more.
@@ -54,7 +76,11 @@ void store_setting(const std::filesystem::path& file, const Setting& setting) {
   out << nlohmann::json{{"schema", kSchema},
                         {"flows", setting.flows},
                         {"lanes", setting.lanes},
-                        {"bucket_bytes", setting.bucket.count}}
+                        {"bucket_bytes", setting.bucket.count},
+                        {"algorithm",
+                         std::string(setting.way.algorithm ? name_of(*setting.way.algorithm)
+                                                           : kUsual)},
+                        {"piece_log2", setting.way.piece_log2}}
              .dump(2)
       << "\n";
   out.close();

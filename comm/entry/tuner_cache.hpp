@@ -4,15 +4,26 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 
 #include "comm/entry/tuner.hpp"
+#include "comm/gpu/settings.hpp"
+#include "comm/reduce.hpp"
 #include "comm/schedule/topology.hpp"
 
 namespace fastgpu::comm {
 
-/// One file for each table of gradients and each shape of a job.
-std::filesystem::path cache_file(const std::filesystem::path& folder, std::uint64_t table_hash,
-                                 const Topology& topology);
+/// What a result holds for, as far as a job can know: not which network is between its nodes.
+struct TunedFor {
+  std::uint64_t table = 0;               ///< Hash of the gradients.
+  std::span<const ElementType> on_wire;  ///< Of each of them.
+  const Topology& topology;
+  int flows = 1;  ///< At most.
+  gpu::DeviceWay device = gpu::DeviceWay::automatic;
+};
+
+/// One file for each of these.
+std::filesystem::path cache_file(const std::filesystem::path& folder, const TunedFor& what);
 
 /// Whether some job could have it.
 bool is_possible(const Setting& setting) noexcept;

@@ -5,29 +5,77 @@
 #include <climits>
 
 #include "base/error.hpp"
+#include "comm/engine/planner.hpp"
 #include "comm/entry/tuner_cache.hpp"
+#include "comm/schedule/choose.hpp"
 
 namespace fastgpu::comm {
 namespace {
 
-/// Of a network that nobody has measured: a common one between machines.
-constexpr Link kCommonLink{.latency = Seconds(50e-6), .flow = gigabits(10), .shared = gigabits(10)};
+/// Of a network that nobody has measured: a common one between machines, and memory inside them.
+constexpr Network kCommonNetwork{
+    .inside = {.latency = Seconds(2e-6), .flow = gigabytes(5), .shared = gigabytes(10)},
+    .across = {.latency = Seconds(50e-6), .flow = gigabits(10), .shared = gigabits(10)},
+    .per_message = Seconds(1e-6),
+    .reduce = gigabytes(5),
+    .copy = gigabytes(5)};
 
-std::optional<Setting> known_to_rank_0(Communicator& control, const std::filesystem::path& file) {
-  std::array<std::uint64_t, 3> numbers{};
-  const bool reads = control.rank() == Rank{0} && !file.empty();
-  if (const auto found = reads ? load_setting(file) : std::nullopt)
-    numbers = {static_cast<std::uint64_t>(found->flows), static_cast<std::uint64_t>(found->lanes),
-               found->bucket.count};
-  control.broadcast(std::as_writable_bytes(std::span(numbers)), {0});
-  if (numbers[2] == 0) return std::nullopt;
+/// Pieces four times as long as usual, and a quarter of it.
+constexpr std::uint8_t kOtherPieces[] = {20, 16};
+
+/// Two algorithms that might do better than what is usual for a bucket, by what a common network
+/// would make of them, each followed by the usual one in other pieces.
+std::vector<AllReduceWay> other_ways(const Topology& topology, Bytes bucket) {
+  const Plan usual =
+      all_reduce_plan({.kind = CallKind::all_reduce, .bytes = bucket.count}, topology);
+  std::vector<AllReduceWay> algorithms;
+  const Choice choice{.bytes = static_cast<double>(bucket.count)};
+  for (const Candidate& each : candidates(choice, topology, kCommonNetwork)) {
+    const AllReduceWay way{.algorithm = each.plan.algorithm};
+    const bool is_known = std::ranges::find(algorithms, way) != algorithms.end();
+    if (each.plan.algorithm != usual.algorithm && !is_known) algorithms.push_back(way);
+  }
+  std::vector<AllReduceWay> ways;
+  for (std::size_t i = 0; i < std::size(kOtherPieces); ++i) {
+    if (i < algorithms.size()) ways.push_back(algorithms[i]);
+    ways.push_back({.piece_log2 = kOtherPieces[i]});
+  }
+  return ways;
+}
+
+/// A setting as rank 0 tells it.
+using Numbers = std::array<std::uint64_t, 5>;
+
+Numbers numbers_of(const Setting& setting) {
+  const auto& algorithm = setting.way.algorithm;
+  return {static_cast<std::uint64_t>(setting.flows), static_cast<std::uint64_t>(setting.lanes),
+          setting.bucket.count,
+          algorithm ? static_cast<std::uint64_t>(static_cast<int>(*algorithm) + 1) : 0,
+          setting.way.piece_log2};
+}
+
+/// Absent where rank 0 knows of none. Throws ErrorKind::remote for what is no setting.
+std::optional<Setting> setting_of(const Numbers& numbers) {
+  if (numbers == Numbers{}) return std::nullopt;
   const auto small = [](std::uint64_t number) {
     return static_cast<int>(std::min<std::uint64_t>(number, INT_MAX));
   };
-  const Setting setting{small(numbers[0]), small(numbers[1]), {numbers[2]}};
-  if (!is_possible(setting))
+  Setting setting{small(numbers[0]), small(numbers[1]), {numbers[2]}};
+  if (numbers[3] > 0 && numbers[3] <= kAlgorithms.size())
+    setting.way.algorithm = kAlgorithms[numbers[3] - 1];
+  setting.way.piece_log2 =
+      static_cast<std::uint8_t>(std::min<std::uint64_t>(numbers[4], UINT8_MAX));
+  if (!is_possible(setting) || numbers[3] > kAlgorithms.size())
     throw Error(ErrorKind::remote, "rank 0: what its tuning has found is no setting");
   return setting;
+}
+
+std::optional<Setting> known_to_rank_0(Communicator& control, const std::filesystem::path& file) {
+  const bool reads = control.rank() == Rank{0} && !file.empty();
+  const auto found = reads ? load_setting(file) : std::nullopt;
+  Numbers numbers = found ? numbers_of(*found) : Numbers{};
+  control.broadcast(std::as_writable_bytes(std::span(numbers)), {0});
+  return setting_of(numbers);
 }
 
 }  // namespace
@@ -39,21 +87,24 @@ Tuning::Tuning(Communicator& control, const EntrySettings& settings, const Gradi
   const int flows = has_network ? control.caps_of_network().flows : 1;
   current_ = {flows, settings.lanes, settings.bucket};
   if (!settings.is_tuned || control.size() == 1 || table.size() == 0) return;
-  if (!settings.cache.empty()) file_ = cache_file(settings.cache, table.hash(), control.topology());
+  const std::vector<ElementType> types = wire_types(table, settings);
+  if (!settings.cache.empty())
+    file_ = cache_file(settings.cache,
+                       {table.hash(), types, control.topology(), flows, settings.device.way});
   if (const auto known = known_to_rank_0(control, file_)) {
     current_ = *known;
     return;
   }
   double wire_bytes = 0;
-  const std::vector<ElementType> types = wire_types(table, settings);
   for (std::size_t i = 0; i < types.size(); ++i)
     wire_bytes += static_cast<double>(table.elements({i}) * size_of(types[i]));
   tuner_.emplace(SearchSpace{.usual = current_,
                              .most_flows = flows,
                              .most_lanes = kMostLanes,
                              .gradient_bytes = wire_bytes,
-                             .gradients = static_cast<int>(table.size())},
-                 kCommonLink);
+                             .gradients = static_cast<int>(table.size()),
+                             .ways = other_ways(control.topology(), settings.bucket)},
+                 kCommonNetwork.across);
 }
 
 /// The first step is not counted: the order of gradients changes after it, and memory is new.

@@ -13,6 +13,18 @@ std::string number(double value) {
   return text.data();
 }
 
+std::string json_of(const Counter& counter) {
+  if (counter.by_lane.empty()) return number(counter.value);
+  std::string list;
+  for (const double value : counter.by_lane)
+    list += (list.empty() ? "[" : ", ") + number(value);
+  return list + "]";
+}
+
+std::string sample(const std::string& name, const std::string& labels, double value) {
+  return name + "{" + labels + "} " + number(value) + "\n";
+}
+
 }  // namespace
 
 std::string counters_json(std::span<const Counter> counters, Rank rank) {
@@ -21,18 +33,22 @@ std::string counters_json(std::span<const Counter> counters, Rank rank) {
   const char* separator = "";
   for (const Counter& counter : counters) {
     text += separator;
-    text += '"' + std::string(counter.name) + "\": " + number(counter.value);
+    text += '"' + std::string(counter.name) + "\": " + json_of(counter);
     separator = ", ";
   }
   return text + "}}\n";
 }
 
 std::string counters_prometheus(std::span<const Counter> counters, Rank rank) {
+  const std::string of_rank = "rank=\"" + std::to_string(rank.value) + "\"";
   std::string text;
   for (const Counter& counter : counters) {
     const std::string name = "fastgpu_comm_" + std::string(counter.name) + "_total";
-    text += "# HELP " + name + " " + std::string(counter.help) + "\n# TYPE " + name + " counter\n" +
-            name + "{rank=\"" + std::to_string(rank.value) + "\"} " + number(counter.value) + "\n";
+    text += "# HELP " + name + " " + std::string(counter.help) + "\n# TYPE " + name + " counter\n";
+    if (counter.by_lane.empty()) text += sample(name, of_rank, counter.value);
+    for (std::size_t lane = 0; lane < counter.by_lane.size(); ++lane)
+      text +=
+          sample(name, of_rank + ",lane=\"" + std::to_string(lane) + "\"", counter.by_lane[lane]);
   }
   return text;
 }

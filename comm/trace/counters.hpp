@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "comm/rank.hpp"
 
@@ -13,12 +14,15 @@ struct Counter {
   std::string_view name;  ///< Such as "gradient_bytes"; of a-z and '_'.
   std::string_view help;  ///< One sentence without line breaks.
   double value = 0;
+  std::vector<double> by_lane{};  ///< In place of `value`, for what each lane counts.
 };
 
-/// {"schema": "fastgpu.comm.counters/1", "rank": 0, "counters": {"steps": 12, ...}}
+/// {"schema": "fastgpu.comm.counters/1", "rank": 0, "counters": {"steps": 12, "lane_bytes": [8,
+/// 8]}}
 std::string counters_json(std::span<const Counter> counters, Rank rank);
 
-/// Prometheus' text format: each as fastgpu_comm_<name>_total with a label for the rank.
+/// Prometheus' text format: each as fastgpu_comm_<name>_total with labels for the rank, and the
+/// lane where lanes count.
 std::string counters_prometheus(std::span<const Counter> counters, Rank rank);
 
 }  // namespace fastgpu::comm

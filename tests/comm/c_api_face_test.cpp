@@ -5,6 +5,7 @@
 #include <fastgpu_comm.hpp>
 
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <stdexcept>
 #include <string>
@@ -83,12 +84,24 @@ void check_gradients(fgc::Communicator& comm) {
   expect(gradients.leave().is_somebody_leaving == 1, "the last step");
 }
 
+void check_warnings(fgc::Communicator& comm) {
+  std::array<float, 2> values{1, comm.rank() == 0 ? NAN : 1};
+  fgc::Gradients gradients(comm, {"FASTGPU_COMM_NANCHECK=warn"});
+  gradients.add("values", values);
+  std::string said;
+  gradients.on_warning([&said](const char* sentence) { said += sentence; });
+  gradients.ready(0);
+  gradients.wait();
+  expect(said.find("values") != std::string::npos, "a warning that names the gradient");
+}
+
 void run_rank(int rank, int port, std::string& failure) {
   try {
     fgc::Communicator comm({"RANK=" + std::to_string(rank), "WORLD_SIZE=2", "MASTER_ADDR=127.0.0.1",
                             "MASTER_PORT=" + std::to_string(port)});
     check_collectives(comm);
     check_gradients(comm);
+    check_warnings(comm);
     comm.barrier();
   } catch (const std::exception& e) {
     failure = "rank " + std::to_string(rank) + ": " + e.what();

@@ -1,7 +1,10 @@
 /* Gradients through the C ABI. */
+#define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "c_api_test.h"
 
@@ -129,6 +132,29 @@ void check_bad_steps(fgc_comm* comm) {
   fgc_gradient_ready(gradients, 0);
   fgc_gradient_ready(gradients, 1);
   expect_status(fgc_gradients_wait(gradients, &outcome), FGC_OK, "the next step goes on");
+  fgc_gradients_free(gradients);
+}
+
+/* Who asks for warnings and names nobody to hear them finds them on stderr. */
+void check_warning_without_handler(fgc_comm* comm) {
+  const char* const settings[] = {"FASTGPU_COMM_NANCHECK=warn", NULL};
+  float weight[6] = {0}, bias = 1;
+  char said[256] = "";
+  fgc_gradients* gradients = two_gradients(comm, settings, weight, &bias);
+  FILE* heard = tmpfile();
+  const int kept = dup(STDERR_FILENO);
+  dup2(fileno(heard), STDERR_FILENO);
+  if (fgc_rank(comm) == 1) weight[4] = NAN;
+  fgc_gradient_ready(gradients, 0);
+  fgc_gradient_ready(gradients, 1);
+  fgc_gradients_wait(gradients, NULL);
+  dup2(kept, STDERR_FILENO);
+  close(kept);
+  rewind(heard);
+  expect(fgets(said, sizeof(said), heard) != NULL, "there is a line on stderr");
+  expect(strstr(said, "fastgpu_comm: ") == said && strstr(said, "'weight'") != NULL,
+         "that names the library and the gradient");
+  fclose(heard);
   fgc_gradients_free(gradients);
 }
 

@@ -56,15 +56,21 @@ TEST_CASE("text is escaped") {
 
 TEST_CASE("counters as JSON and for Prometheus") {
   const Counter counters[] = {{"steps", "Steps that have ended", 12},
-                              {"wait_seconds", "Time in waits", 0.5}};
+                              {"wait_seconds", "Time in waits", 0.5},
+                              {"lane_bytes", "Bytes by lane", 0, {8, 16}}};
   const json parsed = json::parse(counters_json(counters, {1}));
   CHECK(parsed["schema"] == "fastgpu.comm.counters/1");
   CHECK(parsed["rank"] == 1);
-  CHECK(parsed["counters"] == json{{"steps", 12}, {"wait_seconds", 0.5}});
+  CHECK(parsed["counters"] == json{{"steps", 12}, {"wait_seconds", 0.5}, {"lane_bytes", {8, 16}}});
   CHECK(counters_prometheus({counters, 1}, {1}) ==
         "# HELP fastgpu_comm_steps_total Steps that have ended\n"
         "# TYPE fastgpu_comm_steps_total counter\n"
         "fastgpu_comm_steps_total{rank=\"1\"} 12\n");
+  CHECK(counters_prometheus({counters + 2, 1}, {1}) ==
+        "# HELP fastgpu_comm_lane_bytes_total Bytes by lane\n"
+        "# TYPE fastgpu_comm_lane_bytes_total counter\n"
+        "fastgpu_comm_lane_bytes_total{rank=\"1\",lane=\"0\"} 8\n"
+        "fastgpu_comm_lane_bytes_total{rank=\"1\",lane=\"1\"} 16\n");
 }
 
 TEST_CASE("the quickest round trip says how far clocks are apart, and how well that is known") {

@@ -84,6 +84,21 @@ TEST_CASE("flows that are capped are found to need four, in spite of noise") {
   CHECK(good >= 180);
 }
 
+TEST_CASE("another way of all-reduce is found where it helps, and only there") {
+  Random random(5);
+  SearchSpace where = space(4);
+  where.ways = {{Algorithm::ring}, {.piece_log2 = 20}, {Algorithm::tree}};
+  const Surface rest = capped(1.2e9, 1.2e9, 5e-5);
+  for (const AllReduceWay& quick : {where.ways[0], where.ways[1], AllReduceWay{}}) {
+    const Surface surface = [&](const Setting& setting) {
+      return rest(setting) * (setting.way == quick ? 1 : 1.4);
+    };
+    const Tuner tuner = tuned(where, surface, 0.01, random);
+    CHECK(tuner.steps() <= Tuner::kMostSteps);
+    CHECK(tuner.current().way == quick);
+  }
+}
+
 TEST_CASE("where nothing helps it leaves what there was") {
   Random random(3);
   const SearchSpace where = space(16);

@@ -82,8 +82,7 @@ class Trainer {
     const Outcome outcome =
         model_.differentiate(data_.training, mine(order_, batch), weight,
                              [this](std::size_t parameter) { gradients_.ready(parameter); });
-    gradients_.wait();
-    model_.step(rate, kMomentum);
+    if (gradients_.wait().is_applied != 0) model_.step(rate, kMomentum);  // Else on no rank.
     return outcome.loss;
   }
 

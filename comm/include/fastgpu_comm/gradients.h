@@ -103,7 +103,8 @@ typedef struct fgc_counters {
 fgc_status fgc_gradients_counters(fgc_gradients* gradients, fgc_counters* counters);
 
 /* Is given one sentence about a rank that is late, or a gradient that is not finite. Called within
- * calls of the functions above; may call none of them. NULL: nobody is told. */
+ * calls of the functions above; may call none of them. Without a handler the sentence goes to
+ * stderr; NULL: nobody is told. */
 typedef void (*fgc_warning_handler)(const char* sentence, void* user);
 fgc_status fgc_gradients_on_warning(fgc_gradients* gradients, fgc_warning_handler handler,
                                     void* user);

@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <ranges>
 #include <string>
+#include <utility>
 
 #include "communicator.hpp"
 #include "handles.hpp"
@@ -80,6 +82,19 @@ class Gradients {
     return counters;
   }
 
+  /// Is given sentences about ranks that are late and gradients that are not finite, in place of
+  /// stderr. Called within the calls above; makes none of them, and throws nothing.
+  void on_warning(std::function<void(const char*)> handler) {
+    auto kept = std::make_unique<std::function<void(const char*)>>(std::move(handler));
+    check(fgc_gradients_on_warning(
+        get(),
+        [](const char* sentence, void* user) {
+          (*static_cast<std::function<void(const char*)>*>(user))(sentence);
+        },
+        kept.get()));
+    handler_ = std::move(kept);
+  }
+
   fgc_gradients* get() const noexcept { return gradients_.get(); }
 
  private:
@@ -91,6 +106,8 @@ class Gradients {
     return outcome;
   }
 
+  std::unique_ptr<std::function<void(const char*)>>
+      handler_;  ///< Where `gradients_` knows it to be.
   std::unique_ptr<fgc_gradients, Release<fgc_gradients_free>> gradients_;
 };
 
