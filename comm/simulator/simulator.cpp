@@ -41,7 +41,7 @@ class Simulation {
         state_(simulated, program_of),
         ends_(simulated.starts) {
     ends_.resize(state_.ranks.size());
-    for (const RankState& rank : state_.ranks)
+    for (const SimulatedRank& rank : state_.ranks)
       steps_left_ += rank.waits.size();
   }
 
@@ -82,7 +82,7 @@ class Simulation {
   }
 
   void begin(std::size_t rank, StepIndex index) {
-    RankState& state = state_.ranks[rank];
+    SimulatedRank& state = state_.ranks[rank];
     const Step& step = state.program.steps[index];
     Flow* const flow = state.flow[index];
     if (step.kind == StepKind::send) {
@@ -216,7 +216,7 @@ class Simulation {
 
   Forecast forecast() const {
     Forecast result{.duration = now_, .ends = ends_, .messages = messages_};
-    for (const RankState& rank : state_.ranks) {
+    for (const SimulatedRank& rank : state_.ranks) {
       result.most_bytes_sent = std::max(result.most_bytes_sent, rank.bytes_sent);
       result.most_bytes_received = std::max(result.most_bytes_received, rank.bytes_received);
     }

@@ -12,7 +12,7 @@ namespace {
 /// Receiver, sender as it sees it, lane.
 using Flows = std::map<std::tuple<std::size_t, int, std::uint8_t>, Flow*>;
 
-void load(RankState& state, Program program) {
+void load(SimulatedRank& state, Program program) {
   state.program = std::move(program);
   state.dependencies = dependencies_of(state.program);
   const std::size_t steps = state.program.steps.size();
@@ -22,7 +22,7 @@ void load(RankState& state, Program program) {
 }
 
 /// Each step but the first of a channel waits for the one ahead to begin, too.
-void chain(RankState& state, std::span<const StepIndex> steps, Flow& flow) {
+void chain(SimulatedRank& state, std::span<const StepIndex> steps, Flow& flow) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     state.flow[steps[i]] = &flow;
     if (i > 0) ++state.waits[steps[i]];
@@ -32,7 +32,7 @@ void chain(RankState& state, std::span<const StepIndex> steps, Flow& flow) {
 /// Makes a flow of each channel out. The receiver of a rank that is not run is the one it is like;
 /// seen from there, the sender stands as far away.
 void connect_sends(std::size_t rank, SimulationState& all, Flows& flows) {
-  RankState& state = all.ranks[rank];
+  SimulatedRank& state = all.ranks[rank];
   const int ranks = static_cast<int>(all.node_numbers.size());
   const int period = static_cast<int>(all.ranks.size());
   for (std::size_t i = 0; i < state.dependencies.channels.size(); ++i) {
@@ -52,7 +52,7 @@ void connect_sends(std::size_t rank, SimulationState& all, Flows& flows) {
 }
 
 void connect_receives(std::size_t rank, SimulationState& all, const Flows& flows) {
-  RankState& state = all.ranks[rank];
+  SimulatedRank& state = all.ranks[rank];
   for (std::size_t i = 0; i < state.dependencies.channels.size(); ++i) {
     const auto [peer, lane, direction] = state.dependencies.channels[i];
     if (direction == Direction::out) continue;

@@ -44,7 +44,7 @@ struct Flow {
   std::size_t receives_taken = 0;  ///< Handed to the receiver's processor.
 };
 
-struct RankState {
+struct SimulatedRank {
   Program program;
   Dependencies dependencies;
   std::vector<std::uint32_t> waits;  ///< Of each step: for how many others.
@@ -70,7 +70,7 @@ struct SimulationState {
 
   NodeState& node_of(std::size_t rank) { return nodes[node_numbers[rank]]; }
 
-  std::vector<RankState> ranks;
+  std::vector<SimulatedRank> ranks;
   std::vector<NodeState> nodes;
   std::vector<std::size_t> node_numbers;  ///< Of each rank, those that are not run included.
   std::deque<Flow> flows;                 // Does not move what it holds.

@@ -4,10 +4,13 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "base/error.hpp"
+#include "comm/bench/number.hpp"
 #include "comm/communicator.hpp"
 #include "comm/entry/gradient_entry.hpp"
 #include "comm/rendezvous.hpp"
@@ -35,29 +38,14 @@ namespace {
 
 constexpr std::size_t kLengths[] = {0, 1, 97, 255, 257, 70'001, 1'000'003};
 
-template <class T>
-MPI_Datatype mpi_type();
-template <>
-MPI_Datatype mpi_type<float>() {
-  return MPI_FLOAT;
-}
-template <>
-MPI_Datatype mpi_type<double>() {
-  return MPI_DOUBLE;
-}
-template <>
-MPI_Datatype mpi_type<std::int32_t>() {
-  return MPI_INT32_T;
-}
-template <>
-MPI_Datatype mpi_type<std::int8_t>() {
-  return MPI_INT8_T;
-}
+constexpr std::size_t kShortLengths[] = {0, 1, 97, 257};
+constexpr ReduceOp kOps[] = {ReduceOp::sum, ReduceOp::average, ReduceOp::min, ReduceOp::max,
+                             ReduceOp::product};
 
 MPI_Op mpi_op(ReduceOp op) {
   if (op == ReduceOp::min) return MPI_MIN;
   if (op == ReduceOp::max) return MPI_MAX;
-  return MPI_SUM;
+  return op == ReduceOp::product ? MPI_PROD : MPI_SUM;
 }
 
 /// Rank 0 chooses a port, and MPI tells the others.
@@ -81,20 +69,105 @@ Communicator join_by_mpi() {
   throw Error(ErrorKind::internal, what);
 }
 
-template <class T>
-void check_all_reduce(Communicator& comm, std::size_t length, ReduceOp op) {
-  std::vector<T> ours(length);
+/// Whole numbers, few enough that every order of operations gives the same in every type, and an
+/// average is whole too.
+double number_at(std::size_t i, int rank, int ranks, Reduction reduction) {
+  const auto third = static_cast<int>((i * 7 + static_cast<std::size_t>(rank * 5)) % 3);
+  if (reduction.op == ReduceOp::product) return 1 + third % 2;
+  return ranks * (reduction.type == ElementType::uint8 ? third : third - 1);
+}
+
+std::vector<double> numbers_of(Communicator& comm, std::size_t length, Reduction reduction) {
+  std::vector<double> numbers(length);
   for (std::size_t i = 0; i < length; ++i)
-    ours[i] = static_cast<T>(
-        static_cast<int>((i * 7 + static_cast<std::size_t>(comm.rank().value * 5)) % 13) - 6);
-  std::vector<T> theirs = ours;
-  comm.all_reduce(std::span(ours), op);
-  MPI_Allreduce(MPI_IN_PLACE, theirs.data(), static_cast<int>(length), mpi_type<T>(), mpi_op(op),
-                MPI_COMM_WORLD);
-  // Small whole numbers: every order of additions gives the same.
-  if (ours != theirs)
-    complain(std::string(name_of(op)) + " of " + std::to_string(length) + " " +
-             std::string(name_of(kElementType<T>)) + " is not MPI's");
+    numbers[i] = number_at(i, comm.rank().value, comm.size(), reduction);
+  return numbers;
+}
+
+/// Integers wrap.
+template <class T>
+T element_of(double number, T zero) {
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<std::int64_t>(number));
+  else
+    return bench::converted(static_cast<float>(number), zero);
+}
+
+std::vector<std::byte> elements_of(const std::vector<double>& numbers, ElementType type) {
+  std::vector<std::byte> elements(numbers.size() * size_of(type));
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    bench::with_type(type, [&](auto zero) {
+      const auto element = element_of(numbers[i], zero);
+      std::memcpy(elements.data() + i * sizeof element, &element, sizeof element);
+    });
+  return elements;
+}
+
+/// What MPI makes of the same numbers as float64.
+std::vector<double> reduced_by_mpi(std::vector<double> numbers, ReduceOp op, int ranks) {
+  MPI_Allreduce(MPI_IN_PLACE, numbers.data(), static_cast<int>(numbers.size()), MPI_DOUBLE,
+                mpi_op(op), MPI_COMM_WORLD);
+  if (op == ReduceOp::average)
+    for (double& number : numbers)
+      number /= ranks;
+  return numbers;
+}
+
+std::string described(std::size_t length, Reduction reduction) {
+  return std::string(name_of(reduction.op)) + " of " + std::to_string(length) + " " +
+         std::string(name_of(reduction.type));
+}
+
+void check_all_reduce(Communicator& comm, std::size_t length, Reduction reduction) {
+  const std::vector<double> numbers = numbers_of(comm, length, reduction);
+  std::vector<std::byte> ours = elements_of(numbers, reduction.type);
+  comm.all_reduce(std::span(ours), reduction);
+  if (ours != elements_of(reduced_by_mpi(numbers, reduction.op, comm.size()), reduction.type))
+    complain("all_reduce: " + described(length, reduction) + " is not MPI's");
+}
+
+/// `length` is that of a rank's block.
+void check_reduce_scatter(Communicator& comm, std::size_t length, Reduction reduction) {
+  const auto ranks = static_cast<std::size_t>(comm.size());
+  const std::vector<double> numbers = numbers_of(comm, length * ranks, reduction);
+  const std::vector<std::byte> all = elements_of(numbers, reduction.type);
+  std::vector<std::byte> ours(length * size_of(reduction.type));
+  comm.reduce_scatter(all, ours, reduction);
+  const std::vector<double> sums = reduced_by_mpi(numbers, reduction.op, comm.size());
+  const auto mine = sums.begin() + static_cast<std::ptrdiff_t>(
+                                       length * static_cast<std::size_t>(comm.rank().value));
+  const std::vector<double> block(mine, mine + static_cast<std::ptrdiff_t>(length));
+  if (ours != elements_of(block, reduction.type))
+    complain("reduce_scatter: " + described(length, reduction) + " is not MPI's");
+}
+
+/// By every algorithm, as by the usual one.
+void check_reductions(Communicator& comm) {
+  for (std::size_t way = 0; way <= kAlgorithms.size(); ++way) {
+    if (way > 0) comm.use_way({.algorithm = kAlgorithms[way - 1]});
+    for (std::size_t type = 0; type < kElementTypes; ++type)
+      for (const ReduceOp op : kOps)
+        for (const std::size_t length : kShortLengths)
+          check_all_reduce(comm, length, {static_cast<ElementType>(type), op});
+  }
+  comm.use_way({});
+  for (std::size_t type = 0; type < kElementTypes; ++type)
+    for (const ReduceOp op : kOps)
+      for (const std::size_t length : kShortLengths)
+        check_reduce_scatter(comm, length, {static_cast<ElementType>(type), op});
+}
+
+/// Every rank to the one on its right.
+void check_messages(Communicator& comm, std::size_t length) {
+  const std::vector<std::int32_t> mine(length, comm.rank().value);
+  std::vector<std::int32_t> theirs(length, -1);
+  const int left = (comm.rank().value + comm.size() - 1) % comm.size();
+  if (comm.size() == 1) return;
+  Handle sent =
+      comm.start_send(std::as_bytes(std::span(mine)), {(comm.rank().value + 1) % comm.size()});
+  comm.receive(std::as_writable_bytes(std::span(theirs)), {left});
+  sent.wait();
+  if (theirs != std::vector<std::int32_t>(length, left)) complain("a message from the left");
 }
 
 void check_all_gather(Communicator& comm, std::size_t length) {
@@ -153,16 +226,14 @@ void check_gradients(Communicator& comm) {
 
 void check_everything(Communicator& comm) {
   for (const std::size_t length : kLengths) {
-    for (const ReduceOp op : {ReduceOp::sum, ReduceOp::min, ReduceOp::max}) {
-      check_all_reduce<float>(comm, length, op);
-      check_all_reduce<double>(comm, length, op);
-      check_all_reduce<std::int32_t>(comm, length, op);
-      check_all_reduce<std::int8_t>(comm, length, op);
-    }
+    for (const ElementType type : {ElementType::float32, ElementType::bfloat16})
+      check_all_reduce(comm, length, {type, ReduceOp::sum});
+    check_messages(comm, length);
     check_all_gather(comm, length);
     check_all_to_all(comm, length);
     check_bits(comm, length);
   }
+  check_reductions(comm);
   check_gradients(comm);
   comm.barrier();
   const Environment environment = process_environment();

@@ -2,7 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <bit>
+
 #include "base/error.hpp"
+#include "comm/entry/step_state.hpp"
 #include "comm/schedule/all_reduce.hpp"
 #include "comm/schedule/doubling.hpp"
 #include "comm/schedule/ring.hpp"
@@ -212,12 +215,26 @@ TEST_CASE(
   const Forecast coordinated = simulate(simulated, [](Rank self) {
     return coordinated_negotiation({self.value, kRanks}, {.request = 14883, .response = 5340});
   });
-  const Forecast doubling = simulate(simulated, [](Rank self) {
-    return all_reduce_by_recursive_doubling({self.value, kRanks}, 24);
-  });
+  const std::vector<Program> ours = negotiation_of_a_step(kRanks, 161);
+  const Forecast alike =
+      simulate(simulated, [&](Rank self) { return ours[static_cast<std::size_t>(self.value)]; });
   CHECK(coordinated.most_bytes_received == 63 * 14883);
-  CHECK(doubling.most_bytes_received == 6 * 24);
-  CHECK(doubling.duration < coordinated.duration);
+  CHECK(alike.most_bytes_received == 6 * Summary::kBytes);
+  CHECK(alike.most_bytes_sent == 6 * Summary::kBytes);
+  CHECK(alike.duration < coordinated.duration);
+}
+
+TEST_CASE("the library's own negotiation is what is simulated, for any number of ranks") {
+  for (int ranks = 1; ranks <= 33; ++ranks) {
+    const std::vector<Program> programs = negotiation_of_a_step(ranks, 5);
+    const auto rounds = std::bit_width(static_cast<unsigned>(ranks - 1));
+    for (const Program& program : programs)
+      CHECK(program.steps.size() == 2 * static_cast<std::size_t>(rounds));
+    const Forecast forecast = simulate(one_rank_a_node(ranks), [&](Rank self) {
+      return programs[static_cast<std::size_t>(self.value)];
+    });
+    CHECK(forecast.messages == static_cast<std::uint64_t>(ranks * rounds));
+  }
 }
 
 TEST_CASE("programs that wait for each other are an error") {
