@@ -133,8 +133,11 @@ Work Communicator::prepare_barrier() {
                  {&world_->nothing, 1}, {});
 }
 
-Handle Communicator::start_all_reduce(std::span<std::byte> data, Reduction reduction) {
-  return start(prepare_all_reduce(data, reduction));
+Handle Communicator::start_all_reduce(std::span<std::byte> data, Reduction reduction,
+                                      std::int32_t priority) {
+  Work work = prepare_all_reduce(data, reduction);
+  work.priority = priority;
+  return start(std::move(work));
 }
 
 Handle Communicator::start_reduce_scatter(std::span<const std::byte> all, std::span<std::byte> mine,

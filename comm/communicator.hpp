@@ -36,7 +36,9 @@ class Communicator {
 
   /// Reduces in place; the result is the same to the last bit on every rank. `data` is aligned for
   /// its elements. Throws ErrorKind::usage where the length is no multiple of their size.
-  Handle start_all_reduce(std::span<std::byte> data, Reduction reduction);
+  /// Where connections are busy the messages of a higher `priority` overtake others.
+  Handle start_all_reduce(std::span<std::byte> data, Reduction reduction,
+                          std::int32_t priority = 0);
   void all_reduce(std::span<std::byte> data, Reduction reduction) {
     run(prepare_all_reduce(data, reduction));
   }

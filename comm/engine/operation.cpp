@@ -62,6 +62,7 @@ Sending& Operation::sending(StepIndex step) {
   sending.peer = world_rank(what.peer);
   sending.tag = tag_of(step);
   sending.bytes = readable(what.from);
+  sending.priority = work_.priority;
   sending.note = work_.has_note && work_.program->tells[step] ? &note_ : nullptr;
   sending.operation = this;
   sending.step = step;

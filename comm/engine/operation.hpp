@@ -25,7 +25,8 @@ struct Work {
   Reduction reduction{};       ///< Its type is that of the elements.
   std::uint64_t tag_base = 0;  ///< What all messages' tags begin with.
   Call call{};
-  bool has_note = true;  ///< Whether the call is told to, and expected of, the other ranks.
+  std::int32_t priority = 0;  ///< Of its messages: higher overtakes.
+  bool has_note = true;       ///< Whether the call is told to, and expected of, the other ranks.
   std::shared_ptr<WholeCollective> whole{};  ///< Runs it instead of the program, which is empty.
 };
 

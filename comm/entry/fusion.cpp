@@ -76,6 +76,14 @@ void note_offsets(FusionPlan& plan) {
       if (piece.first == 0) plan.offset_of[piece.gradient.value] = piece.offset;
 }
 
+void note_priorities(FusionPlan& plan, const GradientTable& table) {
+  for (Bucket& bucket : plan.buckets) {
+    bucket.priority = table[bucket.pieces.front().gradient].priority;
+    for (const GradientPiece& piece : bucket.pieces)
+      bucket.priority = std::max(bucket.priority, table[piece.gradient].priority);
+  }
+}
+
 }  // namespace
 
 FusionPlan plan_fusion(const GradientTable& table, std::span<const GradientId> order,
@@ -98,6 +106,7 @@ FusionPlan plan_fusion(const GradientTable& table, std::span<const GradientId> o
   for (Placed& each : placed)
     plan.buckets.push_back(std::move(each.bucket));
   note_offsets(plan);
+  note_priorities(plan, table);
   return plan;
 }
 
@@ -119,15 +128,7 @@ std::vector<GradientId> initial_order(const GradientTable& table) {
   std::vector<GradientId> order(table.size());
   for (std::size_t i = 0; i < order.size(); ++i)
     order[i] = {order.size() - 1 - i};
-  std::ranges::stable_sort(order, std::greater{},
-                           [&](GradientId id) { return table[id].priority; });
   return order;
-}
-
-bool has_priorities(const GradientTable& table) {
-  for (std::size_t i = 0; i < table.size(); ++i)
-    if (table[{i}].priority != table[{0}].priority) return true;
-  return false;
 }
 
 }  // namespace fastgpu::comm

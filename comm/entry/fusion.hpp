@@ -27,6 +27,7 @@ struct Bucket {
   ElementType type = ElementType::float32;  ///< On the wire.
   std::size_t offset = 0;                   ///< In the fusion buffer, in bytes.
   std::size_t bytes = 0;                    ///< Gaps between gradients included.
+  std::int32_t priority = 0;                ///< The highest of its gradients.
   std::vector<GradientPiece> pieces;
 };
 
@@ -46,10 +47,7 @@ FusionPlan plan_fusion(const GradientTable& table, std::span<const GradientId> o
 /// Equal where two ranks mean the same plan.
 std::uint64_t hash(const FusionPlan& plan);
 
-/// Higher priorities first; else the last registered first, as a backward pass has them.
+/// The last registered first, as a backward pass has them.
 std::vector<GradientId> initial_order(const GradientTable& table);
-
-/// Whether users gave priorities, which then say the order; else readiness does.
-bool has_priorities(const GradientTable& table);
 
 }  // namespace fastgpu::comm

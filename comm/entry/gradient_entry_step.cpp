@@ -42,7 +42,7 @@ std::optional<Error> GradientEntry::failure_of(const Agreement& agreement,
 }
 
 void GradientEntry::change_plan(StepOutcome& outcome) {
-  const bool has_new_order = !is_order_known_ && !has_priorities(table_);
+  const bool has_new_order = !is_order_known_;
   is_order_known_ = true;
   if (has_new_order) planned_order_ = order_of_rank_0(*control_, table_, order_);
   const bool has_new_setting = tuning_->step_ended();

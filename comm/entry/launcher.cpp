@@ -91,7 +91,7 @@ Launcher::Sum Launcher::start(std::size_t number, Communicator& lane) const {
   const bool is_wide =
       exchange_ == Exchange::wide_sum && is_short(bucket.type) && op == ReduceOp::sum;
   if (is_wide) return WideSum(lane, data, bucket.type);
-  return lane.start_all_reduce(data, {bucket.type, op});
+  return lane.start_all_reduce(data, {bucket.type, op}, bucket.priority);
 }
 
 void Launcher::wait(std::size_t bucket) {

@@ -21,7 +21,7 @@ struct GradientInfo {
   std::string name;
   ElementType type = ElementType::float32;
   std::vector<std::uint64_t> shape{};  ///< Empty: one element.
-  std::int32_t priority = 0;           ///< Higher goes first.
+  std::int32_t priority = 0;           ///< Higher overtakes on the wire.
 
   friend bool operator==(const GradientInfo&, const GradientInfo&) = default;
 };

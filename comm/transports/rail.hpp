@@ -48,6 +48,7 @@ struct Outgoing {
   MessageTag tag{};
   std::span<const std::byte> bytes{};
   const Note* note = nullptr;  ///< Null: none.
+  std::int32_t priority = 0;   ///< Higher overtakes what is under way, where the rail can do that.
   std::size_t moved = 0;       ///< Bytes on their way, kept by the rail.
 };
 

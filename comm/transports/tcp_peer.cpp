@@ -39,7 +39,15 @@ void TcpPeer::send(Outgoing& message) {
       return;
     }
   }
-  sending_.push_back({&message, 0});
+  queue(message);
+}
+
+/// After those that are as urgent. One that is on its way goes on once this one has gone.
+void TcpPeer::queue(Outgoing& message) {
+  const auto urgent = [&](const Sending& each) {
+    return each.message->priority >= message.priority;
+  };
+  sending_.insert(std::ranges::find_if_not(sending_, urgent), {&message, 0});
 }
 
 void TcpPeer::say(FrameKind kind) {
@@ -67,7 +75,7 @@ bool TcpPeer::write() {
   return has_moved;
 }
 
-/// The next frame for an idle connection: words first, then the oldest message.
+/// The next frame for an idle connection: words first, then the oldest of the most urgent messages.
 bool TcpPeer::give_work(TcpFlow& flow) {
   if (!controls_.empty()) {
     flow.begin_copy(controls_.front().frame, controls_.front().bytes);
@@ -172,7 +180,7 @@ void TcpPeer::arrived(const Frame& frame, std::span<const std::byte> bytes) {
 
 void TcpPeer::asked_for(MessageTag tag) {
   if (unwanted_.find(tag) != nullptr) {
-    sending_.push_back({unwanted_.take(tag), 0});
+    queue(*unwanted_.take(tag));
   } else if (ahead_.find(tag) != nullptr) {
     ahead_bytes_ -= ahead_.take(tag);
   } else if (wanted_by_peer_.find(tag) == nullptr &&

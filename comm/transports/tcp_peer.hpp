@@ -86,6 +86,7 @@ class TcpPeer final : public FrameEvents {
     std::size_t cut = 0;  ///< Bytes that have been given to connections.
   };
 
+  void queue(Outgoing& message);
   bool give_work(TcpFlow& flow);
   void written(TcpFlow& flow);
   void asked_for(MessageTag tag);
@@ -102,7 +103,7 @@ class TcpPeer final : public FrameEvents {
   std::size_t used_;
 
   std::deque<Control> controls_;
-  std::deque<Sending> sending_;
+  std::deque<Sending> sending_;    ///< The most urgent first.
   TagTable<Outgoing*> unwanted_;   ///< Long messages that the peer has not asked for, and waits.
   TagTable<std::size_t> ahead_;    ///< Bytes of those that go, or have gone, without that.
   std::size_t ahead_bytes_ = 0;    ///< In `ahead_`.

@@ -119,15 +119,17 @@ TEST_CASE("plans differ in their hash where order or granularity does") {
   CHECK(first != hash(plan_fusion(table, order, types, {4096})));
 }
 
-TEST_CASE("priorities come first, and otherwise what was registered last") {
+TEST_CASE("what was registered last comes first, and a bucket is as urgent as its most urgent") {
   GradientTable table;
-  table.add({.name = "a"});
-  table.add({.name = "b"});
-  CHECK_FALSE(has_priorities(table));
-  CHECK(initial_order(table) == std::vector<GradientId>{{1}, {0}});
-  table.add({.name = "c", .priority = -1});
-  CHECK(has_priorities(table));
-  CHECK(initial_order(table) == std::vector<GradientId>{{1}, {0}, {2}});
+  table.add({.name = "a", .shape = {16}, .priority = 7});
+  table.add({.name = "b", .shape = {16}, .priority = -1});
+  table.add({.name = "c", .shape = {64}, .priority = -2});
+  const auto order = initial_order(table);
+  CHECK(order == std::vector<GradientId>{{2}, {1}, {0}});
+  const FusionPlan plan = plan_fusion(table, order, own_types(table), {256});
+  REQUIRE(plan.buckets.size() == 2);
+  CHECK(plan.buckets[0].priority == -2);
+  CHECK(plan.buckets[1].priority == 7);
 }
 
 TEST_SUITE_END();

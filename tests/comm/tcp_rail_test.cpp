@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <numeric>
@@ -40,8 +41,8 @@ struct End {
     rail.emplace(std::move(sockets), events, events);
   }
 
-  void send(std::uint64_t tag, std::span<const std::byte> bytes) {
-    outgoing.push_back({.peer = peer, .tag = {tag}, .bytes = bytes});
+  void send(std::uint64_t tag, std::span<const std::byte> bytes, std::int32_t priority = 0) {
+    outgoing.push_back({.peer = peer, .tag = {tag}, .bytes = bytes, .priority = priority});
     rail->send(outgoing.back());
   }
   void receive(std::uint64_t tag, const Sink& sink) {
@@ -123,6 +124,34 @@ TEST_CASE("of what nobody asks for only so much goes ahead") {
   CHECK(pair.b->events.received_messages == 4);
   for (const auto& one : got)
     CHECK(one == bytes);
+}
+
+TEST_CASE("what is urgent overtakes what is under way, and all of it arrives whole") {
+  Pair pair(1);
+  std::vector<std::vector<std::byte>> sent, got(4, std::vector<std::byte>(16 * kMebibyte));
+  for (std::uint8_t tag = 0; tag < 4; ++tag) {
+    sent.emplace_back(16 * kMebibyte, std::byte{tag});
+    pair.b->receive(tag, {.memory = got[tag]});
+  }
+  for (int i = 0; i < 20; ++i)  // What is asked for gets about.
+    pair.b->rail->progress();
+  pair.a->rail->progress();
+  pair.a->send(0, sent[0]);
+  pair.a->rail->progress();  // As much as the connection has room for.
+  pair.a->send(1, sent[1]);
+  pair.a->send(2, sent[2], 5);
+  pair.a->send(3, sent[3], 5);
+  std::vector<std::uint64_t> order;
+  while (order.size() < 4) {
+    pair.a->rail->progress();
+    pair.b->rail->progress();
+    for (const Incoming& each : pair.b->incoming)
+      if (each.moved == each.sink.memory.size() &&
+          std::ranges::find(order, each.tag.value) == order.end())
+        order.push_back(each.tag.value);
+  }
+  CHECK(order == std::vector<std::uint64_t>{2, 3, 0, 1});
+  CHECK(got == sent);
 }
 
 /// The other side of one connection, which says what no rank does.

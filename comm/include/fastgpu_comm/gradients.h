@@ -33,7 +33,7 @@ typedef struct fgc_gradient {
   const uint64_t* shape; /* Lengths of its dimensions. */
   size_t dimensions;     /* 0: it has one element. */
   int32_t type;          /* An fgc_type. */
-  int32_t priority;      /* Higher goes first; all equal: in the order of readiness. */
+  int32_t priority;      /* Higher overtakes others on connections that are busy. */
   int32_t memory;        /* An fgc_memory. */
   int32_t reserved;      /* 0. */
 } fgc_gradient;

@@ -71,8 +71,8 @@ class Gradients:
     def register(self, name: str, data: Any, priority: int = 0) -> int:
         """Adds a gradient before the first step, on every rank the same ones in the same order; returns its number, from 0.
 
-        `data`, an array or tensor, is where it lies from now on, and lives as long as this does. Higher priorities travel first; where all
-        are equal, in the order of readiness. Raises TypeError, ValueError, UsageError.
+        `data`, an array or tensor, is where it lies from now on, and lives as long as this does. Where connections are busy,
+        those of a higher priority overtake others. Raises TypeError, ValueError, UsageError.
         """
         place = look_at(data, f"the gradient {name!r}").writable()
         shape = (ctypes.c_uint64 * max(1, len(place.shape)))(*place.shape)
