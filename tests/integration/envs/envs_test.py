@@ -360,9 +360,10 @@ def test_a_place_that_nodes_share_gets_it_once(site):
         site.write("alpha", "beta==2.0")
         site.create()
         check(site.on_nodes("bash", "-lc", '"$VIRTUAL_ENV/bin/python" -c "import alpha"').count("alpha two") == 2, "logins do not get the new one")
-        site.user.run("env", "remove", "--all", "-c", site.name)
-        check(list(place.iterdir()) == [], f"left: {list(place.rglob('*'))}")
+        site.user.run("env", "remove", "train", "-c", site.name)
         check("fastgpu" not in site.on_nodes("ls", "/etc/profile.d"), "lines are left")
+        site.user.run("env", "remove", "--all", "-c", site.name, *prefix)
+        check(list(place.iterdir()) == [], f"left: {list(place.rglob('*'))}")
     finally:
         site.on_nodes("umount", "/srv/home")
 

@@ -30,9 +30,9 @@ class Home:
         (self.build.parent / "current").symlink_to("v")
         subprocess.run(["chown", "-R", f"{NOBODY}:{NOBODY}", self.path], check=True)
 
-    def run(self, *words, code=0):
+    def run(self, *words, code=0, fault=""):
         done = subprocess.run(["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", self.agent, *words], capture_output=True,
-                              env={"HOME": str(self.path), "PATH": os.environ["PATH"]}, cwd=self.path, input=b"", check=False)
+                              env={"HOME": str(self.path), "PATH": os.environ["PATH"], "FASTGPU_FAULT": fault}, cwd=self.path, input=b"", check=False)
         check(done.returncode == code, f"{words}: {done.returncode} {done.stderr.decode()}")
         return done.stdout.decode()
 
@@ -59,6 +59,60 @@ def test_start_up_files_come_back_byte_for_byte(home):
             if before is not None:
                 check(file.stat().st_mode & 0o7777 == 0o640, "the mode has changed")
                 file.unlink()
+
+
+def test_lines_go_from_every_file_that_logins_may_read(home):
+    home.run("env-activate", "", "t")
+    (home.path / ".bash_profile").write_bytes(b"mine\n")  # Bash reads this one from now on.
+    home.run("env-remove", "", "t")
+    check(home.files() == {".bash_profile": b"mine\n"}, f"{home.files()}")
+
+
+def test_lines_go_where_a_node_that_shares_the_place_was_quicker(home):
+    def one_goes():
+        (home.path / ".fastgpu/envs/.fastgpu/active").unlink()
+
+    def all_goes():
+        shutil.rmtree(home.path / ".fastgpu/envs")
+
+    for quicker, words in ((one_goes, ("env-remove", "", "t")), (all_goes, ("env-remove", "")), (all_goes, ("env-deactivate", ""))):
+        home.run("env-status", "--prepare", "t")
+        link = home.path / ".fastgpu/envs/t/current"
+        if not link.is_symlink():
+            link.symlink_to("v")
+        home.run("env-activate", "", "t")
+        quicker()
+        home.run(*words)
+        check(home.files() == {}, f"{words}: {home.files()}")
+
+
+def test_lines_stay_while_another_environment_is_active(home):
+    home.run("env-activate", "", "t")
+    home.run("env-status", "--prepare", "other")
+    home.run("env-remove", "", "other")
+    check(b"activate.sh" in home.files()[".profile"], f"{home.files()}")
+
+
+def test_what_is_killed_while_it_makes_or_removes_the_place_leaves_no_trace(home):
+    prefix = str(home.path / "work/envs")
+    home.run("env-remove", "")
+    for point in ("env-place-made", "env-place-emptied"):
+        for again in ((), ("env-status", "--prepare", "t", prefix)):
+            if point == "env-place-emptied":
+                home.run("env-status", "--prepare", "t", prefix)
+                home.run("env-remove", prefix, code=-9, fault=point)
+            else:
+                home.run("env-status", "--prepare", "t", prefix, code=-9, fault=point)
+            if again:
+                home.run(*again)
+            home.run("env-remove", prefix)
+            check(list(home.path.iterdir()) == [], f"{point} {again}: left: {list(home.path.rglob('*'))}")
+
+
+def test_a_switch_that_was_killed_does_not_hinder_the_next(home):
+    (home.path / ".fastgpu/envs/.fastgpu/active.new").symlink_to("../other")
+    home.run("env-activate", "", "t")
+    check(sorted(path.name for path in (home.path / ".fastgpu/envs/.fastgpu").glob("active*")) == ["active"], "left over")
 
 
 def test_what_was_written_behind_our_lines_stays(home):
