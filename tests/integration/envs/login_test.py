@@ -1,6 +1,7 @@
 """The agent's own part in environments, as an ordinary user: start-up files come back byte for byte, one at a time changes a prefix, a manifest notices
 everything. TEST.py AGENT; needs root (to become that user)."""
 import fcntl
+import hashlib
 import os
 import pathlib
 import shutil
@@ -135,6 +136,29 @@ def test_a_build_without_a_manifest_is_not_used(home):
     home.run("env-use", "", "t", "v", code=CONFLICT)
     home.run("env-verify", "", "t", code=NOT_FOUND)
     home.run("env-verify", "", "../t", code=USUAL)
+
+
+def test_verifying_finds_what_was_changed_removed_or_added(home):
+    module = home.build / "lib/alpha.py"
+    module.parent.mkdir()
+    module.write_bytes(b"word = 1\n")
+    entries = [f"d 755 0 - {path}" for path in (".fastgpu", "lib")]
+    entries.append(f"f 644 9 {hashlib.sha256(module.read_bytes()).hexdigest()} lib/alpha.py")
+    (home.build / ".fastgpu/manifest").write_text("".join(f"entry={entry}\0" for entry in entries))
+
+    def damaged():
+        return [one for one in home.run("env-verify", "", "t").split("\0") if one.startswith("damaged=")]
+
+    (module.parent / "__pycache__").mkdir()
+    (module.parent / "__pycache__/alpha.cpython-311.pyc").write_bytes(b"made by an import")
+    check(damaged() == [], f"{damaged()}")
+    (module.parent / "more.pth").write_bytes(b"import os\n")
+    (home.build / "bin").symlink_to("/bin")
+    check(damaged() == ["damaged=bin: was added", "damaged=lib/more.pth: was added"], f"{damaged()}")
+    module.write_bytes(b"word = 2\n")
+    check(damaged()[0] == "damaged=lib/alpha.py: has another content", f"{damaged()}")
+    module.unlink()
+    check(damaged()[0] == "damaged=lib/alpha.py: is missing", f"{damaged()}")
 
 
 def test_all_of_it_goes(home):
