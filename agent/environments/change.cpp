@@ -87,8 +87,10 @@ int run_env_verify(Arguments arguments) {
 
 int run_env_show(Arguments arguments) {
   return run_call([&] {
-    const fs::path details = details_of(take_named(arguments).directory());
+    const fs::path version = take_named(arguments).directory();
+    const fs::path details = details_of(version);
     Records answer;
+    answer.add("bytes", static_cast<std::int64_t>(build_bytes(version)));
     answer.add("spec", read_file(details / "env.yaml").value_or(""));
     answer.add("lock", read_file(details / "env.lock").value_or(""));
     write_answer(answer);
