@@ -10,6 +10,7 @@
 #include "agent/environments/place.hpp"
 #include "agent/subcommands.hpp"
 #include "base/fault_point.hpp"
+#include "base/names.hpp"
 #include "process/command.hpp"
 
 namespace fastgpu::agent {
@@ -31,6 +32,19 @@ class Build {
 
   std::string run() {
     if (const std::string sum = manifest_sum(version_); !sum.empty()) return sum;
+    try {
+      const std::string sum = make();
+      fs::remove_all(cache_);
+      return sum;
+    } catch (const std::exception& failure) {
+      discard(failure);
+      throw;
+    }
+  }
+
+ private:
+  /// The manifest's sum.
+  std::string make() {
     fs::remove_all(version_);  // Of a build that was killed.
     fs::create_directories(version_.parent_path());
     listener_.tell("making the environment");
@@ -43,18 +57,23 @@ class Build {
     write_details();
     run_post_install();
     listener_.tell("computing sums");
-    const std::string sum = write_manifest(version_);
-    fs::remove_all(cache_);
-    return sum;
+    return write_manifest(version_);
   }
 
- private:
+  /// A part of a build is of no use. What has been downloaded is, where the same command may yet go
+  /// on with it: after a Ctrl-C, or an index that said nothing.
+  void discard(const std::exception& failure) const {
+    const auto* const error = dynamic_cast<const Error*>(&failure);
+    std::error_code ignored;
+    fs::remove_all(version_, ignored);
+    if (error == nullptr ||
+        (error->kind() != ErrorKind::interrupted && error->kind() != ErrorKind::timeout))
+      fs::remove_all(cache_, ignored);
+  }
+
   /// What every environment gets beside its packages.
   void add_common() {
-    if (fs::exists(request_.common))
-      fs::copy(request_.common, version_,
-               fs::copy_options::recursive | fs::copy_options::copy_symlinks |
-                   fs::copy_options::overwrite_existing);
+    if (fs::exists(request_.common)) copy_tree(request_.common, version_, listener_);
   }
 
   /// What lies in lib/fastgpu/python can be imported, whichever Python it is.
@@ -75,12 +94,17 @@ class Build {
   }
 
   void run_post_install() {
-    for (const auto& command : request_.post_install) {
-      listener_.tell("running " + command.front());
-      std::vector<std::string> argv = {(details_of(version_) / "run").string()};
-      argv.insert(argv.end(), command.begin(), command.end());
-      output_of({.argv = argv, .environment = process::current_environment()}, listener_);
-    }
+    for (const auto& command : request_.post_install)
+      run_in_it(command);
+  }
+
+  void run_in_it(const std::vector<std::string>& command) try {
+    listener_.tell("running " + command.front());
+    std::vector<std::string> argv = {(details_of(version_) / "run").string()};
+    argv.insert(argv.end(), command.begin(), command.end());
+    output_of({.argv = argv, .environment = process::current_environment()}, listener_);
+  } catch (const Error& e) {
+    throw e.during("post_install: " + printable(command.front()));
   }
 
   const BuildRequest& request_;

@@ -4,6 +4,7 @@
 
 #include <condition_variable>
 #include <cstdio>
+#include <filesystem>
 
 #include "agent/disk.hpp"
 #include "transfer/failure_status.hpp"
@@ -30,6 +31,9 @@ int run_call(const std::function<void()>& body) try {
 } catch (const Error& e) {
   std::fprintf(stderr, "%s\n", e.what());
   return transfer::failure_status(e.kind());
+} catch (const std::filesystem::filesystem_error& e) {
+  std::fprintf(stderr, "%s\n", e.what());
+  return transfer::failure_status(system_error("", e.code().value()).kind());
 }
 
 Listener::Listener()

@@ -56,16 +56,26 @@ void deactivate(const EnvironmentPlaces& places) {
   fs::remove(places.active());
 }
 
-/// One environment, or all where `name` is empty. A node that shares the place may be quicker.
-void remove(const EnvironmentPlaces& places, const std::string& name) try {
-  const bool is_active = fs::path(link_target(places.active())).filename() == name;
-  if (name.empty() || is_active) remove_login_lines(places);
-  const UniqueFd lock = lock_prefix(places, kPatience);
-  if (name.empty()) return remove_prefix(places);
-  if (is_active) fs::remove(places.active());
+void remove_one(const EnvironmentPlaces& places, const std::string& name) {
+  const std::string active = fs::path(link_target(places.active())).filename();
+  // A node that shares the place may have been quicker, but the lines here are this node's.
+  if (active.empty() || active == name) deactivate(places);
   fs::remove_all(places.prefix / name);
+}
+
+void remove_all(const EnvironmentPlaces& places) {
+  remove_login_lines(places);
+  remove_prefix(places);
+}
+
+/// One environment, or all where `name` is empty.
+void remove(const EnvironmentPlaces& places, const std::string& name) try {
+  const UniqueFd lock = lock_prefix(places, kPatience);
+  name.empty() ? remove_all(places) : remove_one(places, name);
 } catch (const Error& e) {
   if (e.kind() != ErrorKind::not_found) throw;
+  remove_login_lines(places);
+  remove_remains(places);
 }
 
 }  // namespace
@@ -77,8 +87,10 @@ int run_env_verify(Arguments arguments) {
 
 int run_env_show(Arguments arguments) {
   return run_call([&] {
-    const fs::path details = details_of(take_named(arguments).directory());
+    const fs::path version = take_named(arguments).directory();
+    const fs::path details = details_of(version);
     Records answer;
+    answer.add("bytes", static_cast<std::int64_t>(build_bytes(version)));
     answer.add("spec", read_file(details / "env.yaml").value_or(""));
     answer.add("lock", read_file(details / "env.lock").value_or(""));
     write_answer(answer);
@@ -121,7 +133,7 @@ int run_env_deactivate(Arguments arguments) {
     Options options(arguments);
     const auto places = places_at(options.take_word("the prefix"));
     options.expect_end();
-    if (!fs::exists(places.own())) return;
+    if (!fs::exists(places.own())) return remove_login_lines(places);
     const UniqueFd lock = lock_prefix(places, kPatience);
     deactivate(places);
   });

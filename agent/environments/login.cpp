@@ -3,7 +3,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <vector>
 
 #include "agent/disk.hpp"
 #include "base/error.hpp"
@@ -18,12 +20,18 @@ namespace fs = std::filesystem;
 constexpr std::string_view kMadeNewline = " (and the newline before)";
 constexpr std::string_view kMadeFile = " (and this file)";
 
-/// Root's is read by every login of every user; others have the file that their bash reads.
+/// Root's is read by every login of every user; of the others' bash reads the first that exists.
+std::vector<fs::path> start_up_files() {
+  if (::geteuid() == 0) return {"/etc/profile.d/fastgpu.sh"};
+  return {below_home(".bash_profile"), below_home(".bash_login"), below_home(".profile")};
+}
+
+/// The last where none exists.
 fs::path start_up_file() {
-  if (::geteuid() == 0) return "/etc/profile.d/fastgpu.sh";
-  for (const char* const name : {".bash_profile", ".bash_login"})
-    if (const fs::path file = below_home(name); fs::exists(file)) return file;
-  return below_home(".profile");
+  const auto files = start_up_files();
+  const auto found =
+      std::ranges::find_if(files, [](const fs::path& file) { return fs::exists(file); });
+  return found == files.end() ? files.back() : *found;
 }
 
 std::string first_mark(const EnvironmentPlaces& places) {
@@ -51,6 +59,23 @@ void rewrite(const fs::path& file, const std::string& text) {
     throw system_error("keeping the owner of " + real.string(), errno);
 }
 
+void remove_login_lines_of(const EnvironmentPlaces& places, const fs::path& file) {
+  const auto text = read_file(file);
+  if (!text) return;
+  const auto begin = text->find(first_mark(places));
+  const auto end = text->find(last_mark(places));
+  if (begin == std::string::npos || end == std::string::npos) return;
+  const std::string remark = text->substr(begin + first_mark(places).size(), kMadeNewline.size());
+  std::string front = text->substr(0, begin);
+  const std::string back = text->substr(end + last_mark(places).size());
+  if (remark.starts_with(kMadeNewline)) front.pop_back();
+  if (remark.starts_with(kMadeFile) && front.empty() && back.empty()) {
+    fs::remove(file);  // Another node that shares the home may have done so.
+    return;
+  }
+  rewrite(file, front + back);
+}
+
 }  // namespace
 
 void add_login_lines(const EnvironmentPlaces& places) {
@@ -63,21 +88,8 @@ void add_login_lines(const EnvironmentPlaces& places) {
 }
 
 void remove_login_lines(const EnvironmentPlaces& places) {
-  const fs::path file = start_up_file();
-  const auto text = read_file(file);
-  if (!text) return;
-  const auto begin = text->find(first_mark(places));
-  const auto end = text->find(last_mark(places));
-  if (begin == std::string::npos || end == std::string::npos) return;
-  const std::string remark = text->substr(begin + first_mark(places).size(), kMadeNewline.size());
-  std::string front = text->substr(0, begin);
-  const std::string back = text->substr(end + last_mark(places).size());
-  if (remark.starts_with(kMadeNewline)) front.pop_back();
-  if (remark.starts_with(kMadeFile) && front.empty() && back.empty()) {
-    if (::unlink(file.c_str()) != 0) throw system_error("removing " + file.string(), errno);
-    return;
-  }
-  rewrite(file, front + back);
+  for (const fs::path& file : start_up_files())
+    remove_login_lines_of(places, file);
 }
 
 }  // namespace fastgpu::agent

@@ -8,6 +8,7 @@ namespace fastgpu::agent {
 
 /// Logins get whatever the prefix's active environment is. Idempotent. Throws denied or capacity.
 void add_login_lines(const EnvironmentPlaces& places);
+/// From every file that they may be in.
 void remove_login_lines(const EnvironmentPlaces& places);
 
 }  // namespace fastgpu::agent

@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <iterator>
 
 #include "agent/disk.hpp"
 #include "base/names.hpp"
@@ -89,15 +90,26 @@ std::vector<std::string> paths_below(const fs::path& root) {
   return paths;
 }
 
-std::string path_of(const std::string& line) {
+/// Where that word of a line begins; the path is the last, and may have spaces.
+std::size_t start_of(int word, const std::string& line) {
   std::size_t at = 0;
-  for (int words = 0; words < 4; ++words) {
+  for (int passed = 0; passed < word; ++passed) {
     at = line.find(' ', at);
     if (at == std::string::npos)
       throw Error(ErrorKind::remote, "'" + printable(line) + "' is no line of a manifest");
     ++at;
   }
-  return line.substr(at);
+  return at;
+}
+
+std::string path_of(const std::string& line) {
+  return line.substr(start_of(4, line));
+}
+
+std::uint64_t size_of(const std::string& line) {
+  std::uint64_t size = 0;
+  std::from_chars(line.data() + start_of(2, line), line.data() + line.size(), size);
+  return size;
 }
 
 std::string sum_of(const fs::path& root, const Entry& entry, const KnownSums& known) {
@@ -115,6 +127,23 @@ std::string damage(const fs::path& root, const std::string& line, const KnownSum
   const std::string shape = front.substr(0, front.size() - path.size() - 1);
   if (!line.starts_with(shape)) return path + ": has another size, mode or kind";
   return line_of(found, sum_of(root, found, known)) == line ? "" : path + ": has another content";
+}
+
+/// Python writes there whenever a module is imported for the first time.
+bool is_cache(const std::string& path) {
+  const fs::path parts(path);
+  return std::ranges::find(parts, fs::path("__pycache__")) != parts.end();
+}
+
+/// What lies there and is in no line.
+std::vector<std::string> added(const fs::path& root, const std::vector<std::string>& lines) {
+  std::vector<std::string> known;
+  std::ranges::transform(lines, std::back_inserter(known), path_of);
+  std::ranges::sort(known);
+  std::vector<std::string> fresh;
+  std::ranges::set_difference(paths_below(root), known, std::back_inserter(fresh));
+  std::erase_if(fresh, is_cache);
+  return fresh;
 }
 
 std::string sum_of_text(const fs::path& path) {
@@ -149,6 +178,15 @@ std::string spec_sum(const fs::path& version) {
   return sum_of_text(details_of(version) / "env.yaml");
 }
 
+std::uint64_t build_bytes(const fs::path& version) {
+  const auto text = read_file(manifest_of(version), kLargestManifest);
+  if (!text) return 0;
+  std::uint64_t bytes = 0;
+  for (const std::string& line : Records(*text, "the manifest").all("entry"))
+    bytes += size_of(line);
+  return bytes;
+}
+
 VerifyAnswer verify_manifest(const fs::path& version, const KnownSums& known) {
   const auto text = read_file(manifest_of(version), kLargestManifest);
   if (!text)
@@ -161,8 +199,11 @@ VerifyAnswer verify_manifest(const fs::path& version, const KnownSums& known) {
   for (const auto& one : found) {
     const auto* error = std::get_if<Error>(&one);
     const std::string wrong = error != nullptr ? error->what() : std::get<std::string>(one);
-    if (!wrong.empty() && answer.damaged.size() < kMostNamed) answer.damaged.push_back(wrong);
+    if (!wrong.empty()) answer.damaged.push_back(wrong);
   }
+  for (const std::string& path : added(version, lines))
+    answer.damaged.push_back(path + ": was added");
+  answer.damaged.resize(std::min(answer.damaged.size(), kMostNamed));
   return answer;
 }
 

@@ -20,11 +20,15 @@ std::string manifest_sum(const std::filesystem::path& version);
 /// The sum of the env.yaml that it was made of; empty where there is none.
 std::string spec_sum(const std::filesystem::path& version);
 
+/// What its files take up together, by its manifest; 0 where there is none.
+std::uint64_t build_bytes(const std::filesystem::path& version);
+
 /// Of files that have been read just now, by their path below the build.
 using KnownSums = std::unordered_map<std::string, transfer::Digest>;
 
 /// Compares every file with its manifest, reading those whose sum is not known. What has been added
-/// is no damage. Throws not_found where there is no manifest, remote where it cannot be read.
+/// is damage, too, but for what Python caches. Throws not_found where there is no manifest, remote
+/// where it cannot be read.
 VerifyAnswer verify_manifest(const std::filesystem::path& version, const KnownSums& known = {});
 
 }  // namespace fastgpu::agent

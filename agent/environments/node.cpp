@@ -102,4 +102,12 @@ std::string output_of(const Program& program, const Listener& listener) {
   return std::move(done.out);
 }
 
+void copy_tree(const std::filesystem::path& from, const std::filesystem::path& to,
+               const Listener& listener) {
+  // The library's own copying calls a full disk an input/output error.
+  output_of({.argv = {"cp", "-R", "-P", (from / ".").string(), to.string()},
+             .environment = plain_environment()},
+            listener);
+}
+
 }  // namespace fastgpu::agent

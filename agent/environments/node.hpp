@@ -1,6 +1,7 @@
 // What is true on this node (machine, C library), and programs run on it to their end.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -26,5 +27,10 @@ struct Program {
 /// The output of a program that must succeed. Throws interrupted where the listener has gone; else
 /// with what it said timeout where it waited in vain, capacity for a full disk, remote.
 std::string output_of(const Program& program, const Listener& listener);
+
+/// Copies what is in one directory into another that exists, over what is there; links stay links.
+/// Throws as output_of.
+void copy_tree(const std::filesystem::path& from, const std::filesystem::path& to,
+               const Listener& listener);
 
 }  // namespace fastgpu::agent

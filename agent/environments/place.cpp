@@ -13,6 +13,7 @@
 
 #include "agent/disk.hpp"
 #include "base/error.hpp"
+#include "base/fault_point.hpp"
 
 namespace fastgpu::agent {
 namespace {
@@ -47,21 +48,63 @@ std::vector<fs::path> missing_of(fs::path path) {
   return missing;
 }
 
-/// Whether it was not there.
-bool make_open_directory(const fs::path& path) {
-  if (::mkdir(path.c_str(), 0755) == 0) return true;
-  if (errno == EEXIST) return false;
+fs::path lock_file(const EnvironmentPlaces& places) {
+  return places.own() / "lock";
+}
+
+/// Beside `path`: what is put together to become it.
+fs::path making_of(const fs::path& path) {
+  return path.parent_path() / (".fastgpu-making." + path.filename().string() + "." + host_name());
+}
+
+/// Beside `path`: the list of the directories that a removal takes away, `path` the outermost.
+fs::path removing_of(const fs::path& path) {
+  return path.parent_path() / (".fastgpu-removing." + path.filename().string());
+}
+
+[[noreturn]] void throw_not_made(const fs::path& path) {
   throw system_error("making " + path.string(), errno)
       .during("environments lie there (another place: --prefix)");
+}
+
+void make_lock(const fs::path& lock) {
+  if (!UniqueFd(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)))
+    throw system_error("making " + lock.string(), errno);
+}
+
+/// All that is missing is put together beside its place, and is there at once: whoever is killed
+/// has made nothing. Nothing comes of it where another node that shares the place was quicker.
+void make_at_once(const EnvironmentPlaces& places) {
+  const auto missing = missing_of(places.own());
+  const fs::path& outermost = missing.front();
+  const fs::path making = making_of(outermost);
+  const auto moved = [&](const fs::path& path) {
+    return fs::path(making.string() + path.string().substr(outermost.string().size()));
+  };
+  fs::remove_all(making);
+  Records made;
+  for (const fs::path& path : missing) {
+    if (::mkdir(moved(path).c_str(), 0755) != 0) throw_not_made(path);
+    if (path != places.own()) made.add("made", path.string());
+  }
+  if (::mkdir(moved(places.own() / "tools").c_str(), 0755) != 0) throw_not_made(places.own());
+  make_lock(moved(lock_file(places)));
+  write_atomically(moved(made_list(places)), made.text(), 0644);
+  fault_point("env-place-made");
+  if (::rename(making.c_str(), outermost.c_str()) == 0) return;
+  if (errno != EEXIST && errno != ENOTEMPTY) throw_not_made(outermost);
+  fs::remove_all(making);
+}
+
+/// `made`: the innermost first. Stops where something else lies in one of them by now.
+void remove_made(const std::vector<std::string>& made) {
+  for (const std::string& path : made)
+    if (::rmdir(path.c_str()) != 0 && errno != ENOENT) break;
 }
 
 void remove_below(const fs::path& directory, const fs::path& kept) {
   for (const fs::directory_entry& entry : fs::directory_iterator(directory))
     if (entry.path() != kept) fs::remove_all(entry.path());
-}
-
-fs::path lock_file(const EnvironmentPlaces& places) {
-  return places.own() / "lock";
 }
 
 /// Absent where another holds it. Not made here: a place that another node removes just now stays
@@ -90,25 +133,34 @@ EnvironmentPlaces places_at(const std::string& prefix) {
 }
 
 void make_prefix(const EnvironmentPlaces& places) {
-  if (fs::exists(made_list(places))) return;
-  Records made;
-  for (const fs::path& path : missing_of(places.prefix))
-    if (make_open_directory(path)) made.add("made", path.string());
-  make_open_directory(places.own());
-  make_open_directory(places.own() / "tools");
-  const fs::path lock = lock_file(places);
-  if (!UniqueFd(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)))
-    throw system_error("making " + lock.string(), errno);
-  write_atomically(made_list(places), made.text(), 0644);
+  while (!fs::exists(places.own()))
+    make_at_once(places);
 }
 
 void remove_prefix(const EnvironmentPlaces& places) {
-  const auto made = all_made(places);
   remove_below(places.prefix, places.own());
+  const auto made = all_made(places);
+  if (!made.empty()) {  // The list has to outlive the place that it lies in.
+    Records list;
+    for (const std::string& path : made)
+      list.add("made", path);
+    write_atomically(removing_of(made.back()), list.text(), 0644);
+  }
   remove_below(places.own(), lock_file(places));  // The lock is last: who is killed can go on.
   fs::remove_all(places.own());
-  for (const std::string& path : made)
-    if (::rmdir(path.c_str()) != 0 && errno != ENOENT) break;  // Something else lies there now.
+  fault_point("env-place-emptied");
+  remove_remains(places);
+}
+
+void remove_remains(const EnvironmentPlaces& places) {
+  if (fs::exists(places.own()) && fs::is_empty(places.own())) ::rmdir(places.own().c_str());
+  for (fs::path path = places.own(); path.has_relative_path(); path = path.parent_path()) {
+    fs::remove_all(making_of(path));
+    const auto text = read_file(removing_of(path));
+    if (!text) continue;
+    remove_made(Records(*text, "the list of made directories").all("made"));
+    fs::remove(removing_of(path));
+  }
 }
 
 UniqueFd lock_prefix(const EnvironmentPlaces& places, std::chrono::milliseconds patience) {
@@ -123,7 +175,8 @@ UniqueFd lock_prefix(const EnvironmentPlaces& places, std::chrono::milliseconds 
 }
 
 void switch_link(const fs::path& link, const std::string& target) {
-  const std::string fresh = link.string() + ".new." + std::to_string(::getpid());
+  const std::string fresh = link.string() + ".new";
+  fs::remove(fresh);  // Of a call that was killed.
   if (::symlink(target.c_str(), fresh.c_str()) != 0) throw system_error("making " + fresh, errno);
   if (::rename(fresh.c_str(), link.c_str()) != 0)
     throw system_error("making " + link.string(), errno);

@@ -2,7 +2,9 @@
 #include <sys/statvfs.h>
 
 #include <algorithm>
+#include <sstream>
 
+#include "agent/disk.hpp"
 #include "agent/environments/call.hpp"
 #include "agent/environments/manifest.hpp"
 #include "agent/environments/node.hpp"
@@ -20,6 +22,15 @@ std::uint64_t free_bytes(fs::path path) {
   struct statvfs status {};
   if (::statvfs(path.c_str(), &status) != 0) return 0;
   return std::uint64_t{status.f_bavail} * status.f_frsize;
+}
+
+/// "580.95.05" of "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  Tue ...".
+std::string driver_version() {
+  std::istringstream words(read_file("/proc/driver/nvidia/version").value_or(""));
+  for (std::string word; words >> word;)
+    if (word.front() >= '0' && word.front() <= '9' && word.find('.') != std::string::npos)
+      return word;
+  return "";
 }
 
 std::vector<std::string> names_in(const fs::path& directory) {
@@ -48,6 +59,7 @@ EnvironmentStatus environment_status(const EnvironmentPlaces& places) {
   EnvironmentStatus status{.prefix = places.prefix.string(),
                            .machine = machine_name(),
                            .libc = libc_name(),
+                           .driver = driver_version(),
                            .free_bytes = free_bytes(places.prefix),
                            .active = fs::path(link_target(places.active())).filename(),
                            .tools = names_in(places.tools("")),

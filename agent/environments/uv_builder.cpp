@@ -135,9 +135,8 @@ class UvBuilder final : public PackageBuilder {
 
   /// The environment's own copy, so that it goes where the environment goes.
   std::string own_python(const fs::path& version, Listener& listener) const {
-    fs::create_directories(version);
-    fs::copy(unpacked_python(listener), version / "python",
-             fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+    fs::create_directories(version / "python");
+    copy_tree(unpacked_python(listener), version / "python", listener);
     return (version / "python" / kInterpreter).string();
   }
 

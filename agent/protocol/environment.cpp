@@ -84,6 +84,7 @@ std::string to_text(const EnvironmentStatus& status) {
   records.add("prefix", status.prefix);
   records.add("machine", status.machine);
   records.add("libc", status.libc);
+  records.add("driver", status.driver);
   records.add("free", static_cast<std::int64_t>(status.free_bytes));
   records.add("active", status.active);
   add_all(records, "tools", status.tools);
@@ -97,6 +98,7 @@ EnvironmentStatus parse_environment_status(const Records& records) {
   EnvironmentStatus status{.prefix = records.get("prefix"),
                            .machine = records.get("machine"),
                            .libc = records.get("libc"),
+                           .driver = records.get("driver"),
                            .free_bytes = static_cast<std::uint64_t>(records.number("free")),
                            .active = records.get("active"),
                            .tools = records.all("tools"),

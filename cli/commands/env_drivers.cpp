@@ -6,6 +6,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/node_goals.hpp"
 #include "cli/commands/remote_output.hpp"
+#include "envs/drivers/fetch_keys.hpp"
 #include "envs/drivers/install.hpp"
 #include "http/curl_client.hpp"
 

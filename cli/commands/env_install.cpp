@@ -21,6 +21,9 @@ envs::InstallationRequest request_for(Context& context, const EnvCluster& cluste
   request.on_doing = [&ui = context.ui()](const NodeName& node, const std::string& doing) {
     ui.progress(node.value + ": " + doing);
   };
+  request.on_warning = [&ui = context.ui()](const NodeName& node, const std::string& why) {
+    ui.warn(node.value + ": " + why);
+  };
   return request;
 }
 

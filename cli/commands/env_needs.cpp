@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/commands/node_goals.hpp"
+#include "envs/drivers/fetch_keys.hpp"
 #include "http/curl_client.hpp"
 
 namespace fastgpu::cli {

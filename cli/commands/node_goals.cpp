@@ -19,6 +19,9 @@ class ShownSteps final : public envs::DriverEvents {
     ui_.progress(step.title);
   }
   void finished(const NodeName&, const envs::Step&) override {}
+  void waiting(const NodeName& node, const Error& why) override {
+    ui_.progress(node.value + " waits for another's work to end: " + why.what());
+  }
 
  private:
   Ui& ui_;

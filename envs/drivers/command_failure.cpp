@@ -58,6 +58,7 @@ ErrorKind kind_of(std::string_view said) {
       Meaning{"don't have enough free space", ErrorKind::capacity},
       Meaning{"Could not get lock", ErrorKind::conflict},
       Meaning{"Unable to acquire the dpkg frontend lock", ErrorKind::conflict},
+      Meaning{"locked by another process", ErrorKind::conflict},
       Meaning{"NO_PUBKEY", ErrorKind::denied},
       Meaning{"is not signed", ErrorKind::denied},
       Meaning{"BADSIG", ErrorKind::denied},

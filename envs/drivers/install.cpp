@@ -7,8 +7,6 @@
 #include "base/fault_point.hpp"
 #include "base/names.hpp"
 #include "envs/drivers/command_failure.hpp"
-#include "envs/drivers/package_manager.hpp"
-#include "envs/drivers/pgp_key.hpp"
 #include "envs/facts/probe.hpp"
 #include "remote/agent_call.hpp"
 
@@ -155,16 +153,28 @@ class Installation {
     fault_point("drivers.step");
   }
 
-  /// The command with that number of each node's step.
+  /// The command with that number of each node's step, again while another holds a lock there.
   void run_commands(const std::vector<Journey*>& busy, std::size_t at) {
     std::vector<Journey*> running;
+    for (Journey* journey : busy)
+      if (journey->is_under_way() && at < journey->step.commands.size()) running.push_back(journey);
+    std::vector<Journey*> blocked = run_command(running, at);
+    for (const Journey* journey : blocked)
+      events_.waiting(journey->host.name, *journey->failure);
+    const auto deadline = nodes_.clock.now() + options_.lock_limit;
+    while (!blocked.empty() && nodes_.clock.now() < deadline) {
+      nodes_.clock.sleep(options_.pause);
+      blocked = run_command(blocked, at);
+    }
+  }
+
+  /// Returns those whose command another's lock has kept from its work; they have failed by it.
+  std::vector<Journey*> run_command(const std::vector<Journey*>& running, std::size_t at) {
     std::vector<ssh::Host> hosts;
-    for (Journey* journey : busy) {
-      if (!journey->is_under_way() || at >= journey->step.commands.size()) continue;
-      running.push_back(journey);
+    for (Journey* journey : running) {
+      journey->failure.reset();
       hosts.push_back(journey->host);
     }
-    if (running.empty()) return;
     std::vector<std::string> said(running.size());
     const auto task = [&](std::size_t i) {
       const auto hear = [&said, i](std::string_view piece) { keep_end(said[i], piece); };
@@ -180,6 +190,11 @@ class Installation {
                            run_options(nodes_, options_.step_limit), nodes_.cancel);
     for (std::size_t i = 0; i < running.size(); ++i)
       note_result(*running[i], at, results[i], said[i]);
+    std::vector<Journey*> blocked = running;
+    std::erase_if(blocked, [](const Journey* journey) {
+      return !journey->failure || journey->failure->kind() != ErrorKind::conflict;
+    });
+    return blocked;
   }
 
   static std::vector<std::string> words(const Journey& journey, std::size_t at) {
@@ -271,23 +286,6 @@ std::vector<HostResult<DriverOutcome>> install_on(const DriverNodes& nodes, cons
                                                   const InstallOptions& options,
                                                   DriverEvents& events) {
   return Installation(nodes, goal, options, events).all();
-}
-
-void fetch_keys(Recipe& recipe, std::span<const NodeFacts> facts, http::Client& client,
-                const Cancel& cancel) {
-  if (recipe.source != PackageSource::vendor) return;
-  for (const NodeFacts& node : facts) {
-    PinnedKey& key = node.packages == Packages::apt ? recipe.apt_key : recipe.dnf_key;
-    if (!key.text.empty()) continue;
-    const std::string url = recipe.mirror + "/" + repository_folder(node) + "/" + key.file;
-    const http::Response response =
-        client.send({.url = url, .largest_answer = std::size_t{1} << 20U}, cancel);
-    if (response.status != 200)
-      throw Error(
-          response.status >= 500 ? ErrorKind::transient : ErrorKind::remote,
-          "fetching the repository's key " + url + ": HTTP " + std::to_string(response.status));
-    key.text = pinned_key(response.body, key.fingerprint, url);
-  }
 }
 
 }  // namespace fastgpu::envs

@@ -10,7 +10,6 @@
 #include "base/clock.hpp"
 #include "base/host_result.hpp"
 #include "envs/drivers/goal.hpp"
-#include "http/client.hpp"
 #include "remote/agent.hpp"
 #include "ssh/client.hpp"
 
@@ -33,6 +32,8 @@ class DriverEvents {
   virtual ~DriverEvents() = default;
   virtual void started(const NodeName& node, const Step& step) = 0;
   virtual void finished(const NodeName& node, const Step& step) = 0;
+  /// Another holds a lock there, as `why` says; once for each command.
+  virtual void waiting(const NodeName& node, const Error& why) = 0;
 };
 
 enum class Reboots : std::uint8_t { automatic, never };
@@ -41,7 +42,8 @@ struct InstallOptions {
   Reboots reboots = Reboots::automatic;
   std::chrono::milliseconds step_limit{std::chrono::minutes(60)};    ///< For one command.
   std::chrono::milliseconds reboot_limit{std::chrono::minutes(20)};  ///< Until a node is back.
-  std::chrono::milliseconds pause{3'000};  ///< Between looks at a node that reboots.
+  std::chrono::milliseconds lock_limit{std::chrono::minutes(15)};    ///< Until a lock is free.
+  std::chrono::milliseconds pause{3'000};  ///< Between looks at what is waited for.
 };
 
 /// What became of a node.
@@ -70,11 +72,5 @@ std::vector<HostResult<Planned>> plan_on(const DriverNodes& nodes, const NodeGoa
 std::vector<HostResult<DriverOutcome>> install_on(const DriverNodes& nodes, const NodeGoal& goal,
                                                   const InstallOptions& options,
                                                   DriverEvents& events);
-
-/// The repository's key, fetched from beside the packages for the first node's system and checked
-/// against its fingerprint. Errors as http::Client::send; remote for another answer than the key,
-/// denied for one that is not the trusted one.
-void fetch_keys(Recipe& recipe, std::span<const NodeFacts> facts, http::Client& client,
-                const Cancel& cancel);
 
 }  // namespace fastgpu::envs

@@ -75,12 +75,9 @@ class Apt final : public PackageManager {
     return argv;
   }
 
-  /// Waits for the locks of others, keeps configuration that has been changed, tries a download
-  /// again.
+  /// Keeps configuration that has been changed, tries a download again.
   static Argv apt_get(std::vector<std::string> words) {
-    Argv argv = {"apt-get", "--quiet=2",
-                 "-o",      "DPkg::Lock::Timeout=900",
-                 "-o",      "Dpkg::Options::=--force-confold",
+    Argv argv = {"apt-get", "--quiet=2",         "-o", "Dpkg::Options::=--force-confold",
                  "-o",      "Acquire::Retries=3"};
     argv.insert(argv.end(), words.begin(), words.end());
     return without_questions(std::move(argv));

@@ -6,9 +6,11 @@
 namespace fastgpu::envs {
 namespace {
 
-/// Puts a directory in front of a list of them.
-std::string in_front(const std::string& variable, const std::filesystem::path& directory) {
-  const std::string word = shell_quote(directory.string());
+constexpr std::string_view kLibraries = "LD_LIBRARY_PATH";
+
+/// Puts a directory, or some, in front of a list of them.
+std::string in_front(const std::string& variable, const std::string& directories) {
+  const std::string word = shell_quote(directories);
   return "case \":${" + variable + ":-}:\" in *:" + word + ":*) ;; *) " + variable + "=" + word +
          "${" + variable + ":+\":$" + variable + "\"}; export " + variable + " ;; esac\n";
 }
@@ -30,8 +32,10 @@ std::string activate_script(const EnvironmentSpec& spec, const std::filesystem::
     out += name + "=" + shell_quote(value) + "; export " + name + "\n";
   };
   set("FASTGPU_ENV", spec.name);
-  out += in_front("PATH", version / "bin");
-  out += in_front("LD_LIBRARY_PATH", version / "lib" / "fastgpu");
+  out += in_front("PATH", (version / "bin").string());
+  for (const auto& [name, value] : spec.variables)  // Behind ours: the library has to be found.
+    if (name == kLibraries && !value.empty()) out += in_front(name, value);
+  out += in_front(std::string(kLibraries), (version / "lib" / "fastgpu").string());
   switch (spec.builder) {
     case Builder::uv:
       set("VIRTUAL_ENV", version.string());
@@ -41,7 +45,7 @@ std::string activate_script(const EnvironmentSpec& spec, const std::filesystem::
       break;
   }
   for (const auto& [name, value] : spec.variables)
-    set(name, value);
+    if (name != kLibraries) set(name, value);
   return out;
 }
 

@@ -5,32 +5,13 @@
 
 #include "base/fault_point.hpp"
 #include "envs/environments/build_copy.hpp"
+#include "envs/environments/looking.hpp"
 #include "envs/environments/requests.hpp"
 
 namespace fastgpu::envs {
 namespace {
 
 using agent::EnvironmentStatus;
-
-WantedEnvironment wanted_by(const InstallationRequest& request) {
-  WantedEnvironment wanted{.name = request.spec.name, .spec = sum_of(request.spec)};
-  if (request.lock) wanted.version = version_of(*request.lock);
-  return wanted;
-}
-
-/// All that answered; throws the failure of the first where none did.
-std::vector<EnvironmentStatus> answers(const std::vector<HostResult<EnvironmentStatus>>& nodes) {
-  std::vector<EnvironmentStatus> out;
-  for (const auto& node : nodes)
-    if (node.ok()) out.push_back(node.value());
-  if (out.empty() && !nodes.empty()) throw Error(nodes.front().error());
-  for (const EnvironmentStatus& status : out)
-    if (status.prefix != out.front().prefix)
-      throw Error(ErrorKind::conflict, "environments would lie in " + out.front().prefix +
-                                           " on one node and in " + status.prefix +
-                                           " on another: give one place for all by --prefix");
-  return out;
-}
 
 /// The nodes of one installation that still go along.
 class Installation {
@@ -62,7 +43,7 @@ class Installation {
  private:
   void look(const std::string& prepared) {
     const auto looked = look_at_nodes(access_, all_, request_.prefix, prepared);
-    statuses_ = answers(looked);
+    statuses_ = those_that_answered(looked);
     alive_.clear();
     failed_.assign(all_.size(), std::nullopt);
     for (std::size_t i = 0; i < looked.size(); ++i) {
@@ -72,6 +53,7 @@ class Installation {
         failed_[i] = looked[i].error();
     }
     plan_ = plan_environment(statuses_, wanted_by(request_));
+    if (prepared.empty() && !plan_.done()) warn_of_drivers(looked, request_);
   }
 
   void build() {
@@ -97,17 +79,18 @@ class Installation {
   /// What was built here does not run everywhere.
   void check_fit() {
     if (those_that(&NodeSteps::receives).empty()) return;
-    if (!lock_) lock_ = lock_of_source();
+    look_at_source();
     for (std::size_t at = 0; at < alive_.size(); ++at)
       if (const std::string why = misfit(*lock_, statuses_[at]); !why.empty())
         fail(at, Error(ErrorKind::conflict, host_of(at).name.value + ": " + why));
   }
 
-  EnvironmentLock lock_of_source() const {
+  void look_at_source() {
     const ssh::Host& host = host_of(plan_.source);
     const auto answer = call_node(
         access_, host, {.words = {"env-show", prefix(), request_.spec.name, plan_.version}}, {});
-    return parse_lock(answer.get("lock"), "the lock on " + host.name.value);
+    size_.count = static_cast<std::uint64_t>(answer.number("bytes"));
+    if (!lock_) lock_ = parse_lock(answer.get("lock"), "the lock on " + host.name.value);
   }
 
   void discard() {
@@ -125,6 +108,7 @@ class Installation {
     for (std::size_t at = 0; at < alive_.size();
          ++at)  // Some share the place of the one that built.
       plan_.nodes[at].receives = std::ranges::find(receivers, at) != receivers.end();
+    std::erase_if(receivers, [&](std::size_t at) { return !has_room(at); });
     if (receivers.empty()) return;
     tell(host_of(plan_.source).name, "copying to " + std::to_string(receivers.size()) +
                                          (receivers.size() == 1 ? " node" : " nodes"));
@@ -137,6 +121,13 @@ class Installation {
     const auto copied = copy_build(access_, host_of(plan_.source), hosts, what);
     for (std::size_t i = 0; i < receivers.size(); ++i)
       if (!copied[i].ok()) fail(receivers[i], copied[i].error());
+  }
+
+  /// One that has none goes along no further.
+  bool has_room(std::size_t at) {
+    const std::string why = shortage(size_, statuses_[at]);
+    if (!why.empty()) fail(at, Error(ErrorKind::capacity, host_of(at).name.value + ": " + why));
+    return why.empty();
   }
 
   /// Of those that go along.
@@ -173,10 +164,12 @@ class Installation {
     const auto looked = look_at_nodes(access_, hosts_of(nodes), request_.prefix);
     std::vector<std::size_t> without;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      if (!looked[i].ok())
+      if (!looked[i].ok()) {
         fail(nodes[i], looked[i].error());
-      else if (!has_build(looked[i].value()))
-        without.push_back(nodes[i]);
+        continue;
+      }
+      statuses_[nodes[i]] = looked[i].value();
+      if (!has_build(statuses_[nodes[i]])) without.push_back(nodes[i]);
     }
     return without;
   }
@@ -271,16 +264,10 @@ class Installation {
   std::vector<EnvironmentStatus> statuses_;
   EnvironmentPlan plan_;
   std::optional<EnvironmentLock> lock_;
+  Bytes size_;  // Of the build; 0 until it is asked for.
 };
 
 }  // namespace
-
-PlannedInstallation plan_installation(const NodeAccess& access, std::span<const ssh::Host> hosts,
-                                      const InstallationRequest& request) {
-  PlannedInstallation out{.nodes = look_at_nodes(access, hosts, request.prefix), .plan = {}};
-  out.plan = plan_environment(answers(out.nodes), wanted_by(request));
-  return out;
-}
 
 InstallationResult install(const NodeAccess& access, std::span<const ssh::Host> hosts,
                            const InstallationRequest& request) {

@@ -48,6 +48,7 @@ struct InstallationRequest {
   /// Absent: builds are copied by way of this machine.
   MakeRoute route{};
   OnDoing on_doing{};
+  OnDoing on_warning{};  ///< Told of a node that may not do with what is made.
 };
 
 struct Installed {

@@ -71,17 +71,30 @@ void check_sum(const std::string& text, const Value& root) {
   throw root.error("the lock was changed after it had been written; lock again: fastgpu env lock");
 }
 
-using Packages = std::map<std::string, std::pair<std::string, std::string>>;
+/// A package's artefacts in one text each.
+struct Package {
+  std::string version;
+  std::string sums;
+  std::string addresses;
+};
+using Packages = std::map<std::string, Package>;
 
-/// By name: the version, and the sums of its artefacts.
 Packages packages_of(const EnvironmentLock& lock) {
   Packages packages;
   for (const Artefact& artefact : lock.artefacts) {
-    auto& [version, sums] = packages[artefact.package];
-    version = artefact.version;
-    sums += artefact.sha256;
+    Package& package = packages[artefact.package];
+    package.version = artefact.version;
+    package.sums += artefact.sha256;
+    package.addresses += artefact.url + " " + artefact.record + "\n";
   }
   return packages;
+}
+
+std::string joined(const std::vector<std::string>& items) {
+  std::string out;
+  for (const std::string& item : items)
+    out += (out.empty() ? "" : ", ") + item;
+  return out;
 }
 
 void compare(std::vector<std::string>& out, const std::string& what, const std::string& before,
@@ -93,6 +106,41 @@ void compare(std::vector<std::string>& out, const std::string& what, const std::
     out.push_back("- " + what + " " + before);
   else
     out.push_back("~ " + what + " " + before + " -> " + after);
+}
+
+void compare_packages(std::vector<std::string>& out, Packages before, Packages after) {
+  for (const auto& [name, package] : before)
+    after.try_emplace(name);
+  for (const auto& [name, fresh] : after) {
+    const Package& old = before[name];
+    compare(out, name, old.version, fresh.version);
+    if (old.version != fresh.version) continue;
+    if (old.sums != fresh.sums)
+      out.push_back("~ " + name + " " + fresh.version + " has other artefacts");
+    else if (old.addresses != fresh.addresses)
+      out.push_back("~ " + name + " " + fresh.version + " comes from another address");
+  }
+}
+
+/// What env.yaml asks for.
+void compare_specs(std::vector<std::string>& out, const EnvironmentSpec& before,
+                   const EnvironmentSpec& after) {
+  const auto archive = [](const EnvironmentSpec& spec) {
+    return spec.python_archive ? spec.python_archive->url + " " + spec.python_archive->sha256 : "";
+  };
+  compare(out, "name", before.name, after.name);
+  compare(out, "wanted python", before.python, after.python);
+  compare(out, "python's archive", archive(before), archive(after));
+  compare(out, "wanted packages", joined(before.packages), joined(after.packages));
+  compare(out, "channels", joined(before.channels), joined(after.channels));
+  compare(out, "index", joined(before.index), joined(after.index));
+  compare(out, "mpi", word_for(before.mpi), word_for(after.mpi));
+  compare(out, "from", before.from, after.from);
+  compare(out, "apt", joined(before.needs.apt), joined(after.needs.apt));
+  compare(out, "driver", before.needs.driver, after.needs.driver);
+  compare(out, "cuda", before.needs.cuda, after.needs.cuda);
+  if (before.variables != after.variables) out.emplace_back("~ variables differ");
+  if (before.post_install != after.post_install) out.emplace_back("~ post_install differs");
 }
 
 }  // namespace
@@ -134,22 +182,13 @@ std::string version_of(const EnvironmentLock& lock) {
 std::vector<std::string> differences(const EnvironmentLock& before, const EnvironmentLock& after) {
   std::vector<std::string> out;
   compare(out, "python", before.python_version, after.python_version);
+  compare(out, "interpreter", before.python, after.python);
   compare(out, "machine", before.machine, after.machine);
+  compare(out, "libc", before.libc, after.libc);
   compare(out, "builder", before.builder, after.builder);
   compare(out, "fastgpu", before.fastgpu, after.fastgpu);
-  Packages old = packages_of(before);
-  Packages fresh = packages_of(after);
-  for (const auto& [name, package] : old)
-    fresh.try_emplace(name);
-  for (const auto& [name, package] : fresh) {
-    const auto& [version, sums] = old[name];
-    compare(out, name, version, package.first);
-    if (version == package.first && sums != package.second)
-      out.push_back("~ " + name + " " + version + " has other artefacts");
-  }
-  if (before.spec.variables != after.spec.variables) out.emplace_back("~ variables differ");
-  if (before.spec.post_install != after.spec.post_install)
-    out.emplace_back("~ post_install differs");
+  compare_packages(out, packages_of(before), packages_of(after));
+  compare_specs(out, before.spec, after.spec);
   return out;
 }
 

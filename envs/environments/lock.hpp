@@ -43,7 +43,7 @@ bool is_lock(const config::Document& document);
 /// What names a build of it: the first digits of its sum.
 std::string version_of(const EnvironmentLock& lock);
 
-/// What differs, a line each: "numpy 2.2.6 -> 2.3.0".
+/// What differs, a line each: "~ numpy 2.2.6 -> 2.3.0". None only where the texts are the same.
 std::vector<std::string> differences(const EnvironmentLock& before, const EnvironmentLock& after);
 
 }  // namespace fastgpu::envs

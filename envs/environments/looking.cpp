@@ -1,5 +1,4 @@
-// What lies on the nodes.
-#include "envs/environments/installation.hpp"
+#include "envs/environments/looking.hpp"
 
 namespace fastgpu::envs {
 
@@ -19,6 +18,45 @@ std::vector<HostResult<EnvironmentStatus>> look_at_nodes(const NodeAccess& acces
     else
       out.push_back({result.host, result.error()});
   }
+  return out;
+}
+
+WantedEnvironment wanted_by(const InstallationRequest& request) {
+  WantedEnvironment wanted{.name = request.spec.name, .spec = sum_of(request.spec)};
+  if (request.lock) wanted.version = version_of(*request.lock);
+  return wanted;
+}
+
+std::vector<EnvironmentStatus> those_that_answered(
+    const std::vector<HostResult<EnvironmentStatus>>& nodes) {
+  std::vector<EnvironmentStatus> out;
+  for (const auto& node : nodes)
+    if (node.ok()) out.push_back(node.value());
+  if (out.empty() && !nodes.empty()) throw Error(nodes.front().error());
+  for (const EnvironmentStatus& status : out)
+    if (status.prefix != out.front().prefix)
+      throw Error(ErrorKind::conflict, "environments would lie in " + out.front().prefix +
+                                           " on one node and in " + status.prefix +
+                                           " on another: give one place for all by --prefix");
+  return out;
+}
+
+void warn_of_drivers(const std::vector<HostResult<EnvironmentStatus>>& nodes,
+                     const InstallationRequest& request) {
+  if (!request.on_warning) return;
+  const Matrix matrix = builtin_matrix();
+  for (const auto& node : nodes) {
+    if (!node.ok()) continue;
+    const std::string why = driver_objection(request.spec, node.value(), matrix);
+    if (!why.empty()) request.on_warning(node.host, why);
+  }
+}
+
+PlannedInstallation plan_installation(const NodeAccess& access, std::span<const ssh::Host> hosts,
+                                      const InstallationRequest& request) {
+  PlannedInstallation out{.nodes = look_at_nodes(access, hosts, request.prefix), .plan = {}};
+  out.plan = plan_environment(those_that_answered(out.nodes), wanted_by(request));
+  if (!out.plan.done()) warn_of_drivers(out.nodes, request);
   return out;
 }
 

@@ -98,4 +98,23 @@ std::string misfit(const EnvironmentLock& lock, const EnvironmentStatus& node) {
   return "";
 }
 
+std::string shortage(Bytes size, const EnvironmentStatus& node) {
+  const Bytes free{node.free_bytes};
+  if (free.count == 0 || size <= free) return "";
+  return "the build takes " + to_string(size) + ", and " + to_string(free) + " are free in " +
+         node.prefix + ": make room there, or name another place (--prefix)";
+}
+
+std::string driver_objection(const EnvironmentSpec& spec, const EnvironmentStatus& node,
+                             const Matrix& matrix) {
+  if (spec.from.empty() || !find_driver(matrix, node.driver)) return "";
+  const Accelerator accelerator = parse_environment_name(spec.from).accelerator;
+  if (accelerator.platform != Platform::cuda) return "";
+  const auto cuda = find_cuda(matrix, accelerator.version);
+  if (!cuda || carries(matrix, node.driver, *cuda) != Carries::no) return "";
+  return "its driver " + node.driver + " cannot carry CUDA " + cuda->version +
+         ", for which the environment is made: fastgpu env install-driver --cuda " + cuda->version +
+         " brings one that can";
+}
+
 }  // namespace fastgpu::envs

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "agent/protocol/environment.hpp"
+#include "base/units.hpp"
 #include "envs/environments/lock.hpp"
+#include "envs/matrix/matrix.hpp"
 
 namespace fastgpu::envs {
 
@@ -48,5 +50,13 @@ std::vector<std::string> describe(const EnvironmentPlan& plan, std::size_t node)
 
 /// Why a lock does not fit a node: another processor, an older C library; empty where it does.
 std::string misfit(const EnvironmentLock& lock, const agent::EnvironmentStatus& node);
+
+/// Why a build of that size has no room on a node; empty where it has, as far as is known.
+std::string shortage(Bytes size, const agent::EnvironmentStatus& node);
+
+/// Why a node's driver is too old for the CUDA that the environment's name says; empty where it is
+/// not, or where no driver or no CUDA is known.
+std::string driver_objection(const EnvironmentSpec& spec, const agent::EnvironmentStatus& node,
+                             const Matrix& matrix);
 
 }  // namespace fastgpu::envs

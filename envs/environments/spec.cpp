@@ -217,6 +217,16 @@ std::string word_for(Builder builder) {
   return "";
 }
 
+std::string word_for(Mpi mpi) {
+  switch (mpi) {
+    case Mpi::package:
+      return "package";
+    case Mpi::system:
+      return "system";
+  }
+  return "";
+}
+
 EnvironmentSpec read_environment_spec(const Value& root) {
   root.allow_only({"name", "from", "python", "packages", "builder", "channels", "mpi", "index",
                    "apt", "driver", "cuda", "variables", "post_install"});

@@ -18,6 +18,7 @@ enum class Builder : std::uint8_t {
 std::string word_for(Builder builder);
 /// Whose Open MPI: a package among the others, or that of the nodes.
 enum class Mpi : std::uint8_t { package, system };
+std::string word_for(Mpi mpi);
 
 /// An interpreter with its library in a folder `python`, packed by tar.
 struct PythonArchive {

@@ -110,6 +110,16 @@ software() {
   done
 }
 
+dpkg_is_unfinished() { [ -n "$(ls -A /var/lib/dpkg/updates 2>/dev/null)$(dpkg --audit 2>/dev/null)" ]; }
+
+# Somebody is in the middle of it: nothing was cut off.
+dpkg_is_locked() {
+  for file in /var/lib/dpkg/lock /var/lib/dpkg/lock-frontend; do
+    inode=$(stat -c %i "$file" 2>/dev/null) && grep -q ":$inode " /proc/locks && return
+  done
+  return 1
+}
+
 packages() {
   kinds='nvidia-* libnvidia-* cuda-* libcudnn* cudnn* libnccl* gdrcopy* gdrdrv* libgdrapi* nvlsm* linux-headers-* kernel-devel* efa* erdma* datacenter-gpu-manager*'
   set -f
@@ -118,7 +128,7 @@ packages() {
     dpkg-query -W -f '${db:Status-Status}\t${Package}\t${Version}\n' $kinds "$@" 2>/dev/null | while IFS='	' read -r state name version; do
       [ "$state" = installed ] && say installed "$name" "$version"
     done
-    [ -n "$(ls -A /var/lib/dpkg/updates 2>/dev/null)$(dpkg --audit 2>/dev/null)" ] && say packages_broken 1
+    dpkg_is_unfinished && ! dpkg_is_locked && dpkg_is_unfinished && say packages_broken 1  # Again: they may have just ended.
     if [ $# -gt 0 ]; then
       apt-cache madison "$@" 2>/dev/null | while read -r name bar version rest; do say candidate "$name" "$version"; done
     fi

@@ -30,6 +30,8 @@ TEST_CASE("the kind says what may be done") {
         ErrorKind::capacity);
   CHECK(kind("dpkg: error: cannot copy: No space left on device") == ErrorKind::capacity);
   CHECK(kind("E: Could not get lock /var/lib/dpkg/lock-frontend.") == ErrorKind::conflict);
+  CHECK(kind("dpkg: error: dpkg frontend lock was locked by another process with pid 7") ==
+        ErrorKind::conflict);
   CHECK(kind("E: The repository 'http://x ./ Release' is not signed.") == ErrorKind::denied);
   CHECK(kind("E: Failed to fetch http://x/a.deb  500  Internal") == ErrorKind::transient);
   CHECK(kind("") == ErrorKind::remote);

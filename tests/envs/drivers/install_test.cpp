@@ -29,6 +29,7 @@ struct FakeNode {
   int boot = 1;
   int away = 0;  ///< Looks at it that fail after a reboot.
   bool keeps_failing = false;
+  int locked = 0;  ///< Installations of the driver that another's lock still stops.
 
   FakeReply answer(const test::FakeSsh::Seen& seen) {
     const auto has = [&](const char* words) {
@@ -41,6 +42,9 @@ struct FakeNode {
       lines.insert("installed\tdkms\t3");
     }
     if (has("nvidia-open=580.95.05-1")) {
+      if (locked-- > 0)
+        return {.exit = {.status = 100},
+                .err = "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 7\n"};
       if (keeps_failing)
         return {.exit = {.status = 100}, .err = "E: Failed to fetch http://x  500 Error\n"};
       lines.insert("installed\tnvidia-open\t580.95.05-1");
@@ -101,6 +105,10 @@ struct Recorder final : DriverEvents {
     said.push_back(node.value + ": " + step.title);
   }
   void finished(const NodeName&, const Step&) override {}
+  void waiting(const NodeName& node, const Error& why) override {
+    waited.push_back(node.value + ": " + why.what());
+  }
+  std::vector<std::string> waited;
   std::vector<std::string> said;
 };
 
@@ -177,6 +185,32 @@ TEST_CASE("nodes go on beside one that fails, and that one goes on where it stoo
                                                           "Install driver 580.95.05, open modules",
                                                           "Load driver 580.95.05",
                                                           "Let unattended upgrades go on"});
+}
+
+TEST_CASE("a lock that another holds is waited for, and said once") {
+  Site site;
+  site.nodes["a"] = {.locked = 100};
+  site.nodes["b"] = {};
+
+  const auto results = site.install();
+
+  if (!results[0].ok()) FAIL(results[0].error().what());
+  CHECK(results[1].ok());
+  CHECK(site.events.waited ==
+        std::vector<std::string>{"a: Install driver 580.95.05, open modules: apt-get exited with "
+                                 "100: E: Could not get lock /var/lib/apt/lists/lock. It is held "
+                                 "by process 7"});
+}
+
+TEST_CASE("a lock that is never given back is a conflict after a quarter of an hour") {
+  Site site;
+  site.nodes["a"] = {.locked = 10'000};
+  const auto began = site.clock.now();
+
+  const auto results = site.install();
+
+  CHECK(results[0].error().kind() == ErrorKind::conflict);
+  CHECK(site.clock.now() - began == std::chrono::minutes(15));
 }
 
 TEST_CASE("a reboot is waited for, and the rest is done after it") {

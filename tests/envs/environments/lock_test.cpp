@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <functional>
+
 #include "envs/environments/conda_solution.hpp"
 #include "envs/environments/pylock.hpp"
 #include "support/failure.hpp"
@@ -91,6 +93,43 @@ TEST_CASE("differences name what came, went and changed") {
   CHECK(differences(before, after) ==
         std::vector<std::string>{"~ python 3.11.2 -> 3.12.1", "+ new 1", "~ numpy 2.2.6 -> 2.3.0",
                                  "- old 1", "~ same 1 has other artefacts"});
+}
+
+TEST_CASE("locks without a difference have the same text") {
+  const auto before = lock_of({kNumpy});
+  const std::vector<std::pair<std::string, std::function<void(EnvironmentLock&)>>> changes = {
+      {"libc", [](auto& lock) { lock.libc = "glibc 2.17"; }},
+      {"interpreter", [](auto& lock) { lock.python = "/opt/python3"; }},
+      {"name", [](auto& lock) { lock.spec.name = "other"; }},
+      {"wanted python", [](auto& lock) { lock.spec.python = "3.11"; }},
+      {"python's archive",
+       [](auto& lock) {
+         lock.spec.python_archive = {"http://p.tar", kSum};
+       }},
+      {"wanted packages", [](auto& lock) { lock.spec.packages = {"scipy"}; }},
+      {"channels", [](auto& lock) { lock.spec.channels = {"bioconda"}; }},
+      {"index", [](auto& lock) { lock.spec.index = {"http://index/"}; }},
+      {"mpi", [](auto& lock) { lock.spec.mpi = Mpi::system; }},
+      {"from", [](auto& lock) { lock.spec.from = "tr2.8.0_cpu_py311"; }},
+      {"apt", [](auto& lock) { lock.spec.needs.apt = {"libaio1"}; }},
+      {"driver", [](auto& lock) { lock.spec.needs.driver = "580"; }},
+      {"cuda", [](auto& lock) { lock.spec.needs.cuda = "13.0"; }},
+      {"variables",
+       [](auto& lock) {
+         lock.spec.variables = {{"A", "b"}};
+       }},
+      {"post_install", [](auto& lock) { lock.spec.post_install = {{"true"}}; }},
+      {"numpy 2.2.6 comes from", [](auto& lock) { lock.artefacts[0].url = "http://mirror/"; }},
+  };
+  for (const auto& [what, change] : changes) {
+    CAPTURE(what);
+    auto after = before;
+    change(after);
+    const auto found = differences(before, after);
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].substr(2).starts_with(what));
+    CHECK(to_text(before) != to_text(after));
+  }
 }
 
 TEST_CASE("what uv says of packages is read") {

@@ -98,6 +98,36 @@ TEST_CASE("a lock does not fit another processor or an older C library") {
   CHECK(misfit(lock, with("aarch64", "glibc 2.36")).find("aarch64") != std::string::npos);
 }
 
+TEST_CASE("a node has room for a build, or says how much is missing where it is known") {
+  EnvironmentStatus status;
+  status.prefix = "/p";
+  status.free_bytes = 1'000'000;
+  CHECK(shortage(Bytes{1'000'000}, status).empty());
+  CHECK(shortage(Bytes{2'500'000}, status) ==
+        "the build takes 2.5 MB, and 1 MB are free in /p: make room there, or name another place "
+        "(--prefix)");
+  status.free_bytes = 0;
+  CHECK(shortage(Bytes{2'500'000}, status).empty());
+}
+
+TEST_CASE("a driver is too old for an environment's CUDA only where both are known") {
+  const Matrix matrix = builtin_matrix();
+  const auto objection = [&](const std::string& from, const std::string& driver) {
+    EnvironmentSpec spec;
+    spec.from = from;
+    EnvironmentStatus status;
+    status.driver = driver;
+    return driver_objection(spec, status, matrix);
+  };
+  CHECK(objection("tr2.6.0_cu12.4_py311", "470.42.01") ==
+        "its driver 470.42.01 cannot carry CUDA 12.4, for which the environment is made: fastgpu "
+        "env install-driver --cuda 12.4 brings one that can");
+  CHECK(objection("tr2.6.0_cu12.4_py311", "535.54.03").empty());
+  CHECK(objection("tr2.6.0_cu12.4_py311", "").empty());
+  CHECK(objection("tr2.6.0_cpu_py311", "470.42.01").empty());
+  CHECK(objection("", "470.42.01").empty());
+}
+
 TEST_SUITE_END();
 
 }  // namespace

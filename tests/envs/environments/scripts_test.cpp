@@ -51,6 +51,20 @@ TEST_CASE("activating puts the environment in front, once, with variables as the
         "/opt/a b/v1/lib/fastgpu train\n");
 }
 
+TEST_CASE("libraries that a user adds are looked for behind ours and before those of the node") {
+  EnvironmentSpec spec;
+  spec.variables = {{"LD_LIBRARY_PATH", "/opt/a b:/opt/c"}};
+  const std::string script = activate_script(spec, "/v1");
+  const std::string show = "echo \"$LD_LIBRARY_PATH\"";
+
+  CHECK(shell("LD_LIBRARY_PATH=/usr/lib64\n" + script + script + show) ==
+        "/v1/lib/fastgpu:/opt/a b:/opt/c:/usr/lib64\n");
+  CHECK(shell("unset LD_LIBRARY_PATH\n" + script + show) == "/v1/lib/fastgpu:/opt/a b:/opt/c\n");
+  spec.variables = {{"LD_LIBRARY_PATH", ""}};
+  CHECK(shell("LD_LIBRARY_PATH=/usr/lib64\n" + activate_script(spec, "/v1") + show) ==
+        "/v1/lib/fastgpu:/usr/lib64\n");
+}
+
 TEST_CASE("scripts that conda packages bring are sourced once") {
   const test::TempDirectory folder;
   const auto scripts = folder.path() / "etc/conda/activate.d";

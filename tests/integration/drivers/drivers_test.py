@@ -14,7 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from apt_repository import Key, Repository, Server, can_be_made  # noqa: E402
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "envs"))
-from cli_user import SKIPPED, check, run_tests, within  # noqa: E402
+from cli_user import SKIPPED, check, run_tests  # noqa: E402
 from env_site import find_uv  # noqa: E402
 
 NVIDIA_SMI = """#!/bin/sh
@@ -177,22 +177,64 @@ def test_only_the_trusted_key_is_taken(user):
         check("nvidia-open" not in site.on_nodes("dpkg-query -W"), "something was installed")
 
 
-def test_a_lock_that_another_holds_is_waited_for(user):
+# Holds locks of apt and dpkg, each until a file with its name appears.
+HOLDER = """
+import fcntl, os, sys, time
+held = {path: open(path, 'w') for path in sys.argv[1:]}
+for path in held: fcntl.lockf(held[path], fcntl.LOCK_EX)
+print('held', flush=True)
+while held:
+    for path in [path for path in held if os.path.exists('/run/fake/' + path.replace('/', '-'))]: held.pop(path).close()
+    time.sleep(0.1)
+"""
+
+
+class Held:
+    """Locks of the first node that somebody else holds."""
+
+    def __init__(self, site, *paths):
+        self.site = site
+        self.process = site.user.start("exec", "t/0", "--", "/usr/bin/python3", "-c", HOLDER, *paths)
+        check(b"held" in self.process.stdout.readline(), "not held")
+
+    def release(self, path):
+        self.site.on_nodes(f"touch /run/fake/{path.replace('/', '-')}", "t/0")
+
+    def end(self):
+        self.process.communicate(timeout=60)
+
+
+def test_locks_that_another_holds_are_waited_for(user):
     with Site(user) as site:
-        holder = ("import fcntl, os, time; f = open('/var/lib/dpkg/lock-frontend', 'w'); fcntl.lockf(f, fcntl.LOCK_EX); print('held', flush=True)\n"
-                  "while not os.path.exists('/run/fake/released'): time.sleep(0.1)")
-        held = user.start("exec", "t/0", "--", "/usr/bin/python3", "-c", holder)
-        held.stdout.readline()
+        frontend, lists = "/var/lib/dpkg/lock-frontend", "/var/lib/apt/lists/lock"
+        held = Held(site, frontend, lists)
         installing = user.start(*site.words("-o", "json"))
-        waiting = "pgrep -fa '^apt-get .*DPkg::Lock::Timeout=900.* install' || true"  # Fifteen minutes: a minute is no failure.
-        installed = "dpkg-query -W -f '${db:Status-Status}' dkms 2>/dev/null || true"
-        check(within(120, lambda: "install" in site.on_nodes(waiting, "t/0") and "installed" in site.on_nodes(installed, "t/1")), "nobody waits")
-        check("installed" not in site.on_nodes(installed, "t/0"), "the lock was not kept to")
-        site.on_nodes("touch /run/fake/released", "t/0")
+        for path in (lists, frontend):  # The index is read, then packages are installed.
+            said = next((line.decode() for line in installing.stderr if b"t-0 waits" in line), "")
+            check(path in said, f"nobody waits for {path}: {said}")
+            check("fake-driver" not in site.on_nodes("ls /usr/share", "t/0"), "the lock was not kept to")
+            held.release(path)
         out, err = installing.communicate(timeout=600)
         check(installing.returncode == 0, err.decode())
         check([len(node["did"]) for node in json.loads(out)["nodes"]] == [10, 10], f"{out}")
-        held.communicate(timeout=60)
+        held.end()
+
+
+def test_what_another_is_in_the_middle_of_was_not_cut_off(user):
+    with Site(user) as site:
+        finish = "Finish the installation that was cut off"
+
+        def steps_of_the_first():
+            groups = json.loads(user.run(*site.words("--dry-run", "-o", "json")).out)["groups"]
+            return [step["title"] for group in groups if "t-0" in group["nodes"] for step in group["steps"]]
+
+        site.on_nodes(f"/usr/lib/apt/apt-helper download-file {site.server.url}/system/dkms_3.0-1.deb /tmp/dkms.deb && dpkg --unpack /tmp/dkms.deb", "t/0")
+        for path in ("/var/lib/dpkg/lock", "/var/lib/dpkg/lock-frontend"):
+            held = Held(site, path)
+            check(finish not in steps_of_the_first(), f"{path} is held, and what its holder does counts as cut off")
+            held.release(path)
+            held.end()
+        check(finish in steps_of_the_first(), "what was cut off is not finished")
 
 
 SUDO = {  # What `sudo` does for a user who is not root, each way refused before anything is done.

@@ -43,13 +43,14 @@ def find_rattler():
 
 
 class Site:
-    """A cluster of two nodes with an env.yaml. Who inherits makes an index that the nodes reach, by `make_index`, and says by `head` what
+    """A cluster of two nodes, or more, with an env.yaml. Who inherits makes an index that the nodes reach, by `make_index`, and says by `head` what
     stands in env.yaml above the packages."""
 
+    NODES = 2
     TOOL = ()  # How the builder's program is named to fastgpu.
 
     def __init__(self, user):
-        self.user, self.name = user, user.two_nodes()
+        self.user, self.name = user, user.nodes(self.NODES)
         nodes = json.loads(user.run("get", "nodes", self.name, "-o", "json").out)["nodes"]
         route = subprocess.run(["ip", "-j", "route", "get", nodes[0]["address"]], capture_output=True, check=True, text=True).stdout
         self.index = self.make_index(json.loads(route)[0]["prefsrc"])
@@ -85,7 +86,7 @@ class Site:
     def nothing_is_used(self):
         """No node runs anything of a new build."""
         left = self.on_nodes("sh", "-c", f"ls {PREFIX}/train/current 2>&1 || true")
-        check(left.count("No such file") == 2, f"something is in use: {left}")
+        check(left.count("No such file") == self.NODES, f"something is in use: {left}")
 
     def close(self):
         """The builder's programs stay on the nodes for the next test."""
@@ -94,14 +95,18 @@ class Site:
 
 
 def with_site(kind):
-    """A test gets a site of that kind."""
+    """A test gets a site of that kind: on the cluster of all tests, or on its own where it needs more nodes."""
     def wrap(test):
         def run(user):
-            user.two_nodes()
             site = kind(user)
             try:
                 test(site)
             finally:
                 site.close()
-        return run
+
+        def on_shared_nodes(user):
+            user.two_nodes()
+            run(user)
+
+        return on_shared_nodes if kind.NODES == Site.NODES else run
     return wrap

@@ -157,8 +157,20 @@ def test_what_cannot_be_solved_or_read_is_told_with_its_place(site):
 
 @with_site(Wheels)
 def test_killed_at_every_step_the_same_command_repairs(site):
-    for point in ("env-solved", "env-built", "env-copied"):
+    for point in ("env-solved", "env-built", "env-relayed", "env-copied"):
         site.create(environment={"FASTGPU_FAULT": point}, code=-signal.SIGKILL)
+        site.nothing_is_used()
+        site.create()
+        site.user.run("env", "verify", "train", "-c", site.name)
+        site.user.run("env", "remove", "train", "-c", site.name)
+    # What builds on the node is killed, wherever bash begins there.
+    for point in ("env-build-python", "env-build-packages"):
+        site.on_nodes("sh", "-c", f"touch /root/.bashrc; cp /root/.bashrc /root/kept; echo export FASTGPU_FAULT={point} >/root/.bashrc", nodes="/0")
+        try:
+            done = site.create(code=None)
+        finally:
+            site.on_nodes("mv", "/root/kept", "/root/.bashrc", nodes="/0")
+        check(done.returncode != 0 and f"{site.name}-0: fastgpu-agent ended with 137" in done.err, f"{point}: {done.returncode} {done.err}")
         site.nothing_is_used()
         site.create()
         site.user.run("env", "verify", "train", "-c", site.name)
@@ -291,12 +303,27 @@ def test_a_name_of_the_matrix_says_what_frameworks_are_installed(site):
 
 
 @with_site(Wheels)
+def test_a_driver_that_cannot_carry_the_environments_cuda_is_warned_of(site):
+    version = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  470.42.01  Tue Jun 15 21:26:37 UTC 2021"
+    site.on_nodes("sh", "-c", f"mount -t tmpfs tmpfs /proc/driver && mkdir /proc/driver/nvidia && echo '{version}' >/proc/driver/nvidia/version", nodes="/1")
+    try:
+        done = site.create("--from", "tr2.6_cu12.4_py311", "--dry-run")
+        check(f"{site.name}-1: its driver 470.42.01 cannot carry CUDA 12.4" in done.err and f"{site.name}-0: its driver" not in done.err, done.err)
+    finally:
+        site.on_nodes("umount", "/proc/driver", nodes="/1")
+
+
+@with_site(Wheels)
 def test_damage_is_found_and_a_node_without_it_gets_it_from_another(site):
     site.create()
     place = f"{PREFIX}/train/current/lib/python3.11/site-packages/beta.py"
     site.on_nodes("sh", "-c", f"echo changed >>{place}", nodes="/1")
     done = site.user.run("env", "verify", "train", "-c", site.name, code=1)
     check("beta.py" in done.out.decode() and done.out.decode().count("ok") == 1, done.out.decode())
+    site.on_nodes("sh", "-c", f"echo 'import os' >{place[:-len('beta.py')]}more.pth", nodes="/0")
+    done = site.user.run("env", "verify", "train", "-c", site.name, code=1)
+    check("more.pth: was added" in done.out.decode() and "ok" not in done.out.decode(), done.out.decode())
+    site.on_nodes("rm", f"{place[:-len('beta.py')]}more.pth", nodes="/0")
     site.on_nodes("rm", "-rf", f"{PREFIX}/train", nodes="/1")
     check(site.listed()["train"]["state"] == "partial", "it counts as complete")
     asked = len(site.index.asked)
@@ -328,15 +355,77 @@ def test_a_node_that_vanishes_is_reported_and_repaired_later(site):
     check(json.loads(site.create("-o", "json").out)["nodes"][1]["done"] == "received", "the node was not repaired")
 
 
+class ManyNodes(Wheels):
+    NODES = 4
+
+
+def receives(init):
+    """Whether a node, known by its first process, receives a build from another one."""
+    def is_relay(process):
+        words = (process / "cmdline").read_bytes().split(b"\0")
+        return b"relay" in words and b"--to" in words and b"--from" not in words
+
+    world = os.readlink(f"/proc/{init}/ns/pid")
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if os.readlink(process / "ns/pid") == world and is_relay(process):
+                return True
+        except OSError:
+            pass  # It has just ended.
+    return False
+
+
+@with_site(ManyNodes)
+def test_a_node_that_vanishes_while_it_receives_is_named_and_the_others_are_complete(site):
+    inits = list(inits_of(f"{site.name}-2"))
+    process = site.user.start(*site.words("-o", "json"))
+    check(within(60, lambda: any(map(receives, inits))), "nothing passes over the node in the middle")
+    for pid in inits:
+        os.kill(pid, signal.SIGKILL)
+    out, err = process.communicate(timeout=180)
+    check(process.returncode != 0 and f"{site.name}-2: ".encode() in err, f"{process.returncode} {err}")
+    done = {node["name"]: node["done"] for node in json.loads(out)["nodes"]}
+    check([done[f"{site.name}-{number}"] == "failed" for number in range(4)] == [False, False, True, False], f"{done} {err}")
+    for number in (0, 1, 3):
+        site.user.run("env", "verify", "train", "-c", f"{site.name}/{number}")
+    site.user.run("start", "cluster", site.name)
+    check(json.loads(site.create("-o", "json").out)["nodes"][2]["done"] == "received", "the node was not repaired")
+
+
 @with_site(Wheels)
 def test_a_full_disk_is_told_and_nothing_is_half_there(site):
     site.on_nodes("sh", "-c", f"mkdir -p {PREFIX} && mount -t tmpfs -o size=300k tmpfs {PREFIX}", nodes="/1")
     try:
         done = site.create(code=4)
-        check(f"{site.name}-1: " in done.err and "No space" in done.err, done.err)
+        check(f"{site.name}-1: the build takes " in done.err and f"are free in {PREFIX}: make room there" in done.err, done.err)
         check(site.on_nodes("sh", "-c", f"ls {PREFIX}/train", nodes="/1").strip() == "", "a part is left")
     finally:
         site.on_nodes("umount", PREFIX, nodes="/1")
+    site.on_nodes("sh", "-c", f"mkdir -p {PREFIX}/train && mount -t tmpfs -o size=300k tmpfs {PREFIX}/train", nodes="/1")  # Not to be foreseen.
+    try:
+        done = site.create(code=4)
+        check(f"{site.name}-1: " in done.err and "No space" in done.err, done.err)
+        check(site.on_nodes("sh", "-c", f"ls {PREFIX}/train", nodes="/1").strip() == "", "a part is left")
+    finally:
+        site.on_nodes("umount", f"{PREFIX}/train", nodes="/1")
+    site.create()
+
+
+@with_site(Wheels)
+def test_a_build_that_fails_leaves_nothing_behind(site):
+    left = f"ls -A {PREFIX}/train; ls -d {PREFIX}/.fastgpu/cache 2>/dev/null || true"
+    site.on_nodes("sh", "-c", f"mkdir -p {PREFIX}/train && mount -t tmpfs -o size=300k tmpfs {PREFIX}/train", nodes="/0")
+    try:
+        done = site.create(code=4)
+        check("No space" in done.err, done.err)
+        check(site.on_nodes("sh", "-c", left, nodes="/0").strip() == "", "a part is left on a full disk")
+    finally:
+        site.on_nodes("umount", f"{PREFIX}/train", nodes="/0")
+    good = site.file.read_text()
+    site.file.write_text(good + "post_install:\n  - ['false']\n")
+    site.user.refused(site.words(), 1, "post_install: false: run exited with 1")
+    check(site.on_nodes("sh", "-c", left, nodes="/0").strip() == "", "a part is left")
+    site.file.write_text(good)
     site.create()
 
 
@@ -360,9 +449,10 @@ def test_a_place_that_nodes_share_gets_it_once(site):
         site.write("alpha", "beta==2.0")
         site.create()
         check(site.on_nodes("bash", "-lc", '"$VIRTUAL_ENV/bin/python" -c "import alpha"').count("alpha two") == 2, "logins do not get the new one")
-        site.user.run("env", "remove", "--all", "-c", site.name)
-        check(list(place.iterdir()) == [], f"left: {list(place.rglob('*'))}")
+        site.user.run("env", "remove", "train", "-c", site.name)
         check("fastgpu" not in site.on_nodes("ls", "/etc/profile.d"), "lines are left")
+        site.user.run("env", "remove", "--all", "-c", site.name, *prefix)
+        check(list(place.iterdir()) == [], f"left: {list(place.rglob('*'))}")
     finally:
         site.on_nodes("umount", "/srv/home")
 

@@ -1,6 +1,7 @@
 """The agent's own part in environments, as an ordinary user: start-up files come back byte for byte, one at a time changes a prefix, a manifest notices
 everything. TEST.py AGENT; needs root (to become that user)."""
 import fcntl
+import hashlib
 import os
 import pathlib
 import shutil
@@ -30,9 +31,9 @@ class Home:
         (self.build.parent / "current").symlink_to("v")
         subprocess.run(["chown", "-R", f"{NOBODY}:{NOBODY}", self.path], check=True)
 
-    def run(self, *words, code=0):
+    def run(self, *words, code=0, fault=""):
         done = subprocess.run(["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", self.agent, *words], capture_output=True,
-                              env={"HOME": str(self.path), "PATH": os.environ["PATH"]}, cwd=self.path, input=b"", check=False)
+                              env={"HOME": str(self.path), "PATH": os.environ["PATH"], "FASTGPU_FAULT": fault}, cwd=self.path, input=b"", check=False)
         check(done.returncode == code, f"{words}: {done.returncode} {done.stderr.decode()}")
         return done.stdout.decode()
 
@@ -61,6 +62,60 @@ def test_start_up_files_come_back_byte_for_byte(home):
                 file.unlink()
 
 
+def test_lines_go_from_every_file_that_logins_may_read(home):
+    home.run("env-activate", "", "t")
+    (home.path / ".bash_profile").write_bytes(b"mine\n")  # Bash reads this one from now on.
+    home.run("env-remove", "", "t")
+    check(home.files() == {".bash_profile": b"mine\n"}, f"{home.files()}")
+
+
+def test_lines_go_where_a_node_that_shares_the_place_was_quicker(home):
+    def one_goes():
+        (home.path / ".fastgpu/envs/.fastgpu/active").unlink()
+
+    def all_goes():
+        shutil.rmtree(home.path / ".fastgpu/envs")
+
+    for quicker, words in ((one_goes, ("env-remove", "", "t")), (all_goes, ("env-remove", "")), (all_goes, ("env-deactivate", ""))):
+        home.run("env-status", "--prepare", "t")
+        link = home.path / ".fastgpu/envs/t/current"
+        if not link.is_symlink():
+            link.symlink_to("v")
+        home.run("env-activate", "", "t")
+        quicker()
+        home.run(*words)
+        check(home.files() == {}, f"{words}: {home.files()}")
+
+
+def test_lines_stay_while_another_environment_is_active(home):
+    home.run("env-activate", "", "t")
+    home.run("env-status", "--prepare", "other")
+    home.run("env-remove", "", "other")
+    check(b"activate.sh" in home.files()[".profile"], f"{home.files()}")
+
+
+def test_what_is_killed_while_it_makes_or_removes_the_place_leaves_no_trace(home):
+    prefix = str(home.path / "work/envs")
+    home.run("env-remove", "")
+    for point in ("env-place-made", "env-place-emptied"):
+        for again in ((), ("env-status", "--prepare", "t", prefix)):
+            if point == "env-place-emptied":
+                home.run("env-status", "--prepare", "t", prefix)
+                home.run("env-remove", prefix, code=-9, fault=point)
+            else:
+                home.run("env-status", "--prepare", "t", prefix, code=-9, fault=point)
+            if again:
+                home.run(*again)
+            home.run("env-remove", prefix)
+            check(list(home.path.iterdir()) == [], f"{point} {again}: left: {list(home.path.rglob('*'))}")
+
+
+def test_a_switch_that_was_killed_does_not_hinder_the_next(home):
+    (home.path / ".fastgpu/envs/.fastgpu/active.new").symlink_to("../other")
+    home.run("env-activate", "", "t")
+    check(sorted(path.name for path in (home.path / ".fastgpu/envs/.fastgpu").glob("active*")) == ["active"], "left over")
+
+
 def test_what_was_written_behind_our_lines_stays(home):
     (home.path / ".profile").write_bytes(b"first\n")
     home.run("env-activate", "", "t")
@@ -81,6 +136,29 @@ def test_a_build_without_a_manifest_is_not_used(home):
     home.run("env-use", "", "t", "v", code=CONFLICT)
     home.run("env-verify", "", "t", code=NOT_FOUND)
     home.run("env-verify", "", "../t", code=USUAL)
+
+
+def test_verifying_finds_what_was_changed_removed_or_added(home):
+    module = home.build / "lib/alpha.py"
+    module.parent.mkdir()
+    module.write_bytes(b"word = 1\n")
+    entries = [f"d 755 0 - {path}" for path in (".fastgpu", "lib")]
+    entries.append(f"f 644 9 {hashlib.sha256(module.read_bytes()).hexdigest()} lib/alpha.py")
+    (home.build / ".fastgpu/manifest").write_text("".join(f"entry={entry}\0" for entry in entries))
+
+    def damaged():
+        return [one for one in home.run("env-verify", "", "t").split("\0") if one.startswith("damaged=")]
+
+    (module.parent / "__pycache__").mkdir()
+    (module.parent / "__pycache__/alpha.cpython-311.pyc").write_bytes(b"made by an import")
+    check(damaged() == [], f"{damaged()}")
+    (module.parent / "more.pth").write_bytes(b"import os\n")
+    (home.build / "bin").symlink_to("/bin")
+    check(damaged() == ["damaged=bin: was added", "damaged=lib/more.pth: was added"], f"{damaged()}")
+    module.write_bytes(b"word = 2\n")
+    check(damaged()[0] == "damaged=lib/alpha.py: has another content", f"{damaged()}")
+    module.unlink()
+    check(damaged()[0] == "damaged=lib/alpha.py: is missing", f"{damaged()}")
 
 
 def test_all_of_it_goes(home):
