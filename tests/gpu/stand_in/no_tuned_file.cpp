@@ -1,0 +1,12 @@
+// Stands in for comm/entry/tuned_file.cpp on machines without a package for JSON: nothing is kept.
+#include "comm/entry/tuner_cache.hpp"
+
+namespace fastgpu::comm {
+
+std::optional<Setting> load_setting(const std::filesystem::path&) {
+  return std::nullopt;
+}
+
+void store_setting(const std::filesystem::path&, const Setting&) {}
+
+}  // namespace fastgpu::comm
