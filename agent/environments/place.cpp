@@ -153,7 +153,7 @@ void remove_prefix(const EnvironmentPlaces& places) {
 }
 
 void remove_remains(const EnvironmentPlaces& places) {
-  if (fs::exists(places.own()) && fs::is_empty(places.own())) ::rmdir(places.own().c_str());
+  ::rmdir(places.own().c_str());  // Where it is empty; another node may remove it just now.
   for (fs::path path = places.own(); path.has_relative_path(); path = path.parent_path()) {
     fs::remove_all(making_of(path));
     const auto text = read_file(removing_of(path));
