@@ -1,6 +1,7 @@
 // The program: descriptors in order, one command run, an error turned into an exit code.
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
@@ -23,6 +24,15 @@ void open_missing_descriptors() {
       const int made = ::open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY);
       if (made >= 0 && made != fd) ::dup2(made, fd);
     }
+}
+
+/// What is in memory may be secret: credentials, private keys. Programs that we start may set
+/// another limit for themselves.
+void leave_no_core() {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_CORE, &limit);
+  limit.rlim_cur = 0;
+  ::setrlimit(RLIMIT_CORE, &limit);
 }
 
 /// One line of standard input without its end; throws ErrorKind::interrupted on a stop.
@@ -99,6 +109,7 @@ int run(const std::vector<std::string>& words) {
 }  // namespace fastgpu::cli
 
 int main(int argc, char** argv) try {
+  fastgpu::cli::leave_no_core();
   fastgpu::cli::open_missing_descriptors();
   return fastgpu::cli::run({argv + (argc > 0 ? 1 : 0), argv + argc});
 } catch (const std::exception& e) {

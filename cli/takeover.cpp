@@ -40,13 +40,19 @@ std::vector<Machine> find_machines(Context& context, const TakeoverWish& wish) {
       regions.emplace_back(region);
   cloud::Cloud& api = context.cloud(wish.provider);
   std::vector<Machine> all;
+  std::optional<Error> failure;
   for (auto& answer : parallel_map(
            std::span<const std::string>(regions), kRegionsAtOnce,
            [&](const std::string& region) { return api.machines(region, {}, context.cancel()); })) {
-    if (const auto* error = std::get_if<Error>(&answer)) throw *error;
-    std::ranges::move(std::get<0>(answer), std::back_inserter(all));
+    if (const auto* error = std::get_if<Error>(&answer))
+      failure = *error;
+    else
+      std::ranges::move(std::get<0>(answer), std::back_inserter(all));
   }
-  return cloud::machines_named(all, wish.name.value, wish.id);
+  context.cancel().check();
+  std::vector<Machine> found = cloud::machines_named(all, wish.name.value, wish.id);
+  if (found.empty() && failure) throw Error(*failure);
+  return found;
 }
 
 /// Every node gets our key, and shows who it is, while we are at it: all of them have to run.

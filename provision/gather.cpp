@@ -1,6 +1,7 @@
 #include "provision/gather.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -47,10 +48,30 @@ std::vector<Node> with_machines(const std::vector<Node>& nodes) {
   return result;
 }
 
+/// Whether another place may do what one refused: it has room, the image, the key pair, the right.
+bool may_differ_elsewhere(const Error& refusal) {
+  return refusal.kind() == ErrorKind::capacity || refusal.kind() == ErrorKind::not_found ||
+         refusal.kind() == ErrorKind::denied;
+}
+
 void forget_machine(Node& node) {
   node.instance_id.clear();
   node.address.clear();
   node.private_address.clear();
+}
+
+/// What the places refused, told together with the kind of the best place's; of many the first
+/// few are told.
+Error as_one(const std::map<std::size_t, Error>& refusals) {
+  constexpr std::size_t kTold = 4;
+  std::set<std::string> told;
+  std::string all;
+  for (const auto& [place, refusal] : refusals)
+    if (told.size() < kTold && told.insert(refusal.what()).second)
+      all += (all.empty() ? "" : "; and elsewhere ") + std::string(refusal.what());
+  if (told.size() == kTold && refusals.size() > kTold)
+    all += "; all " + std::to_string(refusals.size()) + " places that were asked refused";
+  return {refusals.begin()->second.kind(), all};
 }
 
 /// What was wanting; any other failure is thrown.
@@ -70,6 +91,9 @@ class Gathering {
  public:
   Gathering(const Tools& tools, Provider& provider, const Holding& holding, HostKeys& keys)
       : tools_(tools), provider_(provider), holding_(holding), keys_(keys) {}
+
+  /// Why not all that is wanted could be had, from every place that was asked.
+  Error refusal() const { return as_one(refusals_); }
 
   /// As far as places and `holding` go.
   Haul gather(Haul held) {
@@ -172,7 +196,10 @@ class Gathering {
       trial.cluster.network = provider_.network_at(held.cluster, place);
       std::ranges::for_each(trial.nodes, forget_machine);
       renew(trial.nodes);
-      prepare(trial);
+      if (!prepare(trial)) {
+        held.refusal = trial.refusal;
+        continue;
+      }
       const state::IntentId asking = open_trial(trial);
       request(trial);
       if (size_of(trial) > size_of(held)) {
@@ -211,18 +238,31 @@ class Gathering {
   }
 
   void ask_and_store(Haul& haul) {
-    prepare(haul);
+    if (!prepare(haul)) return;
     tools_.store.update_cluster(haul.cluster);
     request(haul);
     store(haul);
   }
 
-  void prepare(Haul& haul) {
-    run_step(tools_, "preparing the network", [&] {
-      tools_.cancel.check();
-      haul.cluster.network = provider_.prepare(haul.cluster);
-      fault_point("provision:prepared");
-    });
+  /// False where the place refuses for what another one may have. What is whole needs no other.
+  bool prepare(Haul& haul) {
+    try {
+      run_step(tools_, "preparing the network", [&] {
+        tools_.cancel.check();
+        haul.cluster.network = provider_.prepare(haul.cluster);
+        fault_point("provision:prepared");
+      });
+      return true;
+    } catch (const Error& e) {
+      if (is_whole(haul) || !may_differ_elsewhere(e)) throw;
+      note_refusal(haul, e);
+      return false;
+    }
+  }
+
+  void note_refusal(Haul& haul, const Error& refusal) {
+    haul.refusal = refusal;
+    refusals_.insert_or_assign(provider_.places(haul.cluster).here, refusal);
   }
 
   /// Where a place gives all or nothing, fewer are asked for until some are had.
@@ -259,7 +299,8 @@ class Gathering {
       forget_machine(node);
       if (result->ok()) note_instance(node, result->value());
     }
-    haul.refusal = refusal_in(results);
+    haul.refusal.reset();
+    if (const auto refusal = refusal_in(results)) note_refusal(haul, *refusal);
   }
 
   void give_back(const Haul& haul) {
@@ -275,7 +316,8 @@ class Gathering {
   Provider& provider_;
   const Holding& holding_;
   HostKeys& keys_;
-  double cost_ = 0;  ///< Of what was held.
+  std::map<std::size_t, Error> refusals_;  ///< The last one of each place.
+  double cost_ = 0;                        ///< Of what was held.
 };
 
 /// Those that no place has room for are wanted no more.
@@ -292,10 +334,11 @@ void strike_missing(const Tools& tools, Haul& haul) {
   fault_point("provision:struck");
 }
 
-void keep_enough(const Tools& tools, const Holding& holding, Haul& haul) {
+void keep_enough(const Tools& tools, const Gathering& gathering, const Holding& holding,
+                 Haul& haul) {
   const std::size_t least =
       holding.least > 0 ? static_cast<std::size_t>(holding.least) : haul.nodes.size();
-  if (size_of(haul) < least) throw Error(*haul.refusal);
+  if (size_of(haul) < least) throw gathering.refusal();
   if (is_whole(haul)) return;
   tools.events.shrunk(haul.nodes.size(), size_of(haul));
   strike_missing(tools, haul);
@@ -309,7 +352,7 @@ void gather(const Tools& tools, Provider& provider, const Holding& holding, Clus
   Haul haul = gathering.gather({cluster, nodes});
   cluster = haul.cluster;
   nodes = haul.nodes;
-  keep_enough(tools, holding, haul);
+  keep_enough(tools, gathering, holding, haul);
   nodes = std::move(haul.nodes);
 }
 

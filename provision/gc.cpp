@@ -64,8 +64,11 @@ void remove_orphans(const Tools& tools, const std::string& name, GcMode mode,
   for (const Cluster& cluster : tools.store.clusters())
     known.push_back(cluster.id);
   Provider& provider = tools.providers(name);
-  for (const Orphan& orphan : provider.orphans(known))
+  const Orphans orphans = provider.orphans(known);
+  for (const Orphan& orphan : orphans.found)
     remove_one(tools, provider, orphan, mode, items);
+  for (const Error& failure : orphans.failures)
+    items.push_back({"", "looking for orphans of provider " + name, failure});
 } catch (const Error& e) {
   items.push_back({"", "looking for orphans of provider " + name, e});
 }

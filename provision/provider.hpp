@@ -59,6 +59,11 @@ struct Orphan {
   state::ClusterId cluster;  ///< The identity written on it.
 };
 
+struct Orphans {
+  std::vector<Orphan> found{};
+  std::vector<Error> failures{};  ///< Why some places could not be asked; each names its place.
+};
+
 /// A provider keeps nothing between calls: `state::Cluster` says what was wished (spec_json) and
 /// `list` finds what there is. Every call may be repeated after a kill at any instant.
 class Provider {
@@ -147,7 +152,7 @@ class Provider {
   virtual void release(const state::Cluster& cluster) = 0;
 
   /// What carries our marks but belongs to none of `known`; `remove_orphan` deletes one such thing.
-  virtual std::vector<Orphan> orphans(std::span<const state::ClusterId> known) = 0;
+  virtual Orphans orphans(std::span<const state::ClusterId> known) = 0;
   virtual void remove_orphan(const Orphan& orphan) = 0;
 };
 

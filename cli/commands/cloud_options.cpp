@@ -333,6 +333,19 @@ RankedOffers offers_for(Context& context, const CloudOptions& options) {
   return asked(context, clouds_of(context, options, ""), options.region, wish);
 }
 
+/// Who wishes for RDMA is told which types have it.
+std::string types_to_take(std::span<Cloud* const> clouds, const provision::cloud::Wish& wish) {
+  if (!wish.rdma) return {};
+  std::vector<std::string_view> names;
+  for (const Cloud* cloud : clouds)
+    names.push_back(cloud->name());
+  std::string types;
+  for (const std::string& type : provision::cloud::types_with_rdma(names, wish))
+    types += (types.empty() ? "" : ", ") + type;
+  return types.empty() ? "; fastgpu knows no type with RDMA there: leave --rdma out"
+                       : "; those with RDMA are " + types + ", or leave --rdma out";
+}
+
 CloudPlan plan_in_clouds(Context& context, const CloudOptions& options, const std::string& provider,
                          const std::string& cluster, int nodes) {
   CloudSpec spec{.wish = wish_of(options, std::min(nodes, options.min_nodes.value_or(nodes))),
@@ -357,10 +370,13 @@ CloudPlan plan_in_clouds(Context& context, const CloudOptions& options, const st
     provision::cloud::check_first_boot(plan.spec.ssh_keys, plan.spec.key_pairs.size(),
                                        plan.spec.wish.data_disk.gib, cloud->limits().user_data,
                                        cloud->name());
-  plan.offers = asked(context, clouds, options.region, plan.spec.wish);
+  provision::cloud::Wish wish = plan.spec.wish;
+  wish.rdma = plan.spec.rdma;
+  plan.offers = asked(context, clouds, options.region, wish);
   if (plan.offers.usable.empty())
     throw Error(ErrorKind::capacity, "there is no place for " + std::to_string(nodes) +
-                                         " such nodes: " + provision::cloud::why_none(plan.offers));
+                                         " such nodes: " + provision::cloud::why_none(plan.offers) +
+                                         types_to_take(clouds, wish));
   return plan_elsewhere(plan, {}).value();
 }
 

@@ -263,6 +263,15 @@ void tell_idle_cards(Context& context, const provision::cloud::CloudSpec& spec) 
                     " network cards for RDMA: --public-address none has all of them");
 }
 
+void tell_unchanged(Ui& ui, const state::Cluster& cluster) {
+  const std::string name = cluster.name.value;
+  if (cluster.state == state::ClusterState::degraded)
+    ui.warn("cluster " + name + " exists already, but is degraded: `fastgpu start cluster " + name +
+            " --replace-lost` gives it what it lacks");
+  else
+    ui.note("cluster " + name + " exists already as wanted");
+}
+
 int run(Context& context, const Options& options) {
   Wanted wanted = wanted_of(context, options);
   const provision::ClusterSpec& spec = wanted.spec;
@@ -287,7 +296,7 @@ int run(Context& context, const Options& options) {
   auto made = create_somewhere(context, tools, wanted, options);
   context.set_parting_words("cluster " + name + " stands; remove it with: " + delete_command);
   if (made.kind == provision::PlanKind::unchanged)
-    ui.note("cluster " + name + " exists already as wanted");
+    tell_unchanged(ui, made.view.cluster);
   else
     keep_guards(context, spec.name, Occasion::created,
                 options.detach ? Reach::cloud_alone : Reach::nodes);

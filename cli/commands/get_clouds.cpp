@@ -7,6 +7,7 @@
 #include "cli/commands/cloud_options.hpp"
 #include "cli/commands/commands.hpp"
 #include "provision/cloud/catalogue.hpp"
+#include "provision/cloud/quota_pages.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -185,19 +186,21 @@ int show_quotas(Context& context, const CloudOptions& options) {
   const auto rows = rows_of(context, options, [&](const CloudPlace& place) {
     std::vector<Row> found;
     for (const auto& quota : place.cloud->quotas(place.region, context.cancel()))
-      found.push_back(
-          {{std::string(place.cloud->name()), place.region, quota.name, number_text(quota.limit),
-            quota.used ? number_text(*quota.used) : "?", quota.unit},
-           {{"cloud", place.cloud->name()},
-            {"region", place.region},
-            {"name", quota.name},
-            {"limit", quota.limit},
-            {"used", quota.used ? Json(*quota.used) : Json()},
-            {"unit", quota.unit}},
-           quota.name});
+      found.push_back({{std::string(place.cloud->name()), place.region, quota.name,
+                        number_text(quota.limit), quota.used ? number_text(*quota.used) : "?",
+                        quota.unit, std::string(provision::cloud::quota_page(place.cloud->name()))},
+                       {{"cloud", place.cloud->name()},
+                        {"region", place.region},
+                        {"name", quota.name},
+                        {"limit", quota.limit},
+                        {"used", quota.used ? Json(*quota.used) : Json()},
+                        {"unit", quota.unit},
+                        {"raised_at", provision::cloud::quota_page(place.cloud->name())}},
+                       quota.name});
     return found;
   });
-  show(context, "quotas", {{"CLOUD"}, {"REGION"}, {"QUOTA"}, {"LIMIT"}, {"USED"}, {"UNIT"}}, rows);
+  show(context, "quotas",
+       {{"CLOUD"}, {"REGION"}, {"QUOTA"}, {"LIMIT"}, {"USED"}, {"UNIT"}, {"RAISED AT"}}, rows);
   return 0;
 }
 

@@ -97,6 +97,7 @@ Caller::Attempt Caller::send(const Call& call, const Cancel& cancel) {
     return made;
   }
   made.failure = dialect_.failure_in(*made.response);
+  if (made.failure) made.failure->cloud = dialect_.cloud();
   if (made.failure && !made.failure->retry_after)
     if (const auto header = made.response->header("Retry-After"))
       made.failure->retry_after = http::parse_retry_after(*header, system_clock::now());

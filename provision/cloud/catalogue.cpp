@@ -153,6 +153,7 @@ void complete(InstanceType& type, std::string_view cloud) {
   if (type.cores == 0) type.cores = row->cores;
   if (type.memory_gib == 0) type.memory_gib = row->memory_gib;
   if (type.network_gbit == 0) type.network_gbit = row->network_gbit;
+  if (type.rdma_interfaces == 0) type.rdma_interfaces = row->rdma_interfaces;
 }
 
 std::vector<InstanceType> known_types(std::string_view cloud, const Wish& wish) {
@@ -162,6 +163,18 @@ std::vector<InstanceType> known_types(std::string_view cloud, const Wish& wish) 
       if (InstanceType type = type_of(row); suits(type, wish)) types.push_back(std::move(type));
   if (types.empty() && !wish.type.empty()) types.push_back({.name = wish.type});
   return types;
+}
+
+std::vector<std::string> types_with_rdma(std::span<const std::string_view> clouds,
+                                         const Wish& wish) {
+  std::vector<std::string> fitting;
+  std::vector<std::string> others;
+  for (const CatalogueRow& row : kRows) {
+    if (row.rdma_interfaces == 0 || std::ranges::find(clouds, row.cloud) == clouds.end()) continue;
+    const bool fits = suits(type_of(row), {.gpu = wish.gpu, .gpus = wish.gpus});
+    (fits ? fitting : others).emplace_back(row.type);
+  }
+  return fitting.empty() ? others : fitting;
 }
 
 std::span<const std::string_view> usual_regions(std::string_view cloud) {

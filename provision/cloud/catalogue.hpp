@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,6 +30,11 @@ std::span<const CatalogueRow> catalogue();
 /// The types of one cloud that suit, as far as the rows tell. A wish for a type that no row has
 /// gives that type with nothing known of it.
 std::vector<InstanceType> known_types(std::string_view cloud, const Wish& wish);
+
+/// The names of the types of `clouds` that have RDMA: those with the GPUs of the wish, or all of
+/// them where none has.
+std::vector<std::string> types_with_rdma(std::span<const std::string_view> clouds,
+                                         const Wish& wish);
 
 /// Fills in what an API did not tell of a type and a row does.
 void complete(InstanceType& type, std::string_view cloud);

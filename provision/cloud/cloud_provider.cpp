@@ -106,6 +106,7 @@ Launch launch_of(const state::Cluster& cluster, const CloudSpec& spec, const Sta
                 .market = spec.wish.market,
                 .max_price = spec.wish.max_price,
                 .disk_gib = spec.disk_gib,
+                .root_device = standing.root_device,
                 .data_disk = spec.wish.data_disk,
                 .first = first.index,
                 .count = static_cast<int>(batch.size()),
@@ -205,6 +206,7 @@ std::string CloudProvider::prepare(const state::Cluster& cluster) {
       throw Error(ErrorKind::not_found,
                   "no image in " + place.site.region + " suits " + place.type);
     standing.image = images.front().id;
+    standing.root_device = images.front().root_device;
     standing.key_pairs.clear();
     for (const std::string& key_pair : spec.key_pairs)
       standing.key_pairs.push_back(cloud_.public_key(place.site.region, key_pair, stop_));
@@ -449,32 +451,46 @@ void CloudProvider::release(const state::Cluster& cluster) {
 
 /// What a cluster has whose machines somebody else has taken over, if only in part, is theirs,
 /// whatever mark it carries.
-std::vector<Orphan> CloudProvider::orphans(std::span<const state::ClusterId> known) {
+std::vector<Orphan> CloudProvider::orphans_in(const std::string& region, const std::string& owner,
+                                              std::span<const state::ClusterId> known) {
+  std::vector<Orphan> found;
+  const std::vector<Machine> machines = cloud_.machines(region, {}, stop_);
+  const std::set<state::ClusterId> others = clusters_of_others(machines, owner);
+  const auto is_orphan = [&](const Marks& marks) {
+    return marks.owner == owner && std::ranges::find(known, marks.cluster) == known.end() &&
+           !others.contains(marks.cluster);
+  };
+  for (const Machine& machine : machines)
+    if (is_orphan(machine.marks) && machine.state != MachineState::ending &&
+        machine.state != MachineState::gone)
+      found.push_back({"instance", region + "/" + machine.id, machine.marks.cluster});
+  std::set<state::ClusterId> networks;
+  for (const Part& part : cloud_.parts(region, stop_))
+    if (is_orphan(part.marks)) networks.insert(part.marks.cluster);
+  for (const state::ClusterId& cluster : networks)
+    found.push_back({"network", region + "/" + cluster.value, cluster});
+  for (const OwnImage& image : images_in(cloud_, region, stop_))
+    if (image.marks.owner == owner && image.state == ImageState::failed)
+      found.push_back({"image", region + "/" + image.image.id, image.marks.cluster});
+  return found;
+}
+
+Orphans CloudProvider::orphans(std::span<const state::ClusterId> known) {
   const auto owner = owner_.known();
   if (!owner || !cloud_.has_credentials()) return {};
   const auto regions = cloud_.regions(stop_);
-  return joined(parallel_map(std::span(regions), kCallsAtOnce, [&](const std::string& region) {
-    std::vector<Orphan> found;
-    const std::vector<Machine> machines = cloud_.machines(region, {}, stop_);
-    const std::set<state::ClusterId> others = clusters_of_others(machines, *owner);
-    const auto is_orphan = [&](const Marks& marks) {
-      return marks.owner == *owner && std::ranges::find(known, marks.cluster) == known.end() &&
-             !others.contains(marks.cluster);
-    };
-    for (const Machine& machine : machines)
-      if (is_orphan(machine.marks) && machine.state != MachineState::ending &&
-          machine.state != MachineState::gone)
-        found.push_back({"instance", region + "/" + machine.id, machine.marks.cluster});
-    std::set<state::ClusterId> networks;
-    for (const Part& part : cloud_.parts(region, stop_))
-      if (is_orphan(part.marks)) networks.insert(part.marks.cluster);
-    for (const state::ClusterId& cluster : networks)
-      found.push_back({"network", region + "/" + cluster.value, cluster});
-    for (const OwnImage& image : images_in(cloud_, region, stop_))
-      if (image.marks.owner == *owner && image.state == ImageState::failed)
-        found.push_back({"image", region + "/" + image.image.id, image.marks.cluster});
-    return found;
-  }));
+  const auto answers =
+      parallel_map(std::span(regions), kCallsAtOnce,
+                   [&](const std::string& region) { return orphans_in(region, *owner, known); });
+  stop_.check();
+  Orphans all;
+  for (std::size_t i = 0; i < regions.size(); ++i) {
+    if (const auto* error = std::get_if<Error>(&answers[i]))
+      all.failures.push_back(error->during("region " + regions[i]));
+    else
+      std::ranges::copy(std::get<0>(answers[i]), std::back_inserter(all.found));
+  }
+  return all;
 }
 
 void CloudProvider::remove_orphan(const Orphan& orphan) {

@@ -50,10 +50,12 @@ class CloudProvider final : public Provider {
   std::vector<HostResult<Instance>> destroy(const state::Cluster& cluster,
                                             std::span<const state::Node> nodes) override;
   void release(const state::Cluster& cluster) override;
-  std::vector<Orphan> orphans(std::span<const state::ClusterId> known) override;
+  Orphans orphans(std::span<const state::ClusterId> known) override;
   void remove_orphan(const Orphan& orphan) override;
 
  private:
+  std::vector<Orphan> orphans_in(const std::string& region, const std::string& owner,
+                                 std::span<const state::ClusterId> known);
   /// Launches the batches, adding to what is `there`; the refusals by node.
   std::map<int, Error> launch_all(const state::Cluster& cluster,
                                   std::span<const std::vector<NodeRequest>> wanted,

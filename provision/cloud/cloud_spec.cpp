@@ -185,6 +185,7 @@ std::string difference(const CloudSpec& there, const CloudSpec& wanted) {
 std::string to_json_text(const Standing& standing) {
   return json{{"place", standing.place},
               {"image", standing.image},
+              {"root_device", standing.root_device},
               {"parts", standing.parts},
               {"key_pairs", standing.key_pairs}}
       .dump();
@@ -195,6 +196,7 @@ Standing parse_standing(const std::string& text) {
   return read(text, "cluster's place", [](const json& object) {
     return Standing{.place = object.at("place").get<std::size_t>(),
                     .image = object.at("image").get<std::string>(),
+                    .root_device = object.value("root_device", std::string()),
                     .parts = object.at("parts").get<Parts>(),
                     .key_pairs = object.value("key_pairs", std::vector<std::string>{})};
   });

@@ -65,8 +65,9 @@ std::string difference(const CloudSpec& there, const CloudSpec& wanted);
 
 /// Where a cluster stands: kept in Cluster::network.
 struct Standing {
-  std::size_t place = 0;  ///< Which of CloudSpec::places.
-  std::string image{};    ///< Empty until prepared.
+  std::size_t place = 0;      ///< Which of CloudSpec::places.
+  std::string image{};        ///< Empty until prepared.
+  std::string root_device{};  ///< Of that image, as Image::root_device.
   Parts parts{};
   std::vector<std::string> key_pairs{};  ///< Public keys of CloudSpec::key_pairs.
 };

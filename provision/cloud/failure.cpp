@@ -1,6 +1,7 @@
 #include "provision/cloud/failure.hpp"
 
 #include "base/names.hpp"
+#include "provision/cloud/quota_pages.hpp"
 
 namespace fastgpu::provision::cloud {
 namespace {
@@ -38,6 +39,8 @@ Meaning meaning_of(FailureKind kind) {
       return {ErrorKind::conflict, "the name is taken", ""};
     case FailureKind::in_use:
       return {ErrorKind::conflict, "still in use", ""};
+    case FailureKind::done_already:
+      return {ErrorKind::conflict, "done already", ""};
     case FailureKind::token_used:
       return {ErrorKind::conflict, "asked for before in another form", ""};
     case FailureKind::dry_run_passed:
@@ -66,7 +69,11 @@ Error error_of(const Failure& failure, std::string_view doing) {
   if (!failure.message.empty()) text.append(": ").append(shown(failure.message));
   if (!failure.request_id.empty())
     text.append(" (request ").append(shown(failure.request_id)).append(")");
-  return {meaning.kind, text.append(meaning.way_out)};
+  text.append(meaning.way_out);
+  const std::string_view page = quota_page(failure.cloud);
+  if (failure.kind == FailureKind::quota && !page.empty())
+    text.append(", and it is raised at ").append(page);
+  return {meaning.kind, text};
 }
 
 }  // namespace fastgpu::provision::cloud

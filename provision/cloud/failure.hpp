@@ -24,6 +24,7 @@ enum class FailureKind : std::uint8_t {
   not_found,
   name_taken,      ///< Another thing has that name.
   in_use,          ///< It cannot be removed as long as another thing needs it.
+  done_already,    ///< It is as it was to become.
   token_used,      ///< The idempotency token stands for another request, or for ended machines.
   dry_run_passed,  ///< How some clouds say that a trial would have succeeded.
   invalid,         ///< The request is wrong.
@@ -31,6 +32,7 @@ enum class FailureKind : std::uint8_t {
 
 struct Failure {
   FailureKind kind = FailureKind::invalid;
+  std::string cloud{};       ///< Whose it is; empty: not told.
   std::string code{};        ///< The cloud's.
   std::string message{};     ///< The cloud's.
   std::string request_id{};  ///< What the cloud's support asks for.

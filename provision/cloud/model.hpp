@@ -63,13 +63,15 @@ struct Wish {
   Market market = Market::on_demand;
   std::optional<double> max_price{};  ///< An hour, of one node, in the cloud's currency.
   DataDisk data_disk{};               ///< Of each node.
+  bool rdma = false;                  ///< Only types that have it.
 };
 
 struct Image {
   std::string id{};
   std::string name{};
   std::string architecture = "x86_64";
-  std::string created{};  ///< ISO 8601, as the cloud writes it.
+  std::string created{};      ///< ISO 8601, as the cloud writes it.
+  std::string root_device{};  ///< Where the cloud names disks by devices: the system disk's.
 };
 
 struct Quota {
@@ -145,7 +147,8 @@ struct Launch {
   Parts network{};
   Market market = Market::on_demand;
   std::optional<double> max_price{};
-  int disk_gib = 0;  ///< 0: the image's own.
+  int disk_gib = 0;           ///< 0: the image's own.
+  std::string root_device{};  ///< As Image::root_device.
   DataDisk data_disk{};
   int first = 0;  ///< Index of the first node.
   int count = 1;

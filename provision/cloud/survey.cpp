@@ -31,6 +31,7 @@ std::vector<Question> questions(std::span<Cloud* const> clouds, const std::strin
 
 /// Empty where nothing does.
 std::string speaks_against(const Offer& offer, const Wish& wish) {
+  if (wish.rdma && offer.type.rdma_interfaces == 0) return "without RDMA";
   if (offer.stock == Stock::none) return "without stock";
   if (offer.quota && *offer.quota < wish.nodes) return "beyond the quota";
   if (wish.max_price && offer.price_per_hour && offer.price_per_hour->amount > *wish.max_price)

@@ -113,7 +113,7 @@ Reply Dispatcher::handle(const Request& request) {
   std::optional<Fault> fault;
   {
     const std::scoped_lock lock(simulation_.lock);
-    fault = simulation_.faults.meet(std::string(face->vendor()), call.action);
+    fault = simulation_.faults.meet(std::string(face->vendor()), call.region, call.action);
   }
   if (fault && fault->kind == FaultKind::delay) std::this_thread::sleep_for(fault->pause);
   const std::scoped_lock lock(simulation_.lock);

@@ -42,6 +42,7 @@ void Faults::add(const Json& list) {
   for (const Json& entry : list) {
     const Json match = entry.value("match", Json::object());
     rules_.push_back(Rule{.vendor = match.value("vendor", ""),
+                          .region = match.value("region", ""),
                           .action = match.value("action", ""),
                           .skip = match.value("nth", 1) - 1,
                           .left = match.value("count", 1),
@@ -49,10 +50,12 @@ void Faults::add(const Json& list) {
   }
 }
 
-std::optional<Fault> Faults::meet(const std::string& vendor, const std::string& action) {
+std::optional<Fault> Faults::meet(const std::string& vendor, const std::string& region,
+                                  const std::string& action) {
   std::optional<Fault> met;
   for (Rule& rule : rules_) {
     if (!rule.vendor.empty() && rule.vendor != vendor) continue;
+    if (!rule.region.empty() && rule.region != region) continue;
     if (!rule.action.empty() && rule.action != action) continue;
     if (rule.skip > 0) {
       --rule.skip;

@@ -38,13 +38,14 @@ class Faults {
   void clear() { rules_.clear(); }
 
   /// The fault that this call meets, if any; counts the call for every rule that it matches.
-  std::optional<Fault> meet(const std::string& vendor, const std::string& action);
+  std::optional<Fault> meet(const std::string& vendor, const std::string& region,
+                            const std::string& action);
 
  private:
   struct Rule {
-    std::string vendor, action;  ///< Any where empty.
-    int skip = 0;                ///< So many matching calls pass first.
-    int left = 1;                ///< So many then meet the fault.
+    std::string vendor, region, action;  ///< Any where empty.
+    int skip = 0;                        ///< So many matching calls pass first.
+    int left = 1;                        ///< So many then meet the fault.
     Fault fault;
   };
   std::vector<Rule> rules_;

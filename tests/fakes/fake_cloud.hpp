@@ -25,8 +25,10 @@ class FakeCloud final : public provision::cloud::Cloud {
   std::set<std::string> networks;    ///< Clusters that have one.
   std::map<std::string, int> stock;  ///< Live ones that a zone has room for; plenty where untold.
   std::function<void()> on_launch;   ///< Called before each launch.
-  std::set<std::string> unlisted;    ///< Machines that there are, and that no list has yet.
-  bool is_launch_lost = false;       ///< Machines are made and not listed, and nobody is told.
+  std::function<void(const provision::cloud::Site&)> on_network;  ///< Before each is made.
+  std::set<std::string> closed_regions;  ///< Where machines may not be listed.
+  std::set<std::string> unlisted;        ///< Machines that there are, and that no list has yet.
+  bool is_launch_lost = false;           ///< Machines are made and not listed, and nobody is told.
   std::vector<provision::cloud::Part> parts_found;
   int end_after = 0;   ///< So many listings show a machine as ending before it is gone.
   int in_use_for = 0;  ///< So many removals of a network are refused.
@@ -79,6 +81,7 @@ class FakeCloud final : public provision::cloud::Cloud {
   }
   provision::cloud::Parts make_network(const provision::cloud::NetworkWish& wish,
                                        const Cancel&) override {
+    if (on_network) on_network(wish.site);
     networks.insert(wish.marks.cluster.value);
     return {{"subnet", "subnet-" + wish.site.zone}};
   }
@@ -120,6 +123,7 @@ class FakeCloud final : public provision::cloud::Cloud {
   std::vector<Machine> machines(const std::string& region, const state::ClusterId& cluster,
                                 const Cancel&) override {
     const std::lock_guard lock(mutex_);
+    if (closed_regions.contains(region)) throw Error(ErrorKind::denied, "you may not list them");
     std::vector<Machine> found;
     for (Machine& machine : all) {
       const bool is_meant = cluster.value.empty() || machine.marks.cluster == cluster;

@@ -135,18 +135,18 @@ class FakeProvider final : public provision::Provider {
     });
   }
 
-  std::vector<provision::Orphan> orphans(std::span<const state::ClusterId> known) override {
+  provision::Orphans orphans(std::span<const state::ClusterId> known) override {
     std::set<std::string> owners;
     for (const state::ClusterId& id : known)
       owners.insert(id.value);
-    std::vector<provision::Orphan> found;
+    provision::Orphans all;
     const json books = read();
     for (const auto& [token, machine] : books["machines"].items())
       if (!owners.contains(machine["cluster"]))
-        found.push_back({"machine", token, {machine["cluster"].get<std::string>()}});
+        all.found.push_back({"machine", token, {machine["cluster"].get<std::string>()}});
     for (const auto& [cluster, network] : books["networks"].items())
-      if (!owners.contains(cluster)) found.push_back({"network", cluster, {cluster}});
-    return found;
+      if (!owners.contains(cluster)) all.found.push_back({"network", cluster, {cluster}});
+    return all;
   }
 
   void remove_orphan(const provision::Orphan& orphan) override {

@@ -7,6 +7,7 @@
 
 #include "provision/cloud/at_once.hpp"
 #include "provision/cloud/catalogue.hpp"
+#include "provision/cloud/where_told.hpp"
 #include "provision/providers/alibaba/alibaba_cloud.hpp"
 #include "provision/providers/alibaba/machines.hpp"
 #include "provision/signing/hmac.hpp"
@@ -103,7 +104,8 @@ class Surveyor {
   }
 
   Survey look() {
-    cloud::Tasks questions = {[&] { ask_stock(); }, [&] { ask_quota(); }};
+    cloud::Tasks questions = {[&] { ask_stock(); },
+                              [&] { cloud::where_told([&] { ask_quota(); }); }};
     for (std::size_t at = 0; at < names_.size(); at += kTypesACall)
       questions.emplace_back([this, at] { ask_types(at); });
     cloud::at_once(questions);

@@ -19,6 +19,10 @@ constexpr std::array kMeanings = {
     CodeMeaning{"EC2ThrottledException", FailureKind::throttled},
     CodeMeaning{"Throttling", FailureKind::throttled},
     CodeMeaning{"TooManyRequestsException", FailureKind::throttled},
+    CodeMeaning{"InternalError", FailureKind::busy},
+    CodeMeaning{"InternalFailure", FailureKind::busy},
+    CodeMeaning{"ServiceUnavailable", FailureKind::busy},
+    CodeMeaning{"Unavailable", FailureKind::busy},
     CodeMeaning{"SlowDown", FailureKind::throttled},
     CodeMeaning{"InsufficientInstanceCapacity", FailureKind::stock},
     CodeMeaning{"InsufficientHostCapacity", FailureKind::stock},
@@ -52,6 +56,8 @@ constexpr std::array kMeanings = {
     CodeMeaning{"MissingAuthenticationToken", FailureKind::credentials},
     CodeMeaning{"InvalidAMIName.Duplicate", FailureKind::name_taken},
     CodeMeaning{"InvalidAMIID.Unavailable", FailureKind::not_found},
+    CodeMeaning{"InvalidPermission.Duplicate", FailureKind::done_already},
+    CodeMeaning{"Resource.AlreadyAssociated", FailureKind::done_already},
     CodeMeaning{"DependencyViolation", FailureKind::in_use},
     CodeMeaning{"InvalidGroup.InUse", FailureKind::in_use},
     CodeMeaning{"InvalidPlacementGroup.InUse", FailureKind::in_use},
@@ -92,6 +98,11 @@ std::optional<Failure> failure_in_xml(const http::Response& response) {
                  .message = error.child_value("Message")};
 }
 
+/// Spares the reading of long answers.
+bool may_hold_an_error(const std::string& body) {
+  return body.find("<Error>") != std::string::npos || body.find("\"__type\"") != std::string::npos;
+}
+
 }  // namespace
 
 cloud::FailureKind kind_of(std::string_view code, int status) {
@@ -109,16 +120,27 @@ void AwsDialect::sign(http::Request& request, const cloud::Call& call, const sig
   signing::sign_aws_v4(request, keys, call.region, call.service, now);
 }
 
+/// EC2 and the security token service tell it in the document alone: <requestId> of an answer,
+/// <RequestID> or <RequestId> of a refusal.
 std::string AwsDialect::request_id(const http::Response& response) const {
   for (const char* name : {"x-amzn-RequestId", "x-amz-request-id"})
     if (const auto id = response.header(name)) return std::string(*id);
+  for (const std::string name : {"requestId", "RequestID", "RequestId"}) {
+    const auto begin = response.body.find("<" + name + ">");
+    if (begin == std::string::npos) continue;
+    const auto from = begin + name.size() + 2;
+    const auto end = response.body.find("</" + name + ">", from);
+    if (end != std::string::npos) return response.body.substr(from, end - from);
+  }
   return {};
 }
 
 std::optional<Failure> AwsDialect::failure_in(const http::Response& response) const {
-  if (response.status / 100 == 2) return std::nullopt;
+  const bool is_success = response.status / 100 == 2;
+  if (is_success && !may_hold_an_error(response.body)) return std::nullopt;
   const bool is_json = response.body.starts_with('{');
   auto failure = is_json ? failure_in_json(response) : failure_in_xml(response);
+  if (!failure && is_success) return std::nullopt;
   if (!failure)
     failure = Failure{.kind = kind_of("", response.status),
                       .code = "HTTP " + std::to_string(response.status)};

@@ -42,7 +42,8 @@ cloud::Call Ec2::form(const Ec2Call& call, const std::string& service,
                       .url = url(service, call.region) + "/",
                       .headers = {{"Content-Type", kForm}},
                       .body = http::encode_query(parameters)},
-          .shown = cloud::shown(call.parameters)};
+          .shown = cloud::shown(call.parameters),
+          .is_repeatable = call.is_repeatable};
 }
 
 Ec2::Document Ec2::call(const Ec2Call& call, const Cancel& cancel) {

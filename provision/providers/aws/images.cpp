@@ -42,7 +42,8 @@ std::vector<Image> AwsCloud::images(const std::string& region, const std::string
           found.push_back({.id = item.child_value("imageId"),
                            .name = item.child_value("name"),
                            .architecture = item.child_value("architecture"),
-                           .created = item.child_value("creationDate")});
+                           .created = item.child_value("creationDate"),
+                           .root_device = item.child_value("rootDeviceName")});
       },
       cancel);
   if (found.empty() && !name.empty())

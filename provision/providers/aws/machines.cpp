@@ -104,8 +104,8 @@ void add_market(Parameters& parameters, const cloud::Launch& launch) {
 }
 
 constexpr const char* kDiskType = "gp3";
-constexpr const char* kSystemDevice = "/dev/sda1";  // Of Ubuntu's and AWS's GPU images.
-constexpr const char* kDataDevice = "/dev/sdf";     // The first that EC2 leaves to its users.
+constexpr const char* kUsualDevice = "/dev/sda1";  // Of Ubuntu's and AWS's GPU images.
+constexpr const char* kDataDevice = "/dev/sdf";    // The first that EC2 leaves to its users.
 
 void add_disk(Parameters& parameters, int number, const char* device, const DataDisk& wanted) {
   const std::string disk = "BlockDeviceMapping." + std::to_string(number) + ".";
@@ -117,7 +117,8 @@ void add_disk(Parameters& parameters, int number, const char* device, const Data
 
 void add_disks(Parameters& parameters, const cloud::Launch& launch) {
   int number = 0;
-  if (launch.disk_gib > 0) add_disk(parameters, ++number, kSystemDevice, {.gib = launch.disk_gib});
+  const char* system = launch.root_device.empty() ? kUsualDevice : launch.root_device.c_str();
+  if (launch.disk_gib > 0) add_disk(parameters, ++number, system, {.gib = launch.disk_gib});
   if (launch.data_disk.gib > 0) add_disk(parameters, ++number, kDataDevice, launch.data_disk);
 }
 

@@ -79,9 +79,12 @@ class Network {
 
   /// As `call`; fine where what it is about is gone already.
   void remove(const std::string& action, Parameters parameters, const std::string& doing) {
-    const auto failure = ec2_.try_call(made(action, std::move(parameters), doing), cancel_);
-    if (failure && failure->kind != cloud::FailureKind::not_found)
-      throw cloud::error_of(*failure, "aws: " + doing + " in " + region_);
+    call_unless(cloud::FailureKind::not_found, made(action, std::move(parameters), doing));
+  }
+
+  /// As `call`; fine where it was done before, as by a call whose answer was lost.
+  void arrange(const std::string& action, Parameters parameters, const std::string& doing) {
+    call_unless(cloud::FailureKind::done_already, made(action, std::move(parameters), doing));
   }
 
   Listed find(const Kind& kind, const Filters& filters) {
@@ -140,6 +143,11 @@ class Network {
  private:
   Ec2Call made(const std::string& action, Parameters parameters, const std::string& doing) const {
     return {region_, action, std::move(parameters), doing + " in " + region_};
+  }
+
+  void call_unless(cloud::FailureKind fine, const Ec2Call& call) {
+    const auto failure = ec2_.try_call(call, cancel_);
+    if (failure && failure->kind != fine) throw cloud::error_of(*failure, "aws: " + call.doing);
   }
 
   static void note(const pugi::xml_node& tag, Marks& marks) {
@@ -236,8 +244,8 @@ void open_to_internet(Network& network, const Gateway& gateway, const std::strin
   }};
   if (!gateway.is_attached)
     tasks.emplace_back([&] {
-      network.call("AttachInternetGateway", {{"InternetGatewayId", gateway.id}, {"VpcId", vpc}},
-                   "attaching the gateway");
+      network.arrange("AttachInternetGateway", {{"InternetGatewayId", gateway.id}, {"VpcId", vpc}},
+                      "attaching the gateway");
     });
   cloud::at_once(tasks);
   const auto found_tables = items(tables->document_element(), "routeTableSet");
@@ -279,8 +287,9 @@ std::string subnet_in(const Work& work, const std::string& vpc) {
       wish.marks, work.may_have(kSubnet));
 }
 
-bool allows(const pugi::xml_node& group, const std::string& protocol, const std::string& source) {
-  for (const pugi::xml_node& rule : items(group, "ipPermissions")) {
+bool allows(const pugi::xml_node& group, const std::string& protocol, const std::string& source,
+            const char* rules = "ipPermissions") {
+  for (const pugi::xml_node& rule : items(group, rules)) {
     if (rule.child_value("ipProtocol") != protocol) continue;
     for (const pugi::xml_node& range : items(rule, "ipRanges"))
       if (range.child_value("cidrIp") == source) return true;
@@ -290,7 +299,46 @@ bool allows(const pugi::xml_node& group, const std::string& protocol, const std:
   return false;
 }
 
-/// SSH from where the wish says; everything between the cluster's machines.
+/// What of SSH from where the wish says, and of everything between the cluster's machines, the
+/// group does not let in yet; `group` is empty where it is new.
+Parameters missing_rules(const pugi::xml_node& group, const std::string& id,
+                         const NetworkWish& wish) {
+  Parameters rules;
+  int n = 0;
+  const auto rule = [&](const std::string& name, const std::string& value) {
+    rules.emplace_back("IpPermissions." + std::to_string(n) + "." + name, value);
+  };
+  if (!allows(group, "-1", id)) {
+    ++n;
+    rule("IpProtocol", "-1");
+    rule("Groups.1.GroupId", id);
+  }
+  for (const std::string& range : wish.ssh_from) {
+    if (allows(group, "tcp", range)) continue;
+    ++n;
+    rule("IpProtocol", "tcp");
+    rule("FromPort", "22");
+    rule("ToPort", "22");
+    rule("IpRanges.1.CidrIp", range);
+  }
+  return rules;
+}
+
+void open_group(Network& network, const pugi::xml_node& group, const std::string& id,
+                const NetworkWish& wish) {
+  if (Parameters rules = missing_rules(group, id, wish); !rules.empty()) {
+    rules.emplace_back("GroupId", id);
+    network.arrange("AuthorizeSecurityGroupIngress", rules, "opening the security group");
+  }
+  // The elastic fabric adapter wants the way out to the group named, too.
+  if (wish.close_together && !allows(group, "-1", id, "ipPermissionsEgress"))
+    network.arrange("AuthorizeSecurityGroupEgress",
+                    {{"GroupId", id},
+                     {"IpPermissions.1.IpProtocol", "-1"},
+                     {"IpPermissions.1.Groups.1.GroupId", id}},
+                    "opening the security group");
+}
+
 std::string security_group(const Work& work, const std::string& vpc) {
   const auto& [network, wish, there] = work;
   const std::string name = our_name(wish.marks);
@@ -308,34 +356,7 @@ std::string security_group(const Work& work, const std::string& vpc) {
         {"VpcId", vpc}},
        [](const pugi::xml_node& root) { return root.child_value("groupId"); }},
       wish.marks, there.contains(kGroup.name));
-  Parameters rules;
-  int n = 0;
-  const auto rule = [&](const std::string& name_of, const std::string& value) {
-    rules.emplace_back("IpPermissions." + std::to_string(n) + "." + name_of, value);
-  };
-  if (found.empty() || !allows(found.front(), "-1", group)) {
-    ++n;
-    rule("IpProtocol", "-1");
-    rule("Groups.1.GroupId", group);
-  }
-  for (const std::string& range : wish.ssh_from) {
-    if (!found.empty() && allows(found.front(), "tcp", range)) continue;
-    ++n;
-    rule("IpProtocol", "tcp");
-    rule("FromPort", "22");
-    rule("ToPort", "22");
-    rule("IpRanges.1.CidrIp", range);
-  }
-  if (n == 0) return group;
-  rules.emplace_back("GroupId", group);
-  network.call("AuthorizeSecurityGroupIngress", rules, "opening the security group");
-  // The elastic fabric adapter wants the way out to the group named, too.
-  if (found.empty() && wish.close_together)
-    network.call("AuthorizeSecurityGroupEgress",
-                 {{"GroupId", group},
-                  {"IpPermissions.1.IpProtocol", "-1"},
-                  {"IpPermissions.1.Groups.1.GroupId", group}},
-                 "opening the security group");
+  open_group(network, found.empty() ? pugi::xml_node() : found.front(), group, wish);
   return group;
 }
 

@@ -7,6 +7,7 @@
 
 #include "provision/cloud/at_once.hpp"
 #include "provision/cloud/catalogue.hpp"
+#include "provision/cloud/where_told.hpp"
 #include "provision/providers/aws/aws_cloud.hpp"
 #include "provision/signing/hmac.hpp"
 
@@ -36,6 +37,37 @@ constexpr QuotaCode kQuotas[] = {
     {'g', Market::spot, "L-3819A6DF", "All G and VT Spot Instance Requests"},
 };
 
+/// Virtual cores by family and market, as quotas count them.
+using Cores = std::map<std::pair<char, Market>, double>;
+
+int cores_of(const pugi::xml_node& instance) {
+  const pugi::xml_node options = instance.child("cpuOptions");
+  return options.child("coreCount").text().as_int() *
+         options.child("threadsPerCore").text().as_int();
+}
+
+/// Of all machines that the account has in the region.
+Cores cores_used(Ec2& ec2, const std::string& region, const Cancel& cancel) {
+  Ec2Call call{
+      .region = region, .action = "DescribeInstances", .doing = "counting what runs in " + region};
+  add_filter(call.parameters, 1, "instance-state-name", {"pending", "running"});
+  add_filter(call.parameters, 2, "instance-type", {"p*", "g*", "vt*"});
+  Cores used;
+  ec2.pages(
+      call,
+      [&](const pugi::xml_node& root) {
+        for (const pugi::xml_node& reservation : items(root, "reservationSet"))
+          for (const pugi::xml_node& instance : items(reservation, "instancesSet")) {
+            const std::string_view lifecycle = instance.child_value("instanceLifecycle");
+            const char family = *instance.child_value("instanceType") == 'p' ? 'p' : 'g';
+            used[{family, lifecycle == "spot" ? Market::spot : Market::on_demand}] +=
+                cores_of(instance);
+          }
+      },
+      cancel);
+  return used;
+}
+
 /// What is known of a region's types; each is filled in by an answer of its own.
 struct Survey {
   std::map<std::string, InstanceType> types;
@@ -43,6 +75,7 @@ struct Survey {
   std::map<std::pair<std::string, std::string>, Money> spot;  ///< By type and zone.
   std::map<std::string, Money> on_demand;                     ///< By type.
   std::map<char, double> cores_allowed;                       ///< By family.
+  Cores cores_used;
 };
 
 class Surveyor {
@@ -58,25 +91,18 @@ class Surveyor {
     if (wish_.market == Market::spot) questions.emplace_back([&] { ask_spot_prices(); });
     for (const std::string& name : names_)
       if (wish_.market == Market::on_demand)
-        questions.emplace_back([this, name] { where_told([&] { ask_price(name); }); });
+        questions.emplace_back([this, name] { cloud::where_told([&] { ask_price(name); }); });
     for (const QuotaCode& quota : kQuotas)
       if (quota.market == wish_.market && is_wanted(quota.family))
-        questions.emplace_back([this, quota] { where_told([&] { ask_quota(quota); }); });
+        questions.emplace_back([this, quota] { cloud::where_told([&] { ask_quota(quota); }); });
+    questions.emplace_back([this] {
+      cloud::where_told([&] { survey_.cores_used = cores_used(ec2_, region_, cancel_); });
+    });
     cloud::at_once(questions);
     return std::move(survey_);
   }
 
  private:
-  /// Prices and quotas come from services that an account may have no rights to: what they do not
-  /// tell stays unknown.
-  static void where_told(const std::function<void()>& ask) {
-    try {
-      ask();
-    } catch (const Error& e) {
-      if (e.kind() == ErrorKind::interrupted) throw;
-    }
-  }
-
   bool is_wanted(char family) const {
     return std::ranges::any_of(names_, [&](const auto& name) { return name.front() == family; });
   }
@@ -180,6 +206,16 @@ std::optional<Money> price_of(const Survey& survey, Market market, const std::st
   return found == survey.on_demand.end() ? std::nullopt : std::optional(found->second);
 }
 
+/// How many more machines the account may have; absent where its quota is not told.
+std::optional<int> quota_for(const Survey& survey, const InstanceType& type, Market market) {
+  const char family = type.name.front();
+  const auto allowed = survey.cores_allowed.find(family);
+  if (allowed == survey.cores_allowed.end() || type.cores <= 0) return std::nullopt;
+  const auto used = survey.cores_used.find({family, market});
+  const double left = allowed->second - (used == survey.cores_used.end() ? 0 : used->second);
+  return static_cast<int>(std::clamp(left, 0.0, 1e6)) / type.cores;
+}
+
 }  // namespace
 
 std::vector<Offer> AwsCloud::offers(const std::string& region, const Wish& wish,
@@ -193,9 +229,7 @@ std::vector<Offer> AwsCloud::offers(const std::string& region, const Wish& wish,
       if (!wish.zone.empty() && zone != wish.zone) continue;
       Offer offer{.cloud = "aws", .site = {region, zone}, .type = type, .market = wish.market};
       offer.price_per_hour = price_of(survey, wish.market, name, zone);
-      const auto cores = survey.cores_allowed.find(name.front());
-      if (cores != survey.cores_allowed.end() && type.cores > 0)
-        offer.quota = static_cast<int>(cores->second) / type.cores;
+      offer.quota = quota_for(survey, type, wish.market);
       offers.push_back(std::move(offer));
     }
   }
@@ -204,12 +238,15 @@ std::vector<Offer> AwsCloud::offers(const std::string& region, const Wish& wish,
 
 std::vector<Quota> AwsCloud::quotas(const std::string& region, const Cancel& cancel) {
   std::vector<Quota> quotas;
+  std::optional<Cores> used;
+  cloud::where_told([&] { used = cores_used(ec2_, region, cancel); });
   for (const QuotaCode& quota : kQuotas) {
     const json answer = ec2_.json("servicequotas", region, "ServiceQuotasV20190624.GetServiceQuota",
                                   {{"ServiceCode", "ec2"}, {"QuotaCode", quota.code}}, cancel);
     const json value = answer.value("Quota", json::object()).value("Value", json());
-    if (value.is_number())
-      quotas.push_back({.name = quota.name, .limit = value.get<double>(), .unit = "vCPU"});
+    if (!value.is_number()) continue;
+    quotas.push_back({.name = quota.name, .limit = value.get<double>(), .unit = "vCPU"});
+    if (used) quotas.back().used = (*used)[{quota.family, quota.market}];
   }
   return quotas;
 }

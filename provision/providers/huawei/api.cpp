@@ -107,9 +107,39 @@ std::vector<json> Api::list(ApiCall call, const char* name, const Cancel& cancel
   throw Error(ErrorKind::remote, "huawei: " + call.doing + ": the list does not end");
 }
 
+std::string region_of_project(const std::string& name) {
+  return name.substr(0, name.find('_'));
+}
+
+/// Who has been given one project may have no right to list any: then it is the one that is meant.
+std::string Api::home_region(const std::string& project, const Cancel& cancel) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (home_region_) return *home_region_;
+  }
+  std::string region;
+  const auto reply = try_call({.service = "iam",
+                               .action = "KeystoneListProjects",
+                               .path = "/v3/projects",
+                               .doing = "looking for the region of project " + project},
+                              cancel);
+  if (const auto* answer = std::get_if<json>(&reply))
+    for (const Answer& each : Answer(*answer)["projects"].items())
+      if (each["id"].text() == project) region = region_of_project(each["name"].text());
+  const std::lock_guard lock(mutex_);
+  home_region_ = region;
+  return region;
+}
+
 Project Api::project(const std::string& region, const Cancel& cancel) {
   const credentials::Credentials own = caller_.credentials();
-  if (!own.project_id.empty()) return {own.project_id, own.domain_id};
+  if (own.project_id.empty()) return listed_project(region, cancel);
+  const std::string home = home_region(own.project_id, cancel);
+  if (home.empty() || home == region) return {own.project_id, own.domain_id};
+  return listed_project(region, cancel);
+}
+
+Project Api::listed_project(const std::string& region, const Cancel& cancel) {
   {
     const std::lock_guard lock(mutex_);
     if (const auto found = projects_.find(region); found != projects_.end()) return found->second;

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,8 +55,8 @@ class Api {
   /// The members of the list `name`, from page to page: each begins after the last one's id.
   std::vector<json> list(ApiCall call, const char* name, const Cancel& cancel);
 
-  /// The one of the credentials, or the account's in that region. Throws not_found where it has
-  /// none there, conflict for several.
+  /// The one of the credentials where it is of that region, else the account's there. Throws
+  /// not_found where it has none there, conflict for several.
   Project project(const std::string& region, const Cancel& cancel);
 
   /// The regions that the account has projects in.
@@ -63,13 +64,20 @@ class Api {
 
  private:
   cloud::Call made(const ApiCall& call, const Cancel& cancel);
+  /// The region of the credentials' project; empty where the account may not know.
+  std::string home_region(const std::string& project, const Cancel& cancel);
+  Project listed_project(const std::string& region, const Cancel& cancel);
 
   HuaweiDialect dialect_;
   std::string endpoint_;
   cloud::Caller caller_;
   std::mutex mutex_;
   std::map<std::string, Project> projects_;  ///< By region.
+  std::optional<std::string> home_region_;   ///< Once it was asked for.
 };
+
+/// The region that a project of that name is in: "cn-north-4" for "cn-north-4_team".
+std::string region_of_project(const std::string& name);
 
 /// The host of a service: "ecs.cn-north-4.myhuaweicloud.com". Those that serve all regions alike
 /// have no region in it.

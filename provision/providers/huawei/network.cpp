@@ -57,6 +57,23 @@ Marks marks_in(const std::string& name) {
           .owner = rest.substr(first + 1, second - first - 1)};
 }
 
+/// Whether a group lets in what `rule` does: of which protocol, from which range or group.
+bool allows(const json& group, const json& rule) {
+  const auto rules = Answer(group)["security_group_rules"].items();
+  return std::ranges::any_of(rules, [&](const Answer& there) {
+    const auto is_alike = [&](const char* key) {
+      return there[key].text() == Answer(rule)[key].text();
+    };
+    return there["direction"].text() == "ingress" && there["ethertype"].text() != "IPv6" &&
+           is_alike("remote_group_id") && is_alike("remote_ip_prefix") && is_alike("protocol");
+  });
+}
+
+struct FoundPart {
+  json part;
+  bool is_new = false;  ///< Nothing can be in it yet.
+};
+
 /// Finds and makes parts in one region. May be used by several threads.
 class Network {
  public:
@@ -100,21 +117,20 @@ class Network {
     return found.empty() ? json() : found.front();
   }
 
-  json make(const Kind& kind, json wish) {
-    const json answer =
-        api_.call({.service = "vpc",
-                   .region = region_,
-                   .action = std::string("Create") + kind.noun,
-                   .method = "POST",
-                   .path = path_of(kind),
-                   .body = {{kind.one, std::move(wish)}},
-                   .doing = std::string("making a ") + kind.name + " in " + region_},
-                  cancel_);
-    const auto made = answer.find(kind.one);
-    if (made == answer.end() || Answer(*made)["id"].text().empty())
-      throw Error(ErrorKind::remote,
-                  std::string("huawei: the new ") + kind.name + " comes without its id");
-    return *made;
+  /// What `look` finds, else one that is made as `wish` says. These calls have no idempotency
+  /// tokens: where an answer is lost it is looked again before it is made again. What is known not
+  /// to be there is not looked for at first.
+  FoundPart find_or_make(const Kind& kind, const std::function<json()>& look, const json& wish,
+                         bool may_be_there = true) {
+    json part;
+    const auto id_of = [&](json found) {
+      part = std::move(found);
+      return Answer(part)["id"].text();
+    };
+    const auto done =
+        cloud::find_or_make([&] { return id_of(look()); }, [&] { return id_of(make(kind, wish)); },
+                            wait_, cancel_, may_be_there);
+    return {std::move(part), done.is_new};
   }
 
   /// Until it can be used; its id.
@@ -159,19 +175,45 @@ class Network {
       throw cloud::error_of(*failure, "huawei: " + call.doing);
   }
 
+  /// Lets `rule` in, where the group has it not yet: looked at again where an answer is lost.
   void allow(const std::string& group, json rule) {
     rule.update({{"security_group_id", group}, {"direction", "ingress"}, {"ethertype", "IPv4"}});
-    api_.call({.service = "vpc",
-               .region = region_,
-               .action = "CreateSecurityGroupRule",
-               .method = "POST",
-               .path = "/v1/{project}/security-group-rules",
-               .body = {{"security_group_rule", std::move(rule)}},
-               .doing = "opening the security group " + group},
-              cancel_);
+    const auto look = [&]() -> std::string {
+      return allows(find_one(kGroup, "id", group), rule) ? group : "";
+    };
+    const auto make = [&] {
+      api_.call({.service = "vpc",
+                 .region = region_,
+                 .action = "CreateSecurityGroupRule",
+                 .method = "POST",
+                 .path = "/v1/{project}/security-group-rules",
+                 .body = {{"security_group_rule", rule}},
+                 .doing = "opening the security group " + group,
+                 .is_repeatable = false},
+                cancel_);
+      return group;
+    };
+    cloud::find_or_make(look, make, wait_, cancel_, false);
   }
 
  private:
+  json make(const Kind& kind, const json& wish) {
+    const json answer = api_.call({.service = "vpc",
+                                   .region = region_,
+                                   .action = std::string("Create") + kind.noun,
+                                   .method = "POST",
+                                   .path = path_of(kind),
+                                   .body = {{kind.one, wish}},
+                                   .doing = std::string("making a ") + kind.name + " in " + region_,
+                                   .is_repeatable = false},
+                                  cancel_);
+    const auto made = answer.find(kind.one);
+    if (made == answer.end() || Answer(*made)["id"].text().empty())
+      throw Error(ErrorKind::remote,
+                  std::string("huawei: the new ") + kind.name + " comes without its id");
+    return *made;
+  }
+
   static std::string path_of(const Kind& kind) { return std::string("/v1/{project}/") + kind.path; }
 
   Api& api_;
@@ -190,54 +232,46 @@ cloud::FoundOrMade existing_vpc(Network& network, const std::string& vpc) {
 }
 
 cloud::FoundOrMade our_vpc(Network& network, const NetworkWish& wish) {
-  const std::string name = our_name(wish.marks);
-  json vpc = network.find_ours(kVpc, wish.marks);
-  const bool is_new = vpc.is_null();
-  if (is_new) vpc = network.make(kVpc, {{"name", name}, {"cidr", kVpcRange}});
-  return {network.await(kVpc, std::move(vpc)), is_new};
+  FoundPart vpc = network.find_or_make(kVpc, [&] { return network.find_ours(kVpc, wish.marks); },
+                                       {{"name", our_name(wish.marks)}, {"cidr", kVpcRange}});
+  return {network.await(kVpc, std::move(vpc.part)), vpc.is_new};
 }
 
 /// Subnets reach over all zones of a region.
 std::string subnet_in(Network& network, const NetworkWish& wish, const cloud::FoundOrMade& vpc) {
-  std::vector<json> found;
-  if (!vpc.is_new) found = network.list(kSubnet, {{"vpc_id", vpc.id}});
-  if (!found.empty()) return network.await(kSubnet, found.front());
-  if (!wish.vpc.empty())
+  const auto look = [&]() -> json {
+    const std::vector<json> found = network.list(kSubnet, {{"vpc_id", vpc.id}});
+    if (!found.empty()) return found.front();
+    if (wish.vpc.empty()) return {};
     throw Error(ErrorKind::not_found,
                 "huawei: " + wish.vpc + " has no subnet: make one, or leave --vpc out");
-  return network.await(kSubnet, network.make(kSubnet, {{"name", our_name(wish.marks)},
-                                                       {"vpc_id", vpc.id},
-                                                       {"cidr", kSubnetRange},
-                                                       {"gateway_ip", kGateway}}));
-}
-
-/// Whether a group lets in what comes from `source`, a range or a group: `protocol` at `port`.
-bool allows(const json& group, const char* source_kind, const std::string& source,
-            const std::string& protocol) {
-  const auto rules = Answer(group)["security_group_rules"].items();
-  return std::ranges::any_of(rules, [&](const Answer& rule) {
-    return rule["direction"].text() == "ingress" && rule["ethertype"].text() != "IPv6" &&
-           rule[source_kind].text() == source && rule["protocol"].text() == protocol;
-  });
+  };
+  FoundPart subnet = network.find_or_make(kSubnet, look,
+                                          {{"name", our_name(wish.marks)},
+                                           {"vpc_id", vpc.id},
+                                           {"cidr", kSubnetRange},
+                                           {"gateway_ip", kGateway}},
+                                          !vpc.is_new);
+  return network.await(kSubnet, std::move(subnet.part));
 }
 
 /// SSH from where the wish says; everything between the cluster's machines.
 std::string security_group(Network& network, const NetworkWish& wish) {
-  const std::string name = our_name(wish.marks);
-  json group = network.find_ours(kGroup, wish.marks);
-  if (group.is_null()) group = network.make(kGroup, {{"name", name}});
+  const json group =
+      network
+          .find_or_make(kGroup, [&] { return network.find_ours(kGroup, wish.marks); },
+                        {{"name", our_name(wish.marks)}})
+          .part;
   const std::string id = Answer(group)["id"].text();
-  cloud::Tasks rules;
-  if (!allows(group, "remote_group_id", id, ""))
-    rules.emplace_back([&] { network.allow(id, {{"remote_group_id", id}}); });
+  std::vector<json> wanted = {{{"remote_group_id", id}}};
   for (const std::string& range : wish.ssh_from)
-    if (!allows(group, "remote_ip_prefix", range, "tcp"))
-      rules.emplace_back([&] {
-        network.allow(id, {{"protocol", "tcp"},
-                           {"port_range_min", 22},
-                           {"port_range_max", 22},
-                           {"remote_ip_prefix", range}});
-      });
+    wanted.push_back({{"protocol", "tcp"},
+                      {"port_range_min", 22},
+                      {"port_range_max", 22},
+                      {"remote_ip_prefix", range}});
+  cloud::Tasks rules;
+  for (const json& rule : wanted)
+    if (!allows(group, rule)) rules.emplace_back([&] { network.allow(id, rule); });
   cloud::at_once(rules);
   return id;
 }

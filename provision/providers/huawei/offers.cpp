@@ -9,6 +9,7 @@
 
 #include "provision/cloud/at_once.hpp"
 #include "provision/cloud/catalogue.hpp"
+#include "provision/cloud/where_told.hpp"
 #include "provision/providers/huawei/flavors.hpp"
 #include "provision/providers/huawei/huawei_cloud.hpp"
 #include "provision/providers/huawei/machines.hpp"
@@ -62,7 +63,8 @@ class Surveyor {
 
   Survey look() {
     api_.project(region_, cancel_);  // All others need it.
-    cloud::Tasks questions = {[&] { ask_flavors(); }, [&] { ask_zones(); }, [&] { ask_limits(); }};
+    cloud::Tasks questions = {[&] { ask_flavors(); }, [&] { ask_zones(); },
+                              [&] { cloud::where_told([&] { ask_limits(); }); }};
     if (wish_.market == Market::spot) questions.emplace_back([&] { ask_spot(); });
     cloud::at_once(questions);
     std::erase_if(survey_.flavors, [&](const json& flavor) {

@@ -174,8 +174,8 @@ void LocalProvider::release(const state::Cluster& cluster) {
   if (!folder.empty()) remove_all_of(config_, cluster.id.value, folder);
 }
 
-std::vector<Orphan> LocalProvider::orphans(std::span<const state::ClusterId> known) {
-  return find_orphans(config_, known);
+Orphans LocalProvider::orphans(std::span<const state::ClusterId> known) {
+  return {.found = find_orphans(config_, known)};
 }
 
 void LocalProvider::remove_orphan(const Orphan& orphan) {

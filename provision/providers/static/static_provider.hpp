@@ -46,7 +46,7 @@ class StaticProvider final : public Provider {
   std::vector<HostResult<Instance>> destroy(const state::Cluster& cluster,
                                             std::span<const state::Node> nodes) override;
   void release(const state::Cluster& /*cluster*/) override {}
-  std::vector<Orphan> orphans(std::span<const state::ClusterId> /*known*/) override { return {}; }
+  Orphans orphans(std::span<const state::ClusterId> /*known*/) override { return {}; }
   void remove_orphan(const Orphan& /*orphan*/) override {}
 
  private:

@@ -8,6 +8,7 @@
 
 #include "provision/cloud/at_once.hpp"
 #include "provision/cloud/catalogue.hpp"
+#include "provision/cloud/where_told.hpp"
 #include "provision/providers/tencent/machines.hpp"
 #include "provision/providers/tencent/tencent_cloud.hpp"
 
@@ -125,7 +126,7 @@ class Surveyor {
     for (const json& filters : type_filters(wish_))
       questions.emplace_back([this, filters] { ask_offers(filters); });
     if (questions.empty()) return {};
-    questions.emplace_back([this] { ask_quota(); });
+    questions.emplace_back([this] { cloud::where_told([&] { ask_quota(); }); });
     cloud::at_once(questions);
     for (Offer& offer : offers_)
       if (const auto room = room_.find(offer.site.zone); room != room_.end())

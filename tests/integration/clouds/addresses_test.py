@@ -121,6 +121,17 @@ def test_every_network_card_has_its_fabric_adapter_where_no_public_address_is_in
         customer.check_nothing_is_left()
 
 
+def test_a_type_without_rdma_is_refused_before_anything_is_made(user):
+    for cloud, plain, said in (("aws", "g4dn.xlarge", "p4d.24xlarge"), ("huawei", "p2s.2xlarge.8", "knows no type with RDMA"),
+                               ("tencent", "GN10X.2XLARGE40", "HCC"), ("alibaba", "ecs.gn6v-c8g1.2xlarge", "ecs.ebmgn7ex.32xlarge")):
+        if cloud not in cloud_sim.clouds_of(user):
+            continue
+        with cloud_sim.CloudSim(CLOUDSIM) as sim:
+            customer = cloud_sim.Customer(user, sim, cloud)
+            customer.refused(creation_of(customer, "t", plain, "--detach"), 4, "without RDMA", said, "leave --rdma out")
+            check(sim.books()["instances"] == [] and sim.alive()[1] == [], f"{cloud}: {sim.alive()}")
+
+
 def test_machines_with_roce_get_their_high_performance_cluster_and_it_goes_with_them(user):
     if "alibaba" not in cloud_sim.clouds_of(user):
         return

@@ -96,6 +96,23 @@ def test_a_cluster_is_taken_over_changed_and_taken_back(user):
     cloud_sim.for_each_cloud(user, CLOUDSIM, journey, boot="local")
 
 
+def test_a_region_that_cannot_be_asked_hides_no_cluster_in_another(user):
+    regions = {"aws": "us-west-2", "alibaba": "cn-beijing", "tencent": "ap-shanghai", "huawei": "cn-east-3"}
+
+    def attached(customer, other):
+        created(customer, nodes=1)
+        words = [word for word in attachment(other) if word not in ("--region", customer.about["region"])]
+        fault = {"fault": {"kind": "status", "status": 403, "code": "Forbidden"}}
+        customer.sim.faults({"match": {"region": regions[customer.cloud], "count": 99}, **fault})
+        nowhere = [word if word != "t" else "nobody" for word in words]
+        other.refused(nowhere, 1, "Forbidden")  # It may be in that one.
+        other.run(*words)
+        customer.sim.faults()
+        other.run("delete", "cluster", "t", "--yes")
+
+    in_one_cloud(user, attached)
+
+
 def test_what_cannot_be_attached_is_refused_with_a_way_out(user):
     def refused(customer, other):
         other.refused(("attach", "cluster", "t", "--provider", "local"), 2, "log in")

@@ -3,10 +3,18 @@
 
 Every test runs for each cloud that fastgpu and the stand-in both know, or for those that CLOUDS_ONLY names.
 """
+import base64
+import collections
+import contextlib
 import json
 import pathlib
+import re
+import resource
 import subprocess
 import sys
+import threading
+import time
+import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 import cloud_sim  # noqa: E402
@@ -243,22 +251,207 @@ def test_wrong_credentials_are_told_from_missing_rights(user):
     for_each_cloud(user, refused)
 
 
+def decoded_texts(text):
+    """What base64 in a text says, as far as it is base64."""
+    for found in re.findall(r"[A-Za-z0-9+/]{40,}", urllib.parse.unquote(text)):
+        with contextlib.suppress(ValueError):
+            yield base64.b64decode(found[:len(found) // 4 * 4])
+
+
+def seen_by_others(program, until):
+    """The argument lists and limits of all processes of the program that were there until then."""
+    arguments, limits = set(), set()
+    while not until():
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if (process / "exe").readlink() == program:
+                    arguments.add((process / "cmdline").read_bytes())
+                    limits.update(re.findall(r"Max core file size +(\S+)", (process / "limits").read_text()))
+        time.sleep(0.01)
+    return arguments, limits
+
+
 def test_secrets_are_nowhere_to_be_seen(user):
+    program = pathlib.Path(user.fastgpu).resolve()
+    limit = resource.getrlimit(resource.RLIMIT_CORE)[1]
+
     def grep(customer):
-        secret = customer.sim.account(customer.cloud)["secret_key"]
-        said = customer.create("t", "--detach", "-vv")
-        for text in (said.out.decode(), said.err):
-            check(secret not in text and "PRIVATE KEY" not in text, f"{customer.cloud}: a secret is shown")
-        check(customer.about["launch"] in said.err, said.err)
+        customer.account = 1  # With a session token.
+        account = customer.sim.account(customer.cloud, 1)
+        secrets = [account["secret_key"].encode(), account["token"].encode()]
+        resource.setrlimit(resource.RLIMIT_CORE, (limit, limit))
+        making = user.start(*customer.creation("t", "--detach", "-vv"), environment=customer.environment())
+        said = []
+        reader = threading.Thread(target=lambda: said.extend(making.communicate()))
+        reader.start()
+        arguments, limits = seen_by_others(program, lambda: not reader.is_alive())
+        check(making.returncode == 0, f"{customer.cloud}: {said}")
+        check(arguments and limits, f"{customer.cloud}: no process was seen")
+        check("0" in limits, f"{customer.cloud}: a core may be left: {limits}")
+        for text in (*said, *arguments):
+            check(b"PRIVATE KEY" not in text and not any(secret in text for secret in secrets), f"{customer.cloud}: a secret is shown: {text}")
+            check(not any(b"PRIVATE KEY" in inner or b"#cloud-config" in inner for inner in decoded_texts(text.decode())), f"{customer.cloud}: user data is shown")
+        check(customer.about["launch"].encode() in said[1], said[1])
         for file in customer.user.state.rglob("*"):
             if not file.is_file():
                 continue
             content = file.read_bytes()
-            check(secret.encode() not in content, f"{customer.cloud}: a secret in {file}")
+            check(not any(secret in content for secret in secrets), f"{customer.cloud}: a secret in {file}")
             check(file.stat().st_mode & 0o077 == 0, f"{file} is open to others")
         customer.run("delete", "cluster", "t", "--yes")
 
     for_each_cloud(user, grep)
+
+
+def kinds_alive(customer):
+    """How many there are of each kind, machines included."""
+    instances, resources = customer.sim.alive()
+    return collections.Counter([text.split()[0] for text in resources] + ["instance"] * len(instances))
+
+
+READING = ("Describe", "List", "Show", "Get", "Nova", "Neutron", "Keystone", "Inquiry")
+
+
+def test_whatever_answer_is_lost_nothing_is_made_twice(user):
+    def lost(customer):
+        customer.create("t", "--detach")
+        wanted = kinds_alive(customer)
+        calls = customer.sim.control("calls")["calls"]
+        customer.run("delete", "cluster", "t", "--yes")
+        changes = sorted({call["action"] for call in calls if not call["action"].startswith(READING)})
+        check(len(changes) > 3, f"{customer.cloud}: {changes}")
+        for number, action in enumerate(changes):
+            customer.sim.faults({"match": {"vendor": customer.cloud, "action": action, "count": 1}, "fault": {"kind": "reset_after"}})
+            made = customer.create(f"t{number}", "--detach", code=None)
+            customer.sim.faults()
+            check(made.returncode == 0, f"{customer.cloud} {action}: {made.returncode} {made.err}")
+            check(kinds_alive(customer) == wanted, f"{customer.cloud} {action}: {kinds_alive(customer)} and not {wanted}")
+            customer.run("addip", f"t{number}", "--ssh-from", "127.0.0.2/32")
+            customer.run("delete", "cluster", f"t{number}", "--yes")
+
+    for_each_cloud(user, lost)
+
+
+def test_an_error_in_an_answer_of_status_200_is_that_error(user):
+    def lying(customer):
+        customer.create("t", "--detach")
+        wanted = kinds_alive(customer)
+        actions = sorted({call["action"] for call in customer.sim.control("calls")["calls"]})
+        customer.run("delete", "cluster", "t", "--yes")
+        customer.sim.faults(*({"match": {"vendor": customer.cloud, "action": action, "count": 1}, "fault": {"kind": "error_in_200"}} for action in actions))
+        customer.create("t", "--detach")
+        customer.sim.faults()
+        check(kinds_alive(customer) == wanted, f"{customer.cloud}: {kinds_alive(customer)} and not {wanted}")
+        customer.run("delete", "cluster", "t", "--yes")
+
+    for_each_cloud(user, lying)
+
+
+def test_who_may_not_read_quotas_can_plan_and_create(user):
+    about = {"aws": ("GetServiceQuota", "AccessDeniedException"), "alibaba": ("DescribeAccountAttributes", "Forbidden.RAM"),
+             "tencent": ("DescribeAccountQuota", "UnauthorizedOperation"), "huawei": ("ShowServerLimits", "Pdp.0001")}
+
+    def unread(customer):
+        action, code = about[customer.cloud]
+        customer.sim.faults({"match": {"vendor": customer.cloud, "action": action, "count": 99}, "fault": {"kind": "status", "status": 403, "code": code}})
+        offers = json.loads(customer.create("t", "--dry-run", "-o", "json").out)["offers"]
+        check(offers and all(offer["quota"] is None for offer in offers), offers[:1])
+        customer.refused(("get", "quotas", "--cloud", customer.cloud), 3, code)
+        customer.create("t", "--detach")
+        customer.run("delete", "cluster", "t", "--yes")
+
+    for_each_cloud(user, unread)
+
+
+def test_what_runs_is_taken_off_the_quota(user):
+    def counted(customer):
+        def room():
+            return json.loads(customer.create("u", "--dry-run", "-o", "json", nodes=1).out)["offers"][0]["quota"]
+
+        before = room()
+        customer.create("t", "--detach")
+        deadline = time.monotonic() + 10
+        while room() != before - 2 and time.monotonic() < deadline:  # New machines are listed late.
+            time.sleep(0.5)
+        check(room() == before - 2, f"{customer.cloud}: room for {before} before and {room()} after two")
+        quotas = json.loads(customer.run("get", "quotas", "--cloud", customer.cloud, "--region", customer.about["region"], "-o", "json").out)["quotas"]
+        check(any(quota["used"] for quota in quotas), f"{customer.cloud}: nothing is used: {quotas}")
+        check(all(quota["raised_at"].startswith("https://") for quota in quotas), quotas)
+        customer.run("delete", "cluster", "t", "--yes")
+
+    for_each_cloud(user, counted)
+
+
+def test_one_region_that_refuses_hides_no_orphan_of_another(user):
+    listed = {"aws": ("DescribeInstances", "UnauthorizedOperation"), "alibaba": ("DescribeInstances", "Forbidden.RAM"),
+              "tencent": ("DescribeInstances", "UnauthorizedOperation"), "huawei": ("ListServersDetails", "Pdp.0001")}
+    others = {"aws": "us-west-2", "alibaba": "cn-beijing", "tencent": "ap-shanghai", "huawei": "cn-east-3"}
+
+    def refused(customer):
+        action, code = listed[customer.cloud]
+        customer.create("t", "--detach")
+        closed = {"match": {"vendor": customer.cloud, "region": others[customer.cloud], "action": action, "count": 999},
+                  "fault": {"kind": "status", "status": 403, "code": code}}
+        (customer.user.state / "state.db").rename(customer.user.state / "lost.db")
+        customer.sim.faults(closed)
+        seen = customer.run("gc", code=None)
+        check(f"region {others[customer.cloud]}" in seen.err + seen.out.decode(), f"{seen.out} {seen.err}")
+        check(customer.sim.alive()[0] == [], f"{customer.cloud}: {seen.out} {seen.err}")
+        customer.sim.faults()
+        customer.run("gc")
+
+    for_each_cloud(user, refused)
+
+
+def without(words, name):
+    """The words without an option and its value."""
+    at = words.index(name)
+    return words[:at] + words[at + 2:]
+
+
+def test_a_limit_or_a_name_that_one_region_lacks_leads_to_the_next(user):
+    if "aws" not in cloud_sim.clouds_of(user):
+        return  # What is decided is decided alike for all.
+    with CloudSim(CLOUDSIM) as sim:
+        customer = Customer(user, sim, "aws")
+        words = without(customer.creation("t", "--detach", nodes=1), "--region")
+        offers = json.loads(customer.run(*words, "--dry-run", "-o", "json").out)["offers"]
+        best, other = offers[0]["region"], next(offer["region"] for offer in offers if offer["region"] != offers[0]["region"])
+        sim.faults({"match": {"vendor": "aws", "region": best, "action": "CreateVpc", "count": 99}, "fault": {"kind": "status", "status": 400, "code": "VpcLimitExceeded"}})
+        made = customer.run(*words)
+        check("VpcLimitExceeded" in made.err and not sim.alive()[0][0]["zone"].startswith(best), f"{made.err} {sim.alive()[0]}")
+        customer.run("delete", "cluster", "t", "--yes")
+        sim.faults()
+        customer.refused((*words, "--key-pair", "mine"), 5, f"in {best}", f"in {other}")
+        key = user.folder / "pair"
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
+        sim.control("key_pair", {"vendor": "aws", "account": sim.account("aws")["name"], "region": other, "name": "mine", "public": key.with_suffix(".pub").read_text().strip()})
+        customer.run(*words, "--key-pair", "mine")
+        check(sim.alive()[0][0]["zone"].startswith(other), f"{other}: {sim.alive()[0]}")
+        customer.run("delete", "cluster", "t", "--yes")
+        check(sim.alive()[0] == [] and len(sim.alive()[1]) == 1, f"not the key pair alone is left: {sim.alive()}")
+
+
+def test_a_creation_killed_at_the_way_out_of_fabric_adapters_makes_it_when_repeated(user):
+    if "aws" not in cloud_sim.clouds_of(user):
+        return
+    with CloudSim(CLOUDSIM) as sim:
+        customer = Customer(user, sim, "aws")
+        words = (*without(customer.creation("t", "--rdma", "--detach"), "--gpus"), "--instance-type", "p4d.24xlarge")
+        sim.faults({"match": {"action": "AuthorizeSecurityGroupEgress", "count": 99}, "fault": {"kind": "reset_before"}})
+        making = user.start(*words, environment=customer.environment())
+        deadline = time.monotonic() + 30
+        while not any(call["action"] == "AuthorizeSecurityGroupIngress" for call in sim.control("calls")["calls"]):
+            check(time.monotonic() < deadline, "the group was never opened")
+            time.sleep(0.1)
+        making.kill()
+        making.communicate()
+        sim.faults()
+        customer.run(*words)
+        group = next(r for r in sim.books()["resources"] if r["alive"] and r["kind"] == "group" and r["name"].startswith("fastgpu"))
+        check(any("groups" in rule for rule in group["data"]["egress"]), group)
+        customer.run("delete", "cluster", "t", "--yes")
+        customer.check_nothing_is_left()
 
 
 def test_every_fault_of_the_network_ends_well(user):
@@ -273,6 +466,9 @@ def test_every_fault_of_the_network_ends_well(user):
     )
 
     def faulty(customer):
+        customer.create("t", "--detach")
+        wanted = kinds_alive(customer)
+        customer.run("delete", "cluster", "t", "--yes")
         for number, fault in enumerate(kinds):
             for nth in (1, 4, 9, 14):
                 if KILL_STRIDE > 1 and (number + nth + sorted(CLOUDS).index(customer.cloud)) % 3 != 0:
@@ -284,8 +480,8 @@ def test_every_fault_of_the_network_ends_well(user):
                 check(made.returncode in (0, 1, 3, 4, 5, 6) and len(errors) == (made.returncode != 0), f"{fault} {nth}: {made.returncode} {made.err}")
                 customer.sim.faults()
                 if made.returncode == 0:
-                    instances, _ = customer.sim.alive()
-                    check(len(instances) == 2, f"{customer.cloud} {fault} at {nth}: {len(instances)} instances")
+                    there = kinds_alive(customer)
+                    check(there == wanted, f"{customer.cloud} {fault} at {nth}: {there} and not {wanted}")
                     customer.run("delete", "cluster", name, "--yes")
                 customer.run("gc")
                 check(customer.sim.alive() == ([], []), f"{customer.cloud} {fault} at {nth}: {customer.sim.alive()}")

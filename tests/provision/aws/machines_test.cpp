@@ -33,6 +33,11 @@ TEST_CASE("a data disk is a device of its own that goes with its machine") {
   CHECK(both.at("BlockDeviceMapping.2.Ebs.VolumeType") == "io2");
 }
 
+TEST_CASE("the system disk is the image's own root device") {
+  const auto named = parameters_of({.disk_gib = 100, .root_device = "/dev/xvda"});
+  CHECK(named.at("BlockDeviceMapping.1.DeviceName") == "/dev/xvda");
+}
+
 TEST_SUITE_END();
 
 }  // namespace

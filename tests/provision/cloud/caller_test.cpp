@@ -231,5 +231,16 @@ TEST_CASE("a wish to stop ends the attempts") {
         ErrorKind::interrupted);
 }
 
+TEST_CASE("a refusal for want of quota says where it is raised") {
+  const std::string told =
+      error_of({.kind = FailureKind::quota, .cloud = "aws", .code = "VcpuLimitExceeded"},
+               "launching")
+          .what();
+  CHECK(told.find("https://console.aws.amazon.com/servicequotas") != std::string::npos);
+  const std::string stock =
+      error_of({.kind = FailureKind::stock, .cloud = "aws", .code = "None"}, "launching").what();
+  CHECK(stock.find("https://") == std::string::npos);
+}
+
 }  // namespace
 }  // namespace fastgpu::provision::cloud

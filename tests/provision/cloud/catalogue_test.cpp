@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "support/failure.hpp"
@@ -71,6 +72,17 @@ TEST_CASE("what an API tells of a type overrules the rows, which fill in the res
   InstanceType unknown{.name = "new.type"};
   complete(unknown, "aws");
   CHECK(unknown.gpus == 0);
+}
+
+TEST_CASE("the types with RDMA are those with the GPUs that are wished, where any has both") {
+  const std::string_view aws[] = {"aws"};
+  const auto with_h100 = types_with_rdma(aws, {.gpu = "H100", .gpus = 8});
+  CHECK(std::ranges::find(with_h100, "p5.48xlarge") != with_h100.end());
+  CHECK(std::ranges::find(with_h100, "p4d.24xlarge") == with_h100.end());
+  const auto all = types_with_rdma(aws, {.gpu = "V1"});
+  CHECK(std::ranges::find(all, "p4d.24xlarge") != all.end());
+  const std::string_view huawei[] = {"huawei"};
+  CHECK(types_with_rdma(huawei, {}).empty());
 }
 
 }  // namespace

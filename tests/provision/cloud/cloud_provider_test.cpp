@@ -314,7 +314,7 @@ TEST_CASE("a network that is still in use is looked at again") {
 
 TEST_CASE("orphans are ours alone: of no other owner, and of no cluster that is known") {
   Bench bench;
-  CHECK(bench.provider.orphans({}).empty());  // Nothing was ever made: nobody is asked.
+  CHECK(bench.provider.orphans({}).found.empty());  // Nothing was ever made: nobody is asked.
   bench.create(1);
   Machine foreign = bench.cloud.all[0];
   foreign.id = "foreign";
@@ -324,14 +324,25 @@ TEST_CASE("orphans are ours alone: of no other owner, and of no cluster that is 
                              {"subnet", "subnet-1", bench.cloud.all[0].marks},
                              {"vpc", "vpc-2", foreign.marks}};
   const std::vector<state::ClusterId> known = {{"c1"}};
-  CHECK(bench.provider.orphans(known).empty());
-  const auto orphans = bench.provider.orphans({});
+  CHECK(bench.provider.orphans(known).found.empty());
+  const auto orphans = bench.provider.orphans({}).found;
   REQUIRE(orphans.size() == 2);
   CHECK(orphans[0].id == "r1/m0");
   CHECK(orphans[1].id == "r1/c1");
   for (const Orphan& orphan : orphans)
     bench.provider.remove_orphan(orphan);
   CHECK(bench.cloud.networks.empty());
+}
+
+TEST_CASE("a region that cannot be asked for orphans is named and hides none of the others") {
+  Bench bench;
+  bench.create(1);
+  bench.cloud.closed_regions = {"r2"};
+  const Orphans orphans = bench.provider.orphans({});
+  REQUIRE(orphans.found.size() == 1);
+  CHECK(orphans.found[0].id == "r1/m0");
+  REQUIRE(orphans.failures.size() == 1);
+  CHECK(std::string(orphans.failures[0].what()) == "region r2: you may not list them");
 }
 
 TEST_CASE("images of ours that have failed are orphans, and those that are whole are none") {
@@ -343,7 +354,7 @@ TEST_CASE("images of ours that have failed are orphans, and those that are whole
       {.image = {.id = "m-2"}, .state = ImageState::available, .marks = {.owner = owner}},
       {.image = {.id = "m-3"}, .state = ImageState::failed, .marks = {.owner = "another"}}};
   const std::vector<state::ClusterId> known = {{"c1"}};
-  const auto orphans = bench.provider.orphans(known);
+  const auto orphans = bench.provider.orphans(known).found;
   REQUIRE(orphans.size() == 1);
   CHECK(orphans[0].id == "r1/m-1");
   bench.provider.remove_orphan(orphans[0]);
@@ -356,7 +367,7 @@ TEST_CASE(
   bench.create(2);
   bench.cloud.parts_found = {{"vpc", "vpc-1", bench.cloud.all[0].marks}};
   bench.cloud.all[1].marks.owner = "somebody else";
-  CHECK(bench.provider.orphans({}).empty());
+  CHECK(bench.provider.orphans({}).found.empty());
 }
 
 TEST_CASE("the list says of a machine that was taken over who has it, and when") {
@@ -374,7 +385,7 @@ TEST_CASE("without credentials no cloud is asked for orphans") {
   Bench bench;
   bench.create(1);
   bench.cloud.credentials = false;
-  CHECK(bench.provider.orphans({}).empty());
+  CHECK(bench.provider.orphans({}).found.empty());
 }
 
 }  // namespace

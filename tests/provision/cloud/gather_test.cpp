@@ -172,6 +172,56 @@ TEST_CASE("a cloud that gives all or nothing is asked for less") {
   CHECK(bench.alive() == Zones{{"r1a", 3}});
 }
 
+TEST_CASE("where a network, an image or a right is not to be had the next place is asked") {
+  for (const ErrorKind kind : {ErrorKind::capacity, ErrorKind::not_found, ErrorKind::denied}) {
+    Bench bench;
+    bench.cloud.on_network = [&](const cloud::Site& site) {
+      if (site.region == "r1") throw Error(kind, "VpcLimitExceeded");
+    };
+    bench.create();
+    CHECK(bench.alive() == Zones{{"r2a", 4}});
+    CHECK(bench.shop.events.moves.size() == 2);
+  }
+}
+
+TEST_CASE("what no other place can mend ends the creation at the first") {
+  for (const ErrorKind kind : {ErrorKind::usage, ErrorKind::transient, ErrorKind::remote}) {
+    Bench bench;
+    int asked = 0;
+    bench.cloud.on_network = [&](const cloud::Site&) {
+      ++asked;
+      throw Error(kind, "the network is lost");
+    };
+    CHECK(failure_of([&] { bench.create(); }).kind() == kind);
+    CHECK(asked == 1);
+  }
+}
+
+TEST_CASE("where every place refuses all reasons are told, each once") {
+  Bench bench;
+  bench.cloud.stock = {{"r2a", 0}};
+  bench.cloud.on_network = [&](const cloud::Site& site) {
+    if (site.region == "r1") throw Error(ErrorKind::not_found, "no key pair");
+  };
+  const Error failure = failure_of([&] { bench.create(); });
+  CHECK(failure.kind() == ErrorKind::not_found);
+  const std::string told = failure.what();
+  CHECK(told.find("no key pair") == told.rfind("no key pair"));
+  CHECK(told.find("no stock in r2a") != std::string::npos);
+  CHECK(bench.shop.store.clusters().empty());
+}
+
+TEST_CASE("a place without a network costs nothing of what is held at another") {
+  Bench bench;
+  bench.cloud.stock = {{"r1a", 3}, {"r2a", 0}};
+  bench.cloud.on_network = [&](const cloud::Site& site) {
+    if (site.zone == "r1b") throw Error(ErrorKind::capacity, "SubnetLimitExceeded");
+  };
+  bench.spec.holding = {.least = 3};
+  CHECK(bench.create().nodes.size() == 3);
+  CHECK(bench.alive() == Zones{{"r1a", 3}});
+}
+
 TEST_CASE("a machine that does not start is replaced where it is") {
   Bench bench;
   bool has_failed = false;

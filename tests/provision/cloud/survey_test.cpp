@@ -53,5 +53,13 @@ TEST_CASE("what cannot be had is told apart by its reason: stock, quota, price")
   CHECK(why_none({}) == "no cloud has such machines");
 }
 
+TEST_CASE("who wishes for RDMA gets no machine without it") {
+  Offer fast = offer("fast", 2);
+  fast.type.rdma_interfaces = 1;
+  const auto ranked = rank({offer("plain", 1), fast}, {.rdma = true});
+  CHECK(zones(ranked.usable) == std::vector<std::string>{"fast"});
+  CHECK(why_none(ranked) == "1 without RDMA");
+}
+
 }  // namespace
 }  // namespace fastgpu::provision::cloud

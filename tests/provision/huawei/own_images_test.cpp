@@ -13,10 +13,11 @@ using cloud::ImageState;
 using test::failure_of;
 using test::mentions;
 
-/// Answers by method and the end of the path.
+/// Answers by method and the end of the path, to an account that may not list projects.
 class Script final : public http::Client {
  public:
   http::Response send(const http::Request& request, const Cancel&) override {
+    if (request.url.ends_with("/v3/projects")) return {.status = 403, .headers = {}, .body = "{}"};
     requests.push_back(request);
     for (const auto& [what, answer] : answers)
       if ((request.method + " " + request.url).find(what) != std::string::npos) return answer;

@@ -63,10 +63,13 @@ class AwsFace : public Face {
     if (params.get("Version") != "2016-11-15")
       throw Violation(400, "NoSuchVersion", "The requested version is not supported");
     const aws::Ec2Action& action = aws::ec2_action(call.action, params);
-    Json fields = {{"requestId", world.new_id("", 32)}};
+    const std::string id = world.new_id("", 32);
+    Json fields = {{"requestId", id}};
     fields.update(action.handle(aws::Ec2Call{world, scope, params}));
-    return Reply{200, "text/xml;charset=UTF-8",
-                 aws::to_xml(call.action + "Response", kEc2Space, fields)};
+    return Reply{.status = 200,
+                 .content_type = "text/xml;charset=UTF-8",
+                 .body = aws::to_xml(call.action + "Response", kEc2Space, fields),
+                 .headers = {{"x-amzn-requestid", id}}};
   }
 
   Refusal translate(const Trouble& trouble) const override;
@@ -101,8 +104,11 @@ class AwsFace : public Face {
     if (call.service == "sts")
       return Reply{refusal.status(), "text/xml",
                    aws::to_xml("ErrorResponse", kStsSpace, {{"Error", error}, {"RequestId", id}})};
-    return Reply{refusal.status(), "text/xml;charset=UTF-8",
-                 aws::to_xml("Response", "", {{"Errors", {{"Error", error}}}, {"RequestID", id}})};
+    return Reply{
+        .status = refusal.status(),
+        .content_type = "text/xml;charset=UTF-8",
+        .body = aws::to_xml("Response", "", {{"Errors", {{"Error", error}}}, {"RequestID", id}}),
+        .headers = {{"x-amzn-requestid", id}}};
   }
 
  private:

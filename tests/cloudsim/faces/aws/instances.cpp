@@ -200,6 +200,7 @@ Json shape_instance(const Ec2Call& call, const Instance& instance) {
               {"reason", instance.reason},
               {"rootDeviceType", "ebs"},
               {"rootDeviceName", "/dev/sda1"},
+              {"cpuOptions", {{"coreCount", type.vcpus / 2}, {"threadsPerCore", 2}}},
               {"tagSet", tag_set(instance.tags)}};
   if (!instance.key.empty()) out["keyName"] = instance.key;
   if (instance.market == Market::spot) out["instanceLifecycle"] = "spot";
