@@ -50,9 +50,13 @@ std::vector<Machine> find_machines(Context& context, const TakeoverWish& wish) {
       std::ranges::move(std::get<0>(answer), std::back_inserter(all));
   }
   context.cancel().check();
-  std::vector<Machine> found = cloud::machines_named(all, wish.name.value, wish.id);
-  if (found.empty() && failure) throw Error(*failure);
-  return found;
+  try {
+    return cloud::machines_named(all, wish.name.value, wish.id);
+  } catch (const Error& e) {
+    if (!failure || e.kind() != ErrorKind::not_found) throw;
+    throw Error(failure->kind(),
+                std::string(e.what()) + "; it may be where we cannot look: " + failure->what());
+  }
 }
 
 /// Every node gets our key, and shows who it is, while we are at it: all of them have to run.

@@ -458,11 +458,14 @@ def test_every_fault_of_the_network_ends_well(user):
     kinds = (
         {"kind": "delay", "milliseconds": 300},
         {"kind": "status", "status": 503, "retry_after": 0},
-        {"kind": "status", "status": 429, "retry_after": 0},
+        {"kind": "status", "status": 429, "retry_after": 1},
         {"kind": "reset_before"},
         {"kind": "reset_after"},
         {"kind": "half_body"},
         {"kind": "garbage", "text": "<html>\xff{"},
+        {"kind": "content_type", "text": "text/html"},
+        {"kind": "error_in_200"},
+        {"kind": "slow_drip", "milliseconds": 5},
     )
 
     def faulty(customer):
@@ -475,7 +478,7 @@ def test_every_fault_of_the_network_ends_well(user):
                     continue  # Another cloud has its turn.
                 name = f"t{number}x{nth}"
                 customer.sim.faults({"match": {"vendor": customer.cloud, "nth": nth, "count": 1}, "fault": fault})
-                made = customer.run(*customer.creation(name, "--detach"), code=None)
+                made = customer.run(*customer.creation(name, "--detach"), code=None, timeout=60)
                 errors = [line for line in made.err.split("\n") if line.startswith("error: ")]
                 check(made.returncode in (0, 1, 3, 4, 5, 6) and len(errors) == (made.returncode != 0), f"{fault} {nth}: {made.returncode} {made.err}")
                 customer.sim.faults()
@@ -487,6 +490,18 @@ def test_every_fault_of_the_network_ends_well(user):
                 check(customer.sim.alive() == ([], []), f"{customer.cloud} {fault} at {nth}: {customer.sim.alive()}")
 
     for_each_cloud(user, faulty)
+
+
+def test_a_clock_that_differs_by_an_hour_is_set_right(user):
+    def skewed(customer):
+        for number, seconds in enumerate((-4000, 4000)):
+            customer.sim.control("clock", {"skew_seconds": seconds})
+            customer.create(f"t{number}", "--detach")
+            customer.run("delete", "cluster", f"t{number}", "--yes")
+        customer.sim.control("clock", {"skew_seconds": 0})
+        customer.check_nothing_is_left()
+
+    for_each_cloud(user, skewed)
 
 
 if __name__ == "__main__":
