@@ -24,11 +24,22 @@ is_ours='$1 !~ /^#/ && $3 == "nfs" && $4 ~ /(^|,)x-fastgpu(,|$)/'
 ours() { awk "$is_ours" "$table"; }
 others() { awk "!($is_ours)" "$table"; }
 lines() { if [ "$#" -gt 0 ]; then printf '%s\n' "$@"; fi; }
+apt() {  # As run, once nobody else holds a lock: a first boot has an apt-get of its own.
+  doing=$1; shift; tries=120
+  while :; do
+    code=0
+    said=$(timeout 300 apt-get -q "$@" 2>&1 </dev/null) || code=$?
+    case $code:$said in 0:*) return ;; *"Could not get lock"*|*"dpkg frontend lock"*) ;; *) tries=0 ;; esac
+    [ "$tries" -gt 0 ] || fail "$doing: $(printf '%s\n' "${said:-exit status $code}" | tail -n 1)"
+    tries=$((tries - 1))
+    sleep 2
+  done
+}
 install_client() {
   if command -v apt-get >/dev/null; then
     export DEBIAN_FRONTEND=noninteractive
-    run "asking for packages" timeout 300 apt-get -q -o DPkg::Lock::Timeout=120 update
-    run "installing nfs-common" timeout 300 apt-get -q -y -o DPkg::Lock::Timeout=240 install nfs-common
+    apt "asking for packages" update
+    apt "installing nfs-common" -y install nfs-common
   elif command -v yum >/dev/null; then
     run "installing nfs-utils" timeout 600 yum -q -y install nfs-utils
   else
