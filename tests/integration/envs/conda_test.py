@@ -142,7 +142,7 @@ def test_killed_or_interrupted_the_same_command_goes_on(site):
         process.send_signal(number)
         _, err = process.communicate(timeout=30)
         check(process.returncode == code, f"{process.returncode}, not {code}: {err.decode()}")
-        check(within(15, lambda: site.user.run("exec", site.name, "--", "pgrep", "-f", "[c]lient.py", code=None).returncode == 1), "it runs on")
+        check(within(60, lambda: site.user.run("exec", site.name, "--", "pgrep", "-f", "[c]lient.py|[f]astgpu-agent.* env-(build|solve)", code=None).returncode == 1), "it runs on")
         site.nothing_is_used()
     site.index.fault = ""
     site.create()
