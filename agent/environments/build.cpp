@@ -18,6 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// The agent of a client that was killed notices at its next word, and then clears up.
+constexpr std::chrono::milliseconds kPatience{20'000};
 constexpr unsigned kReadable = 0644;
 constexpr unsigned kRunnable = 0755;
 
@@ -123,7 +125,7 @@ int run_env_build(Arguments) {
     check_environment_name(request.version);
     ::umask(022);  // Whoever logs in may use it.
     Listener listener;
-    const UniqueFd lock = lock_prefix({request.prefix}, std::chrono::milliseconds(0));
+    const UniqueFd lock = lock_prefix({request.prefix}, kPatience);
     VerifyAnswer answer;
     answer.manifest = Build(request, listener).run();
     write_answer(to_records(answer));

@@ -142,11 +142,20 @@ def test_killed_or_interrupted_the_same_command_goes_on(site):
         process.send_signal(number)
         _, err = process.communicate(timeout=30)
         check(process.returncode == code, f"{process.returncode}, not {code}: {err.decode()}")
-        check(within(60, lambda: site.user.run("exec", site.name, "--", "pgrep", "-f", "[c]lient.py|[f]astgpu-agent.* env-(build|solve)", code=None).returncode == 1), "it runs on")
+        check(within(15, lambda: site.user.run("exec", site.name, "--", "pgrep", "-f", "[c]lient.py", code=None).returncode == 1), "it runs on")
         site.nothing_is_used()
     site.index.fault = ""
     site.create()
     site.user.run("env", "verify", "train", "-c", site.name)
+
+
+@with_site(Conda)
+def test_the_place_is_waited_for_while_another_agent_still_holds_it(site):
+    """As that of a client that was killed does, until it has noticed."""
+    site.create()
+    site.on_nodes("sh", "-c", f"rm -rf {PREFIX}/train/*")
+    site.on_nodes("sh", "-c", f"setsid flock {PREFIX}/.fastgpu/lock sleep 4 >/dev/null 2>&1 </dev/null &")
+    site.create()
 
 
 run_tests(dict(globals()))
