@@ -15,6 +15,7 @@ using Modules = std::set<std::string>;
 
 const std::map<std::string, Modules> kMayInclude = {
     {"base", {}},
+    {"precompiled", {"precompiled"}},
     {"config", {"base"}},
     {"http", {"base"}},
     {"process", {"base"}},
