@@ -1,5 +1,6 @@
-/// What most sources include of the standard library, read once for each target that names it as its `cpp_pch`. It saves
-/// time alone: every source still includes what it uses, as `./dev lint` and `-Db_pch=false` see.
+/// What most sources include of the standard library, read once for each target that names it as
+/// its `cpp_pch`. It saves time alone: every source still includes what it uses, as `./dev lint`
+/// and `-Db_pch=false` see.
 
 #include <algorithm>
 #include <array>
