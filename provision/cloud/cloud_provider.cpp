@@ -6,7 +6,7 @@
 
 #include "base/parallel.hpp"
 #include "provision/cloud/batches.hpp"
-#include "provision/cloud/ownership.hpp"
+#include "provision/cloud/orphans.hpp"
 #include "provision/cloud/user_data.hpp"
 #include "provision/next_look.hpp"
 
@@ -154,14 +154,6 @@ std::vector<std::string> ids_to_change(std::span<const state::Node> nodes,
     if (machine != nullptr && !has_settled(*machine, wanted)) ids.push_back(machine->id);
   }
   return ids;
-}
-
-/// Who may not even list images has made none.
-std::vector<OwnImage> images_in(Cloud& cloud, const std::string& region, const Cancel& cancel) try {
-  return cloud.own_images(region, cancel);
-} catch (const Error& e) {
-  if (e.kind() != ErrorKind::denied) throw;
-  return {};
 }
 
 class Pauses {
@@ -449,48 +441,10 @@ void CloudProvider::release(const state::Cluster& cluster) {
   throw_first(outcomes);
 }
 
-/// What a cluster has whose machines somebody else has taken over, if only in part, is theirs,
-/// whatever mark it carries.
-std::vector<Orphan> CloudProvider::orphans_in(const std::string& region, const std::string& owner,
-                                              std::span<const state::ClusterId> known) {
-  std::vector<Orphan> found;
-  const std::vector<Machine> machines = cloud_.machines(region, {}, stop_);
-  const std::set<state::ClusterId> others = clusters_of_others(machines, owner);
-  const auto is_orphan = [&](const Marks& marks) {
-    return marks.owner == owner && std::ranges::find(known, marks.cluster) == known.end() &&
-           !others.contains(marks.cluster);
-  };
-  for (const Machine& machine : machines)
-    if (is_orphan(machine.marks) && machine.state != MachineState::ending &&
-        machine.state != MachineState::gone)
-      found.push_back({"instance", region + "/" + machine.id, machine.marks.cluster});
-  std::set<state::ClusterId> networks;
-  for (const Part& part : cloud_.parts(region, stop_))
-    if (is_orphan(part.marks)) networks.insert(part.marks.cluster);
-  for (const state::ClusterId& cluster : networks)
-    found.push_back({"network", region + "/" + cluster.value, cluster});
-  for (const OwnImage& image : images_in(cloud_, region, stop_))
-    if (image.marks.owner == owner && image.state == ImageState::failed)
-      found.push_back({"image", region + "/" + image.image.id, image.marks.cluster});
-  return found;
-}
-
 Orphans CloudProvider::orphans(std::span<const state::ClusterId> known) {
   const auto owner = owner_.known();
   if (!owner || !cloud_.has_credentials()) return {};
-  const auto regions = cloud_.regions(stop_);
-  const auto answers =
-      parallel_map(std::span(regions), kCallsAtOnce,
-                   [&](const std::string& region) { return orphans_in(region, *owner, known); });
-  stop_.check();
-  Orphans all;
-  for (std::size_t i = 0; i < regions.size(); ++i) {
-    if (const auto* error = std::get_if<Error>(&answers[i]))
-      all.failures.push_back(error->during("region " + regions[i]));
-    else
-      std::ranges::copy(std::get<0>(answers[i]), std::back_inserter(all.found));
-  }
-  return all;
+  return find_orphans(cloud_, *owner, known, stop_);
 }
 
 void CloudProvider::remove_orphan(const Orphan& orphan) {

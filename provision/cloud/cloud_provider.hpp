@@ -54,8 +54,6 @@ class CloudProvider final : public Provider {
   void remove_orphan(const Orphan& orphan) override;
 
  private:
-  std::vector<Orphan> orphans_in(const std::string& region, const std::string& owner,
-                                 std::span<const state::ClusterId> known);
   /// Launches the batches, adding to what is `there`; the refusals by node.
   std::map<int, Error> launch_all(const state::Cluster& cluster,
                                   std::span<const std::vector<NodeRequest>> wanted,

@@ -4,7 +4,6 @@
 Every test runs for each cloud that fastgpu and the stand-in both know, or for those that CLOUDS_ONLY names.
 """
 import base64
-import collections
 import contextlib
 import json
 import pathlib
@@ -19,7 +18,7 @@ import urllib.parse
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 import cloud_sim  # noqa: E402
 from cli_user import check, run_tests  # noqa: E402
-from cloud_sim import CLOUDS, KILL_STRIDE, CloudSim, Customer, steps_to_kill_at  # noqa: E402
+from cloud_sim import CLOUDS, CloudSim, Customer  # noqa: E402
 
 CLOUDSIM = sys.argv.pop(2)
 
@@ -140,72 +139,6 @@ def test_the_plan_shows_offers_and_changes_nothing(user):
     for_each_cloud(user, plan)
 
 
-def kill_everywhere(customer, words, settle, check_after):
-    """Runs `words` killed at its n-th step, for many n until it comes to its end; then settles and checks."""
-    for step in steps_to_kill_at(customer.cloud):
-        ended = customer.run(*words(step), code=None, environment={"FASTGPU_FAULT": f"any:{step}"})
-        if ended.returncode != -9:
-            check(ended.returncode == 0, f"unkilled: {ended.returncode} {ended.err}")
-            return step
-        settle(step)
-        check_after(step)
-    raise AssertionError("the command has no end")
-
-
-def test_a_creation_that_was_killed_anywhere_is_rolled_back(user):
-    def killed(customer):
-        customer.sim.settings(listing_delay_ms=50)
-
-        def nothing_or_all(step):
-            if json.loads(customer.run("get", "clusters", "-o", "json").out)["clusters"]:  # Killed after its end.
-                check(len(customer.sim.alive()[0]) == 2, f"{customer.cloud}, step {step}: {customer.sim.alive()}")
-                customer.run("delete", "cluster", f"t{step}", "--yes")
-            check(customer.sim.alive() == ([], []), f"{customer.cloud}, step {step}: {customer.sim.alive()}")
-
-        steps = kill_everywhere(customer, lambda step: customer.creation(f"t{step}", "--detach"),
-                                lambda step: customer.run("gc"), nothing_or_all)
-        check(steps > 15, f"only {steps} steps")
-        customer.run("delete", "cluster", f"t{steps}", "--yes")
-
-    for_each_cloud(user, killed)
-
-
-def test_a_creation_that_was_killed_anywhere_can_be_repeated(user):
-    def killed(customer):
-        customer.sim.settings(listing_delay_ms=50)
-
-        def again(step):
-            customer.create(f"t{step}", "--detach")
-
-        def exactly_two(step):
-            instances, _ = customer.sim.alive()
-            check(len(instances) == 2, f"{customer.cloud}, step {step}: {len(instances)} instances")
-            customer.run("delete", "cluster", f"t{step}", "--yes")
-            check(customer.sim.alive() == ([], []), f"{customer.cloud}, step {step}: {customer.sim.alive()}")
-
-        steps = kill_everywhere(customer, lambda step: customer.creation(f"t{step}", "--detach"), again, exactly_two)
-        customer.run("delete", "cluster", f"t{steps}", "--yes")
-
-    for_each_cloud(user, killed)
-
-
-def test_a_deletion_that_was_killed_anywhere_is_finished(user):
-    def killed(customer):
-        for step in steps_to_kill_at(customer.cloud):
-            customer.create(f"t{step}", "--detach")
-            words = ("delete", "cluster", f"t{step}", "--yes")
-            ended = customer.run(*words, code=None, environment={"FASTGPU_FAULT": f"any:{step}"})
-            if ended.returncode == 0:
-                return
-            check(ended.returncode == -9, f"step {step}: {ended.err}")
-            again = customer.run(*words, code=None)
-            check(again.returncode in (0, 5), again.err)  # Not found: what runs settle first has finished it.
-            check(customer.sim.alive() == ([], []), f"{customer.cloud}, step {step}: {customer.sim.alive()}")
-        raise AssertionError("deletions have no end")
-
-    for_each_cloud(user, killed)
-
-
 def test_no_stock_in_one_zone_leads_to_another(user):
     def moved(customer):
         plan = json.loads(customer.create("t", "--dry-run", "-o", "json").out)["offers"]
@@ -303,50 +236,6 @@ def test_secrets_are_nowhere_to_be_seen(user):
     for_each_cloud(user, grep)
 
 
-def kinds_alive(customer):
-    """How many there are of each kind, machines included."""
-    instances, resources = customer.sim.alive()
-    return collections.Counter([text.split()[0] for text in resources] + ["instance"] * len(instances))
-
-
-READING = ("Describe", "List", "Show", "Get", "Nova", "Neutron", "Keystone", "Inquiry")
-
-
-def test_whatever_answer_is_lost_nothing_is_made_twice(user):
-    def lost(customer):
-        customer.create("t", "--detach")
-        wanted = kinds_alive(customer)
-        calls = customer.sim.control("calls")["calls"]
-        customer.run("delete", "cluster", "t", "--yes")
-        changes = sorted({call["action"] for call in calls if not call["action"].startswith(READING)})
-        check(len(changes) > 3, f"{customer.cloud}: {changes}")
-        for number, action in enumerate(changes):
-            customer.sim.faults({"match": {"vendor": customer.cloud, "action": action, "count": 1}, "fault": {"kind": "reset_after"}})
-            made = customer.create(f"t{number}", "--detach", code=None)
-            customer.sim.faults()
-            check(made.returncode == 0, f"{customer.cloud} {action}: {made.returncode} {made.err}")
-            check(kinds_alive(customer) == wanted, f"{customer.cloud} {action}: {kinds_alive(customer)} and not {wanted}")
-            customer.run("addip", f"t{number}", "--ssh-from", "127.0.0.2/32")
-            customer.run("delete", "cluster", f"t{number}", "--yes")
-
-    for_each_cloud(user, lost)
-
-
-def test_an_error_in_an_answer_of_status_200_is_that_error(user):
-    def lying(customer):
-        customer.create("t", "--detach")
-        wanted = kinds_alive(customer)
-        actions = sorted({call["action"] for call in customer.sim.control("calls")["calls"]})
-        customer.run("delete", "cluster", "t", "--yes")
-        customer.sim.faults(*({"match": {"vendor": customer.cloud, "action": action, "count": 1}, "fault": {"kind": "error_in_200"}} for action in actions))
-        customer.create("t", "--detach")
-        customer.sim.faults()
-        check(kinds_alive(customer) == wanted, f"{customer.cloud}: {kinds_alive(customer)} and not {wanted}")
-        customer.run("delete", "cluster", "t", "--yes")
-
-    for_each_cloud(user, lying)
-
-
 def test_who_may_not_read_quotas_can_plan_and_create(user):
     about = {"aws": ("GetServiceQuota", "AccessDeniedException"), "alibaba": ("DescribeAccountAttributes", "Forbidden.RAM"),
              "tencent": ("DescribeAccountQuota", "UnauthorizedOperation"), "huawei": ("ShowServerLimits", "Pdp.0001")}
@@ -380,128 +269,6 @@ def test_what_runs_is_taken_off_the_quota(user):
         customer.run("delete", "cluster", "t", "--yes")
 
     for_each_cloud(user, counted)
-
-
-def test_one_region_that_refuses_hides_no_orphan_of_another(user):
-    listed = {"aws": ("DescribeInstances", "UnauthorizedOperation"), "alibaba": ("DescribeInstances", "Forbidden.RAM"),
-              "tencent": ("DescribeInstances", "UnauthorizedOperation"), "huawei": ("ListServersDetails", "Pdp.0001")}
-    others = {"aws": "us-west-2", "alibaba": "cn-beijing", "tencent": "ap-shanghai", "huawei": "cn-east-3"}
-
-    def refused(customer):
-        action, code = listed[customer.cloud]
-        customer.create("t", "--detach")
-        closed = {"match": {"vendor": customer.cloud, "region": others[customer.cloud], "action": action, "count": 999},
-                  "fault": {"kind": "status", "status": 403, "code": code}}
-        (customer.user.state / "state.db").rename(customer.user.state / "lost.db")
-        customer.sim.faults(closed)
-        seen = customer.run("gc", code=None)
-        check(f"region {others[customer.cloud]}" in seen.err + seen.out.decode(), f"{seen.out} {seen.err}")
-        check(customer.sim.alive()[0] == [], f"{customer.cloud}: {seen.out} {seen.err}")
-        customer.sim.faults()
-        customer.run("gc")
-
-    for_each_cloud(user, refused)
-
-
-def without(words, name):
-    """The words without an option and its value."""
-    at = words.index(name)
-    return words[:at] + words[at + 2:]
-
-
-def test_a_limit_or_a_name_that_one_region_lacks_leads_to_the_next(user):
-    if "aws" not in cloud_sim.clouds_of(user):
-        return  # What is decided is decided alike for all.
-    with CloudSim(CLOUDSIM) as sim:
-        customer = Customer(user, sim, "aws")
-        words = without(customer.creation("t", "--detach", nodes=1), "--region")
-        offers = json.loads(customer.run(*words, "--dry-run", "-o", "json").out)["offers"]
-        best, other = offers[0]["region"], next(offer["region"] for offer in offers if offer["region"] != offers[0]["region"])
-        sim.faults({"match": {"vendor": "aws", "region": best, "action": "CreateVpc", "count": 99}, "fault": {"kind": "status", "status": 400, "code": "VpcLimitExceeded"}})
-        made = customer.run(*words)
-        check("VpcLimitExceeded" in made.err and not sim.alive()[0][0]["zone"].startswith(best), f"{made.err} {sim.alive()[0]}")
-        customer.run("delete", "cluster", "t", "--yes")
-        sim.faults()
-        customer.refused((*words, "--key-pair", "mine"), 5, f"in {best}", f"in {other}")
-        key = user.folder / "pair"
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
-        sim.control("key_pair", {"vendor": "aws", "account": sim.account("aws")["name"], "region": other, "name": "mine", "public": key.with_suffix(".pub").read_text().strip()})
-        customer.run(*words, "--key-pair", "mine")
-        check(sim.alive()[0][0]["zone"].startswith(other), f"{other}: {sim.alive()[0]}")
-        customer.run("delete", "cluster", "t", "--yes")
-        check(sim.alive()[0] == [] and len(sim.alive()[1]) == 1, f"not the key pair alone is left: {sim.alive()}")
-
-
-def test_a_creation_killed_at_the_way_out_of_fabric_adapters_makes_it_when_repeated(user):
-    if "aws" not in cloud_sim.clouds_of(user):
-        return
-    with CloudSim(CLOUDSIM) as sim:
-        customer = Customer(user, sim, "aws")
-        words = (*without(customer.creation("t", "--rdma", "--detach"), "--gpus"), "--instance-type", "p4d.24xlarge")
-        sim.faults({"match": {"action": "AuthorizeSecurityGroupEgress", "count": 99}, "fault": {"kind": "reset_before"}})
-        making = user.start(*words, environment=customer.environment())
-        deadline = time.monotonic() + 30
-        while not any(call["action"] == "AuthorizeSecurityGroupIngress" for call in sim.control("calls")["calls"]):
-            check(time.monotonic() < deadline, "the group was never opened")
-            time.sleep(0.1)
-        making.kill()
-        making.communicate()
-        sim.faults()
-        customer.run(*words)
-        group = next(r for r in sim.books()["resources"] if r["alive"] and r["kind"] == "group" and r["name"].startswith("fastgpu"))
-        check(any("groups" in rule for rule in group["data"]["egress"]), group)
-        customer.run("delete", "cluster", "t", "--yes")
-        customer.check_nothing_is_left()
-
-
-def test_every_fault_of_the_network_ends_well(user):
-    kinds = (
-        {"kind": "delay", "milliseconds": 300},
-        {"kind": "status", "status": 503, "retry_after": 0},
-        {"kind": "status", "status": 429, "retry_after": 1},
-        {"kind": "reset_before"},
-        {"kind": "reset_after"},
-        {"kind": "half_body"},
-        {"kind": "garbage", "text": "<html>\xff{"},
-        {"kind": "content_type", "text": "text/html"},
-        {"kind": "error_in_200"},
-        {"kind": "slow_drip", "milliseconds": 5},
-    )
-
-    def faulty(customer):
-        customer.create("t", "--detach")
-        wanted = kinds_alive(customer)
-        customer.run("delete", "cluster", "t", "--yes")
-        for number, fault in enumerate(kinds):
-            for nth in (1, 4, 9, 14):
-                if KILL_STRIDE > 1 and (number + nth + sorted(CLOUDS).index(customer.cloud)) % 3 != 0:
-                    continue  # Another cloud has its turn.
-                name = f"t{number}x{nth}"
-                customer.sim.faults({"match": {"vendor": customer.cloud, "nth": nth, "count": 1}, "fault": fault})
-                made = customer.run(*customer.creation(name, "--detach"), code=None, timeout=60)
-                errors = [line for line in made.err.split("\n") if line.startswith("error: ")]
-                check(made.returncode in (0, 1, 3, 4, 5, 6) and len(errors) == (made.returncode != 0), f"{fault} {nth}: {made.returncode} {made.err}")
-                customer.sim.faults()
-                if made.returncode == 0:
-                    there = kinds_alive(customer)
-                    check(there == wanted, f"{customer.cloud} {fault} at {nth}: {there} and not {wanted}")
-                    customer.run("delete", "cluster", name, "--yes")
-                customer.run("gc")
-                check(customer.sim.alive() == ([], []), f"{customer.cloud} {fault} at {nth}: {customer.sim.alive()}")
-
-    for_each_cloud(user, faulty)
-
-
-def test_a_clock_that_differs_by_an_hour_is_set_right(user):
-    def skewed(customer):
-        for number, seconds in enumerate((-4000, 4000)):
-            customer.sim.control("clock", {"skew_seconds": seconds})
-            customer.create(f"t{number}", "--detach")
-            customer.run("delete", "cluster", f"t{number}", "--yes")
-        customer.sim.control("clock", {"skew_seconds": 0})
-        customer.check_nothing_is_left()
-
-    for_each_cloud(user, skewed)
 
 
 if __name__ == "__main__":

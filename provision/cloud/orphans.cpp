@@ -1,0 +1,65 @@
+#include "provision/cloud/orphans.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "base/parallel.hpp"
+#include "provision/cloud/ownership.hpp"
+
+namespace fastgpu::provision::cloud {
+namespace {
+
+constexpr std::size_t kCallsAtOnce = 8;
+
+/// Who may not even list images has made none.
+std::vector<OwnImage> images_in(Cloud& cloud, const std::string& region, const Cancel& cancel) try {
+  return cloud.own_images(region, cancel);
+} catch (const Error& e) {
+  if (e.kind() != ErrorKind::denied) throw;
+  return {};
+}
+
+std::vector<Orphan> orphans_in(Cloud& cloud, const std::string& region, const std::string& owner,
+                               std::span<const state::ClusterId> known, const Cancel& cancel) {
+  std::vector<Orphan> found;
+  const std::vector<Machine> machines = cloud.machines(region, {}, cancel);
+  const std::set<state::ClusterId> others = clusters_of_others(machines, owner);
+  const auto is_orphan = [&](const Marks& marks) {
+    return marks.owner == owner && std::ranges::find(known, marks.cluster) == known.end() &&
+           !others.contains(marks.cluster);
+  };
+  for (const Machine& machine : machines)
+    if (is_orphan(machine.marks) && machine.state != MachineState::ending &&
+        machine.state != MachineState::gone)
+      found.push_back({"instance", region + "/" + machine.id, machine.marks.cluster});
+  std::set<state::ClusterId> networks;
+  for (const Part& part : cloud.parts(region, cancel))
+    if (is_orphan(part.marks)) networks.insert(part.marks.cluster);
+  for (const state::ClusterId& cluster : networks)
+    found.push_back({"network", region + "/" + cluster.value, cluster});
+  for (const OwnImage& image : images_in(cloud, region, cancel))
+    if (image.marks.owner == owner && image.state == ImageState::failed)
+      found.push_back({"image", region + "/" + image.image.id, image.marks.cluster});
+  return found;
+}
+
+}  // namespace
+
+Orphans find_orphans(Cloud& cloud, const std::string& owner,
+                     std::span<const state::ClusterId> known, const Cancel& cancel) {
+  const auto regions = cloud.regions(cancel);
+  const auto answers = parallel_map(
+      std::span(regions), kCallsAtOnce,
+      [&](const std::string& region) { return orphans_in(cloud, region, owner, known, cancel); });
+  cancel.check();
+  Orphans all;
+  for (std::size_t i = 0; i < regions.size(); ++i) {
+    if (const auto* error = std::get_if<Error>(&answers[i]))
+      all.failures.push_back(error->during("region " + regions[i]));
+    else
+      std::ranges::copy(std::get<0>(answers[i]), std::back_inserter(all.found));
+  }
+  return all;
+}
+
+}  // namespace fastgpu::provision::cloud

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""What changes clusters in clouds is killed at many of its steps, on the stand-in: kills_test.py FASTGPU CLOUDSIM [TEST ...]
+
+Every test runs for each cloud that fastgpu and the stand-in both know, or for those that CLOUDS_ONLY names.
+"""
+import json
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+import cloud_sim  # noqa: E402
+from cli_user import check, run_tests  # noqa: E402
+from cloud_sim import steps_to_kill_at  # noqa: E402
+
+CLOUDSIM = sys.argv.pop(2)
+
+
+def for_each_cloud(user, test, *options, boot="instant"):
+    cloud_sim.for_each_cloud(user, CLOUDSIM, test, *options, boot=boot)
+
+
+def kill_everywhere(customer, words, settle, check_after):
+    """Runs `words` killed at its n-th step, for many n until it comes to its end; then settles and checks."""
+    for step in steps_to_kill_at(customer.cloud):
+        ended = customer.run(*words(step), code=None, environment={"FASTGPU_FAULT": f"any:{step}"})
+        if ended.returncode != -9:
+            check(ended.returncode == 0, f"unkilled: {ended.returncode} {ended.err}")
+            return step
+        settle(step)
+        check_after(step)
+    raise AssertionError("the command has no end")
+
+
+def test_a_creation_that_was_killed_anywhere_is_rolled_back(user):
+    def killed(customer):
+        customer.sim.settings(listing_delay_ms=50)
+
+        def nothing_or_all(step):
+            if json.loads(customer.run("get", "clusters", "-o", "json").out)["clusters"]:  # Killed after its end.
+                check(len(customer.sim.alive()[0]) == 2, f"{customer.cloud}, step {step}: {customer.sim.alive()}")
+                customer.run("delete", "cluster", f"t{step}", "--yes")
+            check(customer.sim.alive() == ([], []), f"{customer.cloud}, step {step}: {customer.sim.alive()}")
+
+        steps = kill_everywhere(customer, lambda step: customer.creation(f"t{step}", "--detach"),
+                                lambda step: customer.run("gc"), nothing_or_all)
+        check(steps > 15, f"only {steps} steps")
+        customer.run("delete", "cluster", f"t{steps}", "--yes")
+
+    for_each_cloud(user, killed)
+
+
+def test_a_creation_that_was_killed_anywhere_can_be_repeated(user):
+    def killed(customer):
+        customer.sim.settings(listing_delay_ms=50)
+
+        def again(step):
+            customer.create(f"t{step}", "--detach")
+
+        def exactly_two(step):
+            instances, _ = customer.sim.alive()
+            check(len(instances) == 2, f"{customer.cloud}, step {step}: {len(instances)} instances")
+            customer.run("delete", "cluster", f"t{step}", "--yes")
+            check(customer.sim.alive() == ([], []), f"{customer.cloud}, step {step}: {customer.sim.alive()}")
+
+        steps = kill_everywhere(customer, lambda step: customer.creation(f"t{step}", "--detach"), again, exactly_two)
+        customer.run("delete", "cluster", f"t{steps}", "--yes")
+
+    for_each_cloud(user, killed)
+
+
+def test_a_deletion_that_was_killed_anywhere_is_finished(user):
+    def killed(customer):
+        for step in steps_to_kill_at(customer.cloud):
+            customer.create(f"t{step}", "--detach")
+            words = ("delete", "cluster", f"t{step}", "--yes")
+            ended = customer.run(*words, code=None, environment={"FASTGPU_FAULT": f"any:{step}"})
+            if ended.returncode == 0:
+                return
+            check(ended.returncode == -9, f"step {step}: {ended.err}")
+            again = customer.run(*words, code=None)
+            check(again.returncode in (0, 5), again.err)  # Not found: what runs settle first has finished it.
+            check(customer.sim.alive() == ([], []), f"{customer.cloud}, step {step}: {customer.sim.alive()}")
+        raise AssertionError("deletions have no end")
+
+    for_each_cloud(user, killed)
+
+
+if __name__ == "__main__":
+    run_tests(globals())
