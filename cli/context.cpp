@@ -52,7 +52,13 @@ ssh::Client& Context::ssh() {
 }
 
 const remote::AgentProgram& Context::agent() {
-  if (!agent_) agent_ = remote::read_agent_program(find_helper("fastgpu-agent"));
+  if (!agent_) {
+    remote::AgentFiles others;
+    for (const char* const machine : {"aarch64", "x86_64"})
+      if (auto file = seek_helper("fastgpu-agent-" + std::string(machine)))
+        others.emplace(remote::MachineName{machine}, *file);
+    agent_ = remote::read_agent_program(find_helper("fastgpu-agent"), std::move(others));
+  }
   return *agent_;
 }
 

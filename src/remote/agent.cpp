@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 
 #include <cerrno>
 #include <memory>
@@ -22,7 +23,8 @@ enum InstallStatus : int {
   home_not_writable = 11,
   not_stored = 12,
   no_sha256sum = 13,
-  damaged = 14
+  damaged = 14,
+  other_processor = 15  ///< Its name stands on the error output.
 };
 
 /// A whole file, mapped: all uploads read from the same pages.
@@ -53,9 +55,18 @@ std::string name_on_host(const AgentHash& hash) {
   return "fastgpu-agent-" + hash.value;
 }
 
+MachineName this_machine() {
+  struct utsname names {};
+  ::uname(&names);
+  return {names.machine};
+}
+
 /// Reads the program from its input. A connection that breaks leaves a wrong sum and so nothing.
-std::string install_script(const AgentHash& hash, const std::string& sha256) {
+std::string install_script(const AgentHash& hash, const std::string& sha256,
+                           const MachineName& machine) {
   const std::string script =
+      "m=$(uname -m) && { test \"$m\" = " + shell_quote(machine.value) +
+      " || { echo \"$m\" >&2; exit 15; }; }\n"
       "umask 077; d=$HOME/.fastgpu/bin; t=$d/.new.$$\n"
       "mkdir -p \"$d\" && chmod 700 \"$HOME/.fastgpu\" \"$d\" && : >\"$t\" || exit 11\n"
       "trap 'rm -f \"$t\"' 0; trap 'exit 1' 1 2 15\n"
@@ -108,11 +119,57 @@ HostResult<AgentInstalled> installed(const HostResult<ssh::Exit>& ended, const s
   return {ended.host, install_error(ended.value().code(), said).during(ended.host.value)};
 }
 
+/// What one host answered, and on its error output.
+struct Attempt {
+  HostResult<ssh::Exit> ended;
+  std::string said;
+
+  /// That the program is not for.
+  std::optional<MachineName> processor() const {
+    if (!ended.ok() || ended.value().code() != other_processor) return std::nullopt;
+    return MachineName{said.substr(0, said.find('\n'))};
+  }
+};
+
+/// One program to all of some hosts.
+std::vector<Attempt> put(ssh::Client& client, std::span<const ssh::Host> hosts,
+                         const std::filesystem::path& program, const AgentHash& hash,
+                         const MachineName& machine, const ssh::RunOptions& options,
+                         const Cancel& cancel) {
+  // Shared by the uploads, which end in an order of their own.
+  const auto file = std::make_shared<const MappedFile>(program);
+  const std::string script = install_script(hash, transfer::sha256_hex(file->bytes()), machine);
+  std::vector<std::string> said(hosts.size());
+  std::vector<ssh::Task> tasks;
+  for (std::size_t i = 0; i < hosts.size(); ++i)
+    tasks.push_back({.host = hosts[i],
+                     .command = script,
+                     .on_stderr = [&text = said[i]](std::string_view piece) { text += piece; },
+                     .next_input = pieces_of(file)});
+  auto ended = client.run(std::move(tasks), options, cancel);
+  std::vector<Attempt> attempts;
+  for (std::size_t i = 0; i < ended.size(); ++i)
+    attempts.push_back({std::move(ended[i]), std::move(said[i])});
+  return attempts;
+}
+
+Error no_program_for(const MachineName& processor, const AgentProgram& agent) {
+  std::string there = this_machine().value;
+  for (const auto& [machine, file] : agent.others)
+    there += " and " + machine.value;
+  return Error(ErrorKind::remote, "its processor is " + printable(processor.value) +
+                                      ", and fastgpu was installed with agents for " + there +
+                                      ": docs/hacking.md says how another is made");
+}
+
 }  // namespace
 
-AgentProgram read_agent_program(const std::filesystem::path& file) {
-  const MappedFile mapped(file);
-  return {file, {transfer::sha256_hex(mapped.bytes()).substr(0, kHashDigits)}};
+AgentProgram read_agent_program(const std::filesystem::path& file, AgentFiles others) {
+  std::string sums = transfer::sha256_hex(MappedFile(file).bytes());
+  for (const auto& [machine, other] : others)
+    sums += transfer::sha256_hex(MappedFile(other).bytes());
+  if (!others.empty()) sums = transfer::sha256_hex(sums);
+  return {file, {sums.substr(0, kHashDigits)}, std::move(others)};
 }
 
 std::string agent_path(const AgentHash& hash) {
@@ -135,20 +192,29 @@ std::vector<HostResult<AgentInstalled>> install_agent(ssh::Client& client,
                                                       const AgentProgram& program,
                                                       const ssh::RunOptions& options,
                                                       const Cancel& cancel) {
-  // Shared by the uploads, which end in an order of their own.
-  const auto file = std::make_shared<const MappedFile>(program.file);
-  const std::string script = install_script(program.hash, transfer::sha256_hex(file->bytes()));
-  std::vector<std::string> said(hosts.size());
-  std::vector<ssh::Task> tasks;
-  for (std::size_t i = 0; i < hosts.size(); ++i)
-    tasks.push_back({.host = hosts[i],
-                     .command = script,
-                     .on_stderr = [&text = said[i]](std::string_view piece) { text += piece; },
-                     .next_input = pieces_of(file)});
-  const auto ended = client.run(std::move(tasks), options, cancel);
+  std::vector<Attempt> attempts =
+      put(client, hosts, program.file, program.hash, this_machine(), options, cancel);
+  for (const auto& [machine, file] : program.others) {
+    std::vector<std::size_t> which;
+    std::vector<ssh::Host> those;
+    for (std::size_t i = 0; i < hosts.size(); ++i) {
+      if (attempts[i].processor() != machine) continue;
+      which.push_back(i);
+      those.push_back(hosts[i]);
+    }
+    auto again = put(client, those, file, program.hash, machine, options, cancel);
+    for (std::size_t at = 0; at < which.size(); ++at)
+      attempts[which[at]] = std::move(again[at]);
+  }
   std::vector<HostResult<AgentInstalled>> results;
-  for (std::size_t i = 0; i < ended.size(); ++i)
-    results.push_back(installed(ended[i], said[i]));
+  for (const Attempt& attempt : attempts) {
+    const auto processor = attempt.processor();
+    if (processor)
+      results.push_back({attempt.ended.host,
+                         no_program_for(*processor, program).during(attempt.ended.host.value)});
+    else
+      results.push_back(installed(attempt.ended, attempt.said));
+  }
   return results;
 }
 

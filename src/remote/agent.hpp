@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,18 +11,23 @@
 
 namespace fastgpu::remote {
 
-/// The first 16 hexadecimal digits of the SHA-256 of an agent program. It is in the program's name
-/// on the hosts, so that versions live side by side and a present one need not be checked.
+/// The first 16 hexadecimal digits of a SHA-256 over the agent programs. It is in the program's
+/// name on the hosts, so that versions live side by side and a present one need not be checked.
 using AgentHash = Strong<struct AgentHashTag, std::string>;
 
-/// The agent program of this machine, which all hosts get.
+/// A kind of processor as `uname -m` names it: "x86_64", "aarch64".
+using MachineName = Strong<struct MachineNameTag, std::string>;
+using AgentFiles = std::map<MachineName, std::filesystem::path>;
+
+/// The agent program of this machine, and those that hosts with other processors get.
 struct AgentProgram {
   std::filesystem::path file;
   AgentHash hash;
+  AgentFiles others{};
 };
 
-/// Throws ErrorKind::local where the program cannot be read.
-AgentProgram read_agent_program(const std::filesystem::path& file);
+/// Throws ErrorKind::local where a program cannot be read.
+AgentProgram read_agent_program(const std::filesystem::path& file, AgentFiles others = {});
 
 /// Where the program lies on a host, as seen from home.
 std::string agent_path(const AgentHash& hash);
@@ -35,10 +41,11 @@ bool agent_missing(const AgentHash& hash, const ssh::Exit& exit, std::string_vie
 
 struct AgentInstalled {};
 
-/// Puts the agent on each host, whether it is there or not: ~/.fastgpu/bin, directory mode 0700,
-/// checked by sha256sum on the host, visible only once complete. Idempotent, and safe with several
-/// at once. Errors: capacity where the disk is full, denied where the home directory cannot be
-/// written, else remote or as Client::run.
+/// Puts on each host the agent for its processor, whether it is there or not: ~/.fastgpu/bin,
+/// directory mode 0700, checked by sha256sum on the host, visible only once complete. Idempotent,
+/// and safe with several at once. Errors: capacity where the disk is full, denied where the home
+/// directory cannot be written, remote also for a processor that no program is for, else as
+/// Client::run.
 std::vector<HostResult<AgentInstalled>> install_agent(ssh::Client& client,
                                                       std::span<const ssh::Host> hosts,
                                                       const AgentProgram& program,

@@ -70,6 +70,94 @@ TEST_CASE("the first exec brings the agent to eight hosts, the second finds it t
         std::filesystem::perms::owner_all);
 }
 
+/// A host whose `uname -m` says so; returns the option of sshd that makes one of it.
+std::string with_processor(const test::TemporaryDirectory& dir, const std::string& name) {
+  test::write_file(dir.path() / "uname", "#!/bin/sh\necho " + name + "\n",
+                   std::filesystem::perms::owner_all);
+  return "ForceCommand PATH=" + dir.path().string() +
+         ":$PATH exec /bin/sh -c \"$SSH_ORIGINAL_COMMAND\"";
+}
+
+TEST_CASE("each host gets the agent that is for its processor") {
+  const test::TemporaryDirectory dir;
+  const test::Sshd alike;
+  const test::Sshd other(with_processor(dir, "aarch64"));
+  const auto program = dir.path() / "fastgpu-agent-aarch64";
+  test::write_file(program, "#!/bin/sh\nexec " + built_agent().file.string() + " \"$@\"\n",
+                   std::filesystem::perms::owner_all);
+  const auto agent =
+      remote::read_agent_program(built_agent().file, {{remote::MachineName{"aarch64"}, program}});
+  CHECK(agent.hash != built_agent().hash);
+  const std::vector<ssh::Host> hosts = {alike.host("n1"), other.host("n2")};
+  ssh::Libssh2Client client;
+  Recorded sink;
+  const std::vector<std::string> words = {"echo", "here"};
+  const auto results = remote::exec_everywhere(client, hosts, words, agent, {}, sink, Cancel{});
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    REQUIRE_MESSAGE(results[i].ok(), results[i].error().what());
+    CHECK(results[i].value().unsupervised == "");
+    CHECK(sink.out[i] == "here\n");
+  }
+  CHECK(test::read_file(other.home() / remote::agent_path(agent.hash)) == test::read_file(program));
+  CHECK(test::read_file(alike.home() / remote::agent_path(agent.hash)) ==
+        test::read_file(built_agent().file));
+}
+
+/// The agent that `./dev agents` builds for another processor than ours, run by an emulator.
+struct Emulated {
+  std::string machine;
+  std::filesystem::path agent;
+  std::filesystem::path emulator;
+
+  bool is_there() const {
+    return std::filesystem::exists(agent) && std::filesystem::exists(emulator);
+  }
+};
+
+Emulated emulated() {
+#ifdef __x86_64__
+  const std::string machine = "aarch64";
+#else
+  const std::string machine = "x86_64";
+#endif
+  return {machine, std::string(FASTGPU_BUILD_ROOT) + "/agent/fastgpu-agent-" + machine,
+          "/usr/bin/qemu-" + machine + "-static"};
+}
+
+TEST_CASE("the agent for another processor runs commands, and ends them with their client" *
+          doctest::skip(!emulated().is_there())) {
+  const test::TemporaryDirectory dir;
+  const Emulated other = emulated();
+  const test::Sshd sshd(with_processor(dir, other.machine));
+  const auto program = dir.path() / "agent";
+  test::write_file(
+      program,
+      "#!/bin/sh\nexec " + other.emulator.string() + " " + other.agent.string() + " \"$@\"\n",
+      std::filesystem::perms::owner_all);
+  const auto agent = remote::read_agent_program(built_agent().file,
+                                                {{remote::MachineName{other.machine}, program}});
+  const ssh::Host host = sshd.host("n1");
+  ssh::Libssh2Client client;
+  Cancel cancel;
+  Recorded sink;
+  sink.on_output = [&] { cancel.request(); };
+  const std::vector<std::string> words = {"sh", "-c", "echo $$; exec sleep 60"};
+  const auto results = remote::exec_everywhere(client, {&host, 1}, words, agent, {}, sink, cancel);
+  CHECK(ends_within(sink.out[0], 10s));
+}
+
+TEST_CASE("a host whose processor no agent is for is served without, and told why") {
+  const test::TemporaryDirectory dir;
+  const test::Sshd sshd(with_processor(dir, "riscv64"));
+  const ssh::Host host = sshd.host("n1");
+  Recorded sink;
+  const auto results = exec({&host, 1}, {"echo", "here"}, sink);
+  REQUIRE_MESSAGE(results[0].ok(), results[0].error().what());
+  CHECK(results[0].value().unsupervised.find("its processor is riscv64") != std::string::npos);
+  CHECK(sink.out[0] == "here\n");
+  CHECK_FALSE(std::filesystem::exists(sshd.home() / remote::agent_path(built_agent().hash)));
+}
+
 TEST_CASE("arguments of any bytes arrive unchanged") {
   const test::Sshd sshd;
   std::string all;
