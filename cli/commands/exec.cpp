@@ -124,10 +124,12 @@ int run(Context& context, const Options& options) {
     names.push_back(host.name.value);
   HoldingSink holding(names.size());
   StreamingSink streaming(context, names);
-  remote::OutputSink& sink = held_back ? static_cast<remote::OutputSink&>(holding) : streaming;
+  remote::OutputSink& kept = held_back ? static_cast<remote::OutputSink&>(holding) : streaming;
+  CountedSink sink(context.ui(), kept, names);
   const Results results =
       remote::exec_everywhere(context.ssh(), target.hosts, options.program, context.agent(),
                               settings, sink, context.cancel());
+  context.ui().end_progress();
   if (streaming.closed()) return kBrokenPipe;
   if (!context.ui().for_people()) {
     context.ui().show(view_of(options, results, holding.held()));

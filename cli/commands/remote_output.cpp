@@ -108,4 +108,14 @@ void StreamingSink::ended(std::size_t host) {
   err_lines_.finish(host);
 }
 
+void CountedSink::ended(std::size_t host) {
+  inner_.ended(host);
+  running_.erase(names_[host]);
+  if (!ui_.terminal().err) return;
+  if (running_.empty()) return ui_.end_progress();
+  const std::vector<std::string> left(running_.begin(), running_.end());
+  ui_.progress(std::to_string(names_.size() - left.size()) + " of " +
+               std::to_string(names_.size()) + " nodes have ended, not yet: " + fold_names(left));
+}
+
 }  // namespace fastgpu::cli

@@ -1,6 +1,7 @@
 // Nodes as targets of commands, and what they say on the user's screen.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,6 +77,24 @@ class StreamingSink final : public remote::OutputSink {
   UiSink err_;
   LineMux out_lines_;
   LineMux err_lines_;
+};
+
+/// Hands on what it gets, and shows on a terminal how many of several hosts have ended and which
+/// have not.
+class CountedSink final : public remote::OutputSink {
+ public:
+  CountedSink(Ui& ui, remote::OutputSink& inner, const std::vector<std::string>& names)
+      : ui_(ui), inner_(inner), running_(names.begin(), names.end()), names_(names) {}
+  void output(std::size_t host, remote::Channel channel, std::string_view text) override {
+    inner_.output(host, channel, text);
+  }
+  void ended(std::size_t host) override;
+
+ private:
+  Ui& ui_;
+  remote::OutputSink& inner_;
+  std::set<std::string> running_;
+  const std::vector<std::string>& names_;
 };
 
 }  // namespace fastgpu::cli

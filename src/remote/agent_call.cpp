@@ -1,5 +1,7 @@
 #include "remote/agent_call.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 
@@ -86,15 +88,16 @@ class AgentCall {
       };
       tasks.push_back(std::move(task));
     }
-    auto ended = client_.run(std::move(tasks), options_, cancel_);
+    ssh::RunOptions options = options_;
+    options.on_finished = [&](std::size_t at, const HostResult<ssh::Exit>& one) {
+      if (one.ok() && filters[at]->was_complaint(one.value())) return;
+      settle(indices[at], one, *filters[at]);
+      if (options_.on_finished) options_.on_finished(indices[at], one);
+    };
+    client_.run(std::move(tasks), options, cancel_);
     std::vector<std::size_t> without;
-    for (std::size_t at = 0; at < indices.size(); ++at) {
-      if (ended[at].ok() && filters[at]->was_complaint(ended[at].value())) {
-        without.push_back(indices[at]);
-      } else {
-        settle(indices[at], ended[at], *filters[at]);
-      }
-    }
+    std::ranges::copy_if(indices, std::back_inserter(without),
+                         [&](std::size_t i) { return !results_[i]; });
     return without;
   }
 
@@ -114,7 +117,9 @@ class AgentCall {
     std::vector<ssh::Host> hosts;
     for (const std::size_t i : indices)
       hosts.push_back(hosts_[i]);
-    const auto installed = install_agent(client_, hosts, agent_, options_, cancel_);
+    ssh::RunOptions options = options_;
+    options.on_finished = {};
+    const auto installed = install_agent(client_, hosts, agent_, options, cancel_);
     std::vector<std::size_t> ready;
     for (std::size_t at = 0; at < indices.size(); ++at) {
       if (installed[at].ok()) {

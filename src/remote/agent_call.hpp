@@ -23,7 +23,8 @@ using CallResult = std::variant<ssh::Exit, NoAgent, Error>;
 /// and hears the first line of what the command says only once that line is complete.
 using MakeTask = std::function<ssh::Task(std::size_t host)>;
 
-/// One result for each host, in their order. options.on_finished is not used.
+/// One result for each host, in their order. options.on_finished is told of each host once the
+/// command has ended there, and not of one without the agent.
 std::vector<CallResult> call_agent(ssh::Client& client, std::span<const ssh::Host> hosts,
                                    const AgentProgram& agent, const MakeTask& make_task,
                                    const ssh::RunOptions& options, const Cancel& cancel);

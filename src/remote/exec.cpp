@@ -57,6 +57,8 @@ class Execution {
                      .timeout = options.timeout} {
     for (std::size_t i = 0; i < hosts.size(); ++i)
       outputs_.push_back(std::make_unique<HostOutput>(i, options.delivery, sink));
+    closed_.resize(hosts.size());
+    run_options_.on_finished = [this](std::size_t host, const auto&) { close(host); };
   }
 
   std::vector<HostResult<Executed>> all() {
@@ -70,8 +72,10 @@ class Execution {
       if (std::holds_alternative<NoAgent>(called[i])) without.push_back(i);
     }
     if (!without.empty()) run_plain(without, called, results);
-    for (std::size_t i = 0; i < hosts_.size(); ++i)
-      finish_output(i, results[i]);
+    for (std::size_t i = 0; i < hosts_.size(); ++i) {
+      close(i);
+      if (closed_[i]->failure) results[i].result = *closed_[i]->failure;
+    }
     return results;
   }
 
@@ -117,7 +121,9 @@ class Execution {
       tasks.push_back(task_on(i, plain_command()));
       tasks.back().hold_input_open = false;
     }
-    const auto ended = client_.run(std::move(tasks), run_options_, cancel_);
+    ssh::RunOptions options = run_options_;
+    options.on_finished = [&](std::size_t at, const auto&) { close(indices[at]); };
+    const auto ended = client_.run(std::move(tasks), options, cancel_);
     for (std::size_t at = 0; at < indices.size(); ++at) {
       const std::size_t i = indices[at];
       if (ended[at].ok()) {
@@ -128,11 +134,20 @@ class Execution {
     }
   }
 
-  void finish_output(std::size_t host, HostResult<Executed>& result) try {
-    outputs_[host]->finish();
-  } catch (const Error& e) {
-    result.result = e;
+  /// What a host has said is complete.
+  void close(std::size_t host) {
+    if (closed_[host]) return;
+    closed_[host].emplace();
+    try {
+      outputs_[host]->finish();
+    } catch (const Error& e) {
+      closed_[host]->failure = e;
+    }
   }
+
+  struct Closed {
+    std::optional<Error> failure{};  ///< Of whoever takes the output.
+  };
 
   ssh::Client& client_;
   std::span<const ssh::Host> hosts_;
@@ -142,6 +157,7 @@ class Execution {
   const Cancel& cancel_;
   ssh::RunOptions run_options_;
   std::vector<std::unique_ptr<HostOutput>> outputs_;
+  std::vector<std::optional<Closed>> closed_;  ///< By host, once it has ended.
 };
 
 }  // namespace

@@ -19,7 +19,7 @@ class OutputSink {
   virtual ~OutputSink() = default;
   /// `host` is the index in the list of hosts. What it throws ends the command on that host.
   virtual void output(std::size_t host, Channel channel, std::string_view text) = 0;
-  /// Called once for each host, after its last output.
+  /// Called once for each host as it ends, after its last output.
   virtual void ended(std::size_t host) { static_cast<void>(host); }
 };
 

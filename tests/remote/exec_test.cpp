@@ -14,7 +14,10 @@ using test::FakeSsh;
 struct Recorded final : OutputSink {
   void output(std::size_t host, Channel channel, std::string_view text) override {
     (channel == Channel::out ? out : err).at(host) += text;
+    story += "said " + std::to_string(host) + ", ";
   }
+  void ended(std::size_t host) override { story += "ended " + std::to_string(host) + ", "; }
+  std::string story;
   std::vector<std::string> out{4};
   std::vector<std::string> err{4};
 };
@@ -80,6 +83,19 @@ TEST_CASE("a missing agent is put there, only where it is missing, and its absen
   CHECK(client.seen.size() == 4);
   CHECK(results[1].ok());
   CHECK(sink.err[1] == "said\n");
+}
+
+TEST_CASE("each host's end is told when it comes, once, and not of a try without the agent") {
+  const World world;
+  bool present = false;
+  FakeSsh client([&](const FakeSsh::Seen& seen) -> FakeReply {
+    if (seen.host == "n1" && world.calls_agent(seen) && !present) return world.missing();
+    present = present || !seen.input.empty();
+    return {.out = seen.input.empty() ? "x\n" : "", .err = seen.host == "n0" ? "no newline" : ""};
+  });
+  Recorded sink;
+  world.exec(client, 3, sink);
+  CHECK(sink.story == "said 0, said 0, ended 0, said 2, ended 2, said 1, ended 1, ");
 }
 
 TEST_CASE(
