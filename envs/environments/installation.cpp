@@ -115,7 +115,7 @@ class Installation {
     const BuildCopy what{
         .directory = agent::EnvironmentPlaces{prefix()}.version(request_.spec.name, plan_.version),
         .scratch = request_.scratch};
-    if (request_.route) receivers = relay(receivers, what);
+    if (request_.route) receivers = relay_to_all(std::move(receivers), what);
     if (receivers.empty()) return;
     const auto hosts = hosts_of(receivers);
     const auto copied = copy_build(access_, host_of(plan_.source), hosts, what);
@@ -143,6 +143,16 @@ class Installation {
     for (const std::size_t at : nodes)
       hosts.push_back(host_of(at));
     return hosts;
+  }
+
+  /// Those behind a node that broke the chain get one of their own, as long as that helps. Returns
+  /// those that no chain has brought it to.
+  std::vector<std::size_t> relay_to_all(std::vector<std::size_t> receivers, const BuildCopy& what) {
+    for (std::size_t before = 0; !receivers.empty() && receivers.size() != before;) {
+      before = receivers.size();
+      receivers = relay(receivers, what);
+    }
+    return receivers;
   }
 
   /// Returns those that the chain has not brought it to.

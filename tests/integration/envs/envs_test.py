@@ -386,6 +386,7 @@ def test_a_node_that_vanishes_while_it_receives_is_named_and_the_others_are_comp
     check(process.returncode != 0 and f"{site.name}-2: ".encode() in err, f"{process.returncode} {err}")
     done = {node["name"]: node["done"] for node in json.loads(out)["nodes"]}
     check([done[f"{site.name}-{number}"] == "failed" for number in range(4)] == [False, False, True, False], f"{done} {err}")
+    check(done[f"{site.name}-3"] == "received", f"not by a chain that leaves it out: {done} {err}")
     for number in (0, 1, 3):
         site.user.run("env", "verify", "train", "-c", f"{site.name}/{number}")
     site.user.run("start", "cluster", site.name)
