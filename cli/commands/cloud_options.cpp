@@ -268,7 +268,8 @@ provision::Holding holding_of(const CloudOptions& options) {
 void describe_place_options(Arguments& arguments, CloudOptions& options) {
   arguments.list("--cloud", "NAME",
                  "A cloud to look in, or any: all that there are credentials for", options.clouds);
-  arguments.text("--region", "REGION", "Look in this region alone", options.region);
+  arguments.text("--region", "REGION", "Look in this region alone, or in all of them (all)",
+                 options.region);
 }
 
 void describe_machine_options(Arguments& arguments, CloudOptions& options) {
@@ -317,12 +318,9 @@ void describe_cloud_options(Arguments& arguments, CloudOptions& options) {
 std::vector<CloudPlace> places_of(Context& context, const CloudOptions& options) {
   std::vector<CloudPlace> places;
   for (Cloud* cloud : clouds_of(context, options, "")) {
-    if (!options.region.empty()) {
-      places.push_back({cloud, options.region});
-      continue;
-    }
-    for (const std::string_view region : provision::cloud::usual_regions(cloud->name()))
-      places.push_back({cloud, std::string(region)});
+    for (std::string& region :
+         provision::cloud::regions_to_ask(*cloud, options.region, context.cancel()))
+      places.push_back({cloud, std::move(region)});
   }
   return places;
 }

@@ -12,6 +12,7 @@
 #include "cli/meeting.hpp"
 #include "cli/record.hpp"
 #include "cli/static_hosts.hpp"
+#include "provision/cloud/trial.hpp"
 #include "provision/first_contact.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/providers.hpp"
@@ -272,6 +273,15 @@ void tell_unchanged(Ui& ui, const state::Cluster& cluster) {
     ui.note("cluster " + name + " exists already as wanted");
 }
 
+/// Whether the account may have what was planned.
+void try_launch(Context& context, const Wanted& wanted) {
+  provision::cloud::Cloud& cloud = context.cloud(wanted.spec.provider);
+  const auto outcome = provision::cloud::try_best_place(cloud, wanted.plan->spec, wanted.spec.nodes,
+                                                        context.cancel());
+  if (outcome == provision::cloud::TrialOutcome::accepted)
+    context.ui().note(wanted.spec.provider + " would launch it: it was asked, as a trial");
+}
+
 int run(Context& context, const Options& options) {
   Wanted wanted = wanted_of(context, options);
   const provision::ClusterSpec& spec = wanted.spec;
@@ -282,6 +292,7 @@ int run(Context& context, const Options& options) {
     if (wanted.plan && ui.for_people()) ui.show(view_of_offers(wanted.plan->offers));
     ui.show(view_of(plan, wanted));
     ui.note("price: " + price_of(wanted) + "; nothing was done");
+    if (wanted.plan && plan.kind == provision::PlanKind::create) try_launch(context, wanted);
     return 0;
   }
   if (wanted.plan && !options.yes && !context.store().find_cluster(spec.name) &&

@@ -78,7 +78,7 @@ class RailEvents {
 /// What a rail can do, for whoever chooses between rails and between schedules.
 struct RailCaps {
   bool is_within_host = false;
-  bool reads_senders_memory = false;  ///< Where it comes from Rail::allocate: nothing is copied.
+  bool reads_senders_memory = false;  ///< Where it comes from Engine::allocate: nothing is copied.
   int flows = 1;                      ///< Connections that one message may be spread over.
 };
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/cancel.hpp"
+#include "provision/cloud/failure.hpp"
 #include "provision/cloud/model.hpp"
 #include "provision/cloud/own_image.hpp"
 
@@ -98,6 +99,10 @@ class Cloud {
   /// answered as at first, as far as the cloud's tokens reach. A refusal for want of stock, quota
   /// or price throws capacity.
   virtual std::vector<Machine> launch(const Launch& launch, const Cancel& cancel) = 0;
+
+  /// What the cloud says of a launch without launching, which may hang on a network that is not
+  /// made yet; nothing, or dry_run_passed, where it would launch. A permission is looked at first.
+  virtual std::optional<Failure> try_launch(const Trial& trial, const Cancel& cancel) = 0;
 
   /// Every machine in the region that carries the cluster's mark, or, for an empty identity, any
   /// cluster's; those that are gone are left out.

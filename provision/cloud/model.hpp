@@ -161,6 +161,14 @@ struct Launch {
   bool has_public_address = true;
 };
 
+/// A launch that is only tried. It needs no network of its own.
+struct Trial {
+  Site site{};
+  std::string type{};
+  std::string image{};
+  int count = 1;
+};
+
 /// Something with our marks that a cluster's parts consist of.
 struct Part {
   std::string kind{};  ///< "vpc", "security-group", ...

@@ -86,15 +86,15 @@ std::string host_key_mark(std::string_view fingerprint) {
 
 std::vector<Machine> machines_named(std::span<const Machine> all, const std::string& name,
                                     const std::string& id) {
-  std::vector<Machine> meant;
   std::map<std::string, std::string> owners;  // By the cluster's identity.
-  for (const Machine& machine : all) {
-    const bool is_meant =
-        machine.marks.cluster_name == name && (id.empty() || machine.marks.cluster.value == id);
-    if (!is_meant || !is_there(machine)) continue;
-    meant.push_back(machine);
-    owners[machine.marks.cluster.value] = machine.marks.owner;
-  }
+  for (const Machine& machine : all)
+    if (machine.marks.cluster_name == name && is_there(machine) &&
+        (id.empty() || machine.marks.cluster.value == id))
+      owners[machine.marks.cluster.value] = machine.marks.owner;
+  std::vector<Machine> meant;
+  std::ranges::copy_if(all, std::back_inserter(meant), [&](const Machine& machine) {
+    return is_there(machine) && owners.contains(machine.marks.cluster.value);
+  });
   if (meant.empty())
     throw Error(ErrorKind::not_found, "no machine there is marked as one of cluster '" +
                                           printable(name) + "'" +

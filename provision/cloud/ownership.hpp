@@ -28,7 +28,8 @@ std::set<state::ClusterId> clusters_of_others(std::span<const Machine> machines,
 std::string host_key_mark(std::string_view fingerprint);
 
 /// The machines of the one cluster that is meant by its name, or, where several have it, by its
-/// identity too; those that are ending are left out. Throws not_found with the names that there
+/// identity too: all of them, also those from before or after it was renamed. Those that are ending
+/// are left out. Throws not_found with the names that there
 /// are, conflict where the identity is needed.
 std::vector<Machine> machines_named(std::span<const Machine> all, const std::string& name,
                                     const std::string& id);

@@ -16,15 +16,20 @@ struct Question {
   std::string region;
 };
 
-std::vector<Question> questions(std::span<Cloud* const> clouds, const std::string& region) {
+/// A cloud that does not tell its regions is added to `failures`.
+std::vector<Question> questions(std::span<Cloud* const> clouds, const std::string& region,
+                                std::vector<std::pair<std::string, Error>>& failures,
+                                const Cancel& cancel) {
+  const auto regions = parallel_map(
+      clouds, clouds.size(), [&](Cloud* cloud) { return regions_to_ask(*cloud, region, cancel); });
   std::vector<Question> result;
-  for (Cloud* cloud : clouds) {
-    if (!region.empty()) {
-      result.push_back({cloud, region});
+  for (std::size_t i = 0; i < clouds.size(); ++i) {
+    if (const auto* error = std::get_if<Error>(&regions[i])) {
+      failures.emplace_back(clouds[i]->name(), *error);
       continue;
     }
-    for (const std::string_view usual : usual_regions(cloud->name()))
-      result.push_back({cloud, std::string(usual)});
+    for (const std::string& one : std::get<0>(regions[i]))
+      result.push_back({clouds[i], one});
   }
   return result;
 }
@@ -50,14 +55,22 @@ auto order(const Offer& offer) {
 
 }  // namespace
 
+std::vector<std::string> regions_to_ask(Cloud& cloud, const std::string& region,
+                                        const Cancel& cancel) {
+  if (region == kAllRegions) return cloud.regions(cancel);
+  if (!region.empty()) return {region};
+  const auto usual = usual_regions(cloud.name());
+  return {usual.begin(), usual.end()};
+}
+
 Answers survey(std::span<Cloud* const> clouds, const std::string& region, const Wish& wish,
                const Cancel& cancel) {
-  const std::vector<Question> asked = questions(clouds, region);
+  Answers result;
+  const std::vector<Question> asked = questions(clouds, region, result.failures, cancel);
   auto answers = parallel_map(std::span(asked), asked.size(), [&](const Question& question) {
     return question.cloud->offers(question.region, wish, cancel);
   });
   cancel.check();
-  Answers result;
   for (std::size_t i = 0; i < asked.size(); ++i) {
     const std::string where = std::string(asked[i].cloud->name()) + " " + asked[i].region;
     if (const auto* error = std::get_if<Error>(&answers[i]))

@@ -15,7 +15,15 @@ struct Answers {
   std::vector<std::pair<std::string, Error>> failures;  ///< By "cloud region".
 };
 
-/// Asks each cloud in `region`, or in its usual ones where that is empty.
+/// In place of a region's name: every region that the account may use.
+constexpr std::string_view kAllRegions = "all";
+
+/// The regions that `region` stands for with this cloud: itself; all, which the cloud is asked for;
+/// or its usual ones for "".
+std::vector<std::string> regions_to_ask(Cloud& cloud, const std::string& region,
+                                        const Cancel& cancel);
+
+/// Asks each cloud in the regions that `region` stands for.
 Answers survey(std::span<Cloud* const> clouds, const std::string& region, const Wish& wish,
                const Cancel& cancel);
 

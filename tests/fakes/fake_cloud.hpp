@@ -66,6 +66,13 @@ class FakeCloud final : public provision::cloud::Cloud {
                                                      const Cancel&) override {
     return region == "r1" ? images_made : std::vector<provision::cloud::OwnImage>{};
   }
+  std::optional<provision::cloud::Failure> try_launch(const provision::cloud::Trial& trial,
+                                                      const Cancel&) override {
+    trials.push_back(trial);
+    return trial_failure;
+  }
+  std::vector<provision::cloud::Trial> trials;
+  std::optional<provision::cloud::Failure> trial_failure;
   void make_image(const provision::cloud::ImageWish& wish, const Cancel&) override {
     image_wishes.push_back(wish);
     if (on_image) on_image(wish);

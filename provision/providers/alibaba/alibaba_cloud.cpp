@@ -94,6 +94,37 @@ std::vector<Machine> AlibabaCloud::launch(const cloud::Launch& launch, const Can
   }
 }
 
+/// In any network that there is in the zone: the request must name one.
+std::optional<cloud::Failure> AlibabaCloud::try_launch(const cloud::Trial& trial,
+                                                       const Cancel& cancel) {
+  const auto listed = [&](const char* service, const char* action, Parameters which) {
+    return api_.call({.service = service,
+                      .region = trial.site.region,
+                      .action = action,
+                      .parameters = std::move(which),
+                      .doing = "looking for a network in " + trial.site.zone},
+                     cancel);
+  };
+  const auto switches = listed("vpc", "DescribeVSwitches", {{"ZoneId", trial.site.zone}});
+  const auto vswitch = Answer(switches)["VSwitches"]["VSwitch"].items();
+  if (vswitch.empty()) return cloud::Failure{.message = "no network"};
+  const auto groups =
+      listed("ecs", "DescribeSecurityGroups", {{"VpcId", vswitch.front()["VpcId"].text()}});
+  const auto group = Answer(groups)["SecurityGroups"]["SecurityGroup"].items();
+  if (group.empty()) return cloud::Failure{.message = "no network"};
+  return api_.try_call({.region = trial.site.region,
+                        .action = "RunInstances",
+                        .parameters = {{"ZoneId", trial.site.zone},
+                                       {"ImageId", trial.image},
+                                       {"InstanceType", trial.type},
+                                       {"Amount", std::to_string(trial.count)},
+                                       {"VSwitchId", vswitch.front()["VSwitchId"].text()},
+                                       {"SecurityGroupId", group.front()["SecurityGroupId"].text()},
+                                       {"DryRun", "true"}},
+                        .doing = {}},
+                       cancel);
+}
+
 std::vector<Machine> AlibabaCloud::machines(const std::string& region,
                                             const state::ClusterId& cluster, const Cancel& cancel) {
   ApiCall call{.region = region,

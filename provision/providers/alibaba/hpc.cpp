@@ -1,5 +1,7 @@
 #include "provision/providers/alibaba/hpc.hpp"
 
+#include <algorithm>
+
 #include "provision/cloud/cloud.hpp"
 
 namespace fastgpu::provision::alibaba {
@@ -21,6 +23,20 @@ std::string word_after(std::string_view text, std::string_view key) {
 
 bool needs_hpc_cluster(std::string_view type) {
   return type.starts_with("ecs.scc");
+}
+
+bool names_family_of(std::string_view families, std::string_view type) {
+  constexpr std::string_view kInNames =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+  const std::string_view family = type.substr(0, type.rfind('.'));
+  for (std::size_t at = 0; at < families.size();) {
+    const std::size_t begin = families.find_first_of(kInNames, at);
+    if (begin == families.npos) return false;
+    const std::size_t end = std::min(families.find_first_not_of(kInNames, begin), families.size());
+    if (families.substr(begin, end - begin) == family) return true;
+    at = end;
+  }
+  return false;
 }
 
 std::string description_of(const cloud::Marks& marks) {

@@ -101,6 +101,8 @@ void add_network(Parameters& parameters, const cloud::Launch& launch) {
     parameters.emplace_back(prefix + "NetworkInterfaceTrafficMode", "HighPerformance");
   }
   if (needs_hpc_cluster(launch.type)) parameters.emplace_back("HpcClusterId", part("hpc-cluster"));
+  if (const std::string set = part("deployment-set"); !set.empty())
+    parameters.emplace_back("DeploymentSetId", set);
   parameters.emplace_back("InternetChargeType", "PayByTraffic");
   // A machine without bandwidth gets no public address.
   parameters.emplace_back("InternetMaxBandwidthOut", launch.has_public_address ? "100" : "0");

@@ -1,5 +1,5 @@
 // The parts of a cluster in Alibaba Cloud: a VPC with a vSwitch a zone, a security group, and for
-// machines that need it a high-performance cluster.
+// machines that need it a high-performance cluster or a deployment set.
 #include <algorithm>
 
 #include "provision/cloud/at_once.hpp"
@@ -28,6 +28,7 @@ struct Kind {
   const char* id;    ///< Member, and parameter, of its identity.
   const char* removed_by;
   std::pair<const char*, const char*> page;  ///< The parameter that asks for full pages.
+  const char* description = nullptr;         ///< Member that our marks are in; null: it has tags.
 };
 
 constexpr Kind kGroup = {"security-group",         "ecs",
@@ -40,7 +41,14 @@ constexpr Kind kVpc = {"vpc", "vpc",   "DescribeVpcs", "Vpcs",
                        "Vpc", "VpcId", "DeleteVpc",    {"PageSize", "50"}};
 
 constexpr Kind kHpc = {"hpc-cluster", "ecs",          "DescribeHpcClusters", "HpcClusters",
-                       "HpcCluster",  "HpcClusterId", "DeleteHpcCluster",    {"PageSize", "50"}};
+                       "HpcCluster",  "HpcClusterId", "DeleteHpcCluster",    {"PageSize", "50"},
+                       "Description"};
+constexpr Kind kSet = {"deployment-set",          "ecs",
+                       "DescribeDeploymentSets",  "DeploymentSets",
+                       "DeploymentSet",           "DeploymentSetId",
+                       "DeleteDeploymentSet",     {"PageSize", "50"},
+                       "DeploymentSetDescription"};
+constexpr const char* kClose = "LowLatency";  ///< The strategy of our sets.
 
 /// What is of interest in one of them, of whatever kind.
 struct Found {
@@ -49,12 +57,9 @@ struct Found {
   cloud::Marks marks;
 };
 
-bool has_tags(const Kind& kind) {
-  return kind.name != std::string_view(kHpc.name);
-}
-
 cloud::Marks marks_of(const Kind& kind, const Answer& item) {
-  return has_tags(kind) ? marks_in(item) : marks_in_description(item["Description"].text());
+  return kind.description == nullptr ? marks_in(item)
+                                     : marks_in_description(item[kind.description].text());
 }
 
 /// Finds and makes parts in one region. May be used by several threads.
@@ -222,10 +227,11 @@ std::string security_group(Network& network, const NetworkWish& wish,
 }
 
 /// Those of a cluster or, for an empty identity, of any. An account that may not look has none.
-std::vector<Found> hpc_clusters(Network& network, const state::ClusterId& cluster) {
+std::vector<Found> find_described(Network& network, const Kind& kind,
+                                  const state::ClusterId& cluster) {
   std::vector<Found> found;
   try {
-    found = network.find(kHpc, {});
+    found = network.find(kind, {});
   } catch (const Error& e) {
     if (e.kind() != ErrorKind::denied) throw;
   }
@@ -237,7 +243,7 @@ std::vector<Found> hpc_clusters(Network& network, const state::ClusterId& cluste
 }
 
 std::string hpc_cluster(Network& network, const NetworkWish& wish) {
-  const auto found = hpc_clusters(network, wish.marks.cluster);
+  const auto found = find_described(network, kHpc, wish.marks.cluster);
   if (!found.empty()) return found.front().id;
   const auto answer = network.call("ecs", "CreateHpcCluster",
                                    {{"Name", our_name(wish.marks)},
@@ -245,6 +251,23 @@ std::string hpc_cluster(Network& network, const NetworkWish& wish) {
                                     {"ClientToken", new_token()}},
                                    "making a high-performance cluster");
   return Answer(answer)["HpcClusterId"].text();
+}
+
+/// Empty where machines of that type stand in none.
+std::string deployment_set(Network& network, const NetworkWish& wish) {
+  const auto found = find_described(network, kSet, wish.marks.cluster);
+  if (!found.empty()) return found.front().id;
+  const auto supported =
+      network.call("ecs", "DescribeDeploymentSetSupportedInstanceTypeFamily",
+                   {{"Strategy", kClose}}, "asking which types stand close together");
+  if (!names_family_of(Answer(supported)["InstanceTypeFamilies"].text(), wish.type)) return {};
+  const auto answer = network.call("ecs", "CreateDeploymentSet",
+                                   {{"DeploymentSetName", our_name(wish.marks)},
+                                    {"Description", description_of(wish.marks)},
+                                    {"Strategy", kClose},
+                                    {"ClientToken", new_token()}},
+                                   "making a deployment set");
+  return Answer(answer)["DeploymentSetId"].text();
 }
 
 }  // namespace
@@ -267,15 +290,20 @@ Parts AlibabaCloud::make_network(const NetworkWish& wish, const Cancel& cancel) 
   std::string vswitch;
   std::string group;
   std::string hpc;
+  std::string set;
   cloud::Tasks tasks = {[&] {
                           vswitch = vswitch_in(network, wish, vpc);
                           await(kVSwitch, vswitch);
                         },
                         [&] { group = security_group(network, wish, vpc); }};
-  if (needs_hpc_cluster(wish.type)) tasks.emplace_back([&] { hpc = hpc_cluster(network, wish); });
+  if (needs_hpc_cluster(wish.type))
+    tasks.emplace_back([&] { hpc = hpc_cluster(network, wish); });
+  else if (wish.close_together)
+    tasks.emplace_back([&] { set = deployment_set(network, wish); });
   cloud::at_once(tasks);
   Parts parts = {{"vpc", vpc.id}, {"vswitch", vswitch}, {"security-group", group}};
   if (!hpc.empty()) parts["hpc-cluster"] = hpc;
+  if (!set.empty()) parts["deployment-set"] = set;
   return parts;
 }
 
@@ -294,15 +322,17 @@ void AlibabaCloud::remove_network(const std::string& region, const state::Cluste
     remove_these(kind, network.find(kind, marked(cluster)));
   };
   cloud::at_once({[&] { remove_all(kGroup); }, [&] { remove_all(kVSwitch); },
-                  [&] { remove_these(kHpc, hpc_clusters(network, cluster)); }});
+                  [&] { remove_these(kHpc, find_described(network, kHpc, cluster)); },
+                  [&] { remove_these(kSet, find_described(network, kSet, cluster)); }});
   remove_all(kVpc);
 }
 
 std::vector<cloud::Part> AlibabaCloud::parts(const std::string& region, const Cancel& cancel) {
   Network network(api_, region, cancel);
   std::vector<cloud::Part> found;
-  for (const Kind& kind : {kHpc, kGroup, kVSwitch, kVpc})
-    for (Found& part : has_tags(kind) ? network.find(kind, marked({})) : hpc_clusters(network, {}))
+  for (const Kind& kind : {kHpc, kSet, kGroup, kVSwitch, kVpc})
+    for (Found& part : kind.description == nullptr ? network.find(kind, marked({}))
+                                                   : find_described(network, kind, {}))
       found.push_back({kind.name, std::move(part.id), std::move(part.marks)});
   return found;
 }

@@ -64,6 +64,21 @@ std::vector<Machine> AwsCloud::launch(const cloud::Launch& launch, const Cancel&
   return machines_in(document->document_element(), launch.site.region);
 }
 
+std::optional<cloud::Failure> AwsCloud::try_launch(const cloud::Trial& trial,
+                                                   const Cancel& cancel) {
+  const std::string count = std::to_string(trial.count);
+  return ec2_.try_call({.region = trial.site.region,
+                        .action = "RunInstances",
+                        .parameters = {{"ImageId", trial.image},
+                                       {"InstanceType", trial.type},
+                                       {"MinCount", count},
+                                       {"MaxCount", count},
+                                       {"Placement.AvailabilityZone", trial.site.zone},
+                                       {"DryRun", "true"}},
+                        .doing = {}},
+                       cancel);
+}
+
 std::vector<Machine> AwsCloud::machines(const std::string& region, const state::ClusterId& cluster,
                                         const Cancel& cancel) {
   Ec2Call call{.region = region,

@@ -304,4 +304,25 @@ std::vector<Machine> HuaweiCloud::launch(const cloud::Launch& launch, const Canc
   return found;
 }
 
+/// In any subnet of the account: the request must name one.
+std::optional<Failure> HuaweiCloud::try_launch(const cloud::Trial& trial, const Cancel& cancel) {
+  const auto subnets = api_.call({.service = "vpc",
+                                  .region = trial.site.region,
+                                  .action = "ListSubnets",
+                                  .path = "/v1/{project}/subnets",
+                                  .query = {{"limit", "1"}},
+                                  .doing = "looking for a network in " + trial.site.region},
+                                 cancel);
+  const auto found = Answer(subnets)["subnets"].items();
+  if (found.empty()) return Failure{.message = "no network"};
+  const auto reply = api_.try_call({.region = trial.site.region,
+                                    .action = "CreateServers",
+                                    .method = "POST",
+                                    .path = "/v1.1/{project}/cloudservers",
+                                    .body = trial_body(trial, found.front())},
+                                   cancel);
+  const auto* failure = std::get_if<Failure>(&reply);
+  return failure == nullptr ? std::nullopt : std::optional(*failure);
+}
+
 }  // namespace fastgpu::provision::huawei

@@ -39,6 +39,8 @@ class HuaweiCloud final : public cloud::Cloud {
   /// Waits until the cloud's job tells how it went: that is where it refuses for want of stock.
   /// What a job made by halves is removed.
   std::vector<cloud::Machine> launch(const cloud::Launch& launch, const Cancel& cancel) override;
+  std::optional<cloud::Failure> try_launch(const cloud::Trial& trial,
+                                           const Cancel& cancel) override;
   std::vector<cloud::Machine> machines(const std::string& region, const state::ClusterId& cluster,
                                        const Cancel& cancel) override;
   void start(const std::string& region, std::span<const std::string> ids,

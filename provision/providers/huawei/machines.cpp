@@ -188,6 +188,18 @@ json launch_body(const Launch& launch, system_clock::time_point now) {
   return {{"server", std::move(server)}};
 }
 
+json trial_body(const cloud::Trial& trial, const Answer& subnet) {
+  json server = {{"name", "fastgpu-trial"},
+                 {"imageRef", trial.image},
+                 {"flavorRef", trial.type},
+                 {"availability_zone", trial.site.zone},
+                 {"vpcid", subnet["vpc_id"].text()},
+                 {"nics", json::array({json{{"subnet_id", subnet["id"].text()}}})},
+                 {"root_volume", {{"volumetype", disk_type({})}}},
+                 {"count", trial.count}};
+  return {{"dry_run", true}, {"server", std::move(server)}};
+}
+
 Machine machine_of(const json& server, const std::string& region) {
   const Answer answer(server);
   return {.id = answer["id"].text(),

@@ -15,6 +15,9 @@ namespace fastgpu::provision::huawei {
 /// becomes the nearest that it takes.
 nlohmann::json launch_body(const cloud::Launch& launch, std::chrono::system_clock::time_point now);
 
+/// The body of a launch that is only tried, in a subnet as lists show it.
+nlohmann::json trial_body(const cloud::Trial& trial, const cloud::Answer& subnet);
+
 /// As launches and the price list name it: its own word, or the usual one.
 std::string disk_type(const DataDisk& disk);
 

@@ -83,6 +83,33 @@ std::vector<Machine> TencentCloud::launch(const cloud::Launch& launch, const Can
   }
 }
 
+/// In any subnet of the account that there is in the zone.
+std::optional<cloud::Failure> TencentCloud::try_launch(const cloud::Trial& trial,
+                                                       const Cancel& cancel) {
+  const json subnets =
+      api_.call({.service = "vpc",
+                 .region = trial.site.region,
+                 .action = "DescribeSubnets",
+                 .body = {{"Filters", json::array({filter("zone", {trial.site.zone})})}},
+                 .doing = "looking for a network in " + trial.site.zone},
+                cancel);
+  const auto found = Answer(subnets)["SubnetSet"].items();
+  if (found.empty()) return cloud::Failure{.message = "no network"};
+  const Answer& subnet = found.front();
+  return api_.try_call(
+      {.region = trial.site.region,
+       .action = "RunInstances",
+       .body = {{"Placement", {{"Zone", trial.site.zone}}},
+                {"InstanceType", trial.type},
+                {"ImageId", trial.image},
+                {"InstanceCount", trial.count},
+                {"VirtualPrivateCloud",
+                 {{"VpcId", subnet["VpcId"].text()}, {"SubnetId", subnet["SubnetId"].text()}}},
+                {"DryRun", true}},
+       .doing = {}},
+      cancel);
+}
+
 std::vector<Machine> TencentCloud::machines(const std::string& region,
                                             const state::ClusterId& cluster, const Cancel& cancel) {
   const auto instances = api_.list({.region = region,

@@ -35,6 +35,8 @@ class TencentCloud final : public cloud::Cloud {
   cloud::Parts make_network(const cloud::NetworkWish& wish, const Cancel& cancel) override;
   void remove_network(const std::string& region, const state::ClusterId& cluster) override;
   std::vector<cloud::Machine> launch(const cloud::Launch& launch, const Cancel& cancel) override;
+  std::optional<cloud::Failure> try_launch(const cloud::Trial& trial,
+                                           const Cancel& cancel) override;
   std::vector<cloud::Machine> machines(const std::string& region, const state::ClusterId& cluster,
                                        const Cancel& cancel) override;
   void start(const std::string& region, std::span<const std::string> ids,

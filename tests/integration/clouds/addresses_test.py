@@ -121,6 +121,20 @@ def test_every_network_card_has_its_fabric_adapter_where_no_public_address_is_in
         customer.check_nothing_is_left()
 
 
+def test_machines_with_elastic_rdma_stand_in_one_deployment_set(user):
+    if "alibaba" not in cloud_sim.clouds_of(user):
+        return
+    with cloud_sim.CloudSim(CLOUDSIM) as sim:
+        customer = cloud_sim.Customer(user, sim, "alibaba")
+        customer.run(*creation_of(customer, "t", "ecs.ebmgn8is.32xlarge", "--detach"))
+        sets = [r for r in sim.books()["resources"] if r["alive"] and r["kind"] == "set"]
+        check(len(sets) == 1 and sets[0]["data"]["strategy"] == "LowLatency", sets)
+        placements = {i["placement"] for i in sim.books()["instances"] if i["state"] != "terminated"}
+        check(placements == {sets[0]["id"]}, f"{placements} and not {sets[0]['id']}")
+        customer.run("delete", "cluster", "t", "--yes")
+        customer.check_nothing_is_left()
+
+
 def test_a_type_without_rdma_is_refused_before_anything_is_made(user):
     for cloud, plain, said in (("aws", "g4dn.xlarge", "p4d.24xlarge"), ("huawei", "p2s.2xlarge.8", "knows no type with RDMA"),
                                ("tencent", "GN10X.2XLARGE40", "knows no type with RDMA"), ("alibaba", "ecs.gn6v-c8g1.2xlarge", "ecs.ebmgn7ex.32xlarge")):

@@ -173,12 +173,14 @@ def test_the_lease_of_a_machine_that_is_dead_can_be_broken(user):
     in_one_cloud(user, broken)
 
 
-def test_a_cluster_that_was_renamed_is_attached_under_its_new_name(user):
+def test_a_cluster_that_was_renamed_and_grew_is_attached_whole(user):
     def renamed(customer, other):
         created(customer, nodes=1)
         customer.run("rename", "cluster", "t", "prod")
-        other.run(*attachment(other))  # Its machines are marked with the first one.
+        customer.run("scale", "cluster", "prod", "--nodes", "2", "--timeout", "60s")
+        other.run(*attachment(other, name="prod"))
         other.run("exec", "prod", "--", "true")
+        check(len(other.nodes("prod")) == 2, other.nodes("prod"))
         other.run("delete", "cluster", "prod", "--yes")
 
     in_one_cloud(user, renamed)

@@ -139,6 +139,23 @@ def test_the_plan_shows_offers_and_changes_nothing(user):
     for_each_cloud(user, plan)
 
 
+def test_a_plan_tells_who_may_not_launch(user):
+    def tried(customer):
+        customer.create("t", "--detach", nodes=1)  # With its network there is one for the trial, too.
+        try:
+            customer.account = 2
+            done = customer.run(*customer.creation("u", "--dry-run"), code=3)
+            check("as a trial: no permission" in done.err and b"u-1" in done.out, f"{customer.cloud}: {done.out} {done.err}")
+        finally:
+            customer.account = 0
+        done = customer.create("u", "--dry-run")
+        check("error" not in done.err, f"{customer.cloud}: {done.err}")
+        check(len(customer.sim.alive()[0]) == 1, f"{customer.cloud}: {customer.sim.alive()}")
+        customer.run("delete", "cluster", "t", "--yes")
+
+    for_each_cloud(user, tried)
+
+
 def test_no_stock_in_one_zone_leads_to_another(user):
     def moved(customer):
         plan = json.loads(customer.create("t", "--dry-run", "-o", "json").out)["offers"]

@@ -140,6 +140,20 @@ TEST_CASE("elastic RDMA is asked for on the primary interface of types that have
   CHECK_FALSE(named.contains("SecurityGroupId"));
 }
 
+TEST_CASE("a launch names the deployment set where there is one") {
+  cloud::Launch wanted = launch();
+  CHECK_FALSE(parameters_of(wanted).contains("DeploymentSetId"));
+  wanted.network["deployment-set"] = "ds-1";
+  CHECK(parameters_of(wanted).at("DeploymentSetId") == "ds-1");
+}
+
+TEST_CASE("a family is found in the list of those that stand close together, however that is cut") {
+  CHECK(names_family_of("ecs.g6,ecs.ebmgn7ex", "ecs.ebmgn7ex.32xlarge"));
+  CHECK(names_family_of("[\"ecs.ebmgn7ex\", \"ecs.g6\"]", "ecs.ebmgn7ex.32xlarge"));
+  CHECK_FALSE(names_family_of("ecs.ebmgn7,ecs.ebmgn7exl", "ecs.ebmgn7ex.32xlarge"));
+  CHECK_FALSE(names_family_of("", "ecs.ebmgn7ex.32xlarge"));
+}
+
 TEST_CASE("the cloud's timer goes off at a full minute, and no earlier than the cloud allows") {
   CHECK(release_time(kNow + 8h, kNow) == "2026-09-21T22:14:00Z");
   CHECK(release_time(kNow + 1min, kNow) == "2026-09-21T14:45:00Z");

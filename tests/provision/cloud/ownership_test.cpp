@@ -43,6 +43,14 @@ TEST_CASE("whatever a tag says of a takeover is shown as words or not at all") {
   CHECK(owner_text(taken) == "state directory them");
 }
 
+TEST_CASE("of a cluster that was renamed all machines are found by either name") {
+  const std::vector<Machine> all = {machine("a", 0, {{"1"}, "first", "us"}),
+                                    machine("b", 1, {{"1"}, "second", "us"}),
+                                    machine("c", 0, {{"2"}, "other", "us"})};
+  CHECK(machines_named(all, "first", "").size() == 2);
+  CHECK(machines_named(all, "second", "").size() == 2);
+}
+
 TEST_CASE("a cluster is found by its name; where several have it, by its identity too") {
   const std::vector<Machine> all = {machine("a", 0, {{"1"}, "t", "us"}),
                                     machine("b", 0, {{"2"}, "t", "them"}),

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "fakes/fake_cloud.hpp"
+
 namespace fastgpu::provision::cloud {
 namespace {
 
@@ -18,6 +20,14 @@ std::vector<std::string> zones(const std::vector<Offer>& offers) {
   for (const Offer& each : offers)
     all.push_back(each.site.zone);
   return all;
+}
+
+TEST_CASE("a wish for no region means the usual ones, for all what the cloud tells") {
+  test::FakeCloud cloud;
+  using Names = std::vector<std::string>;
+  CHECK(regions_to_ask(cloud, "r7", Cancel{}) == Names{"r7"});
+  CHECK(regions_to_ask(cloud, "all", Cancel{}) == Names{"r1", "r2"});
+  CHECK(regions_to_ask(cloud, "", Cancel{}).size() > 4);
 }
 
 TEST_CASE("the cheapest offer comes first, and one without a price last") {

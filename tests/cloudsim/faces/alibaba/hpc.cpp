@@ -1,4 +1,4 @@
-// High-performance clusters: no tags, and no filters but identities.
+// High-performance clusters and deployment sets: no tags, and no filters of ours but identities.
 #include <algorithm>
 
 #include "cloudsim/faces/alibaba/call.hpp"
@@ -40,11 +40,67 @@ Json delete_hpc(const AlibabaCall& call) {
   return Json::object();
 }
 
+Json create_set(const AlibabaCall& call) {
+  if (const Resource* before = made_before(call, "set")) return {{"DeploymentSetId", before->id}};
+  const std::string strategy = call.params.get("Strategy", "Availability");
+  if (strategy != "Availability" && strategy != "AvailabilityGroup" && strategy != "LowLatency")
+    throw Violation(400, "InvalidStrategy.NotSupported", strategy + " is no strategy.");
+  const std::string description = call.params.get("Description");
+  if (description.size() > 256)
+    throw Violation(400, "InvalidDescription.Malformed", "Description has up to 256 characters.");
+  Resource& made = call.world.add(call.scope, "set", call.world.new_id("ds-", 20));
+  made.name = call.params.get("DeploymentSetName");
+  made.data = {{"description", description},
+               {"strategy", strategy},
+               {"token", call.params.get("ClientToken")}};
+  return {{"DeploymentSetId", made.id}};
+}
+
+Json describe_sets(const AlibabaCall& call) {
+  const std::string wanted = call.params.get("DeploymentSetIds");  // A JSON array.
+  std::vector<Json> items;
+  for (const Resource* each : call.world.resources_of(call.scope, "set"))
+    if (wanted.empty() || wanted.find('"' + each->id + '"') != std::string::npos)
+      items.push_back({{"DeploymentSetId", each->id},
+                       {"DeploymentSetName", each->name},
+                       {"DeploymentSetDescription", each->data.at("description")},
+                       {"Strategy", each->data.at("strategy")}});
+  return paged(call, "DeploymentSets", "DeploymentSet", items, 50);
+}
+
+Json delete_set(const AlibabaCall& call) {
+  Resource& set = resource(call, "set", call.params.get("DeploymentSetId"));
+  for (const Instance* each : call.world.instances_of(call.scope))
+    if (each->placement == set.id && each->state != State::terminated)
+      throw Refusal(403, "DependencyViolation.NotEmpty",
+                    "There are still instance(s) in the specified DeploymentSetId.");
+  call.world.remove(set);
+  return Json::object();
+}
+
+/// Which families stand close together: here those with elastic RDMA.
+Json families_in_sets(const AlibabaCall& call) {
+  std::string families;
+  for (const auto& [name, type] : call.catalogue().types)
+    if (type.rdma_interfaces > 0 && !name.starts_with("ecs.scc"))
+      families += (families.empty() ? "" : ",") + name.substr(0, name.rfind('.'));
+  return {{"InstanceTypeFamilies", families}};
+}
+
 constexpr AlibabaAction kActions[] = {
     {"ecs", "CreateHpcCluster", "RegionId! Name! Description ClientToken", create_hpc},
     {"ecs", "DescribeHpcClusters", "RegionId! HpcClusterIds ClientToken PageNumber PageSize",
      describe_hpc},
     {"ecs", "DeleteHpcCluster", "RegionId! HpcClusterId! ClientToken", delete_hpc},
+    {"ecs", "CreateDeploymentSet",
+     "RegionId! DeploymentSetName Description Strategy ClientToken "
+     "OnUnableToRedeployFailedInstance",
+     create_set},
+    {"ecs", "DescribeDeploymentSets",
+     "RegionId! DeploymentSetIds DeploymentSetName Strategy PageNumber PageSize", describe_sets},
+    {"ecs", "DeleteDeploymentSet", "RegionId! DeploymentSetId!", delete_set},
+    {"ecs", "DescribeDeploymentSetSupportedInstanceTypeFamily", "RegionId! Strategy",
+     families_in_sets},
 };
 
 }  // namespace

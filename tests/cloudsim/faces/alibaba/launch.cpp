@@ -51,6 +51,8 @@ void read_placement(const AlibabaCall& call, Instance& like) {
                   is_needed ? "HpcClusterId is needed for " + like.type + "."
                             : like.type + " can be in no HPC cluster.");
   if (is_needed) resource(call, "hpc", like.placement);
+  if (const auto set = call.params.find("DeploymentSetId"))
+    like.placement = resource(call, "set", *set).id;
 }
 
 const MachineType& type_of(const AlibabaCall& call) {
@@ -227,7 +229,8 @@ constexpr AlibabaAction kActions[] = {
      "UserData VSwitchId SecurityGroupId SecurityGroupIds NetworkInterface InternetChargeType "
      "InternetMaxBandwidthOut InternetMaxBandwidthIn InstanceChargeType SpotStrategy "
      "SpotPriceLimit SpotDuration SpotInterruptionBehavior SystemDisk DataDisk Tag "
-     "AutoReleaseTime HttpEndpoint HttpTokens DryRun Description IoOptimized HpcClusterId",
+     "AutoReleaseTime HttpEndpoint HttpTokens DryRun Description IoOptimized HpcClusterId "
+     "DeploymentSetId",
      run_instances},
 };
 

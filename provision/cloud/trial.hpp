@@ -1,0 +1,18 @@
+// A launch that is tried before anything is made.
+#pragma once
+
+#include "provision/cloud/cloud.hpp"
+#include "provision/cloud/cloud_spec.hpp"
+
+namespace fastgpu::provision::cloud {
+
+enum class TrialOutcome : std::uint8_t {
+  accepted,
+  untold,  ///< The cloud tells only once there is a network.
+};
+
+/// Of the machines of a cluster at the best place that was planned for it. Throws what a launch
+/// would: denied, or capacity.
+TrialOutcome try_best_place(Cloud& cloud, const CloudSpec& spec, int nodes, const Cancel& cancel);
+
+}  // namespace fastgpu::provision::cloud
