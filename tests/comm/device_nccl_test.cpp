@@ -112,6 +112,7 @@ TEST_CASE("a call returns at once, and its work has its place in the stream") {
 TEST_CASE("a rank that goes ends the calls of the others, by name, and their streams go on") {
   const auto began = Clock::now();
   std::vector<std::string> next(3);
+  std::latch called(2);  // Who calls once it is known that a rank has gone is told at once.
   const auto outcomes = outcomes_on_devices(
       3,
       [&](const OnRank& rank) {
@@ -119,12 +120,14 @@ TEST_CASE("a rank that goes ends the calls of the others, by name, and their str
         const DeviceValues<float> values(*rank.device, Floats(10, 1));
         nccl->all_reduce(values.bytes(), kSum, nullptr)->wait_here();
         if (rank.self == 1) {
+          called.wait();
           nccl.reset();
           const Communicator gone = std::move(rank.comm);
           return;
         }
         const auto request = nccl->all_reduce(values.bytes(), kSum, nullptr);
         request->wait();
+        called.count_down();
         values.read();  // The stream is not stuck in the call.
         try {
           rank.comm.barrier();
@@ -141,6 +144,7 @@ TEST_CASE("a rank that goes ends the calls of the others, by name, and their str
     CHECK(test::mentions(test::failure_in(outcomes[rank]), "rank 1"));
     const std::string other =
         "rank " + std::to_string(2 - rank);  // It may have gone, too, by then.
+    CAPTURE(next[rank]);
     CHECK((next[rank].find("rank 1") != std::string::npos ||
            next[rank].find(other) != std::string::npos));
   }
