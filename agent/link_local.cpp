@@ -83,11 +83,17 @@ std::optional<std::string> ask_link_local(std::string_view address, std::string_
   request.append("\r\nConnection: close\r\nContent-Length: 0\r\n").append(headers).append("\r\n");
   if (!send_all(fd.get(), request, until)) return std::nullopt;
   const auto answer = read_answer(fd.get(), until);
-  if (!answer || !answer->starts_with("HTTP/1.") || answer->substr(8, 5) != " 200 ")
-    return std::nullopt;
-  const std::size_t head = answer->find("\r\n\r\n");
-  if (head == std::string::npos) return std::nullopt;
-  return answer->substr(head + 4);
+  return answer ? body_of(*answer) : std::nullopt;
+}
+
+std::optional<std::string> body_of(std::string_view answer) {
+  constexpr std::string_view kVersion = "HTTP/1.";
+  constexpr std::string_view kEndOfHead = "\r\n\r\n";
+  const std::size_t head = answer.find(kEndOfHead);
+  if (head == std::string_view::npos || !answer.starts_with(kVersion)) return std::nullopt;
+  const std::string_view after = answer.substr(kVersion.size() + 1);  // At least the head's end.
+  if (!after.starts_with(" 200 ")) return std::nullopt;
+  return std::string(answer.substr(head + kEndOfHead.size()));
 }
 
 }  // namespace fastgpu::agent

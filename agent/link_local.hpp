@@ -15,4 +15,7 @@ std::optional<std::string> ask_link_local(std::string_view address, std::string_
                                           std::string_view path, std::string_view headers,
                                           std::chrono::milliseconds timeout);
 
+/// The body of an answer in HTTP/1.x that has come whole; absent for any status but 200. Pure.
+std::optional<std::string> body_of(std::string_view answer);
+
 }  // namespace fastgpu::agent

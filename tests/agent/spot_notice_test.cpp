@@ -107,6 +107,15 @@ TEST_CASE("an answer that has no end is not read to it") {
   CHECK_FALSE(ask_link_local(silent.authority(), "GET", "/", "", 100ms));
 }
 
+TEST_CASE("an answer that is cut off anywhere before its body says nothing") {
+  const std::string head = "HTTP/1.1 200 OK\r\nServer: s\r\n\r\n";
+  for (std::size_t size = 0; size < head.size(); ++size)
+    CHECK_FALSE(body_of(head.substr(0, size)));
+  CHECK(body_of(head) == "");
+  CHECK(body_of(head + "b\r\n\r\n") == "b\r\n\r\n");
+  CHECK_FALSE(body_of("HTTP/1.1 401 200 \r\n\r\nbody"));
+}
+
 TEST_CASE("a guard says when the node is taken back, and tells each running job once") {
   const test::ScratchHome home;
   const Service service(Texts{{"/latest/meta-data/spot/termination-time", "2026-11-22 15:18:00"}});

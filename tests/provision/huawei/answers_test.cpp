@@ -1,11 +1,18 @@
 #include <doctest/doctest.h>
 
-#include "provision/huawei/every_question.hpp"
+#include "provision/every_question.hpp"
+#include "provision/providers/huawei/huawei_cloud.hpp"
 
 namespace fastgpu::provision::huawei {
 namespace {
 
-constexpr int kQuestions = 19;
+using test::kQuestions;
+
+int ask_everything(const http::Response& answer) {
+  return test::ask_everything(answer, [](cloud::ApiTools tools) {
+    return std::make_unique<HuaweiCloud>(std::move(tools), "");
+  });
+}
 
 TEST_SUITE_BEGIN("provision/huawei");
 
