@@ -85,11 +85,8 @@ NcclCollectives::NcclCollectives(Communicator ranks, std::shared_ptr<Device> dev
       library_(std::move(library)),
       stream_(stream_of(*device_)) {
   const auto broadcast = [this](std::span<std::byte> bytes) { ranks_.broadcast(bytes, {0}); };
-  const auto look = [this] {
-    if (const auto trouble = ranks_.trouble()) throw Error(*trouble);
-  };
   // Others who have been admitted, or refused, wait for this rank's word meanwhile.
-  const NcclPatience patience{ranks_.timeout() * 3 / 4, look};
+  const NcclPatience patience{ranks_.timeout() * 3 / 4, [this] { check_trouble(); }};
   device_->as_current([&] {
     nccl_ = std::make_unique<NcclCommunicator>(*library_, ranks_.rank(), ranks_.size(), broadcast,
                                                patience);
@@ -215,6 +212,16 @@ void NcclCollectives::look() {
   }
   if (under_way_.empty()) return;
   nccl_->check_health();
+  check_trouble();
+  if (!device_->has_passed(under_way_.front()->given())) return;  // Nothing of ours is late.
+  const auto now = Clock::now();
+  if (!begun_at_) begun_at_ = now;
+  if (now - *begun_at_ >= ranks_.timeout())
+    throw Error(ErrorKind::transient, "a call has not ended within " + to_string(ranks_.timeout()) +
+                                          ": a rank is late, stuck, or in another call");
+}
+
+void NcclCollectives::check_trouble() {
   const auto now = Clock::now();
   const auto trouble = ranks_.trouble();
   if (!trouble)
@@ -223,11 +230,6 @@ void NcclCollectives::look() {
     suspected_at_ = now;
   else if (now - *suspected_at_ >= kGrace)
     throw Error(*trouble);
-  if (!device_->has_passed(under_way_.front()->given())) return;  // Nothing of ours is late.
-  if (!begun_at_) begun_at_ = now;
-  if (now - *begun_at_ >= ranks_.timeout())
-    throw Error(ErrorKind::transient, "a call has not ended within " + to_string(ranks_.timeout()) +
-                                          ": a rank is late, stuck, or in another call");
 }
 
 }  // namespace fastgpu::comm::gpu

@@ -53,6 +53,7 @@ class NcclCollectives final : public DeviceCollectives {
   void note(const Error& error);
   void watch(const std::stop_token& stop);
   void look();
+  void check_trouble();
 
   std::shared_ptr<const NcclLibrary> library_;  ///< Shared with other communicators.
   DeviceStream stream_;

@@ -188,6 +188,41 @@ TEST_CASE("a rank may leave once its own part is done, though another's ends a l
   CHECK(results == std::vector<Floats>(2, Floats(10, 2)));
 }
 
+std::atomic<Communicator*> second = nullptr;  ///< Of the rank that NCCL keeps waiting.
+std::atomic<int> times_missed = 0;            ///< That the other was seen to be gone.
+
+TEST_CASE("a rank may leave while NCCL still takes another's part of the same call") {
+  NcclFunctions busy = test::fake_nccl();
+  busy.comm_get_async_error = [](gpu::NcclComm* comm, int* result) {
+    const int code = test::fake_nccl().comm_get_async_error(comm, result);
+    if (second.load() == nullptr) return code;
+    times_missed += second.load()->trouble() ? 1 : 0;
+    if (times_missed < 2) *result = gpu::nccl::kInProgress;
+    return code;
+  };
+  busy.all_reduce = [](const void* from, void* to, std::size_t count, int type, int op,
+                       gpu::NcclComm* comm, gpu::StreamHandle stream) {
+    test::fake_nccl().all_reduce(from, to, count, type, op, comm, stream);
+    return gpu::nccl::kInProgress;
+  };
+  std::vector<Floats> results(2);
+  const auto outcomes = outcomes_on_devices(2, [&](const OnRank& rank) {
+    auto nccl = std::make_unique<NcclCollectives>(*rank.comm.split(0, 0), rank.device,
+                                                  rank.self == 0 ? fake() : fake(busy));
+    const DeviceValues<float> values(*rank.device, Floats(10, 1));
+    if (rank.self == 1) second = &rank.comm;
+    nccl->all_reduce(values.bytes(), kSum, nullptr)->wait_here();
+    results[rank.self] = values.read();
+    if (rank.self == 1) return;
+    nccl.reset();
+    const Communicator gone = std::move(rank.comm);
+  });
+  second = nullptr;
+  for (const auto& outcome : outcomes)
+    CHECK_FALSE(outcome);
+  CHECK(results == std::vector<Floats>(2, Floats(10, 2)));
+}
+
 std::atomic<bool> has_broken = false;
 
 TEST_CASE("an error that NCCL tells later ends the calls of all ranks") {

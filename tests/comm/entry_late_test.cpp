@@ -68,8 +68,11 @@ TEST_CASE("who waits is told for which rank, and with what it is late, ever more
   const std::string late =
       "rank 1 has not made ready in step 0: 'b' of 2 gradients; this rank has ";
   CHECK(said[1].all.empty());
-  for (const std::size_t r : {0, 2})
-    CHECK(said[r].all == std::vector{late + "waited for 300ms", late + "waited for 900ms"});
+  for (const std::size_t r : {0, 2}) {
+    REQUIRE(said[r].all.size() >= 2);  // On a busy machine it is later still.
+    CHECK(said[r].all[0] == late + "waited for 300ms");
+    CHECK(said[r].all[1] == late + "waited for 900ms");
+  }
 }
 
 TEST_CASE("nobody is told of a rank that is not waited for that long") {

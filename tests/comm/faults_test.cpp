@@ -76,6 +76,9 @@ struct Impostor {
 
 /// The process `rank` of three, which reduces until something fails: exits with 0 where that names
 /// rank 1.
+/// On the busiest machine, and still far from a deadline of 60 s.
+constexpr auto kAtOnce = 20s;
+
 [[noreturn]] void reduce_for_ever(Connections connections, SharedMemory shared_memory) {
   int status = 1;
   try {
@@ -174,7 +177,7 @@ TEST_CASE("a silent rank is named by all the others, at about the same time") {
       if (comm.rank() == Rank{2}) std::this_thread::sleep_for(1s);
       if (comm.rank() != Rank{2}) comm.all_reduce(std::span(values), ReduceOp::sum);
     });
-    CHECK(Clock::now() - begin < 5s);
+    CHECK(Clock::now() - begin < kAtOnce);
     for (const std::size_t r : {0, 1, 3}) {
       const Error e = failure_in(outcomes[r]);
       CHECK(e.kind() == ErrorKind::transient);
@@ -187,7 +190,7 @@ TEST_CASE("a silent rank is named by all the others, at about the same time") {
 
 TEST_CASE("a rank that is killed in the middle of a collective is named by the others at once") {
   for (const SharedMemory shared_memory : {SharedMemory::on, SharedMemory::off}) {
-    auto connections = test::sockets_in_process(3, 20s);
+    auto connections = test::sockets_in_process(3, 60s);
     std::array<pid_t, 3> children{};
     for (std::size_t r = 0; r < 3; ++r) {
       children[r] = ::fork();
@@ -204,7 +207,7 @@ TEST_CASE("a rank that is killed in the middle of a collective is named by the o
     CHECK(status_of(children[1]) == 128 + SIGKILL);
     CHECK(status_of(children[0]) == 0);
     CHECK(status_of(children[2]) == 0);
-    CHECK(Clock::now() - begin < 5s);
+    CHECK(Clock::now() - begin < kAtOnce);
   }
 }
 
@@ -272,14 +275,14 @@ TEST_CASE("what a rank has sent may be asked for after it has gone") {
 
 TEST_CASE("what a rank has not sent before it went is missed by its name") {
   for (const SharedMemory shared_memory : {SharedMemory::on, SharedMemory::off}) {
-    auto ranks = communicators_in_process(2, 5s, shared_memory);
+    auto ranks = communicators_in_process(2, 60s, shared_memory);
     ranks.pop_back();
     std::vector<std::byte> bytes(100'000);
     const auto begin = Clock::now();
     while (!ranks[0].has_lost({1}))
       std::this_thread::yield();
     CHECK(mentions(failure_of([&] { ranks[0].receive(bytes, {1}); }), "rank 1"));
-    CHECK(Clock::now() - begin < 4s);
+    CHECK(Clock::now() - begin < kAtOnce);
   }
 }
 
@@ -394,7 +397,7 @@ TEST_CASE("a link that stays cut is told of at the deadline, by the other end's 
   CHECK(mentions(failure_in(outcomes[1]), "rank 0 "));
   for (const auto& outcome : outcomes)
     CHECK(mentions(failure_in(outcome), " nothing for 300ms"));
-  CHECK(Clock::now() - begin < 4s);
+  CHECK(Clock::now() - begin < kAtOnce);
 }
 
 TEST_CASE("ranks that all compute for longer than the deadline accuse nobody") {

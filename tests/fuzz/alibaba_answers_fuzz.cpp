@@ -12,7 +12,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text(reinterpret_cast<const char*>(data) + 1, size - 1);
   const int status = data[0] % 2 == 0 ? 200 : 403;
   fastgpu::test::ask_everything(
-      {.status = status, .headers = {{"x-ratelimit-user", text}}, .body = text}, [](cloud::ApiTools tools) {
+      {.status = status, .headers = {{"x-ratelimit-user", text}}, .body = text},
+      [](cloud::ApiTools tools) {
         return std::make_unique<alibaba::AlibabaCloud>(std::move(tools), "");
       });
   return 0;

@@ -1,0 +1,53 @@
+#include <doctest/doctest.h>
+
+#include "provision/every_question.hpp"
+#include "provision/providers/aws/aws_cloud.hpp"
+
+namespace fastgpu::provision::aws {
+namespace {
+
+using test::kQuestions;
+
+int ask_everything(const http::Response& answer) {
+  return test::ask_everything(answer, [](cloud::ApiTools tools) {
+    return std::make_unique<AwsCloud>(std::move(tools), Endpoints{});
+  });
+}
+
+TEST_SUITE_BEGIN("provision/aws");
+
+TEST_CASE("an answer that is no XML is an error of every question") {
+  for (const char* body : {"", "{}", "<html>", "<a><b></a>", "\xff\xfe", "<?xml version='1.0'?>"}) {
+    CAPTURE(body);
+    CHECK(ask_everything({.status = 200, .headers = {}, .body = body}) == kQuestions);
+  }
+}
+
+TEST_CASE("a refusal is an error of every question") {
+  CHECK(ask_everything({.status = 401,
+                        .headers = {},
+                        .body = "<Response><Errors><Error><Code>AuthFailure</Code>"
+                                "<Message>no</Message></Error></Errors></Response>"}) ==
+        kQuestions);
+}
+
+TEST_CASE("elements that are missing or of another kind end no program") {
+  for (const char* body :
+       {"<a/>", "<a><reservationSet/><instancesSet>x</instancesSet></a>",
+        "<a><reservationSet><item/><item><instancesSet><item><instanceId>7</instanceId>"
+        "<launchTime>never</launchTime><tagSet><item><key/></item></tagSet>"
+        "<instanceState><code>x</code></instanceState></item></instancesSet></item>"
+        "</reservationSet></a>",
+        "<a><instanceTypeSet><item><vCpuInfo><defaultVCpus>1e999</defaultVCpus></vCpuInfo>"
+        "<gpuInfo><gpus><item><count>-7</count></item></gpus></gpuInfo></item>"
+        "</instanceTypeSet></a>",
+        "<!DOCTYPE a [<!ENTITY b 'bbbb'><!ENTITY c '&b;&b;'>]><a>&c;</a>"}) {
+    CAPTURE(body);
+    CHECK_NOTHROW(ask_everything({.status = 200, .headers = {}, .body = body}));
+  }
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::provision::aws
