@@ -128,6 +128,12 @@ Work Communicator::prepare_message(Way way, std::span<const std::byte> out, std:
   return work_of(call, in, out, way);
 }
 
+Work Communicator::prepare_send(std::span<const std::byte> data, Rank to, IfGone if_gone) {
+  Work work = prepare_message(Way::out, data, {}, to);
+  work.is_courtesy = if_gone == IfGone::is_ignored;
+  return work;
+}
+
 Work Communicator::prepare_barrier() {
   return work_of({.kind = CallKind::barrier, .reduction = {.type = ElementType::uint8}},
                  {&world_->nothing, 1}, {});
@@ -157,8 +163,8 @@ Handle Communicator::start_all_to_all(std::span<const std::byte> out, std::span<
   return start(prepare_all_to_all(out, in));
 }
 
-Handle Communicator::start_send(std::span<const std::byte> data, Rank to) {
-  return start(prepare_message(Way::out, data, {}, to));
+Handle Communicator::start_send(std::span<const std::byte> data, Rank to, IfGone if_gone) {
+  return start(prepare_send(data, to, if_gone));
 }
 
 Handle Communicator::start_receive(std::span<std::byte> data, Rank from) {

@@ -75,10 +75,10 @@ class Communicator {
   }
 
   /// Messages between two ranks keep their order, and have the same length on both sides.
-  Handle start_send(std::span<const std::byte> data, Rank to);
+  Handle start_send(std::span<const std::byte> data, Rank to, IfGone if_gone = IfGone::fails);
   Handle start_receive(std::span<std::byte> data, Rank from);
-  void send(std::span<const std::byte> data, Rank to) {
-    run(prepare_message(Way::out, data, {}, to));
+  void send(std::span<const std::byte> data, Rank to, IfGone if_gone = IfGone::fails) {
+    run(prepare_send(data, to, if_gone));
   }
   void receive(std::span<std::byte> data, Rank from) {
     run(prepare_message(Way::in, {}, data, from));
@@ -149,6 +149,7 @@ class Communicator {
   Work prepare_broadcast(std::span<std::byte> data, Rank root);
   Work prepare_all_gather(std::span<const std::byte> mine, std::span<std::byte> all);
   Work prepare_all_to_all(std::span<const std::byte> out, std::span<std::byte> in);
+  Work prepare_send(std::span<const std::byte> data, Rank to, IfGone if_gone);
   Work prepare_message(Way way, std::span<const std::byte> out, std::span<std::byte> in, Rank peer);
   Work prepare_barrier();
 

@@ -167,7 +167,10 @@ void Engine::begin_step(Operation& operation, StepIndex step) {
   const Rank peer = (*operation.work().group)[static_cast<std::size_t>(what.peer.value)];
   const auto& lost = lost_[static_cast<std::size_t>(peer.value)];
   const bool is_send = what.kind == StepKind::send;
-  if (lost && is_send) throw Error(*lost);
+  if (lost && is_send) {
+    if (!operation.work().is_courtesy) throw Error(*lost);
+    return operation.forgo();
+  }
   if (lost) newly_lost_.push_back(peer);  // It may have sent this before it went.
   if (!shares_memory_with(peer)) ++over_network_;
   if (is_send)
@@ -228,10 +231,13 @@ void Engine::check_lost() {
   for (const Rank peer : std::exchange(newly_lost_, {})) {
     while (shares_memory_with(peer) && shared_->has_mail(peer) && shared_->progress())
       settle();
+    if (shares_memory_with(peer)) shared_->forget(peer);
     if (mpi_ && !shares_memory_with(peer)) hear_out_by_mpi(peer);
-    for (const auto& operation : active_)
-      if (!operation->is_done() && awaits(*operation, peer))
-        throw Error(*lost_[static_cast<std::size_t>(peer.value)]);
+    for (const auto& operation : active_) {
+      if (operation->is_done() || !awaits(*operation, peer)) continue;
+      if (!operation->work().is_courtesy) throw Error(*lost_[static_cast<std::size_t>(peer.value)]);
+      operation->forgo();
+    }
   }
 }
 

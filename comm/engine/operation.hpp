@@ -26,6 +26,7 @@ struct Work {
   std::uint64_t tag_base = 0;  ///< What all messages' tags begin with.
   Call call{};
   std::int32_t priority = 0;  ///< Of its messages: higher overtakes.
+  bool is_courtesy = false;   ///< A message to somebody who may go, or have gone, without it.
   bool has_note = true;       ///< Whether the call is told to, and expected of, the other ranks.
   std::shared_ptr<WholeCollective> whole{};  ///< Runs it instead of the program, which is empty.
 };
@@ -69,6 +70,9 @@ class Operation {
 
   /// The step has done its work: others may begin.
   void finished(StepIndex step);
+
+  /// Whom it was meant for needs it no more.
+  void forgo() noexcept { left_ = 0; }
 
   /// What runs it as a whole has done it.
   void finished_whole();

@@ -4,6 +4,8 @@
 
 #include <sched.h>
 
+#include <chrono>
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -40,8 +42,12 @@ class SpinHabit {
 
 class Patience {
  public:
-  /// `yields`: how often others get the core before this thread sleeps.
-  Patience(SpinHabit& habit, int yields) : habit_(habit), yields_(yields), spins_(habit.spins()) {}
+  using Clock = std::chrono::steady_clock;
+
+  /// `yields`: how often others get the core before this thread sleeps, but for no longer than
+  /// `longest`: where many want the core, each may keep it for milliseconds.
+  Patience(SpinHabit& habit, int yields, Clock::duration longest = std::chrono::milliseconds(20))
+      : habit_(habit), yields_(yields), longest_(longest), spins_(habit.spins()) {}
 
   /// What was waited for has come, or a part of it.
   void reset() noexcept {
@@ -54,11 +60,13 @@ class Patience {
   /// True once it is time to sleep.
   bool pause() noexcept {
     if (waited_ >= spins_ + yields_) return true;
-    if (waited_++ < spins_)
+    if (waited_++ < spins_) {
       relax();
-    else
-      ::sched_yield();
-    return false;
+      return false;
+    }
+    if (waited_ == spins_ + 1) yields_since_ = Clock::now();
+    ::sched_yield();
+    return Clock::now() - yields_since_ >= longest_;
   }
 
  private:
@@ -70,6 +78,8 @@ class Patience {
 
   SpinHabit& habit_;
   int yields_;
+  Clock::duration longest_;
+  Clock::time_point yields_since_{};
   int spins_;
   int waited_ = 0;
 };

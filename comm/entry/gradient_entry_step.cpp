@@ -123,10 +123,10 @@ void GradientEntry::send(std::vector<Negotiation::Outgoing> messages) {
     ++counters.negotiation_messages;
     counters.negotiation_bytes += each.message.size();
     if (each.message.size() <= kShort) {
-      control_->send(each.message, each.to);
+      control_->send(each.message, each.to, each.if_gone);
       continue;
     }
-    Handle handle = control_->start_send(each.message, each.to);
+    Handle handle = control_->start_send(each.message, each.to, each.if_gone);
     under_way_.push_back({std::move(each.message), std::move(handle)});
   }
 }
@@ -185,10 +185,8 @@ void GradientEntry::say_late(std::chrono::milliseconds lasted) {
   if (is_over_) return;
   RankState mine = state({});
   mine.late_ms = static_cast<std::uint32_t>(std::min<std::int64_t>(lasted.count(), UINT32_MAX));
-  std::vector<Negotiation::Outgoing> notices = late_notices(mine, communicator_.size());
   try {
-    std::erase_if(notices, [&](const auto& notice) { return control_->has_lost(notice.to); });
-    send(std::move(notices));
+    send(late_notices(mine, communicator_.size()));
   } catch (const Error&) {
     return;
   }

@@ -10,13 +10,14 @@ namespace {
 
 using Messages = std::vector<Negotiation::Outgoing>;
 
-/// To the ranks `distance`, twice that, four times that ... after `self`.
+/// To the ranks `distance`, twice that, four times that ... after `self`, as far as they are there.
 void tell_successors(Messages& messages, Rank self, int distance, int ranks,
                      const RankState& late) {
   for (; distance < ranks; distance *= 2) {
     const Rank to{(self.value + distance) % ranks};
-    messages.push_back({to, encode(Summary{.step = late.step, .is_late = true})});
-    messages.push_back({to, encode(late)});
+    messages.push_back(
+        {to, encode(Summary{.step = late.step, .is_late = true}), IfGone::is_ignored});
+    messages.push_back({to, encode(late), IfGone::is_ignored});
   }
 }
 

@@ -35,6 +35,7 @@ class Negotiation {
   struct Outgoing {
     Rank to{};
     std::vector<std::byte> message;
+    IfGone if_gone = IfGone::fails;
   };
   struct Awaited {
     Rank from{};

@@ -306,9 +306,13 @@ void SharedPeer::abandon() {
   wanted_.clear();
   arrivals_.clear();
   arrived_bytes_ = 0;
-  offered_ = {};
   expected_ = {};
   reading_.clear();
+  forget_outgoing();
+}
+
+void SharedPeer::forget_outgoing() {
+  offered_ = {};
   feeding_.clear();
   unsent_.clear();
 }

@@ -45,6 +45,9 @@ class SharedPeer {
 
   void abandon();
 
+  /// Touches no message to it any more.
+  void forget_outgoing();
+
  private:
   /// A message that has been told of and that nobody has asked for yet.
   struct Arrival {

@@ -177,6 +177,10 @@ bool SharedRail::has_mail(Rank rank) const noexcept {
   return peer(rank).traffic().has_mail();
 }
 
+void SharedRail::forget(Rank rank) {
+  peer(rank).traffic().forget_outgoing();
+}
+
 void SharedRail::abandon() noexcept {
   for (Peer* const peer : connected_)
     peer->traffic().abandon();

@@ -49,6 +49,9 @@ class SharedRail final : public Rail {
   /// Whether letters of this peer are waiting; what it has sent outlives it.
   bool has_mail(Rank peer) const noexcept;
 
+  /// A peer that has gone: messages to it are touched no more.
+  void forget(Rank peer);
+
  private:
   struct Post;
   class Peer;

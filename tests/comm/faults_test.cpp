@@ -286,6 +286,35 @@ TEST_CASE("what a rank has not sent before it went is missed by its name") {
   }
 }
 
+TEST_CASE("a message that needs not arrive breaks nothing, whenever its receiver goes") {
+  for (const SharedMemory shared_memory : {SharedMemory::on, SharedMemory::off}) {
+    for (int run = 0; run < 5; ++run) {
+      auto ranks = communicators_in_process(3, 60s, shared_memory);
+      std::vector<std::optional<Communicator>> own;
+      for (Communicator& comm : ranks)
+        own.emplace_back(std::move(comm));
+      std::vector<float> sums(own.size());
+      CHECK_NOTHROW(test::run_ranks(own, [&](std::optional<Communicator>& comm) {
+        const Rank rank = comm->rank();
+        auto pair = comm->split(rank == Rank{1} ? -1 : 0, 0);
+        if (rank == Rank{1}) return comm.reset();
+        const std::vector<std::byte> small(9), large(1'000'000);
+        std::vector<Handle> handles;
+        for (int i = 0; !comm->has_lost({1}); ++i) {
+          comm->send(small, {1}, IfGone::is_ignored);
+          if (i < 3) handles.push_back(comm->start_send(large, {1}, IfGone::is_ignored));
+        }
+        for (Handle& handle : handles)
+          handle.wait();
+        comm->send(small, {1}, IfGone::is_ignored);
+        sums[static_cast<std::size_t>(rank.value)] = 1;
+        pair->all_reduce(std::span(&sums[static_cast<std::size_t>(rank.value)], 1), ReduceOp::sum);
+      }));
+      CHECK(sums == std::vector{2.0F, 0.0F, 2.0F});
+    }
+  }
+}
+
 TEST_CASE("threads that wait for calls of their own do not hold each other up") {
   for (const SharedMemory shared_memory : {SharedMemory::on, SharedMemory::off}) {
     auto ranks = communicators_in_process(2, 60s, shared_memory);
