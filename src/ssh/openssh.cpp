@@ -19,7 +19,8 @@ std::vector<Host> all_of(std::span<const Host> hosts) {
 
 /// A path may have a space.
 std::string quoted(const std::filesystem::path& path) {
-  return "\"" + path.string() + "\"";
+  std::string text = "\"";
+  return text.append(path.string()).append("\"");
 }
 
 std::string way_to(const Host& host) {

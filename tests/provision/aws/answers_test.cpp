@@ -17,7 +17,7 @@ int ask_everything(const http::Response& answer) {
 TEST_SUITE_BEGIN("provision/aws");
 
 TEST_CASE("an answer that is no XML is an error of every question") {
-  for (const char* body : {"", "{}", "<html>", "<a><b></a>", "\xff\xfe", "<?xml version='1.0'?>"}) {
+  for (const char* body : {"", "[]", "<html>", "<a><b></a>", "\xff\xfe", "<?xml version='1.0'?>"}) {
     CAPTURE(body);
     CHECK(ask_everything({.status = 200, .headers = {}, .body = body}) == kQuestions);
   }
