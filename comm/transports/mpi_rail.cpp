@@ -270,6 +270,9 @@ void MpiRail::lose(Rank rank, const Error& error) {
 
 void MpiRail::forget(Rank rank) {
   posted_.remove_if([rank](const Posted& each) { return each.to == rank; });
+  outgoing_.remove_if([rank](const Stream<Outgoing>& each) { return each.message->peer == rank; });
+  peer(rank).sending = {};
+  peer(rank).waiting.clear();
 }
 
 void MpiRail::abandon() noexcept {

@@ -42,7 +42,7 @@ class MpiRail final : public Rail {
   /// MPI may still write what it has begun to write.
   void abandon() noexcept override;
 
-  /// That rank has gone: what was sent to it is not waited for.
+  /// That rank has gone: messages to it are touched no more.
   void forget(Rank peer);
 
  private:

@@ -74,11 +74,11 @@ struct Impostor {
   std::optional<Communicator> victim;
 };
 
-/// The process `rank` of three, which reduces until something fails: exits with 0 where that names
-/// rank 1.
 /// On the busiest machine, and still far from a deadline of 60 s.
 constexpr auto kAtOnce = 20s;
 
+/// The process `rank` of three, which reduces until something fails: exits with 0 where that names
+/// rank 1.
 [[noreturn]] void reduce_for_ever(Connections connections, SharedMemory shared_memory) {
   int status = 1;
   try {

@@ -252,6 +252,31 @@ TEST_CASE("what a rank has sent by MPI may be asked for after it has gone") {
   CHECK(number == 42);
 }
 
+TEST_CASE("a message by MPI that needs not arrive breaks nothing, whenever its receiver goes") {
+  auto ranks = communicators_by_mpi(3, 60s);
+  std::vector<std::optional<Communicator>> own;
+  for (Communicator& comm : ranks)
+    own.emplace_back(std::move(comm));
+  std::vector<float> sums(own.size());
+  CHECK_NOTHROW(run_ranks(own, [&](std::optional<Communicator>& comm) {
+    const Rank rank = comm->rank();
+    auto pair = comm->split(rank == Rank{1} ? -1 : 0, 0);
+    if (rank == Rank{1}) return comm.reset();
+    {
+      const std::vector<std::byte> small(9), large(1'000'000);
+      std::vector<Handle> handles;
+      handles.push_back(comm->start_send(large, {1}, IfGone::is_ignored));
+      handles.push_back(comm->start_send(small, {1}, IfGone::is_ignored));
+      for (Handle& handle : handles)
+        handle.wait();
+    }
+    float& sum = sums[static_cast<std::size_t>(rank.value)];
+    sum = 1;
+    pair->all_reduce(std::span(&sum, 1), ReduceOp::sum);
+  }));
+  CHECK(sums == std::vector{2.0F, 0.0F, 2.0F});
+}
+
 TEST_CASE("a rank that goes while others wait for it by MPI is named by them") {
   auto ranks = communicators_by_mpi(3, 5s);
   std::vector<std::optional<Communicator>> own;
