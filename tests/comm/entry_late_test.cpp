@@ -16,6 +16,7 @@ namespace fastgpu::comm {
 namespace {
 
 using namespace std::chrono_literals;
+using test::able_to_leave;
 using test::communicators_in_process;
 using test::index_of;
 using test::run_ranks;
@@ -102,10 +103,7 @@ TEST_CASE("steps that take all ranks long are nothing to be told of") {
 
 TEST_CASE("a rank that lingers after others have left breaks nothing by being late") {
   for (const SharedMemory shared_memory : {SharedMemory::on, SharedMemory::off}) {
-    auto ranks = communicators_in_process(3, 5s, shared_memory);
-    std::vector<std::optional<Communicator>> own;
-    for (Communicator& comm : ranks)
-      own.emplace_back(std::move(comm));
+    auto own = able_to_leave(communicators_in_process(3, 5s, shared_memory));
     std::vector<float> sums(own.size());
     run_ranks(own, [&](std::optional<Communicator>& comm) {
       const Rank rank = comm->rank();
@@ -131,10 +129,7 @@ TEST_CASE("a rank that lingers after others have left breaks nothing by being la
 TEST_CASE("a rank that leaves may be gone before the others have ended their step") {
   for (const SharedMemory shared_memory : {SharedMemory::on, SharedMemory::off}) {
     for (int run = 0; run < 10; ++run) {
-      auto ranks = communicators_in_process(5, 5s, shared_memory);
-      std::vector<std::optional<Communicator>> own;
-      for (Communicator& comm : ranks)
-        own.emplace_back(std::move(comm));
+      auto own = able_to_leave(communicators_in_process(5, 5s, shared_memory));
       CHECK_NOTHROW(run_ranks(own, [&](std::optional<Communicator>& comm) {
         std::vector<float> a(5);
         {

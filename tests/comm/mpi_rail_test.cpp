@@ -23,6 +23,7 @@ namespace fastgpu::comm {
 namespace {
 
 using namespace std::chrono_literals;
+using test::able_to_leave;
 using test::failure_in;
 using test::failure_of;
 using test::mentions;
@@ -235,10 +236,7 @@ TEST_CASE("more long messages than MPI has numbers are sent one after the other"
 }
 
 TEST_CASE("what a rank has sent by MPI may be asked for after it has gone") {
-  auto ranks = communicators_by_mpi(2, 5s);
-  std::vector<std::optional<Communicator>> own;
-  for (Communicator& comm : ranks)
-    own.emplace_back(std::move(comm));
+  auto own = able_to_leave(communicators_by_mpi(2, 5s));
   int number = 0;
   run_ranks(own, [&](std::optional<Communicator>& comm) {
     const int mine = 42;
@@ -253,10 +251,7 @@ TEST_CASE("what a rank has sent by MPI may be asked for after it has gone") {
 }
 
 TEST_CASE("a message by MPI that needs not arrive breaks nothing, whenever its receiver goes") {
-  auto ranks = communicators_by_mpi(3, 60s);
-  std::vector<std::optional<Communicator>> own;
-  for (Communicator& comm : ranks)
-    own.emplace_back(std::move(comm));
+  auto own = able_to_leave(communicators_by_mpi(3, 60s));
   std::vector<float> sums(own.size());
   CHECK_NOTHROW(run_ranks(own, [&](std::optional<Communicator>& comm) {
     const Rank rank = comm->rank();
@@ -278,10 +273,7 @@ TEST_CASE("a message by MPI that needs not arrive breaks nothing, whenever its r
 }
 
 TEST_CASE("a rank that goes while others wait for it by MPI is named by them") {
-  auto ranks = communicators_by_mpi(3, 5s);
-  std::vector<std::optional<Communicator>> own;
-  for (Communicator& comm : ranks)
-    own.emplace_back(std::move(comm));
+  auto own = able_to_leave(communicators_by_mpi(3, 5s));
   const auto outcomes = outcomes_of_ranks(own, [](std::optional<Communicator>& comm) {
     std::vector<float> values(100'000);
     comm->all_reduce(std::span(values), ReduceOp::sum);

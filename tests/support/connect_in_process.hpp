@@ -59,4 +59,13 @@ inline std::vector<comm::Communicator> communicators_in_process(
   return ranks;
 }
 
+/// As ranks that leave, by reset(), while others stay.
+inline std::vector<std::optional<comm::Communicator>> able_to_leave(
+    std::vector<comm::Communicator> ranks) {
+  std::vector<std::optional<comm::Communicator>> own;
+  for (comm::Communicator& comm : ranks)
+    own.emplace_back(std::move(comm));
+  return own;
+}
+
 }  // namespace fastgpu::test
