@@ -2,6 +2,7 @@
 
 #include <sys/utsname.h>
 
+#include "base/names.hpp"
 #include "cli/arguments.hpp"
 #include "cli/helpers.hpp"
 #include "envs/environments/python_archive.hpp"
@@ -18,14 +19,31 @@ using namespace std::chrono_literals;
 
 using Files = std::vector<envs::PlacedFile>;
 
+bool is_own(const std::string& machine) {
+  utsname here{};
+  return ::uname(&here) == 0 && machine == here.machine;
+}
+
+/// libfastgpu_comm for that processor; for another than this machine's where it has been built.
+fs::path comm_library(const std::string& machine) {
+  const std::string file = "libfastgpu_comm.so.0";
+  if (is_own(machine)) return find_helper(file);
+  for (const std::string known : {"aarch64", "x86_64"})
+    if (machine == known)
+      if (auto other = seek_helper(known + "/" + file)) return *other;
+  throw Error(ErrorKind::usage, "the nodes have another processor (" + printable(machine) +
+                                    ") than this machine, and there is no libfastgpu_comm for it "
+                                    "here: install or build that, too (docs/hacking.md)");
+}
+
 /// What is in every environment beside its packages.
-Files in_every_environment() {
+Files in_every_environment(const std::string& machine) {
   Files files = {
-      {find_helper("libfastgpu_comm.so.0"), "lib/fastgpu/libfastgpu_comm.so.0"},
+      {comm_library(machine), "lib/fastgpu/libfastgpu_comm.so.0"},
       {find_helper("fastgpu_comm/__init__.py").parent_path(), "lib/fastgpu/python/fastgpu_comm"},
       {find_helper("digits.py").parent_path(), "share/fastgpu/demo"}};
   // Built where Open MPI's headers were.
-  if (const auto plugin = seek_helper("libfastgpu_comm_mpi.so"))
+  if (const auto plugin = seek_helper("libfastgpu_comm_mpi.so"); plugin && is_own(machine))
     files.push_back({*plugin, "lib/fastgpu/libfastgpu_comm_mpi.so"});
   return files;
 }
@@ -59,15 +77,6 @@ Files conda_tools(Context& context, const BuilderOptions& options, const std::st
           {client, "conda/client.py"}};
 }
 
-/// libfastgpu_comm is built for this machine's processor alone.
-void check_machine(const std::string& machine) {
-  utsname here{};
-  if (::uname(&here) == 0 && machine != here.machine)
-    throw Error(ErrorKind::usage, "the nodes have another processor (" + machine +
-                                      ") than this machine (" + here.machine +
-                                      "), for which there is no libfastgpu_comm here");
-}
-
 Files tools_of(Context& context, const BuilderOptions& options, const envs::EnvironmentSpec& spec,
                const std::string& machine, const fs::path& scratch) {
   switch (spec.builder) {
@@ -98,10 +107,9 @@ void use_builder_options(Context& context, const BuilderOptions& options,
     request.patience = std::max(1s, std::chrono::ceil<std::chrono::seconds>(*options.patience));
   request.toolbox = [&context, options, spec = request.spec,
                      scratch = request.scratch](const std::string& machine) {
-    check_machine(machine);
+    const Files common = in_every_environment(machine);  // First: without it nothing is fetched.
     return envs::make_toolbox(scratch / "toolbox",
-                              tools_of(context, options, spec, machine, scratch),
-                              in_every_environment());
+                              tools_of(context, options, spec, machine, scratch), common);
   };
 }
 

@@ -43,8 +43,8 @@ void Engine::check_silence_of(Operation& operation) {
   if (silence >= timeout_ && operation.work().whole) accuse_whole(operation);
 }
 
-/// A rank that waits itself is not to blame: it is believed for a while, in which those who know
-/// better speak up.
+/// A rank that waits itself is not to blame: it is believed until whoever it waits for has been
+/// silent long enough for it, too. Its wait began before it would have been accused.
 void Engine::ask_and_accuse(const Operation& operation, std::chrono::milliseconds silence) {
   const auto grace = std::max<std::chrono::milliseconds>(timeout_ / 8, kLeastGrace);
   const auto pending = operation.pending();
@@ -53,7 +53,7 @@ void Engine::ask_and_accuse(const Operation& operation, std::chrono::millisecond
   if (silence < timeout_ + grace) return;
   auto culprit = std::ranges::find_if(
       pending, [&](const Pending& message) { return !answered_.contains(message.peer); });
-  if (culprit == pending.end() && silence < timeout_ + 2 * grace) return;
+  if (culprit == pending.end() && silence < 2 * (timeout_ + grace)) return;
   if (culprit == pending.end()) culprit = pending.begin();
   throw Error(ErrorKind::transient,
               "rank " + std::to_string(culprit->peer.value) +

@@ -1,10 +1,12 @@
 #include "comm/entry/gradient_entry.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "comm/entry/codec.hpp"
 #include "comm/gpu/choose.hpp"
 #include "comm/kernels/convert.hpp"
 
@@ -76,6 +78,9 @@ void GradientEntry::begin(const Lock&) {
   const int lanes = settings_.is_tuned ? kMostLanes : settings_.lanes;
   for (int lane = 0; lane < lanes; ++lane)
     lanes_.push_back(*communicator_.split(0, 0));
+  const Codec codec = codec_of(settings_.wire, communicator_.size());
+  if (usual_exchange(codec.kind) == Exchange::wide_sum)
+    std::ranges::transform(lanes_, std::back_inserter(wide_levels_), wide_levels_of);
   begun_ = ready_ = GradientSet(table_.size());
   planned_order_ = initial_order(table_);
   lay_out();
@@ -113,9 +118,8 @@ void GradientEntry::lay_out() {
     lane.use_way(setting.way);
   // On a device all sums are made in one order.
   const auto lanes = device_sums_ ? 1 : static_cast<std::size_t>(setting.lanes);
-  const Codec codec = codec_of(settings_.wire, communicator_.size());
-  launcher_.emplace(plan_, buffer_->bytes(), std::span(lanes_).first(lanes),
-                    usual_exchange(codec.kind), recorder_->timeline(), device_.get());
+  launcher_.emplace(plan_, buffer_->bytes(), std::span(lanes_).first(lanes), wide_levels_,
+                    recorder_->timeline(), device_.get());
   begin_launching();
 }
 

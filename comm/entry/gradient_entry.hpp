@@ -155,6 +155,7 @@ class GradientEntry {
 
   std::mutex mutex_;
   std::vector<Communicator> lanes_;
+  std::vector<WideLevels> wide_levels_;  ///< Of each lane, where 16-bit numbers are added so.
   std::optional<Communicator> control_;
   std::optional<Recorder> recorder_;
   std::optional<Tuning> tuning_;

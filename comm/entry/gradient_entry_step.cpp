@@ -108,7 +108,7 @@ void GradientEntry::warn_of_stall(Rank awaited, const LateRanks& late,
   if (late.empty())
     warn("rank " + std::to_string(awaited.value) + " has said nothing in step " +
          std::to_string(step_) + since);
-  ++recorder_->counters().late_ranks;
+  recorder_->ranks_are_late();
 }
 
 void GradientEntry::warn(const std::string& sentence) {

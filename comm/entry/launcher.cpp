@@ -16,12 +16,12 @@ bool is_scaled_before(ElementType type, ReduceOp op) noexcept {
 }  // namespace
 
 Launcher::Launcher(const FusionPlan& plan, std::span<std::byte> buffer,
-                   std::span<Communicator> lanes, Exchange exchange, Timeline* timeline,
+                   std::span<Communicator> lanes, std::span<WideLevels> levels, Timeline* timeline,
                    DeviceGradients* device)
     : plan_(plan),
       buffer_(buffer),
       lanes_(lanes),
-      exchange_(exchange),
+      levels_(levels),
       timeline_(timeline),
       device_(device),
       places_of_(plan.offset_of.size()) {
@@ -67,8 +67,9 @@ void Launcher::launch_rest(const GradientSet& on_any) {
       launch(next);
     }
   }
-  for (std::optional<Run>& run : runs_)
-    if (run && std::holds_alternative<WideSum>(run->work)) std::get<WideSum>(run->work).add_up();
+  for (const auto next : {&WideSum::add_up, &WideSum::add_up_across, &WideSum::spread})
+    for (std::optional<Run>& run : runs_)
+      if (WideSum* const sum = run ? std::get_if<WideSum>(&run->work) : nullptr) (sum->*next)();
 }
 
 bool Launcher::is_wanted(const Bucket& bucket, const GradientSet& on_any) const {
@@ -77,21 +78,19 @@ bool Launcher::is_wanted(const Bucket& bucket, const GradientSet& on_any) const 
 }
 
 void Launcher::launch(std::size_t bucket) {
-  Communicator& lane = lanes_[lane_of(bucket)];
   const auto began = timeline_ != nullptr ? Timeline::Clock::now() : Timeline::Clock::time_point();
-  runs_[bucket].emplace(Run{start(bucket, lane), began});
+  runs_[bucket].emplace(Run{start(bucket), began});
 }
 
-Launcher::Sum Launcher::start(std::size_t number, Communicator& lane) const {
+Launcher::Sum Launcher::start(std::size_t number) const {
   const Bucket& bucket = plan_.buckets[number];
   const std::span<std::byte> data = buffer_.subspan(bucket.offset, bucket.bytes);
   const ReduceOp op = is_scaled_before(bucket.type, op_) ? ReduceOp::sum : op_;
   if (device_ != nullptr && device_->has_sums())
     return device_->start_sum(static_cast<std::uint32_t>(number), {bucket.type, op});
-  const bool is_wide =
-      exchange_ == Exchange::wide_sum && is_short(bucket.type) && op == ReduceOp::sum;
-  if (is_wide) return WideSum(lane, data, bucket.type);
-  return lane.start_all_reduce(data, {bucket.type, op}, bucket.priority);
+  const bool is_wide = !levels_.empty() && is_short(bucket.type) && op == ReduceOp::sum;
+  if (is_wide) return WideSum(levels_[lane_of(number)], data, bucket.type);
+  return lanes_[lane_of(number)].start_all_reduce(data, {bucket.type, op}, bucket.priority);
 }
 
 void Launcher::wait(std::size_t bucket) {

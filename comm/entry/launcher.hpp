@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
-#include "comm/entry/codec.hpp"
 #include "comm/entry/device_gradients.hpp"
 #include "comm/entry/fusion.hpp"
 #include "comm/entry/gradient_set.hpp"
@@ -24,10 +23,10 @@ namespace fastgpu::comm {
 class Launcher {
  public:
   /// Borrows everything. `lanes` are communicators of the same ranks; at least one. Sums and
-  /// averages of 16-bit numbers are made by `exchange`, all else by all-reduce. `timeline` may be
-  /// null, and so may `device`, but where it sums buckets.
+  /// averages of 16-bit numbers are wide sums where there are `levels`, of each lane; all else is
+  /// made by all-reduce. `timeline` may be null, and so may `device`, but where it sums buckets.
   Launcher(const FusionPlan& plan, std::span<std::byte> buffer, std::span<Communicator> lanes,
-           Exchange exchange, Timeline* timeline, DeviceGradients* device = nullptr);
+           std::span<WideLevels> levels, Timeline* timeline, DeviceGradients* device = nullptr);
 
   void begin_step(ReduceOp op, std::uint32_t step);
 
@@ -62,12 +61,12 @@ class Launcher {
   bool is_wanted(const Bucket& bucket, const GradientSet& on_any) const;
   void launch_complete(std::size_t lane);
   void launch(std::size_t bucket);
-  Sum start(std::size_t number, Communicator& lane) const;
+  Sum start(std::size_t number) const;
 
   const FusionPlan& plan_;
   std::span<std::byte> buffer_;
   std::span<Communicator> lanes_;
-  Exchange exchange_;
+  std::span<WideLevels> levels_;
   Timeline* timeline_;
   DeviceGradients* device_;
   ReduceOp op_ = ReduceOp::average;

@@ -1,5 +1,6 @@
 #include "comm/entry/recorder.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -44,7 +45,8 @@ Nanoseconds ahead_of_rank_0(Communicator& control) {
   return clock_offset(trips).ahead;
 }
 
-constexpr std::chrono::seconds kBetweenWrites{10};
+/// Of the time between two writes, what a write may take.
+constexpr int kShare = 100;
 
 /// In one step: whoever reads meanwhile finds all of the one before.
 void write_file(const std::string& folder, Rank rank, const std::string& suffix,
@@ -69,10 +71,12 @@ std::vector<double> by_lane(const EntryCounters& counters, Of of) {
 
 }  // namespace
 
-Recorder::Recorder(Communicator& control, const EntrySettings& settings)
+Recorder::Recorder(Communicator& control, const EntrySettings& settings,
+                   Timeline::Clock::duration between_writes)
     : rank_(control.rank()),
       timeline_folder_(settings.timeline),
-      counters_folder_(settings.counters) {
+      counters_folder_(settings.counters),
+      between_writes_(between_writes) {
   if (timeline_folder_.empty()) return;
   timeline_.emplace();
   ahead_ = ahead_of_rank_0(control);
@@ -80,8 +84,7 @@ Recorder::Recorder(Communicator& control, const EntrySettings& settings)
 
 Recorder::~Recorder() {
   try {
-    if (timeline_) write_timeline();
-    if (!counters_folder_.empty()) write_counters();
+    write();
   } catch (const std::exception&) {
     return;  // Out of memory at the end: what is left behind is incomplete.
   }
@@ -125,10 +128,25 @@ LaneCounters& Recorder::counters_of(std::size_t lane) {
 
 void Recorder::step_ended() {
   ++counters_.steps;
-  const auto now = Timeline::Clock::now();
-  if (counters_folder_.empty() || now - written_ < kBetweenWrites) return;
-  written_ = now;
-  write_counters();
+  write_if_due();
+}
+
+void Recorder::ranks_are_late() {
+  ++counters_.late_ranks;
+  write_if_due();
+}
+
+void Recorder::write_if_due() {
+  const auto began = Timeline::Clock::now();
+  if (began < due_) return;
+  write();
+  const auto ended = Timeline::Clock::now();
+  due_ = ended + std::max(between_writes_, kShare * (ended - began));
+}
+
+void Recorder::write() const {
+  if (timeline_) write_timeline();
+  if (!counters_folder_.empty()) write_counters();
 }
 
 }  // namespace fastgpu::comm

@@ -1,6 +1,7 @@
-// The sum of 16-bit numbers over all ranks, added in float32 and rounded once.
+// The sum of 16-bit numbers over all ranks, added in float32 and rounded afterwards.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>
@@ -9,33 +10,67 @@
 
 namespace fastgpu::comm {
 
-/// Every rank adds up one block of the data, in the order of the ranks: the result is the same to
-/// the last bit on all of them. Twice the bytes of a rank's data are in memory meanwhile.
-class WideSum {
+/// Whom sums go between.
+struct WideLevels {
+  Communicator inside;                 ///< The ranks of this node; or all, where they are alike.
+  std::optional<Communicator> across;  ///< One rank of each node: those with the same place in it.
+};
+
+/// Inside nodes first, where each of several holds the same number of ranks: then what goes between
+/// two nodes does not grow with that number. Otherwise among all at once. A collective.
+WideLevels wide_levels_of(Communicator& ranks);
+
+/// One level of it. Every rank adds up one block of the data, in the order of the ranks.
+class BlockSum {
  public:
-  /// Begins. Borrows both; `data` is whole elements of `type`, float16 or bfloat16.
-  WideSum(Communicator& communicator, std::span<std::byte> data, ElementType type);
+  /// Begins. Borrows both; `data` is whole elements of `type`, float16 or bfloat16. All calls are
+  /// made on every rank, once, and in the same order among the calls of this communicator.
+  BlockSum(Communicator& communicator, std::span<std::byte> data, ElementType type);
 
-  /// Waits for this rank's block, adds it up and sends it on. On every rank, once, and in the same
-  /// order among the calls of this communicator.
+  /// Waits for this rank's block, and for the rest of less than an element for each rank, which
+  /// all of them add up.
   void add_up();
+  std::span<std::byte> block() const noexcept { return block_; }  ///< Of this rank.
+  std::span<std::byte> rest() const noexcept { return rest_; }
 
-  /// After add_up: waits for the blocks of the others.
-  void wait() { sums_->wait(); }
+  void spread();  ///< Sends this rank's block on, as it is now.
+  void wait() { blocks_from_all_->wait(); }
 
  private:
   void add_rows(std::span<std::byte> to, std::span<const std::byte> rows) const;
 
-  Communicator& communicator_;
-  std::span<std::byte> blocks_;  ///< As much of the data as makes one block for every rank.
-  std::span<std::byte> tail_;    ///< The rest, which every rank adds up.
+  Communicator* communicator_;
   ElementType type_;
+  std::span<std::byte> blocks_;  ///< As much of the data as makes one block for every rank.
+  std::span<std::byte> block_;
+  std::span<std::byte> rest_;
   std::unique_ptr<std::byte[]> memory_;  ///< For what comes from the others.
   std::span<std::byte> block_rows_;
-  std::span<std::byte> tail_rows_;
-  std::optional<Handle> exchange_;
-  std::optional<Handle> tails_;
-  std::optional<Handle> sums_;
+  std::span<std::byte> rest_rows_;
+  std::optional<Handle> blocks_to_add_;
+  std::optional<Handle> rests_to_add_;
+  std::optional<Handle> blocks_from_all_;
+};
+
+/// All of it: the result is the same to the last bit on every rank. It is rounded once a level.
+/// Twice the bytes of a rank's data are in memory until it has added up.
+class WideSum {
+ public:
+  /// As BlockSum's. After it come, in this order, add_up, add_up_across, spread and wait.
+  WideSum(WideLevels& levels, std::span<std::byte> data, ElementType type)
+      : levels_(&levels), type_(type), inside_(levels.inside, data, type) {}
+
+  void add_up();
+  void add_up_across();
+  void spread();
+  void wait() { inside_.wait(); }
+
+ private:
+  WideLevels* levels_;
+  ElementType type_;
+  BlockSum inside_;
+  std::optional<BlockSum> across_;
+  std::optional<BlockSum> rest_across_;
 };
 
 }  // namespace fastgpu::comm

@@ -120,7 +120,7 @@ TEST_CASE("any gradients, in any order of readiness, are averaged as in float64"
   Random random(11);
   for (int run = 0; run < 40; ++run) {
     const int size = 1 + run % 9;
-    auto ranks = communicators_in_process(size, 20s);
+    auto ranks = communicators_in_process(size, 20s, SharedMemory::on, 1, 1 + run % 4);
     const EntrySettings settings = random_settings(random);
     std::vector<Model> steps;
     for (int step = 0; step < 3; ++step) {

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <latch>
 #include <optional>
 #include <random>
 #include <set>
@@ -186,6 +187,26 @@ TEST_CASE("a silent rank is named by all the others, at about the same time") {
       CHECK(mentions(e, " nothing for 300ms"));
     }
   }
+}
+
+TEST_CASE("a rank that waits itself is believed, however much later its wait began") {
+  auto ranks = communicators_in_process(3, 4s);
+  std::latch ended(2);
+  std::array<std::string, 2> said;
+  test::run_ranks(ranks, [&](Communicator& comm) {
+    if (comm.rank() == Rank{2}) return ended.wait();  // Silent.
+    const bool is_first = comm.rank() == Rank{0};
+    if (is_first) std::this_thread::sleep_for(1s);
+    std::byte byte{};
+    try {
+      comm.receive(std::span(&byte, 1), {is_first ? 2 : 0});
+    } catch (const Error& e) {
+      said[is_first ? 0 : 1] = e.what();
+    }
+    ended.count_down();
+  });
+  for (const std::string& sentence : said)
+    CHECK_MESSAGE(sentence.find("rank 2 sent nothing for 4s") != std::string::npos, sentence);
 }
 
 TEST_CASE("a rank that is killed in the middle of a collective is named by the others at once") {

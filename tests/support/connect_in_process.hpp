@@ -44,14 +44,16 @@ inline std::vector<comm::Connections> sockets_in_process(int size,
   return ranks;
 }
 
-/// A communicator for each rank.
+/// A communicator for each rank. With `ranks_per_node` they take themselves for several nodes.
 inline std::vector<comm::Communicator> communicators_in_process(
     int size, std::chrono::milliseconds timeout,
-    comm::SharedMemory shared_memory = comm::SharedMemory::on, int flows = 1) {
+    comm::SharedMemory shared_memory = comm::SharedMemory::on, int flows = 1,
+    std::optional<int> ranks_per_node = {}) {
   auto connections = sockets_in_process(size, timeout, flows);
   run_ranks(connections, [&](comm::Connections& rank) {
     const comm::Deadline deadline(std::chrono::seconds(20));
     comm::introduce(rank, {shared_memory, flows}, deadline);
+    if (ranks_per_node) rank.topology = comm::filled_nodes(size, *ranks_per_node);
   });
   std::vector<comm::Communicator> ranks;
   for (auto& rank : connections)

@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "c_api_test.h"
+#include "test.h"
 
 void check_refused_arguments(fgc_comm* comm) {
   float value = 1;

@@ -1,5 +1,5 @@
 /* Where there is no GPU: every call for one says so. */
-#include "c_api_test.h"
+#include "test.h"
 
 void check_no_device(fgc_comm* comm) {
   float value = 1;

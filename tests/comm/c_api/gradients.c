@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "c_api_test.h"
+#include "test.h"
 
 static fgc_gradient gradient(const char* name, float* data, const uint64_t* shape,
                              size_t dimensions) {

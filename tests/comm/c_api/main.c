@@ -1,5 +1,5 @@
 /* The C ABI as a C99 program sees it: two processes, one the child of the other. */
-#include "c_api_test.h"
+#include "test.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
