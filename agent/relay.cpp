@@ -14,10 +14,13 @@
 #include "agent/disk.hpp"
 #include "agent/environments/manifest.hpp"
 #include "agent/options.hpp"
+#include "base/cancel.hpp"
 #include "base/quote.hpp"
+#include "base/units.hpp"
 #include "process/child.hpp"
 #include "transfer/failure_status.hpp"
 #include "transfer/home.hpp"
+#include "transfer/pace.hpp"
 #include "transfer/relay_report.hpp"
 #include "transfer/tree_receiver.hpp"
 #include "transfer/tree_sender.hpp"
@@ -41,6 +44,7 @@ struct Request {
   transfer::SourceCount count = transfer::SourceCount::one;
   std::string id;  ///< Under which reports are kept; empty: there are none.
   std::optional<transfer::Resumption> resumption{};
+  std::optional<BitRate> rate{};  ///< Of what leaves the node that has it.
   bool is_build = false;
 
   bool reports() const { return !id.empty(); }
@@ -79,6 +83,7 @@ Request parse(Arguments arguments) {
   request.id = options.take_value("--report").value_or("");
   if (const auto text = options.take_value("--resume"))
     request.resumption = transfer::parse_resumption(*text);
+  if (const auto text = options.take_value("--limit-rate")) request.rate = parse_bit_rate(*text);
   options.take_flag("--");
   request.hosts = options.take_rest();
   if (request.to.empty()) throw Error(ErrorKind::usage, "relay has no --to");
@@ -155,9 +160,15 @@ class Next {
 };
 
 void send(const Request& request, Next& next) {
-  transfer::TreeSender sender({below_home(request.from)}, std::make_shared<transfer::FileSums>());
-  while (const auto piece = sender.next())
+  const auto from = request.resumption ? request.resumption->from : transfer::Position();
+  transfer::TreeSender sender({below_home(request.from)}, std::make_shared<transfer::FileSums>(),
+                              from);
+  transfer::Pace pace(request.rate);
+  const Cancel never;
+  while (const auto piece = sender.next()) {
+    pace.pass(piece->size(), never);
     next.pass(*piece);
+  }
   next.finish();
 }
 
@@ -208,7 +219,8 @@ class Receiver {
     sums_.emplace(path.substr(path.find('/') + 1), sum);
   }
 
-  /// With the sums that its files came in with: nothing is read twice.
+  /// With the sums that its files came in with: nothing is read twice but what came before the copy
+  /// was cut off.
   void check_build() const {
     const VerifyAnswer found = verify_manifest(to_, sums_);
     if (found.damaged.empty()) return;

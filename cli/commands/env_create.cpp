@@ -13,10 +13,8 @@ struct Options {
   std::string file;
   std::string from;
   std::string builder;
-  BuilderOptions building;
-  NeedsOptions needs;
+  InstallOptions install;
   std::vector<std::string> set;
-  bool dry_run = false;
 };
 
 /// A name of the matrix says what is installed, and for which Python.
@@ -67,8 +65,7 @@ EnvWish wish_of(const Options& options, Ui& ui) {
 int run(Context& context, const Options& options) {
   const EnvWish wish = wish_of(options, context.ui());
   EnvCluster cluster(context, options.target);
-  if (options.dry_run) return show_env_plan(context, cluster, wish, options.needs);
-  return install_environment(context, cluster, wish, options.building, options.needs);
+  return install_environment(context, cluster, wish, options.install);
 }
 
 }  // namespace
@@ -89,9 +86,7 @@ Action describe_env_create(Arguments& arguments) {
       arguments.text("--builder", "HOW", "Who solves and installs (auto)", options->builder);
   builder.values = Values::choice;
   builder.choices = {"auto", "uv", "conda"};
-  describe_builder_options(arguments, options->building);
-  describe_needs_options(arguments, options->needs);
-  arguments.flag("--dry-run", "Show what each node would do, and do nothing", options->dry_run);
+  describe_install_options(arguments, options->install);
   return [options](Context& context) { return run(context, *options); };
 }
 

@@ -14,9 +14,7 @@ struct Options {
   EnvTarget target;
   std::string name;
   std::vector<std::string> frameworks;
-  BuilderOptions building;
-  NeedsOptions needs;
-  bool dry_run = false;
+  InstallOptions install;
 };
 
 /// The one that is named, else the active one, else the only one.
@@ -97,8 +95,7 @@ int run(Context& context, const Options& options) {
       config::Document::parse(to_yaml(wish.spec), "the environment with its frameworks").root());
   for (const std::string& package : wish.spec.packages)
     context.ui().note("requires " + package);
-  if (options.dry_run) return show_env_plan(context, cluster, wish, options.needs);
-  return install_environment(context, cluster, wish, options.building, options.needs);
+  return install_environment(context, cluster, wish, options.install);
 }
 
 }  // namespace
@@ -110,9 +107,7 @@ Action describe_env_frameworks(Arguments& arguments) {
   arguments.list("--framework", "REQUIREMENT",
                  "What to install in place of what the matrix says, such as torch==2.5.1",
                  options->frameworks);
-  describe_builder_options(arguments, options->building);
-  describe_needs_options(arguments, options->needs);
-  arguments.flag("--dry-run", "Show what each node would do, and do nothing", options->dry_run);
+  describe_install_options(arguments, options->install);
   return [options](Context& context) { return run(context, *options); };
 }
 

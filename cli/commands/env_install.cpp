@@ -11,13 +11,14 @@ namespace fastgpu::cli {
 namespace {
 
 envs::InstallationRequest request_for(Context& context, const EnvCluster& cluster,
-                                      const EnvWish& wish) {
+                                      const EnvWish& wish, const InstallOptions& options) {
   envs::InstallationRequest request{.spec = wish.spec,
                                     .lock = wish.lock,
                                     .prefix = cluster.prefix_for(wish.spec.name),
                                     .fastgpu = FASTGPU_VERSION,
                                     .scratch = {},
                                     .toolbox = {}};
+  if (!options.rate.empty()) request.rate = parse_bit_rate(options.rate);
   request.on_doing = [&ui = context.ui()](const NodeName& node, const std::string& doing) {
     ui.progress(node.value + ": " + doing);
   };
@@ -67,20 +68,13 @@ std::string joined(const std::vector<std::string>& steps) {
   return out;
 }
 
-}  // namespace
-
-envs::EnvironmentLock read_lock_file(const std::filesystem::path& file) {
-  const auto text = state::read_file(file);
-  if (!text) throw Error(ErrorKind::not_found, "there is no file " + file.string());
-  return envs::parse_lock(*text, file.string());
-}
-
-int show_env_plan(Context& context, EnvCluster& cluster, const EnvWish& wish,
-                  const NeedsOptions& options) {
-  NeededSteps needed = steps_for_needs(context, cluster, wish.spec.needs, options);
+/// Of each node, nodes with equal steps on one line.
+int show_steps(Context& context, EnvCluster& cluster, const EnvWish& wish,
+               const InstallOptions& options) {
+  const auto request = request_for(context, cluster, wish, options);
+  NeededSteps needed = steps_for_needs(context, cluster, wish.spec.needs, options.needs);
   if (needed.hosts.empty()) return report_failures(context, needed.failures);
-  const auto planned =
-      envs::plan_installation(cluster.access(), needed.hosts, request_for(context, cluster, wish));
+  const auto planned = envs::plan_installation(cluster.access(), needed.hosts, request);
   View view;
   view.root = document("environment-plan");
   view.root["name"] = wish.spec.name;
@@ -108,15 +102,15 @@ int show_env_plan(Context& context, EnvCluster& cluster, const EnvWish& wish,
   return unmet != 0 ? unmet : code;
 }
 
-int install_environment(Context& context, EnvCluster& cluster, const EnvWish& wish,
-                        const BuilderOptions& building, const NeedsOptions& options) {
+int install(Context& context, EnvCluster& cluster, const EnvWish& wish,
+            const InstallOptions& options) {
+  auto request = request_for(context, cluster, wish, options);
   cluster.lock();
-  const MetNeeds met = meet_needs(context, cluster, wish.spec.needs, options);
+  const MetNeeds met = meet_needs(context, cluster, wish.spec.needs, options.needs);
   if (met.hosts.empty()) return report_failures(context, met.failures);
   const state::ScratchDirectory scratch(context.state_directory());
-  auto request = request_for(context, cluster, wish);
   request.scratch = scratch.path();
-  use_builder_options(context, building, request);
+  use_builder_options(context, options.building, request);
   request.route = [&] { return make_route(context, cluster.target()); };
   auto result = envs::install(cluster.access(), met.hosts, request);
   for (const auto& [node, error] : met.failures)
@@ -128,6 +122,28 @@ int install_environment(Context& context, EnvCluster& cluster, const EnvWish& wi
   }
   context.ui().show(view_of(wish, result, met));
   return report(context, result.nodes);
+}
+
+}  // namespace
+
+envs::EnvironmentLock read_lock_file(const std::filesystem::path& file) {
+  const auto text = state::read_file(file);
+  if (!text) throw Error(ErrorKind::not_found, "there is no file " + file.string());
+  return envs::parse_lock(*text, file.string());
+}
+
+void describe_install_options(Arguments& arguments, InstallOptions& options) {
+  describe_builder_options(arguments, options.building);
+  describe_needs_options(arguments, options.needs);
+  arguments.text("--limit-rate", "RATE", "Not faster than this from node to node, such as 300mbit",
+                 options.rate);
+  arguments.flag("--dry-run", "Show what each node would do, and do nothing", options.dry_run);
+}
+
+int install_environment(Context& context, EnvCluster& cluster, const EnvWish& wish,
+                        const InstallOptions& options) {
+  return options.dry_run ? show_steps(context, cluster, wish, options)
+                         : install(context, cluster, wish, options);
 }
 
 }  // namespace fastgpu::cli

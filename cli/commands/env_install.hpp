@@ -16,15 +16,21 @@ struct EnvWish {
   std::optional<envs::EnvironmentLock> lock{};
 };
 
+/// How it gets there.
+struct InstallOptions {
+  BuilderOptions building;
+  NeedsOptions needs;
+  std::string rate;  ///< Of a build that goes to other nodes, as text; empty: as fast as it can.
+  bool dry_run = false;
+};
+void describe_install_options(Arguments& arguments, InstallOptions& options);
+
 /// A lock from a file. Throws as Document::read and parse_lock.
 envs::EnvironmentLock read_lock_file(const std::filesystem::path& file);
 
-/// The steps of each node, nodes with equal steps on one line.
-int show_env_plan(Context& context, EnvCluster& cluster, const EnvWish& wish,
-                  const NeedsOptions& options);
-
-/// Installs it and what it needs beside itself, shows what was done, and remembers where.
+/// Installs it and what it needs beside itself, shows what was done, and remembers where; or shows
+/// the steps of each node alone, nodes with equal steps on one line.
 int install_environment(Context& context, EnvCluster& cluster, const EnvWish& wish,
-                        const BuilderOptions& building, const NeedsOptions& options);
+                        const InstallOptions& options);
 
 }  // namespace fastgpu::cli

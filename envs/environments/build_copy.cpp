@@ -1,13 +1,53 @@
 #include "envs/environments/build_copy.hpp"
 
+#include <algorithm>
+#include <iterator>
+
+#include "remote/kept_copy.hpp"
+#include "transfer/resume.hpp"
+#include "transfer/sha256.hpp"
+
 namespace fastgpu::envs {
+namespace {
+
+/// Another build of the same environment takes the place of what was kept.
+std::string key_of(const BuildCopy& what) {
+  return transfer::sha256_hex(what.directory.parent_path().string())
+             .substr(0, transfer::kPlaceDigits) +
+         what.manifest.substr(0, transfer::kKeyDigits - transfer::kPlaceDigits);
+}
+
+remote::CopyOptions copy_options(const NodeAccess& access, const BuildCopy& what) {
+  return {.width = access.options.width,
+          .connect_timeout = access.options.connect_timeout,
+          .rate = what.rate};
+}
+
+/// As far as all of them are.
+transfer::Position kept_by(const NodeAccess& access, std::span<const Receiver> nodes,
+                           const std::string& key, const BuildCopy& what) {
+  std::vector<ssh::Host> hosts;
+  std::ranges::transform(nodes, std::back_inserter(hosts), &Receiver::host);
+  return std::ranges::min(remote::kept_positions(access.client, hosts, key, what.directory.string(),
+                                                 access.agent, copy_options(access, what),
+                                                 access.cancel));
+}
+
+}  // namespace
 
 void relay_build(const NodeAccess& access, const ssh::Host& from, const remote::NodeRoute& route,
-                 std::span<const std::size_t> to, const BuildCopy& what) try {
+                 std::span<const Receiver> to, const BuildCopy& what) try {
+  const std::string key = key_of(what);
   NodeCall call{.words = {"relay", "--from", what.directory.string(), "--to",
-                          what.directory.string(), "--config", route.config, "--build", "--"}};
-  for (const std::size_t node : to)
-    call.words.push_back(route.names[node]);
+                          what.directory.string(), "--config", route.config, "--build"}};
+  const auto add = [&](const std::vector<std::string>& words) {
+    call.words.insert(call.words.end(), words.begin(), words.end());
+  };
+  add(remote::resume_words(key, kept_by(access, to, key, what)));
+  if (what.rate) add({"--limit-rate", to_string(*what.rate)});
+  add({"--"});
+  for (const Receiver& node : to)
+    add({route.names[node.at]});
   call_node(access, from, call, {});
 } catch (const Error& e) {
   if (e.kind() == ErrorKind::interrupted) throw;
@@ -17,8 +57,7 @@ void relay_build(const NodeAccess& access, const ssh::Host& from, const remote::
 std::vector<HostResult<remote::Copied>> copy_build(const NodeAccess& access, const ssh::Host& from,
                                                    std::span<const ssh::Host> to,
                                                    const BuildCopy& what) {
-  const remote::CopyOptions options{.width = access.options.width,
-                                    .connect_timeout = access.options.connect_timeout};
+  const remote::CopyOptions options = copy_options(access, what);
   const auto here = what.scratch / "build";
   const auto taken = remote::copy_from(access.client, {&from, 1}, {what.directory.string()}, here,
                                        access.agent, options, nullptr, access.cancel);

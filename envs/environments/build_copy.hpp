@@ -3,10 +3,12 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/units.hpp"
 #include "envs/environments/nodes.hpp"
 #include "remote/copy.hpp"
 #include "remote/relay.hpp"
@@ -18,14 +20,22 @@ using MakeRoute = std::function<remote::NodeRoute()>;
 
 struct BuildCopy {
   std::filesystem::path directory;  ///< The same on all nodes.
+  std::string manifest;             ///< Its sum: two builds with the same are the same.
   std::filesystem::path scratch;    ///< A directory of ours, here.
+  std::optional<BitRate> rate{};    ///< Of what leaves the node that has it, or this machine.
+};
+
+/// The node `at` of a route.
+struct Receiver {
+  ssh::Host host;
+  std::size_t at = 0;
 };
 
 /// From node to node, each passing on what it receives while it receives, and keeping it where it
-/// is what its manifest says. Best effort: whoever calls looks at the nodes afterwards. `to` are
-/// indices of `names`.
+/// is what its manifest says. What a relay that was cut off has brought to all of them is not
+/// brought again. Best effort: whoever calls looks at the nodes afterwards.
 void relay_build(const NodeAccess& access, const ssh::Host& from, const remote::NodeRoute& route,
-                 std::span<const std::size_t> to, const BuildCopy& what);
+                 std::span<const Receiver> to, const BuildCopy& what);
 
 /// By way of this machine. Every file is checked by its SHA-256 on the way; a build appears at once
 /// or not at all.

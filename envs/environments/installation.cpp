@@ -13,6 +13,8 @@ namespace {
 
 using agent::EnvironmentStatus;
 
+constexpr int kMostChains = 3;
+
 /// The nodes of one installation that still go along.
 class Installation {
  public:
@@ -114,7 +116,9 @@ class Installation {
                                          (receivers.size() == 1 ? " node" : " nodes"));
     const BuildCopy what{
         .directory = agent::EnvironmentPlaces{prefix()}.version(request_.spec.name, plan_.version),
-        .scratch = request_.scratch};
+        .manifest = plan_.manifest,
+        .scratch = request_.scratch,
+        .rate = request_.rate};
     if (request_.route) receivers = relay_to_all(std::move(receivers), what);
     if (receivers.empty()) return;
     const auto hosts = hosts_of(receivers);
@@ -145,21 +149,27 @@ class Installation {
     return hosts;
   }
 
-  /// Those behind a node that broke the chain get one of their own, as long as that helps. Returns
-  /// those that no chain has brought it to.
+  /// Those behind a node that broke the chain get one of their own, which goes on where that was.
+  /// Who stood at the head where a second chain helped nobody either is left out of the third.
+  /// Returns those that no chain has brought it to.
   std::vector<std::size_t> relay_to_all(std::vector<std::size_t> receivers, const BuildCopy& what) {
-    for (std::size_t before = 0; !receivers.empty() && receivers.size() != before;) {
-      before = receivers.size();
+    std::vector<std::size_t> suspects;
+    for (int chain = 0; chain < kMostChains && !receivers.empty(); ++chain) {
+      const std::size_t before = receivers.size();
       receivers = relay(receivers, what);
+      if (chain == 0 || receivers.size() < before) continue;
+      suspects.push_back(receivers.front());
+      receivers.erase(receivers.begin());
     }
+    receivers.insert(receivers.end(), suspects.begin(), suspects.end());
     return receivers;
   }
 
   /// Returns those that the chain has not brought it to.
   std::vector<std::size_t> relay(const std::vector<std::size_t>& receivers, const BuildCopy& what) {
-    std::vector<std::size_t> chain;
+    std::vector<Receiver> chain;
     for (const std::size_t at : receivers)
-      chain.push_back(alive_[at]);
+      chain.push_back({host_of(at), alive_[at]});
     relay_build(access_, host_of(plan_.source), request_.route(), chain, what);
     fault_point("env-relayed");
     const auto without = those_that_lack_it(receivers);

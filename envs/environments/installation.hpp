@@ -47,6 +47,7 @@ struct InstallationRequest {
   std::function<Toolbox(const std::string& machine)> toolbox;
   /// Absent: builds are copied by way of this machine.
   MakeRoute route{};
+  std::optional<BitRate> rate{};  ///< Of a build on its way to other nodes.
   OnDoing on_doing{};
   OnDoing on_warning{};  ///< Told of a node that may not do with what is made.
 };

@@ -6,8 +6,8 @@
 
 #include "remote/agent_call.hpp"
 #include "remote/kept_copy.hpp"
-#include "remote/pace.hpp"
 #include "transfer/failure_status.hpp"
+#include "transfer/pace.hpp"
 #include "transfer/tree_receiver.hpp"
 #include "transfer/tree_sender.hpp"
 
@@ -83,7 +83,7 @@ std::vector<HostResult<Copied>> copy_to(ssh::Client& client, std::span<const ssh
   const auto sums = std::make_shared<transfer::FileSums>();  // One hash of a file for all hosts.
   std::vector<std::unique_ptr<transfer::TreeSender>> senders(hosts.size());
   std::vector<std::string> said(hosts.size());
-  Pace pace(options.rate);
+  transfer::Pace pace(options.rate);
 
   const auto make = [&](std::size_t host) -> ssh::Task {
     senders[host] = std::make_unique<transfer::TreeSender>(sources, sums, kept[host]);
@@ -115,7 +115,7 @@ std::vector<HostResult<Copied>> copy_from(ssh::Client& client, std::span<const s
   const std::string command = agent_command(agent.hash, words);
   const auto count = sources.size() > 1 ? SourceCount::several : SourceCount::one;
   std::vector<Incoming> incoming(hosts.size());
-  Pace pace(options.rate);
+  transfer::Pace pace(options.rate);
 
   const auto receive = [&](std::size_t host, std::string_view piece) {
     auto& receiver = incoming[host].receiver;

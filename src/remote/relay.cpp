@@ -8,8 +8,8 @@
 
 #include "remote/agent_call.hpp"
 #include "remote/kept_copy.hpp"
-#include "remote/pace.hpp"
 #include "transfer/failure_status.hpp"
+#include "transfer/pace.hpp"
 #include "transfer/relay_report.hpp"
 #include "transfer/tree_sender.hpp"
 
@@ -103,7 +103,7 @@ class Relay {
     const transfer::Position from = kept_by(chain);
     const auto sums = std::make_shared<transfer::FileSums>();
     std::unique_ptr<transfer::TreeSender> sender;
-    Pace pace(options_.rate);
+    transfer::Pace pace(options_.rate);
     std::string heard;
     const ssh::Host& first = hosts_[chain.front()];
     const auto make = [&](std::size_t) -> ssh::Task {

@@ -14,8 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kKeyDigits = 32;
-
 [[noreturn]] void refuse(std::string_view text) {
   throw Error(ErrorKind::remote, "'" + printable(text) + "' tells no place to go on at");
 }

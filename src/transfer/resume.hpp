@@ -26,6 +26,7 @@ struct Resumption {
 
 /// How many of a key's digits tell where the copy goes: the others tell what it is.
 inline constexpr std::size_t kPlaceDigits = 12;
+inline constexpr std::size_t kKeyDigits = 32;
 
 /// 32 hexadecimal digits that name the copy of these sources, as they are now, to `destination`:
 /// made of that, and of their paths, kinds, sizes, modes and times. Empty where they cannot be

@@ -12,6 +12,7 @@
 #include <optional>
 #include <random>
 #include <sstream>
+#include <thread>
 #include <vector>
 
 #include "base/c_handle.hpp"
@@ -26,6 +27,9 @@ constexpr const char* kTree = "tree";
 constexpr const char* kNotes = "notes";
 constexpr std::size_t kMostNotes = 8192;  // A path, and a little.
 constexpr std::chrono::hours kKept{24};
+/// For a copy that was cut off, and has not noticed yet.
+constexpr std::chrono::milliseconds kPatience{3'000};
+constexpr std::chrono::milliseconds kBetweenTries{10};
 constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 std::string marked(std::string_view rest) {
@@ -66,6 +70,15 @@ void remove_leftovers(int parent, const std::string& own) {
 bool is_linked(int directory) {
   struct stat info {};
   return ::fstat(directory, &info) == 0 && info.st_nlink > 0;
+}
+
+bool lock_within(std::chrono::milliseconds patience, int directory) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (::flock(directory, LOCK_EX | LOCK_NB) != 0) {
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(kBetweenTries);
+  }
+  return true;
 }
 
 /// What has been written is there only as long as nobody pulls the plug.
@@ -187,13 +200,14 @@ void Staging::open_tree() {
   if (!tree_) throw system_error("writing into " + shown_, errno);
 }
 
-void Staging::note(std::uint64_t files, const std::string& path) const {
+void Staging::note(std::uint64_t files, const std::string& path) {
   if (key_.empty()) return;
   const std::string text =
       this_boot() + "\n" + std::to_string(files) + " " + std::to_string(path.size()) + "\n" + path;
-  const UniqueFd file(::openat(directory_.get(), kNotes,
+  if (!notes_)
+    notes_ = UniqueFd(::openat(directory_.get(), kNotes,
                                O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
-  if (!file || ::pwrite(file.get(), text.data(), text.size(), 0) < 0)
+  if (!notes_ || ::pwrite(notes_.get(), text.data(), text.size(), 0) < 0)
     throw system_error("writing into " + shown_, errno);
 }
 
@@ -203,6 +217,7 @@ Position Staging::position() const {
 
 void Staging::clear() {
   tree_ = UniqueFd();
+  notes_ = UniqueFd();
   remove_tree(directory_.get(), kTree);
   ::unlinkat(directory_.get(), kNotes, 0);
   open_tree();
@@ -215,7 +230,7 @@ Staging::~Staging() {
 Position kept_position(const std::filesystem::path& parent, const std::string& key) {
   const std::string name = marked(key);
   const UniqueFd directory(::open((parent / name).c_str(), kDirectory));
-  if (!directory || ::flock(directory.get(), LOCK_EX | LOCK_NB) != 0) return {};
+  if (!directory || !lock_within(kPatience, directory.get())) return {};
   return position_in(directory.get());
 }
 

@@ -27,7 +27,7 @@ class Staging {
 
   /// How far it is: whole files, and the path of the one that is coming in. Remembered until this
   /// machine is booted again, where there is a key.
-  void note(std::uint64_t files, const std::string& path) const;
+  void note(std::uint64_t files, const std::string& path);
   Position position() const;
 
   /// What is there is to stay for the copy with this key; without one it goes.
@@ -46,6 +46,7 @@ class Staging {
   std::string name_;
   UniqueFd directory_;
   UniqueFd tree_;
+  UniqueFd notes_;  ///< Once something was noted.
   bool is_kept_ = false;
 };
 

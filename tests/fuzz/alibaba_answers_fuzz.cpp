@@ -1,20 +1,15 @@
 // Whatever Alibaba Cloud answers: the same text to every question.
-#include <cstddef>
-#include <cstdint>
-#include <string>
-
+#include "any_answer.hpp"
 #include "provision/every_question.hpp"
 #include "provision/providers/alibaba/alibaba_cloud.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace fastgpu;
   using namespace fastgpu::provision;
-  if (size == 0) return 0;
-  const std::string text(reinterpret_cast<const char*>(data) + 1, size - 1);
-  const int status = data[0] % 2 == 0 ? 200 : 403;
-  fastgpu::test::ask_everything(
-      {.status = status, .headers = {{"x-ratelimit-user", text}}, .body = text},
-      [](cloud::ApiTools tools) {
-        return std::make_unique<alibaba::AlibabaCloud>(std::move(tools), "");
-      });
+  http::Response answer = fuzz::any_answer(data, size, {200, 403});
+  answer.headers.push_back({"x-ratelimit-user", answer.body});
+  test::ask_everything(answer, [](cloud::ApiTools tools) {
+    return std::make_unique<alibaba::AlibabaCloud>(std::move(tools), "");
+  });
   return 0;
 }

@@ -3,6 +3,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
+#include <thread>
 
 #include "support/failure.hpp"
 #include "support/noise.hpp"
@@ -288,6 +291,18 @@ TEST_CASE("what is kept saves sending it, the middle of a file too") {
   CHECK(from.bytes > 2'500'000);
   CHECK(stream_from({world.from() / "d"}, from).size() < 2'500'000);
   CHECK(kept_position(world.to(), std::string(32, 'b')) == Position{});
+}
+
+TEST_CASE("a copy that is just about to end is asked how far it was once it has ended") {
+  const World world;
+  std::optional<Staging> copy(std::in_place, world.to(), kKey);
+  copy->note(3, "");
+  copy->keep();
+  std::jthread end([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    copy.reset();
+  });
+  CHECK(kept_position(world.to(), kKey).files == 3);
 }
 
 TEST_CASE("who has more than the stream begins with takes it from there all the same") {

@@ -393,6 +393,52 @@ def test_a_node_that_vanishes_while_it_receives_is_named_and_the_others_are_comp
     check(json.loads(site.create("-o", "json").out)["nodes"][2]["done"] == "received", "the node was not repaired")
 
 
+LARGE = 16 << 20
+KEPT = f"stat -c %s {PREFIX}/train/.fastgpu-copy-*/tree/*/lib/python3.11/site-packages/large.bin 2>/dev/null || echo 0"
+KILL_RELAY = "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -q 'fastgpu-agent.* [r]elay --to' && kill -9 ${p#/proc/} && echo killed; done; true"
+
+
+class LargeWheels(ManyNodes):
+    def make_index(self, address):
+        index = super().make_index(address)
+        index.add("large", "1.0", {"large.bin": os.urandom(LARGE)})
+        return index
+
+    def said_by(self, node, *command):
+        return json.loads(self.user.run("exec", f"{self.name}/{node}", "-o", "json", "--", *command).out)["hosts"][0]["stdout"]
+
+    def sent_by_first(self):
+        """Bytes that have left the node that builds."""
+        lines = self.said_by(0, "cat", "/proc/net/dev").splitlines()[2:]
+        counters = {name.strip(): numbers.split() for name, numbers in (line.split(":") for line in lines)}
+        return sum(int(numbers[8]) for name, numbers in counters.items() if name != "lo")
+
+
+@with_site(LargeWheels)
+def test_a_chain_that_breaks_goes_on_where_it_was_and_no_faster_than_it_may(site):
+    site.write("large")
+    site.user.refused(site.words("--limit-rate", "fast"), 2, "fast")
+    site.create()
+    for node in (1, 2, 3):
+        site.said_by(node, "rm", "-rf", f"{PREFIX}/train")
+    before = site.sent_by_first()
+    site.create()
+    unbroken = site.sent_by_first() - before
+    site.user.run("env", "remove", "train", "-c", site.name)
+    before, began = site.sent_by_first(), time.monotonic()
+    process = site.user.start(*site.words("-o", "json", "--limit-rate", "20mbit"))
+    check(within(60, lambda: int(site.said_by(1, "sh", "-c", KEPT)) > LARGE // 2), "nothing passes over the second node")
+    check("killed" in site.said_by(1, "sh", "-c", KILL_RELAY), "it had all of it")
+    out, err = process.communicate(timeout=180)
+    check(process.returncode == 0, f"{process.returncode} {err}")
+    check([node["done"] for node in json.loads(out)["nodes"]] == ["built"] + ["received"] * 3, f"{out}")
+    check(time.monotonic() - began > 8 * LARGE / 20e6 * 0.95, "faster than it may")
+    sent = site.sent_by_first() - before
+    check(sent < unbroken + LARGE // 4, f"{sent} bytes have left the node that builds, and {unbroken} where nothing broke")
+    site.user.run("env", "verify", "train", "-c", site.name)
+    check(".fastgpu-copy" not in site.on_nodes("ls", "-A", f"{PREFIX}/train"), "something is left")
+
+
 @with_site(Wheels)
 def test_a_full_disk_is_told_and_nothing_is_half_there(site):
     site.on_nodes("sh", "-c", f"mkdir -p {PREFIX} && mount -t tmpfs -o size=300k tmpfs {PREFIX}", nodes="/1")

@@ -9,15 +9,16 @@ from faulty_server import FaultyServer
 
 
 def wheel(name, version, files, requires=()):
-    """The bytes of a pure wheel, and its file name."""
+    """The bytes of a pure wheel of texts and bytes, and its file name."""
     info = f"{name}-{version}.dist-info"
     lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}", *(f"Requires-Dist: {one}" for one in requires)]
     content = {**files, f"{info}/METADATA": "\n".join(lines) + "\n",
                f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"}
     rows = []
-    for path, text in content.items():
-        digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
-        rows.append(f"{path},sha256={digest},{len(text.encode())}")
+    for path, what in content.items():
+        held = what if isinstance(what, bytes) else what.encode()
+        digest = base64.urlsafe_b64encode(hashlib.sha256(held).digest()).rstrip(b"=").decode()
+        rows.append(f"{path},sha256={digest},{len(held)}")
     content[f"{info}/RECORD"] = "\n".join([*rows, f"{info}/RECORD,,"]) + "\n"
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:

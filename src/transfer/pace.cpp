@@ -1,9 +1,9 @@
-#include "remote/pace.hpp"
+#include "transfer/pace.hpp"
 
 #include <algorithm>
 #include <thread>
 
-namespace fastgpu::remote {
+namespace fastgpu::transfer {
 
 using namespace std::chrono_literals;
 
@@ -24,4 +24,4 @@ void Pace::pass(std::size_t bytes, const Cancel& cancel) {
     std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(due - at, 50ms));
 }
 
-}  // namespace fastgpu::remote
+}  // namespace fastgpu::transfer

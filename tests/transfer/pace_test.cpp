@@ -1,13 +1,13 @@
-#include "remote/pace.hpp"
+#include "transfer/pace.hpp"
 
 #include <doctest/doctest.h>
 
-namespace fastgpu::remote {
+namespace fastgpu::transfer {
 namespace {
 
 using namespace std::chrono_literals;
 
-TEST_SUITE_BEGIN("remote/pace");
+TEST_SUITE_BEGIN("transfer/pace");
 
 TEST_CASE("bytes take eight times their number of bits") {
   CHECK(time_for(1'000'000, {8'000'000}) == 1s);
@@ -27,4 +27,4 @@ TEST_CASE("whoever is stopped waits no longer, however slow the rate is") {
 TEST_SUITE_END();
 
 }  // namespace
-}  // namespace fastgpu::remote
+}  // namespace fastgpu::transfer

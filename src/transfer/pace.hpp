@@ -7,7 +7,7 @@
 #include "base/cancel.hpp"
 #include "base/units.hpp"
 
-namespace fastgpu::remote {
+namespace fastgpu::transfer {
 
 /// Holds its caller up so that on average no more than `rate` passes from the first byte on; not at
 /// all without one.
@@ -27,4 +27,4 @@ class Pace {
 /// How long the first `passed` bytes take at that rate.
 std::chrono::nanoseconds time_for(std::uint64_t passed, BitRate rate);
 
-}  // namespace fastgpu::remote
+}  // namespace fastgpu::transfer
