@@ -1,4 +1,4 @@
-"""exec on 1,000 hosts, beside pdsh and clush: addresses of one loopback sshd, in a network of their own."""
+"""exec on 1,000 hosts, beside pdsh, clush and Ansible: addresses of one loopback sshd, in a network of their own."""
 import json
 import os
 import pathlib
@@ -74,15 +74,18 @@ def inside(fastgpu, count):
             words = ",".join(hosts)
             clush = ["clush", "-S", "-o", f"-F {folder}/ssh_config", "-w", words]
             pdsh = ["pdsh", "-S", "-R", "ssh", "-w", words]
+            (folder / "inventory").write_text("\n".join(hosts) + "\n")
+            ansible = ["ansible", "all", "-i", folder / "inventory", "-f", "50", "-m", "raw", "--ssh-common-args", f"-F {folder}/ssh_config", "-a"]
             commands = {
                 "fastgpu exec": [fastgpu, "exec", "many", "--"], "clush": clush, "clush, fan-out 256": [*clush, "-f", "256"],
-                "pdsh": pdsh, "pdsh, fan-out 256": [*pdsh, "-f", "256"]}
+                "pdsh": pdsh, "pdsh, fan-out 256": [*pdsh, "-f", "256"], "ansible raw, 50 forks": ansible}
             runs = {}
             for what in ("true", "sleep 1"):
                 for tool, argv in commands.items():
-                    if what == "true" or "fan-out" not in tool:
+                    if what == "true" or tool in ("fastgpu exec", "clush", "pdsh"):
                         times = REPETITIONS if tool.startswith("fastgpu") else 1
-                        runs[f"{what}|{tool}"] = [measured([*argv, *what.split()], environment) for _ in range(times)]
+                        words = [what] if tool.startswith("ansible") else what.split()
+                        runs[f"{what}|{tool}"] = [measured([*argv, *words], environment) for _ in range(times)]
             return {"made": made, "runs": runs}
         finally:
             server.terminate()
