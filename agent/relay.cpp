@@ -46,6 +46,7 @@ struct Request {
   std::optional<transfer::Resumption> resumption{};
   std::optional<BitRate> rate{};  ///< Of what leaves the node that has it.
   bool is_build = false;
+  std::string base{};  ///< Another build that all of them have; empty where there is none.
 
   bool reports() const { return !id.empty(); }
 };
@@ -80,6 +81,7 @@ Request parse(Arguments arguments) {
   request.config = options.take_value("--config").value_or("");
   if (options.take_flag("--several")) request.count = transfer::SourceCount::several;
   request.is_build = options.take_flag("--build");
+  request.base = options.take_value("--base").value_or("");
   request.id = options.take_value("--report").value_or("");
   if (const auto text = options.take_value("--resume"))
     request.resumption = transfer::parse_resumption(*text);
@@ -103,6 +105,7 @@ class Next {
         request.config};
     if (request.count == transfer::SourceCount::several) there.emplace_back("--several");
     if (request.is_build) there.emplace_back("--build");
+    if (!request.base.empty()) there.insert(there.end(), {"--base", request.base});
     if (request.reports()) there.insert(there.end(), {"--report", request.id});
     if (request.resumption) there.insert(there.end(), {"--resume", to_text(*request.resumption)});
     there.emplace_back("--");
@@ -161,8 +164,14 @@ class Next {
 
 void send(const Request& request, Next& next) {
   const auto from = request.resumption ? request.resumption->from : transfer::Position();
-  transfer::TreeSender sender({below_home(request.from)}, std::make_shared<transfer::FileSums>(),
-                              from);
+  const fs::path source = below_home(request.from);
+  const KnownSums in_base =
+      request.base.empty() ? KnownSums() : files_in_both(source, below_home(request.base));
+  transfer::TreeSender sender(
+      {source}, std::make_shared<transfer::FileSums>(), from, [&](const std::string& path) {
+        const auto found = in_base.find(path);
+        return found == in_base.end() ? std::nullopt : std::optional(found->second);
+      });
   transfer::Pace pace(request.rate);
   const Cancel never;
   while (const auto piece = sender.next()) {
@@ -180,7 +189,8 @@ class Receiver {
     attempt([&] {
       tree_.emplace(to_, request.count, request.resumption,
                     is_build_ ? [this](const auto& path, const auto& sum) { know(path, sum); }
-                              : transfer::OnFile());
+                              : transfer::OnFile(),
+                    request.base.empty() ? fs::path() : below_home(request.base));
     });
   }
   Receiver(const Receiver&) = delete;

@@ -1,5 +1,8 @@
 // `env-build`: one build of an environment out of a lock, on the one node that builds.
+#include <fcntl.h>
 #include <sys/stat.h>
+
+#include <cerrno>
 
 #include "agent/disk.hpp"
 #include "agent/environments/builder.hpp"
@@ -20,6 +23,7 @@ namespace fs = std::filesystem;
 
 /// The agent of a client that was killed notices at its next word, and then clears up.
 constexpr std::chrono::milliseconds kPatience{20'000};
+constexpr time_t kTime = 946'684'800;  // Of all files: the first second of 2000, in UTC.
 constexpr unsigned kReadable = 0644;
 constexpr unsigned kRunnable = 0755;
 
@@ -52,6 +56,7 @@ class Build {
     listener_.tell("making the environment");
     package_builder(request_.builder, cache_)->make(request_, version_, listener_);
     fault_point("env-build-packages");
+    set_times();
     listener_.tell("compiling modules");
     compile_modules(version_, request_.python_version, listener_);
     add_common();
@@ -59,6 +64,7 @@ class Build {
     write_details();
     run_post_install();
     listener_.tell("computing sums");
+    set_times();
     return write_manifest(version_);
   }
 
@@ -71,6 +77,16 @@ class Build {
     if (error == nullptr ||
         (error->kind() != ErrorKind::interrupted && error->kind() != ErrorKind::timeout))
       fs::remove_all(cache_, ignored);
+  }
+
+  /// All files are as old as each other: two builds have the same packages in the same files, and
+  /// bytecode, which knows how old its module is, too.
+  void set_times() const {
+    const timespec times[2] = {{kTime, 0}, {kTime, 0}};
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(version_))
+      if (!entry.is_symlink() && entry.is_regular_file() &&
+          ::utimensat(AT_FDCWD, entry.path().c_str(), times, AT_SYMLINK_NOFOLLOW) != 0)
+        throw system_error("setting the time of " + entry.path().string(), errno);
   }
 
   /// What every environment gets beside its packages.

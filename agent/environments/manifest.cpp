@@ -102,6 +102,11 @@ std::size_t start_of(int word, const std::string& line) {
   return at;
 }
 
+std::string sum_in(const std::string& line) {
+  const std::size_t from = start_of(3, line);
+  return line.substr(from, start_of(4, line) - from - 1);
+}
+
 std::string path_of(const std::string& line) {
   return line.substr(start_of(4, line));
 }
@@ -146,6 +151,12 @@ std::vector<std::string> added(const fs::path& root, const std::vector<std::stri
   return fresh;
 }
 
+/// Empty where there is no manifest.
+std::vector<std::string> lines_of(const fs::path& version) {
+  const auto text = read_file(manifest_of(version), kLargestManifest);
+  return text ? Records(*text, "the manifest").all("entry") : std::vector<std::string>();
+}
+
 std::string sum_of_text(const fs::path& path) {
   const auto text = read_file(path, kLargestManifest);
   return text ? transfer::sha256_hex(*text) : "";
@@ -185,6 +196,17 @@ std::uint64_t build_bytes(const fs::path& version) {
   for (const std::string& line : Records(*text, "the manifest").all("entry"))
     bytes += size_of(line);
   return bytes;
+}
+
+KnownSums files_in_both(const fs::path& version, const fs::path& other) {
+  const auto lines = lines_of(version);
+  auto others = lines_of(other);
+  std::ranges::sort(others);
+  KnownSums both;
+  for (const std::string& line : lines)
+    if (line.starts_with('f') && std::ranges::binary_search(others, line))
+      if (const auto sum = transfer::parse_digest(sum_in(line))) both.emplace(path_of(line), *sum);
+  return both;
 }
 
 VerifyAnswer verify_manifest(const fs::path& version, const KnownSums& known) {

@@ -26,6 +26,10 @@ std::uint64_t build_bytes(const std::filesystem::path& version);
 /// Of files that have been read just now, by their path below the build.
 using KnownSums = std::unordered_map<std::string, transfer::Digest>;
 
+/// The files that both builds have by their manifests: with the same path, mode and content. Empty
+/// where one has no manifest.
+KnownSums files_in_both(const std::filesystem::path& version, const std::filesystem::path& other);
+
 /// Compares every file with its manifest, reading those whose sum is not known. What has been added
 /// is damage, too, but for what Python caches. Throws not_found where there is no manifest, remote
 /// where it cannot be read.

@@ -11,9 +11,11 @@ void compile_modules(const std::filesystem::path& version, const std::string& py
   if (!std::filesystem::exists(python)) return;
   listener.gone().check();
   const std::string series = python_version.substr(0, python_version.rfind('.'));
-  const auto packages = version / "lib" / ("python" + series) / "site-packages";
-  output_of({.argv = {python.string(), "-I", "-m", "compileall", "-q", "-j", "0", "-x",
-                      "site-packages/.*/tests?/", packages.string()},
+  const auto place = std::filesystem::path("lib") / ("python" + series) / "site-packages";
+  const auto packages = version / place;
+  const auto named = version.parent_path() / "current" / place;
+  output_of({.argv = {python.string(), "-I", "-m", "compileall", "-q", "-j", "0", "-d",
+                      named.string(), "-x", "site-packages/.*/tests?/", packages.string()},
              .environment = plain_environment()},
             listener);
 } catch (const Error& e) {

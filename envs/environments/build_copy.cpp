@@ -43,6 +43,7 @@ void relay_build(const NodeAccess& access, const ssh::Host& from, const remote::
   const auto add = [&](const std::vector<std::string>& words) {
     call.words.insert(call.words.end(), words.begin(), words.end());
   };
+  if (!what.base.empty()) add({"--base", what.base.string()});
   add(remote::resume_words(key, kept_by(access, to, key, what)));
   if (what.rate) add({"--limit-rate", to_string(*what.rate)});
   add({"--"});

@@ -21,6 +21,7 @@ using MakeRoute = std::function<remote::NodeRoute()>;
 struct BuildCopy {
   std::filesystem::path directory;  ///< The same on all nodes.
   std::string manifest;             ///< Its sum: two builds with the same are the same.
+  std::filesystem::path base{};     ///< Another build that all of them have; empty: there is none.
   std::filesystem::path scratch;    ///< A directory of ours, here.
   std::optional<BitRate> rate{};    ///< Of what leaves the node that has it, or this machine.
 };

@@ -170,12 +170,24 @@ class Installation {
     std::vector<Receiver> chain;
     for (const std::size_t at : receivers)
       chain.push_back({host_of(at), alive_[at]});
-    relay_build(access_, host_of(plan_.source), request_.route(), chain, what);
+    BuildCopy over = what;
+    over.base = base_of(receivers);
+    relay_build(access_, host_of(plan_.source), request_.route(), chain, over);
     fault_point("env-relayed");
     const auto without = those_that_lack_it(receivers);
     for (const std::size_t at : receivers)
       relayed_[alive_[at]] = goes_along(at) && std::ranges::find(without, at) == without.end();
     return without;
+  }
+
+  /// What they and the source have already; empty where that is nothing.
+  std::filesystem::path base_of(const std::vector<std::size_t>& receivers) const {
+    std::vector<EnvironmentStatus> nodes = {statuses_[plan_.source]};
+    for (const std::size_t at : receivers)
+      nodes.push_back(statuses_[at]);
+    const auto found = build_in_common(nodes, request_.spec.name, plan_.version);
+    if (!found) return {};
+    return agent::EnvironmentPlaces{prefix()}.version(found->name, found->version);
   }
 
   /// Looks at those nodes again.

@@ -87,6 +87,25 @@ std::vector<std::string> describe(const EnvironmentPlan& plan, std::size_t node)
   return out;
 }
 
+std::optional<FoundVersion> build_in_common(std::span<const EnvironmentStatus> nodes,
+                                            const std::string& name, const std::string& version) {
+  const auto worth = [&](const FoundVersion& one) {
+    return (one.name == name ? 2 : 0) + (one.current ? 1 : 0);
+  };
+  const auto is_on_all = [&](const FoundVersion& one) {
+    return std::ranges::all_of(nodes, [&](const EnvironmentStatus& node) {
+      const FoundVersion* const found = find(node, one.name, one.version);
+      return found != nullptr && found->manifest == one.manifest;
+    });
+  };
+  std::optional<FoundVersion> best;
+  for (const FoundVersion& one : nodes.front().versions) {
+    if (one.manifest.empty() || (one.name == name && one.version == version)) continue;
+    if (is_on_all(one) && (!best || worth(one) > worth(*best))) best = one;
+  }
+  return best;
+}
+
 std::string misfit(const EnvironmentLock& lock, const EnvironmentStatus& node) {
   if (node.machine != lock.machine)
     return "its processor is " + node.machine + ", and the lock is for " + lock.machine;

@@ -48,6 +48,12 @@ EnvironmentPlan plan_environment(std::span<const agent::EnvironmentStatus> nodes
 /// The steps of one node in words; one sentence where there is nothing to do.
 std::vector<std::string> describe(const EnvironmentPlan& plan, std::size_t node);
 
+/// A complete build other than this one that all these nodes have: most of its files may be the
+/// same. Best one of the same environment, and one in use.
+std::optional<agent::FoundVersion> build_in_common(std::span<const agent::EnvironmentStatus> nodes,
+                                                   const std::string& name,
+                                                   const std::string& version);
+
 /// Why a lock does not fit a node: another processor, an older C library; empty where it does.
 std::string misfit(const EnvironmentLock& lock, const agent::EnvironmentStatus& node);
 

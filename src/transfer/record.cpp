@@ -29,6 +29,7 @@ struct Encoder {
     out += 'B';
     put_text(out, record.bytes);
   }
+  void operator()(const SameRecord&) const { out += '='; }
   void operator()(const SumRecord& record) const {
     out += 'S';
     out.append(reinterpret_cast<const char*>(record.digest.data()), record.digest.size());
@@ -124,6 +125,8 @@ Record read_record(Fields& fields) {
       return read_entry<FileRecord>(fields);
     case 'B':
       return BlockRecord{fields.text(kLargestBlock)};
+    case '=':
+      return SameRecord{};
     case 'S':
       return read_sum(fields);
     case 'L':

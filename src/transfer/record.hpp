@@ -34,6 +34,10 @@ struct BlockRecord {
   std::string_view bytes;  ///< Not empty, at most kLargestBlock; borrowed from the decoder.
 };
 
+/// In place of blocks: the content is that of the file with this path in what the other side is
+/// known to have, its base.
+struct SameRecord {};
+
 struct SumRecord {
   Digest digest{};
 };
@@ -47,8 +51,8 @@ struct LinkRecord {
 /// The last record. A stream that ends without it was cut off.
 struct EndRecord {};
 
-using Record =
-    std::variant<DirectoryRecord, FileRecord, BlockRecord, SumRecord, LinkRecord, EndRecord>;
+using Record = std::variant<DirectoryRecord, FileRecord, BlockRecord, SameRecord, SumRecord,
+                            LinkRecord, EndRecord>;
 
 inline constexpr std::size_t kLargestBlock = 256UL * 1024;
 

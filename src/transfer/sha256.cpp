@@ -5,6 +5,8 @@
 
 #include <openssl/sha.h>
 
+#include <charconv>
+
 namespace fastgpu::transfer {
 
 void Sha256::Release::operator()(SHA256state_st* state) const noexcept {
@@ -33,6 +35,16 @@ std::string hex(const Digest& digest) {
     text += kDigits[byte & 15U];
   }
   return text;
+}
+
+std::optional<Digest> parse_digest(std::string_view hex) {
+  Digest digest{};
+  if (hex.size() != 2 * digest.size()) return std::nullopt;
+  for (std::size_t i = 0; i < digest.size(); ++i) {
+    const char* const end = hex.data() + 2 * i + 2;
+    if (std::from_chars(end - 2, end, digest[i], 16).ptr != end) return std::nullopt;
+  }
+  return digest;
 }
 
 std::string sha256_hex(std::string_view bytes) {

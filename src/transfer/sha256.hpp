@@ -3,6 +3,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -27,6 +28,8 @@ class Sha256 {
 };
 
 std::string hex(const Digest& digest);
+/// Back; absent for what is none.
+std::optional<Digest> parse_digest(std::string_view hex);
 std::string sha256_hex(std::string_view bytes);
 
 }  // namespace fastgpu::transfer

@@ -125,7 +125,7 @@ Position position_in(int directory) {
   const UniqueFd inside = open_below(tree.get(), folder);
   struct stat info {};
   if (inside && ::fstatat(inside.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-      S_ISREG(info.st_mode))
+      S_ISREG(info.st_mode) && info.st_nlink == 1)  // Others are not ours to write into.
     position.bytes = static_cast<std::uint64_t>(info.st_size);
   return position;
 }

@@ -32,18 +32,24 @@ void write_all(int fd, std::string_view bytes, const std::string& path) {
   }
 }
 
-/// The sum of what is in the file now, and not of what was meant to be written.
-Digest digest_of(int fd, const std::string& path) {
-  Sha256 sum;
+void read_all(int fd, const std::string& path,
+              const std::function<void(std::string_view)>& on_bytes) {
   std::string buffer(256UL * 1024, '\0');
   for (off_t at = 0;;) {
     const ssize_t size = ::pread(fd, buffer.data(), buffer.size(), at);
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) throw system_error("reading back " + printable(path), errno);
-    if (size == 0) return sum.finish();
-    sum.add({buffer.data(), static_cast<std::size_t>(size)});
+    if (size == 0) return;
+    on_bytes({buffer.data(), static_cast<std::size_t>(size)});
     at += size;
   }
+}
+
+/// The sum of what is in the file now, and not of what was meant to be written.
+Digest digest_of(int fd, const std::string& path) {
+  Sha256 sum;
+  read_all(fd, path, [&](std::string_view bytes) { sum.add(bytes); });
+  return sum.finish();
 }
 
 }  // namespace
@@ -57,8 +63,11 @@ fs::path staging_parent(const fs::path& destination) {
 }
 
 TreeReceiver::TreeReceiver(const fs::path& destination, SourceCount count,
-                           const std::optional<Resumption>& resumption, OnFile on_file)
-    : on_file_(std::move(on_file)), shown_(destination.string()) {
+                           const std::optional<Resumption>& resumption, OnFile on_file,
+                           const fs::path& base)
+    : on_file_(std::move(on_file)),
+      shown_(destination.string()),
+      base_(base.empty() ? -1 : ::open(base.c_str(), kDirectoryFlags)) {
   std::error_code ignored;
   const fs::path asked = destination.empty() ? fs::path(".") : destination;
   if (!fs::is_directory(asked, ignored)) {
@@ -184,9 +193,54 @@ UniqueFd TreeReceiver::open_file(const std::string& path) {
 
 void TreeReceiver::take(const BlockRecord& record) {
   if (!file_) throw Error(ErrorKind::remote, "the stream of files has content outside of a file");
+  if (file_->is_link)
+    throw Error(ErrorKind::remote, "the stream of files has content after that of its base");
+  file_->has_content = true;
   if (file_->sum) file_->sum->add(record.bytes);
   write_all(file_->fd.get(), record.bytes, file_->record.path);
   bytes_ += record.bytes.size();
+}
+
+/// `path` begins with the name of the source.
+UniqueFd TreeReceiver::open_in_base(const std::string& path) const {
+  const auto [parent, name] = split_path(path.substr(path.find('/') + 1));
+  const UniqueFd directory = base_ ? open_below(base_.get(), parent) : UniqueFd();
+  constexpr int kRead = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  UniqueFd fd(directory ? ::openat(directory.get(), name.c_str(), kRead) : -1);
+  struct stat info {};
+  if (!fd || ::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode))
+    throw Error(ErrorKind::remote, printable(path) + " is not in what was said to be here");
+  return fd;
+}
+
+/// False where the file there has another mode or time, or the file system has no links; this one
+/// is as it was then.
+bool TreeReceiver::become_link_to(int there) {
+  const FileRecord& record = file_->record;
+  const timespec modified = as_timespec(record.modified);
+  struct stat info {};
+  if (::fstat(there, &info) != 0 || (info.st_mode & 07777) != permission_bits(record.mode) ||
+      info.st_mtim.tv_sec != modified.tv_sec || info.st_mtim.tv_nsec != modified.tv_nsec)
+    return false;
+  const auto [parent, name] = split_path(record.path);
+  const int at = open_parent(parent);
+  ::unlinkat(at, name.c_str(), 0);
+  const std::string source = "/proc/self/fd/" + std::to_string(there);
+  if (::linkat(AT_FDCWD, source.c_str(), at, name.c_str(), AT_SYMLINK_FOLLOW) == 0) return true;
+  file_->fd = open_file(record.path);
+  return false;
+}
+
+void TreeReceiver::take(const SameRecord&) {
+  if (!file_ || !file_->sum || file_->has_content)
+    throw Error(ErrorKind::remote, "the stream of files takes no whole file from its base");
+  const UniqueFd there = open_in_base(file_->record.path);
+  file_->has_content = true;
+  file_->is_link = become_link_to(there.get());
+  read_all(there.get(), file_->record.path, [this](std::string_view bytes) {
+    file_->sum->add(bytes);
+    if (!file_->is_link) write_all(file_->fd.get(), bytes, file_->record.path);
+  });
 }
 
 void TreeReceiver::check_content(const Digest& expected) {
@@ -202,11 +256,16 @@ void TreeReceiver::check_content(const Digest& expected) {
 void TreeReceiver::take(const SumRecord& record) {
   if (!file_) throw Error(ErrorKind::remote, "the stream of files has a sum outside of a file");
   check_content(record.digest);
+  if (file_->is_link) return end_file();
   const timespec modified = as_timespec(file_->record.modified);
   const timespec times[2] = {modified, modified};
   if (::fchmod(file_->fd.get(), permission_bits(file_->record.mode)) != 0 ||
       ::futimens(file_->fd.get(), times) != 0)
     throw cannot_write(file_->record.path);
+  end_file();
+}
+
+void TreeReceiver::end_file() {
   file_.reset();
   staging_->note(++files_, "");
 }

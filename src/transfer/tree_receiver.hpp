@@ -32,9 +32,11 @@ class TreeReceiver {
   /// Throws not_found where the directory around the destination does not exist, conflict where it
   /// is a file and cannot be, denied or capacity as the file system says. With a resumption it goes
   /// on with what was kept, or throws remote where that is less than the stream will take for
-  /// granted; a stream that is cut off is kept then.
+  /// granted; a stream that is cut off is kept then. Files that are in `base`, a tree like the
+  /// source, become links to those there, and are read all the same; empty where there is none.
   TreeReceiver(const std::filesystem::path& destination, SourceCount count,
-               const std::optional<Resumption>& resumption = {}, OnFile on_file = {});
+               const std::optional<Resumption>& resumption = {}, OnFile on_file = {},
+               const std::filesystem::path& base = {});
 
   /// Throws remote for a malformed stream and for content that is not what was sent (naming the
   /// file), denied for a path that leads out of the destination, capacity for a full disk.
@@ -51,11 +53,14 @@ class TreeReceiver {
     UniqueFd fd;
     FileRecord record;
     std::optional<Sha256> sum{};  // Of what came in; absent where some of it was there before.
+    bool has_content = false;
+    bool is_link = false;  // To one in the base, whose mode and time stay.
   };
 
   void take(const DirectoryRecord& record);
   void take(const FileRecord& record);
   void take(const BlockRecord& record);
+  void take(const SameRecord& record);
   void take(const SumRecord& record);
   void take(const LinkRecord& record);
   void take(const EndRecord& record);
@@ -65,6 +70,9 @@ class TreeReceiver {
   void go_on(const Resumption& resumption);
   UniqueFd open_file(const std::string& path);
   UniqueFd open_kept(const std::string& path, std::uint64_t kept);
+  UniqueFd open_in_base(const std::string& path) const;
+  bool become_link_to(int there);
+  void end_file();
   void check_content(const Digest& expected);
 
   OnFile on_file_;
@@ -72,6 +80,7 @@ class TreeReceiver {
   std::string new_name_;  // What the source is called here; empty where it keeps its name.
   bool must_be_directory_ = false;
   std::unique_ptr<Staging> staging_;
+  UniqueFd base_;
   Decoder decoder_;
   std::optional<File> file_;
   std::vector<DirectoryRecord> directories_;

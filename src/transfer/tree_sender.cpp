@@ -78,8 +78,12 @@ std::shared_ptr<FileSum> FileSums::at(const std::string& file) {
 }
 
 TreeSender::TreeSender(std::vector<std::filesystem::path> sources, std::shared_ptr<FileSums> sums,
-                       const Position& from)
-    : sources_(std::move(sources)), sums_(std::move(sums)), block_(kRead, '\0'), from_(from) {}
+                       const Position& from, InBase in_base)
+    : sources_(std::move(sources)),
+      sums_(std::move(sums)),
+      block_(kRead, '\0'),
+      from_(from),
+      in_base_(std::move(in_base)) {}
 
 std::optional<std::string> TreeSender::next() {
   if (ended_) return std::nullopt;
@@ -124,6 +128,7 @@ void TreeSender::begin_entry(std::string& out, int parent, const std::string& na
     return;
   }
   if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode)) return;
+  if (S_ISREG(info.st_mode) && begin_same(out, path, info)) return;
   // Should a pipe have taken the file's place by now, opening it does not wait for a writer.
   UniqueFd fd(::openat(parent, name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | follow));
   if (!fd || ::fstat(fd.get(), &info) != 0) throw cannot_read(shown, errno);
@@ -140,6 +145,20 @@ void TreeSender::begin_entry(std::string& out, int parent, const std::string& na
     const std::uint64_t known = number == from_.files ? from_.bytes : 0;
     file_ = File{std::move(fd), shown, sums_->at(shown), known};
   }
+}
+
+/// False where the file must be read.
+bool TreeSender::begin_same(std::string& out, const std::string& path, const struct stat& info) {
+  const bool is_begun = files_ < from_.files || (files_ == from_.files && from_.bytes > 0);
+  if (!in_base_ || is_begun) return false;
+  const auto sum = in_base_(path.substr(path.find('/') + 1));
+  if (!sum) return false;
+  ++files_;
+  ++sent_.files;
+  encode(out, FileRecord{path, info.st_mode & 07777, time_of(info)});
+  encode(out, SameRecord{});
+  encode(out, SumRecord{*sum});
+  return true;
 }
 
 void TreeSender::begin_link(std::string& out, int parent, const std::string& name,

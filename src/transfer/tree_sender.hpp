@@ -1,6 +1,8 @@
 // Reads file trees and gives them as pieces of a stream of records.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -45,13 +47,18 @@ struct Sent {
   std::uint64_t bytes = 0;  ///< Content, without names and sums.
 };
 
+/// The sum of a file, by its path below the source, that the receiver has in its base; absent for
+/// others.
+using InBase = std::function<std::optional<Digest>(const std::string& path)>;
+
 /// One stream. A symbolic link named as a source is followed, further ones are sent as links. What
 /// is neither file, directory nor link is passed over.
 class TreeSender {
  public:
   /// What lies before `from` is known to be there, and is read where a sum needs it, but not sent.
+  /// What is `in_base` is neither read nor sent.
   TreeSender(std::vector<std::filesystem::path> sources, std::shared_ptr<FileSums> sums,
-             const Position& from = {});
+             const Position& from = {}, InBase in_base = {});
 
   /// The next piece, perhaps an empty one; absent at the end. Throws not_found for a source that
   /// does not exist or vanishes on the way, denied for one that cannot be read.
@@ -79,6 +86,7 @@ class TreeSender {
   void begin_source(std::string& out, const std::filesystem::path& source);
   void begin_entry(std::string& out, int parent, const std::string& name, const std::string& path,
                    const std::string& shown, int follow);
+  bool begin_same(std::string& out, const std::string& path, const struct stat& info);
   void begin_link(std::string& out, int parent, const std::string& name, const std::string& path,
                   const std::string& shown, FileTime modified);
   void enter(UniqueFd fd, const std::string& path, const std::string& shown);
@@ -92,6 +100,7 @@ class TreeSender {
   std::string block_;
   Packer packer_;
   Position from_;
+  InBase in_base_;
   std::uint64_t files_ = 0;  // Begun, or passed over.
   Sent sent_;
   bool ended_ = false;

@@ -164,6 +164,9 @@ std::vector<comm::Seed> copies() {
   encode(tree, FileRecord{"d/f", 0644, 2});
   encode(tree, BlockRecord{std::string(2000, 'x')});
   encode(tree, SumRecord{});
+  encode(tree, FileRecord{"d/g", 0644, 2});
+  encode(tree, SameRecord{});
+  encode(tree, SumRecord{});
   encode(tree, LinkRecord{"d/l", "f", 3});
   encode(tree, EndRecord{});
   Packer packer;

@@ -76,6 +76,27 @@ TEST_CASE("with a lock only its own build counts, and what is left of one is rem
   CHECK(steps(plan_environment(nodes({{kGood}, {kHalf}}), wanted)) == "|drs|");
 }
 
+TEST_CASE(
+    "of the builds that all nodes have, one in use of the same environment is what a new one goes "
+    "over") {
+  const FoundVersion old{"train", "v1", "spec", "m1", false};
+  const FoundVersion used{"train", "v2", "spec", "m2", true};
+  const FoundVersion fresh{"train", "v3", "spec", "m3", false};
+  const FoundVersion other{"other", "w1", "spec", "m4", true};
+  const FoundVersion half{"train", "v0", "", "", false};
+  const auto over = [](const std::vector<std::vector<FoundVersion>>& found) {
+    const auto build = build_in_common(nodes(found), "train", "v3");
+    return build ? build->version : "";
+  };
+  CHECK(over({{half, old, used, fresh, other}, {old, used, other}, {other, used, old}}) == "v2");
+  CHECK(over({{old, used, fresh, other}, {old, other}}) == "v1");
+  CHECK(over({{used, fresh, other}, {old, other}}) == "w1");
+  CHECK(over({{half, fresh}, {half}}).empty());
+  FoundVersion changed = used;
+  changed.manifest = "another";
+  CHECK(over({{used, fresh}, {changed}}).empty());
+}
+
 TEST_CASE("a lock does not fit another processor or an older C library") {
   const EnvironmentLock lock{.spec = {},
                              .builder = {},

@@ -439,6 +439,27 @@ def test_a_chain_that_breaks_goes_on_where_it_was_and_no_faster_than_it_may(site
     check(".fastgpu-copy" not in site.on_nodes("ls", "-A", f"{PREFIX}/train"), "something is left")
 
 
+@with_site(LargeWheels)
+def test_another_build_takes_what_nodes_have_already(site):
+    site.write("large")
+    site.create()
+    before = site.sent_by_first()
+    site.write("large", "alpha")
+    done = json.loads(site.create("-o", "json").out)
+    check([node["done"] for node in done["nodes"]] == ["built"] + ["received"] * 3, f"{done}")
+    check(site.sent_by_first() - before < LARGE // 4, f"{site.sent_by_first() - before} bytes have left the node that builds")
+    links = site.said_by(1, "sh", "-c", f"stat -c %h {PREFIX}/train/current/lib/python3.11/site-packages/large.bin")
+    check(links.strip() == "2", f"{links} names for one file")
+    check(site.program("python", "-c", "import alpha").count("alpha one") == 4, "the program does not run in it")
+    site.user.run("env", "verify", "train", "-c", site.name)
+    # What a node has is read before it is believed.
+    large = f"{PREFIX}/train/current/lib/python3.11/site-packages/large.bin"
+    site.said_by(2, "/usr/bin/python3", "-c", f"import os; p='{large}'; t=os.stat(p).st_mtime_ns; f=open(p,'r+b'); f.write(b'x'); f.close(); os.utime(p, ns=(t,t))")
+    site.write("large", "beta")
+    site.create()
+    site.user.run("env", "verify", "train", "-c", site.name)
+
+
 @with_site(Wheels)
 def test_a_full_disk_is_told_and_nothing_is_half_there(site):
     site.on_nodes("sh", "-c", f"mkdir -p {PREFIX} && mount -t tmpfs -o size=300k tmpfs {PREFIX}", nodes="/1")
