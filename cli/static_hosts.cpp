@@ -1,5 +1,10 @@
 #include "cli/static_hosts.hpp"
 
+#include <algorithm>
+#include <map>
+#include <set>
+#include <span>
+
 #include "base/error.hpp"
 #include "ssh/connection.hpp"
 #include "ssh/keys.hpp"
@@ -10,6 +15,7 @@ namespace fastgpu::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kScanTimeout{10'000};
+constexpr std::size_t kAtOnce = 64;
 
 ssh::Host to_ssh(const provision::StaticHost& host) {
   ssh::Host out{.name = {host.name.empty() ? host.address : host.name},
@@ -35,25 +41,67 @@ void look_up(const std::filesystem::path& known_hosts, provision::StaticHost& ho
       jump.host_keys = ssh::known_host_keys_in(known_hosts, jump.address, jump.port);
 }
 
-/// Asks one place for its key and shows its fingerprint.
-std::vector<std::string> scan(Context& context, const ssh::Host& host) {
-  const auto found = ssh::scan_host_keys({&host, 1}, kScanTimeout, context.cancel());
-  if (!found.front().ok())
-    throw found.front().error().during("asking " + host.address + " for its key");
-  const std::string& key = found.front().value();
-  context.ui().warn("accepted the key of " + ssh::place(host) + ", " + ssh::fingerprint(key));
-  return {key};
+/// What stands on the way to a host at that distance from here: its jump hosts, then the host.
+ssh::Host place_on_way(const provision::StaticHost& host, std::size_t distance) {
+  ssh::Host place = to_ssh(host);
+  if (distance == place.jumps.size()) return place;
+  ssh::Host jump = place.jumps[distance];
+  place.jumps.resize(distance);
+  jump.jumps = std::move(place.jumps);
+  return jump;
 }
 
-void scan_unknown(Context& context, provision::StaticHost& host) {
-  for (std::size_t i = 0; i < host.jumps.size(); ++i) {
-    if (!host.jumps[i].host_keys.empty()) continue;
-    ssh::Host jump = to_ssh(host).jumps[i];
-    const auto all = to_ssh(host).jumps;
-    jump.jumps.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(i));
-    host.jumps[i].host_keys = scan(context, jump);
+/// The keys of that place.
+std::vector<std::string>& keys_on_way(provision::StaticHost& host, std::size_t distance) {
+  return distance == host.jumps.size() ? host.host_keys : host.jumps[distance].host_keys;
+}
+
+/// An address means another host behind another jump host.
+std::string way_to(const ssh::Host& place) {
+  std::string way;
+  for (const ssh::Host& jump : place.jumps)
+    way += ssh::place(jump) + " ";
+  return way + ssh::place(place);
+}
+
+/// Asks places for their keys, many at once, and shows their fingerprints. By the way to them.
+std::map<std::string, std::string> scan(Context& context, std::span<const ssh::Host> places) {
+  std::map<std::string, std::string> keys;
+  for (std::size_t at = 0; at < places.size(); at += kAtOnce) {
+    const auto some = places.subspan(at, std::min(kAtOnce, places.size() - at));
+    const auto found = ssh::scan_host_keys(some, kScanTimeout, context.cancel());
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      if (!found[i].ok())
+        throw found[i].error().during("asking " + some[i].address + " for its key");
+      const std::string& key = found[i].value();
+      context.ui().warn("accepted the key of " + ssh::place(some[i]) + ", " +
+                        ssh::fingerprint(key));
+      keys.emplace(way_to(some[i]), key);
+    }
   }
-  if (host.host_keys.empty()) host.host_keys = scan(context, to_ssh(host));
+  return keys;
+}
+
+/// From here outwards: who is behind a jump host is asked by way of it. Whoever stands on the way
+/// to many is asked once.
+void scan_unknown(Context& context, std::vector<provision::StaticHost>& hosts) {
+  std::size_t longest = 0;
+  for (const provision::StaticHost& host : hosts)
+    longest = std::max(longest, host.jumps.size());
+  for (std::size_t distance = 0; distance <= longest; ++distance) {
+    std::vector<provision::StaticHost*> unknown;
+    std::vector<ssh::Host> places;
+    std::set<std::string> named;
+    for (provision::StaticHost& host : hosts) {
+      if (distance > host.jumps.size() || !keys_on_way(host, distance).empty()) continue;
+      unknown.push_back(&host);
+      ssh::Host place = place_on_way(host, distance);
+      if (named.insert(way_to(place)).second) places.push_back(std::move(place));
+    }
+    const auto keys = scan(context, places);
+    for (provision::StaticHost* const host : unknown)
+      keys_on_way(*host, distance) = {keys.at(way_to(place_on_way(*host, distance)))};
+  }
 }
 
 /// The address of the first place on the way to `host` whose key is not known; "" for none.
@@ -82,7 +130,9 @@ std::vector<provision::StaticHost> ready_static_hosts(Context& context,
                                          "another as the host's identity in the file");
     if (host.identity.empty()) host.identity = own_key;
     look_up(home / ".ssh" / "known_hosts", host);
-    if (unknown == UnknownHosts::accept) scan_unknown(context, host);
+  }
+  if (unknown == UnknownHosts::accept) scan_unknown(context, hosts);
+  for (const provision::StaticHost& host : hosts) {
     const std::string place = unknown_place(host);
     if (!place.empty()) missing += (missing.empty() ? "" : ", ") + place;
   }

@@ -152,9 +152,10 @@ def page(found, folder):
     draw(found, folder)
     rows = bars_of(found)
     head = ["what", "ours", "beside", "ratio", "to be reached", "reached"]
+    training = "Horovod and PyTorch" if "Horovod" in found["one"] else "and PyTorch (Horovod was not there)"
     text = "\n".join([
         "# Gradient exchange\n",
-        "`./dev bench comm` measures libfastgpu_comm, Open MPI, Gloo, Horovod and PyTorch in the same run and in turns, by the median of "
+        f"`./dev bench comm` measures libfastgpu_comm, Open MPI, Gloo, {training} in the same run and in turns, by the median of "
         "5 rounds; bytes of negotiation are counted. Open MPI yields the core while it waits (`mpi_yield_when_idle`), for there are more ranks than "
         "cores; its best is the quickest of its all-reduce algorithms, or 4 links to a peer. The two hosts are network, process and host name "
         "spaces of this one, with a token bucket of 1 Gbit/s each way between them: plain TCP brings 119.7 MB/s over it.\n",

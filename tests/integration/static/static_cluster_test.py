@@ -373,6 +373,19 @@ def test_through_a_jump_host(lab):
     check((inner.keys_file.read_bytes(), gate.keys_file.read_bytes()) == before, "not as before")
 
 
+def test_keys_on_the_way_are_accepted_once_each(lab):
+    gate = lab.host("gate", f"{NETWORK}.13", network=True)
+    inner = [lab.host(name, address, inside=gate) for name, address in (("one", "127.0.0.1"), ("two", "127.0.0.2"))]
+    jump = f"{{address: {gate.address}, user: root}}"
+    unknown = lab.create(*(host.entry(host_key=False, jump=jump) for host in inner), code=3)
+    check(gate.address in unknown.stderr, unknown.stderr)
+    made = lab.create(*(host.entry(host_key=False, jump=jump) for host in inner), more=["--accept-host-keys"])
+    said = [made.stderr.count(fingerprint(host.key)) for host in (gate, *inner)]
+    check(said == [1, 1, 1], f"{said}: {made.stderr}")
+    lab.run("exec", "lab", "--", "true")
+    lab.run("delete", "cluster", "lab", "--yes")
+
+
 def test_over_ipv6(lab):
     if not pathlib.Path("/proc/net/if_inet6").exists() or "lo" not in pathlib.Path("/proc/net/if_inet6").read_text():
         return
