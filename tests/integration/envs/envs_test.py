@@ -81,6 +81,17 @@ def test_another_spec_is_switched_to_and_the_old_build_stays_for_running_jobs(si
 
 
 @with_site(Wheels)
+def test_two_builds_of_the_same_are_the_same_to_the_last_file(site):
+    manifests = []
+    for _ in range(2):
+        site.create()
+        manifests.append(site.on_nodes("sh", "-c", f"cd {PREFIX}/train/current/ && tr '\\0' '\\n' <.fastgpu/manifest", nodes="/0"))
+        site.user.run("env", "remove", "train", "-c", site.name)
+    check(manifests[0].count("__pycache__") > 0, "no bytecode")
+    check(manifests[0] == manifests[1], "\n".join(sorted(set(manifests[0].splitlines()) ^ set(manifests[1].splitlines()))[:10]))
+
+
+@with_site(Wheels)
 def test_locks_say_every_artefact_and_cannot_be_edited(site):
     lock = site.user.folder / "env.lock"
     site.user.run("env", "lock", "-f", str(site.file), "-o", str(lock), "--uv", UV, "-c", site.name)
