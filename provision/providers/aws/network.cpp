@@ -340,14 +340,14 @@ void open_group(Network& network, const pugi::xml_node& group, const std::string
 }
 
 std::string security_group(const Work& work, const std::string& vpc) {
-  const auto& [network, wish, there] = work;
+  const NetworkWish& wish = work.wish;
   const std::string name = our_name(wish.marks);
   Listed found;
   const auto look = [&]() -> std::string {
-    found = network.find(kGroup, {{"vpc-id", vpc}, {"group-name", name}});
+    found = work.network.find(kGroup, {{"vpc-id", vpc}, {"group-name", name}});
     return found.empty() ? "" : found.front().child_value(kGroup.id);
   };
-  const std::string group = network.find_or_make(
+  const std::string group = work.network.find_or_make(
       look,
       {"CreateSecurityGroup",
        "security-group",
@@ -355,8 +355,8 @@ std::string security_group(const Work& work, const std::string& vpc) {
         {"GroupDescription", "Machines of fastgpu cluster " + wish.marks.cluster_name},
         {"VpcId", vpc}},
        [](const pugi::xml_node& root) { return root.child_value("groupId"); }},
-      wish.marks, there.contains(kGroup.name));
-  open_group(network, found.empty() ? pugi::xml_node() : found.front(), group, wish);
+      wish.marks, work.there.contains(kGroup.name));
+  open_group(work.network, found.empty() ? pugi::xml_node() : found.front(), group, wish);
   return group;
 }
 
