@@ -1,6 +1,6 @@
 """Environments of wheels on two local nodes: made, listed, verified, used, removed, and every fault on the way. The packages are the test's own.
 
-Needs uv: that of FASTGPU_UV, of the build's tools, or of the PATH; skipped where there is none.
+Skipped where there is no uv.
 """
 import hashlib
 import io
@@ -14,25 +14,10 @@ import tarfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from env_site import PREFIX, SNAPSHOT, Site, find_uv, with_site  # noqa: E402
+from env_site import PREFIX, SNAPSHOT, with_site  # noqa: E402
 from cli_user import check, inits_of, run_tests, within  # noqa: E402
-from package_index import PackageIndex  # noqa: E402
 from shared_place import share  # noqa: E402
-
-UV = find_uv()
-
-
-class Wheels(Site):
-    TOOL = ("--uv", UV)
-
-    def make_index(self, address):
-        index = PackageIndex(address)
-        index.add("alpha", "1.0", {"alpha.py": "from beta import word\nprint('alpha', word)\n"}, ["beta"])
-        index.add("beta", "1.0", {"beta.py": "word = 'one'\n"})
-        return index
-
-    def head(self):
-        return f"python: /usr/bin/python3\nindex: {self.index.url}\nmpi: system\n"
+from wheels_site import UV, Wheels  # noqa: E402
 
 
 @with_site(Wheels)
@@ -341,133 +326,6 @@ def test_damage_is_found_and_a_node_without_it_gets_it_from_another(site):
     done = json.loads(site.create("-o", "json").out)
     check([node["done"] for node in done["nodes"]] == ["nothing", "received"], f"{done}")
     check(len(site.index.asked) == asked, "the index was asked again")
-    site.user.run("env", "verify", "train", "-c", site.name)
-
-
-@with_site(Wheels)
-def test_what_has_changed_where_it_comes_from_is_in_use_nowhere_else(site):
-    site.create()
-    site.on_nodes("sed", "-i", "s/one/own/", f"{PREFIX}/train/current/lib/python3.11/site-packages/beta.py", nodes="/0")
-    site.on_nodes("rm", "-rf", f"{PREFIX}/train", nodes="/1")
-    done = site.create(code=None)
-    check(done.returncode != 0 and f"{site.name}-1: arrived changed: lib/python3.11/site-packages/beta.py" in done.err, f"{done.returncode} {done.err}")
-    check("No such file" in site.on_nodes("sh", "-c", f"ls {PREFIX}/train/current 2>&1 || true", nodes="/1"), "it is in use")
-    check(site.create(code=None).returncode != 0, "what arrived changed has stayed, and counts as complete")
-
-
-@with_site(Wheels)
-def test_a_node_that_vanishes_is_reported_and_repaired_later(site):
-    for pid in inits_of(f"{site.name}-1"):
-        os.kill(pid, signal.SIGKILL)
-    done = site.create(code=None, timeout=180)
-    check(done.returncode != 0 and f"{site.name}-1: " in done.err, f"{done.returncode} {done.err}")
-    check("built" in done.out.decode(), done.out.decode())
-    site.user.run("start", "cluster", site.name)
-    check(json.loads(site.create("-o", "json").out)["nodes"][1]["done"] == "received", "the node was not repaired")
-
-
-class ManyNodes(Wheels):
-    NODES = 4
-
-
-def receives(init):
-    """Whether a node, known by its first process, receives a build from another one."""
-    def is_relay(process):
-        words = (process / "cmdline").read_bytes().split(b"\0")
-        return b"relay" in words and b"--to" in words and b"--from" not in words
-
-    world = os.readlink(f"/proc/{init}/ns/pid")
-    for process in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            if os.readlink(process / "ns/pid") == world and is_relay(process):
-                return True
-        except OSError:
-            pass  # It has just ended.
-    return False
-
-
-@with_site(ManyNodes)
-def test_a_node_that_vanishes_while_it_receives_is_named_and_the_others_are_complete(site):
-    inits = list(inits_of(f"{site.name}-2"))
-    process = site.user.start(*site.words("-o", "json"))
-    check(within(60, lambda: any(map(receives, inits))), "nothing passes over the node in the middle")
-    for pid in inits:
-        os.kill(pid, signal.SIGKILL)
-    out, err = process.communicate(timeout=180)
-    check(process.returncode != 0 and f"{site.name}-2: ".encode() in err, f"{process.returncode} {err}")
-    done = {node["name"]: node["done"] for node in json.loads(out)["nodes"]}
-    check([done[f"{site.name}-{number}"] == "failed" for number in range(4)] == [False, False, True, False], f"{done} {err}")
-    check(done[f"{site.name}-3"] == "received", f"not by a chain that leaves it out: {done} {err}")
-    for number in (0, 1, 3):
-        site.user.run("env", "verify", "train", "-c", f"{site.name}/{number}")
-    site.user.run("start", "cluster", site.name)
-    check(json.loads(site.create("-o", "json").out)["nodes"][2]["done"] == "received", "the node was not repaired")
-
-
-LARGE = 16 << 20
-KEPT = f"stat -c %s {PREFIX}/train/.fastgpu-copy-*/tree/*/lib/python3.11/site-packages/large.bin 2>/dev/null || echo 0"
-KILL_RELAY = "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -q 'fastgpu-agent.* [r]elay --to' && kill -9 ${p#/proc/} && echo killed; done; true"
-
-
-class LargeWheels(ManyNodes):
-    def make_index(self, address):
-        index = super().make_index(address)
-        index.add("large", "1.0", {"large.bin": os.urandom(LARGE)})
-        return index
-
-    def said_by(self, node, *command):
-        return json.loads(self.user.run("exec", f"{self.name}/{node}", "-o", "json", "--", *command).out)["hosts"][0]["stdout"]
-
-    def sent_by_first(self):
-        """Bytes that have left the node that builds."""
-        lines = self.said_by(0, "cat", "/proc/net/dev").splitlines()[2:]
-        counters = {name.strip(): numbers.split() for name, numbers in (line.split(":") for line in lines)}
-        return sum(int(numbers[8]) for name, numbers in counters.items() if name != "lo")
-
-
-@with_site(LargeWheels)
-def test_a_chain_that_breaks_goes_on_where_it_was_and_no_faster_than_it_may(site):
-    site.write("large")
-    site.user.refused(site.words("--limit-rate", "fast"), 2, "fast")
-    site.create()
-    for node in (1, 2, 3):
-        site.said_by(node, "rm", "-rf", f"{PREFIX}/train")
-    before = site.sent_by_first()
-    site.create()
-    unbroken = site.sent_by_first() - before
-    site.user.run("env", "remove", "train", "-c", site.name)
-    before, began = site.sent_by_first(), time.monotonic()
-    process = site.user.start(*site.words("-o", "json", "--limit-rate", "20mbit"))
-    check(within(60, lambda: int(site.said_by(1, "sh", "-c", KEPT)) > LARGE // 2), "nothing passes over the second node")
-    check("killed" in site.said_by(1, "sh", "-c", KILL_RELAY), "it had all of it")
-    out, err = process.communicate(timeout=180)
-    check(process.returncode == 0, f"{process.returncode} {err}")
-    check([node["done"] for node in json.loads(out)["nodes"]] == ["built"] + ["received"] * 3, f"{out}")
-    check(time.monotonic() - began > 8 * LARGE / 20e6 * 0.95, "faster than it may")
-    sent = site.sent_by_first() - before
-    check(sent < unbroken + LARGE // 4, f"{sent} bytes have left the node that builds, and {unbroken} where nothing broke")
-    site.user.run("env", "verify", "train", "-c", site.name)
-    check(".fastgpu-copy" not in site.on_nodes("ls", "-A", f"{PREFIX}/train"), "something is left")
-
-
-@with_site(LargeWheels)
-def test_another_build_takes_what_nodes_have_already(site):
-    site.write("large")
-    site.create()
-    before = site.sent_by_first()
-    site.write("large", "alpha")
-    done = json.loads(site.create("-o", "json").out)
-    check([node["done"] for node in done["nodes"]] == ["built"] + ["received"] * 3, f"{done}")
-    check(site.sent_by_first() - before < LARGE // 4, f"{site.sent_by_first() - before} bytes have left the node that builds")
-    links = site.said_by(1, "sh", "-c", f"stat -c %h {PREFIX}/train/current/lib/python3.11/site-packages/large.bin")
-    check(links.strip() == "2", f"{links} names for one file")
-    check(site.program("python", "-c", "import alpha").count("alpha one") == 4, "the program does not run in it")
-    site.user.run("env", "verify", "train", "-c", site.name)
-    # What a node has is read before it is believed.
-    large = f"{PREFIX}/train/current/lib/python3.11/site-packages/large.bin"
-    site.said_by(2, "/usr/bin/python3", "-c", f"import os; p='{large}'; t=os.stat(p).st_mtime_ns; f=open(p,'r+b'); f.write(b'x'); f.close(); os.utime(p, ns=(t,t))")
-    site.write("large", "beta")
-    site.create()
     site.user.run("env", "verify", "train", "-c", site.name)
 
 
