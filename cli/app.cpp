@@ -46,8 +46,11 @@ constexpr std::array kCommands = {
         "Now and after each restart, with the options that the cloud recommends for its own file "
         "store; nodes that are added later get it as well. Without ADDRESS what the cluster has "
         "is put in place once more, and shown."},
-    Command{"rename", "cluster", "Give a cluster another name", "fastgpu rename cluster demo prod",
-            describe_rename_cluster, "Nodes keep their names."},
+    Command{
+        "rename", "cluster", "Give a cluster another name", "fastgpu rename cluster demo prod",
+        describe_rename_cluster,
+        "Nodes keep their names. In a cloud their tags say the new name, so that `fastgpu attach "
+        "cluster` finds it elsewhere."},
     Command{"delete", "cluster", "Delete a cluster with all that is on it",
             "fastgpu delete cluster demo --yes", describe_delete_cluster,
             "The hosts of a static cluster stay as they are; only the cluster's key is taken out "

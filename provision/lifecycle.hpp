@@ -67,7 +67,8 @@ state::Cluster change_shared(const Tools& tools, const ClusterName& name,
 state::Cluster change_storage(const Tools& tools, const ClusterName& name,
                               const std::function<std::string(const std::string&)>& change);
 
-/// Gives the cluster another name. Its nodes keep theirs: they are known by them.
+/// Gives the cluster another name, at its provider too. Its nodes keep theirs: they are known by
+/// them. Throws conflict where the name is taken, or somebody else has taken the cluster over.
 ClusterView rename_cluster(const Tools& tools, const ClusterName& from, const ClusterName& to);
 
 /// The cluster as its provider finds it now. What changed is stored where nobody else is working on

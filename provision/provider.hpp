@@ -97,6 +97,10 @@ class Provider {
   /// link rate 1gbit, not 300mbit"; empty where it does not.
   virtual std::string difference(const state::Cluster& there, const std::string& wanted) const;
 
+  /// Writes the cluster's name, which is another now, on what carries it. The default writes it on
+  /// nothing. May be repeated.
+  virtual void rename(const state::Cluster& /*cluster*/, const Cancel& /*cancel*/) {}
+
   /// Makes what the nodes share (a bridge, a network, ...) or finds it made; returns the text to
   /// keep in Cluster::network.
   virtual std::string prepare(const state::Cluster& cluster) = 0;

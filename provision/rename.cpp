@@ -4,6 +4,7 @@
 #include "base/fault_point.hpp"
 #include "provision/held_cluster.hpp"
 #include "provision/lifecycle.hpp"
+#include "provision/takeover.hpp"
 
 namespace fastgpu::provision {
 
@@ -19,6 +20,11 @@ ClusterView rename_cluster(const Tools& tools, const ClusterName& from, const Cl
   if (from == to) return view;
   view.cluster.name = to;
   try {
+    if (tools.store.find_cluster(to))
+      throw Error(ErrorKind::conflict, "cluster '" + to.value + "' exists already");
+    require_ours(tools, held.cluster());
+    held.provider().rename(view.cluster, tools.cancel);  // Repeated where we die before the rest.
+    fault_point("provision:renamed_there");
     tools.store.update_cluster(view.cluster);
   } catch (const Error& e) {
     if (!tools.store.find_cluster(to)) other->remove_file();

@@ -31,12 +31,13 @@ struct Limits {
 };
 
 /// Tags on everything that we make.
-constexpr std::string_view kClusterTag = "fastgpu-cluster";   ///< The cluster's identity.
-constexpr std::string_view kNameTag = "fastgpu-name";         ///< The cluster's name.
-constexpr std::string_view kOwnerTag = "fastgpu-owner";       ///< The state directory's identity.
-constexpr std::string_view kFirstTag = "fastgpu-first";       ///< Index of the launch's first node.
-constexpr std::string_view kTakenTag = "fastgpu-taken";       ///< Tags::taken
-constexpr std::string_view kHostKeyTag = "fastgpu-host-key";  ///< Tags::host_key
+constexpr std::string_view kClusterTag = "fastgpu-cluster";  ///< The cluster's identity.
+constexpr std::string_view kNameTag = "fastgpu-name";        ///< The cluster's name.
+constexpr std::string_view kOwnerTag = "fastgpu-owner";      ///< The state directory's identity.
+constexpr std::string_view kFirstTag = "fastgpu-first";      ///< Index of the launch's first node.
+constexpr std::string_view kTakenTag = "fastgpu-taken";      ///< Tags::taken
+constexpr std::string_view kLaunchedTag = "fastgpu-launched-as";  ///< Tags::launched_as
+constexpr std::string_view kHostKeyTag = "fastgpu-host-key";      ///< Tags::host_key
 
 /// The tags that are not empty, under the names above.
 std::vector<std::pair<std::string, std::string>> pairs_of(const Tags& tags);

@@ -17,6 +17,8 @@ using namespace std::chrono_literals;
 using Results = std::vector<HostResult<Instance>>;
 
 constexpr std::size_t kCallsAtOnce = 8;
+/// A launch may wait for its machines.
+constexpr std::size_t kLaunchesAtOnce = 32;
 /// With a cloud that starts, stops or ends machines.
 constexpr std::chrono::minutes kPatience{10};
 /// With one that has promised a machine and does not list it yet.
@@ -188,6 +190,19 @@ std::string CloudProvider::difference(const state::Cluster& there,
   return cloud::difference(parse_cloud_spec(there.spec_json), parse_cloud_spec(wanted));
 }
 
+void CloudProvider::rename(const state::Cluster& cluster, const Cancel& cancel) {
+  using RegionAndName = std::pair<std::string, std::string>;
+  std::map<RegionAndName, std::vector<std::string>> ids;
+  for (const Machine& machine : machines_of(cluster, cancel)) {
+    const std::string& present = machine.marks.cluster_name;
+    const std::string& first = machine.launched_as.empty() ? present : machine.launched_as;
+    if (present != cluster.name.value) ids[{machine.site.region, first}].push_back(machine.id);
+  }
+  for (const auto& [where, some] : ids)
+    cloud_.tag(where.first, some, {.cluster_name = cluster.name.value, .launched_as = where.second},
+               cancel);
+}
+
 std::string CloudProvider::prepare(const state::Cluster& cluster) {
   const CloudSpec spec = parse_cloud_spec(cluster.spec_json);
   Standing standing = parse_standing(cluster.network);
@@ -238,7 +253,7 @@ std::map<int, Error> CloudProvider::launch_all(const state::Cluster& cluster,
   const Standing standing = parse_standing(cluster.network);
   const std::string owner = owner_.mark();
   const Limits limits = cloud_.limits();
-  const auto launched = parallel_map(wanted, kCallsAtOnce, [&](const auto& batch) {
+  const auto launched = parallel_map(wanted, kLaunchesAtOnce, [&](const auto& batch) {
     Launch launch = launch_of(cluster, spec, standing, owner, batch, limits.has_timer);
     if (!limits.has_partial_launch) launch.least = launch.count;
     return cloud_.launch(launch, cancel);

@@ -30,6 +30,7 @@ class CloudProvider final : public Provider {
   void check_usable() override;
   HostKeyUse host_key_use() const noexcept override { return HostKeyUse::first_boot; }
   std::string difference(const state::Cluster& there, const std::string& wanted) const override;
+  void rename(const state::Cluster& cluster, const Cancel& cancel) override;
   std::string prepare(const state::Cluster& cluster) override;
   Storage storage(const state::Cluster& cluster) const override;
   Places places(const state::Cluster& cluster) const override;

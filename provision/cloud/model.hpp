@@ -113,11 +113,17 @@ struct Machine {
   std::string vpc{};       ///< The network that it stands in.
   std::string host_key{};  ///< As Tags::host_key; empty: not told.
   std::string taken{};     ///< As Tags::taken; empty: its owner has made it.
+  /// As Tags::launched_as; empty: its cluster has had one name only.
+  std::string launched_as{};
 };
 
 /// What can be written on machines that are there. Letters, digits and "-_." alone, at most 43 of
 /// them: the least that a cloud takes.
 struct Tags {
+  std::string cluster_name{};  ///< As Marks::cluster_name.
+  /// What the cluster was called when the machine was launched, which some clouds' names of
+  /// machines begin with.
+  std::string launched_as{};
   std::string owner{};     ///< As Marks::owner.
   std::string taken{};     ///< When and by which machine the owner has taken it over.
   std::string host_key{};  ///< The digest of the host key that it shows, in URL-safe base64.

@@ -42,6 +42,8 @@ std::vector<std::pair<std::string, std::string>> pairs_of(const Tags& tags) {
   const auto add = [&](std::string_view key, const std::string& value) {
     if (!value.empty()) pairs.emplace_back(key, value);
   };
+  add(kNameTag, tags.cluster_name);
+  add(kLaunchedTag, tags.launched_as);
   add(kOwnerTag, tags.owner);
   add(kTakenTag, tags.taken);
   add(kHostKeyTag, tags.host_key);

@@ -168,6 +168,8 @@ class FakeCloud final : public provision::cloud::Cloud {
     const std::lock_guard lock(mutex_);
     for (Machine& machine : all) {
       if (std::ranges::find(ids, machine.id) == ids.end()) continue;
+      if (!tags.cluster_name.empty()) machine.marks.cluster_name = tags.cluster_name;
+      if (!tags.launched_as.empty()) machine.launched_as = tags.launched_as;
       if (!tags.owner.empty()) machine.marks.owner = tags.owner;
       if (!tags.taken.empty()) machine.taken = tags.taken;
       if (!tags.host_key.empty()) machine.host_key = tags.host_key;

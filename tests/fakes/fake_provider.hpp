@@ -34,8 +34,9 @@ class FakeProvider final : public provision::Provider {
   std::function<void()> on_create;                 ///< Called before each machine is made.
   std::string taken_by{};                          ///< Who owns every machine; empty: we do.
   bool slow_addresses = false;
-  bool shares_host_keys = false;  ///< Nodes boot with one that they may not keep.
-  bool loses_machines = false;    ///< Each ends before it is listed once.
+  bool shares_host_keys = false;       ///< Nodes boot with one that they may not keep.
+  bool loses_machines = false;         ///< Each ends before it is listed once.
+  std::vector<std::string> renamed{};  ///< The names that clusters were given.
   int create_calls = 0;
   int destroy_calls = 0;
   int check_calls = 0;
@@ -44,6 +45,10 @@ class FakeProvider final : public provision::Provider {
   void check_usable() override { ++check_calls; }
   provision::HostKeyUse host_key_use() const noexcept override {
     return shares_host_keys ? provision::HostKeyUse::first_boot : provision::HostKeyUse::one_a_node;
+  }
+
+  void rename(const state::Cluster& cluster, const Cancel&) override {
+    renamed.push_back(cluster.name.value);
   }
 
   std::string prepare(const state::Cluster& cluster) override {

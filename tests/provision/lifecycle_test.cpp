@@ -280,6 +280,25 @@ TEST_CASE("a cluster is renamed, and not to a name that is taken") {
         ErrorKind::usage);
 }
 
+TEST_CASE("a name that is taken here is not written on the machines first") {
+  World world;
+  world.create();
+  rename_cluster(world.tools, kDemo, {"train"});
+  world.create();
+  CHECK_THROWS_AS(rename_cluster(world.tools, {"train"}, kDemo), Error);
+  CHECK(world.shop.provider.renamed == std::vector<std::string>{"train"});
+}
+
+TEST_CASE("a cluster that somebody else has taken over is not renamed") {
+  World world;
+  world.create();
+  world.shop.provider.taken_by = "state directory 1a2b3c4d";
+  CHECK(failure_of([&] { rename_cluster(world.tools, kDemo, {"train"}); }).kind() ==
+        ErrorKind::conflict);
+  CHECK(world.shop.provider.renamed.empty());
+  CHECK(world.shop.store.find_cluster(kDemo));
+}
+
 TEST_CASE("a cluster that another fastgpu is changing is a conflict") {
   World world;
   world.create();

@@ -43,10 +43,10 @@ MachineState state_of(const Answer& instance) {
 
 /// "demo-000003" for the instance of node 3 in what was launched as cluster demo; -1 for any other
 /// name.
-int index_of(const Answer& instance, const cloud::Marks& marks) {
+int index_of(const Answer& instance, const std::string& cluster) {
   const std::string name = instance["InstanceName"].text();
-  const std::string start = marks.cluster_name + "-";
-  if (marks.cluster_name.empty() || !name.starts_with(start)) return -1;
+  const std::string start = cluster + "-";
+  if (cluster.empty() || !name.starts_with(start)) return -1;
   const std::string_view digits = std::string_view(name).substr(start.size());
   int index = -1;
   const char* end = digits.data() + digits.size();
@@ -66,8 +66,9 @@ std::string address_of(const Answer& instance) {
 
 Machine machine_of(const Answer& instance, const std::string& region) {
   const cloud::Marks marks = marks_in(instance);
+  const std::string launched_as = tag_in(instance, cloud::kLaunchedTag);
   return {.id = instance["InstanceId"].text(),
-          .index = index_of(instance, marks),
+          .index = index_of(instance, launched_as.empty() ? marks.cluster_name : launched_as),
           .state = state_of(instance),
           .address = address_of(instance),
           .private_address =
@@ -78,7 +79,8 @@ Machine machine_of(const Answer& instance, const std::string& region) {
           .marks = marks,
           .vpc = instance["VpcAttributes"]["VpcId"].text(),
           .host_key = tag_in(instance, cloud::kHostKeyTag),
-          .taken = tag_in(instance, cloud::kTakenTag)};
+          .taken = tag_in(instance, cloud::kTakenTag),
+          .launched_as = launched_as};
 }
 
 /// Elastic RDMA is a way to use the primary interface; the SCC types have a network of their own.

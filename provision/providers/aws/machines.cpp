@@ -54,7 +54,8 @@ Machine machine_of(const pugi::xml_node& instance, const std::string& region) {
           .marks = marks_in(instance),
           .vpc = instance.child_value("vpcId"),
           .host_key = tag_in(instance, cloud::kHostKeyTag),
-          .taken = tag_in(instance, cloud::kTakenTag)};
+          .taken = tag_in(instance, cloud::kTakenTag),
+          .launched_as = tag_in(instance, cloud::kLaunchedTag)};
 }
 
 /// One for each network card that the fabric adapter has; a machine with several gets no public

@@ -180,7 +180,9 @@ void HuaweiCloud::change(const std::string& region, std::span<const std::string>
       .doing = (wanted == MachineState::running ? "starting " : "stopping ") +
                count_text(others.size()) + " in " + region};
   const json answer = api_.call(call, cancel);
-  const Job job = await_job(region, job_named_in(answer, call), cancel);
+  const std::chrono::milliseconds asked = paused_;
+  const std::scoped_lock in_turn(turn_);
+  const Job job = await_job(region, job_named_in(answer, call), asked, cancel);
   if (job.failure) throw cloud::error_of(*job.failure, "huawei: " + call.doing);
 }
 
@@ -250,13 +252,19 @@ std::string HuaweiCloud::ask_for(const cloud::Launch& launch, const Cancel& canc
   }
 }
 
-Job HuaweiCloud::await_job(const std::string& region, const std::string& id, const Cancel& cancel) {
+void HuaweiCloud::pause(std::chrono::milliseconds time, const Cancel& cancel) {
+  wait_(time, cancel);
+  cancel.check();
+  paused_ = paused_.load() + time;
+}
+
+Job HuaweiCloud::await_job(const std::string& region, const std::string& id,
+                           std::chrono::milliseconds asked, const Cancel& cancel) {
   constexpr std::chrono::milliseconds kPatience = 10min;
   constexpr std::chrono::milliseconds kShortest = 800ms;  // No machine boots sooner.
-  for (std::chrono::milliseconds waited{0}, pause = kShortest;; pause = next_look(waited)) {
-    wait_(pause, cancel);
-    cancel.check();
-    waited += pause;
+  if (paused_.load() == asked) pause(kShortest, cancel);
+  for (;;) {
+    const std::chrono::milliseconds waited = paused_.load() - asked;
     const json answer = api_.call({.region = region,
                                    .action = "ShowJob",
                                    .path = "/v1/{project}/jobs/" + http::percent_encode(id),
@@ -264,27 +272,49 @@ Job HuaweiCloud::await_job(const std::string& region, const std::string& id, con
                                   cancel);
     Job job = job_in(Answer(answer));
     if (job.is_over || waited >= kPatience) return job;
+    pause(next_look(waited), cancel);
   }
 }
 
-std::vector<Machine> HuaweiCloud::await_listing(const std::string& region, const Job& job,
+std::vector<Machine> HuaweiCloud::seen_since(const cloud::Launch& launch,
+                                             std::chrono::milliseconds asked) const {
+  if (seen_.when <= asked) return {};
+  std::vector<Machine> all;
+  std::ranges::copy_if(seen_.machines, std::back_inserter(all), [&](const Machine& machine) {
+    return machine.marks.cluster == launch.marks.cluster && machine.site == launch.site &&
+           machine.index >= launch.first && machine.index < launch.first + launch.count &&
+           machine.state == MachineState::running;
+  });
+  return all.size() == static_cast<std::size_t>(launch.count) ? all : std::vector<Machine>();
+}
+
+std::vector<Machine> HuaweiCloud::await_listing(const cloud::Launch& launch, const Job& job,
                                                 const Cancel& cancel) {
-  std::vector<std::string> ids = job.made;
-  ids.insert(ids.end(), job.failed.begin(), job.failed.end());
+  const auto is_among = [](const std::vector<std::string>& ids) {
+    return
+        [&ids](const Machine& machine) { return std::ranges::find(ids, machine.id) != ids.end(); };
+  };
   for (int look = 1;; ++look) {
-    std::vector<Machine> found = find(region, ids, cancel);
-    const bool has_all = std::ranges::all_of(job.made, [&](const std::string& id) {
-      return std::ranges::find(found, id, &Machine::id) != found.end();
-    });
-    if (has_all || look == kLooks) return found;
+    seen_ = {.when = paused_,
+             .machines = machines(launch.site.region, launch.marks.cluster, cancel)};
+    std::vector<Machine> found;
+    std::ranges::copy_if(seen_.machines, std::back_inserter(found), is_among(job.made));
+    if (found.size() == job.made.size() || look == kLooks) {
+      std::ranges::copy_if(seen_.machines, std::back_inserter(found), is_among(job.failed));
+      return found;
+    }
     wait_(kBetweenLooks * look, cancel);
   }
 }
 
 std::vector<Machine> HuaweiCloud::launch(const cloud::Launch& launch, const Cancel& cancel) {
   const std::string& region = launch.site.region;
-  const Job job = await_job(region, ask_for(launch, cancel), cancel);
-  std::vector<Machine> found = await_listing(region, job, cancel);
+  const std::string id = ask_for(launch, cancel);
+  const std::chrono::milliseconds asked = paused_;
+  const std::scoped_lock in_turn(turn_);
+  if (auto all = seen_since(launch, asked); !all.empty()) return all;
+  const Job job = await_job(region, id, asked, cancel);
+  std::vector<Machine> found = await_listing(launch, job, cancel);
   const auto is_broken = [&](const Machine& machine) {
     return machine.state == MachineState::failed ||
            std::ranges::find(job.failed, machine.id) != job.failed.end();

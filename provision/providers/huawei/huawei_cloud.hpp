@@ -1,6 +1,10 @@
 // Huawei Cloud's Elastic Cloud Servers as a cloud.
 #pragma once
 
+#include <atomic>
+#include <chrono>
+#include <mutex>
+
 #include "provision/cloud/cloud.hpp"
 #include "provision/providers/huawei/api.hpp"
 #include "provision/providers/huawei/machines.hpp"
@@ -37,7 +41,8 @@ class HuaweiCloud final : public cloud::Cloud {
   cloud::Parts make_network(const cloud::NetworkWish& wish, const Cancel& cancel) override;
   void remove_network(const std::string& region, const state::ClusterId& cluster) override;
   /// Waits until the cloud's job tells how it went: that is where it refuses for want of stock.
-  /// What a job made by halves is removed.
+  /// What a job made by halves is removed. Launches that are asked for at once end at about the
+  /// same time: one of them waits and looks, and what it sees may answer for others.
   std::vector<cloud::Machine> launch(const cloud::Launch& launch, const Cancel& cancel) override;
   std::optional<cloud::Failure> try_launch(const cloud::Trial& trial,
                                            const Cancel& cancel) override;
@@ -60,10 +65,16 @@ class HuaweiCloud final : public cloud::Cloud {
 
   /// The job that a launch has become.
   std::string ask_for(const cloud::Launch& launch, const Cancel& cancel);
-  /// The job once it is over, or as it stands when patience ends.
-  Job await_job(const std::string& region, const std::string& job, const Cancel& cancel);
-  /// What a job has left, once the cloud lists all that it has made.
-  std::vector<cloud::Machine> await_listing(const std::string& region, const Job& job,
+  /// The job once it is over, or as it stands when patience ends. It was asked for when so much
+  /// time had passed in pauses. Under the turn.
+  Job await_job(const std::string& region, const std::string& job, std::chrono::milliseconds asked,
+                const Cancel& cancel);
+  void pause(std::chrono::milliseconds time, const Cancel& cancel);
+  /// All machines of a launch, where they were seen to run after it was asked for. Under the turn.
+  std::vector<cloud::Machine> seen_since(const cloud::Launch& launch,
+                                         std::chrono::milliseconds asked) const;
+  /// What a job has left, once the cloud lists all that it has made. Under the turn.
+  std::vector<cloud::Machine> await_listing(const cloud::Launch& launch, const Job& job,
                                             const Cancel& cancel);
   /// Those of the machines that the cloud knows.
   std::vector<cloud::Machine> find(const std::string& region, std::span<const std::string> ids,
@@ -74,8 +85,18 @@ class HuaweiCloud final : public cloud::Cloud {
   void change(const std::string& region, std::span<const std::string> ids,
               const std::string& action, cloud::MachineState wanted, const Cancel& cancel);
 
+  /// What one who waited for a job saw of the cluster's machines.
+  struct Seen {
+    std::chrono::milliseconds when{0};  ///< As paused_.
+    std::vector<cloud::Machine> machines{};
+  };
+
   Wait wait_;
   Api api_;
+  std::mutex turn_{};  ///< Of waiting for a job.
+  Seen seen_{};
+  /// In all, for jobs: how those tell the time who wait for their turn.
+  std::atomic<std::chrono::milliseconds> paused_{};
   const Cancel never_{};
 };
 

@@ -216,7 +216,8 @@ Machine machine_of(const json& server, const std::string& region) {
                     .owner = tag_in(answer, cloud::kOwnerTag)},
           .vpc = answer["metadata"]["vpc_id"].text(),
           .host_key = tag_in(answer, cloud::kHostKeyTag),
-          .taken = tag_in(answer, cloud::kTakenTag)};
+          .taken = tag_in(answer, cloud::kTakenTag),
+          .launched_as = tag_in(answer, cloud::kLaunchedTag)};
 }
 
 Job job_in(const Answer& answer) {

@@ -64,11 +64,11 @@ int whole_number(std::string_view digits) {
 
 /// "demo-3" for the instance of node 3 in what was launched as cluster demo from node 3 or one
 /// before it; -1 for any other name.
-int index_of(const Answer& instance, const cloud::Marks& marks) {
+int index_of(const Answer& instance, const std::string& cluster) {
   const std::string name = instance["InstanceName"].text();
-  const std::string start = marks.cluster_name + "-";
+  const std::string start = cluster + "-";
   const int first = whole_number(tag_in(instance["Tags"], cloud::kFirstTag));
-  if (marks.cluster_name.empty() || first < 0 || !name.starts_with(start)) return -1;
+  if (cluster.empty() || first < 0 || !name.starts_with(start)) return -1;
   const int index = whole_number(std::string_view(name).substr(start.size()));
   return index >= first ? index : -1;
 }
@@ -79,18 +79,21 @@ std::string first_of(const std::vector<Answer>& items) {
 
 Machine machine_from(const Answer& instance, const std::string& region) {
   const cloud::Marks marks = marks_in(instance["Tags"]);
-  Machine machine{.id = instance["InstanceId"].text(),
-                  .index = index_of(instance, marks),
-                  .state = state_of(instance),
-                  .address = first_of(instance["PublicIpAddresses"].items()),
-                  .private_address = first_of(instance["PrivateIpAddresses"].items()),
-                  .site = {region, instance["Placement"]["Zone"].text()},
-                  .type = instance["InstanceType"].text(),
-                  .launched = instance["CreatedTime"].text(),
-                  .marks = marks,
-                  .vpc = instance["VirtualPrivateCloud"]["VpcId"].text(),
-                  .host_key = tag_in(instance["Tags"], cloud::kHostKeyTag),
-                  .taken = tag_in(instance["Tags"], cloud::kTakenTag)};
+  const std::string launched_as = tag_in(instance["Tags"], cloud::kLaunchedTag);
+  Machine machine{
+      .id = instance["InstanceId"].text(),
+      .index = index_of(instance, launched_as.empty() ? marks.cluster_name : launched_as),
+      .state = state_of(instance),
+      .address = first_of(instance["PublicIpAddresses"].items()),
+      .private_address = first_of(instance["PrivateIpAddresses"].items()),
+      .site = {region, instance["Placement"]["Zone"].text()},
+      .type = instance["InstanceType"].text(),
+      .launched = instance["CreatedTime"].text(),
+      .marks = marks,
+      .vpc = instance["VirtualPrivateCloud"]["VpcId"].text(),
+      .host_key = tag_in(instance["Tags"], cloud::kHostKeyTag),
+      .taken = tag_in(instance["Tags"], cloud::kTakenTag),
+      .launched_as = launched_as};
   if (machine.state == MachineState::failed) machine.failure = failure_of(instance);
   return machine;
 }

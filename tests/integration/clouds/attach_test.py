@@ -186,6 +186,20 @@ def test_a_cluster_that_was_renamed_and_grew_is_attached_whole(user):
     in_one_cloud(user, renamed)
 
 
+def test_a_cluster_that_was_renamed_is_attached_by_its_new_name(user):
+    def renamed(customer, other):
+        created(customer)
+        customer.run("rename", "cluster", "t", "prod", code=None, environment={"FASTGPU_FAULT": "provision:renamed_there"})
+        check([node["cluster"] for node in customer.nodes("t")] == ["t"] * 2, customer.nodes("t"))
+        customer.run("rename", "cluster", "t", "prod")
+        other.refused(attachment(other), 5, "prod")
+        other.run(*attachment(other, name="prod"))
+        check(len(other.nodes("prod")) == 2, other.nodes("prod"))
+        other.run("delete", "cluster", "prod", "--yes")
+
+    in_one_cloud(user, renamed)
+
+
 def test_of_two_that_attach_at_once_one_after_the_other_has_it(user):
     def both(customer, other):
         third = elsewhere(customer, "third")

@@ -181,6 +181,16 @@ TEST_CASE("an instance that was renamed has no index") {
   }
 }
 
+TEST_CASE("of a cluster that was renamed the instances' names are those of their launch") {
+  json tags = instance()["Tags"]["Tag"];
+  for (json& tag : tags)
+    if (tag["TagKey"] == cloud::kNameTag) tag["TagValue"] = "prod";
+  tags.push_back({{"TagKey", cloud::kLaunchedTag}, {"TagValue", "demo"}});
+  const auto machines = read(instance({{"Tags", {{"Tag", tags}}}}));
+  CHECK(machines[0].index == 5);
+  CHECK(machines[0].marks.cluster_name == "prod");
+}
+
 TEST_CASE("states are told apart, and an unknown one is of a machine that is there") {
   const json recycling = {{"LockReason", {{{"LockReason", "Recycling"}}}}};
   const auto state_of = [](const json& change) { return read(instance(change))[0].state; };

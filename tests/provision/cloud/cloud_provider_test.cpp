@@ -18,10 +18,12 @@ struct Bench {
   FakeCloud cloud;
   Cancel cancel;
   int waits = 0;
+  std::chrono::milliseconds waited{0};
   std::function<void()> on_wait;
   CloudProvider provider{cloud, Owner(folder.path() / "owners" / "fake"),
-                         [this](std::chrono::milliseconds, const Cancel&) {
+                         [this](std::chrono::milliseconds time, const Cancel&) {
                            ++waits;
+                           waited += time;
                            if (on_wait) on_wait();
                          },
                          cancel};
@@ -72,6 +74,19 @@ struct Bench {
     }));
   }
 };
+
+TEST_CASE("a cluster's new name is written on its machines, and found there by others") {
+  Bench bench;
+  bench.create(3);
+  bench.cluster.name = {"prod"};
+  bench.provider.rename(bench.cluster, bench.cancel);
+  bench.cluster.name = {"live"};
+  bench.provider.rename(bench.cluster, bench.cancel);
+  for (const Machine& machine : bench.cloud.all) {
+    CHECK(machine.marks.cluster_name == "live");
+    CHECK(machine.launched_as == "t");
+  }
+}
 
 TEST_CASE("where the head alone has a public address it is asked for first, and by itself") {
   Bench bench;
@@ -290,14 +305,15 @@ TEST_CASE("key pairs are looked up where the cluster stands, once, and open its 
 }
 
 TEST_CASE("who was told to end, and is shown alive, is told again only after some seconds") {
-  for (const auto& [looks, times] : {std::pair(4, 1), std::pair(11, 2)}) {
+  using namespace std::chrono_literals;
+  for (const auto& [alive, times] : {std::pair(2s, 1), std::pair(6s, 2)}) {
     Bench bench;
     bench.create(1);
     bench.provider.destroy(bench.cluster, bench.nodes(1));
     bench.cloud.calls.clear();
-    bench.waits = 0;
-    bench.on_wait = [&bench, last = looks] {
-      bench.cloud.all[0].state = bench.waits < last ? MachineState::running : MachineState::gone;
+    bench.waited = 0ms;
+    bench.on_wait = [&bench, end = alive] {
+      bench.cloud.all[0].state = bench.waited < end ? MachineState::running : MachineState::gone;
     };
     bench.provider.release(bench.cluster);
     CHECK(bench.cloud.calls.size() + 1 == static_cast<std::size_t>(times));

@@ -174,6 +174,16 @@ TEST_CASE("a name that is not of the launch has no index") {
   CHECK(index_of(instance) == -1);
 }
 
+TEST_CASE("of a cluster that was renamed the instances' names are those of their launch") {
+  json instance = usual_instance();
+  instance["InstanceName"] = "demo-4";
+  for (json& tag : instance["Tags"])
+    if (tag["Key"] == cloud::kNameTag) tag["Value"] = "prod";
+  CHECK(index_of(instance) == -1);
+  instance["Tags"].push_back({{"Key", cloud::kLaunchedTag}, {"Value", "demo"}});
+  CHECK(index_of(instance) == 4);
+}
+
 TEST_CASE("instances of wrong kinds and without what belongs to them are read as far as they go") {
   CHECK(read(3).empty());
   CHECK(read(json::object()).empty());
