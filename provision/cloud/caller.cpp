@@ -101,6 +101,10 @@ Caller::Attempt Caller::send(const Call& call, const Cancel& cancel) {
   if (made.failure && !made.failure->retry_after)
     if (const auto header = made.response->header("Retry-After"))
       made.failure->retry_after = http::parse_retry_after(*header, system_clock::now());
+  if (!made.failure && !dialect_.is_answer(*made.response, call))
+    made.lost = Error(ErrorKind::transient,
+                      "what came to " + call.action + " is no answer of that service (" +
+                          std::to_string(made.response->body.size()) + " bytes)");
   return made;
 }
 

@@ -26,6 +26,8 @@ struct Call {
   /// False for what a second call would make a second time: it is repeated only where the cloud
   /// said that it did nothing, and what may have been done is for the caller to find out.
   bool is_repeatable = true;
+  /// A member of every answer to it, where the cloud's answers have none that all of them have.
+  std::string holds{};
   /// False for what one can do without, such as a price: a service that gives no answer is not
   /// waited for long.
   bool is_essential = true;
@@ -58,6 +60,9 @@ class Dialect {
                     std::chrono::system_clock::time_point now) const = 0;
   /// The refusal in an answer, whatever its status; absent for a success.
   virtual std::optional<Failure> failure_in(const http::Response& response) const = 0;
+  /// Whether a success has the form that the cloud's answers to such a call have. What has not was
+  /// sent by somebody in between, or cut off: read as an answer it would say that nothing is there.
+  virtual bool is_answer(const http::Response& response, const Call& call) const = 0;
   virtual std::string request_id(const http::Response& response) const = 0;
 };
 

@@ -6,9 +6,10 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace fastgpu;
   using namespace fastgpu::provision;
-  test::ask_everything(fuzz::any_answer(data, size, {503, 200, 200, 200}),
-                       [](cloud::ApiTools tools) {
-                         return std::make_unique<tencent::TencentCloud>(std::move(tools), "");
-                       });
+  http::Response answer = fuzz::any_answer(data, size, {503, 200, 200, 200});
+  answer.body = test::with_request_id(answer.body);
+  test::ask_everything(answer, [](cloud::ApiTools tools) {
+    return std::make_unique<tencent::TencentCloud>(std::move(tools), "");
+  });
   return 0;
 }

@@ -142,4 +142,9 @@ std::optional<Failure> AlibabaDialect::failure_in(const http::Response& response
   return failure;
 }
 
+bool AlibabaDialect::is_answer(const http::Response& response, const cloud::Call& /*call*/) const {
+  const auto document = nlohmann::json::parse(response.body, nullptr, false);
+  return !cloud::Answer(document)["RequestId"].text().empty();
+}
+
 }  // namespace fastgpu::provision::alibaba

@@ -103,6 +103,16 @@ bool may_hold_an_error(const std::string& body) {
   return body.find("<Error>") != std::string::npos || body.find("\"__type\"") != std::string::npos;
 }
 
+/// Its name; empty where there is none.
+std::string_view first_element(std::string_view document) {
+  for (std::size_t at = document.find('<'); at != document.npos; at = document.find('<', at + 1)) {
+    const std::string_view rest = document.substr(at + 1);
+    if (!rest.starts_with('?') && !rest.starts_with('!'))
+      return rest.substr(0, rest.find_first_of(" \t\r\n/>"));
+  }
+  return {};
+}
+
 }  // namespace
 
 cloud::FailureKind kind_of(std::string_view code, int status) {
@@ -148,6 +158,13 @@ std::optional<Failure> AwsDialect::failure_in(const http::Response& response) co
     failure->kind = FailureKind::busy;
   failure->request_id = request_id(response);
   return failure;
+}
+
+/// The query services call their documents after the action: <RunInstancesResponse>.
+bool AwsDialect::is_answer(const http::Response& response, const cloud::Call& call) const {
+  const bool is_query = call.service == "ec2" || call.service == "sts";
+  return is_query ? first_element(response.body).ends_with("Response")
+                  : nlohmann::json::parse(response.body, nullptr, false).is_object();
 }
 
 }  // namespace fastgpu::provision::aws

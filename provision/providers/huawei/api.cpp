@@ -68,7 +68,8 @@ cloud::Call Api::made(const ApiCall& call, const Cancel& cancel) {
           .region = call.region,
           .request = std::move(request),
           .shown = shown(call.body, call.query),
-          .is_repeatable = call.is_repeatable};
+          .is_repeatable = call.is_repeatable,
+          .holds = call.holds};
 }
 
 std::variant<json, cloud::Failure> Api::try_call(const ApiCall& call, const Cancel& cancel) {
@@ -91,6 +92,7 @@ std::vector<json> Api::list(ApiCall call, const char* name, const Cancel& cancel
   std::vector<json> all;
   std::string marker;
   const std::size_t own = call.query.size();
+  call.holds = name;
   for (int page = 0; page < kMostPages; ++page) {
     call.query.resize(own);
     call.query.emplace_back("limit", std::to_string(kPage));
@@ -121,6 +123,7 @@ std::string Api::home_region(const std::string& project, const Cancel& cancel) {
   const auto reply = try_call({.service = "iam",
                                .action = "KeystoneListProjects",
                                .path = "/v3/projects",
+                               .holds = "projects",
                                .doing = "looking for the region of project " + project},
                               cancel);
   if (const auto* answer = std::get_if<json>(&reply))
@@ -149,6 +152,7 @@ Project Api::listed_project(const std::string& region, const Cancel& cancel) {
                             .action = "KeystoneListProjects",
                             .path = "/v3/projects",
                             .query = {{"name", region}},
+                            .holds = "projects",
                             .doing = "looking for the project of " + region},
                            cancel);
   const auto projects = Answer(answer)["projects"].items();
@@ -169,6 +173,7 @@ std::vector<std::string> Api::regions(const Cancel& cancel) {
   const json answer = call({.service = "iam",
                             .action = "KeystoneListProjects",
                             .path = "/v3/projects",
+                            .holds = "projects",
                             .doing = "listing projects"},
                            cancel);
   std::vector<std::string> names;

@@ -27,6 +27,7 @@ struct ApiCall {
   Parameters query{};
   json body{};  ///< Null: none.
   std::vector<http::Header> headers{};
+  std::string holds{};        ///< As cloud::Call has it.
   std::string doing{};        ///< "launching 4 p2s.2xlarge.8 in cn-north-4a", for errors.
   bool is_repeatable = true;  ///< As cloud::Call has it.
 };

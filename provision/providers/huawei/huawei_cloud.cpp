@@ -70,6 +70,7 @@ std::string HuaweiCloud::account(const Cancel& cancel) {
   const json answer = api_.call({.service = "iam",
                                  .action = "KeystoneListAuthDomains",
                                  .path = "/v3/auth/domains",
+                                 .holds = "domains",
                                  .doing = "asking who we are"},
                                 cancel);
   const auto domains = Answer(answer)["domains"].items();
@@ -87,6 +88,7 @@ std::vector<Machine> HuaweiCloud::list(const std::string& region, http::Paramete
                .action = "ListServersDetails",
                .path = "/v1/{project}/cloudservers/detail",
                .query = std::move(query),
+               .holds = "servers",
                .doing = "listing machines in " + region};
   call.query.emplace_back("limit", std::to_string(kMachinesAPage));
   call.query.emplace_back("offset", "");
@@ -177,6 +179,7 @@ void HuaweiCloud::change(const std::string& region, std::span<const std::string>
       .method = "POST",
       .path = "/v1/{project}/cloudservers/action",
       .body = {{action, std::move(what)}},
+      .holds = "job_id",
       .doing = (wanted == MachineState::running ? "starting " : "stopping ") +
                count_text(others.size()) + " in " + region};
   const json answer = api_.call(call, cancel);
@@ -241,6 +244,7 @@ std::string HuaweiCloud::ask_for(const cloud::Launch& launch, const Cancel& canc
                .method = "POST",
                .path = "/v1.1/{project}/cloudservers",
                .body = launch_body(launch, std::chrono::system_clock::now()),
+               .holds = "job_id",
                .doing = doing_of(launch)};
   for (int generation = 0;; ++generation) {
     call.headers = {{"X-Client-Token", client_token(launch.token, generation)}};
@@ -268,6 +272,7 @@ Job HuaweiCloud::await_job(const std::string& region, const std::string& id,
     const json answer = api_.call({.region = region,
                                    .action = "ShowJob",
                                    .path = "/v1/{project}/jobs/" + http::percent_encode(id),
+                                   .holds = "status",
                                    .doing = "waiting for job " + id + " in " + region},
                                   cancel);
     Job job = job_in(Answer(answer));

@@ -150,4 +150,10 @@ std::optional<Failure> HuaweiDialect::failure_in(const http::Response& response)
   return failure;
 }
 
+bool HuaweiDialect::is_answer(const http::Response& response, const cloud::Call& call) const {
+  if (response.body.empty()) return call.holds.empty();
+  const json answer = json::parse(response.body, nullptr, false);
+  return answer.is_object() && (call.holds.empty() || answer.contains(call.holds));
+}
+
 }  // namespace fastgpu::provision::huawei

@@ -13,6 +13,7 @@ class HuaweiDialect final : public cloud::Dialect {
             std::chrono::system_clock::time_point now) const override;
   /// Services refuse in four forms, and some of them with a status of success.
   std::optional<cloud::Failure> failure_in(const http::Response& response) const override;
+  bool is_answer(const http::Response& response, const cloud::Call& call) const override;
   std::string request_id(const http::Response& response) const override;
 };
 

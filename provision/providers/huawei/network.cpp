@@ -150,6 +150,7 @@ class Network {
                                      .region = region_,
                                      .action = std::string("Show") + kind.noun,
                                      .path = path_of(kind) + "/" + http::percent_encode(id),
+                                     .holds = kind.one,
                                      .doing = std::string("waiting for ") + kind.name + " " + id},
                                     cancel_);
       part = answer.value(kind.one, json::object());
@@ -204,6 +205,7 @@ class Network {
                                    .method = "POST",
                                    .path = path_of(kind),
                                    .body = {{kind.one, wish}},
+                                   .holds = kind.one,
                                    .doing = std::string("making a ") + kind.name + " in " + region_,
                                    .is_repeatable = false},
                                   cancel_);

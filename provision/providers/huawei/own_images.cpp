@@ -81,6 +81,7 @@ void HuaweiCloud::make_image(const cloud::ImageWish& wish, const Cancel& cancel)
                               {"instance_id", wish.machine},
                               {"description", description_of(wish.marks)},
                               {"image_tags", std::move(tags)}},
+                     .holds = "job_id",
                      .doing = "making image " + wish.name + " of " + wish.machine,
                      .is_repeatable = false};
   const json answer = api_.call(call, cancel);
@@ -92,6 +93,7 @@ void HuaweiCloud::make_image(const cloud::ImageWish& wish, const Cancel& cancel)
                                  .region = wish.region,
                                  .action = "ShowJob",
                                  .path = "/v1/{project}/jobs/" + http::percent_encode(id),
+                                 .holds = "status",
                                  .doing = "waiting for job " + id + " in " + wish.region},
                                 cancel);
     const std::string status = Answer(told)["status"].text();

@@ -118,4 +118,8 @@ std::optional<Failure> TencentDialect::failure_in(const http::Response& response
   return failure;
 }
 
+bool TencentDialect::is_answer(const http::Response& response, const cloud::Call& /*call*/) const {
+  return !text_in(document_of(response), "RequestId").empty();
+}
+
 }  // namespace fastgpu::provision::tencent

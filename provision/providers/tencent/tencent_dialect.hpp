@@ -12,6 +12,7 @@ class TencentDialect final : public cloud::Dialect {
             std::chrono::system_clock::time_point now) const override;
   /// An answer with an error in it is a refusal whatever its status.
   std::optional<cloud::Failure> failure_in(const http::Response& response) const override;
+  bool is_answer(const http::Response& response, const cloud::Call& call) const override;
   std::string request_id(const http::Response& response) const override;
 };
 

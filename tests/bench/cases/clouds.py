@@ -18,7 +18,7 @@ from cloud_sim import CLOUDS, SCENARIO, CloudSim, Customer  # noqa: E402
 TITLE = "Clusters in clouds"
 SIZES = (1, 10, 100, 1000)
 BOOT, END, LATENCY = 2.0, 1.0, 0.05  # Seconds: a boot, an end, a call.
-LOOK = 0.4  # Seconds between two looks at the nodes.
+LOOK = 0.1  # Seconds between two looks at the nodes.
 MARGIN, MOST_CALLS, MOST_MEMORY, PLAN_MARGIN = 1.1, 2.0, 64 << 20, 1.2
 LAUNCH = {"aws": ("RunInstances", 1000), "alibaba": ("RunInstances", 100), "tencent": ("RunInstances", 100), "huawei": ("CreateServers", 100)}
 LOOKS = ("Describe*", "List*", "Show*", "Get*", "Inquiry*", "Keystone*", "NovaShow*", "NovaList*")

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "provision/cloud/cloud.hpp"
 #include "provision/providers/alibaba/hpc.hpp"
 #include "provision/providers/alibaba/machines.hpp"
 
@@ -182,7 +183,7 @@ TEST_CASE("an instance that was renamed has no index") {
 }
 
 TEST_CASE("of a cluster that was renamed the instances' names are those of their launch") {
-  json tags = instance()["Tags"]["Tag"];
+  json tags = instance()["Instances"]["Instance"][0]["Tags"]["Tag"];
   for (json& tag : tags)
     if (tag["TagKey"] == cloud::kNameTag) tag["TagValue"] = "prod";
   tags.push_back({{"TagKey", cloud::kLaunchedTag}, {"TagValue", "demo"}});
@@ -280,6 +281,15 @@ TEST_CASE("how long to wait is read from the limits' headers") {
   CHECK(wait("TimeLeft:999999999") == 24h);
   for (const char* odd : {"TimeLeft:", "TimeLeft:-1", "TimeLeft:99999999999999", "x", ""})
     CHECK_FALSE(wait(odd));
+}
+
+TEST_CASE("an answer has the request's identity") {
+  const auto is_answer = [](const std::string& body) {
+    return AlibabaDialect().is_answer({.status = 200, .headers = {}, .body = body}, {});
+  };
+  CHECK(is_answer(R"({"RequestId": "r-1"})"));
+  for (const char* body : {"", "{}", R"({"RequestId": null})", "[]", R"(["RequestId"])"})
+    CHECK_FALSE(is_answer(body));
 }
 
 TEST_SUITE_END();

@@ -19,8 +19,8 @@ class Script final : public http::Client {
     const std::string action(http::find_header(request.headers, "x-acs-action").value_or(""));
     actions.push_back(action);
     bodies[action] = request.body;
-    return {
-        .status = 200, .headers = {}, .body = answers.contains(action) ? answers[action] : "{}"};
+    const std::string answer = answers.contains(action) ? answers[action] : "{}";
+    return {.status = 200, .headers = {}, .body = test::with_request_id(answer)};
   }
 
   std::map<std::string, std::string> answers, bodies;

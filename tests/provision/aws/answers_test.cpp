@@ -17,7 +17,8 @@ int ask_everything(const http::Response& answer) {
 TEST_SUITE_BEGIN("provision/aws");
 
 TEST_CASE("an answer that is no XML is an error of every question") {
-  for (const char* body : {"", "[]", "<html>", "<a><b></a>", "\xff\xfe", "<?xml version='1.0'?>"}) {
+  for (const char* body :
+       {"", "[]", "<html>", "<a><b></a>", "<a/>", "\xff\xfe", "<?xml version='1.0'?>"}) {
     CAPTURE(body);
     CHECK(ask_everything({.status = 200, .headers = {}, .body = body}) == kQuestions);
   }
@@ -33,15 +34,16 @@ TEST_CASE("a refusal is an error of every question") {
 
 TEST_CASE("elements that are missing or of another kind end no program") {
   for (const char* body :
-       {"<a/>", "<a><reservationSet/><instancesSet>x</instancesSet></a>",
-        "<a><reservationSet><item/><item><instancesSet><item><instanceId>7</instanceId>"
+       {"<aResponse/>", "<aResponse><reservationSet/><instancesSet>x</instancesSet></aResponse>",
+        "<aResponse><reservationSet><item/><item><instancesSet><item><instanceId>7</instanceId>"
         "<launchTime>never</launchTime><tagSet><item><key/></item></tagSet>"
         "<instanceState><code>x</code></instanceState></item></instancesSet></item>"
-        "</reservationSet></a>",
-        "<a><instanceTypeSet><item><vCpuInfo><defaultVCpus>1e999</defaultVCpus></vCpuInfo>"
+        "</reservationSet></aResponse>",
+        "<aResponse><instanceTypeSet><item><vCpuInfo><defaultVCpus>1e999</defaultVCpus></vCpuInfo>"
         "<gpuInfo><gpus><item><count>-7</count></item></gpus></gpuInfo></item>"
-        "</instanceTypeSet></a>",
-        "<!DOCTYPE a [<!ENTITY b 'bbbb'><!ENTITY c '&b;&b;'>]><a>&c;</a>"}) {
+        "</instanceTypeSet></aResponse>",
+        "<!DOCTYPE aResponse [<!ENTITY b 'bbbb'><!ENTITY c "
+        "'&b;&b;'>]><aResponse>&c;</aResponse>"}) {
     CAPTURE(body);
     CHECK_NOTHROW(ask_everything({.status = 200, .headers = {}, .body = body}));
   }

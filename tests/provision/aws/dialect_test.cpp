@@ -61,6 +61,18 @@ TEST_CASE("what was done before is told from what cannot be done") {
   CHECK(kind_of("InvalidPermission.Malformed", 400) == FailureKind::invalid);
 }
 
+TEST_CASE("a document that is called after no action is no answer") {
+  const auto is_answer = [](const char* service, const std::string& body) {
+    return AwsDialect().is_answer(answer(200, body), {.service = service});
+  };
+  CHECK(is_answer("ec2", "<?xml version='1.0'?>\n<!-- a --><RunInstancesResponse xmlns='x'/>"));
+  CHECK(is_answer("sts", "<GetCallerIdentityResponse>"));
+  CHECK(is_answer("pricing", "{}"));
+  for (const char* body : {"", "<", "<a/>", "{}", "<html><RunInstancesResponse/>"})
+    CHECK_FALSE(is_answer("ec2", body));
+  CHECK_FALSE(is_answer("pricing", "[]"));
+}
+
 TEST_SUITE_END();
 
 }  // namespace

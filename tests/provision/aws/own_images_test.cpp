@@ -20,7 +20,7 @@ class Script final : public http::Client {
   }
 
   int status = 200;
-  std::string answer = "<Answer/>";
+  std::string answer = "<AnyResponse/>";
   std::vector<std::string> bodies;
 };
 

@@ -44,6 +44,9 @@ class PlainDialect final : public Dialect {
     if (response.status == 401) failure.kind = FailureKind::credentials;
     return failure;
   }
+  bool is_answer(const http::Response& response, const Call&) const override {
+    return response.body != "<html>";
+  }
   std::string request_id(const http::Response&) const override { return "request-1"; }
 };
 
@@ -110,6 +113,22 @@ TEST_CASE(
   CHECK(bench.reports.attempts == std::vector<int>{1, 2, 3, 4});
   CHECK(bench.reports.failures[2] == "connection reset");
   CHECK(bench.waits.size() == 3);
+}
+
+TEST_CASE(
+    "a success that the service has not sent is no answer: it may have done what it was told") {
+  Bench bench;
+  const auto from_between = [] { return http::Response{.status = 200, .body = "<html>"}; };
+  bench.http.script.emplace_back(from_between);
+  bench.answers({200});
+  CHECK(bench.caller.call(kCall, "doing", bench.cancel).body == "Code");
+  CHECK(bench.reports.failures[0].find("no answer of that service (6 bytes)") != std::string::npos);
+  bench.http.script.assign({from_between});
+  Call once = kCall;
+  once.is_repeatable = false;
+  const Error e = failure_of([&] { bench.caller.call(once, "doing", bench.cancel); });
+  CHECK(e.kind() == ErrorKind::transient);
+  CHECK(mentions(e, "plain: what came to Do"));
 }
 
 TEST_CASE("a wait that the cloud asks for is kept") {

@@ -84,6 +84,18 @@ TEST_CASE("a job's general code gives way to the words of its reason") {
   CHECK(kind("Ecs.0319", "") == FailureKind::stock);
 }
 
+TEST_CASE("an answer has what all to that question have") {
+  const auto is_answer = [](const std::string& holds, const std::string& body) {
+    return HuaweiDialect().is_answer({.status = 200, .headers = {}, .body = body},
+                                     {.holds = holds});
+  };
+  CHECK(is_answer("servers", R"({"servers": []})"));
+  CHECK(is_answer("", ""));
+  CHECK(is_answer("", "{}"));
+  for (const char* body : {"", "{}", "[]", R"({"error": 7})"})
+    CHECK_FALSE(is_answer("servers", body));
+}
+
 TEST_SUITE_END();
 
 }  // namespace

@@ -78,6 +78,15 @@ TEST_CASE("what is no refusal by its text is one by its status alone") {
   CHECK(dialect.failure_in({200, {}, R"({"Response": {"Error": "odd"}})"}));
 }
 
+TEST_CASE("an answer has the request's identity") {
+  const auto is_answer = [](const std::string& body) {
+    return TencentDialect().is_answer({.status = 200, .headers = {}, .body = body}, {});
+  };
+  CHECK(is_answer(R"({"Response": {"RequestId": "r-1"}})"));
+  for (const char* body : {"", "{}", R"({"Response": {}})", R"({"RequestId": "r-1"})", "[]"})
+    CHECK_FALSE(is_answer(body));
+}
+
 TEST_SUITE_END();
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "provision/cloud/cloud.hpp"
+
 namespace fastgpu::provision::tencent {
 namespace {
 

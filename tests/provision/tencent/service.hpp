@@ -27,7 +27,8 @@ class TencentService final : public http::Client {
     json body;
   };
 
-  void reply(const std::string& action, const json& response) {
+  void reply(const std::string& action, json response) {
+    if (response.is_object()) response["RequestId"] = "r-1";
     replies_[action].push_back({200, json{{"Response", response}}.dump()});
   }
   void refuse(const std::string& action, const std::string& code) {

@@ -311,12 +311,13 @@ TEST_CASE_FIXTURE(TencentAccount, "quotas are told by zone, and odd numbers are 
   CHECK_FALSE(quotas[0].used);
 }
 
-TEST_CASE_FIXTURE(TencentAccount, "answers that cannot be read are 'remote' and hold no secret") {
+TEST_CASE_FIXTURE(TencentAccount,
+                  "what cannot be read is no answer of the cloud's; its failure holds no secret") {
   for (const char* text : {"", "[]", "nonsense", R"({"Response": []})", R"({"Other": {}})"}) {
     CAPTURE(text);
     service.reply_text("DescribeRegions", 200, text);
     const Error e = failure_of([&] { cloud.regions(cancel); });
-    CHECK(e.kind() == ErrorKind::remote);
+    CHECK(e.kind() == ErrorKind::transient);
     CHECK_FALSE(mentions(e, "s3cret"));
   }
 }
