@@ -64,7 +64,7 @@ constexpr std::array kSubcommands = {
     Subcommand{"env-solve", "< REQUEST", run_env_solve},
     Subcommand{"env-build", "< REQUEST", run_env_build},
     Subcommand{"env-verify", "PREFIX NAME [VERSION]", run_env_verify},
-    Subcommand{"env-show", "PREFIX NAME [VERSION]", run_env_show},
+    Subcommand{"env-show", "PREFIX NAME [VERSION [BASE]]", run_env_show},
     Subcommand{"env-pack", "FOLDER NAME > ARCHIVE", run_env_pack},
     Subcommand{"env-use", "PREFIX NAME VERSION", run_env_use},
     Subcommand{"env-discard", "PREFIX NAME VERSION", run_env_discard},

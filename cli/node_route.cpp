@@ -36,7 +36,8 @@ envs::NodeAccess node_access(Context& context) {
   return {.client = context.ssh(),
           .agent = context.agent(),
           .options = {.width = context.settings().integer("fanout", 1, kMostFanout),
-                      .connect_timeout = context.settings().duration("connect-timeout")},
+                      .connect_timeout = context.settings().duration("connect-timeout"),
+                      .keeps_connections = true},
           .cancel = context.cancel()};
 }
 

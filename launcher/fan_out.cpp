@@ -47,6 +47,7 @@ ssh::RunOptions options_for(std::chrono::milliseconds timeout) {
   ssh::RunOptions options;
   options.width = kWidth;
   options.timeout = timeout;
+  options.keeps_connections = true;
   if (timeout.count() > 0) options.connect_timeout = std::min(options.connect_timeout, timeout);
   return options;
 }

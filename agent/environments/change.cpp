@@ -26,18 +26,23 @@ struct Named {
   fs::path directory() const { return places.version(name, version); }
 };
 
-Named take_named(Arguments arguments) {
-  Options options(arguments);
+Named take_named(Options& options) {
   Named named{.places = places_at(options.take_word("the prefix")),
               .name = options.take_word("the name"),
               .version = {}};
   check_environment_name(named.name);
   named.version =
       options.done() ? link_target(named.places.current(named.name)) : options.take_word("VERSION");
-  options.expect_end();
   if (named.version.empty())
     throw Error(ErrorKind::not_found, "there is no environment " + named.name + " on this node");
   check_environment_name(named.version);
+  return named;
+}
+
+Named take_named(Arguments arguments) {
+  Options options(arguments);
+  Named named = take_named(options);
+  options.expect_end();
   return named;
 }
 
@@ -87,10 +92,15 @@ int run_env_verify(Arguments arguments) {
 
 int run_env_show(Arguments arguments) {
   return run_call([&] {
-    const fs::path version = take_named(arguments).directory();
+    Options options(arguments);
+    const fs::path version = take_named(options).directory();
+    const fs::path base = options.done() ? "" : options.take_word("BASE");
+    options.expect_end();
     const fs::path details = details_of(version);
     Records answer;
     answer.add("bytes", static_cast<std::int64_t>(build_bytes(version)));
+    if (!base.empty())
+      answer.add("bytes-in-base", static_cast<std::int64_t>(bytes_in_both(version, base)));
     answer.add("spec", read_file(details / "env.yaml").value_or(""));
     answer.add("lock", read_file(details / "env.lock").value_or(""));
     write_answer(answer);

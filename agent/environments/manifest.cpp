@@ -157,6 +157,17 @@ std::vector<std::string> lines_of(const fs::path& version) {
   return text ? Records(*text, "the manifest").all("entry") : std::vector<std::string>();
 }
 
+/// Of the files that are alike in both.
+std::vector<std::string> lines_in_both(const fs::path& version, const fs::path& other) {
+  auto lines = lines_of(version);
+  auto others = lines_of(other);
+  std::ranges::sort(others);
+  std::erase_if(lines, [&](const std::string& line) {
+    return !line.starts_with('f') || !std::ranges::binary_search(others, line);
+  });
+  return lines;
+}
+
 std::string sum_of_text(const fs::path& path) {
   const auto text = read_file(path, kLargestManifest);
   return text ? transfer::sha256_hex(*text) : "";
@@ -199,14 +210,17 @@ std::uint64_t build_bytes(const fs::path& version) {
 }
 
 KnownSums files_in_both(const fs::path& version, const fs::path& other) {
-  const auto lines = lines_of(version);
-  auto others = lines_of(other);
-  std::ranges::sort(others);
   KnownSums both;
-  for (const std::string& line : lines)
-    if (line.starts_with('f') && std::ranges::binary_search(others, line))
-      if (const auto sum = transfer::parse_digest(sum_in(line))) both.emplace(path_of(line), *sum);
+  for (const std::string& line : lines_in_both(version, other))
+    if (const auto sum = transfer::parse_digest(sum_in(line))) both.emplace(path_of(line), *sum);
   return both;
+}
+
+std::uint64_t bytes_in_both(const fs::path& version, const fs::path& other) {
+  std::uint64_t bytes = 0;
+  for (const std::string& line : lines_in_both(version, other))
+    bytes += size_of(line);
+  return bytes;
 }
 
 VerifyAnswer verify_manifest(const fs::path& version, const KnownSums& known) {

@@ -30,6 +30,10 @@ using KnownSums = std::unordered_map<std::string, transfer::Digest>;
 /// where one has no manifest.
 KnownSums files_in_both(const std::filesystem::path& version, const std::filesystem::path& other);
 
+/// What those take up together.
+std::uint64_t bytes_in_both(const std::filesystem::path& version,
+                            const std::filesystem::path& other);
+
 /// Compares every file with its manifest, reading those whose sum is not known. What has been added
 /// is damage, too, but for what Python caches. Throws not_found where there is no manifest, remote
 /// where it cannot be read.

@@ -110,7 +110,7 @@ class Installation {
     for (std::size_t at = 0; at < alive_.size();
          ++at)  // Some share the place of the one that built.
       plan_.nodes[at].receives = std::ranges::find(receivers, at) != receivers.end();
-    std::erase_if(receivers, [&](std::size_t at) { return !has_room(at); });
+    leave_out_full_ones(receivers);
     if (receivers.empty()) return;
     tell(host_of(plan_.source).name, "copying to " + std::to_string(receivers.size()) +
                                          (receivers.size() == 1 ? " node" : " nodes"));
@@ -127,11 +127,26 @@ class Installation {
       if (!copied[i].ok()) fail(receivers[i], copied[i].error());
   }
 
-  /// One that has none goes along no further.
-  bool has_room(std::size_t at) {
-    const std::string why = shortage(size_, statuses_[at]);
-    if (!why.empty()) fail(at, Error(ErrorKind::capacity, host_of(at).name.value + ": " + why));
-    return why.empty();
+  /// Those that have no room go along no further.
+  void leave_out_full_ones(std::vector<std::size_t>& receivers) {
+    BuildSize size{.all = size_};
+    const auto lacks_room = [&](std::size_t at) { return !shortage(size, statuses_[at]).empty(); };
+    if (std::ranges::none_of(receivers, lacks_room)) return;
+    if (request_.route) size.in_base = bytes_in(base_of(receivers));
+    std::erase_if(receivers, [&](std::size_t at) {
+      const std::string why = shortage(size, statuses_[at]);
+      if (!why.empty()) fail(at, Error(ErrorKind::capacity, host_of(at).name.value + ": " + why));
+      return !why.empty();
+    });
+  }
+
+  /// Of the build's files those that `base` has, too.
+  Bytes bytes_in(const std::filesystem::path& base) {
+    if (base.empty()) return {};
+    const auto answer = call_node(
+        access_, host_of(plan_.source),
+        {.words = {"env-show", prefix(), request_.spec.name, plan_.version, base.string()}}, {});
+    return {static_cast<std::uint64_t>(answer.number("bytes-in-base"))};
   }
 
   /// Of those that go along.

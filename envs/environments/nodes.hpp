@@ -24,7 +24,7 @@ using OnDoing = std::function<void(const NodeName& node, const std::string& doin
 struct NodeAccess {
   ssh::Client& client;
   remote::AgentProgram agent;
-  ssh::RunOptions options;
+  ssh::RunOptions options{.keeps_connections = true};
   const Cancel& cancel;
 };
 

@@ -117,11 +117,14 @@ std::string misfit(const EnvironmentLock& lock, const EnvironmentStatus& node) {
   return "";
 }
 
-std::string shortage(Bytes size, const EnvironmentStatus& node) {
+std::string shortage(const BuildSize& size, const EnvironmentStatus& node) {
   const Bytes free{node.free_bytes};
-  if (free.count == 0 || size <= free) return "";
-  return "the build takes " + to_string(size) + ", and " + to_string(free) + " are free in " +
-         node.prefix + ": make room there, or name another place (--prefix)";
+  const Bytes wanted{size.all.count - std::min(size.all.count, size.in_base.count)};
+  if (free.count == 0 || wanted <= free) return "";
+  const bool has_base = wanted < size.all;
+  return "the build takes " + to_string(wanted) +
+         (has_base ? " beside the one that is there" : "") + ", and " + to_string(free) +
+         " are free in " + node.prefix + ": make room there, or name another place (--prefix)";
 }
 
 std::string driver_objection(const EnvironmentSpec& spec, const EnvironmentStatus& node,

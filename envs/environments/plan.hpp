@@ -57,8 +57,13 @@ std::optional<agent::FoundVersion> build_in_common(std::span<const agent::Enviro
 /// Why a lock does not fit a node: another processor, an older C library; empty where it does.
 std::string misfit(const EnvironmentLock& lock, const agent::EnvironmentStatus& node);
 
+struct BuildSize {
+  Bytes all{};
+  Bytes in_base{};  ///< Of files that another build there has: they become links to those.
+};
+
 /// Why a build of that size has no room on a node; empty where it has, as far as is known.
-std::string shortage(Bytes size, const agent::EnvironmentStatus& node);
+std::string shortage(const BuildSize& size, const agent::EnvironmentStatus& node);
 
 /// Why a node's driver is too old for the CUDA that the environment's name says; empty where it is
 /// not, or where no driver or no CUDA is known.

@@ -47,6 +47,8 @@ struct RunOptions {
   std::chrono::milliseconds grace{3'000};
   /// Told of each task as it ends, with its index in the list of tasks.
   std::function<void(std::size_t, const HostResult<Exit>&)> on_finished{};
+  /// For a further run of the same client on the same hosts, which then needs no logins.
+  bool keeps_connections = false;
 };
 
 /// Callbacks run on the caller's thread. One run at a time per object.

@@ -15,6 +15,9 @@ constexpr unsigned kWindow = 4U * 1024 * 1024;   // 1 GB/s over a round trip of 
 constexpr int kTurn = 64;                        // Packets in or out before others have their turn.
 constexpr std::size_t kLongestCommand = 32'000;  // What fits into a packet of libssh2.
 constexpr auto kReconnectPause = 100ms;
+/// For the first answer over a connection that was idle; the host, or what stands in between, may
+/// have forgotten it.
+constexpr auto kIdlePatience = 3s;
 
 Clock::time_point after(Clock::time_point now, std::chrono::milliseconds limit) {
   return limit.count() == 0 ? Clock::time_point::max() : now + limit;
@@ -37,10 +40,11 @@ Exit exit_of(_LIBSSH2_CHANNEL* channel) {
 }
 
 Command::Command(const Task& task, const RunOptions& options, Identities& identities,
-                 time_point now)
+                 IdleConnections& idle, time_point now)
     : task_(task),
       options_(options),
       identities_(identities),
+      idle_(idle),
       connect_until_(after(now, options.connect_timeout)),
       run_until_(after(now, options.timeout)) {}
 
@@ -51,11 +55,12 @@ pollfd Command::wanted() const {
 Command::time_point Command::wake_at() const {
   if (more_ || phase_ == Phase::ended) return time_point::min();
   const auto connecting = phase_ < Phase::running ? connect_until_ : time_point::max();
+  const auto answering = phase_ == Phase::opening ? idle_until_ : time_point::max();
   const auto running = why_ ? grace_until_ : run_until_;
   const auto starting = connection_                          ? time_point::max()
                         : reconnect_at_ == time_point::max() ? time_point::min()
                                                              : reconnect_at_;
-  return std::min({connecting, running, starting});
+  return std::min({connecting, answering, running, starting});
 }
 
 bool Command::step(time_point now, std::span<char> scratch) {
@@ -100,6 +105,8 @@ void Command::advance(time_point now, std::span<char> scratch) {
 }
 
 void Command::check_time(time_point now) {
+  if (phase_ == Phase::opening && now >= idle_until_ && now < connect_until_)
+    more_ = connect_anew();
   if (phase_ < Phase::running && now >= connect_until_)
     throw connection_
         ? connection_->timed_out(to_string(options_.connect_timeout))
@@ -114,7 +121,10 @@ void Command::check_time(time_point now) {
 bool Command::connect(time_point now) {
   if (!connection_) {
     if (reconnect_at_ != time_point::max() && now < reconnect_at_) return false;
-    connection_ = std::make_unique<Connection>(task_.host, identities_);
+    if (takes_idle_) connection_ = idle_.take(task_.host, now);
+    was_idle_ = connection_ != nullptr;
+    if (was_idle_) idle_until_ = now + kIdlePatience;
+    if (!was_idle_) connection_ = std::make_unique<Connection>(task_.host, identities_);
   }
   try {
     if (!connection_->advance()) return false;
@@ -136,6 +146,16 @@ bool Command::reconnect_later(const Error& why, time_point now) {
   return true;
 }
 
+/// The one that was idle has died, and nothing has been asked of the host yet.
+bool Command::connect_anew() {
+  connection_.reset();
+  was_idle_ = false;
+  takes_idle_ = false;
+  idle_until_ = time_point::max();
+  phase_ = Phase::connecting;
+  return true;
+}
+
 bool Command::open() {
   LIBSSH2_SESSION* const session = connection_->session().get();
   channel_.reset(libssh2_channel_open_ex(session, "session", 7, kWindow,
@@ -145,6 +165,7 @@ bool Command::open() {
     return true;
   }
   if (libssh2_session_last_errno(session) == LIBSSH2_ERROR_EAGAIN) return false;
+  if (was_idle_ && connection_->session().lost()) return connect_anew();
   throw connection_->error(ErrorKind::transient,
                            "no channel: " + connection_->session().last_error());
 }
@@ -267,6 +288,15 @@ void Command::wind_down(const Error& why, time_point now) {
 
 Error Command::lost() const {
   return connection_->error(ErrorKind::transient, "connection lost while the command ran");
+}
+
+std::unique_ptr<Connection> Command::take_connection() {
+  if (phase_ != Phase::ended || !std::holds_alternative<Exit>(*result_)) return nullptr;
+  channel_.reset();
+  connection_->flush();
+  if (connection_->session().lost()) return nullptr;
+  connection_->session().rest();
+  return std::move(connection_);
 }
 
 void Command::end(std::variant<Exit, Error> result) {

@@ -9,6 +9,7 @@
 #include "base/clock.hpp"
 #include "ssh/client.hpp"
 #include "ssh/connection.hpp"
+#include "ssh/idle_connections.hpp"
 
 namespace fastgpu::ssh {
 
@@ -18,7 +19,8 @@ class Command {
  public:
   using time_point = Clock::time_point;
 
-  Command(const Task& task, const RunOptions& options, Identities& identities, time_point now);
+  Command(const Task& task, const RunOptions& options, Identities& identities,
+          IdleConnections& idle, time_point now);
 
   /// Goes on without blocking; true once the task has ended. `scratch` is for output on its way.
   bool step(time_point now, std::span<char> scratch);
@@ -33,6 +35,9 @@ class Command {
   /// Still occupies one of the logins that an sshd allows at a time.
   bool logging_in() const noexcept { return phase_ == Phase::connecting; }
 
+  /// Once the task has ended: the way to its host, if another command may go there; else null.
+  std::unique_ptr<Connection> take_connection();
+
   HostResult<Exit> take_result() { return {task_.host.name, std::move(*result_)}; }
 
  private:
@@ -41,6 +46,7 @@ class Command {
   void advance(time_point now, std::span<char> scratch);
   bool connect(time_point now);
   bool reconnect_later(const Error& why, time_point now);
+  bool connect_anew();
   bool open();
   bool start();
   bool pump(std::span<char> scratch);
@@ -57,13 +63,17 @@ class Command {
   const Task& task_;
   const RunOptions& options_;
   Identities& identities_;
+  IdleConnections& idle_;
   std::unique_ptr<Connection> connection_;
+  bool was_idle_ = false;  // The connection has served others: it may have died since.
+  bool takes_idle_ = true;
   Channel channel_;  // Goes before the connection.
   Phase phase_ = Phase::connecting;
   time_point connect_until_;
   time_point run_until_;
   time_point reconnect_at_ = time_point::max();
   time_point grace_until_ = time_point::max();
+  time_point idle_until_ = time_point::max();
   std::string input_;
   std::size_t input_at_ = 0;
   bool input_closed_ = false;

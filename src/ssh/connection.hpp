@@ -17,8 +17,8 @@ enum class Goal : std::uint8_t {
   host_key,  ///< Stops once the host has proved to own its key, which need not be known.
 };
 
-/// Goes through host.jumps, each a connection of its own inside the one before. The host and the
-/// identities are borrowed.
+/// Goes through host.jumps, each a connection of its own inside the one before. The identities are
+/// borrowed.
 class Connection {
  public:
   Connection(const Host& host, Identities& identities, Goal goal = Goal::authenticated);
@@ -30,6 +30,7 @@ class Connection {
   /// The host has been reached and has proved who it is, so that trying again would change little.
   bool past_handshake() const noexcept { return phase_ > Phase::handshaking; }
 
+  const Host& host() const noexcept { return host_; }
   Session& session() noexcept { return *session_; }
   const Session& session() const noexcept { return *session_; }
   pollfd wanted() const { return session_->wanted(); }
@@ -56,7 +57,7 @@ class Connection {
   bool authenticate();
   Error handshake_error(int code) const;
 
-  const Host& host_;  // Who answers at the end of this hop.
+  const Host host_;  // Who answers at the end of this hop.
   Identities& identities_;
   Goal goal_;
   Phase phase_ = Phase::connecting;

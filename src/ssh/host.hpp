@@ -21,6 +21,8 @@ struct Host {
   /// means that nothing is known of the host: connecting fails with ErrorKind::denied.
   std::vector<std::string> host_keys{};
   std::vector<Host> jumps{};  ///< Hosts to go through, the one nearest to us first.
+
+  friend bool operator==(const Host&, const Host&) = default;
 };
 
 }  // namespace fastgpu::ssh

@@ -16,14 +16,16 @@ using time_point = Clock::time_point;
 /// Logins at a time to one sshd, which by default begins to turn them away at ten.
 constexpr int kLoginsAtOnce = 8;
 constexpr std::size_t kScratch = 64UL * 1024;
+/// Each takes some 60 kB. Those that came first stay: hosts come in the same order again.
+constexpr std::size_t kMostIdle = 512;
 
-/// Each session has a descriptor of its own; some are kept for everybody else.
-std::size_t width_within_limits(int wanted) {
+/// How many sessions can be open: each has a descriptor of its own, and some are kept for everybody
+/// else.
+std::size_t most_sessions() {
   constexpr rlim_t kOthers = 64;
   rlimit limit{};
   const bool known = ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-  const rlim_t room = known ? std::max(limit.rlim_cur, kOthers + 1) - kOthers : 4096;
-  return std::min(static_cast<std::size_t>(std::max(wanted, 1)), static_cast<std::size_t>(room));
+  return known ? std::max(limit.rlim_cur, kOthers + 1) - kOthers : 4096;
 }
 
 /// The sshd that is asked for a login first.
@@ -43,11 +45,15 @@ int poll_timeout(time_point now, time_point wake) {
 /// One call of Client::run.
 class Run {
  public:
-  Run(std::vector<Task> tasks, const RunOptions& options, const Cancel& cancel)
+  Run(std::vector<Task> tasks, const RunOptions& options, Identities& identities,
+      IdleConnections& idle, const Cancel& cancel)
       : tasks_(std::move(tasks)),
         options_(options),
+        identities_(identities),
+        idle_(idle),
         cancel_(cancel),
-        width_(width_within_limits(options.width)),
+        room_(most_sessions()),
+        width_(std::min(static_cast<std::size_t>(std::max(options.width, 1)), room_)),
         results_(tasks_.size()),
         scratch_(kScratch) {
     for (std::size_t i = 0; i < tasks_.size(); ++i)
@@ -71,8 +77,10 @@ class Run {
  private:
   struct Flight {
     Flight(std::size_t task_index, std::string where, const Task& task, const RunOptions& options,
-           Identities& identities, time_point now)
-        : index(task_index), door(std::move(where)), command(task, options, identities, now) {}
+           Identities& identities, IdleConnections& idle, time_point now)
+        : index(task_index),
+          door(std::move(where)),
+          command(task, options, identities, idle, now) {}
 
     std::size_t index;
     std::string door;
@@ -89,7 +97,8 @@ class Run {
         const std::size_t index = queue.front();
         queue.pop_front();
         ++logins_[where];
-        flights_.emplace_back(index, where, tasks_[index], options_, identities_, now);
+        if (flights_.size() + idle_.size() >= room_) idle_.drop_one();
+        flights_.emplace_back(index, where, tasks_[index], options_, identities_, idle_, now);
       }
       door = queue.empty() ? waiting_.erase(door) : std::next(door);
       if (flights_.size() >= width_) return;
@@ -126,6 +135,9 @@ class Run {
       if (ended) {
         const std::size_t index = flight->index;
         HostResult<Exit> result = flight->command.take_result();
+        if (options_.keeps_connections && idle_.size() < kMostIdle)
+          if (auto connection = flight->command.take_connection())
+            idle_.put(std::move(connection), now);
         flight = flights_.erase(flight);
         finish(index, std::move(result));
       } else {
@@ -156,9 +168,11 @@ class Run {
 
   std::vector<Task> tasks_;
   const RunOptions& options_;
+  Identities& identities_;
+  IdleConnections& idle_;
   const Cancel& cancel_;
+  std::size_t room_;
   std::size_t width_;
-  Identities identities_;
   std::map<std::string, std::list<std::size_t>> waiting_;  // Tasks not begun, by first door.
   std::map<std::string, int> logins_;
   std::list<Flight> flights_;
@@ -173,7 +187,7 @@ class Run {
 
 std::vector<HostResult<Exit>> Libssh2Client::run(std::vector<Task> tasks, const RunOptions& options,
                                                  const Cancel& cancel) {
-  return Run(std::move(tasks), options, cancel).all();
+  return Run(std::move(tasks), options, identities_, idle_, cancel).all();
 }
 
 }  // namespace fastgpu::ssh

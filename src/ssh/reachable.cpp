@@ -39,10 +39,11 @@ class Waiting {
       tasks.push_back({.host = hosts_[i], .command = "true"});
     }
     const milliseconds rest = std::max(milliseconds(1), left());
-    const auto outcomes = client.run(
-        std::move(tasks),
-        {.connect_timeout = std::min(kOneTry, rest), .timeout = std::min(2 * kOneTry, rest)},
-        cancel);
+    const auto outcomes = client.run(std::move(tasks),
+                                     {.connect_timeout = std::min(kOneTry, rest),
+                                      .timeout = std::min(2 * kOneTry, rest),
+                                      .keeps_connections = true},
+                                     cancel);
     for (std::size_t i = 0; i < indices.size(); ++i)
       settle(indices[i], outcomes[i]);
   }

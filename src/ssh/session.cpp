@@ -141,6 +141,13 @@ void Session::flush() {
   stream_->flush();
 }
 
+void Session::rest() {
+  if (input_at_ < input_.size() || !output_.empty()) return;
+  input_ = {};
+  input_at_ = 0;
+  output_ = {};
+}
+
 std::string Session::last_error() const {
   char* text = nullptr;
   int size = 0;

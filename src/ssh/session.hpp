@@ -32,6 +32,9 @@ class Session {
   /// allow nothing else before that packet: whoever makes it send asks here first.
   bool can_send();
 
+  /// Gives back the memory for bytes on their way, where none are.
+  void rest();
+
   pollfd wanted() const { return stream_->wanted(); }
 
   /// libssh2's words for its last failure.

@@ -123,12 +123,15 @@ TEST_CASE("a node has room for a build, or says how much is missing where it is 
   EnvironmentStatus status;
   status.prefix = "/p";
   status.free_bytes = 1'000'000;
-  CHECK(shortage(Bytes{1'000'000}, status).empty());
-  CHECK(shortage(Bytes{2'500'000}, status) ==
+  CHECK(shortage({Bytes{1'000'000}}, status).empty());
+  CHECK(shortage({Bytes{2'500'000}}, status) ==
         "the build takes 2.5 MB, and 1 MB are free in /p: make room there, or name another place "
         "(--prefix)");
+  CHECK(shortage({Bytes{2'500'000}, Bytes{1'500'000}}, status).empty());
+  CHECK(shortage({Bytes{2'500'000}, Bytes{1'000'000}}, status)
+            .starts_with("the build takes 1.5 MB beside the one that is there, and 1 MB are free"));
   status.free_bytes = 0;
-  CHECK(shortage(Bytes{2'500'000}, status).empty());
+  CHECK(shortage({Bytes{2'500'000}}, status).empty());
 }
 
 TEST_CASE("a driver is too old for an environment's CUDA only where both are known") {

@@ -123,6 +123,21 @@ def test_a_chain_that_breaks_goes_on_where_it_was_and_no_faster_than_it_may(site
 
 
 @with_site(LargeWheels)
+def test_another_build_needs_room_for_what_is_new_alone(site):
+    site.write("large")
+    site.create()
+    used = int(site.said_by(1, "du", "-sb", PREFIX).split()[0])
+    site.said_by(1, "sh", "-c", f"mount -t tmpfs -o size={used * 5 // 4} tmpfs /mnt && cp -a {PREFIX}/. /mnt && mount --bind /mnt {PREFIX}")
+    try:
+        site.write("large", "alpha")
+        done = json.loads(site.create("-o", "json").out)
+        check([node["done"] for node in done["nodes"]] == ["built"] + ["received"] * 3, f"{done}")
+        site.user.run("env", "verify", "train", "-c", site.name)
+    finally:
+        site.said_by(1, "sh", "-c", f"umount {PREFIX}; umount /mnt")
+
+
+@with_site(LargeWheels)
 def test_another_build_takes_what_nodes_have_already(site):
     site.write("large")
     site.create()

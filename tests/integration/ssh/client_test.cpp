@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
 
 #include <deque>
+#include <thread>
+#include <utility>
 
 #include "ssh/libssh2_client.hpp"
 #include "ssh/scan.hpp"
@@ -112,6 +114,70 @@ TEST_CASE("eight hosts answer in the order of the tasks") {
     CHECK(results[i].host.value == "n" + std::to_string(i));
     CHECK(results[i].ok());
     CHECK(captured[i].out == std::to_string(i) + "\n");
+  }
+}
+
+/// By which connection the host was reached: "127.0.0.1 41234 127.0.0.1 2222".
+std::string way_to(ssh::Client& client, const Host& host, const ssh::RunOptions& options,
+                   const std::string& command = "true") {
+  Captured captured;
+  const Cancel cancel;
+  const auto results =
+      client.run({task_on(host, command + "; echo $SSH_CONNECTION", captured)}, options, cancel);
+  REQUIRE_MESSAGE(results.at(0).ok(), results.at(0).error().what());
+  return captured.out;
+}
+
+TEST_CASE("connections are kept for a further run where that is wished, and only there") {
+  const test::Sshd sshd;
+  const Host host = sshd.host("a");
+  ssh::Libssh2Client client;
+  const std::string first = way_to(client, host, {.keeps_connections = true});
+  CHECK(way_to(client, host, {.keeps_connections = true}) == first);
+  CHECK(way_to(client, host, {}) == first);
+  const std::string second = way_to(client, host, {});
+  CHECK(second != first);
+  CHECK(way_to(client, host, {}) != second);
+}
+
+TEST_CASE("a connection that was kept serves nobody who would have made another") {
+  const test::Sshd sshd;
+  const test::Sshd other;
+  ssh::Libssh2Client client;
+  const std::string first = way_to(client, sshd.host("a"), {.keeps_connections = true});
+  Host impostor = sshd.host("a");
+  impostor.host_keys = other.host("a").host_keys;
+  const Cancel cancel;
+  const auto results = client.run({{.host = impostor, .command = "true"}}, {}, cancel);
+  CHECK(results.at(0).error().kind() == ErrorKind::denied);
+  CHECK(way_to(client, sshd.host("a"), {}) == first);
+}
+
+TEST_CASE("where a connection that was kept has died, another one is made") {
+  const test::Sshd sshd;
+  const Host host = sshd.host("a");
+  ssh::Libssh2Client client;
+  const std::string first =
+      way_to(client, host, {.keeps_connections = true},
+             "(sleep 0.2; kill -9 $PPID; echo gone) >/dev/null 2>&1 </dev/null &");
+  std::this_thread::sleep_for(600ms);
+  CHECK(way_to(client, host, {}) != first);
+}
+
+TEST_CASE("a run over a kept connection ends with its own command's status and output") {
+  const test::Sshd sshd;
+  ssh::Libssh2Client client;
+  const Cancel cancel;
+  for (int i = 0; i < 20; ++i) {
+    Captured captured;
+    Task task = task_on(sshd.host("a"), "cat; exit " + std::to_string(i), captured);
+    task.next_input = [sent = false]() mutable -> std::optional<std::string> {
+      return std::exchange(sent, true) ? std::nullopt : std::optional(std::string(300'000, 'x'));
+    };
+    const auto results = client.run({std::move(task)}, {.keeps_connections = true}, cancel);
+    REQUIRE_MESSAGE(results.at(0).ok(), results.at(0).error().what());
+    CHECK(results.at(0).value().status == i);
+    CHECK(captured.out.size() == 300'000);
   }
 }
 
