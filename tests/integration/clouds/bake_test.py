@@ -134,12 +134,16 @@ def test_an_image_is_made_once_used_and_deleted_in_each_cloud(user):
 def test_killed_anywhere_the_same_command_goes_on_and_makes_one_image(user):
     for cloud in cloud_sim.clouds_of(user):
         with baker(user, cloud) as customer:
+            knows_images_again = cloud != "huawei"  # By the name or the token: there it may be asked for before it is listed.
+            if knows_images_again:
+                customer.sim.settings(listing_delay_ms=1500)
             for point in ("written", "hidden", "asking", "asked", "made", "restored"):
                 bake(customer, code=-signal.SIGKILL, environment={"FASTGPU_FAULT": f"bake:{point}"})
                 on_node(customer, "true")  # In service in between, too.
             bake(customer)
             check(len(images(customer)) == 1, images(customer))
-            check(customer.sim.control("calls")["counts"][cloud]["CreateImage"] == 1, "it was asked for twice")
+            asked = customer.sim.control("calls")["counts"][cloud]["CreateImage"]
+            check(asked == 1 or knows_images_again, f"it was asked for {asked} times")
             is_in_service(customer)
 
 
