@@ -295,17 +295,16 @@ std::vector<Machine> HuaweiCloud::seen_since(const cloud::Launch& launch,
 
 std::vector<Machine> HuaweiCloud::await_listing(const cloud::Launch& launch, const Job& job,
                                                 const Cancel& cancel) {
-  const auto is_among = [](const std::vector<std::string>& ids) {
-    return
-        [&ids](const Machine& machine) { return std::ranges::find(ids, machine.id) != ids.end(); };
+  const auto is_made = [&](const Machine& machine) {
+    return std::ranges::find(job.made, machine.id) != job.made.end();
   };
   for (int look = 1;; ++look) {
     seen_ = {.when = paused_,
              .machines = machines(launch.site.region, launch.marks.cluster, cancel)};
     std::vector<Machine> found;
-    std::ranges::copy_if(seen_.machines, std::back_inserter(found), is_among(job.made));
+    std::ranges::copy_if(seen_.machines, std::back_inserter(found), is_made);
     if (found.size() == job.made.size() || look == kLooks) {
-      std::ranges::copy_if(seen_.machines, std::back_inserter(found), is_among(job.failed));
+      std::ranges::move(find(launch.site.region, job.failed, cancel), std::back_inserter(found));
       return found;
     }
     wait_(kBetweenLooks * look, cancel);
