@@ -1,8 +1,8 @@
 // `relay`: a file tree on its way through a chain of nodes: what comes in is put together here, and
 // goes on to the next node at the same time. With --report each node tells what came of it, and a
 // node that cannot take the tree still passes it on. With --build it is a build of an environment:
-// one that is not what its manifest says does not stay. `relay-report`: what came of it, asked
-// later.
+// one that is not what its manifest says does not stay. With --early it is made at the same time,
+// and standard input says how far it is. `relay-report`: what came of it, asked later.
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
@@ -13,6 +13,7 @@
 
 #include "agent/disk.hpp"
 #include "agent/environments/manifest.hpp"
+#include "agent/environments/order.hpp"
 #include "agent/options.hpp"
 #include "base/cancel.hpp"
 #include "base/quote.hpp"
@@ -35,6 +36,7 @@ using namespace std::chrono_literals;
 constexpr std::chrono::milliseconds kPatience{20'000};
 constexpr std::chrono::milliseconds kLongestEnd{600'000};
 constexpr std::size_t kMostReports = 8 << 20;
+constexpr std::uintmax_t kSpared = 1UL << 30;
 
 struct Request {
   std::string from;  ///< Empty: standard input is the stream.
@@ -46,9 +48,10 @@ struct Request {
   std::optional<transfer::Resumption> resumption{};
   std::optional<BitRate> rate{};  ///< Of what leaves the node that has it.
   bool is_build = false;
-  std::string base{};  ///< Another build that all of them have; empty where there is none.
+  bool is_early = false;  ///< The build is not done yet: nobody knows what it will take up.
+  std::string base{};     ///< Another build that all of them have; empty where there is none.
 
-  bool reports() const { return !id.empty(); }
+  bool reports() const { return is_early || !id.empty(); }
 };
 
 /// What came of a copy is kept for as long as somebody may ask.
@@ -65,6 +68,7 @@ fs::path report_file(const std::string& id) {
 }
 
 void keep_report(const std::string& id, const std::string& line) {
+  if (id.empty()) return;
   make_private_directory(reports_directory());
   write_atomically(report_file(id), line);
   std::error_code ignored;
@@ -81,6 +85,7 @@ Request parse(Arguments arguments) {
   request.config = options.take_value("--config").value_or("");
   if (options.take_flag("--several")) request.count = transfer::SourceCount::several;
   request.is_build = options.take_flag("--build");
+  request.is_early = options.take_flag("--early");
   request.base = options.take_value("--base").value_or("");
   request.id = options.take_value("--report").value_or("");
   if (const auto text = options.take_value("--resume"))
@@ -105,8 +110,9 @@ class Next {
         request.config};
     if (request.count == transfer::SourceCount::several) there.emplace_back("--several");
     if (request.is_build) there.emplace_back("--build");
+    if (request.is_early) there.emplace_back("--early");
     if (!request.base.empty()) there.insert(there.end(), {"--base", request.base});
-    if (request.reports()) there.insert(there.end(), {"--report", request.id});
+    if (!request.id.empty()) there.insert(there.end(), {"--report", request.id});
     if (request.resumption) there.insert(there.end(), {"--resume", to_text(*request.resumption)});
     there.emplace_back("--");
     there.insert(there.end(), request.hosts.begin() + 1, request.hosts.end());
@@ -162,31 +168,59 @@ class Next {
   std::optional<process::Child> child_;
 };
 
+/// Of a build those whose order is known.
+transfer::FirstFiles first_files(const Request& request, const fs::path& source) {
+  if (!request.is_build) return {};
+  const auto files = std::make_shared<OrderedFiles>(
+      source, request.is_early ? std::optional(STDIN_FILENO) : std::nullopt);
+  return [files](bool may_wait) { return (*files)(may_wait); };
+}
+
+std::string to_lines(const std::vector<transfer::RelayReport>& reports) {
+  std::string text;
+  for (const transfer::RelayReport& report : reports)
+    text += to_line(report);
+  return text;
+}
+
 void send(const Request& request, Next& next) {
   const auto from = request.resumption ? request.resumption->from : transfer::Position();
   const fs::path source = below_home(request.from);
   const KnownSums in_base =
       request.base.empty() ? KnownSums() : files_in_both(source, below_home(request.base));
   transfer::TreeSender sender(
-      {source}, std::make_shared<transfer::FileSums>(), from, [&](const std::string& path) {
+      {source}, std::make_shared<transfer::FileSums>(), from,
+      [&](const std::string& path) {
         const auto found = in_base.find(path);
         return found == in_base.end() ? std::nullopt : std::optional(found->second);
-      });
+      },
+      first_files(request, source));
   transfer::Pace pace(request.rate);
   const Cancel never;
-  while (const auto piece = sender.next()) {
-    pace.pass(piece->size(), never);
-    next.pass(*piece);
+  try {
+    while (const auto piece = sender.next()) {
+      pace.pass(piece->size(), never);
+      next.pass(*piece);
+    }
+  } catch (const BuildGivenUp&) {
+    std::string last;
+    encode(last, transfer::GivenUpRecord{});
+    next.pass(last);
   }
-  next.finish();
+  const auto reports = next.finish();
+  if (request.is_early) write_all(STDOUT_FILENO, to_lines(reports));
 }
 
 /// A copy that fails here: all of it is read nevertheless, for those behind.
 class Receiver {
  public:
   explicit Receiver(const Request& request)
-      : to_(transfer::below_home(request.to)), is_build_(request.is_build) {
+      : to_(transfer::below_home(request.to)),
+        is_build_(request.is_build),
+        is_early_(request.is_early) {
     attempt([&] {
+      if (is_early_ && fs::exists(to_))  // It shares the place of the node that builds.
+        throw Error(ErrorKind::conflict, to_.string() + " is there already");
       tree_.emplace(to_, request.count, request.resumption,
                     is_build_ ? [this](const auto& path, const auto& sum) { know(path, sum); }
                               : transfer::OnFile(),
@@ -197,7 +231,10 @@ class Receiver {
   Receiver& operator=(const Receiver&) = delete;
 
   void feed(std::string_view piece) {
-    attempt([&] { tree_->feed(piece); });
+    attempt([&] {
+      if (is_early_) check_room();
+      tree_->feed(piece);
+    });
   }
 
   void finish() {
@@ -226,7 +263,15 @@ class Receiver {
   }
 
   void know(const std::string& path, const transfer::Digest& sum) {
-    sums_.emplace(path.substr(path.find('/') + 1), sum);
+    sums_.insert_or_assign(path.substr(path.find('/') + 1), sum);
+  }
+
+  /// What uses the disk besides must not be without room for something that may not fit.
+  void check_room() const {
+    std::error_code unknown;
+    const fs::space_info space = fs::space(to_.parent_path(), unknown);
+    if (!unknown && space.available < std::min(kSpared, space.capacity / 16))
+      throw Error(ErrorKind::capacity, "there is no room for the build in " + to_.string());
   }
 
   /// With the sums that its files came in with: nothing is read twice but what came before the copy
@@ -240,18 +285,16 @@ class Receiver {
 
   fs::path to_;
   bool is_build_;
+  bool is_early_;
   KnownSums sums_;  // Of a build, by path below it.
   std::optional<transfer::TreeReceiver> tree_;
   std::optional<Error> failure_;
 };
 
 void write_reports(const std::string& own, std::vector<transfer::RelayReport> behind) {
-  std::string text = own;
-  for (transfer::RelayReport& report : behind) {
+  for (transfer::RelayReport& report : behind)
     ++report.distance;
-    text += to_line(report);
-  }
-  write_all(STDOUT_FILENO, text);
+  write_all(STDOUT_FILENO, own + to_lines(behind));
 }
 
 void receive(const Request& request, Next& next) {
@@ -267,7 +310,7 @@ void receive(const Request& request, Next& next) {
     receiver.feed(piece);
   }
   receiver.finish();
-  if (request.reports()) keep_report(request.id, to_line(receiver.report()));
+  keep_report(request.id, to_line(receiver.report()));
   auto behind = next.finish();
   if (request.reports())
     write_reports(to_line(receiver.report()), std::move(behind));

@@ -2,11 +2,15 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <future>
+#include <unordered_set>
 
 #include "agent/disk.hpp"
 #include "agent/environments/builder.hpp"
 #include "agent/environments/call.hpp"
+#include "agent/environments/early_copy.hpp"
 #include "agent/environments/manifest.hpp"
 #include "agent/environments/modules.hpp"
 #include "agent/environments/node.hpp"
@@ -27,6 +31,14 @@ constexpr time_t kTime = 946'684'800;  // Of all files: the first second of 2000
 constexpr unsigned kReadable = 0644;
 constexpr unsigned kRunnable = 0755;
 
+void set_time(const fs::path& file) {
+  const timespec times[2] = {{kTime, 0}, {kTime, 0}};
+  if (::utimensat(AT_FDCWD, file.c_str(), times, AT_SYMLINK_NOFOLLOW) != 0)
+    throw system_error("setting the time of " + file.string(), errno);
+}
+
+/// While some packages are fetched, the modules of those before are compiled, and all that is done
+/// is on its way to other nodes.
 class Build {
  public:
   Build(const BuildRequest& request, Listener& listener)
@@ -34,18 +46,20 @@ class Build {
         listener_(listener),
         places_{request.prefix},
         version_(places_.version(request.name, request.version)),
-        cache_(places_.own() / "cache") {}
+        cache_(places_.own() / "cache"),
+        copy_(version_, request.way) {}
 
-  std::string run() {
-    if (const std::string sum = manifest_sum(version_); !sum.empty()) return sum;
+  BuildAnswer run() {
+    if (const std::string sum = manifest_sum(version_); !sum.empty()) return {sum, {}};
+    std::string manifest;
     try {
-      const std::string sum = make();
+      manifest = make();
       fs::remove_all(cache_);
-      return sum;
     } catch (const std::exception& failure) {
       discard(failure);
       throw;
     }
+    return {manifest, copy_.finish(listener_)};
   }
 
  private:
@@ -54,12 +68,12 @@ class Build {
     fs::remove_all(version_);  // Of a build that was killed.
     fs::create_directories(version_.parent_path());
     listener_.tell("making the environment");
-    package_builder(request_.builder, cache_)->make(request_, version_, listener_);
+    package_builder(request_.builder, cache_)->make(request_, version_, listener_, [this] {
+      take_part();
+    });
     fault_point("env-build-packages");
-    set_times();
     listener_.tell("compiling modules");
-    compile_modules(version_, request_.python_version, listener_);
-    add_common();
+    compiled_.get();
     show_to_python();
     write_details();
     run_post_install();
@@ -68,25 +82,60 @@ class Build {
     return write_manifest(version_);
   }
 
+  /// Those before it are compiled: two at a time would be more than there is to gain.
+  void take_part() {
+    if (compiled_.valid()) compiled_.get();
+    if (seen_.empty()) add_common();
+    auto fresh = fresh_files();
+    for (const std::string& file : fresh)
+      set_time(version_ / file);
+    copy_.start();
+    copy_.offer(fresh);
+    compiled_ = std::async(std::launch::async, [this, files = std::move(fresh)] {
+      const auto made = compile_modules(version_, request_.python_version, files, listener_);
+      for (const std::string& file : made)
+        set_time(version_ / file);
+      copy_.offer(made);
+    });
+  }
+
+  /// What lies there since the last call, but for bytecode and what is ours.
+  std::vector<std::string> fresh_files() {
+    std::vector<std::string> fresh;
+    for (auto entry = fs::recursive_directory_iterator(version_);
+         entry != fs::recursive_directory_iterator(); ++entry) {
+      const fs::path& path = entry->path();
+      if (entry->is_symlink()) continue;
+      if (entry->is_directory()) {
+        if (path == details_of(version_) || path.filename() == "__pycache__")
+          entry.disable_recursion_pending();
+      } else if (auto name = path.string().substr(version_.string().size() + 1);
+                 entry->is_regular_file() && seen_.insert(name).second) {
+        fresh.push_back(std::move(name));
+      }
+    }
+    std::ranges::sort(fresh);
+    return fresh;
+  }
+
   /// A part of a build is of no use. What has been downloaded is, where the same command may yet go
   /// on with it: after a Ctrl-C, or an index that said nothing.
-  void discard(const std::exception& failure) const {
+  void discard(const std::exception& failure) {
+    if (compiled_.valid()) compiled_.wait();
     const auto* const error = dynamic_cast<const Error*>(&failure);
+    const bool may_go_on = error != nullptr && (error->kind() == ErrorKind::interrupted ||
+                                                error->kind() == ErrorKind::timeout);
     std::error_code ignored;
+    if (!may_go_on) copy_.give_up();
+    if (!may_go_on) fs::remove_all(cache_, ignored);
     fs::remove_all(version_, ignored);
-    if (error == nullptr ||
-        (error->kind() != ErrorKind::interrupted && error->kind() != ErrorKind::timeout))
-      fs::remove_all(cache_, ignored);
   }
 
   /// All files are as old as each other: two builds have the same packages in the same files, and
   /// bytecode, which knows how old its module is, too.
   void set_times() const {
-    const timespec times[2] = {{kTime, 0}, {kTime, 0}};
     for (const fs::directory_entry& entry : fs::recursive_directory_iterator(version_))
-      if (!entry.is_symlink() && entry.is_regular_file() &&
-          ::utimensat(AT_FDCWD, entry.path().c_str(), times, AT_SYMLINK_NOFOLLOW) != 0)
-        throw system_error("setting the time of " + entry.path().string(), errno);
+      if (!entry.is_symlink() && entry.is_regular_file()) set_time(entry.path());
   }
 
   /// What every environment gets beside its packages.
@@ -130,6 +179,9 @@ class Build {
   EnvironmentPlaces places_;
   fs::path version_;
   fs::path cache_;
+  EarlyCopy copy_;
+  std::unordered_set<std::string> seen_;
+  std::future<void> compiled_;  // Waits where it is destroyed.
 };
 
 }  // namespace
@@ -142,9 +194,7 @@ int run_env_build(Arguments) {
     ::umask(022);  // Whoever logs in may use it.
     Listener listener;
     const UniqueFd lock = lock_prefix({request.prefix}, kPatience);
-    VerifyAnswer answer;
-    answer.manifest = Build(request, listener).run();
-    write_answer(to_records(answer));
+    write_answer(to_records(Build(request, listener).run()));
   });
 }
 

@@ -2,12 +2,16 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 
 #include "agent/environments/call.hpp"
 #include "agent/protocol/environment.hpp"
 
 namespace fastgpu::agent {
+
+/// Told that all packages which were installed so far are complete, while none is being installed.
+using OnPart = std::function<void()>;
 
 class PackageBuilder {
  public:
@@ -19,9 +23,10 @@ class PackageBuilder {
   virtual SolveAnswer solve(const SolveRequest& request, Listener& listener) = 0;
 
   /// Makes the environment in `version`, which does not exist yet but its parent does. Every
-  /// package has the sum that the solution says. Throws conflict for another Python, and as solve.
+  /// package has the sum that the solution says. `on_part` hears of each part, the last one too.
+  /// Throws conflict for another Python, and as solve.
   virtual void make(const BuildRequest& request, const std::filesystem::path& version,
-                    Listener& listener) = 0;
+                    Listener& listener, const OnPart& on_part) = 0;
 };
 
 /// `cache` is the builder's to use. Throws usage for a builder that is not known.

@@ -38,7 +38,8 @@ class CondaBuilder final : public PackageBuilder {
     return answer;
   }
 
-  void make(const BuildRequest& request, const fs::path& version, Listener& listener) override {
+  void make(const BuildRequest& request, const fs::path& version, Listener& listener,
+            const OnPart& on_part) override {
     listener.tell("installing packages");
     fs::create_directories(details_of(version));
     write_atomically(details_of(version) / "conda.json", request.solution, 0644);
@@ -47,6 +48,7 @@ class CondaBuilder final : public PackageBuilder {
     words.add("solution", request.solution);
     run("install", words, listener);
     fault_point("env-build-python");
+    on_part();
   }
 
  private:

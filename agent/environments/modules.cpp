@@ -1,25 +1,78 @@
 #include "agent/environments/modules.hpp"
 
+#include <map>
+#include <set>
+
 #include "agent/environments/node.hpp"
 #include "base/error.hpp"
 
 namespace fastgpu::agent {
+namespace {
 
-void compile_modules(const std::filesystem::path& version, const std::string& python_version,
-                     const Listener& listener) try {
-  const auto python = version / "bin/python";
-  if (!std::filesystem::exists(python)) return;
-  listener.gone().check();
+namespace fs = std::filesystem;
+
+/// Told where packages lie and what that place is called, and by its input what to compile.
+constexpr const char* kCompile = R"(
+import compileall, concurrent.futures, itertools, os, re, sys
+place, named = sys.argv[1:]
+files = [os.fsdecode(one) for one in sys.stdin.buffer.read().split(b"\0")[:-1]]
+work = [[os.path.join(place, one) for one in files], [os.path.join(named, os.path.dirname(one)) for one in files],
+        itertools.repeat(False), itertools.repeat(re.compile("site-packages/.*/tests?/")), itertools.repeat(2)]
+try:
+    with concurrent.futures.ProcessPoolExecutor() as pool:
+        list(pool.map(compileall.compile_file, *work, chunksize=8))
+except (ImportError, NotImplementedError, OSError):
+    list(map(compileall.compile_file, *work))
+)";
+
+/// Relative to the version.
+fs::path packages_of(const std::string& python_version) {
   const std::string series = python_version.substr(0, python_version.rfind('.'));
-  const auto place = std::filesystem::path("lib") / ("python" + series) / "site-packages";
-  const auto packages = version / place;
-  const auto named = version.parent_path() / "current" / place;
-  output_of({.argv = {python.string(), "-I", "-m", "compileall", "-q", "-j", "0", "-d",
-                      named.string(), "-x", "site-packages/.*/tests?/", packages.string()},
-             .environment = plain_environment()},
+  return fs::path("lib") / ("python" + series) / "site-packages";
+}
+
+/// What Python has made of modules with these names, by directory.
+std::vector<std::string> bytecode_of(const fs::path& version,
+                                     const std::map<fs::path, std::set<std::string>>& modules) {
+  std::vector<std::string> made;
+  for (const auto& [directory, names] : modules) {
+    const fs::path cache = directory / "__pycache__";
+    std::error_code none;
+    for (const fs::directory_entry& entry : fs::directory_iterator(version / cache, none)) {
+      const std::string name = entry.path().filename().string();
+      if (names.contains(name.substr(0, name.find('.')))) made.push_back((cache / name).string());
+    }
+  }
+  return made;
+}
+
+}  // namespace
+
+std::vector<std::string> compile_modules(const fs::path& version, const std::string& python_version,
+                                         const std::vector<std::string>& files,
+                                         const Listener& listener) try {
+  const fs::path python = version / "bin/python";
+  const fs::path packages = packages_of(python_version);
+  const std::string start = packages.string() + "/";
+  std::string input;
+  std::map<fs::path, std::set<std::string>> modules;
+  for (const std::string& file : files) {
+    const fs::path path = file;
+    if (!file.starts_with(start) || path.extension() != ".py") continue;
+    (input += file.substr(start.size())) += '\0';
+    modules[path.parent_path()].insert(path.stem().string());
+  }
+  if (modules.empty() || !fs::exists(python)) return {};
+  listener.gone().check();
+  output_of({.argv = {python.string(), "-I", "-c", kCompile, (version / packages).string(),
+                      (version.parent_path() / "current" / packages).string()},
+             .environment = plain_environment(),
+             .input = input},
             listener);
+  return bytecode_of(version, modules);
 } catch (const Error& e) {
   if (e.kind() == ErrorKind::interrupted) throw;
+  return {};
 }
 
 }  // namespace fastgpu::agent

@@ -1,6 +1,8 @@
 // uv: wheels of package indexes, on an interpreter of the node.
 #include <unistd.h>
 
+#include <utility>
+
 #include "agent/disk.hpp"
 #include "agent/environments/builder.hpp"
 #include "agent/environments/node.hpp"
@@ -46,9 +48,9 @@ class RequirementsFile {
 
 class UvBuilder final : public PackageBuilder {
  public:
-  UvBuilder(const BuilderChoice& choice, const fs::path& cache)
-      : tools_(choice.tools), environment_(plain_environment()) {
-    set("UV_CACHE_DIR", cache.string());
+  UvBuilder(const BuilderChoice& choice, fs::path cache)
+      : tools_(choice.tools), cache_(std::move(cache)), environment_(plain_environment()) {
+    set("UV_CACHE_DIR", cache_.string());
     set("UV_NO_CONFIG", "1");
     set("UV_NO_PROGRESS", "1");
     set("UV_PYTHON_DOWNLOADS", "never");
@@ -72,15 +74,19 @@ class UvBuilder final : public PackageBuilder {
     return answer;
   }
 
-  void make(const BuildRequest& request, const fs::path& version, Listener& listener) override {
+  void make(const BuildRequest& request, const fs::path& version, Listener& listener,
+            const OnPart& on_part) override {
     make_python(request, version, listener);
     fault_point("env-build-python");
-    listener.tell("installing packages");
-    const fs::path list = details_of(version) / "pylock.toml";
-    write_atomically(list, request.solution, 0644);
-    run({"pip", "install", "--quiet", "--no-deps", "--no-build", "--python",
-         (version / "bin/python").string(), "-r", list.string()},
-        listener);
+    write_atomically(details_of(version) / "pylock.toml", request.solution, 0644);
+    const std::size_t count = request.parts.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      listener.tell(
+          "installing packages" +
+          (count == 1 ? "" : ", part " + std::to_string(i + 1) + " of " + std::to_string(count)));
+      install(request.parts[i], version, listener);
+      on_part();
+    }
   }
 
  private:
@@ -111,6 +117,15 @@ class UvBuilder final : public PackageBuilder {
          version.string()},
         listener);
     fs::create_directory(details_of(version));
+  }
+
+  void install(const std::string& part, const fs::path& version, const Listener& listener) const {
+    const fs::path list = cache_ / "pylock.part.toml";
+    fs::create_directories(cache_);
+    write_atomically(list, part);
+    run({"pip", "install", "--quiet", "--no-deps", "--no-build", "--python",
+         (version / "bin/python").string(), "-r", list.string()},
+        listener);
   }
 
   bool has_archive() const { return fs::exists(tools_ / "python.tar"); }
@@ -163,6 +178,7 @@ class UvBuilder final : public PackageBuilder {
   }
 
   fs::path tools_;
+  fs::path cache_;
   std::vector<std::string> environment_;
 };
 

@@ -1,6 +1,7 @@
 #include "agent/protocol/environment.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/error.hpp"
 #include "base/names.hpp"
@@ -38,6 +39,15 @@ FoundVersion parse_found(const std::string& text) {
   if (words.size() != 5)
     throw Error(ErrorKind::remote, "'" + printable(text) + "' is no version of an environment");
   return {words[0], words[1], words[2], words[3], words[4] == "current"};
+}
+
+/// In a chain.
+std::size_t parse_place(const std::string& text) {
+  std::size_t place = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), place);
+  if (failure != std::errc() || end != text.data() + text.size())
+    throw Error(ErrorKind::remote, "'" + printable(text) + "' is no place in a chain");
+  return place;
 }
 
 void add_all(Records& records, std::string_view key, const std::vector<std::string>& values) {
@@ -160,6 +170,8 @@ Records to_records(const BuildRequest& request) {
   records.add("python", request.python);
   records.add("python_version", request.python_version);
   records.add("solution", request.solution);
+  add_all(records, "part", request.parts);
+  add_all(records, "way", request.way);
   records.add("recipe", request.recipe);
   records.add("lock", request.lock);
   records.add("activate", request.activate);
@@ -178,6 +190,8 @@ BuildRequest parse_build_request(const Records& records) {
                        .python = records.get("python"),
                        .python_version = records.get("python_version"),
                        .solution = records.get("solution"),
+                       .parts = records.all("part"),
+                       .way = records.all("way"),
                        .recipe = records.get("recipe"),
                        .lock = records.get("lock"),
                        .activate = records.get("activate"),
@@ -186,6 +200,21 @@ BuildRequest parse_build_request(const Records& records) {
   for (const std::string& command : records.all("post_install"))
     request.post_install.push_back(split(command, kBetweenWords));
   return request;
+}
+
+Records to_records(const BuildAnswer& answer) {
+  Records records;
+  records.add("manifest", answer.manifest);
+  for (const std::size_t place : answer.reached)
+    records.add("reached", static_cast<std::int64_t>(place));
+  return records;
+}
+
+BuildAnswer parse_build_answer(const Records& records) {
+  BuildAnswer answer{.manifest = records.get("manifest"), .reached = {}};
+  for (const std::string& place : records.all("reached"))
+    answer.reached.push_back(parse_place(place));
+  return answer;
 }
 
 Records to_records(const VerifyAnswer& answer) {

@@ -100,8 +100,10 @@ struct BuildRequest {
   std::string version;
   std::string common;  ///< The directory of what every environment gets; it need not exist.
   std::string python;
-  std::string python_version;  ///< It must be this one.
-  std::string solution;        ///< What to install, as the builder reads it.
+  std::string python_version;      ///< It must be this one.
+  std::string solution;            ///< What to install, as the builder reads it.
+  std::vector<std::string> parts;  ///< uv: the same in parts, in their order.
+  std::vector<std::string> way;    ///< Of a copy that is to begin at once: what `relay` is told.
   std::string recipe;
   std::string lock;
   std::string activate;  ///< A shell script to be sourced.
@@ -111,6 +113,14 @@ struct BuildRequest {
 
 Records to_records(const BuildRequest& request);
 BuildRequest parse_build_request(const Records& records);
+
+struct BuildAnswer {
+  std::string manifest;              ///< Its sum.
+  std::vector<std::size_t> reached;  ///< Who on the way has the build, too: 0 is the first.
+};
+
+Records to_records(const BuildAnswer& answer);
+BuildAnswer parse_build_answer(const Records& records);
 
 struct VerifyAnswer {
   std::string manifest;  ///< Its sum.

@@ -10,11 +10,13 @@
 namespace fastgpu::envs {
 namespace {
 
-/// Another build of the same environment takes the place of what was kept.
+/// Another version of the same environment takes the place of what was kept. Two builds of one
+/// version are mostly the same; where they are not, the manifest tells at the end.
 std::string key_of(const BuildCopy& what) {
   return transfer::sha256_hex(what.directory.parent_path().string())
              .substr(0, transfer::kPlaceDigits) +
-         what.manifest.substr(0, transfer::kKeyDigits - transfer::kPlaceDigits);
+         transfer::sha256_hex(what.directory.string())
+             .substr(0, transfer::kKeyDigits - transfer::kPlaceDigits);
 }
 
 remote::CopyOptions copy_options(const NodeAccess& access, const BuildCopy& what) {
@@ -35,20 +37,28 @@ transfer::Position kept_by(const NodeAccess& access, std::span<const Receiver> n
 
 }  // namespace
 
-void relay_build(const NodeAccess& access, const ssh::Host& from, const remote::NodeRoute& route,
-                 std::span<const Receiver> to, const BuildCopy& what) try {
+std::vector<std::string> way_of(const NodeAccess& access, const remote::NodeRoute& route,
+                                std::span<const Receiver> to, const BuildCopy& what) {
   const std::string key = key_of(what);
-  NodeCall call{.words = {"relay", "--from", what.directory.string(), "--to",
-                          what.directory.string(), "--config", route.config, "--build"}};
+  std::vector<std::string> way = {"--config", route.config, "--build"};
   const auto add = [&](const std::vector<std::string>& words) {
-    call.words.insert(call.words.end(), words.begin(), words.end());
+    way.insert(way.end(), words.begin(), words.end());
   };
+  if (what.is_early) add({"--early"});
   if (!what.base.empty()) add({"--base", what.base.string()});
   add(remote::resume_words(key, kept_by(access, to, key, what)));
   if (what.rate) add({"--limit-rate", to_string(*what.rate)});
   add({"--"});
   for (const Receiver& node : to)
     add({route.names[node.at]});
+  return way;
+}
+
+void relay_build(const NodeAccess& access, const ssh::Host& from, const remote::NodeRoute& route,
+                 std::span<const Receiver> to, const BuildCopy& what) try {
+  NodeCall call{
+      .words = {"relay", "--from", what.directory.string(), "--to", what.directory.string()}};
+  std::ranges::copy(way_of(access, route, to, what), std::back_inserter(call.words));
   call_node(access, from, call, {});
 } catch (const Error& e) {
   if (e.kind() == ErrorKind::interrupted) throw;

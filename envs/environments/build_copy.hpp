@@ -20,9 +20,9 @@ using MakeRoute = std::function<remote::NodeRoute()>;
 
 struct BuildCopy {
   std::filesystem::path directory;  ///< The same on all nodes.
-  std::string manifest;             ///< Its sum: two builds with the same are the same.
   std::filesystem::path base{};     ///< Another build that all of them have; empty: there is none.
   std::filesystem::path scratch;    ///< A directory of ours, here.
+  bool is_early = false;            ///< It is made at the same time.
   std::optional<BitRate> rate{};    ///< Of what leaves the node that has it, or this machine.
 };
 
@@ -31,6 +31,10 @@ struct Receiver {
   ssh::Host host;
   std::size_t at = 0;
 };
+
+/// What `relay` on the node that has the build is told of the way.
+std::vector<std::string> way_of(const NodeAccess& access, const remote::NodeRoute& route,
+                                std::span<const Receiver> to, const BuildCopy& what);
 
 /// From node to node, each passing on what it receives while it receives, and keeping it where it
 /// is what its manifest says. What a relay that was cut off has brought to all of them is not

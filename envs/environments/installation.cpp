@@ -69,13 +69,49 @@ class Installation {
       throw Error(ErrorKind::conflict, host.name.value + ": " + why);
     plan_.version = version_of(*lock_);
     fault_point("env-solved");
-    const auto answer = call_node(
-        access_, host,
-        {.words = {"env-build"},
-         .input = to_records(build_request(*lock_, status.prefix, toolbox.hash, request_.patience))
-                      .text()},
-        request_.on_doing);
-    plan_.manifest = agent::parse_verify_answer(answer).manifest;
+    agent::BuildRequest build =
+        build_request(*lock_, status.prefix, toolbox.hash, request_.patience);
+    const auto along = early_receivers();
+    if (!along.empty()) {
+      BuildCopy what = build_copy();
+      what.is_early = true;
+      build.way = way_of(access_, route(), chain_of(along), what);
+    }
+    const auto answer = agent::parse_build_answer(
+        call_node(access_, host, {.words = {"env-build"}, .input = to_records(build).text()},
+                  request_.on_doing));
+    plan_.manifest = answer.manifest;
+    for (const std::size_t place : answer.reached)
+      if (place < along.size()) relayed_[alive_[along[place]]] = true;
+  }
+
+  /// Those that get the build while it is made. None where they have another, of which they lack
+  /// only what is new.
+  std::vector<std::size_t> early_receivers() {
+    std::vector<std::size_t> nodes = those_that(&NodeSteps::receives);
+    std::erase_if(nodes, [&](std::size_t at) { return !misfit(*lock_, statuses_[at]).empty(); });
+    if (!request_.route || nodes.empty() || !base_of(nodes).empty()) return {};
+    return nodes;
+  }
+
+  /// Made once, where it is wanted.
+  const remote::NodeRoute& route() {
+    if (!route_) route_ = request_.route();
+    return *route_;
+  }
+
+  std::vector<Receiver> chain_of(const std::vector<std::size_t>& nodes) const {
+    std::vector<Receiver> chain;
+    for (const std::size_t at : nodes)
+      chain.push_back({host_of(at), alive_[at]});
+    return chain;
+  }
+
+  BuildCopy build_copy() const {
+    return {
+        .directory = agent::EnvironmentPlaces{prefix()}.version(request_.spec.name, plan_.version),
+        .scratch = request_.scratch,
+        .rate = request_.rate};
   }
 
   /// What was built here does not run everywhere.
@@ -109,16 +145,13 @@ class Installation {
     std::vector<std::size_t> receivers = those_that_lack_it(those_that(&NodeSteps::receives));
     for (std::size_t at = 0; at < alive_.size();
          ++at)  // Some share the place of the one that built.
-      plan_.nodes[at].receives = std::ranges::find(receivers, at) != receivers.end();
+      plan_.nodes[at].receives =
+          relayed_[alive_[at]] || std::ranges::find(receivers, at) != receivers.end();
     leave_out_full_ones(receivers);
     if (receivers.empty()) return;
     tell(host_of(plan_.source).name, "copying to " + std::to_string(receivers.size()) +
                                          (receivers.size() == 1 ? " node" : " nodes"));
-    const BuildCopy what{
-        .directory = agent::EnvironmentPlaces{prefix()}.version(request_.spec.name, plan_.version),
-        .manifest = plan_.manifest,
-        .scratch = request_.scratch,
-        .rate = request_.rate};
+    const BuildCopy what = build_copy();
     if (request_.route) receivers = relay_to_all(std::move(receivers), what);
     if (receivers.empty()) return;
     const auto hosts = hosts_of(receivers);
@@ -182,12 +215,9 @@ class Installation {
 
   /// Returns those that the chain has not brought it to.
   std::vector<std::size_t> relay(const std::vector<std::size_t>& receivers, const BuildCopy& what) {
-    std::vector<Receiver> chain;
-    for (const std::size_t at : receivers)
-      chain.push_back({host_of(at), alive_[at]});
     BuildCopy over = what;
     over.base = base_of(receivers);
-    relay_build(access_, host_of(plan_.source), request_.route(), chain, over);
+    relay_build(access_, host_of(plan_.source), route(), chain_of(receivers), over);
     fault_point("env-relayed");
     const auto without = those_that_lack_it(receivers);
     for (const std::size_t at : receivers)
@@ -311,6 +341,7 @@ class Installation {
   std::vector<EnvironmentStatus> statuses_;
   EnvironmentPlan plan_;
   std::optional<EnvironmentLock> lock_;
+  std::optional<remote::NodeRoute> route_;
   Bytes size_;  // Of the build; 0 until it is asked for.
 };
 

@@ -1,6 +1,7 @@
 #include "envs/environments/lock.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 
 #include "base/names.hpp"
@@ -12,6 +13,7 @@ namespace {
 using config::Value;
 
 constexpr std::size_t kVersionDigits = 12;
+constexpr std::uint64_t kLargestArtefact = std::uint64_t{1} << 50;
 constexpr std::string_view kSumLine = "sum: ";
 
 std::string indented(const std::string& text) {
@@ -35,6 +37,7 @@ std::string body_of(const EnvironmentLock& lock) {
     out += "  - package: " + yaml_scalar(artefact.package) +
            "\n    version: " + yaml_scalar(artefact.version) +
            "\n    url: " + yaml_scalar(artefact.url) + "\n    sha256: " + artefact.sha256 + "\n";
+    if (artefact.bytes > 0) out += "    bytes: " + std::to_string(artefact.bytes) + "\n";
     if (!artefact.record.empty()) out += "    record: " + yaml_scalar(artefact.record) + "\n";
   }
   return out;
@@ -53,14 +56,25 @@ std::string sha256_of(const Value& value) {
   return text;
 }
 
+std::uint64_t bytes_of(const Value& value) {
+  const std::string text = value.text();
+  std::uint64_t bytes = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), bytes);
+  if (failure != std::errc() || end != text.data() + text.size() || bytes > kLargestArtefact)
+    throw value.error("'" + printable(text) + "' is no number of bytes");
+  return bytes;
+}
+
 Artefact read_artefact(const Value& value) {
-  value.allow_only({"package", "version", "url", "sha256", "record"});
+  value.allow_only({"package", "version", "url", "sha256", "bytes", "record"});
   const auto record = value.find("record");
+  const auto bytes = value.find("bytes");
   return {.package = need(value, "package").text(),
           .version = need(value, "version").text(),
           .url = need(value, "url").text(),
           .sha256 = sha256_of(need(value, "sha256")),
-          .record = record ? record->text() : ""};
+          .record = record ? record->text() : "",
+          .bytes = bytes ? bytes_of(*bytes) : 0};
 }
 
 /// Throws where the text before the last line does not have the sum that this line says.

@@ -1,6 +1,7 @@
 // env.lock: an environment solved, every artefact with its address and sum.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,8 @@ struct Artefact {
   std::string version;
   std::string url;
   std::string sha256;
-  std::string record{};  ///< conda: what its channel's index says of it, as JSON.
+  std::string record{};     ///< conda: what its channel's index says of it, as JSON.
+  std::uint64_t bytes = 0;  ///< uv: its size, where the index tells; 0 where it does not.
   friend bool operator==(const Artefact&, const Artefact&) = default;
 };
 

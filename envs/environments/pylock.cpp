@@ -1,5 +1,6 @@
 #include "envs/environments/pylock.hpp"
 
+#include <charconv>
 #include <string_view>
 
 #include "base/error.hpp"
@@ -28,6 +29,17 @@ std::string_view first_quoted(std::string_view text, std::string_view key) {
   return quoted_after(text, key, at);
 }
 
+/// "size = 123"; 0 where the index has not told it.
+std::uint64_t size_in(std::string_view text) {
+  constexpr std::string_view kSize = "size = ";
+  const auto found = text.find(kSize);
+  if (found == kNone) return 0;
+  text.remove_prefix(found + kSize.size());
+  std::uint64_t size = 0;
+  std::from_chars(text.data(), text.data() + text.size(), size);
+  return size;
+}
+
 void read_package(std::string_view block, std::vector<Artefact>& out) {
   const std::string name(first_quoted(block, "\nname"));
   const std::string version(first_quoted(block, "\nversion"));
@@ -37,13 +49,20 @@ void read_package(std::string_view block, std::vector<Artefact>& out) {
   for (;;) {
     const std::string url(quoted_after(block, "url", at));
     if (url.empty()) break;
+    const std::size_t after = at;
     const std::string sha256(quoted_after(block, "sha256", at));
-    if (!sha256.empty()) out.push_back({name, version, url, sha256});
+    if (sha256.empty()) continue;
+    out.push_back({.package = name, .version = version, .url = url, .sha256 = sha256});
+    out.back().bytes = size_in(block.substr(after, at - after));
   }
   if (out.size() == before)
     throw Error(ErrorKind::remote,
                 "'" + printable(name) + " " + printable(version) +
                     "' has no wheel with an address and a SHA-256 in the package index");
+}
+
+std::string size_of(const Artefact& artefact) {
+  return artefact.bytes == 0 ? "" : ", size = " + std::to_string(artefact.bytes);
 }
 
 std::string quoted(const std::string& text) {
@@ -70,7 +89,7 @@ std::string write_pylock(const std::vector<Artefact>& artefacts) {
     out += "\n" + std::string(kPackage) + "\nname = " + quoted(name) +
            "\nversion = " + quoted(artefacts[i].version) + "\nwheels = [\n";
     for (; i < artefacts.size() && artefacts[i].package == name; ++i)
-      out += "    { url = " + quoted(artefacts[i].url) +
+      out += "    { url = " + quoted(artefacts[i].url) + size_of(artefacts[i]) +
              ", hashes = { sha256 = " + quoted(artefacts[i].sha256) + " } },\n";
     out += "]\n";
   }

@@ -1,10 +1,26 @@
 #include "envs/environments/requests.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "envs/environments/activate.hpp"
 #include "envs/environments/installation.hpp"
+#include "envs/environments/parts.hpp"
+#include "envs/environments/pylock.hpp"
 #include "envs/environments/solution.hpp"
 
 namespace fastgpu::envs {
+
+namespace {
+
+std::vector<std::string> parts_in(const EnvironmentLock& lock) {
+  std::vector<std::string> parts;
+  if (lock.spec.builder == Builder::uv)
+    std::ranges::transform(parts_of(lock.artefacts), std::back_inserter(parts), write_pylock);
+  return parts;
+}
+
+}  // namespace
 
 agent::SolveRequest solve_request(const EnvironmentSpec& spec, const agent::BuilderChoice& builder,
                                   const std::string& prefix) {
@@ -34,6 +50,8 @@ agent::BuildRequest build_request(const EnvironmentLock& lock, const std::string
           .python = lock.python,
           .python_version = lock.python_version,
           .solution = write_solution(lock),
+          .parts = parts_in(lock),
+          .way = {},
           .recipe = to_yaml(lock.spec),
           .lock = to_text(lock),
           .activate = activate_script(lock.spec, place),

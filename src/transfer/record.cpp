@@ -41,6 +41,7 @@ struct Encoder {
     put_text(out, record.target);
   }
   void operator()(const EndRecord&) const { out += 'E'; }
+  void operator()(const GivenUpRecord&) const { out += 'X'; }
 
  private:
   template <class Entry>
@@ -133,6 +134,8 @@ Record read_record(Fields& fields) {
       return read_link(fields);
     case 'E':
       return EndRecord{};
+    case 'X':
+      return GivenUpRecord{};
     default:
       throw malformed("a record of type " + std::to_string(static_cast<int>(type)));
   }

@@ -51,8 +51,11 @@ struct LinkRecord {
 /// The last record. A stream that ends without it was cut off.
 struct EndRecord {};
 
+/// The copy is given up by who sends it: nothing of it is to be kept.
+struct GivenUpRecord {};
+
 using Record = std::variant<DirectoryRecord, FileRecord, BlockRecord, SameRecord, SumRecord,
-                            LinkRecord, EndRecord>;
+                            LinkRecord, EndRecord, GivenUpRecord>;
 
 inline constexpr std::size_t kLargestBlock = 256UL * 1024;
 

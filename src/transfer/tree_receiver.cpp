@@ -151,7 +151,11 @@ void TreeReceiver::take(const DirectoryRecord& record) {
   const auto [parent, name] = split_path(here.path);
   if (::mkdirat(open_parent(parent), name.c_str(), S_IRWXU) != 0 && errno != EEXIST)
     throw cannot_write(here.path);
-  directories_.push_back(std::move(here));
+  const auto [known, is_new] = directory_at_.emplace(here.path, directories_.size());
+  if (is_new)
+    directories_.push_back(std::move(here));
+  else
+    directories_[known->second] = std::move(here);  // It came ahead, for a file that did.
 }
 
 void TreeReceiver::take(const FileRecord& record) {
@@ -284,6 +288,10 @@ void TreeReceiver::take(const LinkRecord& record) {
 void TreeReceiver::take(const EndRecord&) {
   if (file_) throw Error(ErrorKind::remote, "the stream of files leaves out a sum");
   ended_ = true;
+}
+
+void TreeReceiver::take(const GivenUpRecord&) {
+  throw Error(ErrorKind::remote, "the copy was given up where it comes from");
 }
 
 }  // namespace fastgpu::transfer

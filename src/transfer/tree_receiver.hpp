@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/unique_fd.hpp"
@@ -64,6 +65,7 @@ class TreeReceiver {
   void take(const SumRecord& record);
   void take(const LinkRecord& record);
   void take(const EndRecord& record);
+  void take(const GivenUpRecord& record);
 
   std::string placed(const std::string& path, bool is_directory);
   int open_parent(const std::string& parent);
@@ -84,6 +86,7 @@ class TreeReceiver {
   Decoder decoder_;
   std::optional<File> file_;
   std::vector<DirectoryRecord> directories_;
+  std::unordered_map<std::string, std::size_t> directory_at_;  // In directories_, by path.
   std::optional<std::string> parent_path_;  // The directory that parent_ has open.
   UniqueFd parent_;
   std::uint64_t bytes_ = 0;

@@ -78,18 +78,20 @@ std::shared_ptr<FileSum> FileSums::at(const std::string& file) {
 }
 
 TreeSender::TreeSender(std::vector<std::filesystem::path> sources, std::shared_ptr<FileSums> sums,
-                       const Position& from, InBase in_base)
+                       const Position& from, InBase in_base, FirstFiles first)
     : sources_(std::move(sources)),
       sums_(std::move(sums)),
       block_(kRead, '\0'),
       from_(from),
-      in_base_(std::move(in_base)) {}
+      in_base_(std::move(in_base)),
+      first_(std::move(first)) {}
 
 std::optional<std::string> TreeSender::next() {
   if (ended_) return std::nullopt;
   std::string out;
   out.reserve(kPiece + kRead);
-  for (int steps = 0; !ended_ && out.size() < kPiece && steps < kMostSteps; ++steps)
+  waits_ = false;
+  for (int steps = 0; !ended_ && !waits_ && out.size() < kPiece && steps < kMostSteps; ++steps)
     step(out);
   return pack_records(std::move(out), packer_);
 }
@@ -97,6 +99,8 @@ std::optional<std::string> TreeSender::next() {
 void TreeSender::step(std::string& out) {
   if (file_) {
     send_block(out);
+  } else if (first_) {
+    step_first(out);
   } else if (!open_.empty()) {
     Directory& directory = open_.back();
     if (directory.next == directory.names.size()) {
@@ -118,6 +122,51 @@ void TreeSender::begin_source(std::string& out, const std::filesystem::path& sou
   begin_entry(out, AT_FDCWD, source.string(), name_of(source), source.string(), 0);
 }
 
+TreeSender::Stamp TreeSender::stamp_of(const struct stat& info) {
+  return {info.st_ino, info.st_size, info.st_mode, time_of(info)};
+}
+
+void TreeSender::step_first(std::string& out) {
+  const FirstFile file = first_(out.empty());
+  if (file.path) begin_first(out, *file.path);
+  waits_ = !file.path && !file.is_over;
+  if (file.is_over) first_ = nullptr;
+}
+
+/// One that is gone by now is passed over.
+void TreeSender::begin_first(std::string& out, const std::string& path) {
+  const std::filesystem::path& source = sources_.front();
+  if (!root_) root_ = UniqueFd(::open(source.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!root_) throw cannot_read(source.string(), errno);
+  struct stat info {};
+  if (::fstatat(root_.get(), path.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 ||
+      !S_ISREG(info.st_mode))
+    return;
+  const std::string here = joined(name_of(source), path);
+  encode_parents(out, path);
+  begin_entry(out, root_.get(), path, here, source.string() + "/" + path, O_NOFOLLOW);
+  sent_first_[here] = stamp_of(info);
+}
+
+/// The directories that lead to it, the source's own the first, once each.
+void TreeSender::encode_parents(std::string& out, const std::string& path) {
+  const std::string top = name_of(sources_.front());
+  for (std::size_t end = 0; end != std::string::npos; end = path.find('/', end + 1)) {
+    const std::string parent = path.substr(0, end);
+    const std::string here = parent.empty() ? top : joined(top, parent);
+    struct stat info {};
+    if (here.empty() || !first_parents_.insert(here).second) continue;
+    if (::fstatat(root_.get(), parent.empty() ? "." : parent.c_str(), &info, 0) != 0)
+      throw cannot_read(here, errno);
+    encode(out, DirectoryRecord{here, info.st_mode & 07777, time_of(info)});
+  }
+}
+
+bool TreeSender::was_first(const std::string& path, const struct stat& info) const {
+  const auto found = sent_first_.find(path);
+  return !first_ && found != sent_first_.end() && found->second == stamp_of(info);
+}
+
 void TreeSender::begin_entry(std::string& out, int parent, const std::string& name,
                              const std::string& path, const std::string& shown, int follow) {
   struct stat info {};
@@ -128,7 +177,7 @@ void TreeSender::begin_entry(std::string& out, int parent, const std::string& na
     return;
   }
   if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode)) return;
-  if (S_ISREG(info.st_mode) && begin_same(out, path, info)) return;
+  if (S_ISREG(info.st_mode) && (was_first(path, info) || begin_same(out, path, info))) return;
   // Should a pipe have taken the file's place by now, opening it does not wait for a writer.
   UniqueFd fd(::openat(parent, name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | follow));
   if (!fd || ::fstat(fd.get(), &info) != 0) throw cannot_read(shown, errno);

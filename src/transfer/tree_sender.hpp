@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -51,14 +52,25 @@ struct Sent {
 /// others.
 using InBase = std::function<std::optional<Digest>(const std::string& path)>;
 
+/// One that goes ahead of all that a walk comes to.
+struct FirstFile {
+  std::optional<std::string> path{};  ///< Below the source; absent where there is none now.
+  bool is_over = false;               ///< There will be none.
+};
+
+/// The next one. Of a tree that others still make it may be waited for, if the sender says so,
+/// which has nothing left to give then.
+using FirstFiles = std::function<FirstFile(bool may_wait)>;
+
 /// One stream. A symbolic link named as a source is followed, further ones are sent as links. What
 /// is neither file, directory nor link is passed over.
 class TreeSender {
  public:
   /// What lies before `from` is known to be there, and is read where a sum needs it, but not sent.
-  /// What is `in_base` is neither read nor sent.
+  /// What is `in_base` is neither read nor sent. `first` are files of the only source; one of them
+  /// that has changed when the walk comes to it is sent again.
   TreeSender(std::vector<std::filesystem::path> sources, std::shared_ptr<FileSums> sums,
-             const Position& from = {}, InBase in_base = {});
+             const Position& from = {}, InBase in_base = {}, FirstFiles first = {});
 
   /// The next piece, perhaps an empty one; absent at the end. Throws not_found for a source that
   /// does not exist or vanishes on the way, denied for one that cannot be read.
@@ -82,7 +94,21 @@ class TreeSender {
     std::uint64_t offset = 0;
   };
 
+  /// A file as it was when it was sent ahead.
+  struct Stamp {
+    ino_t inode = 0;
+    off_t size = 0;
+    mode_t mode = 0;
+    FileTime modified = 0;
+    friend bool operator==(const Stamp&, const Stamp&) = default;
+  };
+
+  static Stamp stamp_of(const struct stat& info);
   void step(std::string& out);
+  void step_first(std::string& out);
+  void begin_first(std::string& out, const std::string& path);
+  void encode_parents(std::string& out, const std::string& path);
+  bool was_first(const std::string& path, const struct stat& info) const;
   void begin_source(std::string& out, const std::filesystem::path& source);
   void begin_entry(std::string& out, int parent, const std::string& name, const std::string& path,
                    const std::string& shown, int follow);
@@ -101,8 +127,13 @@ class TreeSender {
   Packer packer_;
   Position from_;
   InBase in_base_;
-  std::uint64_t files_ = 0;  // Begun, or passed over.
+  FirstFiles first_;                         // Empty once they are through.
+  UniqueFd root_;                            // Of the source that they are in.
+  std::map<std::string, Stamp> sent_first_;  // By the path that records have.
+  std::set<std::string> first_parents_;      // Likewise.
+  std::uint64_t files_ = 0;                  // Begun, or passed over.
   Sent sent_;
+  bool waits_ = false;  // For a first file.
   bool ended_ = false;
 };
 

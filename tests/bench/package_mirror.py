@@ -1,5 +1,6 @@
-"""What PyPI is to nodes that share one way to it: wheels on this machine, with their metadata apart, and so many bytes a second for all together."""
+"""What PyPI is to nodes that share one way to it: wheels on this machine, with their sizes, and their metadata apart, and so many bytes a second for all together."""
 import io
+import json
 import pathlib
 import sys
 import threading
@@ -7,12 +8,14 @@ import time
 import zipfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration/envs"))
-from package_index import PackageIndex  # noqa: E402
+from package_index import PackageIndex, sum_of  # noqa: E402
 
 CHUNK = 1 << 16
 
 
 class PackageMirror(PackageIndex):
+    page_type = "application/vnd.pypi.simple.v1+json"
+
     def __init__(self, address, wheels, mbit):
         super().__init__(address)
         self._bytes_a_second = mbit * 1e6 / 8
@@ -23,8 +26,10 @@ class PackageMirror(PackageIndex):
             for file, content in files.items():
                 self.archives[f"/files/{name}/{file}.metadata"] = metadata_of(content)
 
-    def link(self, name, file, content, more=""):
-        return super().link(name, file, content, ' data-core-metadata="true"')
+    def page(self, name):
+        files = [{"filename": file, "url": f"/files/{name}/{file}", "hashes": {"sha256": sum_of(content)}, "size": len(content), "core-metadata": True}
+                 for file, content in self.files[name].items()]
+        return json.dumps({"meta": {"api-version": "1.1"}, "name": name, "versions": [], "files": files}).encode()
 
     def send(self, out, content):
         for first in range(0, len(content), CHUNK):

@@ -45,6 +45,14 @@ TEST_CASE("a lock is read as it was written") {
   CHECK(parse_lock(to_text(lock_of({})), "env.lock").artefacts.empty());
 }
 
+TEST_CASE("the size of a package, where its index tells it, stays in the lock") {
+  Artefact large = kNumpy;
+  large.bytes = 3'000'000'000;
+
+  CHECK(parse_lock(to_text(lock_of({large})), "env.lock").artefacts == std::vector{large});
+  CHECK(to_text(lock_of({kNumpy})).find("bytes") == std::string::npos);
+}
+
 TEST_CASE("what a channel says of a package stays in the lock") {
   const Artefact conda{"beta", "1.0", "https://c.example/linux-64/beta-1.0-0.conda", kSum,
                        "{\"build\":\"0\",\"depends\":[\"a >=1\"]}"};
@@ -154,7 +162,7 @@ TEST_CASE("what uv says of packages is read") {
   const auto artefacts = read_pylock(text);
 
   REQUIRE(artefacts.size() == 3);
-  CHECK(artefacts[0] == Artefact{"a", "1.0", "http://i/a.whl", kSum});
+  CHECK(artefacts[0] == Artefact{"a", "1.0", "http://i/a.whl", kSum, "", 3});
   CHECK(artefacts[2].url == "http://i/b2.whl");
   CHECK(read_pylock(write_pylock(artefacts)) == artefacts);
   CHECK(write_pylock({}).find("packages = []\n") != std::string::npos);

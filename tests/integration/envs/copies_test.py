@@ -123,6 +123,28 @@ def test_a_chain_that_breaks_goes_on_where_it_was_and_no_faster_than_it_may(site
 
 
 @with_site(LargeWheels)
+def test_what_is_done_of_a_build_is_on_its_way_while_the_rest_is_made_and_stays_there_over_a_ctrl_c(site):
+    site.write("large")
+    site.file.write_text(site.file.read_text() + "post_install:\n  - [sh, -c, 'test -e /root/hurry || sleep 300']\n")
+    there = f"stat -c %s {PREFIX}/train/.fastgpu-copy-*/tree/*/lib/python3.11/site-packages/large.bin"
+    process = site.user.start(*site.words())
+    for node in (1, 2, 3):
+        check(within(60, lambda at=node: int(site.said_by(at, "sh", "-c", KEPT)) == LARGE), f"node {node} waits for the end of the build")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    check(process.returncode == 130, f"{process.returncode} {err}")
+    check(int(site.said_by(3, "sh", "-c", there)) == LARGE, "what was there is not kept")
+    site.said_by(0, "touch", "/root/hurry")
+    before = site.sent_by_first()
+    done = json.loads(site.create("-o", "json").out)
+    check([node["done"] for node in done["nodes"]] == ["built"] + ["received"] * 3, f"{done}")
+    sent = site.sent_by_first() - before
+    check(sent < LARGE // 2, f"{sent} bytes have left the node that builds, though the others had {LARGE} of them")
+    site.user.run("env", "verify", "train", "-c", site.name)
+    check(".fastgpu-copy" not in site.on_nodes("ls", "-A", f"{PREFIX}/train"), "something is left")
+
+
+@with_site(LargeWheels)
 def test_another_build_needs_room_for_what_is_new_alone(site):
     site.write("large")
     site.create()

@@ -9,6 +9,8 @@ class FaultyServer:
     """Serves until it is closed. `fault` is "", "500", "hang" and "hang files" (no answer), or "corrupt" and "truncated" (files are not what
     the index says). Who inherits says what there is: `find(path)` gives the content and whether it is a package's file, or nothing."""
 
+    page_type = "text/html"
+
     def __init__(self, address):
         self.fault, self.asked = "", []
         self._closed = threading.Event()
@@ -49,7 +51,7 @@ class FaultyServer:
         elif self.fault == "truncated" and is_file:
             content = content[:len(content) // 2]
         request.send_response(status)
-        request.send_header("Content-Type", "text/html" if found and not is_file else "application/octet-stream")
+        request.send_header("Content-Type", self.page_type if found and not is_file else "application/octet-stream")
         request.send_header("Content-Length", str(len(content)))
         request.end_headers()
         if request.command == "GET":

@@ -65,5 +65,5 @@ class PackageIndex(FaultyServer):
         rows = (self.link(name, file, content) for file, content in self.files[name].items())
         return ("<!DOCTYPE html><html><body>" + "\n".join(rows) + "</body></html>").encode()
 
-    def link(self, name, file, content, more=""):
-        return f'<a href="/files/{name}/{file}#sha256={sum_of(content)}"{more}>{file}</a>'
+    def link(self, name, file, content):
+        return f'<a href="/files/{name}/{file}#sha256={sum_of(content)}">{file}</a>'
