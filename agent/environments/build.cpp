@@ -19,6 +19,7 @@
 #include "base/fault_point.hpp"
 #include "base/names.hpp"
 #include "process/command.hpp"
+#include "transfer/staging.hpp"
 
 namespace fastgpu::agent {
 namespace {
@@ -55,6 +56,7 @@ class Build {
     try {
       manifest = make();
       fs::remove_all(cache_);
+      transfer::drop_kept_copies(version_.parent_path());  // Of when another node was to build.
     } catch (const std::exception& failure) {
       discard(failure);
       throw;

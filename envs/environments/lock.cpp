@@ -13,7 +13,6 @@ namespace {
 using config::Value;
 
 constexpr std::size_t kVersionDigits = 12;
-constexpr std::uint64_t kLargestArtefact = std::uint64_t{1} << 50;
 constexpr std::string_view kSumLine = "sum: ";
 
 std::string indented(const std::string& text) {

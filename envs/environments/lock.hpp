@@ -10,6 +10,9 @@
 
 namespace fastgpu::envs {
 
+/// In bytes; a lock that says more is refused.
+inline constexpr std::uint64_t kLargestArtefact = std::uint64_t{1} << 50;
+
 /// One file that is installed.
 struct Artefact {
   std::string package;

@@ -29,7 +29,7 @@ std::string_view first_quoted(std::string_view text, std::string_view key) {
   return quoted_after(text, key, at);
 }
 
-/// "size = 123"; 0 where the index has not told it.
+/// "size = 123"; 0 where the index has not told it, or tells what cannot be.
 std::uint64_t size_in(std::string_view text) {
   constexpr std::string_view kSize = "size = ";
   const auto found = text.find(kSize);
@@ -37,7 +37,7 @@ std::uint64_t size_in(std::string_view text) {
   text.remove_prefix(found + kSize.size());
   std::uint64_t size = 0;
   std::from_chars(text.data(), text.data() + text.size(), size);
-  return size;
+  return size > kLargestArtefact ? 0 : size;
 }
 
 void read_package(std::string_view block, std::vector<Artefact>& out) {

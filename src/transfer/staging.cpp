@@ -54,17 +54,24 @@ bool may_go_on(int directory) {
              std::chrono::system_clock::now();
 }
 
+/// Of copies that have ended, those of which `is_wanted` does not hold; `own` is not looked at.
+template <class IsWanted>
+void remove_copies(int parent, const std::string& own, const IsWanted& is_wanted) {
+  for (const std::string& name : names_in(parent)) {
+    if (!name.starts_with(kMarker) || name == marked(own)) continue;
+    const UniqueFd left(::openat(parent, name.c_str(), kDirectory));
+    if (left && ::flock(left.get(), LOCK_EX | LOCK_NB) == 0 && !is_wanted(name, left.get()))
+      remove_tree(parent, name);
+  }
+}
+
 /// Of other copies. What was to come to the same place as `own` is no longer wanted.
 void remove_leftovers(int parent, const std::string& own) {
   const std::string place = marked(own.substr(0, std::min(own.size(), kPlaceDigits)));
-  for (const std::string& name : names_in(parent)) {
-    if (!name.starts_with(kMarker) || name == marked(own)) continue;
+  remove_copies(parent, own, [&](const std::string& name, int left) {
     const bool is_replaced = !own.empty() && name.starts_with(place);
-    const UniqueFd left(::openat(parent, name.c_str(), kDirectory));
-    if (left && ::flock(left.get(), LOCK_EX | LOCK_NB) == 0 &&
-        (is_replaced || !may_go_on(left.get())))
-      remove_tree(parent, name);
-  }
+    return may_go_on(left) && !is_replaced;
+  });
 }
 
 bool is_linked(int directory) {
@@ -140,6 +147,13 @@ std::string random_name() {
 }
 
 }  // namespace
+
+void drop_kept_copies(const std::filesystem::path& parent) noexcept try {
+  const UniqueFd directory(::open(parent.c_str(), kDirectory));
+  if (directory) remove_copies(directory.get(), {}, [](const std::string&, int) { return false; });
+} catch (...) {
+  return;  // No memory: they stay for the next copy to remove.
+}
 
 void remove_tree(int parent, const std::string& name) noexcept try {
   if (::unlinkat(parent, name.c_str(), 0) == 0) return;

@@ -53,6 +53,9 @@ class Staging {
 /// How far the copy with that key is in `parent`; the start where nothing of it is kept.
 Position kept_position(const std::filesystem::path& parent, const std::string& key);
 
+/// Away with all copies that are kept in `parent`, but for those that go on just now. Best effort.
+void drop_kept_copies(const std::filesystem::path& parent) noexcept;
+
 /// Removes `name` in the directory `parent` and all below it, following no link. Best effort.
 void remove_tree(int parent, const std::string& name) noexcept;
 

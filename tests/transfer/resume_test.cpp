@@ -142,6 +142,22 @@ TEST_CASE(
   CHECK(!is_kept());
 }
 
+TEST_CASE("what is kept goes when it is dropped, but for a copy that goes on just now") {
+  const World world;
+  put(world.from() / "d/file", noise(5'000'000));
+  const std::string whole = stream_of({world.from() / "d"});
+  cut_off(whole, 1'000'000, world.to());
+  {
+    const TreeReceiver living(world.to(), SourceCount::one, Resumption{kKey, {}});
+    drop_kept_copies(world.to());
+    CHECK(fs::exists(world.to() / (".fastgpu-copy-" + kKey)));
+  }
+  cut_off(whole, 1'000'000, world.to());
+  drop_kept_copies(world.to());
+  CHECK(fs::is_empty(world.to()));
+  drop_kept_copies(world.to() / "absent");
+}
+
 TEST_CASE("a copy is the same copy while nothing of its sources has changed") {
   const World world;
   const std::vector<fs::path> sources = {world.from() / "d"};

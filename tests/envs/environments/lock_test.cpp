@@ -168,6 +168,19 @@ TEST_CASE("what uv says of packages is read") {
   CHECK(write_pylock({}).find("packages = []\n") != std::string::npos);
 }
 
+TEST_CASE("a size that no file has is not believed, for a lock with it could not be read") {
+  for (const std::string size :
+       {"18446744073709551615", "1125899906842625", "99999999999999999999"}) {
+    CAPTURE(size);
+    const auto artefacts = read_pylock(
+        "[[packages]]\nname = \"a\"\nversion = \"1\"\nwheels = [{ url = \"http://i/a.whl\", size "
+        "= " +
+        size + ", hashes = { sha256 = \"" + kSum + "\" } }]\n");
+    CHECK(artefacts.at(0).bytes == 0);
+    CHECK(parse_lock(to_text(lock_of(artefacts)), "env.lock").artefacts == artefacts);
+  }
+}
+
 TEST_CASE("a package without a wheel is refused by name") {
   const Error e = failure_of([] {
     read_pylock("[[packages]]\nname = \"old\"\nversion = \"1\"\nsdist = { url = \"u\" }\n");

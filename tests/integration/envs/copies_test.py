@@ -145,6 +145,27 @@ def test_what_is_done_of_a_build_is_on_its_way_while_the_rest_is_made_and_stays_
 
 
 @with_site(LargeWheels)
+def test_where_the_node_that_builds_vanishes_the_others_are_free_of_it_and_another_one_builds(site):
+    site.write("large")
+    good = site.file.read_text()
+    site.file.write_text(good + "post_install:\n  - [sh, -c, 'test -e /root/hurry || sleep 300']\n")
+    process = site.user.start(*site.words())
+    check(within(60, lambda: int(site.said_by(3, "sh", "-c", KEPT)) == LARGE), "the last node waits for the end of the build")
+    for pid in inits_of(f"{site.name}-0"):
+        os.kill(pid, signal.SIGKILL)
+    _, err = process.communicate(timeout=120)
+    check(process.returncode != 0 and f"{site.name}-0: ".encode() in err, f"{process.returncode} {err}")
+    for number in (1, 2, 3):
+        check(within(30, lambda at=number: not any(map(receives, inits_of(f"{site.name}-{at}")))), f"node {number} still receives")
+        site.said_by(number, "touch", "/root/hurry")
+    done = {node["name"]: node["done"] for node in json.loads(site.create("-o", "json", code=None, timeout=180).out)["nodes"]}
+    check([done[f"{site.name}-{number}"] for number in range(4)] == ["failed", "built", "received", "received"], f"{done}")
+    check(".fastgpu-copy" not in site.on_nodes("ls", "-A", f"{PREFIX}/train", nodes="/1-3"), "something is left")
+    site.user.run("start", "cluster", site.name)
+    site.user.run("env", "remove", "--all", "-c", site.name)
+
+
+@with_site(LargeWheels)
 def test_another_build_needs_room_for_what_is_new_alone(site):
     site.write("large")
     site.create()
