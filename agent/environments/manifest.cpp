@@ -36,18 +36,10 @@ std::size_t width() {
   return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kMost);
 }
 
-std::string sum_of_file(const fs::path& path) {
+std::string sum_at(const fs::path& path) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!file) throw system_error("opening " + path.string(), errno);
-  transfer::Sha256 sum;
-  std::string buffer(1 << 20, '\0');
-  for (;;) {
-    const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw system_error("reading " + path.string(), errno);
-    if (got == 0) return transfer::hex(sum.finish());
-    sum.add({buffer.data(), static_cast<std::size_t>(got)});
-  }
+  return transfer::hex(transfer::sum_of_file(file.get(), path.string()));
 }
 
 Entry look_at(const fs::path& root, const std::string& path) {
@@ -69,7 +61,7 @@ Entry look_at(const fs::path& root, const std::string& path) {
 std::string sum_of(const fs::path& root, const Entry& entry) {
   if (entry.kind == 'd') return "-";
   if (entry.kind == 'l') return transfer::sha256_hex(fs::read_symlink(root / entry.path).string());
-  return sum_of_file(root / entry.path);
+  return sum_at(root / entry.path);
 }
 
 std::string line_of(const Entry& entry, const std::string& sum) {
@@ -214,6 +206,28 @@ KnownSums files_in_both(const fs::path& version, const fs::path& other) {
   for (const std::string& line : lines_in_both(version, other))
     if (const auto sum = transfer::parse_digest(sum_in(line))) both.emplace(path_of(line), *sum);
   return both;
+}
+
+Manifest::Manifest(fs::path version) : version_(std::move(version)) {
+  for (std::string& line : lines_of(version_))
+    if (line.starts_with('f')) {
+      std::string path = path_of(line);
+      lines_.emplace(std::move(path), std::move(line));
+    }
+}
+
+std::optional<transfer::Digest> Manifest::sum_if_intact(const std::string& path) const {
+  const auto found = lines_.find(path);
+  if (found == lines_.end() || !damage(version_, found->second, {}).empty()) return std::nullopt;
+  return transfer::parse_digest(sum_in(found->second));
+}
+
+std::vector<std::string> Manifest::paths_from(const std::string& start) const {
+  std::vector<std::string> paths;
+  for (auto at = lines_.lower_bound(start); at != lines_.end() && at->first.starts_with(start);
+       ++at)
+    paths.push_back(at->first);
+  return paths;
 }
 
 std::uint64_t bytes_in_both(const fs::path& version, const fs::path& other) {

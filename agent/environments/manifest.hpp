@@ -3,8 +3,11 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "agent/protocol/environment.hpp"
 #include "transfer/sha256.hpp"
@@ -30,7 +33,26 @@ using KnownSums = std::unordered_map<std::string, transfer::Digest>;
 /// where one has no manifest.
 KnownSums files_in_both(const std::filesystem::path& version, const std::filesystem::path& other);
 
-/// What those take up together.
+/// What a complete build is to have, file by file.
+class Manifest {
+ public:
+  /// Of the build in `version`; of one without a manifest it has no files. Throws remote for what
+  /// cannot be read.
+  explicit Manifest(std::filesystem::path version);
+
+  /// Of the file at that path below the build; reads it. Absent where it is not what it was, or
+  /// was never there.
+  std::optional<transfer::Digest> sum_if_intact(const std::string& path) const;
+
+  /// Those that begin so.
+  std::vector<std::string> paths_from(const std::string& start) const;
+
+ private:
+  std::filesystem::path version_;
+  std::map<std::string, std::string> lines_;  // By path.
+};
+
+/// What the files that both have take up together.
 std::uint64_t bytes_in_both(const std::filesystem::path& version,
                             const std::filesystem::path& other);
 

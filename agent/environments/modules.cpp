@@ -25,12 +25,6 @@ except (ImportError, NotImplementedError, OSError):
     list(map(compileall.compile_file, *work))
 )";
 
-/// Relative to the version.
-fs::path packages_of(const std::string& python_version) {
-  const std::string series = python_version.substr(0, python_version.rfind('.'));
-  return fs::path("lib") / ("python" + series) / "site-packages";
-}
-
 /// What Python has made of modules with these names, by directory.
 std::vector<std::string> bytecode_of(const fs::path& version,
                                      const std::map<fs::path, std::set<std::string>>& modules) {
@@ -47,6 +41,11 @@ std::vector<std::string> bytecode_of(const fs::path& version,
 }
 
 }  // namespace
+
+fs::path packages_of(const std::string& python_version) {
+  const std::string series = python_version.substr(0, python_version.rfind('.'));
+  return fs::path("lib") / ("python" + series) / "site-packages";
+}
 
 std::vector<std::string> compile_modules(const fs::path& version, const std::string& python_version,
                                          const std::vector<std::string>& files,

@@ -9,6 +9,9 @@
 
 namespace fastgpu::agent {
 
+/// Where packages lie in an environment, relative to it.
+std::filesystem::path packages_of(const std::string& python_version);
+
 /// Compiles those of `files`, paths below `version`, that are modules of packages, for whoever runs
 /// them later may not write there, with names of files as they are by way of the environment's link
 /// to its current build, the same in every build; the tests that packages bring along, a third of

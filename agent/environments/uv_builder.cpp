@@ -5,7 +5,9 @@
 
 #include "agent/disk.hpp"
 #include "agent/environments/builder.hpp"
+#include "agent/environments/earlier_packages.hpp"
 #include "agent/environments/node.hpp"
+#include "agent/environments/pylock.hpp"
 #include "base/fault_point.hpp"
 #include "base/names.hpp"
 #include "process/command.hpp"
@@ -46,6 +48,17 @@ class RequirementsFile {
   fs::path path_;
 };
 
+/// Those in which anything is left, all of them where nothing was taken.
+std::vector<std::string> parts_without(const std::vector<std::string>& parts,
+                                       const std::set<std::string>& taken) {
+  if (taken.empty()) return parts;
+  std::vector<std::string> left;
+  for (const std::string& part : parts)
+    if (std::string rest = without_packages(part, taken); !rest.empty())
+      left.push_back(std::move(rest));
+  return left;
+}
+
 class UvBuilder final : public PackageBuilder {
  public:
   UvBuilder(const BuilderChoice& choice, fs::path cache)
@@ -79,12 +92,15 @@ class UvBuilder final : public PackageBuilder {
     make_python(request, version, listener);
     fault_point("env-build-python");
     write_atomically(details_of(version) / "pylock.toml", request.solution, 0644);
-    const std::size_t count = request.parts.size();
-    for (std::size_t i = 0; i < count; ++i) {
-      listener.tell(
-          "installing packages" +
-          (count == 1 ? "" : ", part " + std::to_string(i + 1) + " of " + std::to_string(count)));
-      install(request.parts[i], version, listener);
+    const auto taken = take_earlier_packages(request, version, listener);
+    if (!taken.empty()) on_part();
+    const auto parts = parts_without(request.parts, taken);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      listener.tell("installing packages" + (parts.size() == 1
+                                                 ? ""
+                                                 : ", part " + std::to_string(i + 1) + " of " +
+                                                       std::to_string(parts.size())));
+      install(parts[i], version, listener);
       on_part();
     }
   }

@@ -4,8 +4,13 @@
 #include "transfer/sha256.hpp"
 
 #include <openssl/sha.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
+
+#include "base/error.hpp"
+#include "base/names.hpp"
 
 namespace fastgpu::transfer {
 
@@ -51,6 +56,22 @@ std::string sha256_hex(std::string_view bytes) {
   Sha256 sum;
   sum.add(bytes);
   return hex(sum.finish());
+}
+
+Digest sum_of_file(int fd, const std::string& shown,
+                   const std::function<void(std::string_view)>& on_bytes) {
+  std::array<char, 128UL * 1024> buffer;  // Not cleared: most files are much smaller.
+  Sha256 sum;
+  for (off_t at = 0;;) {
+    const ssize_t size = ::pread(fd, buffer.data(), buffer.size(), at);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) throw system_error("reading " + printable(shown), errno);
+    if (size == 0) return sum.finish();
+    const std::string_view piece(buffer.data(), static_cast<std::size_t>(size));
+    sum.add(piece);
+    if (on_bytes) on_bytes(piece);
+    at += size;
+  }
 }
 
 }  // namespace fastgpu::transfer

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,5 +32,10 @@ std::string hex(const Digest& digest);
 /// Back; absent for what is none.
 std::optional<Digest> parse_digest(std::string_view hex);
 std::string sha256_hex(std::string_view bytes);
+
+/// Reads an open file from its start; `on_bytes` hears of each piece as well. Throws local, naming
+/// `shown`.
+Digest sum_of_file(int fd, const std::string& shown,
+                   const std::function<void(std::string_view)>& on_bytes = {});
 
 }  // namespace fastgpu::transfer

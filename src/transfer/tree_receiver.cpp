@@ -32,26 +32,6 @@ void write_all(int fd, std::string_view bytes, const std::string& path) {
   }
 }
 
-void read_all(int fd, const std::string& path,
-              const std::function<void(std::string_view)>& on_bytes) {
-  std::string buffer(256UL * 1024, '\0');
-  for (off_t at = 0;;) {
-    const ssize_t size = ::pread(fd, buffer.data(), buffer.size(), at);
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) throw system_error("reading back " + printable(path), errno);
-    if (size == 0) return;
-    on_bytes({buffer.data(), static_cast<std::size_t>(size)});
-    at += size;
-  }
-}
-
-/// The sum of what is in the file now, and not of what was meant to be written.
-Digest digest_of(int fd, const std::string& path) {
-  Sha256 sum;
-  read_all(fd, path, [&](std::string_view bytes) { sum.add(bytes); });
-  return sum.finish();
-}
-
 }  // namespace
 
 fs::path staging_parent(const fs::path& destination) {
@@ -162,13 +142,17 @@ void TreeReceiver::take(const FileRecord& record) {
   File file{UniqueFd(), record};
   file.record.path = placed(record.path, false);
   staging_->note(files_, file.record.path);
-  if (const std::uint64_t kept = std::exchange(bytes_kept_, 0); kept > 0) {
+  if (const std::uint64_t kept = std::exchange(bytes_kept_, 0); kept > 0)
     file.fd = open_kept(file.record.path, kept);
-  } else {
-    file.fd = open_file(file.record.path);
+  else
     file.sum.emplace();
-  }
   file_ = std::move(file);
+}
+
+/// Of the file that is coming in. It is made when it is certain that it is to be none of the base.
+int TreeReceiver::own_fd() {
+  if (!file_->fd) file_->fd = open_file(file_->record.path);
+  return file_->fd.get();
 }
 
 /// Of the copy that was cut off.
@@ -201,24 +185,26 @@ void TreeReceiver::take(const BlockRecord& record) {
     throw Error(ErrorKind::remote, "the stream of files has content after that of its base");
   file_->has_content = true;
   if (file_->sum) file_->sum->add(record.bytes);
-  write_all(file_->fd.get(), record.bytes, file_->record.path);
+  write_all(own_fd(), record.bytes, file_->record.path);
   bytes_ += record.bytes.size();
 }
 
 /// `path` begins with the name of the source.
-UniqueFd TreeReceiver::open_in_base(const std::string& path) const {
+UniqueFd TreeReceiver::open_in_base(const std::string& path) {
   const auto [parent, name] = split_path(path.substr(path.find('/') + 1));
-  const UniqueFd directory = base_ ? open_below(base_.get(), parent) : UniqueFd();
+  if (base_ && base_parent_path_ != parent) {
+    base_parent_ = open_below(base_.get(), parent);
+    base_parent_path_ = parent;
+  }
   constexpr int kRead = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-  UniqueFd fd(directory ? ::openat(directory.get(), name.c_str(), kRead) : -1);
+  UniqueFd fd(base_parent_ ? ::openat(base_parent_.get(), name.c_str(), kRead) : -1);
   struct stat info {};
   if (!fd || ::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode))
     throw Error(ErrorKind::remote, printable(path) + " is not in what was said to be here");
   return fd;
 }
 
-/// False where the file there has another mode or time, or the file system has no links; this one
-/// is as it was then.
+/// False where the file there has another mode or time, or the file system has no links.
 bool TreeReceiver::become_link_to(int there) {
   const FileRecord& record = file_->record;
   const timespec modified = as_timespec(record.modified);
@@ -228,11 +214,11 @@ bool TreeReceiver::become_link_to(int there) {
     return false;
   const auto [parent, name] = split_path(record.path);
   const int at = open_parent(parent);
-  ::unlinkat(at, name.c_str(), 0);
   const std::string source = "/proc/self/fd/" + std::to_string(there);
-  if (::linkat(AT_FDCWD, source.c_str(), at, name.c_str(), AT_SYMLINK_FOLLOW) == 0) return true;
-  file_->fd = open_file(record.path);
-  return false;
+  const auto link = [&] {
+    return ::linkat(AT_FDCWD, source.c_str(), at, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+  };
+  return link() || (errno == EEXIST && ::unlinkat(at, name.c_str(), 0) == 0 && link());
 }
 
 void TreeReceiver::take(const SameRecord&) {
@@ -241,15 +227,21 @@ void TreeReceiver::take(const SameRecord&) {
   const UniqueFd there = open_in_base(file_->record.path);
   file_->has_content = true;
   file_->is_link = become_link_to(there.get());
-  read_all(there.get(), file_->record.path, [this](std::string_view bytes) {
-    file_->sum->add(bytes);
-    if (!file_->is_link) write_all(file_->fd.get(), bytes, file_->record.path);
+  const int copy = file_->is_link ? -1 : own_fd();
+  file_->known = sum_of_file(there.get(), file_->record.path, [&](std::string_view bytes) {
+    if (copy >= 0) write_all(copy, bytes, file_->record.path);
   });
+}
+
+/// What is in the file now, and not what was meant to be written, where it was there in part.
+Digest TreeReceiver::sum_of_content() {
+  if (file_->known) return *file_->known;
+  return file_->sum ? file_->sum->finish() : sum_of_file(own_fd(), file_->record.path);
 }
 
 void TreeReceiver::check_content(const Digest& expected) {
   const std::string& path = file_->record.path;
-  const Digest found = file_->sum ? file_->sum->finish() : digest_of(file_->fd.get(), path);
+  const Digest found = sum_of_content();
   if (found != expected)
     throw Error(ErrorKind::remote, printable(path) +
                                        " arrived with another SHA-256 than it was sent with; it "
@@ -263,8 +255,8 @@ void TreeReceiver::take(const SumRecord& record) {
   if (file_->is_link) return end_file();
   const timespec modified = as_timespec(file_->record.modified);
   const timespec times[2] = {modified, modified};
-  if (::fchmod(file_->fd.get(), permission_bits(file_->record.mode)) != 0 ||
-      ::futimens(file_->fd.get(), times) != 0)
+  if (::fchmod(own_fd(), permission_bits(file_->record.mode)) != 0 ||
+      ::futimens(own_fd(), times) != 0)
     throw cannot_write(file_->record.path);
   end_file();
 }

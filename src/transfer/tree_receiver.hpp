@@ -51,9 +51,10 @@ class TreeReceiver {
 
  private:
   struct File {
-    UniqueFd fd;
+    UniqueFd fd;  // Once it is needed.
     FileRecord record;
-    std::optional<Sha256> sum{};  // Of what came in; absent where some of it was there before.
+    std::optional<Sha256> sum{};    // Of what came in; absent where some of it was there before.
+    std::optional<Digest> known{};  // Of content that is that of the base.
     bool has_content = false;
     bool is_link = false;  // To one in the base, whose mode and time stay.
   };
@@ -72,9 +73,11 @@ class TreeReceiver {
   void go_on(const Resumption& resumption);
   UniqueFd open_file(const std::string& path);
   UniqueFd open_kept(const std::string& path, std::uint64_t kept);
-  UniqueFd open_in_base(const std::string& path) const;
+  int own_fd();
+  UniqueFd open_in_base(const std::string& path);
   bool become_link_to(int there);
   void end_file();
+  Digest sum_of_content();
   void check_content(const Digest& expected);
 
   OnFile on_file_;
@@ -83,6 +86,8 @@ class TreeReceiver {
   bool must_be_directory_ = false;
   std::unique_ptr<Staging> staging_;
   UniqueFd base_;
+  UniqueFd base_parent_;
+  std::optional<std::string> base_parent_path_;  // The directory that base_parent_ has open.
   Decoder decoder_;
   std::optional<File> file_;
   std::vector<DirectoryRecord> directories_;

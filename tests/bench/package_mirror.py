@@ -1,11 +1,9 @@
 """What PyPI is to nodes that share one way to it: wheels on this machine, with their sizes, and their metadata apart, and so many bytes a second for all together."""
-import io
 import json
 import pathlib
 import sys
 import threading
 import time
-import zipfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration/envs"))
 from package_index import PackageIndex, sum_of  # noqa: E402
@@ -22,9 +20,6 @@ class PackageMirror(PackageIndex):
         self._turn = threading.Lock()
         self._free_at = 0.0
         self.add_wheels(wheels)
-        for name, files in self.files.items():
-            for file, content in files.items():
-                self.archives[f"/files/{name}/{file}.metadata"] = metadata_of(content)
 
     def page(self, name):
         files = [{"filename": file, "url": f"/files/{name}/{file}", "hashes": {"sha256": sum_of(content)}, "size": len(content), "core-metadata": True}
@@ -44,7 +39,3 @@ class PackageMirror(PackageIndex):
             self._free_at = begin + count / self._bytes_a_second
             return begin
 
-
-def metadata_of(wheel):
-    with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
-        return archive.read(next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA")))

@@ -33,17 +33,22 @@ class Commands:
 
     def __init__(self, fastgpu, made, index, nodes):
         self.fastgpu, self.made, self.last = fastgpu, made, nodes[-1]
-        recipe = made.folder / "env.yaml"
-        recipe.write_text(json.dumps({"name": "train", "python": "/usr/bin/python3", "index": index, "mpi": "system", "packages": PACKAGES}))
-        self.create = {count: [fastgpu, "env", "create", "-c", f"{made.name}/0-{count - 1}", "-f", str(recipe), "--uv", str(TOOLS / "uv/site/bin/uv")]
-                       for count in nodes}
+        self.index = index
+        self.create = {count: self.create_with({}, count) for count in nodes}
         self.install = f"{UV} venv -q --python /usr/bin/python3 {ENVIRONMENT} && " \
             f"{UV} pip install -q --python {ENVIRONMENT} --default-index {index} {' '.join(PACKAGES)}"
 
+    def create_with(self, variables, count):
+        recipe = self.made.folder / f"env-{len(variables)}.yaml"
+        recipe.write_text(json.dumps({"name": "train", "python": "/usr/bin/python3", "index": self.index, "mpi": "system", "packages": PACKAGES,
+                                      "variables": variables}))
+        return [self.fastgpu, "env", "create", "-c", f"{self.made.name}/0-{count - 1}", "-f", str(recipe), "--uv", str(TOOLS / "uv/site/bin/uv")]
+
     def all(self):
-        """Those that need what another has left come after it: "again" and "warm"."""
+        """Those that need what another has left come after it: "again", "earlier" and "warm"."""
         by_uv = self.everywhere(self.install)
-        return {**{str(count): argv for count, argv in self.create.items()}, "again": self.create[self.last], "cold": by_uv, "warm": by_uv}
+        return {**{str(count): argv for count, argv in self.create.items()}, "again": self.create[self.last],
+                "earlier": self.create_with({"OMP_NUM_THREADS": "1"}, self.last), "cold": by_uv, "warm": by_uv}
 
     def compiled(self):
         return {"compiled": self.everywhere(self.install + " --compile-bytecode")}
@@ -56,7 +61,7 @@ class Commands:
             self.on_nodes(f"rm -rf {ENVIRONMENT} ~/.cache/uv")
         elif name == "warm":
             self.on_nodes(f"rm -rf {ENVIRONMENT}")
-        elif name != "again":
+        elif name not in ("again", "earlier"):
             self.on_nodes(f"rm -rf {ENVIRONMENT}")
             subprocess.run([self.fastgpu, "env", "remove", "--all", "-c", self.made.name], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
 
@@ -76,19 +81,20 @@ def page(runs, nodes, repetitions):
     for count in nodes:
         add(str(count), "fastgpu env create", count)
     add("again", "the same again, nothing to do", last)
+    add("earlier", "another build of it, the same packages", last)
     add("cold", "uv pip install by clush, cold caches", last)
     add("warm", "uv pip install by clush, warm caches", last)
     add("compiled", "uv pip install --compile-bytecode, cold caches", last)
     more = (wall[str(last)] - first) / (last - nodes[0]) / first
     verdicts = {f"at least {COLD} times faster than with cold caches: {wall['cold'] / wall[str(last)]:.1f}": wall["cold"] >= COLD * wall[str(last)],
-                f"not slower than with warm ones: {wall['warm'] / wall[str(last)]:.2f}": wall["warm"] >= WARM * wall[str(last)],
+                f"another build not slower than with warm ones: {wall['warm'] / wall['earlier']:.2f}": wall["warm"] >= WARM * wall["earlier"],
                 f"each further node at most {MORE:.0%} of the first: {more:.0%}": more <= MORE,
                 f"nothing to do in less than {NOTHING:.0f} s: {wall['again']:.2f} s": wall["again"] < NOTHING}
     said = "; ".join(f"{what}, {'yes' if good else '**no**'}" for what, good in verdicts.items())
     return ["command", "nodes", "seconds", "times ours on all", "client CPU s", "machine CPU s a node"], rows, \
         (f"{' and '.join(PACKAGES)} of PyPI, {sum(file.stat().st_size for file in wheels()) / 1e6:.0f} MB of wheels, from an index on this machine that gives {UPLINK} Mbit/s to all nodes "
          f"together, as one way to PyPI would; local nodes, which share these cores, their files in memory and their account without start-up files; medians of {repetitions}, taken in turns (the last row: one run). "
-         "Ours locks every artefact by its SHA-256, compiles modules to bytecode, and compares every file on every node with a manifest; it keeps no cache of packages on nodes. "
+         "Ours locks every artefact by its SHA-256, compiles modules to bytecode, and compares every file on every node with a manifest. It keeps no cache of packages: where an earlier build has them, its files are read, compared and linked. "
          "uv makes hard links into its cache where that is warm, and compiles only in the last row, which does the most of what ours does. "
          f"The bars: {said}.")
 

@@ -201,4 +201,63 @@ def test_another_build_takes_what_nodes_have_already(site):
     site.user.run("env", "verify", "train", "-c", site.name)
 
 
+TOOL = {"tool.py": "def main():\n    print('hammer')\n", "Some_Tool-1.0.dist-info/entry_points.txt": "[console_scripts]\ntool = tool:main\n"}
+# Every file that an installed package says it has is what it says.
+CHECK_RECORDS = ("import base64, hashlib, importlib.metadata as m, sys\n"
+                 "for d in m.distributions():\n"
+                 "  for f in d.files or []:\n"
+                 "    if f.hash and base64.urlsafe_b64encode(hashlib.sha256(f.read_binary()).digest()).rstrip(b'=').decode() != f.hash.value:\n"
+                 "      sys.exit(f'{f} is not what its RECORD says')\n")
+
+
+def fetched(site):
+    """The packages that were asked for since the last call."""
+    asked, site.index.asked = site.index.asked, []
+    return sorted({path.split("/")[2] for path in asked if path.endswith(".whl")})
+
+
+@with_site(Wheels)
+def test_another_build_fetches_what_no_build_before_it_has(site):
+    site.index.add("Some_Tool", "1.0", TOOL)
+    site.index.add("gamma", "1.0")
+    site.write("alpha", "Some.Tool")
+    site.create()
+    check(fetched(site) == ["alpha", "beta", "some-tool"], "not all was fetched")
+    packages = f"{PREFIX}/train/current/lib/python3.11/site-packages"
+    first = site.on_nodes("readlink", f"{PREFIX}/train/current", nodes="/0").strip()
+    site.write("alpha", "Some.Tool", "gamma")
+    site.create()
+    found = fetched(site)
+    check(found == ["gamma"], f"{found} were fetched")
+    check(site.program("tool").count("hammer") == 2 and site.program("python", "-c", "import alpha").count("alpha one") == 2, "it does not run")
+    check(first not in site.on_nodes("cat", f"{PREFIX}/train/current/bin/tool"), "a program runs in the build before")
+    site.program("python", "-c", CHECK_RECORDS)
+    site.user.run("env", "verify", "train", "-c", site.name)
+    both = site.on_nodes("sh", "-c", f"stat -c %h {packages}/beta.py {packages}/__pycache__/beta.*.pyc", nodes="/0")
+    check(both.count(": 2") == 2, f"no links: {both}")
+
+    # What is there is read before it is believed; this changes the file of both builds.
+    site.on_nodes("sh", "-c", f"sed s/one/own/ {packages}/beta.py >/tmp/own && cat /tmp/own >{packages}/beta.py", nodes="/0")
+    site.write("alpha", "gamma")
+    site.create()
+    found = fetched(site)
+    check(found == ["beta"], f"{found} were fetched")
+    check(site.program("python", "-c", "import alpha").count("alpha one") == 2, "a file that was changed is in the new build")
+    site.user.run("env", "verify", "train", "-c", site.name)
+
+
+@with_site(Wheels)
+def test_nothing_is_shared_with_a_build_in_which_commands_run(site):
+    commands = "post_install:\n  - [python, -c, 'import beta; open(beta.__file__, \"w\").write(\"word = 2\")']\n"
+    site.write("alpha", more=commands)
+    site.create()
+    fetched(site)
+    site.write("beta")
+    site.create()
+    check(fetched(site) == ["beta"], "a package was taken out of a build with commands")
+    site.write("alpha", "beta", more=commands)
+    site.create()
+    check(fetched(site) == ["alpha", "beta"], "a command could write into a file of another build")
+
+
 run_tests(dict(globals()))

@@ -1,4 +1,4 @@
-"""A small index of Python packages (PEP 503), made and served by a test."""
+"""A small index of Python packages (PEP 503, 658), made and served by a test."""
 import base64
 import functools
 import hashlib
@@ -6,6 +6,9 @@ import io
 import zipfile
 
 from faulty_server import FaultyServer
+
+
+METADATA = ".metadata"
 
 
 def wheel(name, version, files, requires=()):
@@ -27,9 +30,19 @@ def wheel(name, version, files, requires=()):
     return f"{name}-{version}-py3-none-any.whl", out.getvalue()
 
 
+def normalized(name):
+    return name.lower().replace("_", "-").replace(".", "-")
+
+
 @functools.cache
 def sum_of(content):
     return hashlib.sha256(content).hexdigest()
+
+
+@functools.cache
+def metadata_of(content):
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return archive.read(next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA")))
 
 
 class PackageIndex(FaultyServer):
@@ -40,13 +53,12 @@ class PackageIndex(FaultyServer):
 
     def add(self, name, version, files=None, requires=()):
         file, content = wheel(name, version, files or {f"{name}.py": f"version = '{version}'\n"}, requires)
-        self.files.setdefault(name, {})[file] = content
+        self.files.setdefault(normalized(name), {})[file] = content
 
     def add_wheels(self, files):
         """Those that somebody else has made, by their paths."""
         for file in files:
-            name = file.name.split("-")[0].lower().replace("_", "-").replace(".", "-")
-            self.files.setdefault(name, {})[file.name] = file.read_bytes()
+            self.files.setdefault(normalized(file.name.split("-")[0]), {})[file.name] = file.read_bytes()
 
     def find(self, path):
         if path in self.archives:
@@ -54,9 +66,15 @@ class PackageIndex(FaultyServer):
         words = path.strip("/").split("/")
         if words[0] == "simple" and len(words) == 2 and words[1] in self.files:
             return self.page(words[1]), False
-        if words[0] == "files" and words[2] in self.files.get(words[1], {}):
-            return self.files[words[1]][words[2]], True
+        if words[0] == "files":
+            return self.file(self.files.get(words[1], {}), words[2])
         return None
+
+    def file(self, files, name):
+        if name in files:
+            return files[name], True
+        whole = name.removesuffix(METADATA)
+        return (metadata_of(files[whole]), False) if name.endswith(METADATA) and whole in files else None
 
     def corrupted(self, content):
         return content[:-2] + b"\1\0x"  # A good archive still, with a comment at its end.
@@ -66,4 +84,5 @@ class PackageIndex(FaultyServer):
         return ("<!DOCTYPE html><html><body>" + "\n".join(rows) + "</body></html>").encode()
 
     def link(self, name, file, content):
-        return f'<a href="/files/{name}/{file}#sha256={sum_of(content)}">{file}</a>'
+        metadata = sum_of(metadata_of(content))
+        return f'<a href="/files/{name}/{file}#sha256={sum_of(content)}" data-core-metadata="sha256={metadata}">{file}</a>'

@@ -1,0 +1,205 @@
+#include "agent/environments/earlier_packages.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "agent/disk.hpp"
+#include "agent/environments/manifest.hpp"
+#include "agent/environments/modules.hpp"
+#include "agent/environments/place.hpp"
+#include "agent/environments/pylock.hpp"
+#include "agent/environments/wheel_record.hpp"
+#include "base/parallel.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kLargestText = 64UL << 20;
+
+std::size_t width() {
+  constexpr std::size_t kMost = 8;
+  return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kMost);
+}
+
+std::string text_of(const fs::path& file) {
+  return read_file(file, kLargestText).value_or("");
+}
+
+/// As names of packages are compared (PEP 503).
+std::string normalized(std::string_view name) {
+  std::string out;
+  for (const char c : name) {
+    if (c != '-' && c != '_' && c != '.')
+      out += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    else if (!out.ends_with('-'))
+      out += '-';
+  }
+  return out;
+}
+
+/// A file for the new build.
+struct TakenFile {
+  std::string path;
+  std::optional<std::string> content{};  ///< Absent: what the earlier build has, as a link.
+};
+
+/// A complete build that is there.
+class EarlierBuild {
+ public:
+  EarlierBuild(fs::path version, fs::path packages)
+      : version_(std::move(version)), packages_(std::move(packages)), manifest_(version_) {
+    for (LockedPackage& one : packages_in(text_of(details_of(version_) / "pylock.toml")))
+      sums_[one.name] = std::move(one.sums);
+    find_records();
+  }
+
+  const fs::path& version() const { return version_; }
+
+  /// What it has of that package, for the build in `fresh`; nothing where it has another, or one
+  /// that is not as it was.
+  std::vector<TakenFile> files_of(const LockedPackage& package, const fs::path& fresh) const {
+    const auto sums = sums_.find(package.name);
+    const auto record = records_.find(normalized(package.name));
+    if (sums == sums_.end() || sums->second != package.sums || record == records_.end()) return {};
+    auto recorded = parse_wheel_record(text_of(version_ / record->second));
+    if (!recorded || !are_intact(*recorded)) return {};
+    std::vector<TakenFile> files;
+    bool is_moved = false;
+    for (RecordedFile& one : *recorded) {
+      const std::string path = path_of(one);
+      if (path == record->second) continue;
+      files.push_back({.path = path, .content = moved(path, fresh)});
+      if (const auto& content = files.back().content) {
+        one = {
+            .path = one.path, .hash = hash_of(*content), .size = std::to_string(content->size())};
+        is_moved = true;
+      }
+      add_bytecode(path, files);
+    }
+    files.push_back({.path = record->second});
+    if (is_moved) files.back().content = to_text(*recorded);
+    return files;
+  }
+
+ private:
+  /// Of each package, by its name.
+  void find_records() {
+    std::error_code none;
+    for (const fs::directory_entry& entry : fs::directory_iterator(version_ / packages_, none)) {
+      const std::string name = entry.path().filename().string();
+      if (name.ends_with(".dist-info"))
+        records_[normalized(name.substr(0, name.find('-')))] = packages_ / name / "RECORD";
+    }
+  }
+
+  static std::string hash_of(const std::string& content) {
+    transfer::Sha256 sum;
+    sum.add(content);
+    return wheel_hash(sum.finish());
+  }
+
+  /// Below the build.
+  std::string path_of(const RecordedFile& file) const {
+    return (packages_ / file.path).lexically_normal().string();
+  }
+
+  bool are_intact(const std::vector<RecordedFile>& files) const {
+    const auto results =
+        parallel_map(std::span<const RecordedFile>(files), width(), [&](const RecordedFile& file) {
+          const auto sum = manifest_.sum_if_intact(path_of(file));
+          return sum && (file.hash.empty() || file.hash == wheel_hash(*sum));
+        });
+    return std::ranges::all_of(results, [](const auto& one) {
+      const bool* is_intact = std::get_if<bool>(&one);
+      return is_intact != nullptr && *is_intact;
+    });
+  }
+
+  /// A program that names the directory of its build, as `fresh` is to have it; absent for what
+  /// names none.
+  std::optional<std::string> moved(const std::string& path, const fs::path& fresh) const {
+    if (!path.starts_with("bin/")) return std::nullopt;
+    const std::string old = version_.string() + "/";
+    std::string text = text_of(version_ / path);
+    if (!text.starts_with("#!") || text.find(old) == text.npos) return std::nullopt;
+    for (auto at = text.find(old); at != text.npos; at = text.find(old, at))
+      text.replace(at, old.size(), fresh.string() + "/");
+    return text;
+  }
+
+  /// What Python has made of that module.
+  void add_bytecode(const fs::path& path, std::vector<TakenFile>& files) const {
+    if (path.extension() != ".py") return;
+    const fs::path start = path.parent_path() / "__pycache__" / (path.stem().string() + ".");
+    for (const std::string& made : manifest_.paths_from(start.string()))
+      if (manifest_.sum_if_intact(made)) files.push_back({.path = made});
+  }
+
+  fs::path version_;
+  fs::path packages_;  // Relative.
+  Manifest manifest_;
+  std::map<std::string, std::vector<std::string>> sums_;  // Of artefacts, by package.
+  std::map<std::string, std::string> records_;            // Relative.
+};
+
+/// The one in use first.
+std::vector<EarlierBuild> builds_beside(const fs::path& version, const fs::path& packages) {
+  std::vector<fs::path> found;
+  for (const fs::directory_entry& entry : fs::directory_iterator(version.parent_path()))
+    if (!entry.is_symlink() && entry.path() != version && fs::exists(manifest_of(entry.path())) &&
+        text_of(details_of(entry.path()) / "env.lock").find("\n  post_install:") ==
+            std::string::npos)
+      found.push_back(entry.path());
+  const std::string current = link_target(version.parent_path() / "current");
+  std::ranges::partition(found, [&](const fs::path& one) { return one.filename() == current; });
+  std::vector<EarlierBuild> builds;
+  for (const fs::path& one : found)
+    builds.emplace_back(one, packages);
+  return builds;
+}
+
+/// What another package has brought there is left alone, as it was when both were installed.
+void put(const TakenFile& file, const fs::path& from, const fs::path& to) {
+  const fs::path source = from / file.path;
+  const fs::path target = to / file.path;
+  fs::create_directories(target.parent_path());
+  if (file.content) {
+    write_atomically(target, *file.content,
+                     static_cast<unsigned>(fs::status(source).permissions()));
+    return;
+  }
+  std::error_code failure;
+  fs::create_hard_link(source, target, failure);
+  if (failure && failure != std::errc::file_exists) fs::copy_file(source, target);
+}
+
+}  // namespace
+
+std::set<std::string> take_earlier_packages(const BuildRequest& request, const fs::path& version,
+                                            Listener& listener) {
+  if (!request.post_install.empty()) return {};
+  const auto builds = builds_beside(version, packages_of(request.python_version));
+  std::set<std::string> taken;
+  if (builds.empty()) return taken;
+  listener.tell("looking at the packages that are there");
+  for (const LockedPackage& package : packages_in(request.solution)) {
+    listener.gone().check();
+    for (const EarlierBuild& build : builds) {
+      const auto files = build.files_of(package, version);
+      if (files.empty()) continue;
+      for (const TakenFile& file : files)
+        put(file, build.version(), version);
+      taken.insert(package.name);
+      break;
+    }
+  }
+  return taken;
+}
+
+}  // namespace fastgpu::agent
