@@ -76,6 +76,7 @@ class EarlierBuild {
       if (path == record->second) continue;
       files.push_back({.path = path, .content = moved(path, fresh)});
       if (const auto& content = files.back().content) {
+        if (is_named_in(*content)) return {};  // The prefix was another way to the same place.
         one = {
             .path = one.path, .hash = hash_of(*content), .size = std::to_string(content->size())};
         is_moved = true;
@@ -121,13 +122,18 @@ class EarlierBuild {
     });
   }
 
+  /// Whether a text names this build's directory, by whichever way.
+  bool is_named_in(const std::string& text) const {
+    return text.find("/" + version_.filename().string() + "/") != text.npos;
+  }
+
   /// A program that names the directory of its build, as `fresh` is to have it; absent for what
   /// names none.
   std::optional<std::string> moved(const std::string& path, const fs::path& fresh) const {
     if (!path.starts_with("bin/")) return std::nullopt;
-    const std::string old = version_.string() + "/";
     std::string text = text_of(version_ / path);
-    if (!text.starts_with("#!") || text.find(old) == text.npos) return std::nullopt;
+    if (!text.starts_with("#!") || !is_named_in(text)) return std::nullopt;
+    const std::string old = version_.string() + "/";
     for (auto at = text.find(old); at != text.npos; at = text.find(old, at))
       text.replace(at, old.size(), fresh.string() + "/");
     return text;
