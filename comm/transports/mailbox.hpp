@@ -48,7 +48,8 @@ struct Letter {
 };
 static_assert(sizeof(Letter) == 64);
 
-constexpr std::size_t kEagerBytes = 8 << 10;  ///< Most of a message that goes by the ring of bytes.
+constexpr std::size_t kEagerBytes = 32
+                                    << 10;  ///< Most of a message that goes by the ring of bytes.
 constexpr std::size_t kCellBytes = 64 << 10;
 constexpr std::uint64_t kCells = 8;
 
@@ -78,7 +79,7 @@ class Mailbox {
 
  private:
   static constexpr std::uint64_t kLetters = 128;
-  static constexpr std::uint64_t kRing = 64 << 10;
+  static constexpr std::uint64_t kRing = 128 << 10;
 
   struct Slot {
     alignas(64) std::byte bytes[sizeof(Letter)];
