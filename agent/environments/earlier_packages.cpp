@@ -1,9 +1,9 @@
 #include "agent/environments/earlier_packages.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -13,7 +13,6 @@
 #include "agent/environments/place.hpp"
 #include "agent/environments/pylock.hpp"
 #include "agent/environments/wheel_record.hpp"
-#include "base/parallel.hpp"
 
 namespace fastgpu::agent {
 namespace {
@@ -21,11 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kLargestText = 64UL << 20;
-
-std::size_t width() {
-  constexpr std::size_t kMost = 8;
-  return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kMost);
-}
 
 std::string text_of(const fs::path& file) {
   return read_file(file, kLargestText).value_or("");
@@ -64,12 +58,14 @@ class EarlierBuild {
   /// What it has of that package, for the build in `fresh`; nothing where it has another, or one
   /// that is not as it was.
   std::vector<TakenFile> files_of(const LockedPackage& package, const fs::path& fresh) const {
-    const auto sums = sums_.find(package.name);
+    const auto artefacts = sums_.find(package.name);
     const auto record = records_.find(normalized(package.name));
-    if (sums == sums_.end() || sums->second != package.sums || record == records_.end()) return {};
+    if (artefacts == sums_.end() || artefacts->second != package.sums || record == records_.end())
+      return {};
     auto recorded = parse_wheel_record(text_of(version_ / record->second));
-    if (!recorded || !are_intact(*recorded)) return {};
+    if (!recorded || !is_intact(*recorded, record->second)) return {};
     std::vector<TakenFile> files;
+    std::vector<std::string> bytecode;
     bool is_moved = false;
     for (RecordedFile& one : *recorded) {
       const std::string path = path_of(one);
@@ -81,10 +77,13 @@ class EarlierBuild {
             .path = one.path, .hash = hash_of(*content), .size = std::to_string(content->size())};
         is_moved = true;
       }
-      add_bytecode(path, files);
+      add_bytecode(path, bytecode);
     }
     files.push_back({.path = record->second});
     if (is_moved) files.back().content = to_text(*recorded);
+    const auto sums = manifest_.sums_if_intact(bytecode);
+    for (std::size_t i = 0; i < bytecode.size(); ++i)
+      if (sums[i]) files.push_back({.path = bytecode[i]});
     return files;
   }
 
@@ -110,16 +109,16 @@ class EarlierBuild {
     return (packages_ / file.path).lexically_normal().string();
   }
 
-  bool are_intact(const std::vector<RecordedFile>& files) const {
-    const auto results =
-        parallel_map(std::span<const RecordedFile>(files), width(), [&](const RecordedFile& file) {
-          const auto sum = manifest_.sum_if_intact(path_of(file));
-          return sum && (file.hash.empty() || file.hash == wheel_hash(*sum));
-        });
-    return std::ranges::all_of(results, [](const auto& one) {
-      const bool* is_intact = std::get_if<bool>(&one);
-      return is_intact != nullptr && *is_intact;
-    });
+  /// The RECORD itself, too.
+  bool is_intact(const std::vector<RecordedFile>& files, const std::string& record) const {
+    std::vector<std::string> paths;
+    for (const RecordedFile& file : files)
+      paths.push_back(path_of(file));
+    paths.push_back(record);
+    const auto sums = manifest_.sums_if_intact(paths);
+    for (std::size_t i = 0; i < files.size(); ++i)
+      if (sums[i] && !files[i].hash.empty() && files[i].hash != wheel_hash(*sums[i])) return false;
+    return std::ranges::all_of(sums, [](const auto& sum) { return sum.has_value(); });
   }
 
   /// Whether a text names this build's directory, by whichever way.
@@ -140,11 +139,10 @@ class EarlierBuild {
   }
 
   /// What Python has made of that module.
-  void add_bytecode(const fs::path& path, std::vector<TakenFile>& files) const {
+  void add_bytecode(const fs::path& path, std::vector<std::string>& bytecode) const {
     if (path.extension() != ".py") return;
     const fs::path start = path.parent_path() / "__pycache__" / (path.stem().string() + ".");
-    for (const std::string& made : manifest_.paths_from(start.string()))
-      if (manifest_.sum_if_intact(made)) files.push_back({.path = made});
+    std::ranges::move(manifest_.paths_from(start.string()), std::back_inserter(bytecode));
   }
 
   fs::path version_;

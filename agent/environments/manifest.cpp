@@ -216,10 +216,18 @@ Manifest::Manifest(fs::path version) : version_(std::move(version)) {
     }
 }
 
-std::optional<transfer::Digest> Manifest::sum_if_intact(const std::string& path) const {
-  const auto found = lines_.find(path);
-  if (found == lines_.end() || !damage(version_, found->second, {}).empty()) return std::nullopt;
-  return transfer::parse_digest(sum_in(found->second));
+Manifest::Sums Manifest::sums_if_intact(std::span<const std::string> paths) const {
+  const auto results = parallel_map(paths, width(), [&](const std::string& path) {
+    const auto found = lines_.find(path);
+    const bool is_intact = found != lines_.end() && damage(version_, found->second, {}).empty();
+    return is_intact ? transfer::parse_digest(sum_in(found->second)) : std::nullopt;
+  });
+  Sums sums;
+  for (const auto& one : results) {
+    const auto* sum = std::get_if<std::optional<transfer::Digest>>(&one);
+    sums.push_back(sum != nullptr ? *sum : std::nullopt);
+  }
+  return sums;
 }
 
 std::vector<std::string> Manifest::paths_from(const std::string& start) const {

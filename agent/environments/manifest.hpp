@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -40,9 +41,10 @@ class Manifest {
   /// cannot be read.
   explicit Manifest(std::filesystem::path version);
 
-  /// Of the file at that path below the build; reads it. Absent where it is not what it was, or
-  /// was never there.
-  std::optional<transfer::Digest> sum_if_intact(const std::string& path) const;
+  using Sums = std::vector<std::optional<transfer::Digest>>;
+  /// Of the files at those paths below the build, in their order; reads them. Absent where one is
+  /// not what it was, or was never there.
+  Sums sums_if_intact(std::span<const std::string> paths) const;
 
   /// Those that begin so.
   std::vector<std::string> paths_from(const std::string& start) const;

@@ -48,8 +48,8 @@ struct Letter {
 };
 static_assert(sizeof(Letter) == 64);
 
-constexpr std::size_t kEagerBytes = 32
-                                    << 10;  ///< Most of a message that goes by the ring of bytes.
+/// Most of a message that goes by the ring of bytes.
+constexpr std::size_t kEagerBytes = 32 << 10;
 constexpr std::size_t kCellBytes = 64 << 10;
 constexpr std::uint64_t kCells = 8;
 

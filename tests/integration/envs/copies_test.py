@@ -245,6 +245,14 @@ def test_another_build_fetches_what_no_build_before_it_has(site):
     check(site.program("python", "-c", "import alpha").count("alpha one") == 2, "a file that was changed is in the new build")
     site.user.run("env", "verify", "train", "-c", site.name)
 
+    # Neither is a package whose list of files is gone, or cut off.
+    site.on_nodes("sh", "-c", f"rm {PREFIX}/train/*/lib/python3.11/site-packages/beta-1.0.dist-info/RECORD; : >{packages}/alpha-1.0.dist-info/RECORD", nodes="/0")
+    site.write("alpha")
+    site.create()
+    found = fetched(site)
+    check(found == ["alpha", "beta"], f"{found} were fetched")
+    site.user.run("env", "verify", "train", "-c", site.name)
+
 
 @with_site(Wheels)
 def test_nothing_is_shared_with_a_build_in_which_commands_run(site):
