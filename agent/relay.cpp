@@ -32,8 +32,11 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-/// A node that takes nothing for so long holds up all behind it, and is given up with them.
-constexpr std::chrono::milliseconds kPatience{20'000};
+/// A node that takes nothing for so long holds up all behind it, and is given up with them. Those
+/// before it are held up, too: who has more nodes behind is more patient, or they would give up
+/// each other. Longer than ssh takes to find out that the other side is gone.
+constexpr std::chrono::milliseconds kPatience{30'000};
+constexpr std::chrono::milliseconds kPatienceANode{1'000};
 constexpr std::chrono::milliseconds kLongestEnd{600'000};
 constexpr std::size_t kMostReports = 8 << 20;
 constexpr std::uintmax_t kSpared = 1UL << 30;
@@ -101,7 +104,8 @@ Request parse(Arguments arguments) {
 /// node afterwards.
 class Next {
  public:
-  explicit Next(const Request& request) : reports_(request.reports()) {
+  explicit Next(const Request& request)
+      : reports_(request.reports()), patience_(kPatience + request.hosts.size() * kPatienceANode) {
     if (request.hosts.empty()) return;
     std::vector<std::string> there = {
         "exec",        ".fastgpu/bin/" + fs::read_symlink("/proc/self/exe").filename().string(),
@@ -116,8 +120,9 @@ class Next {
     if (request.resumption) there.insert(there.end(), {"--resume", to_text(*request.resumption)});
     there.emplace_back("--");
     there.insert(there.end(), request.hosts.begin() + 1, request.hosts.end());
-    process::Command command{.argv = {"ssh", "-F", below_home(request.config).string(),
-                                      request.hosts.front(), shell_join(there)}};
+    process::Command command{.argv = {"ssh", "-F", below_home(request.config).string(), "-o",
+                                      "ServerAliveInterval=5", request.hosts.front(),
+                                      shell_join(there)}};
     command.in.mode = process::StreamMode::pipe;
     command.out.mode = reports_ ? process::StreamMode::pipe : process::StreamMode::null;
     command.orphaned = process::Orphaned::is_killed;
@@ -161,10 +166,11 @@ class Next {
 
   bool has_room() {
     pollfd fd{child_->in().get(), POLLOUT, 0};
-    return ::poll(&fd, 1, static_cast<int>(kPatience.count())) > 0;
+    return ::poll(&fd, 1, static_cast<int>(patience_.count())) > 0;
   }
 
   bool reports_;
+  std::chrono::milliseconds patience_;
   std::optional<process::Child> child_;
 };
 

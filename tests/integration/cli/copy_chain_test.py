@@ -134,6 +134,42 @@ def test_what_is_behind_a_node_that_breaks_off_gets_it_all_the_same(user):
     no_staging(user)
 
 
+# Of the node's program that receives.
+STOP_RELAY = "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -q 'fastgpu-agent.* [r]elay --to' && kill -STOP ${p#/proc/} && echo stopped; done; true"
+CUT_LINK = "setsid sh -c 'sleep 0.2; ip link set eth0 down' >/dev/null 2>&1 </dev/null & echo cut"
+
+
+def test_those_before_a_node_that_takes_no_more_do_not_give_up_each_other(user):
+    name = user.nodes(NODES)
+    path, digest = random_file(user, "held", 16 * SIZE)
+    process = user.start("cp", path, f"{name}:", "-o", "json")
+    check(within(20, lambda: b"stopped" in user.run("exec", f"{name}/2", "--", "sh", "-c", STOP_RELAY).out), "the copy does not pass over the third node")
+    out, err = process.communicate(timeout=180)
+    check(process.returncode == 0, f"{process.returncode}: {out} {err}")
+    check([host["passed_on"] for host in json.loads(out)["hosts"][:2]] == [True, True], out)
+    check(sums(user, "held") == dict.fromkeys(nodes_of(user), digest), "a node has something else")
+    user.run("exec", f"{name}/2", "--", "pkill", "-KILL", "-f", "fastgpu-agent.* [r]elay --to")
+    check(outcomes(user.run("cp", path, f"{name}:", "-o", "json"))[f"{name}-2"]["error"] is None, "again")
+    no_staging(user)
+
+
+def test_a_node_that_is_gone_without_a_word_is_the_only_one_that_fails(user):
+    name = user.nodes(NODES)
+    path, digest = random_file(user, "silent", 2 * SIZE)
+    process = user.start("cp", path, f"{name}:", "--limit-rate", "60mbit", "-o", "json")
+    check(within(20, lambda: got_by(user, 3) > SIZE // 2), "the copy does not pass over the third node")
+    user.run("exec", f"{name}/2", "--", "sh", "-c", CUT_LINK)
+    try:
+        out, err = process.communicate(timeout=180)
+        found = {host["name"]: host for host in json.loads(out)["hosts"]}
+        check([host for host in found if found[host]["error"] is not None] == [f"{name}-2"], f"{found} {err}")
+        check(all(found[f"{name}-{number}"]["passed_on"] for number in (0, 1)), out)
+    finally:
+        user.run("stop", "cluster", name)
+        user.run("start", "cluster", name)
+    check(sums(user, "silent") == {node: digest for node in nodes_of(user) if node != f"{name}-2"}, "who has it")
+
+
 def test_nodes_behind_one_that_is_out_of_reach(user):
     name = user.nodes(NODES)
     path, digest = random_file(user, "alone")
