@@ -13,7 +13,7 @@ PLACE = "/root/payload"
 
 def seconds_of_new_memory(folder):
     """What a virtual machine waits for SIZE bytes of memory that its host has yet to give, beside what writing them takes
-    where it has just had them. Whoever writes files into memory pays it, whatever he writes them with."""
+    where it has just had them. Whoever writes files into memory pays it, whatever he writes them with, for what the host has taken back since."""
     piece, files = bytes(10**6), [folder / f"memory-{k}" for k in range(NODES[-1])]
 
     def seconds_to_write(file):
@@ -73,4 +73,4 @@ def bench(fastgpu):
         f"Random bytes, local nodes whose files are in memory, medians of {REPETITIONS} runs (scp: 1). One link alone takes {limit:.1f} s for the bytes. " \
         "Every node has a link of its own here, and this machine none: where the sender has one, too, whoever sends to all of them himself takes as many times longer as " \
         f"there are nodes. All nodes share {os.cpu_count()} cores here: what ours takes of them at {NODES[-1]} nodes alone lasts {busy:.1f} s. A virtual machine's host takes back what memory is free: " \
-        f"of the CPU seconds a node, the kernel spends {new_memory:.1f} on waiting for new memory for the file, with every command alike. Ours verifies SHA-256 on every node. The bar is {BAR:g} times one node's time at {NODES[-1]} nodes: {'yes' if good else '**no**'}."
+        f"before the first command so much of it took the kernel {new_memory:.1f} s longer to write than memory just used, and a command waits for as much of it as was taken back since the one before. Ours verifies SHA-256 on every node. The bar is {BAR:g} times one node's time at {NODES[-1]} nodes: {'yes' if good else '**no**'}."
