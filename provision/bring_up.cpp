@@ -17,7 +17,8 @@ using state::Node;
 using state::NodeState;
 
 std::vector<NodeRequest> requests_for(const Tools& tools, const state::Cluster& cluster,
-                                      const std::vector<Node>& nodes, const HostKeys& host_keys) {
+                                      const std::vector<Node>& nodes, const HostKeys& host_keys,
+                                      bool may_be_there) {
   const auto authorized = authorized_key(tools.store.directory(), cluster.id);
   if (!authorized)
     throw Error(ErrorKind::local, "the key of cluster '" + cluster.name.value + "' is missing");
@@ -31,7 +32,8 @@ std::vector<NodeRequest> requests_for(const Tools& tools, const state::Cluster& 
                         .token = node.token,
                         .host_private_key = pair->second.private_key,
                         .host_public_key = pair->second.public_key,
-                        .authorized_key = *authorized});
+                        .authorized_key = *authorized,
+                        .may_be_there = may_be_there});
   }
   return requests;
 }
@@ -188,8 +190,8 @@ void note_results(const Tools& tools, std::vector<Node>& nodes,
 std::vector<HostResult<Instance>> request_nodes(const Tools& tools, Provider& provider,
                                                 const state::Cluster& cluster,
                                                 const std::vector<Node>& nodes,
-                                                const HostKeys& host_keys) {
-  const auto requests = requests_for(tools, cluster, nodes, host_keys);
+                                                const HostKeys& host_keys, bool may_be_there) {
+  const auto requests = requests_for(tools, cluster, nodes, host_keys, may_be_there);
   auto results = provider.create(cluster, requests, tools.cancel);
   wake(tools, provider, cluster, nodes, results);
   return results;
@@ -200,7 +202,7 @@ void bring_up(const Tools& tools, Provider& provider, const state::Cluster& clus
   run_step(tools, "creating " + count_of_nodes(nodes.size()), [&] {
     tools.cancel.check();
     fault_point("provision:create");
-    const auto results = request_nodes(tools, provider, cluster, nodes, host_keys);
+    const auto results = request_nodes(tools, provider, cluster, nodes, host_keys, true);
     fault_point("provision:created");
     note_results(tools, nodes, results);
     require_all(tools, "creating nodes", results);

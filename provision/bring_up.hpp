@@ -28,12 +28,12 @@ std::vector<state::Node> new_nodes(const Tools& tools, Provider& provider,
 void write_down(const Tools& tools, std::vector<state::Node>& nodes, const HostKeys& host_keys,
                 std::string_view action = kCreateNode);
 
-/// Asks for nodes that are written down (again, where an earlier run has asked already), and starts
-/// those that stand still. Stores nothing.
+/// Asks for nodes that are written down (again, where an earlier run has asked already and they
+/// `may_be_there`), and starts those that stand still. Stores nothing.
 std::vector<HostResult<Instance>> request_nodes(const Tools& tools, Provider& provider,
                                                 const state::Cluster& cluster,
                                                 const std::vector<state::Node>& nodes,
-                                                const HostKeys& host_keys);
+                                                const HostKeys& host_keys, bool may_be_there);
 
 /// Asks for nodes, and waits until all of them are ours. What is learnt of them is stored on the
 /// way. Their intents stay open. Throws with the first node's failure.

@@ -14,7 +14,7 @@ state::Cluster change_shared(const Tools& tools, const ClusterName& name,
   cluster.spec_json = change(cluster.spec_json);
   tools.store.update_cluster(cluster);
   fault_point("provision:shared_written");
-  cluster.network = held.provider().prepare(cluster);
+  cluster.network = held.provider().prepare(cluster, true);
   tools.store.update_cluster(cluster);
   return cluster;
 }

@@ -72,7 +72,8 @@ void make_nodes(const Tools& tools, Provider& provider, const ClusterSpec& spec,
   Cluster& cluster = view.cluster;
   std::vector<Node>& nodes = view.nodes;
   HostKeys keys = read_host_keys(tools.store.directory(), cluster.id).value_or(HostKeys{});
-  if (nodes.empty()) {
+  const bool may_be_there = !nodes.empty();
+  if (!may_be_there) {
     const auto indexes = provider.new_indexes(cluster, {}, 0, spec.nodes);
     std::vector<Node> fresh = new_nodes(tools, provider, cluster, indexes);
     make_keys(tools, cluster, fresh, provider.host_key_use(), keys);
@@ -80,7 +81,7 @@ void make_nodes(const Tools& tools, Provider& provider, const ClusterSpec& spec,
     nodes = std::move(fresh);
   }
   const auto began = tools.clock.now();
-  gather(tools, provider, spec.holding, cluster, nodes, keys);
+  gather(tools, provider, spec.holding, cluster, nodes, keys, may_be_there);
   if (until == Until::accepted) return;
   for (bool is_second_try = false;; is_second_try = !is_second_try) {
     try {

@@ -28,6 +28,7 @@ struct Haul {
   Cluster cluster;          ///< With the network of that place.
   std::vector<Node> nodes;  ///< All that are wanted; those that were got have an `instance_id`.
   std::optional<Error> refusal{};  ///< Why some were not got.
+  bool is_new = false;             ///< Nothing of it was asked for yet.
 };
 
 bool has_machine(const Node& node) {
@@ -249,7 +250,7 @@ class Gathering {
     try {
       run_step(tools_, "preparing the network", [&] {
         tools_.cancel.check();
-        haul.cluster.network = provider_.prepare(haul.cluster);
+        haul.cluster.network = provider_.prepare(haul.cluster, !haul.is_new);
         fault_point("provision:prepared");
       });
       return true;
@@ -262,6 +263,7 @@ class Gathering {
 
   void note_refusal(Haul& haul, const Error& refusal) {
     haul.refusal = refusal;
+    haul.is_new = false;  // Some of it may be there.
     refusals_.insert_or_assign(provider_.places(haul.cluster).here, refusal);
   }
 
@@ -290,7 +292,8 @@ class Gathering {
         --most;
       }
     fault_point("provision:create");
-    const Results results = request_nodes(tools_, provider_, haul.cluster, some, keys_);
+    const Results results =
+        request_nodes(tools_, provider_, haul.cluster, some, keys_, !haul.is_new);
     fault_point("provision:created");
     tools_.cancel.check();
     for (Node& node : haul.nodes) {
@@ -347,9 +350,9 @@ void keep_enough(const Tools& tools, const Gathering& gathering, const Holding& 
 }  // namespace
 
 void gather(const Tools& tools, Provider& provider, const Holding& holding, Cluster& cluster,
-            std::vector<Node>& nodes, HostKeys& host_keys) {
+            std::vector<Node>& nodes, HostKeys& host_keys, bool may_be_there) {
   Gathering gathering(tools, provider, holding, host_keys);
-  Haul haul = gathering.gather({cluster, nodes});
+  Haul haul = gathering.gather({.cluster = cluster, .nodes = nodes, .is_new = !may_be_there});
   cluster = haul.cluster;
   nodes = haul.nodes;
   keep_enough(tools, gathering, holding, haul);
@@ -366,7 +369,7 @@ void gather_again(const Tools& tools, Provider& provider, const Holding& holding
   Gathering gathering(tools, provider, holding, host_keys);
   gathering.renew(nodes);
   gathering.store({cluster, nodes});
-  gather(tools, provider, holding, cluster, nodes, host_keys);
+  gather(tools, provider, holding, cluster, nodes, host_keys, true);
 }
 
 bool move_on(const Tools& tools, Provider& provider, Cluster& cluster, std::vector<Node>& nodes) {

@@ -16,9 +16,9 @@ namespace fastgpu::provision {
 /// Afterwards every node has a machine at the place on record. Where no place had all of them and
 /// fewer will do, those that have none are struck off `nodes` and off the record. Throws capacity,
 /// with what the last place said, where too few could be had anywhere; what was got is on record
-/// then.
+/// then. What an earlier run has asked for `may_be_there` and is looked for.
 void gather(const Tools& tools, Provider& provider, const Holding& holding, state::Cluster& cluster,
-            std::vector<state::Node>& nodes, HostKeys& host_keys);
+            std::vector<state::Node>& nodes, HostKeys& host_keys, bool may_be_there);
 
 /// The same, once machines of `nodes` have turned out to be gone: others are sought in their place.
 void gather_again(const Tools& tools, Provider& provider, const Holding& holding,

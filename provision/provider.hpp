@@ -34,6 +34,7 @@ struct NodeRequest {
   Secret host_private_key;  ///< OpenSSH text; the node's sshd shows this key from its first second.
   std::string host_public_key;
   std::string authorized_key;  ///< Who may log in: "ssh-ed25519 AAAA...".
+  bool may_be_there = true;    ///< Whether it may have been asked for before.
 };
 
 struct Instance {
@@ -101,9 +102,9 @@ class Provider {
   /// nothing. May be repeated.
   virtual void rename(const state::Cluster& /*cluster*/, const Cancel& /*cancel*/) {}
 
-  /// Makes what the nodes share (a bridge, a network, ...) or finds it made; returns the text to
-  /// keep in Cluster::network.
-  virtual std::string prepare(const state::Cluster& cluster) = 0;
+  /// Makes what the nodes share (a bridge, a network, ...) or finds it made, where it
+  /// `may_be_there` already; returns the text to keep in Cluster::network.
+  virtual std::string prepare(const state::Cluster& cluster, bool may_be_there) = 0;
 
   /// What every node of the cluster is to have beside its system disk; the default has nothing.
   virtual Storage storage(const state::Cluster& /*cluster*/) const { return {}; }

@@ -105,6 +105,7 @@ Caller::Attempt Caller::send(const Call& call, const Cancel& cancel) {
     made.lost = Error(ErrorKind::transient,
                       "what came to " + call.action + " is no answer of that service (" +
                           std::to_string(made.response->body.size()) + " bytes)");
+  if (!made.failure && !made.lost) accepted_ = true;
   return made;
 }
 

@@ -2,6 +2,7 @@
 // time, repeated where that may help, and told to whoever watches.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <mutex>
@@ -98,6 +99,8 @@ class Caller {
   credentials::Credentials credentials();
   /// Whether there are any; throws where they cannot be read.
   bool has_credentials();
+  /// Whether a signed request was answered as wished.
+  bool has_been_accepted() const noexcept { return accepted_; }
 
  private:
   struct Attempt;
@@ -111,6 +114,7 @@ class Caller {
   const Dialect& dialect_;
   std::mutex mutex_;
   std::optional<credentials::Credentials> credentials_;
+  std::atomic<bool> accepted_ = false;
   std::chrono::seconds ahead_{0};  ///< By how much the cloud's clock is ahead of ours.
 };
 

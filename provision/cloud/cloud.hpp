@@ -55,6 +55,9 @@ class Cloud {
   /// Whether there is anything to sign requests with; whether it is accepted only a call tells.
   virtual bool has_credentials() = 0;
 
+  /// Whether it has accepted a signed request of ours already.
+  virtual bool has_accepted_us() noexcept { return false; }
+
   /// Who we are there, as the cloud writes it. The cheapest way to find that credentials work.
   virtual std::string account(const Cancel& cancel) = 0;
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/parallel.hpp"
+#include "provision/cloud/at_once.hpp"
 #include "provision/cloud/batches.hpp"
 #include "provision/cloud/orphans.hpp"
 #include "provision/cloud/user_data.hpp"
@@ -182,7 +183,7 @@ class Pauses {
 }  // namespace
 
 void CloudProvider::check_usable() {
-  cloud_.account(stop_);
+  if (!cloud_.has_accepted_us()) cloud_.account(stop_);
 }
 
 std::string CloudProvider::difference(const state::Cluster& there,
@@ -203,28 +204,38 @@ void CloudProvider::rename(const state::Cluster& cluster, const Cancel& cancel) 
                cancel);
 }
 
-std::string CloudProvider::prepare(const state::Cluster& cluster) {
+void CloudProvider::choose_image(const CloudSpec& spec, Standing& standing) {
+  const Place place = place_of(spec, standing);
+  const auto images = cloud_.images(place.site.region, spec.image, place.type, stop_);
+  if (images.empty())
+    throw Error(ErrorKind::not_found, "no image in " + place.site.region + " suits " + place.type);
+  standing.image = images.front().id;
+  standing.root_device = images.front().root_device;
+  standing.key_pairs.clear();
+  for (const std::string& key_pair : spec.key_pairs)
+    standing.key_pairs.push_back(cloud_.public_key(place.site.region, key_pair, stop_));
+}
+
+std::string CloudProvider::prepare(const state::Cluster& cluster, bool may_be_there) {
   const CloudSpec spec = parse_cloud_spec(cluster.spec_json);
   Standing standing = parse_standing(cluster.network);
   const Place place = place_of(spec, standing);
-  if (standing.image.empty()) {
-    const auto images = cloud_.images(place.site.region, spec.image, place.type, stop_);
-    if (images.empty())
-      throw Error(ErrorKind::not_found,
-                  "no image in " + place.site.region + " suits " + place.type);
-    standing.image = images.front().id;
-    standing.root_device = images.front().root_device;
-    standing.key_pairs.clear();
-    for (const std::string& key_pair : spec.key_pairs)
-      standing.key_pairs.push_back(cloud_.public_key(place.site.region, key_pair, stop_));
-  }
-  standing.parts = cloud_.make_network({.marks = {cluster.id, cluster.name.value, owner_.mark()},
-                                        .site = place.site,
-                                        .vpc = spec.vpc,
-                                        .ssh_from = spec.ssh_from,
-                                        .close_together = spec.rdma,
-                                        .type = place.type},
-                                       stop_);
+  const NetworkWish network{.marks = {cluster.id, cluster.name.value, owner_.mark()},
+                            .site = place.site,
+                            .vpc = spec.vpc,
+                            .ssh_from = spec.ssh_from,
+                            .close_together = spec.rdma,
+                            .type = place.type,
+                            .may_be_there = may_be_there};
+  const bool must_choose = standing.image.empty();
+  // What the user has named may not be there: then nothing is made.
+  const bool is_named = !spec.image.empty() || !spec.key_pairs.empty();
+  if (must_choose && is_named) choose_image(spec, standing);
+  Parts parts;
+  Tasks tasks = {[&] { parts = cloud_.make_network(network, stop_); }};
+  if (must_choose && !is_named) tasks.emplace_back([&] { choose_image(spec, standing); });
+  at_once(tasks);
+  standing.parts = std::move(parts);
   return to_json_text(standing);
 }
 
@@ -272,7 +283,9 @@ Results CloudProvider::create(const state::Cluster& cluster, std::span<const Nod
                               const Cancel& cancel) {
   const PublicAddress which = parse_cloud_spec(cluster.spec_json).public_address;
   const Place place = place_of(cluster);
-  std::vector<Machine> there = cloud_.machines(place.site.region, cluster.id, cancel);
+  std::vector<Machine> there;
+  if (std::ranges::any_of(requests, &NodeRequest::may_be_there))
+    there = cloud_.machines(place.site.region, cluster.id, cancel);
   std::erase_if(there, [&](const Machine& machine) { return !is_at(machine, place); });
   std::vector<NodeRequest> missing;
   for (const NodeRequest& request : requests)

@@ -31,7 +31,7 @@ class CloudProvider final : public Provider {
   HostKeyUse host_key_use() const noexcept override { return HostKeyUse::first_boot; }
   std::string difference(const state::Cluster& there, const std::string& wanted) const override;
   void rename(const state::Cluster& cluster, const Cancel& cancel) override;
-  std::string prepare(const state::Cluster& cluster) override;
+  std::string prepare(const state::Cluster& cluster, bool may_be_there) override;
   Storage storage(const state::Cluster& cluster) const override;
   Places places(const state::Cluster& cluster) const override;
   std::string network_at(const state::Cluster& cluster, std::size_t place) const override;
@@ -55,6 +55,8 @@ class CloudProvider final : public Provider {
   void remove_orphan(const Orphan& orphan) override;
 
  private:
+  /// The image and the keys of the user's key pairs, at the cluster's place.
+  void choose_image(const CloudSpec& spec, Standing& standing);
   /// Launches the batches, adding to what is `there`; the refusals by node.
   std::map<int, Error> launch_all(const state::Cluster& cluster,
                                   std::span<const std::vector<NodeRequest>> wanted,

@@ -142,6 +142,7 @@ struct NetworkWish {
   std::string public_key{};             ///< "ssh-ed25519 AAAA..."
   bool close_together = false;          ///< In a placement group, where the cloud has them.
   std::string type{};                   ///< Of the machines that come into it; empty: not known.
+  bool may_be_there = true;             ///< Some of it, made before.
 };
 
 /// Instances wanted of one call.

@@ -33,6 +33,10 @@ class FakeCloud final : public provision::cloud::Cloud {
   int end_after = 0;   ///< So many listings show a machine as ending before it is gone.
   int in_use_for = 0;  ///< So many removals of a network are refused.
   bool credentials = true;
+  bool is_known = false;  ///< It has accepted something of ours.
+  int accounts_asked = 0;
+  int lists_asked = 0;                                        ///< Of machines.
+  std::vector<provision::cloud::NetworkWish> network_wishes;  ///< In their order.
   int most_a_launch = 100;
   bool gives_parts = true;
 
@@ -45,7 +49,11 @@ class FakeCloud final : public provision::cloud::Cloud {
             .knows_images_again = knows_images_again};
   }
   bool has_credentials() override { return credentials; }
-  std::string account(const Cancel&) override { return "account"; }
+  bool has_accepted_us() noexcept override { return is_known; }
+  std::string account(const Cancel&) override {
+    ++accounts_asked;
+    return "account";
+  }
   std::vector<std::string> regions(const Cancel&) override { return {"r1", "r2"}; }
   std::vector<provision::cloud::Offer> offers(const std::string&, const provision::cloud::Wish&,
                                               const Cancel&) override {
@@ -88,6 +96,7 @@ class FakeCloud final : public provision::cloud::Cloud {
   }
   provision::cloud::Parts make_network(const provision::cloud::NetworkWish& wish,
                                        const Cancel&) override {
+    network_wishes.push_back(wish);
     if (on_network) on_network(wish.site);
     networks.insert(wish.marks.cluster.value);
     return {{"subnet", "subnet-" + wish.site.zone}};
@@ -130,6 +139,7 @@ class FakeCloud final : public provision::cloud::Cloud {
   std::vector<Machine> machines(const std::string& region, const state::ClusterId& cluster,
                                 const Cancel&) override {
     const std::lock_guard lock(mutex_);
+    ++lists_asked;
     if (closed_regions.contains(region)) throw Error(ErrorKind::denied, "you may not list them");
     std::vector<Machine> found;
     for (Machine& machine : all) {

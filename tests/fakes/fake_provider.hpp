@@ -51,7 +51,7 @@ class FakeProvider final : public provision::Provider {
     renamed.push_back(cluster.name.value);
   }
 
-  std::string prepare(const state::Cluster& cluster) override {
+  std::string prepare(const state::Cluster& cluster, bool /*may_be_there*/) override {
     edit([&](json& books) { books["networks"][cluster.id.value] = "10.0.0.0/24"; });
     return "10.0.0.0/24";
   }

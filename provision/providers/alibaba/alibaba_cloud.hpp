@@ -17,6 +17,7 @@ class AlibabaCloud final : public cloud::Cloud {
     return {.machines_a_launch = 100, .machines_a_call = 100, .user_data = 32'768};
   }
   bool has_credentials() override;
+  bool has_accepted_us() noexcept override { return api_.caller().has_been_accepted(); }
   std::string account(const Cancel& cancel) override;
   std::vector<std::string> regions(const Cancel& cancel) override;
   std::vector<cloud::Offer> offers(const std::string& region, const cloud::Wish& wish,

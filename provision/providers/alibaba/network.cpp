@@ -138,8 +138,10 @@ cloud::FoundOrMade existing_vpc(Network& network, const std::string& vpc) {
 }
 
 cloud::FoundOrMade our_vpc(Network& network, const NetworkWish& wish) {
-  const std::string vpc = network.find_one(kVpc, marked(wish.marks.cluster),
-                                           "marked as cluster " + wish.marks.cluster.value);
+  std::string vpc;
+  if (wish.may_be_there)
+    vpc = network.find_one(kVpc, marked(wish.marks.cluster),
+                           "marked as cluster " + wish.marks.cluster.value);
   if (!vpc.empty()) return {vpc};
   return {network.make(kVpc, "CreateVpc",
                        {{"CidrBlock", kVpcRange}, {"VpcName", our_name(wish.marks)}}, wish.marks),

@@ -17,6 +17,7 @@ class AwsCloud final : public cloud::Cloud {
     return {.machines_a_launch = 1000, .machines_a_call = 1000, .has_timer = false};
   }
   bool has_credentials() override;
+  bool has_accepted_us() noexcept override { return ec2_.caller().has_been_accepted(); }
   std::string account(const Cancel& cancel) override;
   std::vector<std::string> regions(const Cancel& cancel) override;
   std::vector<cloud::Offer> offers(const std::string& region, const cloud::Wish& wish,

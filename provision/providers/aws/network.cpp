@@ -389,7 +389,7 @@ void remove_placement_groups(Network& network, const state::ClusterId& cluster) 
 Parts AwsCloud::make_network(const NetworkWish& wish, const Cancel& cancel) {
   Network network(ec2_, wish.site.region, wait_, cancel);
   const bool is_ours = wish.vpc.empty();
-  const Bearers there = network.bearers(wish.marks.cluster);
+  const Bearers there = wish.may_be_there ? network.bearers(wish.marks.cluster) : Bearers();
   const Work work{network, wish, there};
   std::string vpc;
   Gateway out;

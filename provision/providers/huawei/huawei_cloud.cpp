@@ -266,6 +266,7 @@ Job HuaweiCloud::await_job(const std::string& region, const std::string& id,
                            std::chrono::milliseconds asked, const Cancel& cancel) {
   constexpr std::chrono::milliseconds kPatience = 10min;
   constexpr std::chrono::milliseconds kShortest = 800ms;  // No machine boots sooner.
+  constexpr std::chrono::milliseconds kBetween = 250ms;   // One question of one job is cheap.
   if (paused_.load() == asked) pause(kShortest, cancel);
   for (;;) {
     const std::chrono::milliseconds waited = paused_.load() - asked;
@@ -277,7 +278,7 @@ Job HuaweiCloud::await_job(const std::string& region, const std::string& id,
                                   cancel);
     Job job = job_in(Answer(answer));
     if (job.is_over || waited >= kPatience) return job;
-    pause(next_look(waited), cancel);
+    pause(next_look(waited, kBetween), cancel);
   }
 }
 

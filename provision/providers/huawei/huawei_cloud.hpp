@@ -26,6 +26,7 @@ class HuaweiCloud final : public cloud::Cloud {
             .knows_images_again = false};
   }
   bool has_credentials() override;
+  bool has_accepted_us() noexcept override { return api_.caller().has_been_accepted(); }
   std::string account(const Cancel& cancel) override;
   std::vector<std::string> regions(const Cancel& cancel) override;
   std::vector<cloud::Offer> offers(const std::string& region, const cloud::Wish& wish,

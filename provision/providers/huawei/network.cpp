@@ -234,8 +234,9 @@ cloud::FoundOrMade existing_vpc(Network& network, const std::string& vpc) {
 }
 
 cloud::FoundOrMade our_vpc(Network& network, const NetworkWish& wish) {
-  FoundPart vpc = network.find_or_make(kVpc, [&] { return network.find_ours(kVpc, wish.marks); },
-                                       {{"name", our_name(wish.marks)}, {"cidr", kVpcRange}});
+  FoundPart vpc = network.find_or_make(
+      kVpc, [&] { return network.find_ours(kVpc, wish.marks); },
+      {{"name", our_name(wish.marks)}, {"cidr", kVpcRange}}, wish.may_be_there);
   return {network.await(kVpc, std::move(vpc.part)), vpc.is_new};
 }
 
@@ -259,11 +260,11 @@ std::string subnet_in(Network& network, const NetworkWish& wish, const cloud::Fo
 
 /// SSH from where the wish says; everything between the cluster's machines.
 std::string security_group(Network& network, const NetworkWish& wish) {
-  const json group =
-      network
-          .find_or_make(kGroup, [&] { return network.find_ours(kGroup, wish.marks); },
-                        {{"name", our_name(wish.marks)}})
-          .part;
+  const json group = network
+                         .find_or_make(
+                             kGroup, [&] { return network.find_ours(kGroup, wish.marks); },
+                             {{"name", our_name(wish.marks)}}, wish.may_be_there)
+                         .part;
   const std::string id = Answer(group)["id"].text();
   std::vector<json> wanted = {{{"remote_group_id", id}}};
   for (const std::string& range : wish.ssh_from)

@@ -81,7 +81,7 @@ std::string LocalProvider::difference(const state::Cluster& there,
   return now == then ? "" : "with " + now + ", not " + then;
 }
 
-std::string LocalProvider::prepare(const state::Cluster& cluster) {
+std::string LocalProvider::prepare(const state::Cluster& cluster, bool /*may_be_there*/) {
   return to_string(open_site(config_, cluster).network.record.subnet);
 }
 

@@ -28,7 +28,9 @@ class StaticProvider final : public Provider {
                    const Cancel& cancel) override;
   std::string difference(const state::Cluster& there, const std::string& wanted) const override;
 
-  std::string prepare(const state::Cluster& /*cluster*/) override { return {}; }
+  std::string prepare(const state::Cluster& /*cluster*/, bool /*may_be_there*/) override {
+    return {};
+  }
   std::vector<HostResult<Instance>> create(const state::Cluster& cluster,
                                            std::span<const NodeRequest> requests,
                                            const Cancel& cancel) override;

@@ -43,7 +43,8 @@ cloud::FoundOrMade our_vpc(PartsCalls& network, const NetworkWish& wish) {
         const auto found = network.find_marked(kVpc, wish.marks.cluster);
         return network.only(found, kVpc, marked_as(wish));
       },
-      {{"VpcName", our_name(wish.marks)}, {"CidrBlock", kVpcRange}, {"Tags", tags_of(wish.marks)}});
+      {{"VpcName", our_name(wish.marks)}, {"CidrBlock", kVpcRange}, {"Tags", tags_of(wish.marks)}},
+      wish.may_be_there);
 }
 
 /// Zones get ranges of their own by their number: 10.7.48.0/20 for ap-guangzhou-3.
@@ -116,7 +117,8 @@ std::string security_group(PartsCalls& network, const NetworkWish& wish) {
       },
       {{"GroupName", our_name(wish.marks)},
        {"GroupDescription", "Machines of fastgpu cluster " + wish.marks.cluster_name},
-       {"Tags", tags_of(wish.marks)}});
+       {"Tags", tags_of(wish.marks)}},
+      wish.may_be_there);
   open_group(network, wish, group);
   return group.id;
 }
@@ -125,15 +127,17 @@ std::string hpc_cluster(PartsCalls& network, const NetworkWish& wish) {
   const std::string name = our_name(wish.marks);
   const std::string& zone = wish.site.zone;
   return network
-      .find_or_make(kHpc,
-                    [&] {
-                      return network.only(network.find(kHpc, {{"Name", name}, {"Zone", zone}}),
-                                          kHpc, "called '" + name + "'");
-                    },
-                    {{"Zone", zone},
-                     {"Name", name},
-                     {"TagSpecification",
-                      json::array({{{"ResourceType", "hpc"}, {"Tags", tags_of(wish.marks)}}})}})
+      .find_or_make(
+          kHpc,
+          [&] {
+            return network.only(network.find(kHpc, {{"Name", name}, {"Zone", zone}}), kHpc,
+                                "called '" + name + "'");
+          },
+          {{"Zone", zone},
+           {"Name", name},
+           {"TagSpecification",
+            json::array({{{"ResourceType", "hpc"}, {"Tags", tags_of(wish.marks)}}})}},
+          wish.may_be_there)
       .id;
 }
 

@@ -20,6 +20,7 @@ class TencentCloud final : public cloud::Cloud {
             .has_partial_launch = false};
   }
   bool has_credentials() override;
+  bool has_accepted_us() noexcept override { return api_.caller().has_been_accepted(); }
   std::string account(const Cancel& cancel) override;
   std::vector<std::string> regions(const Cancel& cancel) override;
   std::vector<cloud::Offer> offers(const std::string& region, const cloud::Wish& wish,

@@ -79,7 +79,7 @@ LocalMachines::LocalMachines(fs::path init_program, std::string image_script, Re
       image_script_(std::move(image_script)),
       report_(std::move(report)) {
   provider_.check_usable();
-  cluster_.network = provider_.prepare(cluster_);
+  cluster_.network = provider_.prepare(cluster_, false);
   worker_ = std::jthread([this](const std::stop_token& stopped) { work(stopped); });
 }
 

@@ -32,7 +32,7 @@ class LocalNodes {
     std::vector<provision::NodeRequest> requests;
     for (int i = 0; i < count; ++i)
       requests.push_back(request(i, user.public_key));
-    provider_.prepare(cluster_);
+    provider_.prepare(cluster_, false);
     const Cancel never;
     for (const auto& made : provider_.create(cluster_, requests, never))
       add(made, requests, identity);

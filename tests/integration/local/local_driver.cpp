@@ -97,7 +97,7 @@ int run(provision::Provider& provider, const Arguments& arguments) {
   const state::Cluster& cluster = arguments.cluster;
   if (arguments.verb == "create") {
     provider.check_usable();
-    provider.prepare(cluster);
+    provider.prepare(cluster, true);
     return print_all(provider.create(cluster, requests_for(arguments), cancel));
   }
   if (arguments.verb == "list") {

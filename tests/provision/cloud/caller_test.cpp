@@ -131,6 +131,15 @@ TEST_CASE(
   CHECK(mentions(e, "plain: what came to Do"));
 }
 
+TEST_CASE("we are known to be accepted once a call was answered as wished, not once refused") {
+  Bench bench;
+  bench.answers({401, 200});
+  bench.caller.try_call(kCall, bench.cancel);
+  CHECK_FALSE(bench.caller.has_been_accepted());
+  bench.caller.try_call(kCall, bench.cancel);
+  CHECK(bench.caller.has_been_accepted());
+}
+
 TEST_CASE("a wait that the cloud asks for is kept") {
   Bench bench;
   bench.http.script.push_back([] {

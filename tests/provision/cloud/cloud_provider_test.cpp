@@ -49,7 +49,7 @@ struct Bench {
   }
 
   std::vector<HostResult<Instance>> create(int count) {
-    cluster.network = provider.prepare(cluster);
+    cluster.network = provider.prepare(cluster, true);
     return provider.create(cluster, requests(count), cancel);
   }
 
@@ -74,6 +74,15 @@ struct Bench {
     }));
   }
 };
+
+TEST_CASE("who we are is asked only where the cloud has not accepted anything of ours yet") {
+  Bench bench;
+  bench.provider.check_usable();
+  CHECK(bench.cloud.accounts_asked == 1);
+  bench.cloud.is_known = true;
+  bench.provider.check_usable();
+  CHECK(bench.cloud.accounts_asked == 1);
+}
 
 TEST_CASE("a cluster's new name is written on its machines, and found there by others") {
   Bench bench;
@@ -296,12 +305,13 @@ TEST_CASE("key pairs are looked up where the cluster stands, once, and open its 
         std::vector<std::string>{"ssh-rsa miner1"});
   CHECK(bench.cloud.launches.at(0).user_data.reveal().find("ssh-rsa miner1") != std::string::npos);
   bench.cluster.network = R"({"place":2,"image":"","parts":{}})";
-  CHECK(parse_standing(bench.provider.prepare(bench.cluster)).key_pairs ==
+  CHECK(parse_standing(bench.provider.prepare(bench.cluster, true)).key_pairs ==
         std::vector<std::string>{"ssh-rsa miner2"});
   spec.key_pairs = {"unknown"};
   bench.cluster.spec_json = to_json_text(spec);
   bench.cluster.network = {};
-  CHECK(failure_of([&] { bench.provider.prepare(bench.cluster); }).kind() == ErrorKind::not_found);
+  CHECK(failure_of([&] { bench.provider.prepare(bench.cluster, true); }).kind() ==
+        ErrorKind::not_found);
 }
 
 TEST_CASE("who was told to end, and is shown alive, is told again only after some seconds") {

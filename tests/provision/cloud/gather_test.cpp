@@ -67,6 +67,36 @@ TEST_CASE("where one place has room for all nothing else is asked") {
   CHECK(bench.cloud.launches.size() == 1);
 }
 
+TEST_CASE("of a new cluster nothing is looked for that nobody has asked for yet") {
+  Bench bench;
+  bench.create();
+  REQUIRE(bench.cloud.network_wishes.size() == 1);
+  CHECK_FALSE(bench.cloud.network_wishes.front().may_be_there);
+  CHECK(bench.cloud.lists_asked == 0);
+}
+
+TEST_CASE("what a refusal may have left behind is looked for before it is asked for again") {
+  Bench bench;
+  bench.cloud.stock = {{"r1a", 3}};
+  bench.create();
+  REQUIRE(bench.cloud.network_wishes.size() == 2);
+  CHECK(bench.cloud.network_wishes.back().may_be_there);
+  CHECK(bench.cloud.lists_asked > 0);
+}
+
+TEST_CASE("what an earlier run has asked for is looked for by the one that goes on") {
+  Bench bench;
+  struct Killed {};
+  bench.shop.reachability.on_wait = [] { throw Killed(); };
+  CHECK_THROWS_AS(bench.create(), Killed);
+  bench.shop.reachability.on_wait = {};
+  bench.create();
+  REQUIRE(bench.cloud.network_wishes.size() == 2);
+  CHECK_FALSE(bench.cloud.network_wishes.front().may_be_there);
+  CHECK(bench.cloud.network_wishes.back().may_be_there);
+  CHECK(bench.cloud.launches.size() == 1);
+}
+
 TEST_CASE("without holding what was got is given back before the next place is asked") {
   Bench bench;
   bench.cloud.stock = {{"r1a", 3}};

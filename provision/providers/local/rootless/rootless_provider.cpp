@@ -41,8 +41,9 @@ void RootlessProvider::check_usable() {
       Cancel());
 }
 
-std::string RootlessProvider::prepare(const state::Cluster& cluster) {
-  return inside([&](const Cancel&) { return LocalProvider::prepare(cluster); }, Cancel());
+std::string RootlessProvider::prepare(const state::Cluster& cluster, bool may_be_there) {
+  return inside([&](const Cancel&) { return LocalProvider::prepare(cluster, may_be_there); },
+                Cancel());
 }
 
 std::vector<HostResult<Instance>> RootlessProvider::create(const state::Cluster& cluster,

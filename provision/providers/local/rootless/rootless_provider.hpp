@@ -22,7 +22,7 @@ class RootlessProvider final : public LocalProvider {
   /// Throws what stands in the way, in one sentence: denied where an administrator must allow
   /// something, local where something is missing.
   void check_usable() override;
-  std::string prepare(const state::Cluster& cluster) override;
+  std::string prepare(const state::Cluster& cluster, bool may_be_there) override;
   std::vector<HostResult<Instance>> create(const state::Cluster& cluster,
                                            std::span<const NodeRequest> requests,
                                            const Cancel& cancel) override;
