@@ -1,4 +1,4 @@
-"""Runs benchmarks and keeps their figures: run.py BUILD_DIR [startup clusters execute hosts copy job comm scale clouds environments]
+"""Runs benchmarks and keeps their figures: run.py BUILD_DIR [startup clusters execute hosts copy job comm scale clouds skypilot environments]
 
 Each writes docs/benchmarks/NAME.md and NAME.json, with the machine that it was measured on.
 """
@@ -12,7 +12,7 @@ import tempfile
 
 import measure
 
-NAMES = ("startup", "clusters", "execute", "hosts", "copy", "job", "comm", "scale", "clouds", "environments")
+NAMES = ("startup", "clusters", "execute", "hosts", "copy", "job", "comm", "scale", "clouds", "skypilot", "environments")
 
 
 def table(head, rows):
