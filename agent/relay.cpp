@@ -100,6 +100,13 @@ Request parse(Arguments arguments) {
   return request;
 }
 
+/// Lets a pipe hold so much that neither side is woken for every few pieces. Anything else stays as
+/// it is.
+void widen(int pipe) {
+  constexpr int kBytes = 1 << 20;  // The most that Linux lets anybody have.
+  ::fcntl(pipe, F_SETPIPE_SZ, kBytes);
+}
+
 /// The rest of the chain. Where it breaks, this node goes on alone: whoever asked looks at every
 /// node afterwards.
 class Next {
@@ -128,6 +135,7 @@ class Next {
     command.orphaned = process::Orphaned::is_killed;
     child_.emplace(command);
     ::fcntl(child_->in().get(), F_SETFL, O_NONBLOCK);
+    widen(child_->in().get());
   }
 
   void pass(std::string_view piece) {
@@ -305,6 +313,7 @@ void write_reports(const std::string& own, std::vector<transfer::RelayReport> be
 
 void receive(const Request& request, Next& next) {
   Receiver receiver(request);
+  widen(STDIN_FILENO);
   std::string buffer(256UL * 1024, '\0');
   while (request.reports() || !receiver.failure()) {
     const ssize_t got = ::read(STDIN_FILENO, buffer.data(), buffer.size());
