@@ -198,7 +198,7 @@ def page(lived, peers, plan):
         table(["cloud", "command", "machines", "seconds", "bound", "within", "calls", "fewest", "at most 2x", "throttled", "MiB", "< 64 MiB"], rows),
         f"Memory is the peak, and shows nothing below the {FLOOR >> 20} MiB of the program that measures.\n",
         "## What must follow one another\n",
-        f"A tenth of a boot is the time of {BOOT * (MARGIN - 1) / LATENCY:.0f} calls. Where there is no network yet, and addresses come only with the boot, more must follow one another: nobody could be within that bound there.\n",
+        f"A tenth of a boot is the time of {BOOT * (MARGIN - 1) / LATENCY:.0f} calls. Where there is no network yet, and addresses come only with the boot, more must follow one another: nobody could be within that bound there. A list of 1,000 machines has 10 pages in Alibaba Cloud, each of which names the next: it takes half a second, three times in a deletion.\n",
         table(["cloud", "command", "in turn", "least s", "fastgpu s", "times the least"], in_turn(lived)),
         "## Beside boto3\n",
         "The calls that AWS needs, one after another, on the same stand-in, polling twice a second. boto3 is told the zone and the type, and looks for nothing that "
