@@ -74,8 +74,10 @@ class Build {
       take_part();
     });
     fault_point("env-build-packages");
-    listener_.tell("compiling modules");
-    compiled_.get();
+    if (compiled_.valid()) {
+      listener_.tell("compiling modules");
+      compiled_.get();
+    }
     show_to_python();
     write_details();
     run_post_install();
@@ -93,6 +95,7 @@ class Build {
       set_time(version_ / file);
     copy_.start();
     copy_.offer(fresh);
+    if (!request_.has_bytecode) return;
     compiled_ = std::async(std::launch::async, [this, files = std::move(fresh)] {
       const auto made = compile_modules(version_, request_.python_version, files, listener_);
       for (const std::string& file : made)

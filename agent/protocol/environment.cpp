@@ -176,6 +176,7 @@ Records to_records(const BuildRequest& request) {
   records.add("lock", request.lock);
   records.add("activate", request.activate);
   records.add("run", request.run);
+  records.add("bytecode", std::int64_t{request.has_bytecode});
   for (const auto& command : request.post_install)
     records.add("post_install", joined(command));
   return records;
@@ -196,6 +197,7 @@ BuildRequest parse_build_request(const Records& records) {
                        .lock = records.get("lock"),
                        .activate = records.get("activate"),
                        .run = records.get("run"),
+                       .has_bytecode = records.number("bytecode") != 0,
                        .post_install = {}};
   for (const std::string& command : records.all("post_install"))
     request.post_install.push_back(split(command, kBetweenWords));

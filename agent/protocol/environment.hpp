@@ -108,6 +108,7 @@ struct BuildRequest {
   std::string lock;
   std::string activate;  ///< A shell script to be sourced.
   std::string run;       ///< A program that runs its arguments in the environment.
+  bool has_bytecode = true;
   std::vector<std::vector<std::string>> post_install;
 };
 

@@ -148,6 +148,7 @@ void compare_specs(std::vector<std::string>& out, const EnvironmentSpec& before,
   compare(out, "channels", joined(before.channels), joined(after.channels));
   compare(out, "index", joined(before.index), joined(after.index));
   compare(out, "mpi", word_for(before.mpi), word_for(after.mpi));
+  compare(out, "bytecode", word_for(before.bytecode), word_for(after.bytecode));
   compare(out, "from", before.from, after.from);
   compare(out, "apt", joined(before.needs.apt), joined(after.needs.apt));
   compare(out, "driver", before.needs.driver, after.needs.driver);

@@ -56,6 +56,7 @@ agent::BuildRequest build_request(const EnvironmentLock& lock, const std::string
           .lock = to_text(lock),
           .activate = activate_script(lock.spec, place),
           .run = run_script(place),
+          .has_bytecode = lock.spec.bytecode == Bytecode::compiled,
           .post_install = lock.spec.post_install};
 }
 

@@ -198,6 +198,13 @@ Mpi mpi_of(const Value& value) {
   throw value.error("must be package or system, not '" + printable(text) + "'");
 }
 
+Bytecode bytecode_of(const Value& value) {
+  const std::string text = value.text();
+  if (text == "compiled") return Bytecode::compiled;
+  if (text == "none") return Bytecode::none;
+  throw value.error("must be compiled or none, not '" + printable(text) + "'");
+}
+
 void add_list(std::string& out, const char* key, const std::vector<std::string>& items) {
   if (items.empty()) return;
   out += std::string(key) + ":\n";
@@ -227,9 +234,19 @@ std::string word_for(Mpi mpi) {
   return "";
 }
 
+std::string word_for(Bytecode bytecode) {
+  switch (bytecode) {
+    case Bytecode::compiled:
+      return "compiled";
+    case Bytecode::none:
+      return "none";
+  }
+  return "";
+}
+
 EnvironmentSpec read_environment_spec(const Value& root) {
-  root.allow_only({"name", "from", "python", "packages", "builder", "channels", "mpi", "index",
-                   "apt", "driver", "cuda", "variables", "post_install"});
+  root.allow_only({"name", "from", "python", "packages", "builder", "channels", "mpi", "bytecode",
+                   "index", "apt", "driver", "cuda", "variables", "post_install"});
   EnvironmentSpec spec;
   if (const auto name = root.find("name"))
     spec.name = name->parsed([](const std::string& text) {
@@ -248,6 +265,7 @@ EnvironmentSpec read_environment_spec(const Value& root) {
   if (const auto python = root.find("python")) read_python(spec, *python);
   if (const auto packages = root.find("packages")) spec.packages = packages_of(*packages);
   if (const auto mpi = root.find("mpi")) spec.mpi = mpi_of(*mpi);
+  if (const auto bytecode = root.find("bytecode")) spec.bytecode = bytecode_of(*bytecode);
   if (const auto index = root.find("index")) spec.index = index_of(*index);
   spec.needs = needs_of(root);
   if (const auto variables = root.find("variables")) spec.variables = variables_of(*variables);
@@ -264,6 +282,7 @@ std::string to_yaml(const EnvironmentSpec& spec) {
            "\n  sha256: " + spec.python_archive->sha256 + "\n";
   out += "builder: " + word_for(spec.builder) + "\n";
   if (spec.mpi == Mpi::system) out += "mpi: system\n";
+  if (spec.bytecode == Bytecode::none) out += "bytecode: none\n";
   if (!spec.from.empty()) out += "from: " + yaml_scalar(spec.from) + "\n";
   add_list(out, "packages", spec.packages);
   add_list(out, "channels", spec.channels);

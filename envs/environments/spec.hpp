@@ -19,6 +19,11 @@ std::string word_for(Builder builder);
 /// Whose Open MPI: a package among the others, or that of the nodes.
 enum class Mpi : std::uint8_t { package, system };
 std::string word_for(Mpi mpi);
+enum class Bytecode : std::uint8_t {
+  compiled,  ///< Of every module, where it is built.
+  none,      ///< Python compiles a module when it first imports it.
+};
+std::string word_for(Bytecode bytecode);
 
 /// An interpreter with its library in a folder `python`, packed by tar.
 struct PythonArchive {
@@ -47,6 +52,7 @@ struct EnvironmentSpec {
   Builder builder = Builder::uv;
   std::vector<std::string> channels{};  ///< conda: names or addresses, the first wins.
   Mpi mpi = Mpi::package;
+  Bytecode bytecode = Bytecode::compiled;
   NodeNeeds needs{};
   /// A name of the matrix: which frameworks install-frameworks installs; may be empty.
   std::string from{};

@@ -31,6 +31,16 @@ TEST_CASE("a file with every field is read") {
   CHECK(spec.post_install.front().back() == "compileall");
 }
 
+TEST_CASE("modules are compiled unless the file says that they are not") {
+  CHECK(read("name: t\n").bytecode == Bytecode::compiled);
+  const auto spec = read("name: t\nbytecode: none\n");
+  CHECK(spec.bytecode == Bytecode::none);
+  CHECK(to_yaml(read(to_yaml(spec))) == to_yaml(spec));
+  CHECK(sum_of(spec) != sum_of(read("name: t\n")));
+  CHECK(sum_of(read("name: t\nbytecode: compiled\n")) == sum_of(read("name: t\n")));
+  CHECK(failure_of([] { read("bytecode: yes\n"); }).kind() == ErrorKind::usage);
+}
+
 TEST_CASE("channels make it an environment of conda packages") {
   CHECK(read("name: t\n").builder == Builder::uv);
   CHECK(read("index: https://a.example/simple\nbuilder: auto\n").builder == Builder::uv);

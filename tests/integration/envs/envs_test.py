@@ -248,6 +248,18 @@ def test_frameworks_are_a_new_build_and_an_archive_has_all_of_it(site):
     check("gamma/__pycache__/__init__.cpython-311.pyc" in names and "gamma/tests/__pycache__" not in names, "what is compiled")
 
 
+@with_site(Wheels)
+def test_where_modules_are_not_compiled_python_does_it_when_it_imports_them(site):
+    site.write("alpha", more="bytecode: none\n")
+    site.create()
+    caches = f"find {PREFIX}/train/current/lib/ -name __pycache__"
+    check(site.on_nodes("sh", "-c", caches).strip() == "", "modules were compiled")
+    check(site.program("python", "-c", "import alpha").count("alpha one") == 2, "it does not run")
+    check(site.on_nodes("sh", "-c", caches).count("__pycache__") >= 2, "Python keeps nothing of what it has compiled")
+    site.user.run("env", "verify", "train", "-c", site.name)
+    site.user.refused([*site.words(), "--set", "bytecode=some"], 2, "must be compiled or none")
+
+
 def python_archive():
     """This machine's Python as an archive that can lie anywhere: an interpreter with its library in one folder."""
     library = pathlib.Path(subprocess.run(["/usr/bin/python3", "-c", "import os; print(os.path.dirname(os.__file__))"], capture_output=True, check=True,
