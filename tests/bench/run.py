@@ -11,13 +11,9 @@ import sys
 import tempfile
 
 import measure
+from pages import table
 
 NAMES = ("startup", "clusters", "execute", "hosts", "copy", "job", "comm", "scale", "clouds", "skypilot", "environments")
-
-
-def table(head, rows):
-    lines = [head, ["---"] * len(head)] + [[str(cell) for cell in row] for row in rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def main():
@@ -38,7 +34,7 @@ def main():
                 print(module.write(build, folder, described, today, on))
                 continue
             head, rows, note = module.bench(fastgpu)
-            text = f"# {module.TITLE}\n\n{table(head, rows)}\n\n{note}\n\nMeasured on {today}: {described}.\n"
+            text = f"# {module.TITLE}\n\n{table(head, rows)}\n{note}\n\nMeasured on {today}: {described}.\n"
             print(text)
             (folder / f"{name}.md").write_text(text)
             (folder / f"{name}.json").write_text(json.dumps(

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 
+from answering import Answering
 from cli_user import check
 
 KEYS = {"AWS_ACCESS_KEY_ID": "AKIAMOTO000000000001", "AWS_SECRET_ACCESS_KEY": "moto/secret", "AWS_EC2_METADATA_DISABLED": "true", "no_proxy": "127.0.0.1"}
@@ -18,18 +19,15 @@ REGION = "us-east-1"
 TYPE = "g4dn.xlarge"
 
 
-class Passing(http.server.BaseHTTPRequestHandler):
+class Passing(Answering):
     """Passes requests on: with short pages where they are wanted, and as many machines as EC2 would give, where moto gives the fewest that were asked for."""
 
-    protocol_version = "HTTP/1.1"
-    wbufsize = -1  # An answer leaves in one piece: the kernel would keep the second until the first is acknowledged.
-
     def do_POST(self):
-        body, target = self.rfile.read(int(self.headers["Content-Length"])), self.headers.get("X-Amz-Target", "").rpartition(".")[2]
+        body, target = self.request_body(), self.headers.get("X-Amz-Target", "").rpartition(".")[2]
         self.server.note(body, target)
         time.sleep(self.server.latency)
         if target == "GetProducts" and self.server.price:
-            self.answer(200, "application/x-amz-json-1.1", price_list(self.server.price))
+            self.give(200, price_list(self.server.price), "application/x-amz-json-1.1")
         else:
             self.pass_on(self.server.changed(body))
 
@@ -37,18 +35,8 @@ class Passing(http.server.BaseHTTPRequestHandler):
         connection = http.client.HTTPConnection("127.0.0.1", self.server.moto, timeout=60)
         connection.request("POST", self.path, body, {name: value for name, value in self.headers.items() if name != "Content-Length"})
         answer = connection.getresponse()
-        self.answer(answer.status, answer.headers.get("Content-Type", "text/xml"), answer.read())
+        self.give(answer.status, answer.read(), answer.headers.get("Content-Type", "text/xml"))
         connection.close()
-
-    def answer(self, status, kind, content):
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_):
-        pass
 
 
 class Between(http.server.ThreadingHTTPServer):

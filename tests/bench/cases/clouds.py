@@ -11,6 +11,8 @@ import sys
 import tempfile
 import time
 
+from pages import kind_of, table
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 from cli_user import User  # noqa: E402
 from cloud_sim import CLOUDS, SCENARIO, CloudSim, Customer  # noqa: E402
@@ -37,11 +39,6 @@ IN_TURN = {
     ("tencent", "delete"): ("list", "terminate", END, "list", "parts", "delete the subnet", "delete the VPC"),
     ("huawei", "delete"): ("project", "list", "terminate", END, "list", "parts", "delete the subnet", "delete the VPC"),
 }
-
-
-def table(head, rows):
-    lines = [head, ["---"] * len(head)] + [[str(cell) for cell in row] for row in rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
 @contextlib.contextmanager
@@ -211,11 +208,6 @@ def page(lived, peers, plan):
             [f"AWS's {len(regions_of('aws'))} regions alone", f"{plan['aws']:.2f}", f"{plan['aws'] / plan['slowest']:.2f}"],
             ["boto3, AWS's regions one after another", f"{plan['boto3']:.2f}", f"{plan['boto3'] / plan['slowest']:.2f}"]]),
         f"The bar is {PLAN_MARGIN:g} times the slowest answer: {verdict(ratio <= PLAN_MARGIN)}.\n"])
-
-
-def kind_of(build):
-    options = json.loads((build / "meson-info/intro-buildoptions.json").read_text())
-    return next(option["value"] for option in options if option["name"] == "buildtype")
 
 
 def write(build, folder, described, today, machine):

@@ -1,13 +1,9 @@
 """What docs/benchmarks/comm.md says of the figures that comm.py has measured."""
 from cases.comm_figures import MIB, WIRE, median, only
+from pages import table
 
 PEERS = ("Open MPI", "Open MPI, best", "Open MPI, spinning", "Gloo")
 LIMIT = 64 * MIB / WIRE  # Seconds for 64 MiB sent once over the link.
-
-
-def table(head, rows):
-    lines = [head, ["---"] * len(head)] + [[str(cell) for cell in row] for row in rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
 def at(rounds, size):

@@ -4,7 +4,7 @@ import pathlib
 import subprocess
 import sys
 
-from cases.comm_page import table
+from pages import table
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
 import comm_model  # noqa: E402

@@ -10,6 +10,8 @@ import sys
 import tempfile
 import time
 
+from pages import kind_of, table
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 from cli_user import User  # noqa: E402
 from moto_server import KEYS, REGION, TYPE, Moto, creation  # noqa: E402
@@ -25,11 +27,6 @@ PRICE = 0.526  # Dollars an hour, which nothing here depends on.
 LOOK = 0.1  # Seconds between two looks at the nodes.
 ROLE = "skypilot-v1"  # What SkyPilot makes once in an account.
 TOOLS, WHAT = ("fastgpu", "SkyPilot"), ("create", "delete")
-
-
-def table(head, rows):
-    lines = [head, ["---"] * len(head)] + [[str(cell) for cell in row] for row in rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
 def installed(name):
@@ -170,11 +167,6 @@ def page(measured, first, versions):
         "are made once in an account and serve all its clusters.\n",
         table(["kind", *TOOLS], [[kind, *(first[tool]["left"][kind] for tool in TOOLS)] for kind in kinds] + [
             ["all together", *(sum(first[tool]["left"].values()) for tool in TOOLS)]])])
-
-
-def kind_of(build):
-    options = json.loads((build / "meson-info/intro-buildoptions.json").read_text())
-    return next(option["value"] for option in options if option["name"] == "buildtype")
 
 
 def write(build, folder, described, today, machine):

@@ -14,6 +14,7 @@ import time
 import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+from answering import Answering  # noqa: E402
 from cli_user import check, run_tests  # noqa: E402
 from cloud_sim import CLOUDS, SCENARIO, CloudSim, Customer  # noqa: E402
 
@@ -48,23 +49,6 @@ def serving(handler, certificate=None):
     finally:
         server.shutdown()
         server.server_close()
-
-
-class Quiet(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_):
-        pass
-
-    def give(self, status, body, kind):
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def request_body(self):
-        return self.rfile.read(int(self.headers.get("Content-Length", 0)))
 
 
 def test_a_region_that_does_not_exist_is_refused(user):
@@ -119,7 +103,7 @@ def test_more_keys_than_a_first_boot_can_be_told_are_refused(user):
 
 
 def test_a_proxy_is_used_as_the_environment_says(user):
-    class Proxy(Quiet):
+    class Proxy(Answering):
         passed = 0
 
         def do_POST(self):
@@ -156,7 +140,7 @@ def certificate_in(folder, name):
 
 
 def test_an_endpoint_with_a_wrong_certificate_is_refused(user):
-    class Listener(Quiet):
+    class Listener(Answering):
         heard = 0
 
         def do_POST(self):
@@ -204,7 +188,7 @@ def peak_memory(process):
 
 
 def answerer(status, body):
-    class Answerer(Quiet):
+    class Answerer(Answering):
         def do_POST(self):
             self.request_body()
             self.give(status, body, "text/xml" if body.startswith(b"<") else "application/json")
