@@ -41,7 +41,7 @@ struct GpuModel {
 /// Python, and who still gives it out.
 struct PythonRelease {
   std::string version;  ///< "3.6"
-  bool uv = true;       ///< uv has a build of it.
+  bool uv = true;       ///< There is an archive of it: envs/environments/pythons.yaml.
   bool conda = true;    ///< conda-forge has one.
 };
 
@@ -88,9 +88,12 @@ struct Combination {
   std::vector<FrameworkRow> rows;  ///< One for each framework of the name, in its order.
   std::optional<CudaRelease> cuda{};
   std::optional<PythonRelease> python{};
+  std::optional<EnvironmentName> nearest{};  ///< That is offered, where this one is not.
 
   bool offered() const noexcept;  ///< Every row is.
-  /// Sentences about what no index offers any more; empty where all can be had.
+  /// A sentence for each framework that no index offers any more.
+  std::vector<std::string> losses() const;
+  /// Those, which name is near, and what else has to be known; empty where all can be had.
   std::vector<std::string> warnings() const;
 };
 

@@ -46,6 +46,10 @@ std::string list_versions(std::vector<std::string> versions) {
   return text;
 }
 
+std::string whole_name(const FrameworkRow& row) {
+  return std::string(display_name(row.framework)) + " " + row.version;
+}
+
 /// Why `wanted` has no row.
 std::string reason(const Matrix& matrix, const EnvironmentName& name,
                    const FrameworkVersion& wanted) {
@@ -133,9 +137,8 @@ class Neighbours {
     std::optional<std::pair<FrameworkRow, int>> nearest;
     for (const FrameworkRow& row : matrix_.frameworks) {
       if (row.framework != wanted.framework || row.accelerator != accelerator) continue;
-      if (!has(row.python, python)) continue;
-      const int steps =
-          distance_between(versions, wanted.version, row.version) + (row.offered ? 0 : 10);
+      if (!row.offered || !has(row.python, python)) continue;
+      const int steps = distance_between(versions, wanted.version, row.version);
       if (!nearest || steps <= nearest->second) nearest = {row, steps};
     }
     return nearest;
@@ -182,19 +185,27 @@ bool Combination::offered() const noexcept {
   return std::ranges::all_of(rows, &FrameworkRow::offered);
 }
 
-std::vector<std::string> Combination::warnings() const {
+std::vector<std::string> Combination::losses() const {
   std::vector<std::string> sentences;
   for (const FrameworkRow& row : rows) {
     if (row.offered) continue;
-    const std::string what =
-        std::string(display_name(row.framework)) + " " + row.version + " can no longer be had";
+    const std::string what = whole_name(row) + " can no longer be had";
     sentences.push_back(row.note.empty() ? what : what + ": " + row.note);
   }
+  return sentences;
+}
+
+std::vector<std::string> Combination::warnings() const {
+  std::vector<std::string> sentences = losses();
+  if (nearest) sentences.push_back("the nearest that can be had is " + to_string(*nearest));
+  for (const FrameworkRow& row : rows)
+    if (row.offered && !row.note.empty()) sentences.push_back(whole_name(row) + " is " + row.note);
   if (cuda && !cuda->offered)
     sentences.push_back("CUDA " + cuda->version +
                         " is in no package repository of a current distribution");
   if (python && !python->uv && python->conda)
-    sentences.push_back("Python " + python->version + " comes from conda channels alone");
+    sentences.push_back("there is no archive of Python " + python->version +
+                        ": the nodes must have it, or conda bring it");
   return sentences;
 }
 
@@ -209,6 +220,9 @@ Combination resolve(const Matrix& matrix, const EnvironmentName& name) {
     combination.cuda = find_cuda(matrix, name.accelerator.version);
   for (const PythonRelease& python : matrix.pythons)
     if (python.version == name.python) combination.python = python;
+  if (!combination.offered())
+    for (EnvironmentName& near : nearest_possible(matrix, name, 1))
+      combination.nearest = std::move(near);
   return combination;
 }
 

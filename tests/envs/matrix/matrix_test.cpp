@@ -50,31 +50,46 @@ TEST_CASE("the data are whole: dates, drivers in order, every CUDA of a framewor
 TEST_CASE("the seed's name becomes requirements") {
   const Combination found = of("tf1.15_tr1.4.0_mx1.5.0_cu10.0_py36");
   REQUIRE(found.rows.size() == 3);
-  CHECK(found.rows[0].requirements == std::vector<std::string>{"tensorflow-gpu==1.15.5"});
+  CHECK(found.rows[0].requirements ==
+        std::vector<std::string>{"tensorflow-gpu==1.15.5", "protobuf<3.20"});
   CHECK(found.rows[1].requirements == std::vector<std::string>{"torch==1.4.0+cu100"});
   CHECK(found.rows[1].index == "https://download.pytorch.org/whl/cu100");
   CHECK(found.rows[2].requirements == std::vector<std::string>{"mxnet-cu100==1.5.0"});
   CHECK(found.cuda->cudnn == std::vector<std::string>{"7"});
-  CHECK(found.offered());
 }
 
 TEST_CASE("a short version means the newest that it covers") {
   CHECK(of("tr2_cu12.4_py312").rows[0].version == "2.6.0");
 }
 
-TEST_CASE("Ascend's name brings torch_npu of that CANN") {
+TEST_CASE("Ascend's name brings torch_npu of that CANN, and the index that it needs on x86_64") {
   const auto rows = of("tr2.8.0_can8.5.0_py311").rows;
+  CHECK(rows[0].index == "https://download.pytorch.org/whl/cpu");
   CHECK(rows[0].requirements == std::vector<std::string>{"torch==2.8.0", "torch-npu==2.8.0.post2"});
 }
 
-TEST_CASE("what no index has any more is said so") {
-  const Combination found = of("tf1.12_tr1.3.0_mx1.5.0_cu9.0_py36");
+TEST_CASE("what no index has any more is said so, of each framework of a set, and what is near") {
+  const Combination found = of("tf1.15_tr1.4.0_mx1.5.0_cu10.0_py36");
   CHECK_FALSE(found.offered());
+  REQUIRE(found.losses().size() == 1);
   const auto warnings = found.warnings();
-  REQUIRE(warnings.size() == 3);
-  CHECK(warnings[0].find("PyTorch 1.3.0 can no longer be had") == 0);
-  CHECK(warnings[1].find("CUDA 9.0 is in no package repository") == 0);
-  CHECK(warnings[2] == "Python 3.6 comes from conda channels alone");
+  REQUIRE(warnings.size() == 4);
+  CHECK(warnings[0].find("TensorFlow 1.15.5 can no longer be had: PyPI has gast 0.2.2") == 0);
+  CHECK(warnings[1] == "the nearest that can be had is tf1.14.0_tr1.4.0_mx1.5.0_cu10.0_py37");
+  CHECK(warnings[2].find("CUDA 10.0 is in no package repository") == 0);
+  CHECK(warnings[3] ==
+        "there is no archive of Python 3.6: the nodes must have it, or conda bring it");
+  const Combination both = of("tf1.12_tr1.3.0_mx1.5.0_cu9.0_py36");
+  CHECK(both.losses().size() == 2);
+  CHECK(both.nearest.has_value());
+}
+
+TEST_CASE("what is different of a row that can be had is said, too") {
+  const Combination found = of("tf2.14_cu11.8_py311");
+  CHECK(found.offered());
+  REQUIRE(found.warnings().size() == 1);
+  CHECK(found.warnings()[0].find("TensorFlow 2.14.1 is without TensorRT") == 0);
+  CHECK(of("tf2.14_cu11.8_py310").warnings().empty());
 }
 
 TEST_CASE("what cannot be is refused with the reason and the nearest that can") {
@@ -94,9 +109,23 @@ TEST_CASE("the nearest names resolve themselves, the very nearest first") {
   const EnvironmentName wanted = parse_environment_name("tf1.15_tr1.4.0_mx1.5.0_cu10.0_py39");
   const auto names = nearest_possible(matrix, wanted, 5);
   REQUIRE(names.size() == 5);
-  CHECK(to_string(names[0]) == "tf1.15_tr1.4.0_mx1.5.0_cu10.0_py37");
+  CHECK(to_string(names[0]) == "tf1.14.0_tr1.4.0_mx1.5.0_cu10.0_py37");
   for (const EnvironmentName& name : names)
-    CHECK(resolve(matrix, name).rows.size() == 3);
+    CHECK(resolve(matrix, name).offered());
+}
+
+TEST_CASE("what a name could compute on is what all of its frameworks are made for") {
+  const Matrix matrix = builtin_matrix();
+  const auto possible = [&](const char* text) {
+    std::string words;
+    for (const Accelerator& one : possible_accelerators(matrix, parse_wanted_name(text).name))
+      words += (words.empty() ? "" : " ") + to_string(one);
+    return words;
+  };
+  CHECK(possible("tr2.8.0_py311") == "cpu cu12.6 cu12.8 cu12.9 can8.3.RC1 can8.5.0");
+  CHECK(possible("tr2.8.0_py313") == "cpu cu12.6 cu12.8 cu12.9");
+  CHECK(possible("tf1.15_tr1.4.0_mx1.5.0_py36") == "cu10.0");
+  CHECK(possible("tr2.8.0_py36").empty());
 }
 
 TEST_CASE("a driver carries its own CUDA, older ones, and newer ones of the same major number") {

