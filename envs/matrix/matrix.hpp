@@ -101,7 +101,11 @@ struct Combination {
 /// there are none, saying which part does not fit and naming the nearest names that do.
 Combination resolve(const Matrix& matrix, const EnvironmentName& name);
 
-/// Names that resolve, the nearest to `name` first, at most `most`.
+/// What the frameworks of a name are made for, beside the accelerator that it names: those for
+/// which it resolves, cpu first, then by platform and version.
+std::vector<Accelerator> possible_accelerators(const Matrix& matrix, const EnvironmentName& name);
+
+/// Names of what is offered, the nearest to `name` first, at most `most`.
 std::vector<EnvironmentName> nearest_possible(const Matrix& matrix, const EnvironmentName& name,
                                               std::size_t most);
 

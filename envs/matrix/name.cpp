@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/names.hpp"
@@ -193,19 +194,18 @@ std::string to_string(const Accelerator& accelerator) {
   return "";
 }
 
-EnvironmentName parse_environment_name(std::string_view text) {
+WantedName parse_wanted_name(std::string_view text) {
   if (text.empty() || text.size() > kLongestName)
     throw Error(ErrorKind::usage, "environment '" + printable(text) +
                                       "': a name is 1 to 200 characters, such as " +
                                       std::string(kExample));
-  EnvironmentName name;
+  WantedName wanted;
+  EnvironmentName& name = wanted.name;
   name.has_prefix = text.starts_with(kPrefix);
   std::vector<Part> parts = parts_of(text, name.has_prefix ? kPrefix.size() : 0);
   std::size_t at = 0;
-  for (; at < parts.size() && !names_accelerator(parts[at]); ++at) {
+  for (; at < parts.size() && !names_accelerator(parts[at]) && !parts[at].begins("py"); ++at) {
     const auto framework = framework_of(parts[at]);
-    if (!framework && parts[at].begins("py"))
-      parts[at].refuse("comes before an accelerator: put cu12.4, cpu or can8.3.RC1 there");
     if (!framework) refuse_unknown(parts[at]);
     add_framework(name, parts[at], *framework);
   }
@@ -214,13 +214,29 @@ EnvironmentName parse_environment_name(std::string_view text) {
     parts.back().refuse("is not followed by cu12.4, cpu or the like" + example);
   if (name.frameworks.empty())
     parts[at].refuse("has no framework before it: begin with tf, tr, mx or jx and a version");
-  name.accelerator = parse_accelerator(parts[at]);
-  if (at + 1 == parts.size())
-    parts[at].refuse("is not followed by a Python such as py312" + example);
-  name.python = parse_python(parts[at + 1]);
-  if (at + 2 < parts.size()) parts[at + 2].refuse("comes after Python, where a name ends");
+  wanted.has_accelerator = names_accelerator(parts[at]);
+  if (wanted.has_accelerator) name.accelerator = parse_accelerator(parts[at++]);
+  if (at == parts.size())
+    parts.back().refuse("is not followed by a Python such as py312" + example);
+  name.python = parse_python(parts[at]);
+  if (at + 1 < parts.size()) parts[at + 1].refuse("comes after Python, where a name ends");
   std::ranges::sort(name.frameworks, {}, &FrameworkVersion::framework);
-  return name;
+  return wanted;
+}
+
+EnvironmentName parse_environment_name(std::string_view text) {
+  WantedName wanted = parse_wanted_name(text);
+  if (wanted.has_accelerator) return std::move(wanted.name);
+  const std::size_t python = text.rfind('_') + 1;
+  Part(text, text.substr(python), python)
+      .refuse("comes before an accelerator: put cu12.4, cpu or can8.3.RC1 there");
+}
+
+std::string to_string(const WantedName& wanted) {
+  std::string text = to_string(wanted.name);
+  const std::string cpu = "_cpu_";
+  if (!wanted.has_accelerator) text.replace(text.rfind(cpu), cpu.size(), "_");
+  return text;
 }
 
 std::string to_string(const EnvironmentName& name) {

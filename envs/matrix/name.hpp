@@ -51,6 +51,15 @@ struct EnvironmentName {
 /// in any order. Throws ErrorKind::usage with the place and the nearest thing that would be right.
 EnvironmentName parse_environment_name(std::string_view text);
 
+/// A name that may leave the accelerator to the nodes: "tr2.8.0_py311".
+struct WantedName {
+  EnvironmentName name;  ///< For cpu where it does.
+  bool has_accelerator = true;
+};
+WantedName parse_wanted_name(std::string_view text);  ///< Throws likewise.
+/// In one spelling, too.
+std::string to_string(const WantedName& wanted);
+
 /// The one spelling of it: parse_environment_name(to_string(name)) == name.
 std::string to_string(const EnvironmentName& name);
 

@@ -226,6 +226,22 @@ Combination resolve(const Matrix& matrix, const EnvironmentName& name) {
   return combination;
 }
 
+std::vector<Accelerator> possible_accelerators(const Matrix& matrix, const EnvironmentName& name) {
+  std::vector<Accelerator> possible;
+  for (const FrameworkRow& row : matrix.frameworks) {
+    const bool has_all = std::ranges::all_of(name.frameworks, [&](const FrameworkVersion& wanted) {
+      return best_row(matrix, wanted, row.accelerator, name.python).has_value();
+    });
+    if (has_all && std::ranges::find(possible, row.accelerator) == possible.end())
+      possible.push_back(row.accelerator);
+  }
+  std::ranges::sort(possible, [](const Accelerator& a, const Accelerator& b) {
+    if (a.platform != b.platform) return a.platform < b.platform;
+    return compare_versions(a.version, b.version) < 0;
+  });
+  return possible;
+}
+
 std::vector<EnvironmentName> nearest_possible(const Matrix& matrix, const EnvironmentName& name,
                                               std::size_t most) {
   std::vector<EnvironmentName> names;

@@ -29,6 +29,18 @@ TEST_CASE("every name is printed as it was read") {
     CHECK(to_string(parse_environment_name(text)) == text);
 }
 
+TEST_CASE("a name may leave the accelerator open where that is looked for") {
+  const WantedName open = parse_wanted_name("aiacct_mx1.5.0_tf1.15_py36");
+  CHECK_FALSE(open.has_accelerator);
+  CHECK(open.name.python == "3.6");
+  CHECK(to_string(open) == "aiacct_tf1.15_mx1.5.0_py36");
+  const WantedName whole = parse_wanted_name("tr2.5.1_cpu_py312");
+  CHECK(whole.has_accelerator);
+  CHECK(to_string(whole) == "tr2.5.1_cpu_py312");
+  for (const char* text : {"py311", "tr2.5.1_py", "tr2.5.1_py311_cpu", "tr2.5.1", "tr2.5.1_"})
+    CHECK(failure_of([&] { parse_wanted_name(text); }).kind() == ErrorKind::usage);
+}
+
 TEST_CASE("frameworks may come in any order, and are printed in one") {
   CHECK(to_string(parse_environment_name("mx1.5.0_tf1.15_cu10.0_py36")) ==
         "tf1.15_mx1.5.0_cu10.0_py36");
