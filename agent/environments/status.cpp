@@ -38,11 +38,41 @@ std::vector<std::string> names_in(const fs::path& directory) {
   std::error_code failure;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, failure)) {
     const std::string name = entry.path().filename();
-    if (entry.is_directory() && !entry.is_symlink() && !name.starts_with('.'))
+    if (entry.is_directory(failure) && !entry.is_symlink() && !name.starts_with('.'))
       names.push_back(name);
   }
   std::ranges::sort(names);
   return names;
+}
+
+/// "8.5.0" of a toolkit that lies there; empty where none does.
+std::string cann_version(const fs::path& toolkit) {
+  constexpr std::string_view kKey = "version=";
+  std::istringstream lines(
+      read_file(toolkit / (machine_name() + "-linux") / "ascend_toolkit_install.info")
+          .value_or(""));
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with(kKey)) return line.substr(kKey.size());
+  return "";
+}
+
+/// In the places of Huawei's installer, which are others from 8.5 on.
+std::vector<std::string> cann_versions() {
+  std::vector<fs::path> toolkits;
+  for (const fs::path& place : {fs::path("/usr/local/Ascend"), below_home("Ascend")}) {
+    toolkits.insert(toolkits.end(), {place / "cann", place / "ascend-toolkit/latest"});
+    for (const std::string& name : names_in(place))
+      if (name.starts_with("cann")) toolkits.push_back(place / name);
+    for (const std::string& name : names_in(place / "ascend-toolkit"))
+      toolkits.push_back(place / "ascend-toolkit" / name);
+  }
+  std::vector<std::string> versions;
+  for (const fs::path& toolkit : toolkits) {
+    const std::string version = cann_version(toolkit);
+    if (!version.empty() && std::ranges::find(versions, version) == versions.end())
+      versions.push_back(version);
+  }
+  return versions;
 }
 
 FoundVersion found(const fs::path& version, const std::string& current) {
@@ -60,6 +90,7 @@ EnvironmentStatus environment_status(const EnvironmentPlaces& places) {
                            .machine = machine_name(),
                            .libc = libc_name(),
                            .driver = driver_version(),
+                           .cann = cann_versions(),
                            .free_bytes = free_bytes(places.prefix),
                            .active = fs::path(link_target(places.active())).filename(),
                            .tools = names_in(places.tools("")),

@@ -95,6 +95,7 @@ std::string to_text(const EnvironmentStatus& status) {
   records.add("machine", status.machine);
   records.add("libc", status.libc);
   records.add("driver", status.driver);
+  add_all(records, "cann", status.cann);
   records.add("free", static_cast<std::int64_t>(status.free_bytes));
   records.add("active", status.active);
   add_all(records, "tools", status.tools);
@@ -109,6 +110,7 @@ EnvironmentStatus parse_environment_status(const Records& records) {
                            .machine = records.get("machine"),
                            .libc = records.get("libc"),
                            .driver = records.get("driver"),
+                           .cann = records.all("cann"),
                            .free_bytes = static_cast<std::uint64_t>(records.number("free")),
                            .active = records.get("active"),
                            .tools = records.all("tools"),

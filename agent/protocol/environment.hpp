@@ -49,12 +49,13 @@ struct FoundVersion {
 };
 
 struct EnvironmentStatus {
-  std::string prefix;            ///< Absolute.
-  std::string machine;           ///< "x86_64"
-  std::string libc;              ///< "glibc 2.36"
-  std::string driver;            ///< NVIDIA's that is loaded: "580.95.05"; empty: none.
-  std::uint64_t free_bytes = 0;  ///< 0 where it is not known.
-  std::string active;            ///< What logins get; empty: none.
+  std::string prefix;             ///< Absolute.
+  std::string machine;            ///< "x86_64"
+  std::string libc;               ///< "glibc 2.36"
+  std::string driver;             ///< NVIDIA's that is loaded: "580.95.05"; empty: none.
+  std::vector<std::string> cann;  ///< Versions of Huawei's toolkit that lie there: "8.5.0".
+  std::uint64_t free_bytes = 0;   ///< 0 where it is not known.
+  std::string active;             ///< What logins get; empty: none.
   std::vector<std::string> tools;
   std::vector<FoundVersion> versions;
 };

@@ -1,12 +1,17 @@
 #include "envs/environments/activate.hpp"
 
+#include <array>
+#include <utility>
+
 #include "agent/protocol/environment.hpp"
 #include "base/quote.hpp"
+#include "envs/matrix/name.hpp"
 
 namespace fastgpu::envs {
 namespace {
 
 constexpr std::string_view kLibraries = "LD_LIBRARY_PATH";
+constexpr std::string_view kToolkit = "ASCEND_TOOLKIT_HOME";
 
 /// Puts a directory, or some, in front of a list of them.
 std::string in_front(const std::string& variable, const std::string& directories) {
@@ -24,6 +29,60 @@ std::string conda_lines(const std::filesystem::path& version) {
          "\"$fastgpu_script\"; fi\n  done\n  unset fastgpu_script\nfi\n";
 }
 
+/// Where CANN's own script may lie, best first: where the user says, where exactly that version
+/// does, where the variables that are there already point, and the usual places.
+std::string cann_scripts(const EnvironmentSpec& spec, const std::string& version) {
+  std::string words;
+  const auto add = [&](const std::string& place) { words += " " + place + "/set_env.sh"; };
+  const std::array places = {std::string("/usr/local/Ascend/"),
+                             std::string("\"${HOME:-/root}\"/Ascend/")};
+  for (const auto& [name, value] : spec.variables) {
+    if (name != kToolkit) continue;
+    add(shell_quote(value));
+    add(shell_quote(value + "/.."));
+  }
+  for (const std::string& place : places)
+    add(place + "cann-" + version);
+  add("\"${ASCEND_TOOLKIT_HOME:-/none}\"");
+  add("\"${ASCEND_TOOLKIT_HOME:-/none}\"/..");
+  std::array<std::string, 2> names = {"cann", "ascend-toolkit"};  // The latter before 8.5.
+  if (compare_versions(version, "8.5") < 0) std::swap(names[0], names[1]);
+  for (const std::string& place : places)
+    for (const std::string& name : names)
+      add(place + name);
+  return words;
+}
+
+/// Prints what a script of bash exports, for any shell.
+constexpr std::string_view kExports = R"(. "$1" >/dev/null 2>&1 </dev/null
+      quote=$(printf "\047")
+      for name in $(compgen -e); do
+        case $name in SHLVL | PWD | OLDPWD | _) continue ;; esac
+        value=${!name}
+        printf "export %s=%s\n" "$name" "$quote${value//$quote/$quote\\$quote$quote}$quote"
+      done)";
+
+/// What CANN's script exports, once. It is bash that runs it, beside us: the script is not made for
+/// other shells, nor for those in which a failure or an unset variable is the end.
+std::string cann_lines(const EnvironmentSpec& spec, const std::string& version) {
+  return "if [ \"${FASTGPU_CANN:-}\" != " + version +
+         " ]; then\n"
+         "  for fastgpu_script in" +
+         cann_scripts(spec, version) +
+         "; do\n"
+         "    if [ ! -r \"$fastgpu_script\" ]; then continue; fi\n"
+         "    eval \"$(bash -c '" +
+         std::string(kExports) +
+         "' fastgpu \"$fastgpu_script\" 2>/dev/null || :)\"\n"
+         "    FASTGPU_CANN=" +
+         version +
+         "; export FASTGPU_CANN\n"
+         "    break\n"
+         "  done\n"
+         "  unset fastgpu_script\n"
+         "fi\n";
+}
+
 }  // namespace
 
 std::string activate_script(const EnvironmentSpec& spec, const std::filesystem::path& version) {
@@ -32,6 +91,10 @@ std::string activate_script(const EnvironmentSpec& spec, const std::filesystem::
     out += name + "=" + shell_quote(value) + "; export " + name + "\n";
   };
   set("FASTGPU_ENV", spec.name);
+  const auto accelerator =
+      spec.from.empty() ? Accelerator{} : parse_environment_name(spec.from).accelerator;
+  if (accelerator.platform == Platform::cann)  // First: what is ours goes in front of it.
+    out += cann_lines(spec, accelerator.version);
   out += in_front("PATH", (version / "bin").string());
   for (const auto& [name, value] : spec.variables)  // Behind ours: the library has to be found.
     if (name == kLibraries && !value.empty()) out += in_front(name, value);

@@ -23,7 +23,11 @@ std::vector<HostResult<EnvironmentStatus>> look_at_nodes(const NodeAccess& acces
 
 WantedEnvironment wanted_by(const InstallationRequest& request) {
   WantedEnvironment wanted{.name = request.spec.name, .spec = sum_of(request.spec)};
-  if (request.lock) wanted.version = version_of(*request.lock);
+  if (request.lock) {
+    wanted.version = version_of(*request.lock);
+    wanted.machine = request.lock->machine;
+    wanted.libc = request.lock->libc;
+  }
   return wanted;
 }
 
@@ -47,7 +51,7 @@ void warn_of_drivers(const std::vector<HostResult<EnvironmentStatus>>& nodes,
   const Matrix matrix = builtin_matrix();
   for (const auto& node : nodes) {
     if (!node.ok()) continue;
-    const std::string why = driver_objection(request.spec, node.value(), matrix);
+    const std::string why = accelerator_objection(request.spec, node.value(), matrix);
     if (!why.empty()) request.on_warning(node.host, why);
   }
 }

@@ -13,7 +13,7 @@ WantedEnvironment wanted_by(const InstallationRequest& request);
 std::vector<agent::EnvironmentStatus> those_that_answered(
     const std::vector<HostResult<agent::EnvironmentStatus>>& nodes);
 
-/// Tells the request's on_warning of nodes whose driver is too old.
+/// Tells the request's on_warning of nodes on which its CUDA or CANN does not work.
 void warn_of_drivers(const std::vector<HostResult<agent::EnvironmentStatus>>& nodes,
                      const InstallationRequest& request);
 

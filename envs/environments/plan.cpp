@@ -41,9 +41,72 @@ std::optional<Build> common_build(std::span<const EnvironmentStatus> nodes,
   return best->first;
 }
 
+std::string driver_objection(const std::string& version, const EnvironmentStatus& node,
+                             const Matrix& matrix) {
+  if (!find_driver(matrix, node.driver)) return "";
+  const auto cuda = find_cuda(matrix, version);
+  if (!cuda || carries(matrix, node.driver, *cuda) != Carries::no) return "";
+  return "its driver " + node.driver + " cannot carry CUDA " + cuda->version +
+         ", for which the environment is made: fastgpu env install-driver --cuda " + cuda->version +
+         " brings one that can";
+}
+
+std::string cann_objection(const std::string& version, const EnvironmentStatus& node) {
+  if (std::ranges::any_of(node.cann,
+                          [&](const std::string& there) { return covers(version, there); }))
+    return "";
+  std::string there;
+  for (const std::string& one : node.cann)
+    there += (there.empty() ? "" : ", ") + one;
+  return (there.empty() ? "it has no CANN" : "its CANN is " + there) +
+         ", and the environment is made for CANN " + version +
+         ": Huawei's toolkit of that version has to be installed there";
+}
+
+/// "2.36" of "glibc 2.36".
 std::string version_number(const std::string& libc) {
   const auto space = libc.rfind(' ');
   return space == std::string::npos ? "" : libc.substr(space + 1);
+}
+
+std::string misfit(const std::string& machine, const std::string& libc,
+                   const EnvironmentStatus& node) {
+  if (node.machine != machine)
+    return "its processor is " + node.machine + ", and the lock is for " + machine;
+  const std::string has = version_number(node.libc);
+  const std::string wants = version_number(libc);
+  if (has.empty() != wants.empty() || compare_versions(has, wants) < 0)
+    return "its C library is " + (node.libc.empty() ? "unknown" : node.libc) +
+           ", and the lock was made for " + libc;
+  return "";
+}
+
+/// What a node can run, but for the version of its C library.
+std::pair<std::string, std::string> kind_of(const EnvironmentStatus& node) {
+  return {node.machine, node.libc.substr(0, node.libc.find(' '))};
+}
+
+/// Who solves and builds. With a lock the first node that it fits, or the first; else, of the kind
+/// that most nodes are, the one with the oldest C library: what is made there runs on the others.
+std::size_t builder_among(std::span<const EnvironmentStatus> nodes,
+                          const WantedEnvironment& wanted) {
+  if (wanted.version) {
+    const auto fitting = std::ranges::find_if(nodes, [&](const EnvironmentStatus& node) {
+      return misfit(wanted.machine, wanted.libc, node).empty();
+    });
+    return fitting == nodes.end() ? 0 : static_cast<std::size_t>(fitting - nodes.begin());
+  }
+  const auto alike = [&](const EnvironmentStatus& node) {
+    return std::ranges::count(nodes, kind_of(node), kind_of);
+  };
+  const auto is_better = [&](const EnvironmentStatus& a, const EnvironmentStatus& b) {
+    if (kind_of(a) != kind_of(b)) return alike(a) > alike(b);
+    return compare_versions(version_number(a.libc), version_number(b.libc)) < 0;
+  };
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < nodes.size(); ++i)
+    if (is_better(nodes[i], nodes[best])) best = i;
+  return best;
 }
 
 }  // namespace
@@ -57,21 +120,21 @@ EnvironmentPlan plan_environment(std::span<const EnvironmentStatus> nodes,
   EnvironmentPlan plan{.version = wanted.version.value_or("")};
   const auto build = common_build(nodes, wanted);
   if (build) std::tie(plan.version, plan.manifest) = *build;
-  bool has_source = false;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const FoundVersion* const found = find(nodes[i], wanted.name, plan.version);
+  for (const EnvironmentStatus& node : nodes) {
+    const FoundVersion* const found = find(node, wanted.name, plan.version);
     const bool has_it = build && found != nullptr && found->manifest == plan.manifest;
-    NodeSteps steps{.discards = found != nullptr && !has_it,
-                    .builds = false,
-                    .receives = !has_it,
-                    .switches = !has_it || !found->current};
-    if (!has_source && (has_it || !build)) {
-      has_source = true;
-      plan.source = i;
-      steps.builds = !has_it;
-      steps.receives = false;
-    }
-    plan.nodes.push_back(steps);
+    plan.nodes.push_back({.discards = found != nullptr && !has_it,
+                          .builds = false,
+                          .receives = !has_it,
+                          .switches = !has_it || !found->current});
+  }
+  if (build) {
+    const auto first = std::ranges::find(plan.nodes, false, &NodeSteps::receives);
+    plan.source = static_cast<std::size_t>(first - plan.nodes.begin());
+  } else {
+    plan.source = builder_among(nodes, wanted);
+    plan.nodes[plan.source].builds = true;
+    plan.nodes[plan.source].receives = false;
   }
   return plan;
 }
@@ -107,14 +170,7 @@ std::optional<FoundVersion> build_in_common(std::span<const EnvironmentStatus> n
 }
 
 std::string misfit(const EnvironmentLock& lock, const EnvironmentStatus& node) {
-  if (node.machine != lock.machine)
-    return "its processor is " + node.machine + ", and the lock is for " + lock.machine;
-  const std::string has = version_number(node.libc);
-  const std::string wants = version_number(lock.libc);
-  if (has.empty() != wants.empty() || compare_versions(has, wants) < 0)
-    return "its C library is " + (node.libc.empty() ? "unknown" : node.libc) +
-           ", and the lock was made for " + lock.libc;
-  return "";
+  return misfit(lock.machine, lock.libc, node);
 }
 
 std::string shortage(const BuildSize& size, const EnvironmentStatus& node) {
@@ -127,16 +183,19 @@ std::string shortage(const BuildSize& size, const EnvironmentStatus& node) {
          " are free in " + node.prefix + ": make room there, or name another place (--prefix)";
 }
 
-std::string driver_objection(const EnvironmentSpec& spec, const EnvironmentStatus& node,
-                             const Matrix& matrix) {
-  if (spec.from.empty() || !find_driver(matrix, node.driver)) return "";
+std::string accelerator_objection(const EnvironmentSpec& spec, const EnvironmentStatus& node,
+                                  const Matrix& matrix) {
+  if (spec.from.empty()) return "";
   const Accelerator accelerator = parse_environment_name(spec.from).accelerator;
-  if (accelerator.platform != Platform::cuda) return "";
-  const auto cuda = find_cuda(matrix, accelerator.version);
-  if (!cuda || carries(matrix, node.driver, *cuda) != Carries::no) return "";
-  return "its driver " + node.driver + " cannot carry CUDA " + cuda->version +
-         ", for which the environment is made: fastgpu env install-driver --cuda " + cuda->version +
-         " brings one that can";
+  switch (accelerator.platform) {
+    case Platform::cpu:
+      return "";
+    case Platform::cuda:
+      return driver_objection(accelerator.version, node, matrix);
+    case Platform::cann:
+      return cann_objection(accelerator.version, node);
+  }
+  return "";
 }
 
 }  // namespace fastgpu::envs

@@ -18,7 +18,9 @@ namespace fastgpu::envs {
 struct WantedEnvironment {
   std::string name;
   std::string spec;                      ///< Its sum.
-  std::optional<std::string> version{};  ///< Where a lock was given.
+  std::optional<std::string> version{};  ///< Where a lock was given; so are the next two.
+  std::string machine{};                 ///< "x86_64"
+  std::string libc{};                    ///< "glibc 2.36"
 };
 
 /// One node's part.
@@ -41,7 +43,9 @@ struct EnvironmentPlan {
   bool done() const noexcept;
 };
 
-/// `nodes` in their order, at least one. A build that most nodes have is taken for the rest.
+/// `nodes` in their order, at least one. A build that most nodes have is taken for the rest. Where
+/// there is none, the node with the oldest C library builds, among those with the processor that
+/// most have.
 EnvironmentPlan plan_environment(std::span<const agent::EnvironmentStatus> nodes,
                                  const WantedEnvironment& wanted);
 
@@ -65,9 +69,9 @@ struct BuildSize {
 /// Why a build of that size has no room on a node; empty where it has, as far as is known.
 std::string shortage(const BuildSize& size, const agent::EnvironmentStatus& node);
 
-/// Why a node's driver is too old for the CUDA that the environment's name says; empty where it is
-/// not, or where no driver or no CUDA is known.
-std::string driver_objection(const EnvironmentSpec& spec, const agent::EnvironmentStatus& node,
-                             const Matrix& matrix);
+/// Why what the environment's name says that it computes on does not work on a node: a driver that
+/// is too old for its CUDA, no CANN or another one. Empty where it works, as far as is known.
+std::string accelerator_objection(const EnvironmentSpec& spec, const agent::EnvironmentStatus& node,
+                                  const Matrix& matrix);
 
 }  // namespace fastgpu::envs

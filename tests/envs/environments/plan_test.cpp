@@ -76,6 +76,47 @@ TEST_CASE("with a lock only its own build counts, and what is left of one is rem
   CHECK(steps(plan_environment(nodes({{kGood}, {kHalf}}), wanted)) == "|drs|");
 }
 
+TEST_CASE("who builds has the oldest C library among those with the usual processor") {
+  struct Row {
+    std::vector<std::pair<std::string, std::string>> nodes;
+    std::size_t builder;
+  };
+  const std::vector<Row> rows = {
+      {{{"x86_64", "glibc 2.36"}}, 0},
+      {{{"x86_64", "glibc 2.36"}, {"x86_64", "glibc 2.36"}}, 0},
+      {{{"x86_64", "glibc 2.36"}, {"x86_64", "glibc 2.9"}, {"x86_64", "glibc 2.9"}}, 1},
+      {{{"aarch64", "glibc 2.9"}, {"x86_64", "glibc 2.36"}, {"x86_64", "glibc 2.35"}}, 2},
+      {{{"x86_64", "glibc 2.36"}, {"aarch64", "glibc 2.17"}}, 0},
+      {{{"x86_64", "musl 1.2.4"}, {"x86_64", "glibc 2.36"}, {"x86_64", "glibc 2.36"}}, 1},
+      {{{"x86_64", ""}, {"x86_64", "glibc 2.36"}, {"x86_64", "glibc 2.31"}}, 2},
+  };
+  for (const Row& row : rows) {
+    std::vector<EnvironmentStatus> found;
+    for (const auto& [machine, libc] : row.nodes) {
+      found.push_back(node_with({}));
+      found.back().machine = machine;
+      found.back().libc = libc;
+    }
+    const auto plan = plan_environment(found, kWanted);
+    CHECK(plan.source == row.builder);
+    CHECK(plan.nodes[row.builder].builds);
+    CHECK_FALSE(plan.nodes[row.builder].receives);
+  }
+}
+
+TEST_CASE("a lock is built by the first node that it fits") {
+  auto found = nodes({{}, {}, {}});
+  found[0].libc = "glibc 2.31";
+  found[2].libc = "glibc 2.35";
+  WantedEnvironment wanted = kWanted;
+  wanted.version = "v2";
+  wanted.machine = "x86_64";
+  wanted.libc = "glibc 2.35";
+  CHECK(plan_environment(found, wanted).source == 1);
+  wanted.libc = "glibc 2.40";
+  CHECK(plan_environment(found, wanted).source == 0);
+}
+
 TEST_CASE(
     "of the builds that all nodes have, one in use of the same environment is what a new one goes "
     "over") {
@@ -141,7 +182,7 @@ TEST_CASE("a driver is too old for an environment's CUDA only where both are kno
     spec.from = from;
     EnvironmentStatus status;
     status.driver = driver;
-    return driver_objection(spec, status, matrix);
+    return accelerator_objection(spec, status, matrix);
   };
   CHECK(objection("tr2.6.0_cu12.4_py311", "470.42.01") ==
         "its driver 470.42.01 cannot carry CUDA 12.4, for which the environment is made: fastgpu "
@@ -150,6 +191,26 @@ TEST_CASE("a driver is too old for an environment's CUDA only where both are kno
   CHECK(objection("tr2.6.0_cu12.4_py311", "").empty());
   CHECK(objection("tr2.6.0_cpu_py311", "470.42.01").empty());
   CHECK(objection("", "470.42.01").empty());
+}
+
+TEST_CASE("an environment for CANN is no good on a node without that CANN") {
+  const Matrix matrix = builtin_matrix();
+  const auto objection = [&](const std::string& from, const std::vector<std::string>& cann) {
+    EnvironmentSpec spec;
+    spec.from = from;
+    EnvironmentStatus status;
+    status.cann = cann;
+    return accelerator_objection(spec, status, matrix);
+  };
+  CHECK(objection("tr2.8.0_can8.5.0_py311", {}) ==
+        "it has no CANN, and the environment is made for CANN 8.5.0: Huawei's toolkit of that "
+        "version has to be installed there");
+  CHECK(objection("tr2.8.0_can8.5.0_py311", {"8.3.RC1", "8.2.RC1"})
+            .starts_with("its CANN is 8.3.RC1, 8.2.RC1, and the environment is made for"));
+  CHECK(objection("tr2.8.0_can8.5.0_py311", {"8.3.RC1", "8.5.0"}).empty());
+  CHECK(objection("tr2.8.0_can8.5_py311", {"8.5.0"}).empty());
+  CHECK(objection("tr2.8.0_cu12.8_py311", {}).empty());
+  CHECK(objection("tr2.8.0_cpu_py311", {}).empty());
 }
 
 TEST_SUITE_END();

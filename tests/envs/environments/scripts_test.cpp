@@ -65,6 +65,61 @@ TEST_CASE("libraries that a user adds are looked for behind ours and before thos
         "/v1/lib/fastgpu:/usr/lib64\n");
 }
 
+TEST_CASE("what CANN's script exports is there once, behind what is the environment's own") {
+  const test::TempDirectory home;
+  const auto toolkit = home.path() / "Ascend/cann";
+  std::filesystem::create_directories(toolkit);
+  std::ofstream(toolkit / "set_env.sh")
+      << "echo noise\nfalse\nif [[ $UNSET ]]; then exit 1; fi\n"
+         "export COUNT=\"${COUNT}1\" ODD=$'it\\'s \"q\" $HOME \\\\\n&;'\n"
+         "export ASCEND_TOOLKIT_HOME=$(dirname \"${BASH_SOURCE[0]}\")\n"
+         "export PATH=/cann/bin:$PATH LD_LIBRARY_PATH=/cann/lib\n";
+  EnvironmentSpec spec;
+  spec.name = "train";
+  spec.from = "tr2.8.0_can8.5.0_py311";
+  const std::string begin = "HOME=" + home.path().string() +
+                            "; unset ASCEND_TOOLKIT_HOME COUNT FASTGPU_CANN LD_LIBRARY_PATH; "
+                            "PATH=/usr/bin:/bin\n";
+  const std::string script = begin + activate_script(spec, "/v1");
+
+  CHECK(shell(script + activate_script(spec, "/v1") +
+              "echo \"$COUNT $ASCEND_TOOLKIT_HOME $PATH $LD_LIBRARY_PATH\"; printf %s \"$ODD\"") ==
+        "1 " + toolkit.string() +
+            " /v1/bin:/cann/bin:/usr/bin:/bin /v1/lib/fastgpu:/cann/lib\n"
+            "it's \"q\" $HOME \\\n&;");
+  spec.from = "tr2.8.0_cpu_py311";
+  CHECK(shell(begin + activate_script(spec, "/v1") + "echo \"${COUNT:-none}\"") == "none\n");
+}
+
+TEST_CASE("CANN's script is the one of the version that is wanted, or where the user says") {
+  const test::TempDirectory home;
+  const auto ascend = home.path() / "Ascend";
+  EnvironmentSpec spec;
+  const auto chosen = [&](const std::string& from) {
+    spec.from = from;
+    return shell("HOME=" + home.path().string() +
+                 "; WHICH=none; unset ASCEND_TOOLKIT_HOME FASTGPU_CANN\n" +
+                 activate_script(spec, "/v1") + "echo \"$WHICH\"");
+  };
+  const auto put = [&](const std::string& place) {
+    std::filesystem::create_directories(ascend / place);
+    std::ofstream(ascend / place / "set_env.sh") << "export WHICH=" << place << "\n";
+  };
+
+  CHECK(chosen("tr2.8.0_can8.5.0_py311") == "none\n");
+  put("ascend-toolkit");
+  CHECK(chosen("tr2.8.0_can8.5.0_py311") == "ascend-toolkit\n");
+  put("cann");
+  CHECK(chosen("tr2.8.0_can8.5.0_py311") == "cann\n");
+  CHECK(chosen("tr2.8.0_can8.3.RC1_py311") == "ascend-toolkit\n");
+  put("cann-8.5.0");
+  CHECK(chosen("tr2.8.0_can8.5.0_py311") == "cann-8.5.0\n");
+  put("mine");
+  spec.variables = {{"ASCEND_TOOLKIT_HOME", (ascend / "mine/latest").string()}};
+  std::filesystem::create_directories(ascend / "mine/latest");
+  CHECK(chosen("tr2.8.0_can8.5.0_py311") == "mine\n");
+}
+
 TEST_CASE("scripts that conda packages bring are sourced once") {
   const test::TempDirectory folder;
   const auto scripts = folder.path() / "etc/conda/activate.d";
