@@ -9,8 +9,10 @@
 #include "cli/guarding.hpp"
 #include "cli/meeting.hpp"
 #include "cli/record.hpp"
+#include "envs/environments/record.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/takeover.hpp"
+#include "state/directory.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -25,6 +27,16 @@ struct Options : ClusterOptions {
 
 std::string counted(std::size_t count) {
   return std::to_string(count) + (count == 1 ? " node" : " nodes");
+}
+
+/// New nodes have none of the environments that the others have.
+void show_environments_to_bring(Context& context, const state::Cluster& cluster) {
+  const auto record =
+      envs::read_record(state::cluster_directory(context.state_directory(), cluster.id));
+  std::vector<std::string> next;
+  for (const auto& [name, prefix] : record.prefix)
+    next.push_back("fastgpu env create " + name + " --cluster " + cluster.name.value);
+  if (!next.empty()) context.ui().next_steps(next);
 }
 
 /// What others own goes on without this state directory.
@@ -82,6 +94,7 @@ int run_start(Context& context, const Options& options) {
   keep_guards(context, name, Occasion::changed);
   publish_record(context, name);
   show_cluster(context, view);
+  if (lost > 0 && options.replace_lost) show_environments_to_bring(context, view.cluster);
   return 0;
 }
 
@@ -122,6 +135,7 @@ int run_scale(Context& context, const Options& options) {
   keep_guards(context, cluster.name, Occasion::changed);
   publish_record(context, cluster.name);
   show_cluster(context, view);
+  if (wanted > present) show_environments_to_bring(context, cluster);
   return 0;
 }
 

@@ -19,18 +19,11 @@ struct Options {
 
 using Answers = std::vector<HostResult<agent::Records>>;
 
-/// Throws for a name that has never been made here, so that a slip of the pen is told at once.
-std::string prefix_of(EnvCluster& cluster, const std::string& name) {
-  std::string prefix = cluster.prefix_for(name);
-  if (prefix.empty()) envs::runner_in(cluster.record(), name);
-  return prefix;
-}
-
 /// A program on every node, in the environment; its exit code is ours.
 int run_program(Context& context, EnvCluster& cluster, const Options& options) {
   std::vector<std::string> argv = {
       (agent::details_of(
-           agent::EnvironmentPlaces{prefix_of(cluster, options.name)}.current(options.name)) /
+           agent::EnvironmentPlaces{cluster.find(options.name)}.current(options.name)) /
        "run")
           .string()};
   argv.insert(argv.end(), options.program.begin(), options.program.end());
@@ -54,7 +47,7 @@ int activate(Context& context, const Options& options) {
   EnvCluster cluster(context, options.target);
   if (!options.program.empty()) return run_program(context, cluster, options);
   cluster.lock();
-  const std::string prefix = prefix_of(cluster, options.name);
+  const std::string prefix = cluster.find(options.name);
   const Answers answers =
       cluster.call(options.off ? std::vector<std::string>{"env-deactivate", prefix}
                                : std::vector<std::string>{"env-activate", prefix, options.name});
@@ -70,8 +63,7 @@ int activate(Context& context, const Options& options) {
 
 int verify(Context& context, const Options& options) {
   EnvCluster cluster(context, options.target);
-  const Answers answers =
-      cluster.call({"env-verify", prefix_of(cluster, options.name), options.name});
+  const Answers answers = cluster.call({"env-verify", cluster.find(options.name), options.name});
   View view;
   view.root = document("environment-check");
   view.root["name"] = options.name;
@@ -107,7 +99,7 @@ int remove(Context& context, const Options& options) {
   cluster.lock();
   auto& record = cluster.record();
   std::set<std::string> prefixes = {options.all ? options.target.prefix
-                                                : prefix_of(cluster, options.name)};
+                                                : cluster.find(options.name)};
   if (options.all && options.target.prefix.empty())
     for (const auto& [name, prefix] : record.prefix)
       prefixes.insert(prefix);
@@ -119,8 +111,7 @@ int remove(Context& context, const Options& options) {
   }
   if (code != 0) return code;
   if (options.all) record = {};
-  if (record.active == options.name) record.active.clear();
-  record.prefix.erase(options.name);
+  envs::forget(record, options.name);
   cluster.store_record();
   return 0;
 }

@@ -96,9 +96,18 @@ std::optional<DemoRun> train(Context& context, EnvCluster& cluster, const Option
   return report;
 }
 
+void require_everywhere(EnvCluster& cluster, const std::string& name) {
+  std::vector<NodeName> nodes;
+  for (const state::Node& node : cluster.target().nodes)
+    nodes.push_back(node.name);
+  cluster.require_on(name, nodes);
+}
+
 int run(Context& context, const Options& options) {
   EnvCluster cluster(context, options.target);
   const int ranks = ranks_for(cluster.target(), options);
+  cluster.find(options.name);
+  require_everywhere(cluster, options.name);
   std::vector<DemoRun> runs;
   std::string objections;
   for (const std::string& framework : frameworks_of(cluster, options.name)) {

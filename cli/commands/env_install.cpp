@@ -116,10 +116,7 @@ int install(Context& context, EnvCluster& cluster, const EnvWish& wish,
   for (const auto& [node, error] : met.failures)
     result.nodes.push_back({node, error});
   context.ui().end_progress();
-  if (!result.version.empty()) {
-    cluster.record().prefix[wish.spec.name] = result.prefix;
-    cluster.store_record();
-  }
+  if (!result.version.empty()) cluster.note_made(wish.spec.name, result);
   context.ui().show(view_of(wish, result, met));
   return report(context, result.nodes);
 }

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ void describe_env_target(Arguments& arguments, EnvTarget& target);
 class EnvCluster {
  public:
   EnvCluster(Context& context, const EnvTarget& target);
+  EnvCluster(Context& context, RemoteTarget target);
 
   /// Nobody else changes the cluster from here on. Throws conflict where somebody does.
   void lock();
@@ -36,14 +38,28 @@ class EnvCluster {
 
   /// Where environments lie: as given, else where that one lies, else "" for the usual place.
   std::string prefix_for(const std::string& name) const;
+  /// Where that one lies; where it is not remembered the nodes are asked, and what they say is
+  /// written down: an image or another machine may have brought it. Throws not_found where no node
+  /// has anything of it.
+  std::string find(const std::string& name);
+  /// Throws not_found, with the command that helps, where one of these nodes does not have it
+  /// complete. Nodes that are known to have it are not asked.
+  void require_on(const std::string& name, std::span<const NodeName> nodes);
   envs::EnvironmentsRecord& record() noexcept { return record_; }
   void store_record() const;
+  /// Writes down where it lies now, and on which nodes it is complete.
+  void note_made(const std::string& name, const envs::InstallationResult& result);
 
   /// Calls the agent on every node.
   std::vector<HostResult<agent::Records>> call(const std::vector<std::string>& words) const;
 
  private:
   std::filesystem::path directory() const;
+  struct Answers {
+    std::vector<envs::MachineStatus> found;
+    std::vector<Error> failures;
+  };
+  Answers ask(const std::string& prefix, std::span<const state::Node> nodes) const;
 
   Context& context_;
   std::string given_prefix_;
@@ -60,8 +76,10 @@ struct EnvBuild {
   std::filesystem::path directory;
 };
 
-/// Of every node that has it, in their order. Throws not_found where none has.
-std::vector<EnvBuild> complete_builds(EnvCluster& cluster, const std::string& name);
+/// Of every node that has it, in their order.
+std::vector<EnvBuild> find_builds(const EnvCluster& cluster, const std::string& name);
+/// Throws not_found where none has it.
+std::vector<EnvBuild> complete_builds(const EnvCluster& cluster, const std::string& name);
 
 /// Reports what failed, a line a node; returns the exit code of the first failure, 0 for none.
 int report_failures(Context& context, const std::vector<std::pair<NodeName, Error>>& failures);

@@ -4,12 +4,11 @@
 #include <optional>
 
 #include "cli/commands/commands.hpp"
+#include "cli/commands/env_tools.hpp"
 #include "cli/commands/job_result.hpp"
 #include "cli/commands/job_start.hpp"
 #include "cli/commands/lookup.hpp"
 #include "config/job_file.hpp"
-#include "envs/environments/record.hpp"
-#include "state/directory.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -76,15 +75,17 @@ std::string environment_name(const Options& options, const envs::EnvironmentsRec
   return name;
 }
 
-/// Ranks then run in that environment.
-void enter_environment(Context& context, const Options& options, const state::Cluster& cluster,
-                       launcher::JobSpec& spec) {
-  const auto record =
-      envs::read_record(state::cluster_directory(context.state_directory(), cluster.id));
-  const std::string name = environment_name(options, record);
+/// Its ranks then run in the environment that is meant, which has to be where they are placed.
+void enter_environment(const Options& options, EnvCluster& cluster, launcher::JobRecord& job) {
+  const std::string name = environment_name(options, cluster.record());
   if (name.empty()) return;
-  spec.argv.insert(spec.argv.begin(), envs::runner_in(record, name));
-  spec.mpirun_in = envs::programs_in(record, name);
+  std::vector<NodeName> nodes;
+  for (const launcher::NodeRanks& ranks : job.placement)
+    nodes.push_back(ranks.node);
+  cluster.find(name);
+  cluster.require_on(name, nodes);
+  job.spec.argv.insert(job.spec.argv.begin(), envs::runner_in(cluster.record(), name));
+  job.spec.mpirun_in = envs::programs_in(cluster.record(), name);
 }
 
 /// Flags over the file.
@@ -136,15 +137,15 @@ View view_of(const launcher::JobRecord& record) {
 
 int run(Context& context, const Options& options) {
   const config::JobFile file = file_of(options);
-  launcher::JobSpec spec = spec_of(options, file);
-  const RemoteTarget target = running_nodes(context, cluster_of(context, options, file));
-  enter_environment(context, options, target.cluster, spec);
-  const launcher::JobRecord record = placed_on(target, spec);
+  const launcher::JobSpec spec = spec_of(options, file);
+  EnvCluster cluster(context, running_nodes(context, cluster_of(context, options, file)));
+  launcher::JobRecord record = placed_on(cluster.target(), spec);
+  enter_environment(options, cluster, record);
   if (options.dry_run) {
     context.ui().show(view_of(record));
     return 0;
   }
-  StartedJob started = start_job(context, target, record);
+  StartedJob started = start_job(context, cluster.target(), record);
   if (record.spec.presence == launcher::Presence::detached)
     return show_detached(context, started.open.job);
   return follow_job(context, started.runner, started.open,

@@ -1,6 +1,7 @@
 #include "envs/environments/record.hpp"
 
-#include "agent/protocol/environment.hpp"
+#include <algorithm>
+
 #include "base/json.hpp"
 #include "base/names.hpp"
 #include "state/directory.hpp"
@@ -20,6 +21,22 @@ std::filesystem::path current_of(const EnvironmentsRecord& record, const std::st
   return agent::EnvironmentPlaces{found->second}.current(name);
 }
 
+bool has_complete(const agent::EnvironmentStatus& status, const std::string& name) {
+  return std::ranges::any_of(status.versions, [&](const agent::FoundVersion& found) {
+    return found.name == name && found.current && !found.manifest.empty();
+  });
+}
+
+/// What every one of them gives to logins; empty where they do not agree.
+std::string active_on_all(std::span<const MachineStatus> found) {
+  if (found.empty()) return "";
+  const std::string& active = found.front().status.active;
+  const bool all = std::ranges::all_of(found, [&](const MachineStatus& one) {
+    return one.status.active == active && has_complete(one.status, active);
+  });
+  return all ? active : "";
+}
+
 }  // namespace
 
 EnvironmentsRecord read_record(const std::filesystem::path& cluster_directory) {
@@ -27,8 +44,11 @@ EnvironmentsRecord read_record(const std::filesystem::path& cluster_directory) {
   const auto text = state::read_file(path);
   if (!text) return {};
   const auto root = parse_json(*text, path.string());
-  return {.active = field<std::string>(root, "active"),
-          .prefix = field<std::map<std::string, std::string>>(root, "prefix")};
+  EnvironmentsRecord record{.active = field<std::string>(root, "active"),
+                            .prefix = field<std::map<std::string, std::string>>(root, "prefix")};
+  if (root.contains("machines"))  // Earlier programs kept none.
+    record.machines = field<std::map<std::string, std::set<std::string>>>(root, "machines");
+  return record;
 }
 
 void write_record(const std::filesystem::path& cluster_directory,
@@ -36,8 +56,38 @@ void write_record(const std::filesystem::path& cluster_directory,
   state::make_private_directory(cluster_directory);
   const nlohmann::json root = {{"schema", "fastgpu.environments-record/1"},
                                {"active", record.active},
-                               {"prefix", record.prefix}};
+                               {"prefix", record.prefix},
+                               {"machines", record.machines}};
   state::write_private_file(file_of(cluster_directory), root.dump(2) + "\n");
+}
+
+void take_up(EnvironmentsRecord& record, std::span<const MachineStatus> found) {
+  for (const auto& [machine, status] : found) {
+    for (const agent::FoundVersion& version : status.versions)
+      record.prefix.emplace(version.name, status.prefix);
+    for (const auto& [name, prefix] : record.prefix) {
+      if (prefix != status.prefix) continue;
+      if (has_complete(status, name))
+        record.machines[name].insert(machine);
+      else
+        record.machines[name].erase(machine);
+    }
+  }
+  const std::string active = active_on_all(found);
+  if (record.active.empty() && !active.empty() &&
+      record.prefix.at(active) == found.front().status.prefix)
+    record.active = active;
+}
+
+void forget(EnvironmentsRecord& record, const std::string& name) {
+  if (record.active == name) record.active.clear();
+  record.prefix.erase(name);
+  record.machines.erase(name);
+}
+
+bool is_on(const EnvironmentsRecord& record, const std::string& name, const std::string& machine) {
+  const auto found = record.machines.find(name);
+  return found != record.machines.end() && found->second.contains(machine);
 }
 
 std::string runner_in(const EnvironmentsRecord& record, const std::string& name) {
