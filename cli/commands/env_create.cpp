@@ -1,4 +1,6 @@
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/env_install.hpp"
@@ -17,54 +19,87 @@ struct Options {
   std::vector<std::string> set;
 };
 
-/// A name of the matrix says what is installed, and for which Python.
-void apply_matrix_name(envs::EnvironmentSpec& spec, const std::string& text, Ui& ui) {
-  const auto name = envs::parse_environment_name(text);
-  const auto combination = envs::resolve(envs::builtin_matrix(), name);
-  for (const std::string& warning : combination.warnings())
-    ui.warn(warning);
-  spec.from = to_string(combination.name);
-  if (!spec.python_archive) spec.python = combination.name.python;
+bool is_name_alone(const Options& options) {
+  return options.file.empty() && options.set.empty() && options.from.empty();
 }
 
-/// The file's fields with what the command line says over them.
-EnvWish wish_of(const Options& options, Ui& ui) {
-  config::Document document;
-  if (!options.file.empty()) document = config::Document::read(options.file);
+EnvWish wish_of_lock(const Options& options) {
+  if (!options.set.empty() || !options.from.empty() || !options.builder.empty())
+    throw Error(ErrorKind::usage,
+                "env create: a lock is taken as it is, without --set, --from or --builder");
   EnvWish wish;
-  if (envs::is_lock(document)) {
-    if (!options.set.empty() || !options.from.empty())
-      throw Error(ErrorKind::usage,
-                  "env create: a lock is taken as it is, without --set or --from");
-    wish.lock = read_lock_file(options.file);
-    wish.spec = wish.lock->spec;
-  } else {
-    for (const std::string& assignment : options.set)
-      document.set(assignment);
-    if (!options.builder.empty()) document.set("builder=" + options.builder);
-    wish.spec = envs::read_environment_spec(document.root());
-  }
-  if (!options.name.empty()) {
-    agent::check_environment_name(options.name);
-    if (wish.lock && wish.lock->spec.name != options.name)
-      throw Error(ErrorKind::usage, "env create: the lock is that of an environment '" +
-                                        wish.lock->spec.name + "', not of '" + options.name + "'");
-    wish.spec.name = options.name;
-  }
-  if (!options.from.empty()) apply_matrix_name(wish.spec, options.from, ui);
-  // A name that says all of it is enough.
-  if (options.file.empty() && options.set.empty() && options.from.empty())
-    apply_matrix_name(wish.spec, wish.spec.name, ui);
-  if (wish.spec.name.empty()) wish.spec.name = wish.spec.from;
-  if (wish.spec.name.empty())
+  wish.lock = read_lock_file(options.file);
+  wish.spec = wish.lock->spec;
+  if (!options.name.empty() && wish.spec.name != options.name)
+    throw Error(ErrorKind::usage, "env create: the lock is that of an environment '" +
+                                      wish.spec.name + "', not of '" + options.name + "'");
+  return wish;
+}
+
+/// The file's fields with what the command line says over them; a name that says all of it is
+/// enough.
+EnvWish wish_of_file(const config::Document& document, const Options& options) {
+  EnvWish wish{.spec = envs::read_environment_spec(document.root())};
+  if (!options.from.empty()) wish.spec.from = options.from;
+  if (is_name_alone(options)) wish.spec.from = options.name;
+  if (!options.name.empty()) wish.spec.name = options.name;
+  if (wish.spec.name.empty() && wish.spec.from.empty())
     throw Error(ErrorKind::usage,
                 "env create: the name is missing: give NAME, or 'name' in the file");
   return wish;
 }
 
+/// For nodes that lack what others have: the same, by its lock.
+std::optional<EnvWish> wish_on_nodes(const EnvCluster& cluster, const std::string& name) {
+  const auto builds = find_builds(cluster, name);
+  if (builds.empty()) return std::nullopt;
+  const EnvBuild& build = builds.front();
+  const auto answer =
+      envs::call_node(cluster.access(), build.host,
+                      {.words = {"env-show", build.directory.parent_path().parent_path().string(),
+                                 name, build.version}},
+                      {});
+  EnvWish wish;
+  wish.lock = envs::parse_lock(answer.get("lock"), "the lock on " + build.host.name.value);
+  wish.spec = wish.lock->spec;
+  return wish;
+}
+
+/// What the matrix says of it. A name that is none of the matrix is one that some nodes have.
+void complete(Context& context, const EnvCluster& cluster, const Options& options, PythonOf python,
+              EnvWish& wish) try {
+  complete_from(context, &cluster, options.install.needs.assumed_gpus, python, wish.spec);
+  if (wish.spec.name.empty()) wish.spec.name = wish.spec.from;
+} catch (const Error& e) {
+  if (e.kind() != ErrorKind::usage || !is_name_alone(options) || !options.builder.empty()) throw;
+  auto there = wish_on_nodes(cluster, options.name);
+  if (!there)
+    throw Error(e.kind(), std::string(e.what()) + "; and no node has an environment '" +
+                              options.name + "' that others could get");
+  wish = *std::move(there);
+}
+
+/// What the command line names wins over the file, but for a Python that is fetched.
+PythonOf python_of(const config::Document& document, const Options& options,
+                   const envs::EnvironmentSpec& spec) {
+  const bool is_in_file = document.root().find("python").has_value();
+  const bool stays = options.from.empty() ? is_in_file : spec.python_archive.has_value();
+  return stays ? PythonOf::spec : PythonOf::name;
+}
+
 int run(Context& context, const Options& options) {
-  const EnvWish wish = wish_of(options, context.ui());
+  if (!options.name.empty()) agent::check_environment_name(options.name);
+  config::Document document;
+  if (!options.file.empty()) document = config::Document::read(options.file);
+  const bool is_lock = envs::is_lock(document);
+  if (!is_lock) {
+    for (const std::string& assignment : options.set)
+      document.set(assignment);
+    if (!options.builder.empty()) document.set("builder=" + options.builder);
+  }
+  EnvWish wish = is_lock ? wish_of_lock(options) : wish_of_file(document, options);
   EnvCluster cluster(context, options.target);
+  if (!is_lock) complete(context, cluster, options, python_of(document, options, wish.spec), wish);
   return install_environment(context, cluster, wish, options.install);
 }
 
@@ -80,8 +115,10 @@ Action describe_env_create(Arguments& arguments) {
   file.letter = "-f";
   file.values = Values::path;
   arguments.list("--set", "KEY=VALUE", "A field of the file in another way", options->set);
-  arguments.text("--from", "MATRIX_NAME", "Python and frameworks by a name of the matrix",
-                 options->from);
+  arguments.text(
+      "--from", "MATRIX_NAME",
+      "Python and frameworks by a name of the matrix; without cu, cpu or can the nodes choose",
+      options->from);
   Argument& builder =
       arguments.text("--builder", "HOW", "Who solves and installs (auto)", options->builder);
   builder.values = Values::choice;

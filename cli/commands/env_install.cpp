@@ -5,6 +5,8 @@
 #include <map>
 
 #include "cli/node_route.hpp"
+#include "envs/environments/accelerator.hpp"
+#include "envs/facts/probe.hpp"
 #include "state/directory.hpp"
 
 namespace fastgpu::cli {
@@ -127,6 +129,53 @@ envs::EnvironmentLock read_lock_file(const std::filesystem::path& file) {
   const auto text = state::read_file(file);
   if (!text) throw Error(ErrorKind::not_found, "there is no file " + file.string());
   return envs::parse_lock(*text, file.string());
+/// The facts of the nodes that answer.
+std::vector<envs::KnownNode> known_nodes(Context& context, const EnvCluster& cluster,
+                                         const std::string& assumed_gpus) {
+  constexpr std::chrono::minutes kPatience{2};
+  const envs::NodeAccess access = cluster.access();
+  ssh::RunOptions options = access.options;
+  options.timeout = kPatience;
+  const auto assumed = assumption(assumed_gpus);
+  const auto found = envs::probe(access.client, cluster.hosts(), {}, options, context.cancel());
+  std::vector<envs::KnownNode> nodes;
+  for (const auto& node : found)
+    if (node.ok())
+      nodes.push_back({node.host.value, assumed ? assumed(node.value()) : node.value()});
+  if (nodes.empty()) throw Error(found.front().error());
+  return nodes;
+}
+
+envs::EnvironmentName chosen_name(Context& context, const EnvCluster* cluster,
+                                  const std::string& assumed_gpus, const envs::WantedName& wanted,
+                                  const envs::Matrix& matrix) {
+  if (wanted.has_accelerator) return wanted.name;
+  if (cluster == nullptr)
+    throw Error(ErrorKind::usage,
+                to_string(wanted) +
+                    " leaves open what it computes on: name a cluster whose nodes "
+                    "tell (--cluster), or write it like " +
+                    to_string(wanted.name));
+  const auto chosen =
+      envs::choose_accelerator(matrix, wanted.name, known_nodes(context, *cluster, assumed_gpus));
+  context.ui().note(to_string(wanted) + " is " + to_string(chosen.name) +
+                    " here: " + chosen.reason);
+  return chosen.name;
+}
+
+}
+
+void complete_from(Context& context, const EnvCluster* cluster, const std::string& assumed_gpus,
+                   PythonOf python, envs::EnvironmentSpec& spec) {
+  if (spec.from.empty()) return;
+  const envs::Matrix matrix = envs::builtin_matrix();
+  const auto combination = envs::resolve(
+      matrix,
+      chosen_name(context, cluster, assumed_gpus, envs::parse_wanted_name(spec.from), matrix));
+  for (const std::string& warning : combination.warnings())
+    context.ui().warn(warning);
+  spec.from = to_string(combination.name);
+  if (python == PythonOf::name) spec.python = combination.name.python;
 }
 
 void describe_install_options(Arguments& arguments, InstallOptions& options) {

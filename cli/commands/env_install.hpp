@@ -29,6 +29,15 @@ void describe_install_options(Arguments& arguments, InstallOptions& options);
 envs::EnvironmentLock read_lock_file(const std::filesystem::path& file);
 
 /// Installs it and what it needs beside itself, shows what was done, and remembers where; or shows
+/// Which Python an environment gets that is made from a name of the matrix.
+enum class PythonOf : std::uint8_t { name, spec };
+
+/// Makes `from` what can be installed: a name of the matrix with its accelerator. One that leaves
+/// it open gets that of the nodes, or of `assumed_gpus` there. Throws usage for what cannot be, and
+/// for an open one without a cluster.
+void complete_from(Context& context, const EnvCluster* cluster, const std::string& assumed_gpus,
+                   PythonOf python, envs::EnvironmentSpec& spec);
+
 /// the steps of each node alone, nodes with equal steps on one line.
 int install_environment(Context& context, EnvCluster& cluster, const EnvWish& wish,
                         const InstallOptions& options);

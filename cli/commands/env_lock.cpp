@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/env_install.hpp"
@@ -23,13 +24,16 @@ struct DiffOptions {
   std::string after;
 };
 
-envs::EnvironmentSpec spec_of(const LockOptions& options) {
+envs::EnvironmentSpec spec_of(Context& context, const EnvCluster* cluster,
+                              const LockOptions& options) {
   auto document = config::Document::read(options.file);
   for (const std::string& assignment : options.set)
     document.set(assignment);
   auto spec = envs::read_environment_spec(document.root());
   if (spec.name.empty()) throw Error(ErrorKind::usage, options.file + ": 'name' is missing");
   return spec;
+  const bool names_python = document.root().find("python").has_value();
+  complete_from(context, cluster, "", names_python ? PythonOf::spec : PythonOf::name, spec);
 }
 
 envs::EnvironmentLock lock_here(Context& context, const envs::InstallationRequest& request) {
@@ -39,9 +43,7 @@ envs::EnvironmentLock lock_here(Context& context, const envs::InstallationReques
                           context.cancel());
 }
 
-envs::EnvironmentLock lock_on_node(Context& context, envs::InstallationRequest request,
-                                   const LockOptions& options) {
-  EnvCluster cluster(context, options.target);
+envs::EnvironmentLock lock_on_node(EnvCluster& cluster, envs::InstallationRequest request) {
   cluster.lock();
   request.prefix = cluster.prefix_for(request.spec.name);
   const std::span<const ssh::Host> first(cluster.hosts().data(), 1);
@@ -55,13 +57,15 @@ envs::EnvironmentLock lock_on_node(Context& context, envs::InstallationRequest r
 
 int lock(Context& context, const LockOptions& options) {
   const state::ScratchDirectory scratch(context.state_directory());
-  envs::InstallationRequest request{.spec = spec_of(options),
-                                    .fastgpu = FASTGPU_VERSION,
-                                    .scratch = scratch.path(),
-                                    .toolbox = {}};
+  std::optional<EnvCluster> cluster;
+  if (!options.target.cluster.empty()) cluster.emplace(context, options.target);
+  envs::InstallationRequest request{
+      .spec = spec_of(context, cluster ? &*cluster : nullptr, options),
+      .fastgpu = FASTGPU_VERSION,
+      .scratch = scratch.path(),
+      .toolbox = {}};
   use_builder_options(context, options.building, request);
-  const auto locked = options.target.cluster.empty() ? lock_here(context, request)
-                                                     : lock_on_node(context, request, options);
+  const auto locked = cluster ? lock_on_node(*cluster, request) : lock_here(context, request);
   const std::string text = to_text(locked);
   if (options.out.empty() || options.out == "-")
     context.ui().data(text);

@@ -217,15 +217,41 @@ View view_of(const envs::Combination& found) {
   return view;
 }
 
+int show_whole(Context& context, const envs::Matrix& matrix, const envs::EnvironmentName& name) {
+  const envs::Combination found = envs::resolve(matrix, name);
+  context.ui().show(view_of(found));
+  for (const std::string& warning : found.warnings())
+    context.ui().warn(warning);
+  return 0;
+}
+
+/// What a name that leaves the accelerator open may come to: that depends on the nodes.
+int show_open(Context& context, const envs::Matrix& matrix, const envs::EnvironmentName& name) {
+  View view;
+  view.root = document("env_combinations");
+  view.root["combinations"] = Json::array();
+  view.table.columns = {{"NAME"}, {"DRIVER"}, {"INSTALL"}, {"OFFERED"}};
+  for (const envs::Accelerator& accelerator : envs::possible_accelerators(matrix, name)) {
+    envs::EnvironmentName whole = name;
+    whole.accelerator = accelerator;
+    const View one = view_of(envs::resolve(matrix, whole));
+    view.root["combinations"].push_back(one.root);
+    const Json& driver = one.root["least_driver"];
+    view.table.rows.push_back({to_string(whole), driver.is_null() ? "" : driver.get<std::string>(),
+                               joined(one.names), one.root["offered"].get<bool>() ? "yes" : "no"});
+    view.names.push_back(to_string(whole));
+  }
+  if (view.names.empty()) envs::resolve(matrix, name);  // Says why there is none.
+  context.ui().show(view);
+  return 0;
+}
+
 int run(Context& context, const Options& options) {
   envs::Matrix matrix = envs::builtin_matrix();
   if (!options.name.empty()) {
-    const envs::Combination found =
-        envs::resolve(matrix, envs::parse_environment_name(options.name));
-    context.ui().show(view_of(found));
-    for (const std::string& warning : found.warnings())
-      context.ui().warn(warning);
-    return 0;
+    const envs::WantedName wanted = envs::parse_wanted_name(options.name);
+    return wanted.has_accelerator ? show_whole(context, matrix, wanted.name)
+                                  : show_open(context, matrix, wanted.name);
   }
   matrix = narrowed(std::move(matrix), options.cuda);
   View view;

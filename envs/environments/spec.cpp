@@ -254,8 +254,8 @@ EnvironmentSpec read_environment_spec(const Value& root) {
       return text;
     });
   if (const auto from = root.find("from"))
-    spec.from = from->parsed(
-        [](const std::string& text) { return to_string(parse_environment_name(text)); });
+    spec.from =
+        from->parsed([](const std::string& text) { return to_string(parse_wanted_name(text)); });
   if (const auto channels = root.find("channels")) spec.channels = channels_of(*channels);
   spec.builder = builder_of(root.find("builder"), !spec.channels.empty());
   if (spec.builder == Builder::conda) {

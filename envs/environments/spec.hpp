@@ -54,7 +54,8 @@ struct EnvironmentSpec {
   Mpi mpi = Mpi::package;
   Bytecode bytecode = Bytecode::compiled;
   NodeNeeds needs{};
-  /// A name of the matrix: which frameworks install-frameworks installs; may be empty.
+  /// A name of the matrix: which frameworks install-frameworks installs; may be empty. A file may
+  /// leave the accelerator open, what is installed does not.
   std::string from{};
   std::vector<std::string> index{};  ///< The first in place of PyPI, the others beside it.
   std::vector<std::pair<std::string, std::string>> variables{};
