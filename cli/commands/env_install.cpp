@@ -123,12 +123,6 @@ int install(Context& context, EnvCluster& cluster, const EnvWish& wish,
   return report(context, result.nodes);
 }
 
-}  // namespace
-
-envs::EnvironmentLock read_lock_file(const std::filesystem::path& file) {
-  const auto text = state::read_file(file);
-  if (!text) throw Error(ErrorKind::not_found, "there is no file " + file.string());
-  return envs::parse_lock(*text, file.string());
 /// The facts of the nodes that answer.
 std::vector<envs::KnownNode> known_nodes(Context& context, const EnvCluster& cluster,
                                          const std::string& assumed_gpus) {
@@ -163,7 +157,7 @@ envs::EnvironmentName chosen_name(Context& context, const EnvCluster* cluster,
   return chosen.name;
 }
 
-}
+}  // namespace
 
 void complete_from(Context& context, const EnvCluster* cluster, const std::string& assumed_gpus,
                    PythonOf python, envs::EnvironmentSpec& spec) {
@@ -176,6 +170,12 @@ void complete_from(Context& context, const EnvCluster* cluster, const std::strin
     context.ui().warn(warning);
   spec.from = to_string(combination.name);
   if (python == PythonOf::name) spec.python = combination.name.python;
+}
+
+envs::EnvironmentLock read_lock_file(const std::filesystem::path& file) {
+  const auto text = state::read_file(file);
+  if (!text) throw Error(ErrorKind::not_found, "there is no file " + file.string());
+  return envs::parse_lock(*text, file.string());
 }
 
 void describe_install_options(Arguments& arguments, InstallOptions& options) {
