@@ -28,7 +28,6 @@ void describe_install_options(Arguments& arguments, InstallOptions& options);
 /// A lock from a file. Throws as Document::read and parse_lock.
 envs::EnvironmentLock read_lock_file(const std::filesystem::path& file);
 
-/// Installs it and what it needs beside itself, shows what was done, and remembers where; or shows
 /// Which Python an environment gets that is made from a name of the matrix.
 enum class PythonOf : std::uint8_t { name, spec };
 
@@ -38,6 +37,7 @@ enum class PythonOf : std::uint8_t { name, spec };
 void complete_from(Context& context, const EnvCluster* cluster, const std::string& assumed_gpus,
                    PythonOf python, envs::EnvironmentSpec& spec);
 
+/// Installs it and what it needs beside itself, shows what was done, and remembers where; or shows
 /// the steps of each node alone, nodes with equal steps on one line.
 int install_environment(Context& context, EnvCluster& cluster, const EnvWish& wish,
                         const InstallOptions& options);

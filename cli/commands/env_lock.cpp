@@ -31,9 +31,9 @@ envs::EnvironmentSpec spec_of(Context& context, const EnvCluster* cluster,
     document.set(assignment);
   auto spec = envs::read_environment_spec(document.root());
   if (spec.name.empty()) throw Error(ErrorKind::usage, options.file + ": 'name' is missing");
-  return spec;
   const bool names_python = document.root().find("python").has_value();
   complete_from(context, cluster, "", names_python ? PythonOf::spec : PythonOf::name, spec);
+  return spec;
 }
 
 envs::EnvironmentLock lock_here(Context& context, const envs::InstallationRequest& request) {
