@@ -31,10 +31,10 @@ struct Task {
   /// Called with output as it arrives, in pieces of no particular size. Null discards.
   std::function<void(std::string_view)> on_stdout{};
   std::function<void(std::string_view)> on_stderr{};
-  /// The next piece of standard input, asked for when there is room; absent ends the input. Null
-  /// means no input.
+  /// The next piece of standard input, asked for when there is room; absent is the end. Null means
+  /// no input.
   std::function<std::optional<std::string>()> next_input{};
-  /// Without `next_input`: keeps standard input open, and closes it when the run is cancelled or
+  /// Keeps standard input open after the last piece, and closes it when the run is cancelled or
   /// timed out. A supervisor at the far end takes that as the order to end what it started.
   bool hold_input_open = false;
 };

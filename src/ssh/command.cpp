@@ -234,22 +234,20 @@ void Command::pump_input() {
 
 /// False where there is nothing to send now.
 bool Command::refill_input() {
-  if (task_.next_input && !why_) {
+  if (task_.next_input && !input_given_ && !why_) {
     try {
       std::optional<std::string> piece = task_.next_input();
-      const bool has_more = piece.has_value();
+      input_given_ = !piece.has_value();
       input_at_ = 0;
       input_ = std::move(piece).value_or("");
-      more_ = has_more && input_.empty();
-      if (has_more) return !more_;
+      more_ = !input_given_ && input_.empty();
+      if (!input_given_) return !more_;
     } catch (const Error& e) {
       wind_down(e, std::chrono::steady_clock::now());
       return false;
     }
-  } else if (task_.hold_input_open && !why_) {
-    return false;
   }
-  close_input();
+  if (!task_.hold_input_open || why_) close_input();
   return false;
 }
 

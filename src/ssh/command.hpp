@@ -76,6 +76,7 @@ class Command {
   time_point idle_until_ = time_point::max();
   std::string input_;
   std::size_t input_at_ = 0;
+  bool input_given_ = false;  // All of it; it may be held open.
   bool input_closed_ = false;
   bool more_ = false;      // Stopped to let others go on, not for want of work.
   bool silenced_ = false;  // A callback threw: it hears no more.
