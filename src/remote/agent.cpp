@@ -182,6 +182,19 @@ std::string agent_command(const AgentHash& hash, std::span<const std::string> ar
   return command;
 }
 
+std::string agent_command_by(std::span<const std::string> starter, const AgentHash& hash,
+                             std::span<const std::string> arguments) {
+  // sudo itself exits with 1 where it does not find a program; a shell says which is missing. The
+  // path is written out by the login shell: home is another one for whom the starter makes us.
+  static constexpr const char* kStart = R"(test -s "$0" && exec "$0" "$@"; exec "$0-is-empty")";
+  std::vector<std::string> words = {"exec"};
+  words.insert(words.end(), starter.begin(), starter.end());
+  words.insert(words.end(), {"/bin/sh", "-c", kStart});
+  std::string command = shell_join(words) + " ~/" + agent_path(hash);
+  if (!arguments.empty()) command += " " + shell_join(arguments);
+  return command;
+}
+
 bool agent_missing(const AgentHash& hash, const ssh::Exit& exit, std::string_view error_output) {
   const bool not_run = exit.code() == 127 || exit.code() == 126;
   return not_run && error_output.find(name_on_host(hash)) != error_output.npos;

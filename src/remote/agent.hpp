@@ -36,6 +36,11 @@ std::string agent_path(const AgentHash& hash);
 /// its exit status and signal are those of the session. Shells report 127 where it is missing.
 std::string agent_command(const AgentHash& hash, std::span<const std::string> arguments = {});
 
+/// The same with the agent started by `starter`, such as `sudo -n --`: whatever ends the command
+/// then has the rights that the command has.
+std::string agent_command_by(std::span<const std::string> starter, const AgentHash& hash,
+                             std::span<const std::string> arguments);
+
 /// Whether a command built by agent_command ended because the agent is not on that host.
 bool agent_missing(const AgentHash& hash, const ssh::Exit& exit, std::string_view error_output);
 
