@@ -75,6 +75,7 @@ std::string install_script(const AgentHash& hash, const std::string& sha256,
       "test \"$(sha256sum <\"$t\")\" = '" +
       sha256 +
       "  -' || exit 14\n"
+      "sync \"$t\" 2>/dev/null\n"  // Else a power cut may leave the name without the content.
       "chmod 755 \"$t\" && mv -f \"$t\" \"$d/" +
       name_on_host(hash) + "\" || exit 12\n";
   const std::vector<std::string> words = {"exec", "/bin/sh", "-c", script};
@@ -177,9 +178,11 @@ std::string agent_path(const AgentHash& hash) {
 }
 
 std::string agent_command(const AgentHash& hash, std::span<const std::string> arguments) {
-  std::string command = "exec ~/" + agent_path(hash);
+  const std::string path = "~/" + agent_path(hash);
+  // To a shell an empty file is a script that does nothing, and does it well.
+  std::string command = "test -s " + path + " && exec " + path;
   if (!arguments.empty()) command += " " + shell_join(arguments);
-  return command;
+  return command + " || exec " + path + "-is-empty";
 }
 
 std::string agent_command_by(std::span<const std::string> starter, const AgentHash& hash,

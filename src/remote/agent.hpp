@@ -33,7 +33,8 @@ AgentProgram read_agent_program(const std::filesystem::path& file, AgentFiles ot
 std::string agent_path(const AgentHash& hash);
 
 /// A command line for the remote login shell that turns into the agent with `arguments`, so that
-/// its exit status and signal are those of the session. Shells report 127 where it is missing.
+/// its exit status and signal are those of the session. Shells report 127 where it is missing, or
+/// empty, as a power cut may leave it.
 std::string agent_command(const AgentHash& hash, std::span<const std::string> arguments = {});
 
 /// The same with the agent started by `starter`, such as `sudo -n --`: whatever ends the command

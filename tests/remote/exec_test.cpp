@@ -42,7 +42,7 @@ class World {
                    ": not found\n"};
   }
   bool calls_agent(const FakeSsh::Seen& seen) const {
-    return seen.command.starts_with("exec ~/.fastgpu/bin/fastgpu-agent-" + agent.hash.value);
+    return seen.command.starts_with("test -s ~/" + agent_path(agent.hash));
   }
   auto exec(FakeSsh& client, int count, Recorded& sink) const {
     const Cancel cancel;
@@ -61,8 +61,9 @@ TEST_CASE("where the agent is present one command a host is enough") {
   Recorded sink;
   const auto results = world.exec(client, 2, sink);
   REQUIRE(client.seen.size() == 2);
-  CHECK(client.seen[0].command ==
-        "exec ~/.fastgpu/bin/fastgpu-agent-" + world.agent.hash.value + " exec -- printf 'a b'");
+  const std::string path = "~/.fastgpu/bin/fastgpu-agent-" + world.agent.hash.value;
+  CHECK(client.seen[0].command == "test -s " + path + " && exec " + path +
+                                      " exec -- printf 'a b' || exec " + path + "-is-empty");
   CHECK(client.seen[0].hold_input_open);
   CHECK(results[0].value().exit.code() == 3);
   CHECK(results[0].value().unsupervised.empty());

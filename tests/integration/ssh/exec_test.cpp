@@ -158,6 +158,45 @@ TEST_CASE("a host whose processor no agent is for is served without, and told wh
   CHECK_FALSE(std::filesystem::exists(sshd.home() / remote::agent_path(built_agent().hash)));
 }
 
+TEST_CASE("an agent that was damaged on its host is put there anew, and the command runs once") {
+  const test::Sshd sshd;
+  const auto file = sshd.home() / remote::agent_path(built_agent().hash);
+  const std::string whole = test::read_file(built_agent().file);
+  const std::vector<std::string> words = {"sh", "-c", "echo x >>$HOME/runs; echo out; exit 3"};
+  // No program, nothing, the beginning alone.
+  for (const std::string& left :
+       {std::string("no program\n"), std::string(), whole.substr(0, 100)}) {
+    CAPTURE(left.size());
+    std::filesystem::create_directories(file.parent_path());
+    std::filesystem::remove(file);
+    test::write_file(file, left, std::filesystem::perms::owner_all);
+    Recorded sink;
+    const auto results = exec(std::vector{sshd.host("a")}, words, sink);
+    REQUIRE_MESSAGE(results[0].ok(), results[0].error().what());
+    CHECK(results[0].value().exit.code() == 3);
+    CHECK(results[0].value().unsupervised == "");
+    CHECK(sink.out[0] == "out\n");
+    CHECK(sink.err[0] == "");
+    CHECK(test::read_file(file) == whole);
+  }
+  CHECK(test::read_file(sshd.home() / "runs") == "x\nx\nx\n");
+}
+
+TEST_CASE("an agent that arrives damaged is known by its sum, and is not left there") {
+  const test::TemporaryDirectory dir;
+  test::write_file(dir.path() / "cat", "#!/bin/sh\n/bin/cat; echo more\n",
+                   std::filesystem::perms::owner_all);
+  const test::Sshd sshd("ForceCommand PATH=" + dir.path().string() +
+                        ":$PATH exec /bin/sh -c \"$SSH_ORIGINAL_COMMAND\"");
+  Recorded sink;
+  const auto results = exec(std::vector{sshd.host("a")}, {"touch", "ran"}, sink);
+  REQUIRE_FALSE(results[0].ok());
+  CHECK(results[0].error().kind() == ErrorKind::transient);
+  CHECK(std::string(results[0].error().what()).find("it arrived damaged") != std::string::npos);
+  CHECK(std::filesystem::is_empty(sshd.home() / ".fastgpu/bin"));
+  CHECK_FALSE(std::filesystem::exists(sshd.home() / "ran"));
+}
+
 TEST_CASE("arguments of any bytes arrive unchanged") {
   const test::Sshd sshd;
   std::string all;
