@@ -95,7 +95,8 @@ constexpr std::array kCommands = {
             describe_exec,
             "Lines appear as they come, with the host in front; -b waits and folds equal "
             "outputs. The exit code is the highest. What was started is ended when we are "
-            "interrupted, time out, or are killed."},
+            "interrupted, time out, or are killed. What waits for the end, by -b or -o, is cut at "
+            "64 MiB of a stream and 512 MiB of all nodes; which was cut is said."},
     Command{"cp", "", "Copy files to nodes or from them", "fastgpu cp data.bin demo:/tmp/",
             describe_cp,
             "One side is CLUSTER[/NODES]:PATH. As cp -r: into a directory that exists, under "

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/commands/commands.hpp"
+#include "cli/commands/holding_sink.hpp"
 #include "cli/commands/lookup.hpp"
 #include "cli/commands/remote_output.hpp"
 #include "remote/lines.hpp"
@@ -24,12 +25,6 @@ struct Options {
 };
 
 using Results = std::vector<HostResult<remote::Executed>>;
-
-/// As one target, see select_nodes.
-std::string without(const std::string& target, const std::string& left_out) {
-  if (left_out.empty()) return target;
-  return target + (target.find('/') == std::string::npos ? "/!" : "!") + left_out;
-}
 
 int code_of(const HostResult<remote::Executed>& result) {
   return result.ok() ? result.value().exit.code() : exit_code(result.error().kind());
@@ -75,23 +70,49 @@ View view_of(const Options& options, const Results& results, const std::vector<H
   return view;
 }
 
+std::string mebibytes(std::size_t bytes) {
+  return std::to_string(bytes >> 20U) + " MiB";
+}
+
+/// Which hosts said more than was kept, and how to see all of it.
+void report_cut(Ui& ui, const Results& results, const std::vector<HeldOutput>& held) {
+  std::vector<std::string> cut;
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (held[i].truncated) cut.push_back(results[i].host.value);
+  if (cut.empty()) return;
+  constexpr HoldingLimits kLimits;
+  ui.warn(fold_names(cut) + ": the output was cut: at most " + mebibytes(kLimits.stream) +
+          " of a stream and " + mebibytes(kLimits.all) +
+          " of all nodes wait for the end; without -b and -o all of it is shown");
+}
+
 /// Each output once, under the names of the hosts that gave it.
-void show_folded(Ui& ui, const Results& results, const std::vector<HeldOutput>& held) {
-  std::vector<remote::Output> outputs;
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    if (!held[i].err.empty()) ui.error_data(with_prefix(results[i].host.value + ": ", held[i].err));
-    if (held[i].truncated) ui.warn(results[i].host.value + ": its output was cut");
-    if (results[i].ok() || !held[i].out.empty()) outputs.push_back({results[i].host, held[i].out});
-  }
+void show_groups(Ui& ui, const std::vector<remote::Output>& outputs, std::string_view remark) {
   for (const remote::OutputGroup& group : remote::fold(outputs)) {
     std::vector<std::string> names;
     for (const NodeName& name : group.hosts)
       names.push_back(name.value);
     const std::string rule(16, '-');
-    const bool ends = group.text.empty() || group.text.back() == '\n';
-    ui.data(rule + "\n" + fold_names(names) + " (" + std::to_string(names.size()) + ")\n" + rule +
-            "\n" + group.text + (ends ? "" : "\n"));
+    ui.data(rule + "\n" + fold_names(names) + " (" + std::to_string(names.size()) + ")" +
+            std::string(remark) + "\n" + rule + "\n");
+    ui.data(group.text);
+    if (!group.text.empty() && group.text.back() != '\n') ui.data("\n");
   }
+}
+
+void show_folded(Ui& ui, const Results& results, const std::vector<HeldOutput>& held) {
+  std::vector<remote::Output> whole;
+  std::vector<remote::Output> cut;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const NodeName& host = results[i].host;
+    if (!held[i].err.empty()) ui.error_data(with_prefix(host.value + ": ", held[i].err));
+    if (held[i].truncated)
+      cut.push_back({host, held[i].out});
+    else if (results[i].ok() || !held[i].out.empty())
+      whole.push_back({host, held[i].out});
+  }
+  show_groups(ui, whole, "");
+  show_groups(ui, cut, ", cut");
 }
 
 /// What did not go well, a line a host.
@@ -122,7 +143,7 @@ int run(Context& context, const Options& options) {
   std::vector<std::string> names;
   for (const ssh::Host& host : target.hosts)
     names.push_back(host.name.value);
-  HoldingSink holding(names.size());
+  HoldingSink holding(names.size(), context.ui().for_people() ? Repeats::shared : Repeats::counted);
   StreamingSink streaming(context, names);
   remote::OutputSink& kept = held_back ? static_cast<remote::OutputSink&>(holding) : streaming;
   CountedSink sink(context.ui(), kept, names);
@@ -131,6 +152,7 @@ int run(Context& context, const Options& options) {
                               settings, sink, context.cancel());
   context.ui().end_progress();
   if (streaming.closed()) return kBrokenPipe;
+  report_cut(context.ui(), results, holding.held());
   if (!context.ui().for_people()) {
     context.ui().show(view_of(options, results, holding.held()));
   } else {

@@ -86,4 +86,9 @@ Target parse_target(std::string_view text) {
   return target;
 }
 
+std::string without(const std::string& target, const std::string& left_out) {
+  if (left_out.empty()) return target;
+  return target + (target.find('/') == std::string::npos ? "/!" : "!") + left_out;
+}
+
 }  // namespace fastgpu::cli

@@ -35,4 +35,7 @@ struct Target {
 };
 Target parse_target(std::string_view text);
 
+/// `target` without the nodes of the node set `left_out`, as a target again.
+std::string without(const std::string& target, const std::string& left_out);
+
 }  // namespace fastgpu::cli

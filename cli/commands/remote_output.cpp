@@ -10,7 +10,6 @@
 namespace fastgpu::cli {
 namespace {
 
-constexpr std::size_t kMostHeld = 64UL * 1024 * 1024;
 constexpr std::array kHostColors = {Color::cyan, Color::green, Color::yellow, Color::magenta,
                                     Color::blue};
 
@@ -54,7 +53,8 @@ RemoteTarget running_nodes(Context& context, std::string_view text, Coming comin
 
 std::string host_line(const NodeName& host, std::string_view message) {
   const std::string prefix = host.value + ": ";
-  return (message.starts_with(prefix) ? "" : prefix) + std::string(message) + "\n";
+  const bool named = message.starts_with(prefix) || message.starts_with(host.value + " (");
+  return (named ? "" : prefix) + std::string(message) + "\n";
 }
 
 std::string with_prefix(std::string_view prefix, std::string_view text) {
@@ -63,14 +63,6 @@ std::string with_prefix(std::string_view prefix, std::string_view text) {
   lines.write(lines.add(std::string(prefix)), text);
   lines.finish_all();
   return sink.text;
-}
-
-void HoldingSink::output(std::size_t host, remote::Channel channel, std::string_view text) {
-  HeldOutput& held = held_[host];
-  std::string& kept = channel == remote::Channel::out ? held.out : held.err;
-  const std::size_t room = kMostHeld - kept.size();
-  held.truncated = held.truncated || text.size() > room;
-  kept += text.substr(0, room);
 }
 
 void StreamingSink::UiSink::write(std::string_view bytes) {

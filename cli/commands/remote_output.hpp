@@ -31,28 +31,12 @@ enum class Coming : std::uint8_t { to_use, to_look };
 /// one of them does not run.
 RemoteTarget running_nodes(Context& context, std::string_view text, Coming coming = Coming::to_use);
 
-/// One line about a host; its name stands in front once, whether or not `message` has it.
+/// One line about a host; its name stands in front once, whether or not `message` has it, alone or
+/// with the address behind it.
 std::string host_line(const NodeName& host, std::string_view message);
 
 /// `text` with `prefix` before each line, ending in a newline.
 std::string with_prefix(std::string_view prefix, std::string_view text);
-
-struct HeldOutput {
-  std::string out;
-  std::string err;
-  bool truncated = false;
-};
-
-/// Keeps what each host says, up to 64 MiB a stream.
-class HoldingSink final : public remote::OutputSink {
- public:
-  explicit HoldingSink(std::size_t hosts) : held_(hosts) {}
-  void output(std::size_t host, remote::Channel channel, std::string_view text) override;
-  const std::vector<HeldOutput>& held() const noexcept { return held_; }
-
- private:
-  std::vector<HeldOutput> held_;
-};
 
 /// Writes the lines of all streams as they come, each under its host's name. When nobody reads
 /// them any more, asks the whole program to stop.

@@ -30,15 +30,16 @@ class LineCutter {
   std::string rest_;
 };
 
+/// What a host has said; borrowed.
 struct Output {
   NodeName host;
-  std::string text;
+  std::string_view text;
 };
 
 /// Hosts that said the same.
 struct OutputGroup {
   std::vector<NodeName> hosts;
-  std::string text;
+  std::string_view text;
 };
 
 /// The outputs with equal ones together, in the order in which each first occurs.

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "cli/commands/lookup.hpp"
 #include "support/failure.hpp"
 
 namespace fastgpu::cli {
@@ -44,6 +45,21 @@ TEST_CASE("what stands behind an exclamation mark is left out") {
   CHECK(selected("!2") == "n01 n02 n04 n05");
   CHECK(selected("n[01-04]!n02!0") == "n03 n04");
   CHECK(selected("!@io,4") == "n03 n04");
+}
+
+TEST_CASE("nodes are left out of a target, whatever it says already") {
+  const auto left = [](const std::string& target, const std::string& left_out) {
+    return selected(parse_target(without(target, left_out)).node_set);
+  };
+  CHECK(without("demo", "") == "demo");
+  CHECK(parse_target(without("demo", "0")).cluster == "demo");
+  CHECK(left("demo", "2") == "n01 n02 n04 n05");
+  CHECK(left("demo", "n[01-02],@stopped") == "n03 n04");
+  CHECK(left("demo/0-3", "n02,3") == "n01 n03");
+  CHECK(left("demo/!0", "@stopped") == "n02 n03 n04");
+  CHECK(left("demo/@workers!2", "1!4") == "n04");
+  CHECK(mentions(failure_of([&] { left("demo/0", "n01"); }), "leaves no node"));
+  CHECK(mentions(failure_of([&] { left("demo", "n06"); }), "cluster demo has no node 'n06'"));
 }
 
 TEST_CASE("groups are the cluster's own, or the user's") {

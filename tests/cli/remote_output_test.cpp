@@ -35,6 +35,13 @@ TEST_CASE("without a terminal nothing is shown: every host's result comes anyway
   CHECK(shown_on({}).empty());
 }
 
+TEST_CASE("a line about a host names it once") {
+  CHECK(host_line({"n-1"}, "no route") == "n-1: no route\n");
+  CHECK(host_line({"n-1"}, "n-1: no route") == "n-1: no route\n");
+  CHECK(host_line({"n-1"}, "n-1 (10.0.0.1:22): no route") == "n-1 (10.0.0.1:22): no route\n");
+  CHECK(host_line({"n-1"}, "n-10: no route") == "n-1: n-10: no route\n");
+}
+
 TEST_SUITE_END();
 
 }  // namespace
