@@ -91,6 +91,13 @@ constexpr std::array kCommands = {
             "through. Words after -- arrive as they are: there is no shell in between, so "
             "write sh -c '...' where you want one. In a login, ~. at the start of a line "
             "leaves a node that hangs, and ~? lists such keys."},
+    Command{
+        "tmux", "", "Log in to a shell that goes on without us", "fastgpu tmux demo/0",
+        describe_tmux,
+        "The session is made where it is not there yet. It outlives the connection: leave it by "
+        "Ctrl-B D, or by closing the window, and the same command comes back to it. It ends "
+        "with its last shell, or with the node. A session keeps no node awake by being there; "
+        "what runs in it may (why-awake). The exit code is tmux's own, not the program's."},
     Command{"exec", "", "Run a program on all nodes at once", "fastgpu exec demo -b -- uname -r",
             describe_exec,
             "Lines appear as they come, with the host in front; -b waits and folds equal "

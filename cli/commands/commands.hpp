@@ -27,6 +27,7 @@ Action describe_attach_job(Arguments& arguments);
 Action describe_cancel_job(Arguments& arguments);
 Action describe_logs(Arguments& arguments);
 Action describe_ssh(Arguments& arguments);
+Action describe_tmux(Arguments& arguments);
 Action describe_cp(Arguments& arguments);
 Action describe_get_clusters(Arguments& arguments);
 Action describe_get_nodes(Arguments& arguments);

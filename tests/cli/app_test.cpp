@@ -68,6 +68,8 @@ TEST_CASE("what the user must change is a usage error that says how") {
       {{"create", "cluster", "x", "y"}, "unexpected 'y'"},
       {{"get", "clusters", "-o", "jsn"}, "json"},
       {{"-o"}, "no command"},
+      {{"tmux", "demo", "--session", "a.b"}, "session name 'a.b'"},
+      {{"tmux", "demo", "--list", "--detach"}, "--list starts nothing"},
   };
   for (const Case& one : cases) {
     Session session;

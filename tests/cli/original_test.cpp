@@ -87,6 +87,7 @@ TEST_CASE("what the original had and we have not says what to do instead") {
 
 TEST_CASE("machines and groups of the original are nodes and clusters of ours") {
   CHECK(ours({"ssh", "task0.demo"}) == Words{"ssh", "demo/0"});
+  CHECK(ours({"tmux", "task1.demo"}) == Words{"tmux", "demo/1"});
   CHECK(ours({"kill", "-f", "{demo}"}) == Words{"kill", "--yes", "demo"});
   CHECK(ours({"stop", "{demo}"}) == Words{"stop", "cluster", "demo"});
   CHECK(ours({"stop", "cluster", "demo"}) == Words{"stop", "cluster", "demo"});

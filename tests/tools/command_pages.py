@@ -33,6 +33,8 @@ PAGES = [
     ("describe cluster", ["fastgpu describe cluster demo"]),
     ("describe node", ["fastgpu describe node demo-0"]),
     ("ssh", ["fastgpu ssh demo/0 -- hostname", "echo three words here | fastgpu ssh demo/1 -- wc -w"]),
+    ("tmux", ["fastgpu tmux demo/1 --session train --detach -- sleep 600", "fastgpu tmux demo --list",
+              "fastgpu exec demo/1 -- tmux kill-session -t train", "fastgpu tmux demo --list"]),
     ("exec", ["fastgpu exec demo -- hostname", "fastgpu exec demo -b -- uname -r", "fastgpu exec demo/0 -- sh -c 'exit 3'"]),
     ("cp", ["fastgpu cp cluster.yaml demo:/tmp/", "fastgpu cp demo/0:/etc/hostname node-0", "cat node-0"]),
     ("env create", ["cat env.yaml", "fastgpu env create -f env.yaml --cluster demo --dry-run", "fastgpu env create -f env.yaml --cluster demo",

@@ -1,0 +1,153 @@
+// tmux: a shell on a node that outlives the connection.
+#include <memory>
+#include <optional>
+
+#include "cli/commands/commands.hpp"
+#include "cli/commands/session.hpp"
+#include "cli/commands/tmux_script.hpp"
+#include "cli/commands/views.hpp"
+#include "cli/ui/text.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+struct Options {
+  std::string target;
+  std::string session = "fastgpu";
+  bool detached = false;
+  bool list = false;
+  std::vector<std::string> program;
+};
+
+Error no_tmux(const RemoteTarget& found) {
+  const std::string& cluster = found.cluster.name.value;
+  const ssh::Host& host = found.hosts.front();
+  const std::string rights = host.user == "root" ? "" : "sudo ";
+  return {ErrorKind::not_found,
+          host.name.value + " has no tmux: on Debian and Ubuntu `fastgpu exec " + cluster + " -- " +
+              rights + "apt-get install -y tmux` brings it to all nodes; `fastgpu ssh " + cluster +
+              "/" + host.name.value + "` is a shell without it"};
+}
+
+Error exists_already(const RemoteTarget& found, const std::string& session) {
+  const std::string& node = found.hosts.front().name.value;
+  return {ErrorKind::conflict, node + " has a session " + session + " already: `fastgpu tmux " +
+                                   found.cluster.name.value + "/" + node + " --session " + session +
+                                   "` goes there, another name makes another"};
+}
+
+/// Our standard input is not for it.
+ssh::Exit start_detached(Context& context, const ssh::Host& host, const std::string& command) {
+  ssh::RunOptions options;
+  options.connect_timeout = context.settings().duration("connect-timeout");
+  const auto tell = [&context](std::string_view text) { context.ui().error_data(text); };
+  const auto ended = context.ssh().run({{.host = host, .command = command, .on_stderr = tell}},
+                                       options, context.cancel());
+  if (!ended.front().ok()) throw ended.front().error();
+  return ended.front().value();
+}
+
+/// Once it has ended, or was left.
+int code_of(const ssh::Exit& exit, const RemoteTarget& found, const std::string& session) {
+  if (exit.code() == tmux_missing) throw no_tmux(found);
+  if (exit.code() == tmux_session_exists) throw exists_already(found, session);
+  return exit.code();
+}
+
+int enter(Context& context, const Options& options) {
+  const RemoteTarget found = one_node(context, options.target, "tmux");
+  const ssh::Host& host = found.hosts.front();
+  const auto start = options.detached ? TmuxStart::detached : TmuxStart::attached;
+  const std::string command = tmux_command(options.session, options.program, start);
+  if (!options.detached)
+    return code_of(run_session(context, host, command, Streams::terminal), found, options.session);
+  const int code = code_of(start_detached(context, host, command), found, options.session);
+  if (code == 0)
+    context.ui().next_steps({"fastgpu tmux " + found.cluster.name.value + "/" + host.name.value +
+                             " --session " + options.session});
+  return code;
+}
+
+/// What each host says of its sessions.
+struct Heard final : remote::OutputSink {
+  explicit Heard(std::size_t hosts) : texts(hosts) {}
+  void output(std::size_t host, remote::Channel channel, std::string_view text) override {
+    if (channel == remote::Channel::out) texts[host] += text;
+  }
+  std::vector<std::string> texts;
+};
+
+void add_rows(View& view, const NodeName& node, std::string_view text) {
+  for (const TmuxSession& session : parse_sessions(text)) {
+    const auto created = std::chrono::system_clock::from_time_t(session.created);
+    view.table.rows.push_back({node.value, one_line(session.name), timestamp(created),
+                               std::to_string(session.windows), std::to_string(session.clients)});
+    view.root["sessions"].push_back({{"node", node.value},
+                                     {"name", session.name},
+                                     {"created", time_json(session.created)},
+                                     {"windows", session.windows},
+                                     {"attached", session.clients}});
+    view.names.push_back(node.value + "/" + session.name);
+  }
+}
+
+int list(Context& context, const Options& options) {
+  const RemoteTarget found = running_nodes(context, options.target, Coming::to_look);
+  remote::ExecOptions settings;
+  settings.connect_timeout = context.settings().duration("connect-timeout");
+  Heard heard(found.hosts.size());
+  const auto results = remote::exec_everywhere(context.ssh(), found.hosts, list_sessions_argv(),
+                                               context.agent(), settings, heard, context.cancel());
+  View view;
+  view.root = document("tmux");
+  view.root["cluster"] = found.cluster.name.value;
+  view.root["sessions"] = Json::array();
+  view.table.columns = {{"NODE"}, {"SESSION"}, {"CREATED"}, {"WINDOWS"}, {"ATTACHED"}};
+  view.when_empty = "no sessions";
+  int failures = 0;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    add_rows(view, results[i].host, heard.texts[i]);
+    if (results[i].ok()) continue;
+    context.ui().warn(host_line(results[i].host, results[i].error().what()));
+    ++failures;
+  }
+  context.ui().show(view);
+  return failures == 0 ? 0 : 1;
+}
+
+int run(Context& context, const Options& options) {
+  check_session_name(options.session);
+  if (options.list && (options.detached || !options.program.empty()))
+    throw Error(ErrorKind::usage, "tmux: --list starts nothing: leave out what would be started");
+  if (options.list) return list(context, options);
+  if (!options.detached && !has_terminal())
+    throw Error(ErrorKind::usage,
+                "tmux: there is no terminal here: --detach starts a session without one, "
+                "`fastgpu ssh` runs a program");
+  return enter(context, options);
+}
+
+}  // namespace
+
+Action describe_tmux(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  Argument& target =
+      arguments.text("CLUSTER[/NODE]", "", "The node; the first one without", options->target);
+  target.required = true;
+  target.values = Values::target;
+  arguments
+      .text("--session", "NAME", "Which session, made where it is not there (fastgpu)",
+            options->session)
+      .letter = "-s";
+  arguments.flag("--detach", "Start the session, and do not go there", options->detached).letter =
+      "-d";
+  arguments
+      .flag("--list", "Show the sessions that there are, on all nodes or on those named",
+            options->list)
+      .letter = "-l";
+  arguments.program({"What to run in a new session in place of a shell, its arguments unchanged",
+                     false, &options->program});
+  return [options](Context& context) { return run(context, *options); };
+}
+
+}  // namespace fastgpu::cli
