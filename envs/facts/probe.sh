@@ -88,8 +88,11 @@ software() {
   for file in /usr/lib/*/libnccl.so.2.* /usr/lib64/libnccl.so.2.* /usr/local/lib/libnccl.so.2.* /usr/local/cuda/lib64/libnccl.so.2.*; do
     [ -e "$file" ] && say nccl "${file##*/libnccl.so.}"
   done
-  for file in "${ASCEND_TOOLKIT_HOME:-/usr/local/Ascend/ascend-toolkit/latest}"/*-linux/ascend_toolkit_install.info; do
-    [ -r "$file" ] && say cann "$(sed -n 's/^version=//p' "$file")"
+  # The last one counts; from 8.5 on it lies in `cann`.
+  for folder in "$HOME/Ascend/ascend-toolkit/latest" "$HOME/Ascend/cann" /usr/local/Ascend/ascend-toolkit/latest /usr/local/Ascend/cann "${ASCEND_TOOLKIT_HOME:-/none}"; do
+    for file in "$folder"/*-linux/ascend_toolkit_install.info; do
+      [ -r "$file" ] && say cann "$(sed -n 's/^version=//p' "$file")"
+    done
   done
   [ -r /opt/amazon/efa_installed_packages ] && say efa "$(sed -n 's/^# EFA installer version: *//p' /opt/amazon/efa_installed_packages)"
   seen=

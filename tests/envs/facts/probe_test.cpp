@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 #include <sys/utsname.h>
 
+#include <fstream>
+
 #include "fakes/fake_ssh.hpp"
 #include "fakes/local_shell_ssh.hpp"
 #include "support/temp_directory.hpp"
@@ -34,6 +36,25 @@ TEST_CASE("this machine's own shell answers the probe") {
   CHECK_FALSE(facts.os.id.empty());
   CHECK_FALSE(facts.disks.empty());
   CHECK(facts.memory.count > 0);
+}
+
+TEST_CASE("CANN is found where its installer of 8.5 and later puts it") {
+  const test::TempDirectory directory;
+  test::LocalShellSsh ssh(directory.path());
+  ssh.set_path("/usr/bin:/bin");
+  for (const auto& [toolkit, version] :
+       {std::pair{"ascend-toolkit/latest", "8.3.RC1"}, {"cann", "8.5.0"}}) {
+    const auto place = directory.path() / "a/Ascend" / toolkit / "aarch64-linux";
+    std::filesystem::create_directories(place);
+    std::ofstream(place / "ascend_toolkit_install.info")
+        << "package_name=x\nversion=" << version << "\n";
+  }
+  const std::vector<ssh::Host> hosts = {{.name = {"a"}}};
+  const Cancel never;
+
+  const auto results = probe(ssh, hosts, {}, {}, never);
+
+  CHECK(results.at(0).value().cann == "8.5.0");
 }
 
 TEST_CASE("each host has its own outcome: an answer, a failed script, a lost connection") {

@@ -120,6 +120,8 @@ def test_an_image_is_made_once_used_and_deleted_in_each_cloud(user):
             customer.create("u", "--image", made["name"], "--timeout", "90s", nodes=1)
             found = json.loads(customer.run("env", "list", "-c", "u", "-o", "json").out)["environments"]
             check([one["state"] for one in found] == ["complete"], found)
+            job = customer.run("run", "job", "-c", "u", "-np", "1", "--env", "train", "--", "python", "-c", "print('ready at once')")
+            check(b"ready at once" in job.out, job.out)
             customer.run("env", "create", "-c", "u", "-f", str(user.folder / "env.yaml"), "--uv", UV)
             customer.run("env", "verify", "train", "-c", "u")
             own = on_node(customer, "cat /etc/ssh/ssh_host_ed25519_key; ls /root/.ssh /root/.fastgpu/jobs 2>/dev/null; cat /etc/machine-id", "u")
