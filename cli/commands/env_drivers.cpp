@@ -6,6 +6,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/node_goals.hpp"
 #include "cli/commands/remote_output.hpp"
+#include "cli/commands/sudo_password.hpp"
 #include "envs/drivers/fetch_keys.hpp"
 #include "envs/drivers/install.hpp"
 #include "http/curl_client.hpp"
@@ -18,6 +19,7 @@ struct Options {
   envs::Recipe recipe;
   std::string from;
   DriverSource source;
+  SudoPasswordOptions sudo;
   std::string reboot = "auto";
   std::string assumed;
   bool dry_run = false;
@@ -187,16 +189,17 @@ void finish(Options& options, const envs::Matrix& matrix) {
                 "--assume-gpu shows what would be done, and goes with --dry-run alone");
 }
 
-int install(Context& context, Options& options, const envs::DriverNodes& nodes,
-            const envs::Matrix& matrix, const Plans& plans) {
+int install(Context& context, Options& options, const std::optional<Secret>& password,
+            const envs::DriverNodes& nodes, const envs::Matrix& matrix, const Plans& plans) {
   std::vector<envs::NodeFacts> in_need;
   for (const auto& result : plans)
     if (result.ok() && result.value().plan.next() != nullptr)
       in_need.push_back(result.value().facts);
   http::CurlClient client(http::curl_settings(context.environment()));
   envs::fetch_keys(options.recipe, in_need, client, context.cancel());
-  const envs::InstallOptions how{.reboots = options.reboot == "never" ? envs::Reboots::never
-                                                                      : envs::Reboots::automatic};
+  const envs::InstallOptions how{
+      .reboots = options.reboot == "never" ? envs::Reboots::never : envs::Reboots::automatic,
+      .sudo_password = password};
   const Outcomes outcomes =
       bring_to_goal(context, nodes, envs::driver_goal(options.recipe, matrix), how);
   context.ui().show(view_of(outcomes));
@@ -209,13 +212,15 @@ int run(Context& context, Options options) {
   const envs::Matrix matrix = envs::builtin_matrix();
   finish(options, matrix);
   const RemoteTarget target = running_nodes(context, options.cluster);
+  std::optional<Secret> password;
+  if (!options.dry_run) password = sudo_password(context, options.sudo);
   const envs::DriverNodes nodes = driver_nodes(context, target.hosts);
   const Plans plans =
       envs::plan_on(nodes, envs::driver_goal(options.recipe, matrix), assumption(options.assumed));
   const bool none = std::ranges::none_of(plans, [](const auto& plan) { return plan.ok(); });
   if (options.dry_run && !none) context.ui().show(view_of(plans));
   if (options.dry_run || none) return report_errors(context.ui(), plans);
-  return install(context, options, nodes, matrix, plans);
+  return install(context, options, password, nodes, matrix, plans);
 }
 
 }  // namespace
@@ -240,6 +245,7 @@ Action describe_env_install_driver(Arguments& arguments) {
   from.values = Values::choice;
   from.choices = {"vendor", "distribution"};
   describe_driver_source(arguments, options->source);
+  describe_sudo_password(arguments, options->sudo);
   arguments.text("--assume-gpu", "MODEL[:COUNT]", "Plan as for these GPUs: L40S:8",
                  options->assumed);
   arguments.flag("--dry-run", "Only show each node's plan", options->dry_run);

@@ -61,6 +61,7 @@ Error reboot_wanted(const EnvCluster& cluster, const envs::NodeNeeds& needs) {
 
 void describe_needs_options(Arguments& arguments, NeedsOptions& options) {
   describe_driver_source(arguments, options.source);
+  describe_sudo_password(arguments, options.sudo);
   arguments.text("--assume-gpu", "MODEL[:COUNT]", "Plan as for these GPUs: L40S:8",
                  options.assumed_gpus);
 }
@@ -94,13 +95,14 @@ MetNeeds meet_needs(Context& context, const EnvCluster& cluster, const envs::Nod
     throw Error(ErrorKind::usage,
                 "--assume-gpu shows what would be done, and goes with --dry-run alone");
   if (!needs.any()) return {.hosts = cluster.hosts(), .did = {}, .failures = {}};
+  const envs::InstallOptions how{.reboots = envs::Reboots::never,
+                                 .sudo_password = sudo_password(context, options.sudo)};
   const envs::Matrix matrix = envs::builtin_matrix();
   envs::Recipe recipe = recipe_of(needs, options.source, matrix);
   const envs::DriverNodes nodes = driver_nodes(context, cluster.hosts());
   if (needs.wants_gpu())
     fetch_key(context, recipe, envs::plan_on(nodes, goal_of(needs, recipe, matrix)));
-  const auto outcomes = bring_to_goal(context, nodes, goal_of(needs, recipe, matrix),
-                                      {.reboots = envs::Reboots::never});
+  const auto outcomes = bring_to_goal(context, nodes, goal_of(needs, recipe, matrix), how);
   MetNeeds met;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const auto& outcome = outcomes[i];

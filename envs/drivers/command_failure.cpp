@@ -38,7 +38,7 @@ std::string telling_lines(std::string_view said) {
   std::vector<std::string> all = lines_of(said);
   std::vector<std::string> errors;
   for (const std::string& line : all)
-    if (line.starts_with("E: ") || line.starts_with("Err") || line.starts_with("dpkg: error"))
+    if (line.starts_with("E: ") || line.starts_with("Error") || line.starts_with("dpkg: error"))
       errors.push_back(line);
   std::vector<std::string>& telling = errors.empty() ? all : errors;
   const std::size_t first = telling.size() - std::min(telling.size(), kMostLines);
@@ -80,6 +80,25 @@ Error command_failure(const Argv& argv, const ssh::Exit& exit, std::string_view 
                                               : "was killed by SIG" + exit.signal;
   const std::string why = telling_lines(said);
   return {kind_of(said), program_of(argv) + " " + how + (why.empty() ? "" : ": " + why)};
+}
+
+std::optional<std::string> waits_for(std::string_view said) {
+  struct Saying {
+    std::string_view beginning;
+    std::string_view end;
+  };
+  // apt-get writes the line's end only when it looks again.
+  constexpr std::array kSayings = {Saying{"Waiting for cache lock: ", "..."},
+                                   Saying{"Waiting for process with pid ", "."}};
+  for (const Saying& saying : kSayings) {
+    const std::size_t begin = said.find(saying.beginning);
+    if (begin == std::string_view::npos) continue;
+    const std::size_t end = said.find(saying.end, begin);
+    if (end == std::string_view::npos) continue;
+    const std::size_t skipped = saying.end == "..." ? saying.beginning.size() : 0;
+    return printable(said.substr(begin + skipped, end - begin - skipped), kLongestLine);
+  }
+  return std::nullopt;
 }
 
 }  // namespace fastgpu::envs

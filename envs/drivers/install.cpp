@@ -1,24 +1,17 @@
 #include "envs/drivers/install.hpp"
 
 #include <algorithm>
-#include <array>
-#include <optional>
 
 #include "base/fault_point.hpp"
-#include "base/names.hpp"
 #include "envs/drivers/command_failure.hpp"
-#include "envs/facts/probe.hpp"
+#include "envs/drivers/root.hpp"
 #include "remote/agent_call.hpp"
 
 namespace fastgpu::envs {
 namespace {
 
 constexpr std::size_t kMostOutput = 64U << 10U;
-constexpr std::chrono::milliseconds kProbeLimit{120'000};
-
-ssh::RunOptions run_options(const DriverNodes& nodes, std::chrono::milliseconds limit) {
-  return {.width = nodes.width, .connect_timeout = nodes.connect_timeout, .timeout = limit};
-}
+constexpr std::chrono::milliseconds kPasswordLimit{120'000};
 
 /// One node on its way through its plan.
 struct Journey {
@@ -32,6 +25,8 @@ struct Journey {
   std::optional<Error> failure{};
   bool is_over = false;
   bool wants_reboot = false;
+  bool has_right_password = false;  ///< sudo has taken it there.
+  bool has_waited = false;          ///< Its command has said that it waits for another's lock.
 
   bool is_under_way() const { return !failure && !is_over; }
 };
@@ -84,33 +79,45 @@ class Installation {
     std::vector<ssh::Host> hosts;
     for (const Journey* journey : looking)
       hosts.push_back(journey->host);
-    const auto found = probe(nodes_.client, hosts, goal_.packages, run_options(nodes_, kProbeLimit),
-                             nodes_.cancel);
+    const auto found = look_at(nodes_, hosts, goal_.packages);
     for (std::size_t i = 0; i < looking.size(); ++i) {
       if (found[i].ok())
         plan(*looking[i], found[i].value());
       else
         looking[i]->failure = found[i].error();
     }
+    if (options_.sudo_password) check_password(*options_.sudo_password);
   }
 
+  /// Where all is done nobody need be root.
   void plan(Journey& journey, const NodeFacts& facts) try {
-    check_rights(facts);
     journey.facts = facts;
     journey.plan = plan_for(goal_, facts, journey.index);
+    if (journey.plan.next() != nullptr) check_rights(facts, options_.sudo_password);
   } catch (const Error& e) {
     journey.failure = e;
   }
 
-  static void check_rights(const NodeFacts& facts) {
-    if (facts.sudo == Sudo::none)
-      throw Error(ErrorKind::denied, "'" + facts.user +
-                                         "' is not root there, and there is no sudo: drivers and "
-                                         "packages are root's to install");
-    if (facts.sudo == Sudo::password)
-      throw Error(ErrorKind::denied, "sudo asks '" + facts.user +
-                                         "' for a password there: let it ask for none (NOPASSWD "
-                                         "in sudoers), or connect as root");
+  /// Once on each node whose sudo asks for it: a wrong one in front of a command would leave sudo
+  /// waiting for another.
+  void check_password(const Secret& password) {
+    std::vector<Journey*> asked;
+    std::vector<ssh::Host> hosts;
+    std::vector<std::string> users;
+    for (Journey* journey : under_way()) {
+      const bool is_needed = journey->facts.sudo == Sudo::password && journey->plan.next();
+      if (!is_needed || journey->has_right_password) continue;
+      asked.push_back(journey);
+      hosts.push_back(journey->host);
+      users.push_back(journey->facts.user);
+    }
+    if (asked.empty()) return;
+    const auto refused = try_password(nodes_.client, hosts, users, password,
+                                      run_options(nodes_, kPasswordLimit), nodes_.cancel);
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      asked[i]->failure = refused[i];
+      asked[i]->has_right_password = !refused[i];
+    }
   }
 
   /// Sets the step of each node that has one; the others' journeys end.
@@ -153,11 +160,15 @@ class Installation {
     fault_point("drivers.step");
   }
 
-  /// The command with that number of each node's step, again while another holds a lock there.
+  /// The command with that number of each node's step, again while another holds a lock there that
+  /// is not waited for. apt-get and dnf wait for dpkg's and rpm's themselves; this is for apt's
+  /// locks on its lists and archives, for dpkg alone, and for an apt-get older than 2.0.
   void run_commands(const std::vector<Journey*>& busy, std::size_t at) {
     std::vector<Journey*> running;
-    for (Journey* journey : busy)
+    for (Journey* journey : busy) {
+      journey->has_waited = false;
       if (journey->is_under_way() && at < journey->step.commands.size()) running.push_back(journey);
+    }
     std::vector<Journey*> blocked = run_command(running, at);
     for (const Journey* journey : blocked)
       events_.waiting(journey->host.name, *journey->failure);
@@ -168,7 +179,8 @@ class Installation {
     }
   }
 
-  /// Returns those whose command another's lock has kept from its work; they have failed by it.
+  /// Returns those whose command another's lock has kept from its work, and that have not waited
+  /// for it; they have failed by it.
   std::vector<Journey*> run_command(const std::vector<Journey*>& running, std::size_t at) {
     std::vector<ssh::Host> hosts;
     for (Journey* journey : running) {
@@ -177,13 +189,18 @@ class Installation {
     }
     std::vector<std::string> said(running.size());
     const auto task = [&](std::size_t i) {
-      const auto hear = [&said, i](std::string_view piece) { keep_end(said[i], piece); };
-      return ssh::Task{.host = running[i]->host,
-                       .command = remote::agent_command(nodes_.agent.hash, words(*running[i], at)),
-                       .on_stdout = hear,
-                       .on_stderr = hear,
-                       .next_input = {},
-                       .hold_input_open = true};
+      const auto hear = [&, i](std::string_view piece) {
+        keep_end(said[i], piece);
+        note_waiting(*running[i], said[i]);
+      };
+      const Sudo sudo = running[i]->facts.sudo;
+      return ssh::Task{
+          .host = running[i]->host,
+          .command = root_command(nodes_.agent.hash, sudo, running[i]->step.commands[at]),
+          .on_stdout = hear,
+          .on_stderr = hear,
+          .next_input = root_input(sudo, options_.sudo_password),
+          .hold_input_open = true};
     };
     const auto results =
         remote::call_agent(nodes_.client, hosts, nodes_.agent, task,
@@ -192,17 +209,20 @@ class Installation {
       note_result(*running[i], at, results[i], said[i]);
     std::vector<Journey*> blocked = running;
     std::erase_if(blocked, [](const Journey* journey) {
-      return !journey->failure || journey->failure->kind() != ErrorKind::conflict;
+      const bool is_locked_out =
+          journey->failure && journey->failure->kind() == ErrorKind::conflict;
+      return !is_locked_out || journey->has_waited;
     });
     return blocked;
   }
 
-  static std::vector<std::string> words(const Journey& journey, std::size_t at) {
-    std::vector<std::string> words = {"exec", "--"};
-    if (journey.facts.sudo == Sudo::free) words.insert(words.end(), {"sudo", "-n", "--"});
-    const Argv& argv = journey.step.commands[at];
-    words.insert(words.end(), argv.begin(), argv.end());
-    return words;
+  void note_waiting(Journey& journey, std::string_view said) {
+    if (journey.has_waited) return;
+    const auto what = waits_for(said);
+    if (!what) return;
+    journey.has_waited = true;
+    events_.waiting(journey.host.name,
+                    Error(ErrorKind::conflict, *what).during(journey.step.title));
   }
 
   static void note_result(Journey& journey, std::size_t at, const remote::CallResult& result,
@@ -238,8 +258,7 @@ class Installation {
     std::vector<ssh::Host> hosts;
     for (const Journey* journey : away)
       hosts.push_back(journey->host);
-    const auto found =
-        probe(nodes_.client, hosts, {}, run_options(nodes_, kProbeLimit), nodes_.cancel);
+    const auto found = look_at(nodes_, hosts, {});
     for (std::size_t i = 0; i < away.size(); ++i) {
       Journey& journey = *away[i];
       const bool is_back = found[i].ok() && found[i].value().boot_id != journey.facts.boot_id;
@@ -260,27 +279,6 @@ class Installation {
 };
 
 }  // namespace
-
-std::vector<HostResult<Planned>> plan_on(const DriverNodes& nodes, const NodeGoal& goal,
-                                         const std::function<NodeFacts(NodeFacts)>& assume) {
-  const auto found = probe(nodes.client, nodes.hosts, goal.packages,
-                           run_options(nodes, kProbeLimit), nodes.cancel);
-  std::vector<HostResult<Planned>> results;
-  for (const HostResult<NodeFacts>& result : found) {
-    if (!result.ok()) {
-      results.push_back({result.host, result.error()});
-      continue;
-    }
-    try {
-      NodeFacts facts = assume ? assume(result.value()) : result.value();
-      Plan plan = plan_for(goal, facts, Index::perhaps_old);
-      results.push_back({result.host, Planned{std::move(facts), std::move(plan)}});
-    } catch (const Error& e) {
-      results.push_back({result.host, e});
-    }
-  }
-  return results;
-}
 
 std::vector<HostResult<DriverOutcome>> install_on(const DriverNodes& nodes, const NodeGoal& goal,
                                                   const InstallOptions& options,

@@ -7,6 +7,7 @@ namespace fastgpu::envs {
 namespace {
 
 constexpr const char* kKeyPrefix = "fastgpu-nvidia-";
+constexpr const char* kDnfHold = "/etc/dnf/fastgpu-hold";
 constexpr const char* kAptSource = "/etc/apt/sources.list.d/fastgpu-nvidia.list";
 
 class Apt final : public PackageManager {
@@ -21,6 +22,7 @@ class Apt final : public PackageManager {
   std::vector<NodeFile> hold_files() const override {
     return {{"/etc/apt/apt.conf.d/99fastgpu-hold", "APT::Periodic::Enable \"0\";\n"}};
   }
+  std::vector<Argv> reload_hold() const override { return {}; }
 
   std::vector<NodeFile> repository_files(const std::string& url,
                                          const PinnedKey& key) const override {
@@ -52,8 +54,7 @@ class Apt final : public PackageManager {
   }
 
   Argv install(const std::vector<PackageVersion>& packages) const override {
-    std::vector<std::string> words = {"install", "--yes", "--no-install-recommends",
-                                      "--allow-downgrades"};
+    std::vector<std::string> words = {"install", "--no-install-recommends", "--allow-downgrades"};
     for (const PackageVersion& package : packages)
       words.push_back(package.name + (package.version.empty() ? "" : "=" + package.version));
     return apt_get(std::move(words));
@@ -75,10 +76,13 @@ class Apt final : public PackageManager {
     return argv;
   }
 
-  /// Keeps configuration that has been changed, tries a download again.
+  /// Keeps configuration that has been changed, tries a download again, waits for dpkg's lock as
+  /// long as InstallOptions::lock_limit; were it any quieter it would not say so.
   static Argv apt_get(std::vector<std::string> words) {
-    Argv argv = {"apt-get", "--quiet=2",         "-o", "Dpkg::Options::=--force-confold",
-                 "-o",      "Acquire::Retries=3"};
+    Argv argv = {"apt-get", "--quiet=1", "--yes"};
+    for (const char* setting :
+         {"Dpkg::Options::=--force-confold", "Acquire::Retries=3", "DPkg::Lock::Timeout=900"})
+      argv.insert(argv.end(), {"-o", setting});
     argv.insert(argv.end(), words.begin(), words.end());
     return without_questions(std::move(argv));
   }
@@ -89,7 +93,23 @@ class Apt final : public PackageManager {
 class Dnf final : public PackageManager {
  public:
   std::vector<Argv> repair() const override { return {}; }
-  std::vector<NodeFile> hold_files() const override { return {}; }
+
+  /// dnf-automatic's services, under each of their names, do not run while the last file is there:
+  /// also after a kill or a reboot, and whatever becomes of their timers.
+  std::vector<NodeFile> hold_files() const override {
+    std::vector<NodeFile> files;
+    for (const char* name :
+         {"dnf-automatic", "dnf-automatic-download", "dnf-automatic-install", "dnf5-automatic"})
+      files.push_back({std::string("/etc/systemd/system/") + name + ".service.d/fastgpu-hold.conf",
+                       std::string("[Unit]\nConditionPathExists=!") + kDnfHold + "\n"});
+    files.push_back({kDnfHold, "dnf-automatic waits for fastgpu\n"});
+    return files;
+  }
+
+  /// Where systemd does not run nothing does that it would start.
+  std::vector<Argv> reload_hold() const override {
+    return {{"sh", "-c", "test ! -d /run/systemd/system || systemctl daemon-reload"}};
+  }
 
   std::vector<NodeFile> repository_files(const std::string& url,
                                          const PinnedKey& key) const override {

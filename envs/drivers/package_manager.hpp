@@ -32,8 +32,12 @@ class PackageManager {
 
   /// After an installation that was cut off.
   virtual std::vector<Argv> repair() const = 0;
-  /// What keeps the system from installing by itself meanwhile; none where it does not.
+  /// What keeps the system from installing by itself meanwhile. The last one is written once the
+  /// others are in force, so that all of them say that they are.
   virtual std::vector<NodeFile> hold_files() const = 0;
+  /// Puts the others in force, or what has become of them once they are gone; none where being
+  /// there is enough.
+  virtual std::vector<Argv> reload_hold() const = 0;
   /// The vendor's repository at `url`, signed by `key`.
   virtual std::vector<NodeFile> repository_files(const std::string& url,
                                                  const PinnedKey& key) const = 0;

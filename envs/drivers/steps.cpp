@@ -25,6 +25,36 @@ std::optional<Step> files_step(std::string title, const std::vector<NodeFile>& f
   return make_step(std::move(title), done, std::move(commands));
 }
 
+namespace {
+
+constexpr const char* kHoldTitle = "Hold unattended upgrades off";
+constexpr const char* kReleaseTitle = "Let unattended upgrades go on";
+
+/// What is missing, then the file that says that all are in force: a kill in between is seen.
+Step holding_step(const NodeFacts& facts, const PackageManager& manager) {
+  std::vector<Argv> commands;
+  const std::vector<NodeFile> files = manager.hold_files();
+  for (const NodeFile& file : files)
+    if (!has_file(facts, file)) commands.push_back(write_file(file));
+  if (commands.empty()) return make_step(kHoldTitle, true, {});
+  const std::vector<Argv> reload = manager.reload_hold();
+  const auto last = has_file(facts, files.back()) ? commands.end() : commands.end() - 1;
+  commands.insert(last, reload.begin(), reload.end());
+  return make_step(kHoldTitle, false, std::move(commands));
+}
+
+/// The other way round: what was said to be in force is not, from the first command on.
+Step releasing_step(const PackageManager& manager) {
+  std::vector<Argv> commands;
+  std::vector<NodeFile> files = manager.hold_files();
+  for (auto file = files.rbegin(); file != files.rend(); ++file)
+    commands.push_back({"rm", "-f", "--", file->path});
+  std::ranges::copy(manager.reload_hold(), std::back_inserter(commands));
+  return make_step(kReleaseTitle, false, std::move(commands));
+}
+
+}  // namespace
+
 Plan framed(std::vector<Step> body, const NodeFacts& facts, const PackageManager& manager) {
   const bool acts =
       std::ranges::any_of(body, [](const Step& step) { return step.state == StepState::to_do; });
@@ -37,16 +67,9 @@ Plan framed(std::vector<Step> body, const NodeFacts& facts, const PackageManager
   // What only looks comes first: where that ends it, nothing has been held.
   const auto first = std::ranges::find_if(body, [](const Step& step) { return !step.reads_index; });
   std::move(body.begin(), first, std::back_inserter(steps));
-  if (acts)
-    if (auto holding = files_step("Hold unattended upgrades off", hold, facts, true))
-      steps.push_back(std::move(*holding));
+  if (acts) steps.push_back(holding_step(facts, manager));
   std::move(first, body.end(), std::back_inserter(steps));
-  if (!hold.empty() && (acts || is_held)) {
-    std::vector<Argv> commands;
-    for (const NodeFile& file : hold)
-      commands.push_back({"rm", "-f", "--", file.path});
-    steps.push_back(make_step("Let unattended upgrades go on", false, std::move(commands)));
-  }
+  if (acts || is_held) steps.push_back(releasing_step(manager));
   return {std::move(steps)};
 }
 

@@ -147,7 +147,7 @@ packages() {
   fi
   set +f
   for file in /etc/apt/sources.list.d/fastgpu-* /etc/apt/preferences.d/fastgpu-* /etc/apt/apt.conf.d/*fastgpu-* /usr/share/keyrings/fastgpu-* \
-    /etc/yum.repos.d/fastgpu-* /etc/pki/rpm-gpg/fastgpu-* /etc/modules-load.d/fastgpu-* /etc/modprobe.d/fastgpu-*; do
+    /etc/yum.repos.d/fastgpu-* /etc/pki/rpm-gpg/fastgpu-* /etc/dnf/fastgpu-* /etc/systemd/system/dnf*.service.d/fastgpu-* /etc/modules-load.d/fastgpu-* /etc/modprobe.d/fastgpu-*; do
     [ -f "$file" ] && say file "$file" "$(sha256sum <"$file" | cut -d ' ' -f 1)"
   done
   if have systemctl; then

@@ -37,6 +37,26 @@ TEST_CASE("the kind says what may be done") {
   CHECK(kind("") == ErrorKind::remote);
 }
 
+TEST_CASE("of what apt-get says where it fetches in vain, the errors are enough") {
+  const Error error = command_failure({"apt-get"}, {.status = 100},
+                                      "Ign:1 http://x ./ a\nErr:1 http://x ./ a\n  500  Error\n"
+                                      "E: Failed to fetch http://x/a.deb  500  Error\n");
+  CHECK(std::string(error.what()) ==
+        "apt-get exited with 100: E: Failed to fetch http://x/a.deb  500  Error");
+}
+
+TEST_CASE("what is waited for is told once it is said, and nothing else is taken for it") {
+  const std::string apt =
+      "Waiting for cache lock: Could not get lock /var/lib/dpkg/lock-frontend. It is held by "
+      "process 27470 (python3)";
+  CHECK_FALSE(waits_for(apt));
+  CHECK(waits_for("Reading package lists...\n" + apt + "...") ==
+        "Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 27470 (python3)");
+  CHECK(waits_for("Waiting for process with pid 27470 to finish.\n") ==
+        "Waiting for process with pid 27470 to finish");
+  CHECK_FALSE(waits_for("Waiting for headers\nE: Could not get lock /var/lib/apt/lists/lock."));
+}
+
 TEST_SUITE_END();
 
 }  // namespace

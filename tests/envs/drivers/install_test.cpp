@@ -25,23 +25,31 @@ struct FakeNode {
       "pci\t0000:01:00.0\t030200\t0x10de\t0x26b9",
   };
   std::string sudo = "not_needed";
+  std::string password{};  ///< That sudo takes.
+  std::string says{};      ///< What sudo says in place of that a password is wrong.
   std::string loaded{};
   int boot = 1;
   int away = 0;  ///< Looks at it that fail after a reboot.
   bool keeps_failing = false;
-  int locked = 0;  ///< Installations of the driver that another's lock still stops.
+  int locked = 0;       ///< Installations of the driver that another's lock still stops.
+  std::string waits{};  ///< What apt-get says first where it waits by itself.
 
   FakeReply answer(const test::FakeSsh::Seen& seen) {
     const auto has = [&](const char* words) {
       return seen.command.find(words) != seen.command.npos;
     };
     if (has("sh -s --")) return facts();
+    if (has("-- true")) return sudo_answer(seen.input);
     if (has("fastgpu-nvidia.list -o")) lines.insert("candidate\tnvidia-open\t580.95.05-1");
     if (has("linux-headers")) {
       lines.insert("installed\tlinux-headers-6.1.0\t1");
       lines.insert("installed\tdkms\t3");
     }
     if (has("nvidia-open=580.95.05-1")) {
+      if (!waits.empty())
+        return {.exit = {.status = waits.find("never") == waits.npos ? 0 : 100},
+                .out = waits,
+                .err = "E: Unable to acquire the dpkg frontend lock (/x), is another using it?\n"};
       if (locked-- > 0)
         return {.exit = {.status = 100},
                 .err = "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 7\n"};
@@ -61,6 +69,12 @@ struct FakeNode {
   }
 
  private:
+  FakeReply sudo_answer(const std::string& given) const {
+    if (!says.empty()) return {.exit = {.status = 1}, .err = says};
+    if (given == password + "\n") return {};
+    return {.exit = {.status = 1}, .err = "Sorry, try again.\nsudo: no password was provided\n"};
+  }
+
   FakeReply facts() {
     if (away > 0) {
       --away;
@@ -77,7 +91,7 @@ struct FakeNode {
   /// What a step writes is there from then on, until it is removed.
   void note_file(const std::string& command) {
     for (const NodeFile& file : files_of_plan()) {
-      if (!command.ends_with(file.path)) continue;
+      if ((command + " ").find(" " + file.path + " ") == command.npos) continue;
       const std::string line = "file\t" + file.path + "\t" + transfer::sha256_hex(file.content);
       lines.erase(line);
       if (command.find("rm -f") == command.npos) lines.insert(line);
@@ -213,6 +227,21 @@ TEST_CASE("a lock that is never given back is a conflict after a quarter of an h
   CHECK(site.clock.now() - began == std::chrono::minutes(15));
 }
 
+TEST_CASE("a lock that apt-get waits for is said once, and not tried for again where it gives up") {
+  Site site;
+  site.nodes["a"] = {.waits =
+                         "Waiting for cache lock: never get it (apt)...\nWaiting for cache "
+                         "lock: never get it (apt)..."};
+  const auto began = site.clock.now();
+
+  const auto results = site.install();
+
+  CHECK(results[0].error().kind() == ErrorKind::conflict);
+  CHECK(site.events.waited ==
+        std::vector<std::string>{"a: Install driver 580.95.05, open modules: never get it (apt)"});
+  CHECK(site.clock.now() == began);
+}
+
 TEST_CASE("a reboot is waited for, and the rest is done after it") {
   Site site;
   site.nodes["a"] = {.loaded = "550.54.14"};
@@ -274,14 +303,90 @@ TEST_CASE("without root's rights nothing is touched") {
   const auto results = site.install();
 
   CHECK(results[0].error().kind() == ErrorKind::denied);
-  CHECK(test::mentions(results[0].error(), "sudo asks 'user' for a password there"));
+  CHECK(test::mentions(results[0].error(),
+                       "sudo asks 'user' for a password there: give it by "
+                       "--ask-sudo-password or --sudo-password-file"));
   CHECK(test::mentions(results[1].error(), "there is no sudo"));
   CHECK(results[2].ok());
   for (const auto& seen : site.ssh.seen)
     if (seen.command.find("apt-get") != seen.command.npos) {
       CHECK(seen.host == "c");
-      CHECK(seen.command.find("exec -- sudo -n -- env") != seen.command.npos);
+      CHECK(seen.command.find("exec sudo -n -- /bin/sh -c ") == 0);
+      CHECK(seen.command.find("fastgpu-agent-0123456789abcdef exec -- env") != seen.command.npos);
+      CHECK(seen.hold_input_open);
+      CHECK(seen.input.empty());
     }
+}
+
+TEST_CASE("sudo's password is tried once on each node that asks, and stands before each command") {
+  Site site;
+  site.nodes["a"] = {.sudo = "password", .password = "a secret"};
+  site.nodes["b"] = {.sudo = "free"};
+  site.nodes["c"] = {};
+  site.options.sudo_password = Secret("a secret");
+
+  const auto results = site.install();
+
+  int tried = 0;
+  for (const auto& result : results)
+    CHECK(result.ok());
+  for (const auto& seen : site.ssh.seen) {
+    CHECK(seen.command.find("secret") == seen.command.npos);
+    const bool is_command = seen.command.find("fastgpu-agent-") != seen.command.npos;
+    const bool is_try = seen.command.ends_with("sudo -k -S -p '' -- true");
+    tried += is_try ? 1 : 0;
+    if (is_command && seen.host == "a") {
+      CHECK(seen.command.starts_with("exec sudo -k -S -p '' -- /bin/sh -c "));
+      CHECK(seen.hold_input_open);
+    }
+    if (is_try || (is_command && seen.host == "a"))
+      CHECK(seen.input == "a secret\n");
+    else
+      CHECK(seen.input.find("secret") == seen.input.npos);
+    if (is_try) CHECK_FALSE(seen.hold_input_open);
+  }
+  CHECK(tried == 1);
+}
+
+TEST_CASE(
+    "a wrong password of sudo is refused on the node that refuses it, and nothing runs there") {
+  Site site;
+  site.nodes["a"] = {.sudo = "password", .password = "another"};
+  site.nodes["b"] = {.sudo = "password", .password = "a secret"};
+  site.options.sudo_password = Secret("a secret");
+
+  const auto results = site.install();
+
+  CHECK(results[0].error().kind() == ErrorKind::denied);
+  CHECK(std::string(results[0].error().what()) == "sudo refused the password of 'user'");
+  CHECK(results[1].ok());
+  for (const auto& seen : site.ssh.seen)
+    if (seen.host == "a") CHECK(seen.command.find("fastgpu-agent-") == seen.command.npos);
+}
+
+TEST_CASE("who may not use sudo is told so, and not that the password is wrong") {
+  Site site;
+  site.nodes["a"] = {.sudo = "password", .says = "user is not in the sudoers file.\n"};
+  site.nodes["b"] = {.sudo = "password", .says = "sudo: your account is locked\n"};
+  site.options.sudo_password = Secret("a secret");
+
+  const auto results = site.install();
+
+  CHECK(std::string(results[0].error().what()) == "sudo does not let 'user' become root there");
+  CHECK(std::string(results[1].error().what()) ==
+        "sudo does not make 'user' root there: it exited with 1: sudo: your account is locked");
+}
+
+TEST_CASE("where all is done no rights and no password are needed") {
+  Site site;
+  site.nodes["a"] = {};
+  site.install();
+  site.nodes["a"].sudo = "password";
+
+  const auto results = site.install();
+
+  REQUIRE(results[0].ok());
+  CHECK(results[0].value().did.empty());
 }
 
 TEST_SUITE_END();

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "envs/drivers/package_manager.hpp"
 #include "support/failure.hpp"
+#include "transfer/sha256.hpp"
 
 namespace fastgpu::envs {
 namespace {
@@ -258,20 +260,66 @@ TEST_CASE("an installation that was cut off is finished first") {
   CHECK(words(made.next()->commands[0]).ends_with("dpkg --force-confold --configure -a"));
 }
 
-TEST_CASE("dnf gets a module's stream, the key by its file, and the same versions") {
+NodeFacts rocky() {
   NodeFacts facts = l40s();
   facts.os = {"rocky", {"rhel", "centos", "fedora"}, "9.4", "", "Rocky Linux 9.4"};
   facts.kernel = "5.14.0-427.el9.x86_64";
   facts.packages = Packages::dnf;
   facts.installed = {{"dkms", "3.0-1"}, {"kernel-devel", "5.14.0-427.el9"}};
   facts.candidates["nvidia-open"] = {"580.95.05-1.el9"};
-  const Plan made = plan(facts, recipe_of("580"));
+  return facts;
+}
+
+TEST_CASE("dnf gets a module's stream, the key by its file, and the same versions") {
+  const Plan made = plan(rocky(), recipe_of("580"));
   CHECK(find(made, "Install what builds modules").state == StepState::done);
   CHECK(find(made, "Add the repository").title.find("rhel9/x86_64, signed by 610C7B14") !=
         std::string::npos);
   const Step& install = find(made, "Install driver");
   CHECK(words(install.commands.at(1)) == "dnf -y module enable nvidia-driver:580-open");
   CHECK(words(install.commands.at(2)).ends_with("install nvidia-open-580.95.05-1.el9"));
+}
+
+/// The files of that step are there, as they should be.
+void carry_out(NodeFacts& facts, const std::vector<NodeFile>& files) {
+  for (const NodeFile& file : files)
+    facts.files[file.path] = transfer::sha256_hex(file.content);
+}
+
+TEST_CASE("dnf-automatic is kept from running first, and runs again at the end") {
+  NodeFacts facts = rocky();
+  const Plan made = plan(facts, recipe_of("580"));
+
+  CHECK(made.next()->title == "Hold unattended upgrades off");
+  const std::vector<Argv>& hold = made.next()->commands;
+  CHECK(words(hold.at(0))
+            .ends_with("[Unit]\nConditionPathExists=!/etc/dnf/fastgpu-hold\n "
+                       "/etc/systemd/system/dnf-automatic.service.d/fastgpu-hold.conf"));
+  CHECK(words(hold.at(hold.size() - 2)).ends_with("systemctl daemon-reload"));
+  CHECK(words(hold.back()).ends_with(" /etc/dnf/fastgpu-hold"));
+  const Step& last = made.steps.back();
+  CHECK(last.title == "Let unattended upgrades go on");
+  CHECK(words(last.commands.front()) == "rm -f -- /etc/dnf/fastgpu-hold");
+  CHECK(words(last.commands.back()).ends_with("systemctl daemon-reload"));
+}
+
+TEST_CASE("dnf-automatic held off in part, by a run that was killed, is held off in full") {
+  NodeFacts facts = rocky();
+  std::vector<NodeFile> files = package_manager(facts)->hold_files();
+  const NodeFile last = files.back();
+  files.pop_back();
+  carry_out(facts, files);
+
+  const std::vector<Argv> rest = plan(facts, recipe_of("580")).next()->commands;
+  CHECK(rest.size() == 2);
+  CHECK(words(rest.front()).ends_with("systemctl daemon-reload"));
+
+  carry_out(facts, {last});
+  const Plan held = plan(facts, recipe_of("580"));
+  CHECK(find(held, "Hold unattended upgrades off").state == StepState::done);
+
+  facts.nvidia = {.loaded = "580.95.05", .answers = true};
+  CHECK(plan(facts, {}).next()->title == "Let unattended upgrades go on");
 }
 
 TEST_CASE("the distribution's own driver needs no repository of NVIDIA") {

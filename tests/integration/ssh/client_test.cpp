@@ -274,17 +274,25 @@ TEST_CASE("a time-out closes the held input, and the command may still say farew
 
 TEST_CASE("input that is held open after its last piece arrives at once, and ends with the run") {
   const test::Sshd sshd;
-  Captured captured;
-  Task task = task_on(sshd.host("a"), "read -r line; echo \"got $line\"; cat; echo bye", captured);
-  task.next_input = [given = false]() mutable -> std::optional<std::string> {
-    if (std::exchange(given, true)) return std::nullopt;
-    return "one\n";
-  };
-  task.hold_input_open = true;
-  const auto result = run_one(std::move(task), {.timeout = 500ms});
-  REQUIRE(!result.ok());
-  CHECK(result.error().kind() == ErrorKind::timeout);
-  CHECK(captured.out == "got one\nbye\n");
+  Cancel cancel;
+  std::string said;
+  Task task{.host = sshd.host("a"),
+            .command = "read -r line; echo \"got $line\"; cat; echo bye",
+            .on_stdout =
+                [&](std::string_view text) {
+                  said += text;
+                  cancel.request();
+                },
+            .next_input = [given = false]() mutable -> std::optional<std::string> {
+              if (std::exchange(given, true)) return std::nullopt;
+              return "one\n";
+            },
+            .hold_input_open = true};
+  ssh::Libssh2Client client;
+  const auto results = client.run({std::move(task)}, {}, cancel);
+  REQUIRE(!results[0].ok());
+  CHECK(results[0].error().kind() == ErrorKind::interrupted);
+  CHECK(said == "got one\nbye\n");
 }
 
 TEST_CASE("a cancel ends running and waiting tasks as interrupted") {

@@ -1,0 +1,44 @@
+#include "envs/drivers/nodes.hpp"
+
+#include <utility>
+
+#include "envs/facts/probe.hpp"
+
+namespace fastgpu::envs {
+namespace {
+
+constexpr std::chrono::milliseconds kProbeLimit{120'000};
+
+}  // namespace
+
+ssh::RunOptions run_options(const DriverNodes& nodes, std::chrono::milliseconds limit) {
+  return {.width = nodes.width, .connect_timeout = nodes.connect_timeout, .timeout = limit};
+}
+
+std::vector<HostResult<NodeFacts>> look_at(const DriverNodes& nodes,
+                                           std::span<const ssh::Host> hosts,
+                                           const std::vector<std::string>& packages) {
+  return probe(nodes.client, hosts, packages, run_options(nodes, kProbeLimit), nodes.cancel);
+}
+
+std::vector<HostResult<Planned>> plan_on(const DriverNodes& nodes, const NodeGoal& goal,
+                                         const std::function<NodeFacts(NodeFacts)>& assume) {
+  const auto found = look_at(nodes, nodes.hosts, goal.packages);
+  std::vector<HostResult<Planned>> results;
+  for (const HostResult<NodeFacts>& result : found) {
+    if (!result.ok()) {
+      results.push_back({result.host, result.error()});
+      continue;
+    }
+    try {
+      NodeFacts facts = assume ? assume(result.value()) : result.value();
+      Plan plan = plan_for(goal, facts, Index::perhaps_old);
+      results.push_back({result.host, Planned{std::move(facts), std::move(plan)}});
+    } catch (const Error& e) {
+      results.push_back({result.host, e});
+    }
+  }
+  return results;
+}
+
+}  // namespace fastgpu::envs
