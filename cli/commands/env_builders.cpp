@@ -48,7 +48,9 @@ Files in_every_environment(const std::string& machine) {
   return files;
 }
 
-Files uv_tools(Context& context, const BuilderOptions& options, const envs::EnvironmentSpec& spec,
+using Python = std::optional<envs::PythonArchive>;
+
+Files uv_tools(Context& context, const BuilderOptions& options, const Python& python,
                const std::string& machine) {
   http::CurlClient http(http::curl_settings(context.environment()));
   const fs::path kept = context.state_directory() / "tools";
@@ -56,9 +58,10 @@ Files uv_tools(Context& context, const BuilderOptions& options, const envs::Envi
   files.push_back({options.uv.empty() ? envs::fetch_uv(machine, kept, http, context.cancel())
                                       : fs::absolute(options.uv),
                    "uv"});
-  if (spec.python_archive)
+  if (python)
     files.push_back(
-        {envs::fetch_python(*spec.python_archive, kept, http, context.cancel()), "python.tar"});
+        {envs::fetch_python(*python, options.python_mirror, kept, http, context.cancel()),
+         "python.tar"});
   return files;
 }
 
@@ -77,11 +80,11 @@ Files conda_tools(Context& context, const BuilderOptions& options, const std::st
           {client, "conda/client.py"}};
 }
 
-Files tools_of(Context& context, const BuilderOptions& options, const envs::EnvironmentSpec& spec,
-               const std::string& machine, const fs::path& scratch) {
-  switch (spec.builder) {
+Files tools_of(Context& context, const BuilderOptions& options, envs::Builder builder,
+               const Python& python, const std::string& machine, const fs::path& scratch) {
+  switch (builder) {
     case envs::Builder::uv:
-      return uv_tools(context, options, spec, machine);
+      return uv_tools(context, options, python, machine);
     case envs::Builder::conda:
       return conda_tools(context, options, machine, scratch);
   }
@@ -97,19 +100,36 @@ void describe_builder_options(Arguments& arguments, BuilderOptions& options) {
       .text("--py-rattler", "WHEEL", "conda: a py-rattler to use in place of the pinned one",
             options.py_rattler)
       .values = Values::path;
+  arguments.text("--python-mirror", "URL",
+                 "Where archives of Python are fetched in place of GitHub", options.python_mirror);
+  arguments
+      .text("--python-table", "FILE", "Archives of Python in place of those that fastgpu knows",
+            options.python_table)
+      .values = Values::path;
   arguments.duration("--index-timeout", "So long a package index may say nothing (30s)",
                      options.patience);
+}
+
+std::vector<envs::KnownPython> known_pythons(const BuilderOptions& options) {
+  if (options.python_table.empty()) return envs::builtin_pythons();
+  const auto text = state::read_file(options.python_table);
+  if (!text) throw Error(ErrorKind::not_found, "there is no file " + options.python_table);
+  return envs::parse_pythons(*text, options.python_table);
 }
 
 void use_builder_options(Context& context, const BuilderOptions& options,
                          envs::InstallationRequest& request) {
   if (options.patience)
     request.patience = std::max(1s, std::chrono::ceil<std::chrono::seconds>(*options.patience));
-  request.toolbox = [&context, options, spec = request.spec,
-                     scratch = request.scratch](const std::string& machine) {
+  request.pythons = known_pythons(options);
+  request.on_note = [&ui = context.ui()](const std::string& sentence) { ui.note(sentence); };
+  request.toolbox = [&context, options, builder = request.spec.builder, scratch = request.scratch](
+                        const std::string& machine, const Python& python) {
     const Files common = in_every_environment(machine);  // First: without it nothing is fetched.
-    return envs::make_toolbox(scratch / "toolbox",
-                              tools_of(context, options, spec, machine, scratch), common);
+    envs::Toolbox toolbox = envs::make_toolbox(
+        scratch / "toolbox", tools_of(context, options, builder, python, machine, scratch), common);
+    toolbox.python = python;
+    return toolbox;
   };
 }
 

@@ -11,13 +11,18 @@
 
 namespace fastgpu::cli {
 
-/// --uv, --py-rattler, --index-timeout.
+/// --uv, --py-rattler, --python-mirror, --python-table, --index-timeout.
 struct BuilderOptions {
   std::string uv;
+  std::string python_mirror;
+  std::string python_table;
   std::string py_rattler;
   std::optional<std::chrono::milliseconds> patience{};
 };
 void describe_builder_options(Arguments& arguments, BuilderOptions& options);
+
+/// For nodes that lack a Python. Throws as Document::read.
+std::vector<envs::KnownPython> known_pythons(const BuilderOptions& options);
 
 /// Fills in what the options say of building: the toolbox, made in the request's scratch directory
 /// where it is asked for, and the patience.

@@ -62,6 +62,25 @@ void add_index(envs::EnvironmentSpec& spec, const std::string& index) {
   if (std::ranges::find(spec.index, index) == spec.index.end()) spec.index.push_back(index);
 }
 
+/// Whether the environment has an index that neither is PyPI nor one of the matrix: it may have
+/// what those do not.
+bool has_own_index(const envs::EnvironmentSpec& spec, const envs::Combination& combination) {
+  return std::ranges::any_of(spec.index, [&](const std::string& index) {
+    return index != kUsualIndex &&
+           std::ranges::find(combination.rows, index, &envs::FrameworkRow::index) ==
+               combination.rows.end();
+  });
+}
+
+[[noreturn]] void refuse_lost(const envs::Combination& combination) {
+  std::string why;
+  for (const std::string& loss : combination.losses())
+    why += (why.empty() ? "" : "; ") + loss;
+  if (combination.nearest)
+    why += "; the nearest that can be had is " + to_string(*combination.nearest);
+  throw Error(ErrorKind::not_found, "env install-frameworks: " + why);
+}
+
 /// What the matrix says of the name that the environment was made from.
 void require_from_matrix(envs::EnvironmentSpec& spec, Ui& ui) {
   if (spec.from.empty())
@@ -75,6 +94,7 @@ void require_from_matrix(envs::EnvironmentSpec& spec, Ui& ui) {
                                       "--framework pytorch=2.5");
   const auto combination =
       envs::resolve(envs::builtin_matrix(), envs::parse_environment_name(spec.from));
+  if (!combination.offered() && !has_own_index(spec, combination)) refuse_lost(combination);
   for (const std::string& warning : combination.warnings())
     ui.warn(warning);
   for (const envs::FrameworkRow& row : combination.rows) {
@@ -82,6 +102,27 @@ void require_from_matrix(envs::EnvironmentSpec& spec, Ui& ui) {
       require(spec, requirement);
     add_index(spec, row.index);
   }
+}
+
+/// An index's address without the password that may be in it.
+std::string shown(const std::string& address) {
+  const auto begin = address.find("://");
+  const auto end = begin == std::string::npos ? begin : address.find('@', begin);
+  if (end == std::string::npos || address.find('/', begin + 3) < end) return address;
+  return address.substr(0, begin + 3) + address.substr(end + 1);
+}
+
+/// What is required, and where it comes from.
+void tell(Ui& ui, const envs::EnvironmentSpec& spec) {
+  for (const std::string& package : spec.packages)
+    ui.note("requires " + package);
+  std::vector<std::string> sources = spec.index;
+  if (spec.builder == envs::Builder::conda)
+    sources = spec.channels;
+  else if (sources.empty())
+    sources.emplace_back(kUsualIndex);
+  for (const std::string& source : sources)
+    ui.note("from " + shown(source));
 }
 
 int run(Context& context, const Options& options) {
@@ -93,8 +134,7 @@ int run(Context& context, const Options& options) {
   // What came by words is read like a file's.
   wish.spec = envs::read_environment_spec(
       config::Document::parse(to_yaml(wish.spec), "the environment with its frameworks").root());
-  for (const std::string& package : wish.spec.packages)
-    context.ui().note("requires " + package);
+  tell(context.ui(), wish.spec);
   return install_environment(context, cluster, wish, options.install);
 }
 

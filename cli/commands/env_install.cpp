@@ -73,7 +73,8 @@ std::string joined(const std::vector<std::string>& steps) {
 /// Of each node, nodes with equal steps on one line.
 int show_steps(Context& context, EnvCluster& cluster, const EnvWish& wish,
                const InstallOptions& options) {
-  const auto request = request_for(context, cluster, wish, options);
+  auto request = request_for(context, cluster, wish, options);
+  request.pythons = known_pythons(options.building);
   NeededSteps needed = steps_for_needs(context, cluster, wish.spec.needs, options.needs);
   if (needed.hosts.empty()) return report_failures(context, needed.failures);
   const auto planned = envs::plan_installation(cluster.access(), needed.hosts, request);
@@ -89,6 +90,8 @@ int show_steps(Context& context, EnvCluster& cluster, const EnvWish& wish,
   for (const auto& node : planned.nodes) {
     if (!node.ok()) continue;
     std::vector<std::string> steps = needed.steps[node.host.value];
+    if (planned.python && at == planned.plan.source)
+      steps.push_back("get Python from " + planned.python->url);
     std::ranges::copy(describe(planned.plan, at++), std::back_inserter(steps));
     view.root["nodes"].push_back({{"name", node.host.value}, {"steps", steps}});
     view.names.push_back(node.host.value);
@@ -102,6 +105,22 @@ int show_steps(Context& context, EnvCluster& cluster, const EnvWish& wish,
   const int unmet = report_failures(context, needed.failures);
   const int code = report(context, planned.nodes);
   return unmet != 0 ? unmet : code;
+}
+
+/// Whether the frameworks of the matrix's name that it was made from can be had and are not in it.
+bool lacks_frameworks(const envs::EnvironmentSpec& spec) try {
+  if (spec.from.empty() || spec.builder == envs::Builder::conda) return false;
+  const auto combination =
+      envs::resolve(envs::builtin_matrix(), envs::parse_environment_name(spec.from));
+  const auto is_in = [&](const std::string& requirement) {
+    return std::ranges::find(spec.packages, requirement) != spec.packages.end();
+  };
+  return combination.offered() &&
+         !std::ranges::all_of(combination.rows, [&](const envs::FrameworkRow& row) {
+           return std::ranges::all_of(row.requirements, is_in);
+         });
+} catch (const Error&) {
+  return false;  // A lock's name need not be one of this matrix.
 }
 
 int install(Context& context, EnvCluster& cluster, const EnvWish& wish,
@@ -120,7 +139,11 @@ int install(Context& context, EnvCluster& cluster, const EnvWish& wish,
   context.ui().end_progress();
   if (!result.version.empty()) cluster.note_made(wish.spec.name, result);
   context.ui().show(view_of(wish, result, met));
-  return report(context, result.nodes);
+  const int code = report(context, result.nodes);
+  if (code == 0 && lacks_frameworks(wish.spec))
+    context.ui().next_steps({"fastgpu env install-frameworks " + wish.spec.name + " --cluster " +
+                             cluster.target().cluster.name.value});
+  return code;
 }
 
 /// The facts of the nodes that answer.

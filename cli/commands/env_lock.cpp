@@ -6,6 +6,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/env_install.hpp"
+#include "envs/environments/nodes_python.hpp"
 #include "state/directory.hpp"
 
 namespace fastgpu::cli {
@@ -39,7 +40,8 @@ envs::EnvironmentSpec spec_of(Context& context, const EnvCluster* cluster,
 envs::EnvironmentLock lock_here(Context& context, const envs::InstallationRequest& request) {
   utsname here{};
   ::uname(&here);
-  return envs::solve_here(context.agent(), request, request.toolbox(here.machine),
+  const auto python = envs::python_here(context.agent(), request, here.machine, context.cancel());
+  return envs::solve_here(context.agent(), request, request.toolbox(here.machine, python),
                           context.cancel());
 }
 
@@ -50,7 +52,9 @@ envs::EnvironmentLock lock_on_node(EnvCluster& cluster, envs::InstallationReques
   const auto looked =
       envs::look_at_nodes(cluster.access(), first, request.prefix, request.spec.name);
   if (!looked[0].ok()) throw Error(looked[0].error());
-  const envs::Toolbox toolbox = request.toolbox(looked[0].value().machine);
+  const std::string& machine = looked[0].value().machine;
+  const auto python = envs::python_on(cluster.access(), first[0], request, machine);
+  const envs::Toolbox toolbox = request.toolbox(machine, python);
   envs::put_toolbox(cluster.access(), first[0], toolbox, looked[0].value());
   return envs::solve_on_node(cluster.access(), first[0], request, toolbox, looked[0].value());
 }

@@ -6,6 +6,7 @@
 #include "base/fault_point.hpp"
 #include "envs/environments/build_copy.hpp"
 #include "envs/environments/looking.hpp"
+#include "envs/environments/nodes_python.hpp"
 #include "envs/environments/requests.hpp"
 
 namespace fastgpu::envs {
@@ -29,7 +30,8 @@ class Installation {
   InstallationResult run() {
     look({});
     if (!plan_.done()) {
-      look(request_.spec.name);  // Again, for what is made there is written down first.
+      if (plan_.must_build()) archive();  // Refused before anything is made.
+      look(request_.spec.name);           // Again, for what is made there is written down first.
       discard();
       if (plan_.must_build()) build();
       check_fit();
@@ -58,10 +60,19 @@ class Installation {
     if (prepared.empty() && !plan_.done()) warn_of_drivers(looked, request_);
   }
 
+  /// That of the lock, else the node that builds is asked, once.
+  std::optional<PythonArchive> archive() {
+    if (request_.lock) return archive_of(*request_.lock);
+    if (!archive_)
+      archive_ =
+          python_on(access_, host_of(plan_.source), request_, statuses_[plan_.source].machine);
+    return *archive_;
+  }
+
   void build() {
     const ssh::Host& host = host_of(plan_.source);
     const EnvironmentStatus& status = statuses_[plan_.source];
-    const Toolbox toolbox = request_.toolbox(status.machine);
+    const Toolbox toolbox = request_.toolbox(status.machine, archive());
     put_toolbox(access_, host, toolbox, status);
     lock_ =
         request_.lock ? *request_.lock : solve_on_node(access_, host, request_, toolbox, status);
@@ -341,6 +352,7 @@ class Installation {
   std::vector<EnvironmentStatus> statuses_;
   EnvironmentPlan plan_;
   std::optional<EnvironmentLock> lock_;
+  std::optional<std::optional<PythonArchive>> archive_;
   std::optional<remote::NodeRoute> route_;
   Bytes size_;  // Of the build; 0 until it is asked for.
 };

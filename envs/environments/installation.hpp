@@ -14,6 +14,7 @@
 #include "envs/environments/lock.hpp"
 #include "envs/environments/nodes.hpp"
 #include "envs/environments/plan.hpp"
+#include "envs/environments/python_archive.hpp"
 
 namespace fastgpu::envs {
 
@@ -22,6 +23,7 @@ namespace fastgpu::envs {
 struct Toolbox {
   std::filesystem::path directory;
   std::string hash;
+  std::optional<PythonArchive> python{};  ///< Whose content is among the files.
 };
 
 /// A file or a directory here, and where it goes.
@@ -43,13 +45,17 @@ struct InstallationRequest {
   std::string fastgpu{};                  ///< Our version, for the lock.
   std::filesystem::path scratch{};        ///< A directory of ours.
   std::chrono::seconds patience{30};      ///< So long an index may say nothing.
-  /// Makes the toolbox for a processor; called where something is to be built.
-  std::function<Toolbox(const std::string& machine)> toolbox;
+  std::vector<KnownPython> pythons{};     ///< For nodes that have none that fits.
+  /// Makes the toolbox for a processor, with that Python in it; called where something is to be
+  /// built.
+  std::function<Toolbox(const std::string& machine, const std::optional<PythonArchive>& python)>
+      toolbox;
   /// Absent: builds are copied by way of this machine.
   MakeRoute route{};
   std::optional<BitRate> rate{};  ///< Of a build on its way to other nodes.
   OnDoing on_doing{};
   OnDoing on_warning{};  ///< Told of a node that may not do with what is made.
+  std::function<void(const std::string& sentence)> on_note{};  ///< Of what is good to know.
 };
 
 struct Installed {
@@ -72,7 +78,8 @@ std::vector<HostResult<agent::EnvironmentStatus>> look_at_nodes(const NodeAccess
 /// The plan alone, and who did not answer.
 struct PlannedInstallation {
   std::vector<HostResult<agent::EnvironmentStatus>> nodes;
-  EnvironmentPlan plan;  ///< Of those that answered, in their order.
+  EnvironmentPlan plan;                   ///< Of those that answered, in their order.
+  std::optional<PythonArchive> python{};  ///< That the one which builds will get.
 };
 PlannedInstallation plan_installation(const NodeAccess& access, std::span<const ssh::Host> hosts,
                                       const InstallationRequest& request);

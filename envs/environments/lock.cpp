@@ -23,6 +23,12 @@ std::string indented(const std::string& text) {
   return out;
 }
 
+std::string archive_text(const EnvironmentLock& lock) {
+  if (!lock.python_archive) return "";
+  return "\npython_archive:\n  archive: " + yaml_scalar(lock.python_archive->url) +
+         "\n  sha256: " + lock.python_archive->sha256;
+}
+
 std::string body_of(const EnvironmentLock& lock) {
   std::string out =
       "# Written by fastgpu env lock. A change by hand makes it invalid.\n"
@@ -30,7 +36,7 @@ std::string body_of(const EnvironmentLock& lock) {
       yaml_scalar(lock.fastgpu) + "\nbuilder: " + yaml_scalar(lock.builder) +
       "\nmachine: " + yaml_scalar(lock.machine) + "\nlibc: " + yaml_scalar(lock.libc) +
       "\npython: " + yaml_scalar(lock.python) +
-      "\npython_version: " + yaml_scalar(lock.python_version) + "\nspec:\n" +
+      "\npython_version: " + yaml_scalar(lock.python_version) + archive_text(lock) + "\nspec:\n" +
       indented(to_yaml(lock.spec)) + "artefacts:\n";
   for (const Artefact& artefact : lock.artefacts) {
     out += "  - package: " + yaml_scalar(artefact.package) +
@@ -135,15 +141,16 @@ void compare_packages(std::vector<std::string>& out, Packages before, Packages a
   }
 }
 
+std::string archive_words(const EnvironmentLock& lock) {
+  const auto archive = archive_of(lock);
+  return archive ? archive->url + " " + archive->sha256 : "";
+}
+
 /// What env.yaml asks for.
 void compare_specs(std::vector<std::string>& out, const EnvironmentSpec& before,
                    const EnvironmentSpec& after) {
-  const auto archive = [](const EnvironmentSpec& spec) {
-    return spec.python_archive ? spec.python_archive->url + " " + spec.python_archive->sha256 : "";
-  };
   compare(out, "name", before.name, after.name);
   compare(out, "wanted python", before.python, after.python);
-  compare(out, "python's archive", archive(before), archive(after));
   compare(out, "wanted packages", joined(before.packages), joined(after.packages));
   compare(out, "channels", joined(before.channels), joined(after.channels));
   compare(out, "index", joined(before.index), joined(after.index));
@@ -168,7 +175,7 @@ EnvironmentLock parse_lock(const std::string& text, const std::string& source) {
   const auto document = config::Document::parse(text, source);
   const Value root = document.root();
   root.allow_only({"lock", "fastgpu", "builder", "machine", "libc", "python", "python_version",
-                   "spec", "artefacts", "sum"});
+                   "python_archive", "spec", "artefacts", "sum"});
   need(root, "lock").integer(1, 1);
   check_sum(text, root);
   EnvironmentLock lock{.spec = read_environment_spec(need(root, "spec")),
@@ -179,10 +186,16 @@ EnvironmentLock parse_lock(const std::string& text, const std::string& source) {
                        .python = need(root, "python").text(),
                        .python_version = need(root, "python_version").text(),
                        .artefacts = {}};
+  if (const auto archive = root.find("python_archive"))
+    lock.python_archive = read_python_archive(*archive);
   if (const auto artefacts = root.find("artefacts"))  // None is written as nothing.
     for (const Value& item : artefacts->list())
       lock.artefacts.push_back(read_artefact(item));
   return lock;
+}
+
+std::optional<PythonArchive> archive_of(const EnvironmentLock& lock) {
+  return lock.python_archive ? lock.python_archive : lock.spec.python_archive;
 }
 
 bool is_lock(const config::Document& document) {
@@ -197,6 +210,7 @@ std::vector<std::string> differences(const EnvironmentLock& before, const Enviro
   std::vector<std::string> out;
   compare(out, "python", before.python_version, after.python_version);
   compare(out, "interpreter", before.python, after.python);
+  compare(out, "python's archive", archive_words(before), archive_words(after));
   compare(out, "machine", before.machine, after.machine);
   compare(out, "libc", before.libc, after.libc);
   compare(out, "builder", before.builder, after.builder);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,11 +27,13 @@ struct Artefact {
 
 struct EnvironmentLock {
   EnvironmentSpec spec;
-  std::string builder;              ///< "uv 0.13.9", "py-rattler 0.28.0"
-  std::string fastgpu;              ///< Our own version: the library that comes with it.
-  std::string machine;              ///< "x86_64"
-  std::string libc;                 ///< "glibc 2.36": of the node that solved it.
-  std::string python;               ///< uv: the interpreter's path on the nodes.
+  std::string builder;  ///< "uv 0.13.9", "py-rattler 0.28.0"
+  std::string fastgpu;  ///< Our own version: the library that comes with it.
+  std::string machine;  ///< "x86_64"
+  std::string libc;     ///< "glibc 2.36": of the node that solved it.
+  std::string python;   ///< uv: the interpreter's path on the nodes.
+  /// uv: of an interpreter that the spec does not name, and the node did not have.
+  std::optional<PythonArchive> python_archive{};
   std::string python_version;       ///< "3.11.2"; empty where conda brings none.
   std::vector<Artefact> artefacts;  ///< By package.
 };
@@ -41,6 +44,9 @@ std::string to_text(const EnvironmentLock& lock);
 /// Throws ErrorKind::usage with line and column for what cannot be, and for a text that was changed
 /// by hand.
 EnvironmentLock parse_lock(const std::string& text, const std::string& source);
+
+/// Out of which its Python comes: its own, or its spec's; nothing where it is the nodes'.
+std::optional<PythonArchive> archive_of(const EnvironmentLock& lock);
 
 /// Whether a document is a lock and not an env.yaml.
 bool is_lock(const config::Document& document);

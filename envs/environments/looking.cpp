@@ -1,5 +1,7 @@
 #include "envs/environments/looking.hpp"
 
+#include "envs/environments/nodes_python.hpp"
+
 namespace fastgpu::envs {
 
 using agent::EnvironmentStatus;
@@ -56,11 +58,31 @@ void warn_of_drivers(const std::vector<HostResult<EnvironmentStatus>>& nodes,
   }
 }
 
+namespace {
+
+/// The host of the node that is that one of those which answered.
+const ssh::Host& host_of(const std::vector<HostResult<EnvironmentStatus>>& nodes,
+                         std::span<const ssh::Host> hosts, std::size_t answered) {
+  std::size_t at = 0;
+  while (!nodes[at].ok() || answered-- > 0)
+    ++at;
+  return hosts[at];
+}
+
+}  // namespace
+
 PlannedInstallation plan_installation(const NodeAccess& access, std::span<const ssh::Host> hosts,
                                       const InstallationRequest& request) {
   PlannedInstallation out{.nodes = look_at_nodes(access, hosts, request.prefix), .plan = {}};
-  out.plan = plan_environment(those_that_answered(out.nodes), wanted_by(request));
+  const auto answered = those_that_answered(out.nodes);
+  out.plan = plan_environment(answered, wanted_by(request));
   if (!out.plan.done()) warn_of_drivers(out.nodes, request);
+  if (out.plan.must_build()) {
+    const agent::EnvironmentStatus& builder = answered[out.plan.source];
+    out.python = request.lock ? archive_of(*request.lock)
+                              : python_on(access, host_of(out.nodes, hosts, out.plan.source),
+                                          request, builder.machine);
+  }
   return out;
 }
 

@@ -16,7 +16,8 @@ NodeCall solve_call(const InstallationRequest& wanted, const std::string& prefix
           .input = to_records(solve_request(wanted.spec, builder, prefix)).text()};
 }
 
-EnvironmentLock lock_of(const InstallationRequest& request, const agent::SolveAnswer& answer) {
+EnvironmentLock lock_of(const InstallationRequest& request, const Toolbox& toolbox,
+                        const agent::SolveAnswer& answer) {
   EnvironmentLock lock{.spec = request.spec,
                        .builder = answer.builder,
                        .fastgpu = request.fastgpu,
@@ -25,6 +26,7 @@ EnvironmentLock lock_of(const InstallationRequest& request, const agent::SolveAn
                        .python = answer.python,
                        .python_version = answer.python_version,
                        .artefacts = read_solution(request.spec.builder, answer.solution)};
+  if (!request.spec.python_archive) lock.python_archive = toolbox.python;
   std::ranges::stable_sort(lock.artefacts, {}, &Artefact::package);
   return lock;
 }
@@ -39,7 +41,7 @@ EnvironmentLock solve_on_node(const NodeAccess& access, const ssh::Host& host,
   const auto answer =
       call_node(access, host, solve_call(request, status.prefix, places.tools(toolbox.hash)),
                 request.on_doing);
-  return lock_of(request, agent::parse_solve_answer(answer));
+  return lock_of(request, toolbox, agent::parse_solve_answer(answer));
 }
 
 EnvironmentLock solve_here(const remote::AgentProgram& agent, const InstallationRequest& request,
@@ -48,7 +50,7 @@ EnvironmentLock solve_here(const remote::AgentProgram& agent, const Installation
   std::filesystem::create_directories(agent::EnvironmentPlaces{prefix}.own());
   const auto answer =
       call_here(agent, solve_call(request, prefix.string(), toolbox.directory), cancel);
-  return lock_of(request, agent::parse_solve_answer(answer));
+  return lock_of(request, toolbox, agent::parse_solve_answer(answer));
 }
 
 }  // namespace fastgpu::envs

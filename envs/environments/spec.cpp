@@ -60,7 +60,9 @@ std::string python_of(const Value& value) {
   return text;
 }
 
-PythonArchive archive_of(const Value& value) {
+}  // namespace
+
+PythonArchive read_python_archive(const Value& value) {
   value.allow_only({"archive", "sha256"});
   const auto url = value.find("archive");
   const auto sum = value.find("sha256");
@@ -76,10 +78,12 @@ PythonArchive archive_of(const Value& value) {
   return archive;
 }
 
+namespace {
+
 void read_python(EnvironmentSpec& spec, const Value& value) {
   spec.python.clear();
   if (value.is_map())
-    spec.python_archive = archive_of(value);
+    spec.python_archive = read_python_archive(value);
   else
     spec.python = python_of(value);
 }

@@ -62,6 +62,9 @@ struct EnvironmentSpec {
   std::vector<std::vector<std::string>> post_install{};  ///< Commands, run once where it is built.
 };
 
+/// Its address and its sum. Throws as read_environment_spec.
+PythonArchive read_python_archive(const config::Value& value);
+
 /// Throws ErrorKind::usage with line and column for what cannot be.
 EnvironmentSpec read_environment_spec(const config::Value& root);
 

@@ -3,19 +3,18 @@
 Skipped where there is no uv.
 """
 import hashlib
-import io
 import json
 import os
 import pathlib
 import signal
 import subprocess
 import sys
-import tarfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from env_site import PREFIX, SNAPSHOT, with_site  # noqa: E402
 from cli_user import check, inits_of, run_tests, within  # noqa: E402
+from own_python import python_archive  # noqa: E402
 from shared_place import share  # noqa: E402
 from wheels_site import UV, Wheels  # noqa: E402
 
@@ -261,23 +260,6 @@ def test_where_modules_are_not_compiled_python_does_it_when_it_imports_them(site
     site.user.refused([*site.words(), "--set", "bytecode=some"], 2, "must be compiled or none")
 
 
-def python_archive():
-    """This machine's Python as an archive that can lie anywhere: an interpreter with its library in one folder."""
-    library = pathlib.Path(subprocess.run(["/usr/bin/python3", "-c", "import os; print(os.path.dirname(os.__file__))"], capture_output=True, check=True,
-                                          text=True).stdout.strip())
-    left_out = {"test", "idlelib", "tkinter", "lib2to3", "pydoc_data", "dist-packages", "site-packages", "__pycache__", "unittest"}
-    interpreter = pathlib.Path("/usr/bin/python3").resolve()
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w:gz", compresslevel=1) as archive:
-        archive.add(interpreter, f"python/bin/{interpreter.name}")
-        link = tarfile.TarInfo("python/bin/python3")
-        link.type, link.linkname = tarfile.SYMTYPE, interpreter.name
-        archive.addfile(link)
-        archive.add(library, f"python/lib/{library.name}",
-                    filter=lambda entry: None if left_out & set(entry.name.split("/")) or entry.name.split("/")[-1].startswith("config-") else entry)
-    return out.getvalue()
-
-
 @with_site(Wheels)
 def test_a_python_comes_from_the_archive_that_is_named(site):
     content = python_archive()
@@ -306,13 +288,35 @@ def test_a_name_of_the_matrix_says_what_frameworks_are_installed(site):
     site.index.add("tensorflow", "2.20.0", requires=["beta"])
     site.index.add("tensorflow", "2.21.0")
     site.file.write_text(f"name: train\nindex: {site.index.url}\nmpi: system\n")
-    site.create("--from", "tf2.20_cpu_py311")
+    made = site.create("--from", "tf2.20_cpu_py311")
+    check(f"fastgpu env install-frameworks train --cluster {site.name}" in made.err, made.err)
     check(site.program("python", "-c", "import sys; print(sys.version_info[:2])").count("(3, 11)") == 2, "another Python")
     site.user.run("env", "activate", "train", "-c", site.name, "--", "python", "-c", "import tensorflow", code=1)
     done = site.user.run("env", "install-frameworks", "train", "-c", site.name, "--uv", UV)
-    check("requires tensorflow==2.20.0" in done.err, done.err)
+    check("requires tensorflow==2.20.0" in done.err and f"from {site.index.url}\n" in done.err and "next:" not in done.err, done.err)
     check(site.program("python", "-c", "import beta, tensorflow; print(tensorflow.version, beta.word)").count("2.20.0 one") == 2, "not there")
     site.user.refused(site.words("--from", "tf2.20_cu99.9_py311"), 2, "99.9")
+
+
+@with_site(Wheels)
+def test_frameworks_that_no_index_offers_are_refused_with_the_reason_and_what_is_near(site):
+    lost = "TensorFlow 1.15.5 can no longer be had: PyPI has gast 0.2.2"
+    spec = "name: train\nfrom: tf1.15_tr1.4.0_mx1.5.0_cu10.0_py37\npython: /usr/bin/python3\nmpi: system\n"
+    site.file.write_text(spec)
+    made = site.create()
+    check(f"warning: {lost}" in made.err and "the nearest that can be had is tf1.14.0_tr1.4.0_mx1.5.0_cu10.0_py37" in made.err, made.err)
+    check("install-frameworks" not in made.err, made.err)
+    words = ["env", "install-frameworks", "train", "-c", site.name, "--uv", UV]
+    done = site.user.refused(words, 5, lost)
+    check("the nearest that can be had is tf1.14.0_tr1.4.0_mx1.5.0_cu10.0_py37" in done.err and "requires" not in done.err, done.err)
+
+    # An index of one's own may have them.
+    for name, version in (("tensorflow-gpu", "1.15.5"), ("mxnet-cu100", "1.5.0"), ("torch", "1.4.0+cu100"), ("protobuf", "3.19.6")):
+        site.index.add(name, version)
+    site.file.write_text(f"{spec}index: {site.index.url}\n")
+    site.create()
+    done = site.user.run(*words, "--dry-run")
+    check("requires tensorflow-gpu==1.15.5" in done.err and "from https://download.pytorch.org/whl/cu100\n" in done.err, done.err)
 
 
 @with_site(Wheels)

@@ -1,0 +1,129 @@
+#include "envs/environments/python_archive.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "envs/environments/lock.hpp"
+#include "envs/matrix/matrix.hpp"
+#include "support/failure.hpp"
+
+namespace fastgpu::envs {
+namespace {
+
+using test::failure_of;
+
+const std::string kSum(64, 'a');
+
+std::vector<KnownPython> table() {
+  return parse_pythons(
+      "base: https://p.example\narchives:\n"
+      "  - {version: 3.9.2, machine: x86_64, file: nine.tar.gz, sha256: " +
+          kSum + "}\n" +
+          "  - {version: 3.10.9, machine: x86_64, file: ten.tar.gz, sha256: " + kSum + "}\n" +
+          "  - {version: 3.10.12, machine: x86_64, file: newer.tar.gz, sha256: " + kSum + "}\n" +
+          "  - {version: 3.10.9, machine: aarch64, file: arm.tar.gz, sha256: " + kSum + "}\n",
+      "pythons.yaml");
+}
+
+/// The address of what is chosen; empty where it is the node's own.
+std::string chosen(const std::string& wanted, const std::string& found,
+                   const std::string& machine = "x86_64") {
+  EnvironmentSpec spec;
+  spec.python = wanted;
+  const auto archive = choose_python(spec, found, machine, table());
+  return archive ? archive->url : "";
+}
+
+TEST_SUITE_BEGIN("envs/python archive");
+
+TEST_CASE("the node's own Python is taken where it fits, else the newest known archive that does") {
+  struct Row {
+    const char* wanted;
+    const char* found;
+    const char* machine;
+    const char* url;
+  };
+  for (const Row& row : {Row{"3.10", "3.10.4", "x86_64", ""},
+                         Row{"3.10", "", "x86_64", "https://p.example/newer.tar.gz"},
+                         Row{"3.10.9", "", "x86_64", "https://p.example/ten.tar.gz"},
+                         Row{"3.10", "", "aarch64", "https://p.example/arm.tar.gz"},
+                         Row{"3", "", "x86_64", "https://p.example/newer.tar.gz"},
+                         Row{"/opt/python3", "", "x86_64", ""}}) {
+    CAPTURE(row.wanted);
+    CHECK(chosen(row.wanted, row.found, row.machine) == row.url);
+  }
+}
+
+TEST_CASE("an archive that the spec names wins, and with conda Python is a package") {
+  EnvironmentSpec named;
+  named.python.clear();
+  named.python_archive = PythonArchive{.url = "https://own.example/p.tar", .sha256 = kSum};
+  CHECK(choose_python(named, "", "x86_64", table())->url == "https://own.example/p.tar");
+  EnvironmentSpec conda;
+  conda.builder = Builder::conda;
+  conda.python = "3.6";
+  CHECK_FALSE(choose_python(conda, "", "x86_64", table()));
+}
+
+TEST_CASE("a version without node or archive is refused with what works") {
+  const Error error = failure_of([] { chosen("3.6", ""); });
+  CHECK(error.kind() == ErrorKind::not_found);
+  const std::string what = error.what();
+  CHECK(what.find("no Python 3.6 on this node") != std::string::npos);
+  CHECK(what.find("3.9.2, 3.10.9, 3.10.12)") != std::string::npos);
+  CHECK(what.find("--builder conda") != std::string::npos);
+  CHECK(failure_of([] { chosen("3.1", ""); }).kind() == ErrorKind::not_found);
+  const Error other = failure_of([] { chosen("3.9", "", "riscv64"); });
+  CHECK(std::string(other.what()).find("none for riscv64") != std::string::npos);
+}
+
+TEST_CASE("the built-in table has what the matrix says of it, for both processors") {
+  const auto known = builtin_pythons();
+  std::set<std::string> sums;
+  for (const KnownPython& one : known) {
+    CHECK(one.archive.sha256.size() == 64);
+    CHECK(one.archive.url.find("/cpython-" + one.version + "%2B") != std::string::npos);
+    CHECK(one.archive.url.find(one.machine + "-unknown-linux-gnu") != std::string::npos);
+    sums.insert(one.archive.sha256);
+  }
+  CHECK(sums.size() == known.size());
+  for (const PythonRelease& python : builtin_matrix().pythons)
+    for (const char* machine : {"x86_64", "aarch64"}) {
+      CAPTURE(python.version);
+      CHECK(std::ranges::any_of(known, [&](const KnownPython& one) {
+              return one.machine == machine && covers(python.version, one.version);
+            }) == python.uv);
+    }
+}
+
+TEST_CASE("a mirror stands for what known addresses begin with, and for no other") {
+  const std::string known = builtin_pythons().front().archive.url;
+  const std::string mirrored = at_mirror(known, "http://m.example/pythons/");
+  CHECK(mirrored.starts_with("http://m.example/pythons/2"));
+  CHECK(known.ends_with(mirrored.substr(std::string("http://m.example/pythons").size())));
+  CHECK(at_mirror(known, "") == known);
+  CHECK(at_mirror("https://own.example/p.tar", "http://m.example") == "https://own.example/p.tar");
+}
+
+TEST_CASE("a lock keeps the archive of a Python that the node lacked") {
+  EnvironmentLock lock{};
+  lock.spec.name = "train";
+  const std::string without = to_text(lock);
+  lock.python_archive = PythonArchive{.url = "https://p.example/newer.tar.gz", .sha256 = kSum};
+
+  const EnvironmentLock read = parse_lock(to_text(lock), "env.lock");
+
+  CHECK(archive_of(read)->url == "https://p.example/newer.tar.gz");
+  CHECK(archive_of(read)->sha256 == kSum);
+  CHECK(to_text(read) == to_text(lock));
+  CHECK(differences(parse_lock(without, "before"), read) ==
+        std::vector<std::string>{"+ python's archive https://p.example/newer.tar.gz " + kSum});
+  CHECK_FALSE(archive_of(parse_lock(without, "before")));
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::envs
