@@ -141,7 +141,8 @@ constexpr std::array kCommands = {
     Command{"env", "create", "Make an environment on all nodes: solved and built once, then copied",
             "fastgpu env create train -f env.yaml --cluster demo", describe_env_create,
             "What is done already is not done again; a node that died half-way is repaired by the "
-            "same command. Every file is checked by its SHA-256 before the environment is used."},
+            "same command. Every file is checked by its SHA-256 before the environment is used. A "
+            "NAME alone that is none of the matrix brings nodes what others of the cluster have."},
     Command{"env", "install-frameworks", "Install frameworks into an environment on all nodes",
             "fastgpu env install-frameworks train --cluster demo --framework torch==2.5.1",
             describe_env_frameworks,

@@ -82,7 +82,7 @@ PAGES = [
     ("cancel job", ["fastgpu cancel job long-1"]),
     ("wait job", ["fastgpu wait job broken-1"]),
     ("env matrix", ["fastgpu env matrix tf1.15_tr1.4.0_mx1.5.0_cu10.0_py36", "fastgpu env matrix tr2.5.1_cu13.0_py312",
-                    "fastgpu env matrix --cuda 12.4"]),
+                    "fastgpu env matrix tr2.8.0_py311", "fastgpu env matrix --cuda 12.4"]),
     ("env install-driver", ["fastgpu env install-driver --cluster demo --driver 580",
                             "fastgpu env install-driver --cluster demo --driver 580 --cuda 12.8 --cudnn 9 --assume-gpu H100:8 --dry-run"]),
     ("stop cluster", ["fastgpu stop cluster demo", "fastgpu get clusters"]),
