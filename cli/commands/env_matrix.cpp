@@ -205,6 +205,7 @@ View view_of(const envs::Combination& found) {
   view.root["cuda"] = found.cuda ? Json(found.cuda->version) : Json(nullptr);
   view.root["least_driver"] = found.cuda ? Json(found.cuda->compatible_driver) : Json(nullptr);
   view.root["frameworks"] = Json::array();
+  view.root["nearest"] = found.nearest ? Json(to_string(*found.nearest)) : Json(nullptr);
   view.root["warnings"] = found.warnings();
   view.table.columns = {{"FRAMEWORK"}, {"VERSION"}, {"INSTALL"}, {"INDEX"}, {"OFFERED"}};
   for (const envs::FrameworkRow& row : found.rows) {
