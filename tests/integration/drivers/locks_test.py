@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""dpkg's lock in another's hands, on a real local node: locks_test.py FASTGPU [TEST ...]"""
+import json
+import pathlib
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from apt_repository import can_be_made  # noqa: E402
+from cli_user import SKIPPED, check, run_tests  # noqa: E402
+from driver_site import Held, Site  # noqa: E402
+
+FRONTEND = "/var/lib/dpkg/lock-frontend"
+
+
+def wait_for(user, seconds):
+    with Site(user, nodes=1) as site:
+        held = Held(site, FRONTEND)
+        installing = user.start(*site.words("-o", "json"))
+        said = next((line.decode() for line in installing.stderr if b"t-0 waits" in line), "")
+        check(FRONTEND in said and "held by process" in said, f"nobody waits for dpkg's lock: {said}")
+        time.sleep(seconds)
+        check(installing.poll() is None and "dkms" not in site.on_nodes("dpkg-query -W", "t/0"), "the lock was not kept to")
+        held.release(FRONTEND)
+        out, err = installing.communicate(timeout=120)
+        check(installing.returncode == 0, err.decode())
+        check(b"waits" not in err, f"it is said again: {err.decode()}")
+        check("Load driver 580.95.05" in json.loads(out)["nodes"][0]["did"], f"{out}")
+        held.end()
+
+
+def test_dpkgs_lock_that_another_holds_for_a_moment_is_waited_for(user):
+    wait_for(user, 5)
+
+
+def test_dpkgs_lock_that_another_holds_for_a_minute_is_waited_for(user):
+    wait_for(user, 60)
+
+
+if not can_be_made():
+    sys.exit(SKIPPED)
+run_tests(dict(globals()))
