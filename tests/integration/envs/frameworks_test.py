@@ -1,18 +1,20 @@
-"""The demonstrations of TensorFlow, JAX and MXNet in environments of two local nodes, and the tests of what fastgpu_comm has for each.
+"""The demonstrations of TensorFlow, JAX, MXNet and PyTorch in environments of two local nodes, and the tests of what fastgpu_comm has for each.
 
-Needs the wheels of frameworks/*.txt, as `./dev long` puts them into the build's tools; skipped where they are not there.
+Needs the wheels of frameworks/*.txt, as `./dev long` puts them into the build's tools, and Debian's PyTorch; skipped where they are not there.
 """
 import json
+import os
 import pathlib
 import sys
 
 HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1] / "support"))
 sys.path.insert(0, str(HERE))
-from cli_user import check, run_tests  # noqa: E402
+from cli_user import SKIPPED, check, run_tests  # noqa: E402
 from wheel_nodes import PREFIX, with_nodes  # noqa: E402
 
 BINDINGS = HERE.parents[1] / "comm/python"
+DEBIANS = "/usr/lib/python3/dist-packages"
 
 
 def learns(nodes, framework):
@@ -60,6 +62,22 @@ def test_mxnet(nodes):
     learns(nodes, "mxnet")
     passes_its_tests(nodes, "mxnet")
     says_which_numpy_mxnet_needs(nodes)
+
+
+@with_nodes("wheels")
+def learns_by_debians_torch(nodes):
+    """Nodes have this machine's files: a package of PyTorch's name leads to what is there."""
+    nodes.index.add("torch", "1.13.1", {"debian.pth": DEBIANS + "\n"})
+    nodes.create("train", "torch")
+    learns(nodes, "torch")
+    passes_its_tests(nodes, "torch")
+
+
+def test_torch(user):
+    if not os.path.exists(f"{DEBIANS}/torch"):
+        print("skipped: no PyTorch here (Debian: python3-torch)")
+        sys.exit(SKIPPED)
+    learns_by_debians_torch(user)
 
 
 run_tests(dict(globals()))
