@@ -2,7 +2,8 @@
 // goes on to the next node at the same time. With --report each node tells what came of it, and a
 // node that cannot take the tree still passes it on. With --build it is a build of an environment:
 // one that is not what its manifest says does not stay. With --early it is made at the same time,
-// and standard input says how far it is. `relay-report`: what came of it, asked later.
+// and standard input says how far it is. With --out the stream goes to standard output, for whoever
+// asked. `relay-report`: what came of it, asked later.
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
@@ -10,8 +11,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <functional>
+#include <memory>
 
 #include "agent/disk.hpp"
+#include "agent/environments/checked.hpp"
 #include "agent/environments/manifest.hpp"
 #include "agent/environments/order.hpp"
 #include "agent/options.hpp"
@@ -38,6 +41,10 @@ using namespace std::chrono_literals;
 constexpr std::chrono::milliseconds kPatience{30'000};
 constexpr std::chrono::milliseconds kPatienceANode{1'000};
 constexpr std::chrono::milliseconds kLongestEnd{600'000};
+/// Who has nothing to send says so; who hears nothing at all for so long is behind a node that is
+/// gone without a word, and would wait as long as TCP does, which is hours.
+constexpr std::chrono::milliseconds kLongestSilence{600'000};
+constexpr std::chrono::milliseconds kBeat{5'000};
 constexpr std::size_t kMostReports = 8 << 20;
 constexpr std::uintmax_t kSpared = 1UL << 30;
 
@@ -50,7 +57,9 @@ struct Request {
   std::string id;  ///< Under which reports are kept; empty: there are none.
   std::optional<transfer::Resumption> resumption{};
   std::optional<BitRate> rate{};  ///< Of what leaves the node that has it.
+  std::chrono::milliseconds silence = kLongestSilence;
   bool is_build = false;
+  bool is_out = false;
   bool is_early = false;  ///< The build is not done yet: nobody knows what it will take up.
   std::string base{};     ///< Another build that all of them have; empty where there is none.
 
@@ -89,11 +98,13 @@ Request parse(Arguments arguments) {
   if (options.take_flag("--several")) request.count = transfer::SourceCount::several;
   request.is_build = options.take_flag("--build");
   request.is_early = options.take_flag("--early");
+  request.is_out = options.take_flag("--out");
   request.base = options.take_value("--base").value_or("");
   request.id = options.take_value("--report").value_or("");
   if (const auto text = options.take_value("--resume"))
     request.resumption = transfer::parse_resumption(*text);
   if (const auto text = options.take_value("--limit-rate")) request.rate = parse_bit_rate(*text);
+  if (const auto text = options.take_value("--silence")) request.silence = parse_duration(*text);
   options.take_flag("--");
   request.hosts = options.take_rest();
   if (request.to.empty()) throw Error(ErrorKind::usage, "relay has no --to");
@@ -112,7 +123,9 @@ void widen(int pipe) {
 class Next {
  public:
   explicit Next(const Request& request)
-      : reports_(request.reports()), patience_(kPatience + request.hosts.size() * kPatienceANode) {
+      : reports_(request.reports()),
+        is_out_(request.is_out),
+        patience_(kPatience + request.hosts.size() * kPatienceANode) {
     if (request.hosts.empty()) return;
     std::vector<std::string> there = {
         "exec",        ".fastgpu/bin/" + fs::read_symlink("/proc/self/exe").filename().string(),
@@ -139,6 +152,7 @@ class Next {
   }
 
   void pass(std::string_view piece) {
+    if (is_out_) write_all(STDOUT_FILENO, piece);
     while (child_ && !piece.empty()) {
       const ssize_t put = ::write(child_->in().get(), piece.data(), piece.size());
       if (put > 0) piece.remove_prefix(static_cast<std::size_t>(put));
@@ -178,6 +192,7 @@ class Next {
   }
 
   bool reports_;
+  bool is_out_;
   std::chrono::milliseconds patience_;
   std::optional<process::Child> child_;
 };
@@ -197,6 +212,29 @@ std::string to_lines(const std::vector<transfer::RelayReport>& reports) {
   return text;
 }
 
+/// What comes from a sender that may have nothing to give for a while: those behind hear of it that
+/// it is still there.
+class SteadyStream {
+ public:
+  explicit SteadyStream(Next& next) : next_(next) {}
+
+  void pass(std::string_view piece) {
+    const auto now = std::chrono::steady_clock::now();
+    std::string alive;
+    if (piece.empty() && now - last_ >= kBeat) {
+      encode(alive, transfer::AliveRecord{});
+      piece = alive;
+    }
+    if (piece.empty()) return;
+    last_ = now;
+    next_.pass(piece);
+  }
+
+ private:
+  Next& next_;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
 void send(const Request& request, Next& next) {
   const auto from = request.resumption ? request.resumption->from : transfer::Position();
   const fs::path source = below_home(request.from);
@@ -210,11 +248,12 @@ void send(const Request& request, Next& next) {
       },
       first_files(request, source));
   transfer::Pace pace(request.rate);
+  SteadyStream stream(next);
   const Cancel never;
   try {
     while (const auto piece = sender.next()) {
       pace.pass(piece->size(), never);
-      next.pass(*piece);
+      stream.pass(*piece);
     }
   } catch (const BuildGivenUp&) {
     std::string last;
@@ -231,14 +270,14 @@ class Receiver {
   explicit Receiver(const Request& request)
       : to_(transfer::below_home(request.to)),
         is_build_(request.is_build),
-        is_early_(request.is_early) {
+        is_early_(request.is_early),
+        base_(below_home(request.base)) {
     attempt([&] {
       if (is_early_ && fs::exists(to_))  // It shares the place of the node that builds.
         throw Error(ErrorKind::conflict, to_.string() + " is there already");
       tree_.emplace(to_, request.count, request.resumption,
-                    is_build_ ? [this](const auto& path, const auto& sum) { know(path, sum); }
-                              : transfer::OnFile(),
-                    request.base.empty() ? fs::path() : below_home(request.base));
+                    is_build_ ? [this](const auto& file) { know(file); } : transfer::OnFile(),
+                    request.base.empty() ? transfer::BaseTree() : known_base());
     });
   }
   Receiver(const Receiver&) = delete;
@@ -276,8 +315,16 @@ class Receiver {
     }
   }
 
-  void know(const std::string& path, const transfer::Digest& sum) {
-    sums_.insert_or_assign(path.substr(path.find('/') + 1), sum);
+  /// What it says of a file is believed while nobody has written into that since it was checked.
+  transfer::BaseTree known_base() {
+    const auto manifest = std::make_shared<Manifest>(base_);
+    return {.root = base_, .known_sum = [manifest](const auto& path, const auto& status) {
+              return manifest->sum_if_untouched(path, status);
+            }};
+  }
+
+  void know(const transfer::ReceivedFile& file) {
+    received_.insert_or_assign(file.path.substr(file.path.find('/') + 1), file);
   }
 
   /// What uses the disk besides must not be without room for something that may not fit.
@@ -288,11 +335,10 @@ class Receiver {
       throw Error(ErrorKind::capacity, "there is no room for the build in " + to_.string());
   }
 
-  /// With the sums that its files came in with: nothing is read twice but what came before the copy
-  /// was cut off.
+  /// Nothing is looked at twice but what came before the copy was cut off.
   void check_build() const {
-    const VerifyAnswer found = verify_manifest(to_, sums_);
-    if (found.damaged.empty()) return;
+    const VerifyAnswer found = verify_manifest(to_, received_);
+    if (found.damaged.empty()) return note_checked(to_, found.manifest);
     fs::remove_all(to_);
     throw Error(ErrorKind::remote, to_.string() + " arrived changed: " + found.damaged.front());
   }
@@ -300,7 +346,8 @@ class Receiver {
   fs::path to_;
   bool is_build_;
   bool is_early_;
-  KnownSums sums_;  // Of a build, by path below it.
+  fs::path base_;
+  ReceivedFiles received_;  // Of a build.
   std::optional<transfer::TreeReceiver> tree_;
   std::optional<Error> failure_;
 };
@@ -311,11 +358,22 @@ void write_reports(const std::string& own, std::vector<transfer::RelayReport> be
   write_all(STDOUT_FILENO, own + to_lines(behind));
 }
 
+/// False after too long a silence.
+bool await_input(std::chrono::milliseconds silence) {
+  pollfd in{STDIN_FILENO, POLLIN, 0};
+  int ready = 0;
+  do
+    ready = ::poll(&in, 1, static_cast<int>(silence.count()));
+  while (ready < 0 && errno == EINTR);
+  return ready != 0;
+}
+
 void receive(const Request& request, Next& next) {
   Receiver receiver(request);
   widen(STDIN_FILENO);
   std::string buffer(256UL * 1024, '\0');
   while (request.reports() || !receiver.failure()) {
+    if (!await_input(request.silence)) break;  // As if it had been cut off.
     const ssize_t got = ::read(STDIN_FILENO, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw system_error("reading the stream of files", errno);

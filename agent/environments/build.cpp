@@ -1,5 +1,4 @@
 // `env-build`: one build of an environment out of a lock, on the one node that builds.
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include "agent/disk.hpp"
 #include "agent/environments/builder.hpp"
 #include "agent/environments/call.hpp"
+#include "agent/environments/checked.hpp"
 #include "agent/environments/early_copy.hpp"
 #include "agent/environments/manifest.hpp"
 #include "agent/environments/modules.hpp"
@@ -28,14 +28,15 @@ namespace fs = std::filesystem;
 
 /// The agent of a client that was killed notices at its next word, and then clears up.
 constexpr std::chrono::milliseconds kPatience{20'000};
-constexpr time_t kTime = 946'684'800;  // Of all files: the first second of 2000, in UTC.
 constexpr unsigned kReadable = 0644;
 constexpr unsigned kRunnable = 0755;
 
-void set_time(const fs::path& file) {
-  const timespec times[2] = {{kTime, 0}, {kTime, 0}};
-  if (::utimensat(AT_FDCWD, file.c_str(), times, AT_SYMLINK_NOFOLLOW) != 0)
-    throw system_error("setting the time of " + file.string(), errno);
+/// The module that Python has made `path` of, without its ending; empty for what is no bytecode.
+std::string module_of(const fs::path& path) {
+  const fs::path cache = path.parent_path();
+  if (cache.filename() != "__pycache__") return "";
+  const std::string name = path.filename().string();
+  return (cache.parent_path() / name.substr(0, name.find('.'))).string();
 }
 
 /// While some packages are fetched, the modules of those before are compiled, and all that is done
@@ -70,9 +71,8 @@ class Build {
     fs::remove_all(version_);  // Of a build that was killed.
     fs::create_directories(version_.parent_path());
     listener_.tell("making the environment");
-    package_builder(request_.builder, cache_)->make(request_, version_, listener_, [this] {
-      take_part();
-    });
+    package_builder(request_.builder, cache_)
+        ->make(request_, version_, listener_, [this](const KnownSums& known) { take_part(known); });
     fault_point("env-build-packages");
     if (compiled_.valid()) {
       listener_.tell("compiling modules");
@@ -83,24 +83,38 @@ class Build {
     run_post_install();
     listener_.tell("computing sums");
     set_times();
-    return write_manifest(version_);
+    std::string manifest = write_manifest(version_, known_);
+    note_checked(version_, manifest);
+    return manifest;
   }
 
   /// Those before it are compiled: two at a time would be more than there is to gain.
-  void take_part() {
+  void take_part(const KnownSums& known) {
     if (compiled_.valid()) compiled_.get();
     if (seen_.empty()) add_common();
+    known_.insert(known.begin(), known.end());
     auto fresh = fresh_files();
     for (const std::string& file : fresh)
-      set_time(version_ / file);
+      set_build_time(version_ / file);
     copy_.start();
     copy_.offer(fresh);
     if (!request_.has_bytecode) return;
+    leave_out_compiled(fresh, known);
     compiled_ = std::async(std::launch::async, [this, files = std::move(fresh)] {
       const auto made = compile_modules(version_, request_.python_version, files, listener_);
       for (const std::string& file : made)
-        set_time(version_ / file);
+        set_build_time(version_ / file);
       copy_.offer(made);
+    });
+  }
+
+  /// Modules that have come with their bytecode.
+  static void leave_out_compiled(std::vector<std::string>& files, const KnownSums& known) {
+    std::unordered_set<std::string> compiled;
+    for (const auto& [path, sum] : known)
+      compiled.insert(module_of(path));
+    std::erase_if(files, [&](const fs::path& file) {
+      return file.extension() == ".py" && compiled.contains(fs::path(file).replace_extension());
     });
   }
 
@@ -137,10 +151,17 @@ class Build {
   }
 
   /// All files are as old as each other: two builds have the same packages in the same files, and
-  /// bytecode, which knows how old its module is, too.
-  void set_times() const {
-    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(version_))
-      if (!entry.is_symlink() && entry.is_regular_file()) set_time(entry.path());
+  /// bytecode, which knows how old its module is, too. One that was taken from another build and
+  /// has another time was written into since.
+  void set_times() {
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(version_)) {
+      struct stat status {};
+      if (entry.is_symlink() || !entry.is_regular_file() ||
+          ::lstat(entry.path().c_str(), &status) != 0 || has_build_time(status))
+        continue;
+      known_.erase(entry.path().string().substr(version_.string().size() + 1));
+      set_build_time(entry.path());
+    }
   }
 
   /// What every environment gets beside its packages.
@@ -186,6 +207,7 @@ class Build {
   fs::path cache_;
   EarlyCopy copy_;
   std::unordered_set<std::string> seen_;
+  KnownSums known_;             // Of files that an earlier build has, too.
   std::future<void> compiled_;  // Waits where it is destroyed.
 };
 

@@ -6,12 +6,14 @@
 #include <memory>
 
 #include "agent/environments/call.hpp"
+#include "agent/environments/manifest.hpp"
 #include "agent/protocol/environment.hpp"
 
 namespace fastgpu::agent {
 
-/// Told that all packages which were installed so far are complete, while none is being installed.
-using OnPart = std::function<void()>;
+/// Told that all packages which were installed so far are complete, while none is being installed;
+/// and the sums of those files of theirs that need not be read.
+using OnPart = std::function<void(const KnownSums& known)>;
 
 class PackageBuilder {
  public:

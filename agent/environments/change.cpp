@@ -4,6 +4,7 @@
 
 #include "agent/disk.hpp"
 #include "agent/environments/call.hpp"
+#include "agent/environments/checked.hpp"
 #include "agent/environments/login.hpp"
 #include "agent/environments/manifest.hpp"
 #include "agent/environments/place.hpp"
@@ -52,7 +53,9 @@ void remove_old(const Named& named, const std::string& before) {
        fs::directory_iterator(named.places.prefix / named.name)) {
     const std::string name = entry.path().filename();
     const bool is_build = entry.is_directory() && !entry.is_symlink() && !name.starts_with('.');
-    if (is_build && name != named.version && name != before) fs::remove_all(entry.path());
+    if (!is_build || name == named.version || name == before) continue;
+    forget_checked(entry.path());
+    fs::remove_all(entry.path());
   }
 }
 
@@ -86,8 +89,15 @@ void remove(const EnvironmentPlaces& places, const std::string& name) try {
 }  // namespace
 
 int run_env_verify(Arguments arguments) {
-  return run_call(
-      [&] { write_answer(to_records(verify_manifest(take_named(arguments).directory()))); });
+  return run_call([&] {
+    const fs::path version = take_named(arguments).directory();
+    const VerifyAnswer answer = verify_manifest(version);
+    if (answer.damaged.empty())
+      note_checked(version, answer.manifest);
+    else
+      forget_checked(version);
+    write_answer(to_records(answer));
+  });
 }
 
 int run_env_show(Arguments arguments) {
@@ -125,6 +135,7 @@ int run_env_discard(Arguments arguments) {
   return run_call([&] {
     const Named named = take_named(arguments);
     const UniqueFd lock = lock_prefix(named.places, kPatience);
+    forget_checked(named.directory());
     fs::remove_all(named.directory());
   });
 }

@@ -48,7 +48,7 @@ class CondaBuilder final : public PackageBuilder {
     words.add("solution", request.solution);
     run("install", words, listener);
     fault_point("env-build-python");
-    on_part();
+    on_part({});
   }
 
  private:

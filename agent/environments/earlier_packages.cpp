@@ -40,7 +40,8 @@ std::string normalized(std::string_view name) {
 /// A file for the new build.
 struct TakenFile {
   std::string path;
-  std::optional<std::string> content{};  ///< Absent: what the earlier build has, as a link.
+  transfer::Digest sum{};                ///< Of what the earlier build has.
+  std::optional<std::string> content{};  ///< Absent: that, as a link.
 };
 
 /// A complete build that is there.
@@ -63,14 +64,17 @@ class EarlierBuild {
     if (artefacts == sums_.end() || artefacts->second != package.sums || record == records_.end())
       return {};
     auto recorded = parse_wheel_record(text_of(version_ / record->second));
-    if (!recorded || !is_intact(*recorded, record->second)) return {};
+    if (!recorded) return {};
+    const auto sums_found = sums_if_intact(*recorded, record->second);
+    if (sums_found.empty()) return {};
     std::vector<TakenFile> files;
     std::vector<std::string> bytecode;
     bool is_moved = false;
-    for (RecordedFile& one : *recorded) {
+    for (std::size_t i = 0; i < recorded->size(); ++i) {
+      RecordedFile& one = recorded->at(i);
       const std::string path = path_of(one);
       if (path == record->second) continue;
-      files.push_back({.path = path, .content = moved(path, fresh)});
+      files.push_back({.path = path, .sum = sums_found[i], .content = moved(path, fresh)});
       if (const auto& content = files.back().content) {
         if (is_named_in(*content)) return {};  // The prefix was another way to the same place.
         one = {
@@ -79,11 +83,11 @@ class EarlierBuild {
       }
       add_bytecode(path, bytecode);
     }
-    files.push_back({.path = record->second});
+    files.push_back({.path = record->second, .sum = sums_found.back()});
     if (is_moved) files.back().content = to_text(*recorded);
     const auto sums = manifest_.sums_if_intact(bytecode);
     for (std::size_t i = 0; i < bytecode.size(); ++i)
-      if (sums[i]) files.push_back({.path = bytecode[i]});
+      if (sums[i]) files.push_back({.path = bytecode[i], .sum = *sums[i]});
     return files;
   }
 
@@ -109,16 +113,21 @@ class EarlierBuild {
     return (packages_ / file.path).lexically_normal().string();
   }
 
-  /// The RECORD itself, too.
-  bool is_intact(const std::vector<RecordedFile>& files, const std::string& record) const {
+  /// Of the files, and at the end of the RECORD itself; none where one of them is not as it was.
+  std::vector<transfer::Digest> sums_if_intact(const std::vector<RecordedFile>& files,
+                                               const std::string& record) const {
     std::vector<std::string> paths;
     for (const RecordedFile& file : files)
       paths.push_back(path_of(file));
     paths.push_back(record);
-    const auto sums = manifest_.sums_if_intact(paths);
+    std::vector<transfer::Digest> sums;
+    for (const auto& sum : manifest_.sums_if_intact(paths)) {
+      if (!sum) return {};
+      sums.push_back(*sum);
+    }
     for (std::size_t i = 0; i < files.size(); ++i)
-      if (sums[i] && !files[i].hash.empty() && files[i].hash != wheel_hash(*sums[i])) return false;
-    return std::ranges::all_of(sums, [](const auto& sum) { return sum.has_value(); });
+      if (!files[i].hash.empty() && files[i].hash != wheel_hash(sums[i])) return {};
+    return sums;
   }
 
   /// Whether a text names this build's directory, by whichever way.
@@ -168,28 +177,34 @@ std::vector<EarlierBuild> builds_beside(const fs::path& version, const fs::path&
   return builds;
 }
 
-/// What another package has brought there is left alone, as it was when both were installed.
-void put(const TakenFile& file, const fs::path& from, const fs::path& to) {
+/// What another package has brought there is left alone, as it was when both were installed. True
+/// where the file is the earlier build's now.
+bool put(const TakenFile& file, const fs::path& from, const fs::path& to) {
   const fs::path source = from / file.path;
   const fs::path target = to / file.path;
-  fs::create_directories(target.parent_path());
   if (file.content) {
+    fs::create_directories(target.parent_path());
     write_atomically(target, *file.content,
                      static_cast<unsigned>(fs::status(source).permissions()));
-    return;
+    return false;
   }
   std::error_code failure;
   fs::create_hard_link(source, target, failure);
+  if (failure == std::errc::no_such_file_or_directory) {
+    fs::create_directories(target.parent_path());
+    fs::create_hard_link(source, target, failure);
+  }
   if (failure && failure != std::errc::file_exists) fs::copy_file(source, target);
+  return !failure;
 }
 
 }  // namespace
 
-std::set<std::string> take_earlier_packages(const BuildRequest& request, const fs::path& version,
-                                            Listener& listener) {
+TakenPackages take_earlier_packages(const BuildRequest& request, const fs::path& version,
+                                    Listener& listener) {
   if (!request.post_install.empty()) return {};
   const auto builds = builds_beside(version, packages_of(request.python_version));
-  std::set<std::string> taken;
+  TakenPackages taken;
   if (builds.empty()) return taken;
   listener.tell("looking at the packages that are there");
   for (const LockedPackage& package : packages_in(request.solution)) {
@@ -198,8 +213,8 @@ std::set<std::string> take_earlier_packages(const BuildRequest& request, const f
       const auto files = build.files_of(package, version);
       if (files.empty()) continue;
       for (const TakenFile& file : files)
-        put(file, build.version(), version);
-      taken.insert(package.name);
+        if (put(file, build.version(), version)) taken.sums.emplace(file.path, file.sum);
+      taken.names.insert(package.name);
       break;
     }
   }

@@ -6,18 +6,24 @@
 #include <string>
 
 #include "agent/environments/call.hpp"
+#include "agent/environments/manifest.hpp"
 #include "agent/protocol/environment.hpp"
 
 namespace fastgpu::agent {
 
+struct TakenPackages {
+  std::set<std::string> names;
+  KnownSums sums;  ///< Of their files, as far as those are the earlier build's.
+};
+
 /// Links what complete builds beside `version` have of the packages in the request's solution into
-/// it, where their own solutions have the same artefacts for them; returns the names of those
-/// packages. A package's files are read first, and must be what its RECORD and its build's manifest
-/// say: of one with a file that is not, nothing is taken. Programs that name the directory of their
-/// build are written anew. Commands that are run in a build may write into its files, so nothing is
-/// taken from such a build, nor for one. `version` must have its Python already.
-std::set<std::string> take_earlier_packages(const BuildRequest& request,
-                                            const std::filesystem::path& version,
-                                            Listener& listener);
+/// it, where their own solutions have the same artefacts for them. A package's files must be what
+/// its RECORD and its build's manifest say: of one with a file that is not, nothing is taken. They
+/// are read where somebody may have written into them since the build was checked. Programs that
+/// name the directory of their build are written anew. Commands that are run in a build may write
+/// into its files, so nothing is taken from such a build, nor for one. `version` must have its
+/// Python already.
+TakenPackages take_earlier_packages(const BuildRequest& request,
+                                    const std::filesystem::path& version, Listener& listener);
 
 }  // namespace fastgpu::agent

@@ -10,6 +10,7 @@
 #include <iterator>
 
 #include "agent/disk.hpp"
+#include "agent/environments/checked.hpp"
 #include "base/names.hpp"
 #include "base/parallel.hpp"
 #include "transfer/sha256.hpp"
@@ -42,10 +43,15 @@ std::string sum_at(const fs::path& path) {
   return transfer::hex(transfer::sum_of_file(file.get(), path.string()));
 }
 
-Entry look_at(const fs::path& root, const std::string& path) {
+/// Absent where there is nothing.
+std::optional<struct stat> status_of(const fs::path& file) {
   struct stat status {};
-  const fs::path file = root / path;
-  if (::lstat(file.c_str(), &status) != 0) throw system_error("looking at " + file.string(), errno);
+  if (::lstat(file.c_str(), &status) == 0) return status;
+  if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
+  throw system_error("looking at " + file.string(), errno);
+}
+
+Entry entry_of(const std::string& path, const struct stat& status) {
   Entry entry{.mode = status.st_mode & kModeBits, .path = path};
   if (S_ISLNK(status.st_mode)) {
     entry.kind = 'l';
@@ -56,6 +62,12 @@ Entry look_at(const fs::path& root, const std::string& path) {
     entry.size = static_cast<std::uint64_t>(status.st_size);
   }
   return entry;
+}
+
+Entry look_at(const fs::path& root, const std::string& path) {
+  const auto status = status_of(root / path);
+  if (!status) throw system_error("looking at " + (root / path).string(), ENOENT);
+  return entry_of(path, *status);
 }
 
 std::string sum_of(const fs::path& root, const Entry& entry) {
@@ -114,16 +126,25 @@ std::string sum_of(const fs::path& root, const Entry& entry, const KnownSums& kn
   return found == known.end() ? sum_of(root, entry) : transfer::hex(found->second);
 }
 
-/// What is wrong with the file that `line` tells of; empty where it is as it was.
-std::string damage(const fs::path& root, const std::string& line, const KnownSums& known) {
-  const std::string path = path_of(line);
-  std::error_code failure;
-  if (!fs::exists(fs::symlink_status(root / path, failure))) return path + ": is missing";
-  const Entry found = look_at(root, path);
+/// Whether its kind, mode and size are those of the line.
+bool has_shape(const Entry& found, const std::string& line) {
   const std::string front = line_of(found, "");  // Up to the sum; the path stands after it.
-  const std::string shape = front.substr(0, front.size() - path.size() - 1);
-  if (!line.starts_with(shape)) return path + ": has another size, mode or kind";
-  return line_of(found, sum_of(root, found, known)) == line ? "" : path + ": has another content";
+  return line.starts_with(front.substr(0, front.size() - found.path.size() - 1));
+}
+
+/// What is wrong with the file that `line` tells of; empty where it is as it was.
+std::string damage(const fs::path& root, const std::string& line, const ReceivedFiles& received) {
+  const std::string path = path_of(line);
+  if (const auto found = received.find(path); found != received.end()) {
+    const auto& [name, mode, size, sum] = found->second;
+    const Entry entry{.mode = mode, .size = size, .path = path};
+    return line_of(entry, transfer::hex(sum)) == line ? "" : path + ": has another content";
+  }
+  const auto status = status_of(root / path);
+  if (!status) return path + ": is missing";
+  const Entry found = entry_of(path, *status);
+  if (!has_shape(found, line)) return path + ": has another size, mode or kind";
+  return line_of(found, sum_of(root, found)) == line ? "" : path + ": has another content";
 }
 
 /// Python writes there whenever a module is imported for the first time.
@@ -167,12 +188,12 @@ std::string sum_of_text(const fs::path& path) {
 
 }  // namespace
 
-std::string write_manifest(const fs::path& version) {
+std::string write_manifest(const fs::path& version, const KnownSums& known) {
   const auto paths = paths_below(version);
   const auto lines =
       parallel_map(std::span<const std::string>(paths), width(), [&](const auto& path) {
         const Entry entry = look_at(version, path);
-        return line_of(entry, sum_of(version, entry));
+        return line_of(entry, sum_of(version, entry, known));
       });
   Records records;
   for (const auto& line : lines) {
@@ -208,7 +229,8 @@ KnownSums files_in_both(const fs::path& version, const fs::path& other) {
   return both;
 }
 
-Manifest::Manifest(fs::path version) : version_(std::move(version)) {
+Manifest::Manifest(fs::path version)
+    : version_(std::move(version)), was_checked_(was_checked(version_, manifest_sum(version_))) {
   for (std::string& line : lines_of(version_))
     if (line.starts_with('f')) {
       std::string path = path_of(line);
@@ -219,7 +241,10 @@ Manifest::Manifest(fs::path version) : version_(std::move(version)) {
 Manifest::Sums Manifest::sums_if_intact(std::span<const std::string> paths) const {
   const auto results = parallel_map(paths, width(), [&](const std::string& path) {
     const auto found = lines_.find(path);
-    const bool is_intact = found != lines_.end() && damage(version_, found->second, {}).empty();
+    if (found == lines_.end()) return std::optional<transfer::Digest>();
+    const auto status = status_of(version_ / path);
+    if (const auto sum = status ? sum_if_untouched(path, *status) : std::nullopt) return sum;
+    const bool is_intact = damage(version_, found->second, {}).empty();
     return is_intact ? transfer::parse_digest(sum_in(found->second)) : std::nullopt;
   });
   Sums sums;
@@ -228,6 +253,14 @@ Manifest::Sums Manifest::sums_if_intact(std::span<const std::string> paths) cons
     sums.push_back(sum != nullptr ? *sum : std::nullopt);
   }
   return sums;
+}
+
+std::optional<transfer::Digest> Manifest::sum_if_untouched(const std::string& path,
+                                                           const struct stat& status) const {
+  const auto found = was_checked_ && has_build_time(status) ? lines_.find(path) : lines_.end();
+  if (found == lines_.end() || !has_shape(entry_of(path, status), found->second))
+    return std::nullopt;
+  return transfer::parse_digest(sum_in(found->second));
 }
 
 std::vector<std::string> Manifest::paths_from(const std::string& start) const {
@@ -245,13 +278,14 @@ std::uint64_t bytes_in_both(const fs::path& version, const fs::path& other) {
   return bytes;
 }
 
-VerifyAnswer verify_manifest(const fs::path& version, const KnownSums& known) {
+VerifyAnswer verify_manifest(const fs::path& version, const ReceivedFiles& received) {
   const auto text = read_file(manifest_of(version), kLargestManifest);
   if (!text)
     throw Error(ErrorKind::not_found, version.string() + " has no manifest: it is not complete");
   const auto lines = Records(*text, "the manifest").all("entry");
-  const auto found = parallel_map(std::span<const std::string>(lines), width(),
-                                  [&](const auto& line) { return damage(version, line, known); });
+  const auto found =
+      parallel_map(std::span<const std::string>(lines), width(),
+                   [&](const auto& line) { return damage(version, line, received); });
   VerifyAnswer answer{
       .manifest = transfer::sha256_hex(*text), .files = lines.size(), .damaged = {}};
   for (const auto& one : found) {

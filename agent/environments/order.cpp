@@ -1,6 +1,7 @@
 #include "agent/environments/order.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::size_t kLargestOrder = 256UL << 20;
 constexpr mode_t kReadable = 0644;
+constexpr int kLongestWait = 1000;  // Milliseconds; then the sender shows that it is still there.
 
 std::filesystem::path order_of(const std::filesystem::path& version) {
   return details_of(version) / "order";
@@ -39,8 +41,7 @@ OrderedFiles::OrderedFiles(const std::filesystem::path& version, std::optional<i
 
 transfer::FirstFile OrderedFiles::operator()(bool may_wait) {
   while (next_ == paths_.size() && words_) {
-    if (!may_wait) return {};
-    await_more();
+    if (!may_wait || !await_more()) return {};
   }
   if (next_ == paths_.size()) return {.is_over = true};
   return {.path = paths_[next_++]};
@@ -53,7 +54,9 @@ void OrderedFiles::read_more() {
     paths_.push_back(text.substr(from, end - from));
 }
 
-void OrderedFiles::await_more() {
+bool OrderedFiles::await_more() {
+  pollfd waiting{*words_, POLLIN, 0};
+  if (::poll(&waiting, 1, kLongestWait) == 0) return false;
   char word = 0;
   ssize_t got = 0;
   do
@@ -63,6 +66,7 @@ void OrderedFiles::await_more() {
   if (word == static_cast<char>(BuildWord::none)) throw BuildGivenUp{};
   if (word == static_cast<char>(BuildWord::rest)) words_.reset();
   read_more();
+  return true;
 }
 
 }  // namespace fastgpu::agent

@@ -31,12 +31,13 @@ class OrderedFiles {
   /// `words`: who says how far the build is, borrowed; absent where it is done.
   OrderedFiles(const std::filesystem::path& version, std::optional<int> words);
 
-  /// Throws BuildGivenUp, or Error interrupted where who builds has gone.
+  /// Nothing, too, where who builds has said nothing for a second. Throws BuildGivenUp, or Error
+  /// interrupted where who builds has gone.
   transfer::FirstFile operator()(bool may_wait);
 
  private:
   void read_more();
-  void await_more();
+  bool await_more();
 
   std::filesystem::path file_;
   std::optional<int> words_;

@@ -93,15 +93,15 @@ class UvBuilder final : public PackageBuilder {
     fault_point("env-build-python");
     write_atomically(details_of(version) / "pylock.toml", request.solution, 0644);
     const auto taken = take_earlier_packages(request, version, listener);
-    if (!taken.empty()) on_part();
-    const auto parts = parts_without(request.parts, taken);
+    if (!taken.names.empty()) on_part(taken.sums);
+    const auto parts = parts_without(request.parts, taken.names);
     for (std::size_t i = 0; i < parts.size(); ++i) {
       listener.tell("installing packages" + (parts.size() == 1
                                                  ? ""
                                                  : ", part " + std::to_string(i + 1) + " of " +
                                                        std::to_string(parts.size())));
       install(parts[i], version, listener);
-      on_part();
+      on_part({});
     }
   }
 

@@ -126,8 +126,8 @@ void use_builder_options(Context& context, const BuilderOptions& options,
   request.toolbox = [&context, options, builder = request.spec.builder, scratch = request.scratch](
                         const std::string& machine, const Python& python) {
     const Files common = in_every_environment(machine);  // First: without it nothing is fetched.
-    envs::Toolbox toolbox = envs::make_toolbox(
-        scratch / "toolbox", tools_of(context, options, builder, python, machine, scratch), common);
+    envs::Toolbox toolbox =
+        envs::make_toolbox(tools_of(context, options, builder, python, machine, scratch), common);
     toolbox.python = python;
     return toolbox;
   };

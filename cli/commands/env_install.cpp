@@ -20,6 +20,9 @@ envs::InstallationRequest request_for(Context& context, const EnvCluster& cluste
                                     .fastgpu = FASTGPU_VERSION,
                                     .scratch = {},
                                     .toolbox = {}};
+  if (options.upgrade && wish.lock)
+    throw Error(ErrorKind::usage, "a lock is taken as it is: leave out --upgrade, or lock again");
+  request.solves_anew = options.upgrade;
   if (!options.rate.empty()) request.rate = parse_bit_rate(options.rate);
   request.on_doing = [&ui = context.ui()](const NodeName& node, const std::string& doing) {
     ui.progress(node.value + ": " + doing);
@@ -206,6 +209,8 @@ void describe_install_options(Arguments& arguments, InstallOptions& options) {
   describe_needs_options(arguments, options.needs);
   arguments.text("--limit-rate", "RATE", "Not faster than this from node to node, such as 300mbit",
                  options.rate);
+  arguments.flag("--upgrade", "Solve again: the newest packages that fit, not those that are there",
+                 options.upgrade);
   arguments.flag("--dry-run", "Show what each node would do, and do nothing", options.dry_run);
 }
 

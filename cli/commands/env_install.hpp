@@ -21,6 +21,7 @@ struct InstallOptions {
   BuilderOptions building;
   NeedsOptions needs;
   std::string rate;  ///< Of a build that goes to other nodes, as text; empty: as fast as it can.
+  bool upgrade = false;
   bool dry_run = false;
 };
 void describe_install_options(Arguments& arguments, InstallOptions& options);

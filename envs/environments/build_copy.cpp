@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/units.hpp"
+#include "remote/agent_call.hpp"
 #include "remote/kept_copy.hpp"
 #include "transfer/resume.hpp"
 #include "transfer/sha256.hpp"
 
 namespace fastgpu::envs {
 namespace {
+
+constexpr std::size_t kLargestDifference = 64UL << 20;
 
 /// Another version of the same environment takes the place of what was kept. Two builds of one
 /// version are mostly the same; where they are not, the manifest tells at the end.
@@ -63,6 +67,30 @@ void relay_build(const NodeAccess& access, const ssh::Host& from, const remote::
 } catch (const Error& e) {
   if (e.kind() == ErrorKind::interrupted) throw;
   // Otherwise the nodes are looked at, and get it in another way.
+}
+
+std::string difference_of(const NodeAccess& access, const ssh::Host& from, const BuildCopy& what) {
+  const std::string place = what.directory.string();
+  std::vector<std::string> words = {
+      "relay", "--from", place, "--to", place, "--build", "--out", "--base", what.base.string()};
+  if (what.rate) words.insert(words.end(), {"--limit-rate", to_string(*what.rate)});
+  const auto said = remote::ask_agents(access.client, {&from, 1}, access.agent, words,
+                                       kLargestDifference, access.options, access.cancel);
+  if (said[0].size() >= kLargestDifference)
+    throw Error(ErrorKind::remote, from.name.value +
+                                       ": the difference between two builds is over " +
+                                       to_string(Bytes{kLargestDifference}));
+  return said[0];
+}
+
+std::vector<HostResult<agent::Records>> give_difference(const NodeAccess& access,
+                                                        std::span<const ssh::Host> to,
+                                                        const BuildCopy& what,
+                                                        const std::string& difference) {
+  const NodeCall call{
+      .words = {"relay", "--to", what.directory.string(), "--build", "--base", what.base.string()},
+      .input = difference};
+  return call_nodes(access, to, [&](std::size_t) { return call; }, {});
 }
 
 std::vector<HostResult<remote::Copied>> copy_build(const NodeAccess& access, const ssh::Host& from,

@@ -42,6 +42,16 @@ std::vector<std::string> way_of(const NodeAccess& access, const remote::NodeRout
 void relay_build(const NodeAccess& access, const ssh::Host& from, const remote::NodeRoute& route,
                  std::span<const Receiver> to, const BuildCopy& what);
 
+/// What the build has and its base has not, as a stream of files for `give_difference`.
+std::string difference_of(const NodeAccess& access, const ssh::Host& from, const BuildCopy& what);
+
+/// From this machine to all of them at once. Each puts the build together out of that and its base,
+/// and keeps it where it is what its manifest says.
+std::vector<HostResult<agent::Records>> give_difference(const NodeAccess& access,
+                                                        std::span<const ssh::Host> to,
+                                                        const BuildCopy& what,
+                                                        const std::string& difference);
+
 /// By way of this machine. Every file is checked by its SHA-256 on the way; a build appears at once
 /// or not at all.
 std::vector<HostResult<remote::Copied>> copy_build(const NodeAccess& access, const ssh::Host& from,

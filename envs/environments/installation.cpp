@@ -15,6 +15,8 @@ namespace {
 using agent::EnvironmentStatus;
 
 constexpr int kMostChains = 3;
+/// So much goes by way of this machine to all nodes at once: a chain takes longer to be made.
+constexpr Bytes kSmall{4 << 20};
 
 /// The nodes of one installation that still go along.
 class Installation {
@@ -24,14 +26,16 @@ class Installation {
       : access_(access),
         all_(hosts),
         request_(request),
+        lock_(request.lock),
         failed_(hosts.size()),
         relayed_(hosts.size()) {}
 
   InstallationResult run() {
     look({});
+    if (request_.solves_anew) solve_anew();
     if (!plan_.done()) {
-      if (plan_.must_build()) archive();  // Refused before anything is made.
-      look(request_.spec.name);           // Again, for what is made there is written down first.
+      if (plan_.must_build()) choose_solution();
+      if (!has_place_everywhere()) look(request_.spec.name);
       discard();
       if (plan_.must_build()) build();
       check_fit();
@@ -56,32 +60,111 @@ class Installation {
       else
         failed_[i] = looked[i].error();
     }
-    plan_ = plan_environment(statuses_, wanted_by(request_));
+    make_plan();
     if (prepared.empty() && !plan_.done()) warn_of_drivers(looked, request_);
+  }
+
+  void make_plan() {
+    WantedEnvironment wanted = wanted_by(request_);
+    if (lock_) {
+      wanted.version = version_of(*lock_);
+      wanted.machine = lock_->machine;
+      wanted.libc = lock_->libc;
+    }
+    plan_ = plan_environment(statuses_, wanted);
+  }
+
+  /// Where it comes to the build that is there, nothing is left to do.
+  void solve_anew() {
+    if (lock_) return;
+    look(request_.spec.name);
+    lock_ = solve();
+    make_plan();
+  }
+
+  /// What a place for it brings along is written down where it is made.
+  bool has_place_everywhere() const {
+    return std::ranges::all_of(statuses_, [&](const EnvironmentStatus& status) {
+      return std::ranges::find(status.versions, request_.spec.name, &agent::FoundVersion::name) !=
+             status.versions.end();
+    });
+  }
+
+  EnvironmentLock solve() {
+    const EnvironmentStatus& status = statuses_[plan_.source];
+    return solve_on_node(access_, host_of(plan_.source), request_, toolbox(), status);
+  }
+
+  /// On the node that builds; made and brought there once.
+  const Toolbox& toolbox() {
+    const EnvironmentStatus& status = statuses_[plan_.source];
+    if (!toolbox_) {
+      toolbox_ = request_.toolbox(status.machine, archive());
+      put_toolbox(access_, host_of(plan_.source), *toolbox_, status, request_.scratch);
+    }
+    return *toolbox_;
   }
 
   /// That of the lock, else the node that builds is asked, once.
   std::optional<PythonArchive> archive() {
-    if (request_.lock) return archive_of(*request_.lock);
+    if (lock_) return archive_of(*lock_);
     if (!archive_)
       archive_ =
           python_on(access_, host_of(plan_.source), request_, statuses_[plan_.source].machine);
     return *archive_;
   }
 
+  /// What cannot be solved for want of a Python is refused before anything is made.
+  void choose_solution() {
+    if (!lock_ && !request_.solves_anew) {
+      lock_ = adopted_lock();
+      is_adopted_ = lock_.has_value();
+    }
+    archive();
+  }
+
   void build() {
+    if (!lock_) lock_ = solve();
+    try {
+      build_locked();
+    } catch (const Error& e) {
+      if (!is_adopted_ || e.kind() != ErrorKind::conflict) throw;
+      lock_.reset();
+      toolbox_.reset();
+      lock_ = solve();  // The node has another Python by now, or another C library.
+      build_locked();
+    }
+  }
+
+  /// That of the build which is in use on the node that builds, where only what is not solved is
+  /// another there.
+  std::optional<EnvironmentLock> adopted_lock() {
+    const auto& found = statuses_[plan_.source].versions;
+    const auto used = std::ranges::find_if(found, [&](const agent::FoundVersion& one) {
+      return one.name == request_.spec.name && one.current && !one.manifest.empty();
+    });
+    if (used == found.end()) return std::nullopt;
+    const ssh::Host& host = host_of(plan_.source);
+    try {
+      const auto answer = call_node(
+          access_, host, {.words = {"env-show", prefix(), used->name, used->version}}, {});
+      return adopt(parse_lock(answer.get("lock"), "the lock on " + host.name.value), request_.spec,
+                   request_.fastgpu);
+    } catch (const Error& e) {
+      if (e.kind() == ErrorKind::interrupted) throw;
+      return std::nullopt;  // Of a fastgpu that is not this one.
+    }
+  }
+
+  void build_locked() {
     const ssh::Host& host = host_of(plan_.source);
     const EnvironmentStatus& status = statuses_[plan_.source];
-    const Toolbox toolbox = request_.toolbox(status.machine, archive());
-    put_toolbox(access_, host, toolbox, status);
-    lock_ =
-        request_.lock ? *request_.lock : solve_on_node(access_, host, request_, toolbox, status);
     if (const std::string why = misfit(*lock_, status); !why.empty())
       throw Error(ErrorKind::conflict, host.name.value + ": " + why);
     plan_.version = version_of(*lock_);
     fault_point("env-solved");
     agent::BuildRequest build =
-        build_request(*lock_, status.prefix, toolbox.hash, request_.patience);
+        build_request(*lock_, status.prefix, toolbox().hash, request_.patience);
     const auto along = early_receivers();
     if (!along.empty()) {
       BuildCopy what = build_copy();
@@ -163,12 +246,31 @@ class Installation {
     tell(host_of(plan_.source).name, "copying to " + std::to_string(receivers.size()) +
                                          (receivers.size() == 1 ? " node" : " nodes"));
     const BuildCopy what = build_copy();
+    receivers = give_what_is_new(std::move(receivers), what);
+    if (receivers.empty()) return;
     if (request_.route) receivers = relay_to_all(std::move(receivers), what);
     if (receivers.empty()) return;
     const auto hosts = hosts_of(receivers);
     const auto copied = copy_build(access_, host_of(plan_.source), hosts, what);
     for (std::size_t i = 0; i < receivers.size(); ++i)
       if (!copied[i].ok()) fail(receivers[i], copied[i].error());
+  }
+
+  /// To nodes that have nearly all of it in another build. Returns those that have not got it.
+  std::vector<std::size_t> give_what_is_new(std::vector<std::size_t> receivers, BuildCopy what) {
+    what.base = base_of(receivers);
+    if (what.base.empty() || size_.count > bytes_in(what.base).count + kSmall.count)
+      return receivers;
+    const std::string difference = difference_of(access_, host_of(plan_.source), what);
+    if (difference.empty()) return receivers;
+    const auto given = give_difference(access_, hosts_of(receivers), what, difference);
+    fault_point("env-given");
+    std::vector<std::size_t> without;
+    for (std::size_t i = 0; i < receivers.size(); ++i) {
+      relayed_[alive_[receivers[i]]] = given[i].ok();
+      if (!given[i].ok()) without.push_back(receivers[i]);
+    }
+    return without;
   }
 
   /// Those that have no room go along no further.
@@ -346,12 +448,14 @@ class Installation {
   const NodeAccess& access_;
   std::span<const ssh::Host> all_;
   const InstallationRequest& request_;
+  std::optional<EnvironmentLock> lock_;       // Once it is known.
+  bool is_adopted_ = false;                   // It is that of another build.
   std::vector<std::optional<Error>> failed_;  // A node each.
   std::vector<bool> relayed_;                 // Likewise.
   std::vector<std::size_t> alive_;            // Which nodes answered; "at" is a place in this list.
   std::vector<EnvironmentStatus> statuses_;
   EnvironmentPlan plan_;
-  std::optional<EnvironmentLock> lock_;
+  std::optional<Toolbox> toolbox_;
   std::optional<std::optional<PythonArchive>> archive_;
   std::optional<remote::NodeRoute> route_;
   Bytes size_;  // Of the build; 0 until it is asked for.

@@ -18,34 +18,36 @@
 
 namespace fastgpu::envs {
 
-/// A directory here that a node needs for building: a builder's programs, and what every
-/// environment gets. Its hash is its name there.
-struct Toolbox {
-  std::filesystem::path directory;
-  std::string hash;
-  std::optional<PythonArchive> python{};  ///< Whose content is among the files.
-};
-
 /// A file or a directory here, and where it goes.
 struct PlacedFile {
   std::filesystem::path source;
   std::filesystem::path place;  ///< Relative: to the toolbox, or to each environment.
 };
 
-/// Puts such a directory together in `directory`.
-Toolbox make_toolbox(const std::filesystem::path& directory, std::span<const PlacedFile> tools,
-                     std::span<const PlacedFile> common);
+/// What a node needs for building: a builder's programs, and what every environment gets. The
+/// directory that it is there has its hash for a name.
+struct Toolbox {
+  std::vector<PlacedFile> files{};  ///< No directories.
+  std::string hash{};
+  std::optional<PythonArchive> python{};  ///< Whose content is among the files.
+};
+
+Toolbox make_toolbox(std::span<const PlacedFile> tools, std::span<const PlacedFile> common);
+/// As a directory here.
+void lay_out(const Toolbox& toolbox, const std::filesystem::path& directory);
 /// Where what every environment gets lies in a toolbox, here or on a node.
 std::filesystem::path common_in(const std::filesystem::path& toolbox);
 
 struct InstallationRequest {
   EnvironmentSpec spec;
   std::optional<EnvironmentLock> lock{};  ///< Absent: solved on the node that builds.
-  std::string prefix{};                   ///< Empty: the usual one.
-  std::string fastgpu{};                  ///< Our version, for the lock.
-  std::filesystem::path scratch{};        ///< A directory of ours.
-  std::chrono::seconds patience{30};      ///< So long an index may say nothing.
-  std::vector<KnownPython> pythons{};     ///< For nodes that have none that fits.
+  /// Also where a build is there of which the solution could be taken.
+  bool solves_anew = false;
+  std::string prefix{};                ///< Empty: the usual one.
+  std::string fastgpu{};               ///< Our version, for the lock.
+  std::filesystem::path scratch{};     ///< A directory of ours.
+  std::chrono::seconds patience{30};   ///< So long an index may say nothing.
+  std::vector<KnownPython> pythons{};  ///< For nodes that have none that fits.
   /// Makes the toolbox for a processor, with that Python in it; called where something is to be
   /// built.
   std::function<Toolbox(const std::string& machine, const std::optional<PythonArchive>& python)>
@@ -59,8 +61,9 @@ struct InstallationRequest {
 };
 
 struct Installed {
-  NodeSteps steps;       ///< What was done.
-  bool relayed = false;  ///< What it received came from another node and not by way of us.
+  NodeSteps steps;  ///< What was done.
+  /// What it received was checked on its way, and came from another node or beside what it had.
+  bool relayed = false;
 };
 
 struct InstallationResult {
@@ -90,9 +93,10 @@ PlannedInstallation plan_installation(const NodeAccess& access, std::span<const 
 InstallationResult install(const NodeAccess& access, std::span<const ssh::Host> hosts,
                            const InstallationRequest& request);
 
-/// Copies the toolbox to a node that has a place for it but none like it.
+/// Copies the toolbox to a node that has a place for it but none like it; it is put together in
+/// `scratch`.
 void put_toolbox(const NodeAccess& access, const ssh::Host& host, const Toolbox& toolbox,
-                 const agent::EnvironmentStatus& status);
+                 const agent::EnvironmentStatus& status, const std::filesystem::path& scratch);
 
 /// Solves a spec on a node that has the toolbox.
 EnvironmentLock solve_on_node(const NodeAccess& access, const ssh::Host& host,

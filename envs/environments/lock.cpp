@@ -194,6 +194,22 @@ EnvironmentLock parse_lock(const std::string& text, const std::string& source) {
   return lock;
 }
 
+std::optional<EnvironmentLock> adopt(const EnvironmentLock& earlier, const EnvironmentSpec& spec,
+                                     const std::string& fastgpu) {
+  EnvironmentSpec solved = earlier.spec;
+  solved.name = spec.name;
+  solved.from = spec.from;
+  solved.bytecode = spec.bytecode;
+  solved.needs = spec.needs;
+  solved.variables = spec.variables;
+  solved.post_install = spec.post_install;
+  if (to_yaml(solved) != to_yaml(spec)) return std::nullopt;
+  EnvironmentLock lock = earlier;
+  lock.spec = spec;
+  lock.fastgpu = fastgpu;
+  return lock;
+}
+
 std::optional<PythonArchive> archive_of(const EnvironmentLock& lock) {
   return lock.python_archive ? lock.python_archive : lock.spec.python_archive;
 }

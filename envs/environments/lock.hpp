@@ -45,6 +45,11 @@ std::string to_text(const EnvironmentLock& lock);
 /// by hand.
 EnvironmentLock parse_lock(const std::string& text, const std::string& source);
 
+/// The lock of `spec`, where that asks for the same packages, Python and indexes as the spec of an
+/// earlier lock, and so for nothing that would have to be solved again. Absent elsewhere.
+std::optional<EnvironmentLock> adopt(const EnvironmentLock& earlier, const EnvironmentSpec& spec,
+                                     const std::string& fastgpu);
+
 /// Out of which its Python comes: its own, or its spec's; nothing where it is the nodes'.
 std::optional<PythonArchive> archive_of(const EnvironmentLock& lock);
 

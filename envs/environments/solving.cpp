@@ -47,9 +47,10 @@ EnvironmentLock solve_on_node(const NodeAccess& access, const ssh::Host& host,
 EnvironmentLock solve_here(const remote::AgentProgram& agent, const InstallationRequest& request,
                            const Toolbox& toolbox, const Cancel& cancel) {
   const auto prefix = request.scratch / "envs";
+  const auto tools = request.scratch / "toolbox";
   std::filesystem::create_directories(agent::EnvironmentPlaces{prefix}.own());
-  const auto answer =
-      call_here(agent, solve_call(request, prefix.string(), toolbox.directory), cancel);
+  lay_out(toolbox, tools);
+  const auto answer = call_here(agent, solve_call(request, prefix.string(), tools), cancel);
   return lock_of(request, toolbox, agent::parse_solve_answer(answer));
 }
 

@@ -42,6 +42,7 @@ struct Encoder {
   }
   void operator()(const EndRecord&) const { out += 'E'; }
   void operator()(const GivenUpRecord&) const { out += 'X'; }
+  void operator()(const AliveRecord&) const { out += 'A'; }
 
  private:
   template <class Entry>
@@ -136,6 +137,8 @@ Record read_record(Fields& fields) {
       return EndRecord{};
     case 'X':
       return GivenUpRecord{};
+    case 'A':
+      return AliveRecord{};
     default:
       throw malformed("a record of type " + std::to_string(static_cast<int>(type)));
   }

@@ -54,8 +54,11 @@ struct EndRecord {};
 /// The copy is given up by who sends it: nothing of it is to be kept.
 struct GivenUpRecord {};
 
+/// Who sends it has nothing to give just now, and is still there.
+struct AliveRecord {};
+
 using Record = std::variant<DirectoryRecord, FileRecord, BlockRecord, SameRecord, SumRecord,
-                            LinkRecord, EndRecord, GivenUpRecord>;
+                            LinkRecord, EndRecord, GivenUpRecord, AliveRecord>;
 
 inline constexpr std::size_t kLargestBlock = 256UL * 1024;
 

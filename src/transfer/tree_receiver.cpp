@@ -32,6 +32,11 @@ void write_all(int fd, std::string_view bytes, const std::string& path) {
   }
 }
 
+/// Of a record's path, which begins with the name of the source.
+std::string path_in_base(const std::string& path) {
+  return path.substr(path.find('/') + 1);
+}
+
 }  // namespace
 
 fs::path staging_parent(const fs::path& destination) {
@@ -44,10 +49,11 @@ fs::path staging_parent(const fs::path& destination) {
 
 TreeReceiver::TreeReceiver(const fs::path& destination, SourceCount count,
                            const std::optional<Resumption>& resumption, OnFile on_file,
-                           const fs::path& base)
+                           const BaseTree& base)
     : on_file_(std::move(on_file)),
       shown_(destination.string()),
-      base_(base.empty() ? -1 : ::open(base.c_str(), kDirectoryFlags)) {
+      base_(base.root.empty() ? -1 : ::open(base.root.c_str(), kDirectoryFlags)),
+      known_sum_(base.known_sum) {
   std::error_code ignored;
   const fs::path asked = destination.empty() ? fs::path(".") : destination;
   if (!fs::is_directory(asked, ignored)) {
@@ -189,29 +195,57 @@ void TreeReceiver::take(const BlockRecord& record) {
   bytes_ += record.bytes.size();
 }
 
-/// `path` begins with the name of the source.
-UniqueFd TreeReceiver::open_in_base(const std::string& path) {
-  const auto [parent, name] = split_path(path.substr(path.find('/') + 1));
+/// -1 where the base has no such directory.
+int TreeReceiver::open_base_parent(const std::string& parent) {
   if (base_ && base_parent_path_ != parent) {
     base_parent_ = open_below(base_.get(), parent);
     base_parent_path_ = parent;
   }
+  return base_parent_.get();
+}
+
+UniqueFd TreeReceiver::open_in_base(const std::string& path) {
+  const auto [parent, name] = split_path(path_in_base(path));
   constexpr int kRead = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-  UniqueFd fd(base_parent_ ? ::openat(base_parent_.get(), name.c_str(), kRead) : -1);
+  const int there = open_base_parent(parent);
+  UniqueFd fd(there < 0 ? -1 : ::openat(there, name.c_str(), kRead));
   struct stat info {};
   if (!fd || ::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode))
     throw Error(ErrorKind::remote, printable(path) + " is not in what was said to be here");
   return fd;
 }
 
+bool TreeReceiver::has_shape_of_record(const struct stat& there) const {
+  const FileRecord& record = file_->record;
+  const timespec modified = as_timespec(record.modified);
+  return S_ISREG(there.st_mode) && (there.st_mode & 07777) == permission_bits(record.mode) &&
+         there.st_mtim.tv_sec == modified.tv_sec && there.st_mtim.tv_nsec == modified.tv_nsec;
+}
+
+/// Sets the sum that is known of it then. False where the file must be read, or cannot be linked.
+bool TreeReceiver::become_link_unread() {
+  if (!known_sum_) return false;
+  const std::string inner = path_in_base(file_->record.path);
+  const auto [base_parent, name] = split_path(inner);
+  const int there = open_base_parent(base_parent);
+  struct stat info {};
+  if (there < 0 || ::fstatat(there, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 ||
+      !has_shape_of_record(info))
+    return false;
+  const auto sum = known_sum_(inner, info);
+  const int at = sum ? open_parent(split_path(file_->record.path).first) : -1;
+  if (!sum || ::linkat(there, name.c_str(), at, name.c_str(), 0) != 0) return false;
+  file_->known = sum;
+  file_->size = static_cast<std::uint64_t>(info.st_size);
+  return true;
+}
+
 /// False where the file there has another mode or time, or the file system has no links.
 bool TreeReceiver::become_link_to(int there) {
   const FileRecord& record = file_->record;
-  const timespec modified = as_timespec(record.modified);
   struct stat info {};
-  if (::fstat(there, &info) != 0 || (info.st_mode & 07777) != permission_bits(record.mode) ||
-      info.st_mtim.tv_sec != modified.tv_sec || info.st_mtim.tv_nsec != modified.tv_nsec)
-    return false;
+  if (::fstat(there, &info) != 0 || !has_shape_of_record(info)) return false;
+  file_->size = static_cast<std::uint64_t>(info.st_size);
   const auto [parent, name] = split_path(record.path);
   const int at = open_parent(parent);
   const std::string source = "/proc/self/fd/" + std::to_string(there);
@@ -224,8 +258,10 @@ bool TreeReceiver::become_link_to(int there) {
 void TreeReceiver::take(const SameRecord&) {
   if (!file_ || !file_->sum || file_->has_content)
     throw Error(ErrorKind::remote, "the stream of files takes no whole file from its base");
-  const UniqueFd there = open_in_base(file_->record.path);
   file_->has_content = true;
+  file_->is_link = become_link_unread();
+  if (file_->is_link) return;
+  const UniqueFd there = open_in_base(file_->record.path);
   file_->is_link = become_link_to(there.get());
   const int copy = file_->is_link ? -1 : own_fd();
   file_->known = sum_of_file(there.get(), file_->record.path, [&](std::string_view bytes) {
@@ -239,6 +275,13 @@ Digest TreeReceiver::sum_of_content() {
   return file_->sum ? file_->sum->finish() : sum_of_file(own_fd(), file_->record.path);
 }
 
+std::uint64_t TreeReceiver::size_of_content() {
+  if (file_->is_link) return file_->size;
+  struct stat info {};
+  if (::fstat(own_fd(), &info) != 0) throw cannot_write(file_->record.path);
+  return static_cast<std::uint64_t>(info.st_size);
+}
+
 void TreeReceiver::check_content(const Digest& expected) {
   const std::string& path = file_->record.path;
   const Digest found = sum_of_content();
@@ -246,7 +289,7 @@ void TreeReceiver::check_content(const Digest& expected) {
     throw Error(ErrorKind::remote, printable(path) +
                                        " arrived with another SHA-256 than it was sent with; it "
                                        "changed on the way, or while it was read");
-  if (on_file_) on_file_(path, found);
+  if (on_file_) on_file_({path, permission_bits(file_->record.mode), size_of_content(), found});
 }
 
 void TreeReceiver::take(const SumRecord& record) {
@@ -285,5 +328,7 @@ void TreeReceiver::take(const EndRecord&) {
 void TreeReceiver::take(const GivenUpRecord&) {
   throw Error(ErrorKind::remote, "the copy was given up where it comes from");
 }
+
+void TreeReceiver::take(const AliveRecord&) {}
 
 }  // namespace fastgpu::transfer

@@ -1,6 +1,9 @@
 // Takes a stream of records and makes it a file tree, checked and complete or not at all.
 #pragma once
 
+#include <sys/stat.h>
+
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -22,9 +25,25 @@ enum class SourceCount : std::uint8_t { one, several };
 /// Where the copy to that destination is put together.
 std::filesystem::path staging_parent(const std::filesystem::path& destination);
 
-/// Told of each file whose content has come in as it was sent: its path, which begins with the name
-/// that it has at the destination, and its sum.
-using OnFile = std::function<void(const std::string& path, const Digest& sum)>;
+/// A file whose content has come in as it was sent.
+struct ReceivedFile {
+  std::string path;  ///< Begins with the name that it has at the destination.
+  std::uint32_t mode = 0;
+  std::uint64_t size = 0;
+  Digest sum{};
+};
+using OnFile = std::function<void(const ReceivedFile& file)>;
+
+/// A tree that is here already, like the one that comes.
+struct BaseTree {
+  /// The sum of a file of it, by its path and how it looks, that is known without reading it;
+  /// absent for others.
+  using KnownSum =
+      std::function<std::optional<Digest>(const std::string& path, const struct stat& status)>;
+
+  std::filesystem::path root{};  ///< Empty where there is none.
+  KnownSum known_sum{};          ///< May be empty: nothing is known.
+};
 
 /// As cp -r has it: into a destination that is a directory, or under the destination's name where
 /// there is nothing yet or a file. A directory that exists is merged into.
@@ -33,11 +52,11 @@ class TreeReceiver {
   /// Throws not_found where the directory around the destination does not exist, conflict where it
   /// is a file and cannot be, denied or capacity as the file system says. With a resumption it goes
   /// on with what was kept, or throws remote where that is less than the stream will take for
-  /// granted; a stream that is cut off is kept then. Files that are in `base`, a tree like the
-  /// source, become links to those there, and are read all the same; empty where there is none.
+  /// granted; a stream that is cut off is kept then. Files that are in `base` become links to those
+  /// there, and are read where their sums are not known.
   TreeReceiver(const std::filesystem::path& destination, SourceCount count,
                const std::optional<Resumption>& resumption = {}, OnFile on_file = {},
-               const std::filesystem::path& base = {});
+               const BaseTree& base = {});
 
   /// Throws remote for a malformed stream and for content that is not what was sent (naming the
   /// file), denied for a path that leads out of the destination, capacity for a full disk.
@@ -56,7 +75,8 @@ class TreeReceiver {
     std::optional<Sha256> sum{};    // Of what came in; absent where some of it was there before.
     std::optional<Digest> known{};  // Of content that is that of the base.
     bool has_content = false;
-    bool is_link = false;  // To one in the base, whose mode and time stay.
+    bool is_link = false;    // To one in the base, whose mode and time stay.
+    std::uint64_t size = 0;  // Of such a one.
   };
 
   void take(const DirectoryRecord& record);
@@ -67,6 +87,7 @@ class TreeReceiver {
   void take(const LinkRecord& record);
   void take(const EndRecord& record);
   void take(const GivenUpRecord& record);
+  void take(const AliveRecord& record);
 
   std::string placed(const std::string& path, bool is_directory);
   int open_parent(const std::string& parent);
@@ -74,10 +95,14 @@ class TreeReceiver {
   UniqueFd open_file(const std::string& path);
   UniqueFd open_kept(const std::string& path, std::uint64_t kept);
   int own_fd();
+  int open_base_parent(const std::string& parent);
   UniqueFd open_in_base(const std::string& path);
+  bool has_shape_of_record(const struct stat& there) const;
+  bool become_link_unread();
   bool become_link_to(int there);
   void end_file();
   Digest sum_of_content();
+  std::uint64_t size_of_content();
   void check_content(const Digest& expected);
 
   OnFile on_file_;
@@ -86,6 +111,7 @@ class TreeReceiver {
   bool must_be_directory_ = false;
   std::unique_ptr<Staging> staging_;
   UniqueFd base_;
+  BaseTree::KnownSum known_sum_;
   UniqueFd base_parent_;
   std::optional<std::string> base_parent_path_;  // The directory that base_parent_ has open.
   Decoder decoder_;

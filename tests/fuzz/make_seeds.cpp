@@ -170,6 +170,7 @@ std::vector<comm::Seed> copies() {
   encode(tree, LinkRecord{"d/l", "f", 3});
   encode(tree, EndRecord{});
   encode(tree, GivenUpRecord{});
+  encode(tree, AliveRecord{});
   Packer packer;
   std::vector<comm::Seed> seeds;
   for (const std::string& stream : {'\xfe' + tree, '\xfe' + pack_records(tree, packer)}) {

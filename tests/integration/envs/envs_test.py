@@ -399,7 +399,7 @@ def test_a_place_that_nodes_share_gets_it_once(site):
         prefix = ("--prefix", "/srv/home/work/envs")
         done = json.loads(site.create("-o", "json", *prefix).out)
         check([node["done"] for node in done["nodes"]] == ["built", "switched"], f"{done}")
-        builds = [entry.name for entry in (place / "work/envs/train").iterdir() if not entry.is_symlink()]
+        builds = [entry.name for entry in (place / "work/envs/train").iterdir() if entry.is_dir() and not entry.is_symlink()]
         check(builds == [done["version"]], f"{builds}")
         site.user.run("env", "verify", "train", "-c", site.name)
         check(site.program("python", "-c", "import alpha").count("alpha one") == 2, "it does not run on both")
