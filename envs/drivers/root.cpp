@@ -12,10 +12,19 @@ namespace {
 
 constexpr std::size_t kMostSaid = 4096;
 
-/// sudo with the password from its input and without a prompt. -k: an earlier password does not
-/// count, and this one is not remembered there.
-std::vector<std::string> sudo_with_password() {
-  return {"sudo", "-k", "-S", "-p", "", "--"};
+/// What makes a program root's, before its words. The password comes from the input, without a
+/// prompt. -k: an earlier password does not count, and this one is not remembered there.
+std::vector<std::string> starter(Sudo sudo) {
+  switch (sudo) {
+    case Sudo::free:
+      return {"sudo", "-n", "--"};
+    case Sudo::password:
+      return {"sudo", "-k", "-S", "-p", "", "--"};
+    case Sudo::not_needed:
+    case Sudo::none:
+      break;
+  }
+  return {};
 }
 
 std::function<std::optional<std::string>()> line_of(const Secret& password) {
@@ -65,16 +74,9 @@ std::string root_command(const remote::AgentHash& agent, Sudo sudo,
                          const std::vector<std::string>& argv) {
   std::vector<std::string> words = {"exec", "--"};
   words.insert(words.end(), argv.begin(), argv.end());
-  switch (sudo) {
-    case Sudo::free:
-      return remote::agent_command_by(std::vector<std::string>{"sudo", "-n", "--"}, agent, words);
-    case Sudo::password:
-      return remote::agent_command_by(sudo_with_password(), agent, words);
-    case Sudo::not_needed:
-    case Sudo::none:
-      break;
-  }
-  return remote::agent_command(agent, words);
+  const std::vector<std::string> sudo_words = starter(sudo);
+  if (sudo_words.empty()) return remote::agent_command(agent, words);
+  return remote::agent_command_by(sudo_words, agent, words);
 }
 
 std::function<std::optional<std::string>()> root_input(Sudo sudo,
@@ -87,7 +89,7 @@ std::vector<std::optional<Error>> try_password(
     ssh::Client& client, std::span<const ssh::Host> hosts, const std::vector<std::string>& users,
     const Secret& password, const ssh::RunOptions& options, const Cancel& cancel) {
   std::vector<std::string> words = {"exec", "env", "LC_ALL=C"};
-  for (const std::string& word : sudo_with_password())
+  for (const std::string& word : starter(Sudo::password))
     words.push_back(word);
   words.push_back("true");
   const std::string command = shell_join(words);
