@@ -11,9 +11,11 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "envs"))
 import cloud_sim  # noqa: E402
 from cli_user import check, run_tests, within  # noqa: E402
 from cloud_sim import CloudSim, Customer  # noqa: E402
+from env_site import built_tool  # noqa: E402
 
 CLOUDSIM = sys.argv.pop(2)
 LEASE = 60  # Seconds, after which that of a killed fastgpu has run out.
@@ -94,6 +96,25 @@ def test_a_cluster_is_taken_over_changed_and_taken_back(user):
         customer.run("delete", "cluster", "t", "--yes")
 
     cloud_sim.for_each_cloud(user, CLOUDSIM, journey, boot="local")
+
+
+def test_environments_are_ready_for_who_takes_the_cluster_over(user):
+    uv = built_tool("uv/site/bin/uv")
+    if uv is None:
+        return
+
+    def ready(customer, other):
+        created(customer, nodes=1)
+        spec = user.folder / "env.yaml"
+        spec.write_text("name: train\npython: /usr/bin/python3\nmpi: system\n")
+        customer.run("env", "create", "-c", "t", "-f", str(spec), "--uv", uv)
+        other.run(*attachment(other))
+        job = other.run("run", "job", "-c", "t", "-np", "1", "--env", "train", "--", "python", "-c", "import sys; print(sys.prefix)")
+        check(b"/envs/train/" in job.out, job.out)
+        other.run("delete", "cluster", "t", "--yes")
+        customer.run("delete", "cluster", "t", "--forget", "--yes")
+
+    in_one_cloud(user, ready)
 
 
 def test_a_region_that_cannot_be_asked_hides_no_cluster_in_another(user):
