@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/holding_sink.hpp"
@@ -143,20 +145,23 @@ int run(Context& context, const Options& options) {
   std::vector<std::string> names;
   for (const ssh::Host& host : target.hosts)
     names.push_back(host.name.value);
-  HoldingSink holding(names.size(), context.ui().for_people() ? Repeats::shared : Repeats::counted);
+  std::optional<HoldingSink> holding(
+      std::in_place, names.size(), context.ui().for_people() ? Repeats::shared : Repeats::counted);
   StreamingSink streaming(context, names);
-  remote::OutputSink& kept = held_back ? static_cast<remote::OutputSink&>(holding) : streaming;
+  remote::OutputSink& kept = held_back ? static_cast<remote::OutputSink&>(*holding) : streaming;
   CountedSink sink(context.ui(), kept, names);
   const Results results =
       remote::exec_everywhere(context.ssh(), target.hosts, options.program, context.agent(),
                               settings, sink, context.cancel());
   context.ui().end_progress();
   if (streaming.closed()) return kBrokenPipe;
-  report_cut(context.ui(), results, holding.held());
+  report_cut(context.ui(), results, holding->held());
   if (!context.ui().for_people()) {
-    context.ui().show(view_of(options, results, holding.held()));
+    const View view = view_of(options, results, holding->held());
+    holding.reset();  // Which may be large, and is in the document now.
+    context.ui().show(view);
   } else {
-    if (options.fold) show_folded(context.ui(), results, holding.held());
+    if (options.fold) show_folded(context.ui(), results, holding->held());
     report(context.ui(), results);
   }
   return highest_code(results);

@@ -13,8 +13,8 @@ namespace fastgpu::cli {
 /// How many bytes are kept of what hosts say.
 struct HoldingLimits {
   std::size_t stream = 64UL * 1024 * 1024;
-  /// Of all hosts together. A document of it stands in memory three times (as it came, as JSON, as
-  /// that one's text), which a machine of 2 GiB is to carry.
+  /// Of all hosts together. The document that is made of it takes three times as much for a while,
+  /// which a machine of 2 GiB is to carry.
   std::size_t all = 512UL * 1024 * 1024;
 };
 
