@@ -1,14 +1,46 @@
 #include "envs/environments/pinned_file.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include "base/error.hpp"
+#include "http/urls.hpp"
 #include "transfer/sha256.hpp"
 
 namespace fastgpu::envs {
+namespace {
 
 using namespace std::chrono_literals;
 
 constexpr auto kPatience = 15min;
 constexpr std::size_t kLargest = 1UL << 30U;
+constexpr int kMostRedirects = 5;
+constexpr std::array kRedirects = {301, 302, 303, 307, 308};
+
+/// Where an answer of `url` sends us; empty where it does not, or to where nothing is encrypted any
+/// more.
+std::string redirection(const http::Response& answer, const std::string& url) {
+  const auto location = answer.header("Location");
+  if (std::ranges::find(kRedirects, answer.status) == kRedirects.end() || !location) return "";
+  const http::Url from = http::parse_url(url);
+  std::string to(*location);
+  if (to.starts_with('/') && !to.starts_with("//")) to = from.scheme + "://" + from.authority + to;
+  return to.starts_with("https://") || (from.scheme == "http" && to.starts_with("http://")) ? to
+                                                                                            : "";
+}
+
+/// Files of GitHub's releases lie elsewhere.
+http::Response get_following(const std::string& url, http::Client& http, const Cancel& cancel) {
+  std::string at = url;
+  for (int redirects = 0;; ++redirects) {
+    auto answer = http.send({.url = at, .limit = kPatience, .largest_answer = kLargest}, cancel);
+    std::string next = redirection(answer, at);
+    if (next.empty() || redirects == kMostRedirects) return answer;
+    at = std::move(next);
+  }
+}
+
+}  // namespace
 
 const PinnedFile& pinned_for(std::string_view machine, std::span<const PinnedFile> wheels,
                              std::string_view what) {
@@ -21,7 +53,7 @@ const PinnedFile& pinned_for(std::string_view machine, std::span<const PinnedFil
 std::string fetch_pinned(const PinnedFile& file, std::string_view hint, http::Client& http,
                          const Cancel& cancel) {
   const std::string url(file.url);
-  auto answer = http.send({.url = url, .limit = kPatience, .largest_answer = kLargest}, cancel);
+  auto answer = get_following(url, http, cancel);
   if (answer.status != 200)
     throw Error(ErrorKind::remote, "HTTP " + std::to_string(answer.status) + " from " + url + "; " +
                                        std::string(hint));

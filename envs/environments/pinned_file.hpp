@@ -21,8 +21,8 @@ struct PinnedFile {
 const PinnedFile& pinned_for(std::string_view machine, std::span<const PinnedFile> wheels,
                              std::string_view what);
 
-/// The file's bytes. Throws as http::Client, and remote for another answer than that file; `hint`
-/// says what to do then.
+/// The file's bytes, wherever its address sends us. Throws as http::Client, and remote for another
+/// answer than that file; `hint` says what to do then.
 std::string fetch_pinned(const PinnedFile& file, std::string_view hint, http::Client& http,
                          const Cancel& cancel);
 
