@@ -52,7 +52,7 @@ TEST_CASE("the seed's name becomes requirements") {
   REQUIRE(found.rows.size() == 3);
   CHECK(found.rows[0].requirements ==
         std::vector<std::string>{"tensorflow-gpu==1.15.5", "protobuf<3.20"});
-  CHECK(found.rows[1].requirements == std::vector<std::string>{"torch==1.4.0+cu100"});
+  CHECK(found.rows[1].requirements == std::vector<std::string>{"torch==1.4.0+cu100", "numpy<2"});
   CHECK(found.rows[1].index == "https://download.pytorch.org/whl/cu100");
   CHECK(found.rows[2].requirements == std::vector<std::string>{"mxnet-cu100==1.5.0"});
   CHECK(found.cuda->cudnn == std::vector<std::string>{"7"});
