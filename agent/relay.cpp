@@ -17,6 +17,7 @@
 #include "agent/environments/checked.hpp"
 #include "agent/environments/manifest.hpp"
 #include "agent/environments/order.hpp"
+#include "agent/environments/sum_lines.hpp"
 #include "agent/options.hpp"
 #include "base/cancel.hpp"
 #include "base/quote.hpp"
@@ -205,6 +206,20 @@ transfer::FirstFiles first_files(const Request& request, const fs::path& source)
   return [files](bool may_wait) { return (*files)(may_wait); };
 }
 
+/// Whoever builds need not read once more what was read here.
+class SentSums {
+ public:
+  explicit SentSums(fs::path source) : source_(std::move(source)) {}
+
+  void operator()(const std::string& file, const transfer::Digest& sum) const {
+    const std::string path = file.substr(source_.string().size() + 1);
+    if (path.find('\n') == path.npos) write_all(STDOUT_FILENO, to_sum_line(path, sum));
+  }
+
+ private:
+  fs::path source_;
+};
+
 std::string to_lines(const std::vector<transfer::RelayReport>& reports) {
   std::string text;
   for (const transfer::RelayReport& report : reports)
@@ -246,7 +261,7 @@ void send(const Request& request, Next& next) {
         const auto found = in_base.find(path);
         return found == in_base.end() ? std::nullopt : std::optional(found->second);
       },
-      first_files(request, source));
+      first_files(request, source), request.is_early ? SentSums{source} : transfer::OnSent());
   transfer::Pace pace(request.rate);
   SteadyStream stream(next);
   const Cancel never;

@@ -82,6 +82,7 @@ class Build {
     write_details();
     run_post_install();
     listener_.tell("computing sums");
+    if (request_.post_install.empty()) known_.merge(copy_.sums());
     set_times();
     std::string manifest = write_manifest(version_, known_);
     note_checked(version_, manifest);
@@ -207,7 +208,7 @@ class Build {
   fs::path cache_;
   EarlyCopy copy_;
   std::unordered_set<std::string> seen_;
-  KnownSums known_;             // Of files that an earlier build has, too.
+  KnownSums known_;             // Of files that need not be read any more.
   std::future<void> compiled_;  // Waits where it is destroyed.
 };
 

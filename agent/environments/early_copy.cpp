@@ -1,12 +1,13 @@
 #include "agent/environments/early_copy.hpp"
 
-#include <poll.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <utility>
 
+#include "agent/environments/sum_lines.hpp"
 #include "transfer/relay_report.hpp"
 
 namespace fastgpu::agent {
@@ -14,25 +15,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kBetweenLooks = 200ms;
+constexpr auto kBetweenLooks = 10ms;
 constexpr auto kToGiveUp = 5s;
-constexpr std::size_t kMostReports = 8 << 20;
-
-/// All that comes, to its end.
-std::string read_reports(int fd, const Listener& listener) {
-  std::string text;
-  std::string buffer(4096, '\0');
-  while (text.size() < kMostReports) {
-    listener.gone().check();
-    pollfd waiting{fd, POLLIN, 0};
-    if (::poll(&waiting, 1, static_cast<int>(kBetweenLooks.count())) <= 0) continue;
-    const ssize_t got = ::read(fd, buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    text.append(buffer, 0, static_cast<std::size_t>(got));
-  }
-  return text;
-}
+constexpr std::size_t kMostHeard = 256UL << 20;
 
 }  // namespace
 
@@ -50,6 +35,34 @@ void EarlyCopy::start() {
   command.err.mode = process::StreamMode::null;
   command.orphaned = process::Orphaned::is_killed;
   relay_.emplace(command);
+  UniqueFd own(::fcntl(relay_->out().get(), F_DUPFD_CLOEXEC, 0));
+  hearer_ = std::jthread([this, relay = std::move(own)] { hear(relay); });
+}
+
+/// All that comes, to its end, which destroying the relay brings about.
+void EarlyCopy::hear(const UniqueFd& relay) {
+  std::string buffer(1UL << 16, '\0');
+  std::size_t size = 0;
+  for (ssize_t got = 0; size < kMostHeard; size += static_cast<std::size_t>(got)) {
+    do
+      got = ::read(relay.get(), buffer.data(), buffer.size());
+    while (got < 0 && errno == EINTR);
+    if (got <= 0) break;
+    const std::scoped_lock lock(hearing_);
+    heard_.append(buffer, 0, static_cast<std::size_t>(got));
+  }
+  const std::scoped_lock lock(hearing_);
+  is_over_ = true;
+}
+
+bool EarlyCopy::is_over() const {
+  const std::scoped_lock lock(hearing_);
+  return is_over_;
+}
+
+KnownSums EarlyCopy::sums() const {
+  const std::scoped_lock lock(hearing_);
+  return parse_sum_lines(heard_);
 }
 
 void EarlyCopy::offer(std::span<const std::string> paths) {
@@ -63,9 +76,12 @@ std::vector<std::size_t> EarlyCopy::finish(Listener& listener) {
   const auto nodes = way_.end() - std::ranges::find(way_, "--") - 1;
   listener.tell("copying to " + std::to_string(nodes) + (nodes == 1 ? " node" : " nodes"));
   say(BuildWord::rest);
+  while (!is_over()) {
+    listener.gone().check();
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
   std::vector<std::size_t> reached;
-  const std::string reports = read_reports(relay_->out().get(), listener);
-  for (const transfer::RelayReport& report : transfer::parse_reports(reports))
+  for (const transfer::RelayReport& report : transfer::parse_reports(heard_))
     if (report.status == 0) reached.push_back(report.distance);
   relay_.reset();
   return reached;

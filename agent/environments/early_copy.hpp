@@ -6,10 +6,14 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <vector>
 
 #include "agent/environments/call.hpp"
+#include "agent/environments/manifest.hpp"
 #include "agent/environments/order.hpp"
+#include "base/unique_fd.hpp"
 #include "process/child.hpp"
 
 namespace fastgpu::agent {
@@ -28,6 +32,9 @@ class EarlyCopy {
   /// These paths below the build are done, and will not change. Thread-safe.
   void offer(std::span<const std::string> paths);
 
+  /// Of the files that have been sent by now, by their path below the build.
+  KnownSums sums() const;
+
   /// All of the build is done. Waits until the nodes have it; returns those that do, by their place
   /// in the chain. Throws interrupted where the listener has gone.
   std::vector<std::size_t> finish(Listener& listener);
@@ -37,10 +44,16 @@ class EarlyCopy {
 
  private:
   void say(BuildWord word);
+  void hear(const UniqueFd& relay);
+  bool is_over() const;
 
   std::filesystem::path version_;
   std::vector<std::string> way_;
   std::mutex ordering_;
+  mutable std::mutex hearing_;
+  std::string heard_;     // From the relay.
+  bool is_over_ = false;  // It has nothing more to say.
+  std::jthread hearer_;   // Ends where the relay has ended, which is destroyed first.
   std::optional<process::Child> relay_;
 };
 

@@ -132,10 +132,11 @@ class Installation {
     try {
       build_locked();
     } catch (const Error& e) {
-      if (!is_adopted_ || e.kind() != ErrorKind::conflict) throw;
+      if (!is_adopted_ || (e.kind() != ErrorKind::conflict && e.kind() != ErrorKind::not_found))
+        throw;
       lock_.reset();
       toolbox_.reset();
-      lock_ = solve();  // The node has another Python by now, or another C library.
+      lock_ = solve();  // The node has another Python by now or none, or another C library.
       build_locked();
     }
   }

@@ -78,13 +78,14 @@ std::shared_ptr<FileSum> FileSums::at(const std::string& file) {
 }
 
 TreeSender::TreeSender(std::vector<std::filesystem::path> sources, std::shared_ptr<FileSums> sums,
-                       const Position& from, InBase in_base, FirstFiles first)
+                       const Position& from, InBase in_base, FirstFiles first, OnSent on_sent)
     : sources_(std::move(sources)),
       sums_(std::move(sums)),
       block_(kRead, '\0'),
       from_(from),
       in_base_(std::move(in_base)),
-      first_(std::move(first)) {}
+      first_(std::move(first)),
+      on_sent_(std::move(on_sent)) {}
 
 std::optional<std::string> TreeSender::next() {
   if (ended_) return std::nullopt;
@@ -232,7 +233,9 @@ void TreeSender::send_block(std::string& out) {
   if (size < 0 && errno == EINTR) return;
   if (size < 0) throw cannot_read(file_->shown, errno);
   if (size == 0) {
-    encode(out, SumRecord{file_->sum->finish()});
+    const Digest sum = file_->sum->finish();
+    encode(out, SumRecord{sum});
+    if (on_sent_) on_sent_(file_->shown, sum);
     ++sent_.files;
     file_.reset();
     return;

@@ -62,6 +62,9 @@ struct FirstFile {
 /// which has nothing left to give then.
 using FirstFiles = std::function<FirstFile(bool may_wait)>;
 
+/// Told of each file that was sent: its path here, and the sum of what was sent.
+using OnSent = std::function<void(const std::string& file, const Digest& sum)>;
+
 /// One stream. A symbolic link named as a source is followed, further ones are sent as links. What
 /// is neither file, directory nor link is passed over.
 class TreeSender {
@@ -70,7 +73,8 @@ class TreeSender {
   /// What is `in_base` is neither read nor sent. `first` are files of the only source; one of them
   /// that has changed when the walk comes to it is sent again.
   TreeSender(std::vector<std::filesystem::path> sources, std::shared_ptr<FileSums> sums,
-             const Position& from = {}, InBase in_base = {}, FirstFiles first = {});
+             const Position& from = {}, InBase in_base = {}, FirstFiles first = {},
+             OnSent on_sent = {});
 
   /// The next piece, perhaps an empty one; absent at the end. Throws not_found for a source that
   /// does not exist or vanishes on the way, denied for one that cannot be read.
@@ -127,7 +131,8 @@ class TreeSender {
   Packer packer_;
   Position from_;
   InBase in_base_;
-  FirstFiles first_;                         // Empty once they are through.
+  FirstFiles first_;  // Empty once they are through.
+  OnSent on_sent_;
   UniqueFd root_;                            // Of the source that they are in.
   std::map<std::string, Stamp> sent_first_;  // By the path that records have.
   std::set<std::string> first_parents_;      // Likewise.

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "agent/environments/checked.hpp"
+#include "agent/environments/sum_lines.hpp"
 #include "support/agent_process.hpp"
 #include "support/temp_directory.hpp"
 
@@ -95,6 +96,16 @@ TEST_CASE("a manifest takes the sums that are known, and reads the other files")
         write_manifest(build.version(), {}));
   CHECK(write_manifest(build.version(), {{"lib/a.py", sum_of("other")}}) !=
         write_manifest(build.version(), {}));
+}
+
+TEST_CASE("what a relay has sent is known by its sums, whatever else it says") {
+  const std::string lines = to_sum_line("lib/a b.py", sum_of("content")) +
+                            "0 0 17\nsum 12 short\n" + to_sum_line("lib/b.py", sum_of("b")) +
+                            "sum cut of";
+  const KnownSums sums = parse_sum_lines(lines);
+  CHECK(sums.size() == 2);
+  CHECK(sums.at("lib/a b.py") == sum_of("content"));
+  CHECK(sums.at("lib/b.py") == sum_of("b"));
 }
 
 TEST_SUITE_END();
