@@ -243,8 +243,8 @@ Words in_our_words(Words words, const ReadText& read) {
     return creation_in_our_words(words, read);
   if (verb == "ls") std::erase_if(words, [](const auto& w) { return w == "-a" || w == "--stop"; });
   if (verb == "kill") std::ranges::replace(words, std::string("-f"), std::string("--yes"));
-  const bool has_target = verb == "ssh" || verb == "tmux" || verb == "stop" || verb == "start" || verb == "kill" ||
-                          verb == "addip" || verb == "mount" || verb == "rename";
+  const bool has_target = verb == "ssh" || verb == "tmux" || verb == "stop" || verb == "start" ||
+                          verb == "kill" || verb == "addip" || verb == "mount" || verb == "rename";
   if (!has_target) return words;
   std::size_t at = 1;
   while (at < words.size() && words[at].starts_with("-"))
