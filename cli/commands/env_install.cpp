@@ -80,6 +80,9 @@ int show_steps(Context& context, EnvCluster& cluster, const EnvWish& wish,
   request.pythons = known_pythons(options.building);
   NeededSteps needed = steps_for_needs(context, cluster, wish.spec.needs, options.needs);
   if (needed.hosts.empty()) return report_failures(context, needed.failures);
+  if (options.upgrade)
+    context.ui().note(
+        "--upgrade solves first: other packages than those that are there are built and copied");
   const auto planned = envs::plan_installation(cluster.access(), needed.hosts, request);
   View view;
   view.root = document("environment-plan");

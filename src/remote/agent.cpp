@@ -75,7 +75,6 @@ std::string install_script(const AgentHash& hash, const std::string& sha256,
       "test \"$(sha256sum <\"$t\")\" = '" +
       sha256 +
       "  -' || exit 14\n"
-      "sync \"$t\" 2>/dev/null\n"  // Else a power cut may leave the name without the content.
       "chmod 755 \"$t\" && mv -f \"$t\" \"$d/" +
       name_on_host(hash) + "\" || exit 12\n";
   const std::vector<std::string> words = {"exec", "/bin/sh", "-c", script};
