@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/error.hpp"
+#include "base/join.hpp"
 #include "base/names.hpp"
 
 namespace fastgpu::cli {
@@ -30,13 +31,6 @@ constexpr std::array kAliases = {
 
 std::string singular(const std::string& noun) {
   return noun.size() > 1 && noun.back() == 's' ? noun.substr(0, noun.size() - 1) : noun;
-}
-
-std::string joined(std::span<const std::string> words) {
-  std::string out;
-  for (const std::string& word : words)
-    out += (out.empty() ? "" : ", ") + word;
-  return out;
 }
 
 std::vector<std::string> nouns_of(std::span<const Command> table, std::string_view verb) {

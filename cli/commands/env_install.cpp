@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 
+#include "base/join.hpp"
 #include "cli/node_route.hpp"
 #include "envs/environments/accelerator.hpp"
 #include "envs/facts/probe.hpp"
@@ -64,13 +65,6 @@ View view_of(const EnvWish& wish, const envs::InstallationResult& result, const 
     view.names.push_back(node.host.value);
   }
   return view;
-}
-
-std::string joined(const std::vector<std::string>& steps) {
-  std::string out;
-  for (const std::string& step : steps)
-    out += (out.empty() ? "" : ", ") + step;
-  return out;
 }
 
 /// Of each node, nodes with equal steps on one line.

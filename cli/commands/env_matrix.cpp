@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/join.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/context.hpp"
 
@@ -15,16 +16,9 @@ struct Options {
   std::string cuda;
 };
 
-std::string joined(const std::vector<std::string>& words, const char* separator = " ") {
-  std::string text;
-  for (const std::string& word : words)
-    text += (text.empty() ? "" : separator) + word;
-  return text;
-}
-
 /// "3.9-3.13"
 std::string range_of(const std::vector<std::string>& versions) {
-  if (versions.size() < 2) return joined(versions);
+  if (versions.size() < 2) return joined(versions, " ");
   return versions.front() + "-" + versions.back();
 }
 
@@ -107,8 +101,8 @@ envs::Matrix narrowed(envs::Matrix matrix, const std::string& version) {
     std::vector<std::string> known;
     for (const envs::CudaRelease& release : matrix.cudas)
       known.push_back(release.version);
-    throw Error(ErrorKind::usage, "--cuda '" + printable(version) + "' is not known; known are " +
-                                      joined(known, ", "));
+    throw Error(ErrorKind::usage,
+                "--cuda '" + printable(version) + "' is not known; known are " + joined(known));
   }
   std::erase_if(matrix.cudas,
                 [&](const envs::CudaRelease& other) { return other.version != cuda->version; });
@@ -158,7 +152,7 @@ Json described(const envs::Matrix& matrix) {
     item["version"] = cuda.version;
     item["driver"] = cuda.least_driver;
     item["at_least"] = cuda.compatible_driver;
-    item["cudnn"] = joined(cuda.cudnn);
+    item["cudnn"] = joined(cuda.cudnn, " ");
     item["offered"] = cuda.offered ? "yes" : "no";
     out["cuda"].push_back(std::move(item));
   }
@@ -172,7 +166,7 @@ Json described(const envs::Matrix& matrix) {
     Json item;
     item["framework"] = display_name(release.row.framework);
     item["version"] = release.row.version;
-    item["on"] = joined(release.on);
+    item["on"] = joined(release.on, " ");
     item["python"] = range_of(release.row.python);
     item["cudnn"] = release.row.cudnn;
     item["nccl"] = release.row.nccl;
@@ -211,8 +205,8 @@ View view_of(const envs::Combination& found) {
   for (const envs::FrameworkRow& row : found.rows) {
     view.root["frameworks"].push_back(to_json(row));
     view.table.rows.push_back({std::string(display_name(row.framework)), row.version,
-                               joined(row.requirements), row.index.empty() ? "PyPI" : row.index,
-                               row.offered ? "yes" : "no"});
+                               joined(row.requirements, " "),
+                               row.index.empty() ? "PyPI" : row.index, row.offered ? "yes" : "no"});
     std::ranges::copy(row.requirements, std::back_inserter(view.names));
   }
   return view;
@@ -239,7 +233,8 @@ int show_open(Context& context, const envs::Matrix& matrix, const envs::Environm
     view.root["combinations"].push_back(one.root);
     const Json& driver = one.root["least_driver"];
     view.table.rows.push_back({to_string(whole), driver.is_null() ? "" : driver.get<std::string>(),
-                               joined(one.names), one.root["offered"].get<bool>() ? "yes" : "no"});
+                               joined(one.names, " "),
+                               one.root["offered"].get<bool>() ? "yes" : "no"});
     view.names.push_back(to_string(whole));
   }
   if (view.names.empty()) envs::resolve(matrix, name);  // Says why there is none.

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "base/join.hpp"
 
 namespace fastgpu::envs {
 namespace {
@@ -89,13 +90,6 @@ Carries carried_by(const Matrix& matrix, const std::vector<std::string>& drivers
   for (const std::string& driver : drivers)
     least = std::min(least, carries(matrix, driver, cuda));
   return least;
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words)
-    out += (out.empty() ? "" : ", ") + word;
-  return out;
 }
 
 /// Of that platform; where some can be had as wheels, those alone.

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <map>
 
+#include "base/join.hpp"
 #include "base/names.hpp"
 #include "transfer/sha256.hpp"
 
@@ -107,13 +108,6 @@ Packages packages_of(const EnvironmentLock& lock) {
     package.addresses += artefact.url + " " + artefact.record + "\n";
   }
   return packages;
-}
-
-std::string joined(const std::vector<std::string>& items) {
-  std::string out;
-  for (const std::string& item : items)
-    out += (out.empty() ? "" : ", ") + item;
-  return out;
 }
 
 void compare(std::vector<std::string>& out, const std::string& what, const std::string& before,

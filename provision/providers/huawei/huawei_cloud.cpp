@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/join.hpp"
 #include "base/parallel.hpp"
 #include "provision/next_look.hpp"
 
@@ -30,13 +31,6 @@ json ids_of(std::span<const std::string> ids) {
   for (const std::string& id : ids)
     servers.push_back({{"id", id}});
   return servers;
-}
-
-std::string joined(std::span<const std::string> ids) {
-  std::string text;
-  for (const std::string& id : ids)
-    text.append(text.empty() ? "" : ",").append(id);
-  return text;
 }
 
 std::string count_text(std::size_t count) {
@@ -115,7 +109,7 @@ std::vector<Machine> HuaweiCloud::find(const std::string& region, std::span<cons
   std::vector<Machine> found;
   for (std::size_t begin = 0; begin < ids.size(); begin += kIdsAQuestion) {
     const auto some = ids.subspan(begin, std::min(kIdsAQuestion, ids.size() - begin));
-    std::ranges::move(list(region, {{"server_id", joined(some)}}, cancel),
+    std::ranges::move(list(region, {{"server_id", joined(some, ",")}}, cancel),
                       std::back_inserter(found));
   }
   std::erase_if(found, [](const Machine& machine) { return machine.state == MachineState::gone; });

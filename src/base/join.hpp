@@ -1,0 +1,18 @@
+// Words in one text.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace fastgpu {
+
+/// "a, b, c"; empty where there are none.
+inline std::string joined(std::span<const std::string> words, std::string_view separator = ", ") {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    text.append(i == 0 ? "" : separator).append(words[i]);
+  return text;
+}
+
+}  // namespace fastgpu
