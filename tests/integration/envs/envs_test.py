@@ -151,6 +151,18 @@ def test_what_cannot_be_solved_or_read_is_told_with_its_place(site):
 
 
 @with_site(Wheels)
+def test_killed_when_what_is_new_was_given_the_same_command_goes_on_and_the_old_build_is_in_use_till_then(site):
+    old = json.loads(site.create("-o", "json").out)["version"]
+    site.write("alpha", more="variables: {COLOUR: red}\n")
+    site.create(environment={"FASTGPU_FAULT": "env-given"}, code=-signal.SIGKILL)
+    check(site.on_nodes("readlink", f"{PREFIX}/train/current").count(old) == 2, "the new build is in use")
+    done = json.loads(site.create("-o", "json").out)
+    check([node["done"] for node in done["nodes"]] == ["switched", "switched"], f"{done}")
+    check(site.program("sh", "-c", "echo $COLOUR").count("red") == 2, "the old build is in use")
+    site.user.run("env", "verify", "train", "-c", site.name)
+
+
+@with_site(Wheels)
 def test_killed_at_every_step_the_same_command_repairs(site):
     for point in ("env-solved", "env-built", "env-relayed", "env-copied"):
         if point == "env-relayed":  # What is built goes to the others at once; this one has lost it.
