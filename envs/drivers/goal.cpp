@@ -21,6 +21,11 @@ NodeGoal package_goal(const std::vector<std::string>& names) {
           }}};
 }
 
+NodeGoal cann_goal(const Cann& cann) {
+  return {cann_packages(),
+          {[=](const NodeFacts& facts, Index /*index*/) { return cann_steps(cann, facts); }}};
+}
+
 void add(NodeGoal& goal, const NodeGoal& more) {
   std::ranges::copy(more.packages, std::back_inserter(goal.packages));
   std::ranges::copy(more.parts, std::back_inserter(goal.parts));

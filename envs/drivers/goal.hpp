@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "envs/drivers/cann.hpp"
 #include "envs/drivers/plan.hpp"
 
 namespace fastgpu::envs {
@@ -19,6 +20,8 @@ struct NodeGoal {
 NodeGoal driver_goal(const Recipe& recipe, const Matrix& matrix);
 /// See package_steps.
 NodeGoal package_goal(const std::vector<std::string>& names);
+/// See cann_steps.
+NodeGoal cann_goal(const Cann& cann);
 void add(NodeGoal& goal, const NodeGoal& more);
 
 /// All that is to be done on a node with these facts. What a repository has becomes known once it

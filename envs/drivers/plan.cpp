@@ -230,8 +230,8 @@ void check_gpu(const NodeFacts& facts) {
   if (is_of("nvidia")) return;
   if (is_of("ascend"))
     throw Error(ErrorKind::usage,
-                "there is no NVIDIA GPU there, but Ascend processors: CANN and its driver come "
-                "with Huawei's images");
+                "there is no NVIDIA GPU there, but Ascend processors: their driver comes with "
+                "Huawei's images, and CANN by 'cann' in an env.yaml");
   if (is_of("amd")) throw Error(ErrorKind::usage, "there is no NVIDIA GPU there, but one of AMD");
   throw Error(ErrorKind::usage,
               "there is no GPU there; --assume-gpu L40S:8 --dry-run shows the plan for one");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <utility>
 
 #include "base/error.hpp"
@@ -172,6 +173,25 @@ int choose_branch(const Recipe& recipe, const NodeFacts& facts, const Matrix& ma
                                     ") fits: " + why + "; --driver takes an older one");
 }
 
+namespace {
+
+bool is_ascend(std::string_view model) {
+  constexpr std::string_view kName = "ascend";
+  return model.size() >= kName.size() &&
+         std::ranges::equal(kName, model.substr(0, kName.size()),
+                            [](char a, char b) { return a == std::tolower(b); });
+}
+
+NodeFacts with_ascend(NodeFacts facts, std::string_view model, std::size_t many) {
+  facts.gpus.assign(many, {.vendor = "ascend", .model = printable(model)});
+  facts.nvidia = {};
+  facts.cann.clear();
+  facts.canns.clear();
+  return facts;
+}
+
+}  // namespace
+
 NodeFacts with_assumed_gpus(NodeFacts facts, std::string_view text, const Matrix& matrix) {
   const std::size_t colon = std::min(text.find(':'), text.size());
   const std::string_view count = text.substr(std::min(colon + 1, text.size()));
@@ -181,6 +201,8 @@ NodeFacts with_assumed_gpus(NodeFacts facts, std::string_view text, const Matrix
   if (!is_count)
     throw Error(ErrorKind::usage, "--assume-gpu '" + printable(text) +
                                       "': write a model and 1 to 99, such as L40S:8");
+  const std::size_t many = count.empty() ? 1 : std::stoul(std::string(count));
+  if (is_ascend(text)) return with_ascend(std::move(facts), text.substr(0, colon), many);
   const auto model = find_gpu(matrix, text.substr(0, colon));
   if (!model) {
     std::vector<std::string> known;
@@ -191,7 +213,6 @@ NodeFacts with_assumed_gpus(NodeFacts facts, std::string_view text, const Matrix
                 "--assume-gpu '" + printable(text) + "': no such model is known" +
                     (near.empty() ? "; L40S and H100 are" : ", did you mean " + near + "?"));
   }
-  const std::size_t many = count.empty() ? 1 : std::stoul(std::string(count));
   facts.gpus.assign(many, {.vendor = "nvidia",
                            .model = "NVIDIA " + model->name,
                            .pci_id = model->ids.empty() ? "" : model->ids.front()});

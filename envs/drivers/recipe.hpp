@@ -66,7 +66,8 @@ std::vector<std::string> packages_of_interest(const Recipe& recipe, const Matrix
 int choose_branch(const Recipe& recipe, const NodeFacts& facts, const Matrix& matrix);
 
 /// `count` GPUs of that model in place of what the facts say, for a plan to look at: "L40S:8", or
-/// "L40S". The driver and what comes with it count as not installed. Throws ErrorKind::usage.
+/// "L40S"; "Ascend:8", whatever follows that word. The driver, or CANN, and what comes with it
+/// count as not installed. Throws ErrorKind::usage.
 NodeFacts with_assumed_gpus(NodeFacts facts, std::string_view text, const Matrix& matrix);
 
 /// The version without the distribution's part: "580.95.05" of "580.95.05-0ubuntu1".

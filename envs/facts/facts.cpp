@@ -163,6 +163,8 @@ class Reader {
       facts_.nccl = facts_.nccl.empty() ? line[0] : facts_.nccl;
     else if (word == "cann")
       facts_.cann = line[0];
+    else if (word == "cann_there")
+      add_once(facts_.canns, line[0]);
     else if (word == "efa")
       facts_.efa = line[0];
     else if (word == "python")

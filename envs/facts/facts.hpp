@@ -79,7 +79,8 @@ struct NodeFacts {
 
   std::vector<Gpu> gpus;
   NvidiaFacts nvidia{};
-  std::string cann{};                     ///< "8.3.RC1"; empty where there is none.
+  std::string cann{};                     ///< "8.3.RC1", the usual one; empty where there is none.
+  std::vector<std::string> canns;         ///< All that are there.
   std::string efa{};                      ///< Of the EFA installer that ran here.
   std::vector<std::string> cuda;          ///< Toolkits, "12.4"
   std::string nccl{};                     ///< "2.27.3"

@@ -94,6 +94,10 @@ software() {
       [ -r "$file" ] && say cann "$(sed -n 's/^version=//p' "$file")"
     done
   done
+  for file in "$HOME"/Ascend/cann*/*-linux/ascend_toolkit_install.info "$HOME"/Ascend/ascend-toolkit/*/*-linux/ascend_toolkit_install.info \
+    /usr/local/Ascend/cann*/*-linux/ascend_toolkit_install.info /usr/local/Ascend/ascend-toolkit/*/*-linux/ascend_toolkit_install.info; do
+    [ -r "$file" ] && say cann_there "$(sed -n 's/^version=//p' "$file")"
+  done
   [ -r /opt/amazon/efa_installed_packages ] && say efa "$(sed -n 's/^# EFA installer version: *//p' /opt/amazon/efa_installed_packages)"
   seen=
   for path in "$(command -v python3)" /usr/bin/python3.[0-9] /usr/bin/python3.[0-9][0-9] /usr/local/bin/python3.[0-9] /usr/local/bin/python3.[0-9][0-9]; do
@@ -147,7 +151,8 @@ packages() {
   fi
   set +f
   for file in /etc/apt/sources.list.d/fastgpu-* /etc/apt/preferences.d/fastgpu-* /etc/apt/apt.conf.d/*fastgpu-* /usr/share/keyrings/fastgpu-* \
-    /etc/yum.repos.d/fastgpu-* /etc/pki/rpm-gpg/fastgpu-* /etc/dnf/fastgpu-* /etc/systemd/system/dnf*.service.d/fastgpu-* /etc/modules-load.d/fastgpu-* /etc/modprobe.d/fastgpu-*; do
+    /etc/yum.repos.d/fastgpu-* /etc/pki/rpm-gpg/fastgpu-* /etc/dnf/fastgpu-* /etc/systemd/system/dnf*.service.d/fastgpu-* /etc/modules-load.d/fastgpu-* /etc/modprobe.d/fastgpu-* \
+    /var/lib/fastgpu/cann-*; do
     [ -f "$file" ] && say file "$file" "$(sha256sum <"$file" | cut -d ' ' -f 1)"
   done
   if have systemctl; then

@@ -55,6 +55,7 @@ TEST_CASE("CANN is found where its installer of 8.5 and later puts it") {
   const auto results = probe(ssh, hosts, {}, {}, never);
 
   CHECK(results.at(0).value().cann == "8.5.0");
+  CHECK(results.at(0).value().canns == std::vector<std::string>{"8.5.0", "8.3.RC1"});
 }
 
 TEST_CASE("each host has its own outcome: an answer, a failed script, a lost connection") {
