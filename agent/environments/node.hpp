@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "agent/environments/call.hpp"
+#include "process/command.hpp"
 
 namespace fastgpu::agent {
 
@@ -22,6 +23,7 @@ struct Program {
   std::vector<std::string> argv;
   std::vector<std::string> environment;
   std::string input{};
+  process::Orphaned orphaned = process::Orphaned::lives_on;
 };
 
 /// The output of a program that must succeed. Throws interrupted where the listener has gone; else

@@ -8,6 +8,7 @@
 #include "agent/environments/earlier_packages.hpp"
 #include "agent/environments/node.hpp"
 #include "agent/environments/pylock.hpp"
+#include "agent/environments/unpacked_python.hpp"
 #include "base/fault_point.hpp"
 #include "base/names.hpp"
 #include "process/command.hpp"
@@ -16,8 +17,6 @@ namespace fastgpu::agent {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kInterpreter = "bin/python3";
 
 std::string without_end(std::string text) {
   while (text.ends_with('\n'))
@@ -75,8 +74,9 @@ class UvBuilder final : public PackageBuilder {
   SolveAnswer solve(const SolveRequest& request, Listener& listener) override {
     use_indexes(request);
     SolveAnswer answer;
-    const std::string python = has_archive() ? (unpacked_python(listener) / kInterpreter).string()
-                                             : find_python(request.python, listener);
+    const std::string python = has_archive()
+                                   ? interpreter_in(unpacked_python(archive(), listener)).string()
+                                   : find_python(request.python, listener);
     if (!has_archive()) answer.python = python;
     answer.python_version = python_version(python);
     answer.builder = version(listener);
@@ -144,31 +144,14 @@ class UvBuilder final : public PackageBuilder {
         listener);
   }
 
-  bool has_archive() const { return fs::exists(tools_ / "python.tar"); }
-
-  /// What the archive has, beside it, from the first time on.
-  fs::path unpacked_python(Listener& listener) const {
-    fs::path place = tools_ / "python";
-    if (fs::exists(place)) return place;
-    listener.tell("unpacking Python");
-    const fs::path fresh = tools_ / ("python.new." + std::to_string(::getpid()));
-    fs::create_directory(fresh);
-    output_of({.argv = {"tar", "-xf", (tools_ / "python.tar").string(), "-C", fresh.string(),
-                        "--no-same-owner"},
-               .environment = environment_},
-              listener);
-    if (!fs::exists(fresh / "python" / kInterpreter))
-      throw Error(ErrorKind::remote, "the archive of 'python' has no python/bin/python3 in it");
-    fs::rename(fresh / "python", place);
-    fs::remove_all(fresh);
-    return place;
-  }
+  fs::path archive() const { return tools_ / "python.tar"; }
+  bool has_archive() const { return fs::exists(archive()); }
 
   /// The environment's own copy, so that it goes where the environment goes.
   std::string own_python(const fs::path& version, Listener& listener) const {
     fs::create_directories(version / "python");
-    copy_tree(unpacked_python(listener), version / "python", listener);
-    return (version / "python" / kInterpreter).string();
+    copy_tree(unpacked_python(archive(), listener), version / "python", listener);
+    return interpreter_in(version / "python").string();
   }
 
   /// The system's interpreter for "3.11", or the one at a path.

@@ -1,0 +1,107 @@
+"""The agent's builders on their own, with stand-ins for uv, py-rattler's script and Python: which Python runs them, and its archive unpacked once.
+TEST.py AGENT"""
+import io
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+PYTHON = "#!/bin/sh\ncase $3 in *platform*) echo 3.11.2;; *) printf 'solution=one\\0python_version=3.11.2\\0builder=stand-in\\0';; esac\n"
+UV = "#!/bin/sh\ncase $1 in --version) echo uv 1.0;; *) echo one;; esac\n"
+REMOTE = 64 + 8  # 64 + ErrorKind
+FOLDERS = {"uv": "."}
+
+
+def check(condition, message):
+    if not condition:
+        raise AssertionError(message)
+
+
+def write_program(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def archive_of(files):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz", compresslevel=1) as archive:
+        for path, text in files.items():
+            entry = tarfile.TarInfo(path)
+            entry.size, entry.mode = len(text), 0o755
+            archive.addfile(entry, io.BytesIO(text.encode()))
+    return out.getvalue()
+
+
+class Node:
+    """A directory with tools, and as many prefixes as there are builders at once."""
+
+    def __init__(self, folder, agent):
+        self.folder, self.agent, self.tools = folder, agent, folder / "tools"
+        write_program(self.tools / "uv", UV)
+        write_program(self.tools / "conda/client.py", "")
+        for place in FOLDERS.values():
+            self.archive(place).write_bytes(archive_of({"python/bin/python3": PYTHON, **{f"python/lib/{i}": "x" * 5000 for i in range(500)}}))
+
+    def archive(self, place):
+        return self.tools / place / "python.tar"
+
+    def start(self, *words, prefix="envs", path=os.environ["PATH"], fault="", request=None):
+        environment = {"HOME": str(self.folder), "PATH": path, "FASTGPU_FAULT": fault}
+        process = subprocess.Popen([self.agent, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+        process.stdin.write("".join(f"{key}={value}\0" for key, value in (request or {}).items()).encode())
+        process.stdin.close()
+        process.stdin = None
+        return process
+
+    def solving(self, builder, prefix="envs", **more):
+        place = str(self.folder / prefix)
+        subprocess.run([self.agent, "env-status", "--prepare", "t", place], check=True, stdout=subprocess.DEVNULL)
+        return self.start("env-solve", request={"builder": builder, "tools": self.tools, "patience": 9, "prefix": place, "python": "3.11", "index": ""}, **more)
+
+
+def ended(process, code=0):
+    out, err = process.communicate(timeout=60)
+    check(process.returncode == code, f"{process.returncode}, not {code}: {err.decode()}")
+    return out.decode(), err.decode()
+
+
+def test_an_archive_is_unpacked_once_for_all_who_build_at_the_same_time(node):
+    for builder, place in FOLDERS.items():
+        at_once = [node.solving(builder, prefix=f"envs{i}") for i in range(6)]
+        said = [ended(one)[0] for one in at_once]
+        check(all("solution=one" in one for one in said), f"{builder}: {said}")
+        check(sum("doing=unpacking Python" in one for one in said) == 1, f"{builder}: {said}")
+        left = {path.name for path in (node.tools / place).glob("python*")}
+        check(left == {"python", "python.tar", "python.tar.lock"}, f"{builder}: {left}")
+
+
+def test_whoever_is_killed_while_it_unpacks_does_not_hinder_the_next(node):
+    for builder, place in FOLDERS.items():
+        ended(node.solving(builder, fault="env-python-unpacked"), -signal.SIGKILL)
+        check(not (node.tools / place / "python").exists(), f"{builder}: there is a part of it")
+        check("solution=one" in ended(node.solving(builder))[0], builder)
+        check(not list((node.tools / place).glob("python.new*")), f"{builder}: something is left")
+
+
+def test_an_archive_without_a_python_is_refused_and_leaves_nothing(node):
+    for builder, place in FOLDERS.items():
+        node.archive(place).write_bytes(archive_of({"other/bin/python3": PYTHON}))
+        for _ in range(2):
+            check("has no python/bin/python3" in ended(node.solving(builder), REMOTE)[1], builder)
+            check(not list((node.tools / place).glob("python.new*")), f"{builder}: something is left")
+
+
+def main():
+    for name, test in list(globals().items()):
+        if not name.startswith("test_") or (sys.argv[2:] and name not in sys.argv[2:]):
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            test(Node(pathlib.Path(folder), os.path.abspath(sys.argv[1])))
+            print(f"ok: {name}", flush=True)
+
+
+main()
