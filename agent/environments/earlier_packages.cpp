@@ -13,6 +13,7 @@
 #include "agent/environments/place.hpp"
 #include "agent/environments/pylock.hpp"
 #include "agent/environments/wheel_record.hpp"
+#include "agent/protocol/package_name.hpp"
 
 namespace fastgpu::agent {
 namespace {
@@ -23,18 +24,6 @@ constexpr std::size_t kLargestText = 64UL << 20;
 
 std::string text_of(const fs::path& file) {
   return read_file(file, kLargestText).value_or("");
-}
-
-/// As names of packages are compared (PEP 503).
-std::string normalized(std::string_view name) {
-  std::string out;
-  for (const char c : name) {
-    if (c != '-' && c != '_' && c != '.')
-      out += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-    else if (!out.ends_with('-'))
-      out += '-';
-  }
-  return out;
 }
 
 /// A file for the new build.
@@ -60,7 +49,7 @@ class EarlierBuild {
   /// that is not as it was.
   std::vector<TakenFile> files_of(const LockedPackage& package, const fs::path& fresh) const {
     const auto artefacts = sums_.find(package.name);
-    const auto record = records_.find(normalized(package.name));
+    const auto record = records_.find(normalized_package_name(package.name));
     if (artefacts == sums_.end() || artefacts->second != package.sums || record == records_.end())
       return {};
     auto recorded = parse_wheel_record(text_of(version_ / record->second));
@@ -98,7 +87,8 @@ class EarlierBuild {
     for (const fs::directory_entry& entry : fs::directory_iterator(version_ / packages_, none)) {
       const std::string name = entry.path().filename().string();
       if (name.ends_with(".dist-info"))
-        records_[normalized(name.substr(0, name.find('-')))] = packages_ / name / "RECORD";
+        records_[normalized_package_name(name.substr(0, name.find('-')))] =
+            packages_ / name / "RECORD";
     }
   }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "agent/protocol/environment.hpp"
+#include "agent/protocol/package_name.hpp"
 #include "base/names.hpp"
 #include "envs/matrix/name.hpp"
 #include "transfer/sha256.hpp"
@@ -47,6 +48,22 @@ std::vector<std::string> packages_of(const Value& value) {
                            "' is no requirement: write it like numpy<2.3");
   }
   return packages;
+}
+
+/// Names alone: the version is the solution's.
+std::vector<std::string> sources_of(const Value& value) {
+  std::vector<std::string> names = lines_of(value);
+  const auto items = value.list();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (!agent::is_package_name(names[i]))
+      throw items[i].error("'" + printable(names[i]) +
+                           "' is no name of a package: write it like gast, without a version");
+    names[i] = agent::normalized_package_name(names[i]);
+  }
+  std::ranges::sort(names);
+  const auto twice = std::ranges::unique(names);
+  names.erase(twice.begin(), twice.end());
+  return names;
 }
 
 std::string python_of(const Value& value) {
@@ -156,6 +173,8 @@ void check_for_builder(const Value& root, const EnvironmentSpec& spec) {
     throw channels->error("these are conda's, and the builder is uv");
   if (const auto index = root.find("index"); index && is_conda)
     throw index->error("this is uv's, and the builder is conda: name its 'channels'");
+  if (const auto sources = root.find("sources"); sources && is_conda)
+    throw sources->error("these are uv's, and the builder is conda, which builds nothing");
   if (const auto python = root.find("python");
       python && is_conda && (spec.python_archive || spec.python.front() == '/'))
     throw python->error("must be a version such as 3.11 where conda brings it");
@@ -249,8 +268,8 @@ std::string word_for(Bytecode bytecode) {
 }
 
 EnvironmentSpec read_environment_spec(const Value& root) {
-  root.allow_only({"name", "from", "python", "packages", "builder", "channels", "mpi", "bytecode",
-                   "index", "apt", "driver", "cuda", "variables", "post_install"});
+  root.allow_only({"name", "from", "python", "packages", "sources", "builder", "channels", "mpi",
+                   "bytecode", "index", "apt", "driver", "cuda", "variables", "post_install"});
   EnvironmentSpec spec;
   if (const auto name = root.find("name"))
     spec.name = name->parsed([](const std::string& text) {
@@ -268,6 +287,7 @@ EnvironmentSpec read_environment_spec(const Value& root) {
   }
   if (const auto python = root.find("python")) read_python(spec, *python);
   if (const auto packages = root.find("packages")) spec.packages = packages_of(*packages);
+  if (const auto sources = root.find("sources")) spec.sources = sources_of(*sources);
   if (const auto mpi = root.find("mpi")) spec.mpi = mpi_of(*mpi);
   if (const auto bytecode = root.find("bytecode")) spec.bytecode = bytecode_of(*bytecode);
   if (const auto index = root.find("index")) spec.index = index_of(*index);
@@ -289,6 +309,7 @@ std::string to_yaml(const EnvironmentSpec& spec) {
   if (spec.bytecode == Bytecode::none) out += "bytecode: none\n";
   if (!spec.from.empty()) out += "from: " + yaml_scalar(spec.from) + "\n";
   add_list(out, "packages", spec.packages);
+  add_list(out, "sources", spec.sources);
   add_list(out, "channels", spec.channels);
   add_list(out, "index", spec.index);
   add_list(out, "apt", spec.needs.apt);

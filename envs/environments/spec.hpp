@@ -49,6 +49,9 @@ struct EnvironmentSpec {
   std::string python = "3";
   std::optional<PythonArchive> python_archive{};  ///< uv: in place of the nodes' own.
   std::vector<std::string> packages;              ///< Requirements: "numpy<2.3"
+  /// uv: which packages may be built from source where no wheel of them fits, by their normalised
+  /// names, sorted.
+  std::vector<std::string> sources{};
   Builder builder = Builder::uv;
   std::vector<std::string> channels{};  ///< conda: names or addresses, the first wins.
   Mpi mpi = Mpi::package;

@@ -41,6 +41,15 @@ TEST_CASE("modules are compiled unless the file says that they are not") {
   CHECK(failure_of([] { read("bytecode: yes\n"); }).kind() == ErrorKind::usage);
 }
 
+TEST_CASE("packages that may be built from source are named in one spelling, each once") {
+  const auto spec = read("name: t\nsources: [termcolor, Foo._bar, gast, foo-bar]\n");
+
+  CHECK(spec.sources == std::vector<std::string>{"foo-bar", "gast", "termcolor"});
+  CHECK(to_yaml(read(to_yaml(spec))) == to_yaml(spec));
+  CHECK(sum_of(spec) != sum_of(read("name: t\n")));
+  CHECK(sum_of(read("name: t\nsources: []\n")) == sum_of(read("name: t\n")));
+}
+
 TEST_CASE("channels make it an environment of conda packages") {
   CHECK(read("name: t\n").builder == Builder::uv);
   CHECK(read("index: https://a.example/simple\nbuilder: auto\n").builder == Builder::uv);
@@ -129,6 +138,11 @@ TEST_CASE("what cannot be is refused at its place") {
       {"channels: [a]\npython: /usr/bin/python3\n", "env.yaml:2:9", "where conda brings it"},
       {"channels: [/etc]\n", "env.yaml:1:12", "no channel"},
       {"channels: ['a b']\n", "env.yaml:1:12", "no channel"},
+      {"sources: gast\n", "env.yaml:1:10", "list"},
+      {"sources: [x, 'gast==0.2.2']\n", "env.yaml:1:14", "without a version"},
+      {"sources: [-x]\n", "env.yaml:1:11", "no name of a package"},
+      {"sources: ['https://x/y']\n", "env.yaml:1:11", "no name of a package"},
+      {"channels: [a]\nsources: [gast]\n", "env.yaml:2:10", "the builder is conda"},
       {"mpi: mpich\n", "env.yaml:1:6", "package or system"},
       {"variables: {PATH: x}\n", "env.yaml:1:19", "set by the environment"},
       {"variables: {'a b': x}\n", "env.yaml:1:20", "no name of a variable"},

@@ -1,0 +1,15 @@
+// Names of Python packages, as indexes compare them (PEP 503).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace fastgpu::agent {
+
+/// Letters, digits, '-', '_' and '.', beginning and ending with a letter or digit (PEP 508).
+bool is_package_name(std::string_view text);
+
+/// "Foo._bar" is "foo-bar".
+std::string normalized_package_name(std::string_view name);
+
+}  // namespace fastgpu::agent
