@@ -24,7 +24,7 @@ std::size_t read_some(int from, std::string& piece) {
   for (;;) {
     const ssize_t size = ::read(from, piece.data(), piece.size());
     if (size >= 0) return static_cast<std::size_t>(size);
-    if (errno != EINTR) throw system_error("reading what is to be packed", errno);
+    if (errno != EINTR) throw system_error("reading what is packed", errno);
   }
 }
 
@@ -81,6 +81,40 @@ void pack_all(int from, const std::function<void(std::string_view)>& to) {
       is_taken = is_over ? left == 0 : in.pos == in.size;
     }
   }
+}
+
+void PackedStream::Release::operator()(ZSTD_DCtx_s* context) const noexcept {
+  ZSTD_freeDCtx(context);
+}
+
+PackedStream::PackedStream(int from)
+    : context_(ZSTD_createDCtx()), from_(from), piece_(ZSTD_DStreamInSize(), '\0') {
+  if (!context_) throw std::bad_alloc();
+}
+
+std::size_t PackedStream::read(std::span<char> out) {
+  ZSTD_outBuffer to{out.data(), out.size(), 0};
+  while (to.pos < to.size) {
+    if (at_ < size_ || is_amid_) {
+      ZSTD_inBuffer in{piece_.data(), size_, at_};
+      const std::size_t made = to.pos;
+      const std::size_t left = ZSTD_decompressStream(context_.get(), &to, &in);
+      if (ZSTD_isError(left) != 0)
+        throw Error(ErrorKind::usage,
+                    std::string("it cannot be unpacked: ") + ZSTD_getErrorName(left));
+      if (in.pos > at_ || to.pos > made) {
+        at_ = in.pos;
+        is_amid_ = left != 0;
+        continue;
+      }
+    }
+    size_ = read_some(from_, piece_);
+    at_ = 0;
+    if (size_ > 0) continue;
+    if (is_amid_) throw Error(ErrorKind::usage, "it is cut off");
+    break;
+  }
+  return to.pos;
 }
 
 void Unpacker::Release::operator()(ZSTD_DCtx_s* context) const noexcept {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -37,6 +38,27 @@ class Packer {
 /// All that can be read from `from`, to its end, as one frame that zstd(1) unpacks, with a
 /// checksum.
 void pack_all(int from, const std::function<void(std::string_view)>& to);
+
+/// What pack_all or zstd(1) has made of something, whole again. Not thread-safe.
+class PackedStream {
+ public:
+  /// `from` is borrowed, and read to its end.
+  explicit PackedStream(int from);
+  /// Fills `out`; gives less only at the end. Throws ErrorKind::usage for what is none, or is cut
+  /// off.
+  std::size_t read(std::span<char> out);
+
+ private:
+  struct Release {
+    void operator()(ZSTD_DCtx_s* context) const noexcept;
+  };
+  std::unique_ptr<ZSTD_DCtx_s, Release> context_;
+  int from_;
+  std::string piece_;     // Of what is packed,
+  std::size_t size_ = 0;  // so much of it,
+  std::size_t at_ = 0;    // and so much of that is unpacked.
+  bool is_amid_ = false;  // There is more to come.
+};
 
 /// Not thread-safe.
 class Unpacker {

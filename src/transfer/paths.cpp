@@ -9,17 +9,21 @@
 
 namespace fastgpu::transfer {
 
-void check_inner_path(std::string_view path) {
-  const Error outside(ErrorKind::denied,
-                      "the other side sent the path '" + printable(path) + "', which is refused");
-  if (path.empty() || path.find('\0') != path.npos) throw outside;
+bool is_inner_path(std::string_view path) noexcept {
+  if (path.find('\0') != path.npos) return false;
   for (std::string_view rest = path;;) {
     const auto slash = rest.find('/');
     const std::string_view name = rest.substr(0, slash);
-    if (name.empty() || name == "." || name == "..") throw outside;
-    if (slash == rest.npos) return;
+    if (name.empty() || name == "." || name == "..") return false;
+    if (slash == rest.npos) return true;
     rest.remove_prefix(slash + 1);
   }
+}
+
+void check_inner_path(std::string_view path) {
+  if (!is_inner_path(path))
+    throw Error(ErrorKind::denied,
+                "the other side sent the path '" + printable(path) + "', which is refused");
 }
 
 std::pair<std::string, std::string> split_path(const std::string& path) {

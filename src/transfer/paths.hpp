@@ -17,8 +17,9 @@ namespace fastgpu::transfer {
 
 inline constexpr int kDirectoryFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
-/// Throws ErrorKind::denied for a path with an empty name, ".", ".." or a NUL, and for a rooted
-/// one.
+/// Not a path with an empty name, ".", ".." or a NUL, and not a rooted one.
+bool is_inner_path(std::string_view path) noexcept;
+/// Throws ErrorKind::denied for another one.
 void check_inner_path(std::string_view path);
 
 /// "a/b/c" as "a/b" and "c"; "c" as "" and "c".

@@ -9,6 +9,7 @@
 #include "base/unique_fd.hpp"
 #include "support/failure.hpp"
 #include "support/noise.hpp"
+#include "support/tar_archive.hpp"
 #include "support/temp_directory.hpp"
 #include "transfer/record.hpp"
 
@@ -99,6 +100,35 @@ TEST_CASE("all that a descriptor gives is one frame, whatever its size") {
     CHECK((whole == content));
     CHECK(packed.size() < size / 2 + size / 50 + 100);
   }
+}
+
+/// What comes of unpacking it, some bytes at a time.
+std::string unpacked(const std::string& packed, std::size_t step) {
+  const test::TempDirectory folder;
+  std::ofstream(folder.path() / "packed", std::ios::binary) << packed;
+  const UniqueFd file(::open((folder.path() / "packed").c_str(), O_RDONLY | O_CLOEXEC));
+  PackedStream stream(file.get());
+  std::string whole;
+  std::string piece(step, '\0');
+  for (std::size_t size = step; size == step; whole.append(piece, 0, size))
+    size = stream.read(piece);
+  return whole;
+}
+
+TEST_CASE("what was packed comes back whole, also where it is more than one frame") {
+  const std::string first = noise(300'000) + std::string(2'000'000, 'x');
+  const std::string packed = test::zstd_frame(first) + test::zstd_frame("and more");
+  for (const std::size_t step : {777UL, 100'000UL, 10'000'000UL})
+    CHECK((unpacked(packed, step) == first + "and more"));
+  CHECK(unpacked("", 100).empty());
+}
+
+TEST_CASE("what was not packed, or is cut off, is not unpacked") {
+  const std::string packed = test::zstd_frame(noise(300'000));
+  for (const std::size_t size : {1UL, 100UL, packed.size() / 2, packed.size() - 1})
+    CHECK(test::mentions(failure_of([&] { unpacked(packed.substr(0, size), 1000); }), "cut off"));
+  for (const std::string& bad : {std::string("no zstd at all"), packed + "and what is none"})
+    CHECK(test::mentions(failure_of([&] { unpacked(bad, 1000); }), "cannot be unpacked"));
 }
 
 TEST_CASE("a run that is not what it says is refused, before memory is taken for it") {
