@@ -4,14 +4,12 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <charconv>
 #include <iterator>
 
 #include "agent/disk.hpp"
 #include "agent/environments/checked.hpp"
-#include "base/names.hpp"
+#include "agent/protocol/manifest_line.hpp"
 #include "base/parallel.hpp"
 #include "transfer/sha256.hpp"
 
@@ -23,14 +21,6 @@ namespace fs = std::filesystem;
 constexpr std::size_t kLargestManifest = 256UL << 20;
 constexpr std::size_t kMostNamed = 10;
 constexpr mode_t kModeBits = 07777;
-
-/// "KIND MODE SIZE SUM PATH": of a link the sum is that of where it leads, of a directory "-".
-struct Entry {
-  char kind = 'f';  // f, l, d
-  mode_t mode = 0;
-  std::uint64_t size = 0;
-  std::string path;
-};
 
 std::size_t width() {
   constexpr std::size_t kMost = 8;
@@ -51,8 +41,8 @@ std::optional<struct stat> status_of(const fs::path& file) {
   throw system_error("looking at " + file.string(), errno);
 }
 
-Entry entry_of(const std::string& path, const struct stat& status) {
-  Entry entry{.mode = status.st_mode & kModeBits, .path = path};
+ManifestEntry entry_of(const std::string& path, const struct stat& status) {
+  ManifestEntry entry{.mode = status.st_mode & kModeBits, .path = path};
   if (S_ISLNK(status.st_mode)) {
     entry.kind = 'l';
     entry.mode = 0;
@@ -64,23 +54,16 @@ Entry entry_of(const std::string& path, const struct stat& status) {
   return entry;
 }
 
-Entry look_at(const fs::path& root, const std::string& path) {
+ManifestEntry look_at(const fs::path& root, const std::string& path) {
   const auto status = status_of(root / path);
   if (!status) throw system_error("looking at " + (root / path).string(), ENOENT);
   return entry_of(path, *status);
 }
 
-std::string sum_of(const fs::path& root, const Entry& entry) {
+std::string sum_of(const fs::path& root, const ManifestEntry& entry) {
   if (entry.kind == 'd') return "-";
   if (entry.kind == 'l') return transfer::sha256_hex(fs::read_symlink(root / entry.path).string());
   return sum_at(root / entry.path);
-}
-
-std::string line_of(const Entry& entry, const std::string& sum) {
-  std::array<char, 8> mode{};
-  const auto end = std::to_chars(mode.data(), mode.data() + mode.size(), entry.mode, 8).ptr;
-  return std::string(1, entry.kind) + " " + std::string(mode.data(), end) + " " +
-         std::to_string(entry.size) + " " + sum + " " + entry.path;
 }
 
 std::vector<std::string> paths_below(const fs::path& root) {
@@ -94,69 +77,36 @@ std::vector<std::string> paths_below(const fs::path& root) {
   return paths;
 }
 
-/// Where that word of a line begins; the path is the last, and may have spaces.
-std::size_t start_of(int word, const std::string& line) {
-  std::size_t at = 0;
-  for (int passed = 0; passed < word; ++passed) {
-    at = line.find(' ', at);
-    if (at == std::string::npos)
-      throw Error(ErrorKind::remote, "'" + printable(line) + "' is no line of a manifest");
-    ++at;
-  }
-  return at;
-}
-
-std::string sum_in(const std::string& line) {
-  const std::size_t from = start_of(3, line);
-  return line.substr(from, start_of(4, line) - from - 1);
-}
-
-std::string path_of(const std::string& line) {
-  return line.substr(start_of(4, line));
-}
-
-std::uint64_t size_of(const std::string& line) {
-  std::uint64_t size = 0;
-  std::from_chars(line.data() + start_of(2, line), line.data() + line.size(), size);
-  return size;
-}
-
-std::string sum_of(const fs::path& root, const Entry& entry, const KnownSums& known) {
+std::string sum_of(const fs::path& root, const ManifestEntry& entry, const KnownSums& known) {
   const auto found = entry.kind == 'f' ? known.find(entry.path) : known.end();
   return found == known.end() ? sum_of(root, entry) : transfer::hex(found->second);
 }
 
 /// Whether its kind, mode and size are those of the line.
-bool has_shape(const Entry& found, const std::string& line) {
+bool has_shape(const ManifestEntry& found, const std::string& line) {
   const std::string front = line_of(found, "");  // Up to the sum; the path stands after it.
   return line.starts_with(front.substr(0, front.size() - found.path.size() - 1));
 }
 
 /// What is wrong with the file that `line` tells of; empty where it is as it was.
 std::string damage(const fs::path& root, const std::string& line, const ReceivedFiles& received) {
-  const std::string path = path_of(line);
+  const std::string path = path_in(line);
   if (const auto found = received.find(path); found != received.end()) {
     const auto& [name, mode, size, sum] = found->second;
-    const Entry entry{.mode = mode, .size = size, .path = path};
+    const ManifestEntry entry{.mode = mode, .size = size, .path = path};
     return line_of(entry, transfer::hex(sum)) == line ? "" : path + ": has another content";
   }
   const auto status = status_of(root / path);
   if (!status) return path + ": is missing";
-  const Entry found = entry_of(path, *status);
+  const ManifestEntry found = entry_of(path, *status);
   if (!has_shape(found, line)) return path + ": has another size, mode or kind";
   return line_of(found, sum_of(root, found)) == line ? "" : path + ": has another content";
-}
-
-/// Python writes there whenever a module is imported for the first time.
-bool is_cache(const std::string& path) {
-  const fs::path parts(path);
-  return std::ranges::find(parts, fs::path("__pycache__")) != parts.end();
 }
 
 /// What lies there and is in no line.
 std::vector<std::string> added(const fs::path& root, const std::vector<std::string>& lines) {
   std::vector<std::string> known;
-  std::ranges::transform(lines, std::back_inserter(known), path_of);
+  std::ranges::transform(lines, std::back_inserter(known), path_in);
   std::ranges::sort(known);
   std::vector<std::string> fresh;
   std::ranges::set_difference(paths_below(root), known, std::back_inserter(fresh));
@@ -192,7 +142,7 @@ std::string write_manifest(const fs::path& version, const KnownSums& known) {
   const auto paths = paths_below(version);
   const auto lines =
       parallel_map(std::span<const std::string>(paths), width(), [&](const auto& path) {
-        const Entry entry = look_at(version, path);
+        const ManifestEntry entry = look_at(version, path);
         return line_of(entry, sum_of(version, entry, known));
       });
   Records records;
@@ -218,14 +168,14 @@ std::uint64_t build_bytes(const fs::path& version) {
   if (!text) return 0;
   std::uint64_t bytes = 0;
   for (const std::string& line : Records(*text, "the manifest").all("entry"))
-    bytes += size_of(line);
+    bytes += size_in(line);
   return bytes;
 }
 
 KnownSums files_in_both(const fs::path& version, const fs::path& other) {
   KnownSums both;
   for (const std::string& line : lines_in_both(version, other))
-    if (const auto sum = transfer::parse_digest(sum_in(line))) both.emplace(path_of(line), *sum);
+    if (const auto sum = transfer::parse_digest(sum_in(line))) both.emplace(path_in(line), *sum);
   return both;
 }
 
@@ -233,7 +183,7 @@ Manifest::Manifest(fs::path version)
     : version_(std::move(version)), was_checked_(was_checked(version_, manifest_sum(version_))) {
   for (std::string& line : lines_of(version_))
     if (line.starts_with('f')) {
-      std::string path = path_of(line);
+      std::string path = path_in(line);
       lines_.emplace(std::move(path), std::move(line));
     }
 }
@@ -274,7 +224,7 @@ std::vector<std::string> Manifest::paths_from(const std::string& start) const {
 std::uint64_t bytes_in_both(const fs::path& version, const fs::path& other) {
   std::uint64_t bytes = 0;
   for (const std::string& line : lines_in_both(version, other))
-    bytes += size_of(line);
+    bytes += size_in(line);
   return bytes;
 }
 
