@@ -49,6 +49,7 @@ Action describe_env_verify(Arguments& arguments);
 Action describe_env_remove(Arguments& arguments);
 Action describe_env_frameworks(Arguments& arguments);
 Action describe_env_pack(Arguments& arguments);
+Action describe_env_unpack(Arguments& arguments);
 Action describe_env_lock(Arguments& arguments);
 Action describe_env_diff(Arguments& arguments);
 Action describe_env_matrix(Arguments& arguments);

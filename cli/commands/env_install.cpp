@@ -26,6 +26,7 @@ envs::InstallationRequest request_for(Context& context, const EnvCluster& cluste
   request.solves_anew = options.upgrade;
   if (!options.rate.empty()) request.rate = parse_bit_rate(options.rate);
   request.on_doing = [&ui = context.ui()](const NodeName& node, const std::string& doing) {
+  request.archive = wish.archive;
     ui.progress(node.value + ": " + doing);
   };
   request.on_warning = [&ui = context.ui()](const NodeName& node, const std::string& why) {
@@ -52,6 +53,7 @@ View view_of(const EnvWish& wish, const envs::InstallationResult& result, const 
       done = steps.builds     ? "built"
              : relayed        ? "received"
              : steps.receives ? "copied"
+             : steps.unpacks  ? "unpacked"
              : steps.switches ? "switched"
                               : "nothing";
     }
@@ -198,17 +200,30 @@ void complete_from(Context& context, const EnvCluster* cluster, const std::strin
 envs::EnvironmentLock read_lock_file(const std::filesystem::path& file) {
   const auto text = state::read_file(file);
   if (!text) throw Error(ErrorKind::not_found, "there is no file " + file.string());
+void describe_rate(Arguments& arguments, InstallOptions& options) {
+  arguments.text("--limit-rate", "RATE", "Not faster than this from node to node, such as 300mbit",
+                 options.rate);
+}
+
+void describe_dry_run(Arguments& arguments, InstallOptions& options) {
+  arguments.flag("--dry-run", "Show what each node would do, and do nothing", options.dry_run);
+}
+
   return envs::parse_lock(*text, file.string());
 }
 
 void describe_install_options(Arguments& arguments, InstallOptions& options) {
   describe_builder_options(arguments, options.building);
   describe_needs_options(arguments, options.needs);
-  arguments.text("--limit-rate", "RATE", "Not faster than this from node to node, such as 300mbit",
-                 options.rate);
+  describe_rate(arguments, options);
   arguments.flag("--upgrade", "Solve again: the newest packages that fit, not those that are there",
                  options.upgrade);
-  arguments.flag("--dry-run", "Show what each node would do, and do nothing", options.dry_run);
+  describe_dry_run(arguments, options);
+}
+
+void describe_copy_options(Arguments& arguments, InstallOptions& options) {
+  describe_rate(arguments, options);
+  describe_dry_run(arguments, options);
 }
 
 int install_environment(Context& context, EnvCluster& cluster, const EnvWish& wish,

@@ -14,6 +14,7 @@ namespace fastgpu::cli {
 struct EnvWish {
   envs::EnvironmentSpec spec;
   std::optional<envs::EnvironmentLock> lock{};
+  std::optional<envs::EnvironmentArchive> archive{};  ///< Of that lock: nothing is built.
 };
 
 /// How it gets there.
@@ -25,6 +26,8 @@ struct InstallOptions {
   bool dry_run = false;
 };
 void describe_install_options(Arguments& arguments, InstallOptions& options);
+/// --limit-rate and --dry-run alone.
+void describe_copy_options(Arguments& arguments, InstallOptions& options);
 
 /// A lock from a file. Throws as Document::read and parse_lock.
 envs::EnvironmentLock read_lock_file(const std::filesystem::path& file);

@@ -9,6 +9,8 @@
 #include "envs/environments/nodes_python.hpp"
 #include "envs/environments/participants.hpp"
 #include "envs/environments/requests.hpp"
+#include "envs/environments/sources.hpp"
+#include "envs/environments/unpacking.hpp"
 
 namespace fastgpu::envs {
 namespace {
@@ -31,6 +33,7 @@ class Installation {
       if (!has_place_everywhere()) look(request_.spec.name);
       discard();
       if (plan().must_build()) build();
+      if (plan().must_unpack()) unpack();
       check_fit();
       fault_point("env-built");
       distribution_.copy(size_);
@@ -44,13 +47,14 @@ class Installation {
  private:
   void look(const std::string& prepared) {
     const auto looked = nodes_.look(prepared);
+    if (request_.archive) check_prefix(*request_.archive, nodes_.prefix());
     make_plan();
     if (prepared.empty() && !plan().done()) warn_of_drivers(looked, request_);
   }
 
   void make_plan() {
     WantedEnvironment wanted = wanted_by(request_);
-    if (lock_) {
+    if (lock_ && !request_.lock) {
       wanted.version = version_of(*lock_);
       wanted.machine = lock_->machine;
       wanted.libc = lock_->libc;
@@ -160,6 +164,11 @@ class Installation {
 
   /// What was built here does not run everywhere.
   void check_fit() {
+  void unpack() {
+    unpack_on_source(nodes_);
+    fault_point("env-unpacked");
+  }
+
     if (nodes_.those_that(&NodeSteps::receives).empty()) return;
     look_at_source();
     for (const std::size_t node : nodes_.all())

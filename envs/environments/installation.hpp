@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "envs/environments/archive.hpp"
 #include "envs/environments/build_copy.hpp"
 #include "envs/environments/lock.hpp"
 #include "envs/environments/nodes.hpp"
@@ -41,6 +42,7 @@ std::filesystem::path common_in(const std::filesystem::path& toolbox);
 struct InstallationRequest {
   EnvironmentSpec spec;
   std::optional<EnvironmentLock> lock{};  ///< Absent: solved on the node that builds.
+  std::optional<EnvironmentArchive> archive{};  ///< With a build of that lock: none is made.
   /// Also where a build is there of which the solution could be taken.
   bool solves_anew = false;
   std::string prefix{};                ///< Empty: the usual one.
@@ -78,10 +80,10 @@ std::vector<HostResult<agent::EnvironmentStatus>> look_at_nodes(const NodeAccess
                                                                 const std::string& prefix,
                                                                 const std::string& prepared = {});
 
-/// The plan alone, and who did not answer.
+/// The plan alone, and who did not answer or cannot have what an archive has.
 struct PlannedInstallation {
   std::vector<HostResult<agent::EnvironmentStatus>> nodes;
-  EnvironmentPlan plan;                   ///< Of those that answered, in their order.
+  EnvironmentPlan plan;                   ///< Of those that can have it, in their order.
   std::optional<PythonArchive> python{};  ///< That the one which builds will get.
 };
 PlannedInstallation plan_installation(const NodeAccess& access, std::span<const ssh::Host> hosts,

@@ -30,6 +30,10 @@ WantedEnvironment wanted_by(const InstallationRequest& request) {
     wanted.machine = request.lock->machine;
     wanted.libc = request.lock->libc;
   }
+  if (request.archive) {  // Another fastgpu may write that lock in another way.
+    wanted.version = request.archive->version;
+    wanted.manifest = request.archive->manifest;
+  }
   return wanted;
 }
 
@@ -69,12 +73,22 @@ const ssh::Host& host_of(const std::vector<HostResult<EnvironmentStatus>>& nodes
   return hosts[at];
 }
 
+void leave_out_misfits(std::vector<HostResult<EnvironmentStatus>>& nodes,
+                       const EnvironmentLock& lock) {
+  for (auto& node : nodes) {
+    const std::string why = node.ok() ? misfit(lock, node.value()) : "";
+    if (!why.empty()) node = {node.host, Error(ErrorKind::conflict, node.host.value + ": " + why)};
+  }
+}
+
 }  // namespace
 
 PlannedInstallation plan_installation(const NodeAccess& access, std::span<const ssh::Host> hosts,
                                       const InstallationRequest& request) {
   PlannedInstallation out{.nodes = look_at_nodes(access, hosts, request.prefix), .plan = {}};
+  if (request.archive) leave_out_misfits(out.nodes, request.archive->lock);
   const auto answered = those_that_answered(out.nodes);
+  if (request.archive) check_prefix(*request.archive, answered.front().prefix);
   out.plan = plan_environment(answered, wanted_by(request));
   if (!out.plan.done()) warn_of_drivers(out.nodes, request);
   if (out.plan.must_build()) {

@@ -84,7 +84,9 @@ std::vector<HostResult<agent::Records>> call_nodes(
                    .command = remote::agent_command(access.agent.hash, call.words),
                    .on_stdout = [talk](std::string_view piece) { talk->hear(piece); },
                    .on_stderr = [talk](std::string_view piece) { talk->hear_error(piece); }};
-    if (!call.input.empty())
+    if (call.open_input)
+      task.next_input = call.open_input();
+    else if (!call.input.empty())
       task.next_input = [left = std::optional(call.input)]() mutable {
         return std::exchange(left, std::nullopt);
       };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,10 +13,14 @@
 
 namespace fastgpu::envs {
 
+/// The next piece of standard input; absent at its end.
+using NextPiece = std::function<std::optional<std::string>()>;
+
 /// What the agent is to do on one node.
 struct NodeCall {
   std::vector<std::string> words;
-  std::string input{};  ///< Empty: none.
+  std::string input{};                      ///< Empty: none.
+  std::function<NextPiece()> open_input{};  ///< In place of it, where that is too much to hold.
 };
 
 /// Told what a node says that it is doing.

@@ -25,6 +25,7 @@ const FoundVersion* find(const EnvironmentStatus& node, const std::string& name,
 
 bool fits(const FoundVersion& found, const WantedEnvironment& wanted) {
   if (found.name != wanted.name || found.manifest.empty()) return false;
+  if (!wanted.manifest.empty() && found.manifest != wanted.manifest) return false;
   return wanted.version ? found.version == *wanted.version : found.spec == wanted.spec;
 }
 
@@ -117,7 +118,7 @@ bool EnvironmentPlan::done() const noexcept {
 
 EnvironmentPlan plan_environment(std::span<const EnvironmentStatus> nodes,
                                  const WantedEnvironment& wanted) {
-  EnvironmentPlan plan{.version = wanted.version.value_or("")};
+  EnvironmentPlan plan{.version = wanted.version.value_or(""), .manifest = wanted.manifest};
   const auto build = common_build(nodes, wanted);
   if (build) std::tie(plan.version, plan.manifest) = *build;
   for (const EnvironmentStatus& node : nodes) {
@@ -125,6 +126,7 @@ EnvironmentPlan plan_environment(std::span<const EnvironmentStatus> nodes,
     const bool has_it = build && found != nullptr && found->manifest == plan.manifest;
     plan.nodes.push_back({.discards = found != nullptr && !has_it,
                           .builds = false,
+                          .unpacks = false,
                           .receives = !has_it,
                           .switches = !has_it || !found->current});
   }
@@ -133,8 +135,10 @@ EnvironmentPlan plan_environment(std::span<const EnvironmentStatus> nodes,
     plan.source = static_cast<std::size_t>(first - plan.nodes.begin());
   } else {
     plan.source = builder_among(nodes, wanted);
-    plan.nodes[plan.source].builds = true;
-    plan.nodes[plan.source].receives = false;
+    NodeSteps& steps = plan.nodes[plan.source];
+    steps.builds = wanted.manifest.empty();
+    steps.unpacks = !steps.builds;
+    steps.receives = false;
   }
   return plan;
 }
@@ -144,6 +148,7 @@ std::vector<std::string> describe(const EnvironmentPlan& plan, std::size_t node)
   std::vector<std::string> out;
   if (steps.discards) out.emplace_back("remove what is incomplete");
   if (steps.builds) out.emplace_back("solve and build");
+  if (steps.unpacks) out.emplace_back("unpack the archive");
   if (steps.receives) out.emplace_back("receive the build and verify it");
   if (steps.switches) out.emplace_back("switch to it");
   if (out.empty()) out.emplace_back("nothing: it is there");

@@ -21,25 +21,28 @@ struct WantedEnvironment {
   std::optional<std::string> version{};  ///< Where a lock was given; so are the next two.
   std::string machine{};                 ///< "x86_64"
   std::string libc{};                    ///< "glibc 2.36"
+  std::string manifest{};                ///< Of the one build that an archive has; else empty.
 };
 
 /// One node's part.
 struct NodeSteps {
   bool discards = false;  ///< What a killed run left, or what is not as on the others.
   bool builds = false;
+  bool unpacks = false;  ///< From an archive that is here.
   bool receives = false;
   bool switches = false;
 
-  bool any() const noexcept { return discards || builds || receives || switches; }
+  bool any() const noexcept { return discards || builds || unpacks || receives || switches; }
 };
 
 struct EnvironmentPlan {
   std::string version{};   ///< That all will have; empty where solving will tell.
-  std::string manifest{};  ///< Its sum where some node has it already.
-  std::size_t source = 0;  ///< The node that has it, or that builds it.
+  std::string manifest{};  ///< Its sum where some node has it already, or an archive.
+  std::size_t source = 0;  ///< The node that has it, or that builds or unpacks it.
   std::vector<NodeSteps> nodes{};
 
   bool must_build() const noexcept { return manifest.empty(); }
+  bool must_unpack() const noexcept { return !nodes.empty() && nodes[source].unpacks; }
   bool done() const noexcept;
 };
 

@@ -53,6 +53,8 @@ PAGES = [
     ("env lock", ["fastgpu env lock -f env.yaml -o env.lock", "head -16 env.lock"]),
     ("env diff", ["fastgpu env diff env.lock env.lock"]),
     ("env pack", ["fastgpu env pack train --cluster demo -o train.tar.zst"]),
+    ("env unpack", ["fastgpu env remove train --cluster demo", "fastgpu env unpack train.tar.zst --cluster demo --dry-run",
+                    "fastgpu env unpack train.tar.zst --cluster demo", "fastgpu env unpack train.tar.zst --cluster demo"]),
     ("env install-frameworks", ["fastgpu env create torch -f env.yaml --from tr2.5.1_cpu_py311 --cluster demo",
                                 "fastgpu env install-frameworks torch --cluster demo --dry-run", "fastgpu env remove torch --cluster demo"]),
     ("env demo", []),

@@ -30,12 +30,13 @@ std::vector<EnvironmentStatus> nodes(const std::vector<std::vector<FoundVersion>
   return out;
 }
 
-/// "brs" for a node that builds, receives and switches; "d" discards.
+/// "brs" for a node that builds, receives and switches; "d" discards, "u" unpacks an archive.
 std::string steps(const EnvironmentPlan& plan) {
   std::string out;
   for (const NodeSteps& node : plan.nodes) {
     if (node.discards) out += 'd';
     if (node.builds) out += 'b';
+    if (node.unpacks) out += 'u';
     if (node.receives) out += 'r';
     if (node.switches) out += 's';
     out += '|';
@@ -74,6 +75,27 @@ TEST_CASE("with a lock only its own build counts, and what is left of one is rem
   CHECK(steps(plan_environment(nodes({{kGood}, {kGood}}), wanted)) == "bs|rs|");
   wanted.version = "v1";
   CHECK(steps(plan_environment(nodes({{kGood}, {kHalf}}), wanted)) == "|drs|");
+}
+
+TEST_CASE("of an archive that very build counts, and one node unpacks it where none has it") {
+  WantedEnvironment wanted = kWanted;
+  wanted.version = "v1";
+  wanted.machine = "x86_64";
+  wanted.libc = "glibc 2.36";
+  wanted.manifest = "manifest";
+  const FoundVersion again{"train", "v1", "spec", "of another build", true};
+  CHECK(steps(plan_environment(nodes({{}, {}}), wanted)) == "us|rs|");
+  CHECK(steps(plan_environment(nodes({{kGood}, {kGood}}), wanted)) == "||");
+  CHECK(steps(plan_environment(nodes({{kOther}, {kUnused}}), wanted)) == "rs|s|");
+  CHECK(steps(plan_environment(nodes({{again}, {again}, {kGood}}), wanted)) == "drs|drs||");
+  CHECK(steps(plan_environment(nodes({{again}, {again}}), wanted)) == "dus|drs|");
+  auto found = nodes({{}, {}});
+  found[0].machine = "aarch64";
+  const auto plan = plan_environment(found, wanted);
+  CHECK(plan.source == 1);
+  CHECK(plan.must_unpack());
+  CHECK(!plan.must_build());
+  CHECK(describe(plan, 1).front() == "unpack the archive");
 }
 
 TEST_CASE("who builds has the oldest C library among those with the usual processor") {
