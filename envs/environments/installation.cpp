@@ -9,7 +9,6 @@
 #include "envs/environments/nodes_python.hpp"
 #include "envs/environments/participants.hpp"
 #include "envs/environments/requests.hpp"
-#include "envs/environments/sources.hpp"
 #include "envs/environments/unpacking.hpp"
 
 namespace fastgpu::envs {
