@@ -148,9 +148,10 @@ int install(Context& context, EnvCluster& cluster, const EnvWish& wish,
   return code;
 }
 
-/// The facts of the nodes that answer.
+/// The facts of the nodes that answer; a CANN that the environment brings counts as there.
 std::vector<envs::KnownNode> known_nodes(Context& context, const EnvCluster& cluster,
-                                         const std::string& assumed_gpus) {
+                                         const std::string& assumed_gpus,
+                                         const envs::NodeNeeds& needs) {
   constexpr std::chrono::minutes kPatience{2};
   const envs::NodeAccess access = cluster.access();
   ssh::RunOptions options = access.options;
@@ -162,12 +163,15 @@ std::vector<envs::KnownNode> known_nodes(Context& context, const EnvCluster& clu
     if (node.ok())
       nodes.push_back({node.host.value, assumed ? assumed(node.value()) : node.value()});
   if (nodes.empty()) throw Error(found.front().error());
+  for (envs::KnownNode& node : nodes)
+    if (needs.cann) node.facts.cann = needs.cann->version;
   return nodes;
 }
 
 envs::EnvironmentName chosen_name(Context& context, const EnvCluster* cluster,
-                                  const std::string& assumed_gpus, const envs::WantedName& wanted,
-                                  const envs::Matrix& matrix) {
+                                  const std::string& assumed_gpus,
+                                  const envs::EnvironmentSpec& spec, const envs::Matrix& matrix) {
+  const envs::WantedName wanted = envs::parse_wanted_name(spec.from);
   if (wanted.has_accelerator) return wanted.name;
   if (cluster == nullptr)
     throw Error(ErrorKind::usage,
@@ -175,8 +179,8 @@ envs::EnvironmentName chosen_name(Context& context, const EnvCluster* cluster,
                     " leaves open what it computes on: name a cluster whose nodes "
                     "tell (--cluster), or write it like " +
                     to_string(wanted.name));
-  const auto chosen =
-      envs::choose_accelerator(matrix, wanted.name, known_nodes(context, *cluster, assumed_gpus));
+  const auto chosen = envs::choose_accelerator(
+      matrix, wanted.name, known_nodes(context, *cluster, assumed_gpus, spec.needs));
   context.ui().note(to_string(wanted) + " is " + to_string(chosen.name) +
                     " here: " + chosen.reason);
   return chosen.name;
@@ -188,9 +192,8 @@ void complete_from(Context& context, const EnvCluster* cluster, const std::strin
                    PythonOf python, envs::EnvironmentSpec& spec) {
   if (spec.from.empty()) return;
   const envs::Matrix matrix = envs::builtin_matrix();
-  const auto combination = envs::resolve(
-      matrix,
-      chosen_name(context, cluster, assumed_gpus, envs::parse_wanted_name(spec.from), matrix));
+  const auto combination =
+      envs::resolve(matrix, chosen_name(context, cluster, assumed_gpus, spec, matrix));
   for (const std::string& warning : combination.warnings())
     context.ui().warn(warning);
   spec.from = to_string(combination.name);

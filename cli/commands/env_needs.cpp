@@ -28,6 +28,7 @@ envs::NodeGoal goal_of(const envs::NodeNeeds& needs, const envs::Recipe& recipe,
   envs::NodeGoal goal;
   if (!needs.apt.empty()) envs::add(goal, envs::package_goal(needs.apt));
   if (needs.wants_gpu()) envs::add(goal, envs::driver_goal(recipe, matrix));
+  if (needs.cann) envs::add(goal, envs::cann_goal(*needs.cann));
   return goal;
 }
 

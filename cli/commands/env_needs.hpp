@@ -1,4 +1,5 @@
-// What an environment needs of its nodes beside itself: packages of the distribution, driver, CUDA.
+// What an environment needs of its nodes beside itself: packages of the distribution, driver, CUDA,
+// CANN.
 #pragma once
 
 #include <map>

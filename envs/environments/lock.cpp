@@ -6,6 +6,7 @@
 
 #include "base/join.hpp"
 #include "base/names.hpp"
+#include "envs/environments/fields.hpp"
 #include "transfer/sha256.hpp"
 
 namespace fastgpu::envs {

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "envs/environments/fields.hpp"
 
 namespace fastgpu::envs {
 namespace {

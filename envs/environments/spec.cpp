@@ -7,6 +7,7 @@
 #include "agent/protocol/environment.hpp"
 #include "agent/protocol/package_name.hpp"
 #include "base/names.hpp"
+#include "envs/environments/fields.hpp"
 #include "envs/matrix/name.hpp"
 #include "transfer/sha256.hpp"
 
@@ -18,22 +19,6 @@ using config::Value;
 constexpr const char* kUsualChannel = "conda-forge";
 /// What activation sets itself.
 constexpr std::array kReserved = {"PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "FASTGPU_ENV"};
-
-std::string line_of(const Value& value) {
-  std::string text = value.text();
-  const bool broken = std::ranges::any_of(
-      text, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; });
-  if (text.empty() || broken)
-    throw value.error("must be one line of text, not '" + printable(text) + "'");
-  return text;
-}
-
-std::vector<std::string> lines_of(const Value& value) {
-  std::vector<std::string> lines;
-  for (const Value& item : value.list())
-    lines.push_back(line_of(item));
-  return lines;
-}
 
 /// Builders would take some lines for options, or for files.
 std::vector<std::string> packages_of(const Value& value) {
@@ -85,14 +70,7 @@ PythonArchive read_python_archive(const Value& value) {
   const auto sum = value.find("sha256");
   if (!url || !sum)
     throw value.error("a Python's archive has 'archive', its address, and 'sha256'");
-  PythonArchive archive{.url = line_of(*url), .sha256 = sum->text()};
-  if (!archive.url.starts_with("https://") && !archive.url.starts_with("http://"))
-    throw url->error("'" + printable(archive.url) + "' is no address of an archive");
-  constexpr std::size_t kDigits = 64;
-  if (archive.sha256.size() != kDigits ||
-      archive.sha256.find_first_not_of("0123456789abcdef") != std::string::npos)
-    throw sum->error("'" + printable(archive.sha256) + "' is no SHA-256 of 64 hexadecimal digits");
-  return archive;
+  return {.url = url_of(*url, "an archive"), .sha256 = sha256_of(*sum)};
 }
 
 namespace {
@@ -106,11 +84,11 @@ void read_python(EnvironmentSpec& spec, const Value& value) {
 }
 
 std::vector<std::string> index_of(const Value& value) {
-  std::vector<std::string> addresses =
-      value.is_list() ? lines_of(value) : std::vector<std::string>{line_of(value)};
-  for (const std::string& address : addresses)
-    if (!address.starts_with("https://") && !address.starts_with("http://"))
-      throw value.error("'" + printable(address) + "' is no address of a package index");
+  constexpr const char* kWhat = "a package index";
+  if (!value.is_list()) return {url_of(value, kWhat)};
+  std::vector<std::string> addresses;
+  for (const Value& item : value.list())
+    addresses.push_back(url_of(item, kWhat));
   return addresses;
 }
 
@@ -145,7 +123,7 @@ std::vector<std::string> channels_of(const Value& value) {
   const auto items = value.list();
   for (std::size_t i = 0; i < channels.size(); ++i) {
     const std::string& channel = channels[i];
-    const bool is_address = channel.starts_with("https://") || channel.starts_with("http://");
+    const bool is_address = is_url(channel);
     const bool is_name = std::ranges::all_of(channel, [](char c) {
       return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
              c == '-' || c == '_' || c == '.' || c == '/';
@@ -180,38 +158,15 @@ void check_for_builder(const Value& root, const EnvironmentSpec& spec) {
     throw python->error("must be a version such as 3.11 where conda brings it");
 }
 
-/// As Debian's policy has it (5.6.1); apt would remove one that ends in '-'.
-std::vector<std::string> apt_packages_of(const Value& value) {
-  std::vector<std::string> names = lines_of(value);
-  const auto items = value.list();
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const std::string& name = names[i];
-    const bool is_name =
-        name.size() > 1 && name.find_first_of("+-.") != 0 && name.back() != '-' &&
-        name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+-.") == std::string::npos;
-    if (!is_name)
-      throw items[i].error("'" + printable(name) +
-                           "' is no name of a package: write it like libaio1");
-  }
-  return names;
-}
-
-std::string release_of(const Value& value, const char* example) {
-  std::string text = line_of(value);
-  const bool is_version =
-      std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
-  if (!is_version)
-    throw value.error(std::string("must be a version such as ") + example + ", not '" +
-                      printable(text) + "'");
-  return text;
-}
-
-NodeNeeds needs_of(const Value& root) {
-  NodeNeeds needs;
-  if (const auto apt = root.find("apt")) needs.apt = apt_packages_of(*apt);
-  if (const auto driver = root.find("driver")) needs.driver = release_of(*driver, "580");
-  if (const auto cuda = root.find("cuda")) needs.cuda = release_of(*cuda, "13.0");
-  return needs;
+/// A name that says for which CANN it is made is not given another one.
+void check_accelerator(const Value& root, const EnvironmentSpec& spec) {
+  if (spec.from.empty() || !spec.needs.cann) return;
+  const WantedName wanted = parse_wanted_name(spec.from);
+  if (!wanted.has_accelerator) return;
+  const Accelerator& made_for = wanted.name.accelerator;
+  const std::string& version = spec.needs.cann->version;
+  if (made_for.platform == Platform::cann && covers(made_for.version, version)) return;
+  throw root.find("cann")->error("CANN " + version + " does not go with '" + spec.from + "'");
 }
 
 Mpi mpi_of(const Value& value) {
@@ -226,13 +181,6 @@ Bytecode bytecode_of(const Value& value) {
   if (text == "compiled") return Bytecode::compiled;
   if (text == "none") return Bytecode::none;
   throw value.error("must be compiled or none, not '" + printable(text) + "'");
-}
-
-void add_list(std::string& out, const char* key, const std::vector<std::string>& items) {
-  if (items.empty()) return;
-  out += std::string(key) + ":\n";
-  for (const std::string& item : items)
-    out += "  - " + yaml_scalar(item) + "\n";
 }
 
 }  // namespace
@@ -269,7 +217,8 @@ std::string word_for(Bytecode bytecode) {
 
 EnvironmentSpec read_environment_spec(const Value& root) {
   root.allow_only({"name", "from", "python", "packages", "sources", "builder", "channels", "mpi",
-                   "bytecode", "index", "apt", "driver", "cuda", "variables", "post_install"});
+                   "bytecode", "index", "apt", "driver", "cuda", "cann", "variables",
+                   "post_install"});
   EnvironmentSpec spec;
   if (const auto name = root.find("name"))
     spec.name = name->parsed([](const std::string& text) {
@@ -291,10 +240,11 @@ EnvironmentSpec read_environment_spec(const Value& root) {
   if (const auto mpi = root.find("mpi")) spec.mpi = mpi_of(*mpi);
   if (const auto bytecode = root.find("bytecode")) spec.bytecode = bytecode_of(*bytecode);
   if (const auto index = root.find("index")) spec.index = index_of(*index);
-  spec.needs = needs_of(root);
+  spec.needs = read_node_needs(root);
   if (const auto variables = root.find("variables")) spec.variables = variables_of(*variables);
   if (const auto commands = root.find("post_install")) spec.post_install = commands_of(*commands);
   check_for_builder(root, spec);
+  check_accelerator(root, spec);
   return spec;
 }
 
@@ -308,13 +258,11 @@ std::string to_yaml(const EnvironmentSpec& spec) {
   if (spec.mpi == Mpi::system) out += "mpi: system\n";
   if (spec.bytecode == Bytecode::none) out += "bytecode: none\n";
   if (!spec.from.empty()) out += "from: " + yaml_scalar(spec.from) + "\n";
-  add_list(out, "packages", spec.packages);
-  add_list(out, "sources", spec.sources);
-  add_list(out, "channels", spec.channels);
-  add_list(out, "index", spec.index);
-  add_list(out, "apt", spec.needs.apt);
-  if (!spec.needs.driver.empty()) out += "driver: " + yaml_scalar(spec.needs.driver) + "\n";
-  if (!spec.needs.cuda.empty()) out += "cuda: " + yaml_scalar(spec.needs.cuda) + "\n";
+  out += yaml_list("packages", spec.packages);
+  out += yaml_list("sources", spec.sources);
+  out += yaml_list("channels", spec.channels);
+  out += yaml_list("index", spec.index);
+  out += to_yaml(spec.needs);
   if (!spec.variables.empty()) out += "variables:\n";
   for (const auto& [name, value] : spec.variables)
     out += "  " + name + ": " + yaml_scalar(value) + "\n";
@@ -326,10 +274,6 @@ std::string to_yaml(const EnvironmentSpec& spec) {
 
 std::string sum_of(const EnvironmentSpec& spec) {
   return transfer::sha256_hex(to_yaml(spec));
-}
-
-std::string yaml_scalar(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace fastgpu::envs

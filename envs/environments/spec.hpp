@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/document.hpp"
+#include "envs/environments/node_needs.hpp"
 
 namespace fastgpu::envs {
 
@@ -29,16 +30,6 @@ std::string word_for(Bytecode bytecode);
 struct PythonArchive {
   std::string url;
   std::string sha256;
-};
-
-/// What the nodes are to have beside it, by their packages: see envs/drivers.
-struct NodeNeeds {
-  std::vector<std::string> apt{};  ///< Names of packages of the distribution.
-  std::string driver{};            ///< "580", "580.95.05"; empty: none is asked for.
-  std::string cuda{};              ///< Its toolkit: "13.0"; empty: none.
-
-  bool any() const noexcept { return !apt.empty() || wants_gpu(); }
-  bool wants_gpu() const noexcept { return !driver.empty() || !cuda.empty(); }
 };
 
 /// What an environment is to hold. Two equal ones have equal texts, see to_yaml.
@@ -75,8 +66,5 @@ EnvironmentSpec read_environment_spec(const config::Value& root);
 std::string to_yaml(const EnvironmentSpec& spec);
 /// The SHA-256 of to_yaml.
 std::string sum_of(const EnvironmentSpec& spec);
-
-/// `text` as a scalar of YAML on one line.
-std::string yaml_scalar(const std::string& text);
 
 }  // namespace fastgpu::envs

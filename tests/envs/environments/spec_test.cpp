@@ -76,6 +76,48 @@ TEST_CASE("what the nodes are to have beside it is read, and survives being writ
   CHECK_FALSE(read("name: t\n").needs.any());
 }
 
+TEST_CASE("CANN is its version and its installers, each from an address or a path, with its sum") {
+  const std::string sum(64, 'a');
+  const std::string text =
+      "name: t\nfrom: tr2.7.1_can8.3.RC1_py311\ncann:\n  version: 8.3.RC1\n  installers:\n"
+      "    - {url: https://i/toolkit.run, sha256: " +
+      sum +
+      "}\n"
+      "    - {path: /mnt/kernels.run, sha256: " +
+      sum + "}\n";
+  const auto spec = read(text);
+  REQUIRE(spec.needs.cann);
+  CHECK(spec.needs.any());
+  CHECK_FALSE(spec.needs.wants_gpu());
+  CHECK(spec.needs.cann->version == "8.3.RC1");
+  REQUIRE(spec.needs.cann->installers.size() == 2);
+  CHECK(spec.needs.cann->installers[1].from == "/mnt/kernels.run");
+  CHECK(to_yaml(read(to_yaml(spec))) == to_yaml(spec));
+
+  const auto refusal = [&](const std::string& cann) {
+    return std::string(failure_of([&] { read("name: t\ncann: " + cann + "\n"); }).what());
+  };
+  CHECK(refusal("{version: 8.3.RC1}") ==
+        "env.yaml:2:7: 'cann': CANN has 'version', such as 8.3.RC1, and 'installers', a list");
+  CHECK(refusal("{version: newest, installers: []}").find("no version of CANN") !=
+        std::string::npos);
+  CHECK(refusal("{version: 8.3.RC1, installers: []}").find("names no installer") !=
+        std::string::npos);
+  for (const char* installer :
+       {"{url: 'https://i/x.run'}", "{sha256: '%s'}", "{url: 'ftp://i/x.run', sha256: '%s'}",
+        "{path: x.run, sha256: '%s'}", "{url: 'https://i/x', path: /x, sha256: '%s'}",
+        "{url: 'https://i/x.run', sha256: abc}",
+        "{url: 'https://i/x.run', sha256: '%s', run: 1}"}) {
+    CAPTURE(installer);
+    std::string item = installer;
+    if (const auto at = item.find("%s"); at != std::string::npos) item.replace(at, 2, sum);
+    CHECK(refusal("{version: 8.3.RC1, installers: [" + item + "]}").find("env.yaml:2:") == 0);
+  }
+  CHECK(test::mentions(
+      failure_of([&] { read("from: tr2.7.1_can8.5.0_py311\n" + text.substr(text.find("cann:"))); }),
+      "env.yaml:3:3: 'cann': CANN 8.3.RC1 does not go with 'tr2.7.1_can8.5.0_py311'"));
+}
+
 TEST_CASE("what apt would take for an option, a pattern or a removal is refused") {
   for (const char* name : {"--yes", "ssh-", "lib*", "Libaio1", "a", "./x.deb", "a/b"})
     CHECK(failure_of([&] { read("name: t\napt: ['" + std::string(name) + "']\n"); }).kind() ==

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from env_site import PREFIX, SNAPSHOT, Site, find_rattler, with_site  # noqa: E402
+from env_site import PREFIX, Site, changes, find_rattler, with_site  # noqa: E402
 from cli_user import check, run_tests, within  # noqa: E402
 from conda_channel import PLACEHOLDER, CondaChannel  # noqa: E402
 
@@ -50,7 +50,7 @@ class Conda(Site):
 @with_site(Conda)
 def test_made_once_copied_used_and_removed_without_a_trace(site):
     site.user.run("env", "remove", "--all", "-c", site.name)
-    before = sorted(site.on_nodes("/usr/bin/python3", "-c", SNAPSHOT).splitlines())
+    before = changes(site)
     done = json.loads(site.create("-o", "json").out)
     check([node["done"] for node in done["nodes"]] == ["built", "received"], f"{done}")
     place = f"{PREFIX}/train/{done['version']}"
@@ -70,8 +70,8 @@ def test_made_once_copied_used_and_removed_without_a_trace(site):
     again = json.loads(site.create("-o", "json").out)
     check([node["done"] for node in again["nodes"]] == ["received", "nothing"] and len(site.index.asked) == asked, f"{again}")
     site.user.run("env", "remove", "--all", "-c", site.name)
-    after = sorted(site.on_nodes("/usr/bin/python3", "-c", SNAPSHOT).splitlines())
-    check(after == before, "left: " + "\n".join(sorted(set(after) ^ set(before))[:20]))
+    left = changes(site) ^ before
+    check(not left, f"left: {sorted(left)[:20]}")
 
 
 @with_site(Conda)

@@ -1,8 +1,11 @@
 """What tests of environments share: two nodes, an index beside them, and what lies on the nodes."""
+import contextlib
+import hashlib
 import json
 import os
 import pathlib
 import shutil
+import stat
 import subprocess
 import sys
 
@@ -10,20 +13,31 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
 from cli_user import SKIPPED, check  # noqa: E402
 
 PREFIX = "/opt/fastgpu/envs"
-# Other tests write there meanwhile.
-OURS = [str(pathlib.Path(__file__).resolve().parents[3]), str(pathlib.Path(sys.argv[1]).resolve().parents[1])]
-# What is not ours to put back: the agent, what changes by itself, and times.
-SNAPSHOT = ("import hashlib,os,stat\n"
-            "for top in ('/etc','/opt','/root','/home','/usr/local/bin'):\n"
-            "  for folder,dirs,files in os.walk(top):\n"
-            "    dirs[:]=sorted(d for d in dirs if not os.path.join(folder,d).startswith('/root/.') "
-            f"and os.path.join(folder,d) not in {OURS})\n"
-            "    for name in sorted(dirs+files):\n"
-            "      path=os.path.join(folder,name); s=os.lstat(path)\n"
-            "      body=''\n"
-            "      if stat.S_ISREG(s.st_mode): body=hashlib.sha256(open(path,'rb').read()).hexdigest() if s.st_size<1<<20 else f'{s.st_size} {s.st_mtime_ns}'\n"
-            "      if stat.S_ISLNK(s.st_mode): body=os.readlink(path)\n"
-            "      print(oct(s.st_mode),s.st_uid,path,body)\n")
+# What is not an environment's: the agent, the cluster's key, jobs, and what is logged whatever is run.
+STAYS = ("/root/.fastgpu/bin", "/root/.fastgpu/clusters", "/root/.fastgpu/jobs", "/var/log")
+
+
+def look_of(path):
+    """Kind, mode, owner and content: all but times."""
+    status = path.lstat()
+    content = (os.readlink(path) if stat.S_ISLNK(status.st_mode) else hashlib.sha256(path.read_bytes()).hexdigest() if stat.S_ISREG(status.st_mode)
+               else status.st_rdev)
+    return oct(status.st_mode), status.st_uid, status.st_gid, content
+
+
+def changes(site):
+    """What the nodes have changed of their file systems since they were made, wherever it lies; what others do on this machine is not in it."""
+    found = set()
+    for upper in site.user.state.glob("local/*/*/layers/*/upper"):
+        is_root = upper.parent.name == "root"
+        for path in upper.rglob("*"):
+            place = pathlib.Path("/", path.relative_to(upper))
+            if any(place == top or top in place.parents for top in map(pathlib.Path, STAYS)):
+                continue
+            with contextlib.suppress(FileNotFoundError):
+                if not is_root or not os.path.lexists(place) or look_of(path) != look_of(place):
+                    found.add((str(upper), str(place), *look_of(path)))
+    return found
 
 
 def built_tool(pattern):

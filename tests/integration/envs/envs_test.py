@@ -12,7 +12,7 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from env_site import PREFIX, SNAPSHOT, with_site  # noqa: E402
+from env_site import PREFIX, changes, with_site  # noqa: E402
 from cli_user import check, inits_of, run_tests, within  # noqa: E402
 from own_python import python_archive  # noqa: E402
 from shared_place import share  # noqa: E402
@@ -22,7 +22,7 @@ from wheels_site import UV, Wheels  # noqa: E402
 @with_site(Wheels)
 def test_made_listed_verified_used_and_removed_without_a_trace(site):
     site.user.run("env", "remove", "--all", "-c", site.name)
-    before = sorted(site.on_nodes("/usr/bin/python3", "-c", SNAPSHOT).splitlines())
+    before = changes(site)
     plan = site.create("--dry-run").out.decode()
     check("solve and build" in plan and "receive" in plan, plan)
     check(site.on_nodes("sh", "-c", "ls /opt/fastgpu 2>&1 || true").count("No such file") == 2, "--dry-run has made something")
@@ -46,8 +46,8 @@ def test_made_listed_verified_used_and_removed_without_a_trace(site):
     job = site.user.run("run", "job", "-c", site.name, "-np", "2", "--", "python", "-c", "import alpha")
     check(job.out.count(b"alpha one") == 2, f"jobs do not get it: {job.out}")
     site.user.run("env", "remove", "--all", "-c", site.name)
-    after = sorted(site.on_nodes("/usr/bin/python3", "-c", SNAPSHOT).splitlines())
-    check(after == before, "left: " + "\n".join(sorted(set(after) ^ set(before))[:20]))
+    left = changes(site) ^ before
+    check(not left, f"left: {sorted(left)[:20]}")
 
 
 @with_site(Wheels)
