@@ -26,7 +26,9 @@ std::vector<LockedPackage> packages_in(std::string_view pylock) {
     const std::string_view text = pylock.substr(0, pylock.find(kPackage, 1));
     pylock.remove_prefix(text.size());
     const auto names = values_in(text, "\nname");
+    const auto versions = values_in(text, "\nversion");
     packages.push_back({.name = names.empty() ? "" : names.front(),
+                        .version = versions.empty() ? "" : versions.front(),
                         .sums = values_in(text, "sha256"),
                         .text = std::string(text)});
     std::ranges::sort(packages.back().sums);

@@ -9,8 +9,9 @@
 namespace fastgpu::agent {
 
 struct LockedPackage {
-  std::string name;               ///< Empty: what stands before the first package.
-  std::vector<std::string> sums;  ///< SHA-256 of its artefacts, sorted.
+  std::string name;  ///< Empty: what stands before the first package.
+  std::string version;
+  std::vector<std::string> sums;  ///< SHA-256 of its artefacts, and of what builds it, sorted.
   std::string text;
 };
 

@@ -129,6 +129,7 @@ Records to_records(const SolveRequest& request) {
   add_all(records, "more_index", request.more_indexes);
   add_all(records, "channel", request.channels);
   add_all(records, "package", request.packages);
+  add_all(records, "source", request.sources);
   return records;
 }
 
@@ -139,12 +140,14 @@ SolveRequest parse_solve_request(const Records& records) {
           .index = records.get("index"),
           .more_indexes = records.all("more_index"),
           .channels = records.all("channel"),
-          .packages = records.all("package")};
+          .packages = records.all("package"),
+          .sources = records.all("source")};
 }
 
 Records to_records(const SolveAnswer& answer) {
   Records records;
   records.add("solution", answer.solution);
+  records.add("build_tools", answer.build_tools);
   records.add("python", answer.python);
   records.add("python_version", answer.python_version);
   records.add("machine", answer.machine);
@@ -155,6 +158,7 @@ Records to_records(const SolveAnswer& answer) {
 
 SolveAnswer parse_solve_answer(const Records& records) {
   return {.solution = records.get("solution"),
+          .build_tools = records.get("build_tools"),
           .python = records.get("python"),
           .python_version = records.get("python_version"),
           .machine = records.get("machine"),
@@ -173,6 +177,9 @@ Records to_records(const BuildRequest& request) {
   records.add("python_version", request.python_version);
   records.add("solution", request.solution);
   add_all(records, "part", request.parts);
+  add_all(records, "source", request.sources);
+  records.add("source_files", request.source_files);
+  records.add("build_tools", request.build_tools);
   add_all(records, "way", request.way);
   records.add("recipe", request.recipe);
   records.add("lock", request.lock);
@@ -194,6 +201,9 @@ BuildRequest parse_build_request(const Records& records) {
                        .python_version = records.get("python_version"),
                        .solution = records.get("solution"),
                        .parts = records.all("part"),
+                       .sources = records.all("source"),
+                       .source_files = records.get("source_files"),
+                       .build_tools = records.get("build_tools"),
                        .way = records.all("way"),
                        .recipe = records.get("recipe"),
                        .lock = records.get("lock"),

@@ -78,10 +78,12 @@ struct SolveRequest {
   std::vector<std::string> more_indexes;
   std::vector<std::string> channels;  ///< conda: names or addresses, the first wins.
   std::vector<std::string> packages;
+  std::vector<std::string> sources;  ///< uv: packages that may be built from source.
 };
 
 struct SolveAnswer {
   std::string solution;        ///< What there is to install, as the builder writes it.
+  std::string build_tools;     ///< uv: likewise, what builds some of it; empty: none is built.
   std::string python;          ///< uv: the interpreter's path.
   std::string python_version;  ///< "3.11.2"; empty where no Python was there to begin with.
   std::string machine;
@@ -101,10 +103,13 @@ struct BuildRequest {
   std::string version;
   std::string common;  ///< The directory of what every environment gets; it need not exist.
   std::string python;
-  std::string python_version;      ///< It must be this one.
-  std::string solution;            ///< What to install, as the builder reads it.
-  std::vector<std::string> parts;  ///< uv: the same in parts, in their order.
-  std::vector<std::string> way;    ///< Of a copy that is to begin at once: what `relay` is told.
+  std::string python_version;        ///< It must be this one.
+  std::string solution;              ///< What to install, as the builder reads it.
+  std::vector<std::string> parts;    ///< uv: the same in parts, in their order, but for sources.
+  std::vector<std::string> sources;  ///< uv: likewise, each package that is built from source.
+  std::string source_files;      ///< The directory of their archives, each named by its SHA-256.
+  std::string build_tools;       ///< uv: what they are built with, as it reads it.
+  std::vector<std::string> way;  ///< Of a copy that is to begin at once: what `relay` is told.
   std::string recipe;
   std::string lock;
   std::string activate;  ///< A shell script to be sourced.

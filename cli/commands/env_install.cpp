@@ -7,7 +7,9 @@
 #include "base/join.hpp"
 #include "cli/node_route.hpp"
 #include "envs/environments/accelerator.hpp"
+#include "envs/environments/pinned_file.hpp"
 #include "envs/facts/probe.hpp"
+#include "http/curl_client.hpp"
 #include "state/directory.hpp"
 
 namespace fastgpu::cli {
@@ -135,6 +137,12 @@ int install(Context& context, EnvCluster& cluster, const EnvWish& wish,
   request.scratch = scratch.path();
   use_builder_options(context, options.building, request);
   request.route = [&] { return make_route(context, cluster.target()); };
+  request.fetch_source = [&](const envs::Artefact& source) {
+    http::CurlClient http(http::curl_settings(context.environment()));
+    return envs::fetch_pinned({.url = source.url, .sha256 = source.sha256},
+                              "sources are fetched here, for the node that builds", http,
+                              context.cancel());
+  };
   auto result = envs::install(cluster.access(), met.hosts, request);
   for (const auto& [node, error] : met.failures)
     result.nodes.push_back({node, error});

@@ -9,6 +9,7 @@
 #include "envs/environments/nodes_python.hpp"
 #include "envs/environments/participants.hpp"
 #include "envs/environments/requests.hpp"
+#include "envs/environments/sources.hpp"
 #include "envs/environments/unpacking.hpp"
 
 namespace fastgpu::envs {
@@ -150,6 +151,7 @@ class Installation {
       throw Error(ErrorKind::conflict, node + ": " + why);
     plan().version = version_of(*lock_);
     fault_point("env-solved");
+    put_sources(access_, nodes_.source(), request_, *lock_, nodes_.source_status());
     agent::BuildRequest build =
         build_request(*lock_, nodes_.prefix(), toolbox().hash, request_.patience);
     const auto along = distribution_.early_receivers(*lock_);

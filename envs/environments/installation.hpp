@@ -54,6 +54,8 @@ struct InstallationRequest {
   /// built.
   std::function<Toolbox(const std::string& machine, const std::optional<PythonArchive>& python)>
       toolbox;
+  /// The bytes of an artefact, which have its SHA-256; called for what is built from source.
+  std::function<std::string(const Artefact& source)> fetch_source{};
   /// Absent: builds are copied by way of this machine.
   MakeRoute route{};
   std::optional<BitRate> rate{};  ///< Of a build on its way to other nodes.

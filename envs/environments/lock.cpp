@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <map>
 
+#include "agent/protocol/package_name.hpp"
 #include "base/join.hpp"
 #include "base/names.hpp"
 #include "envs/environments/fields.hpp"
@@ -31,6 +33,19 @@ std::string archive_text(const EnvironmentLock& lock) {
          "\n  sha256: " + lock.python_archive->sha256;
 }
 
+std::string list_text(const char* key, const std::vector<Artefact>& artefacts) {
+  std::string out = std::string(key) + ":\n";
+  for (const Artefact& artefact : artefacts) {
+    out += "  - package: " + yaml_scalar(artefact.package) +
+           "\n    version: " + yaml_scalar(artefact.version) +
+           "\n    url: " + yaml_scalar(artefact.url) + "\n    sha256: " + artefact.sha256 + "\n";
+    if (artefact.is_source) out += "    source: true\n";
+    if (artefact.bytes > 0) out += "    bytes: " + std::to_string(artefact.bytes) + "\n";
+    if (!artefact.record.empty()) out += "    record: " + yaml_scalar(artefact.record) + "\n";
+  }
+  return out;
+}
+
 std::string body_of(const EnvironmentLock& lock) {
   std::string out =
       "# Written by fastgpu env lock. A change by hand makes it invalid.\n"
@@ -39,14 +54,8 @@ std::string body_of(const EnvironmentLock& lock) {
       "\nmachine: " + yaml_scalar(lock.machine) + "\nlibc: " + yaml_scalar(lock.libc) +
       "\npython: " + yaml_scalar(lock.python) +
       "\npython_version: " + yaml_scalar(lock.python_version) + archive_text(lock) + "\nspec:\n" +
-      indented(to_yaml(lock.spec)) + "artefacts:\n";
-  for (const Artefact& artefact : lock.artefacts) {
-    out += "  - package: " + yaml_scalar(artefact.package) +
-           "\n    version: " + yaml_scalar(artefact.version) +
-           "\n    url: " + yaml_scalar(artefact.url) + "\n    sha256: " + artefact.sha256 + "\n";
-    if (artefact.bytes > 0) out += "    bytes: " + std::to_string(artefact.bytes) + "\n";
-    if (!artefact.record.empty()) out += "    record: " + yaml_scalar(artefact.record) + "\n";
-  }
+      indented(to_yaml(lock.spec)) + list_text("artefacts", lock.artefacts);
+  if (!lock.build_tools.empty()) out += list_text("build_tools", lock.build_tools);
   return out;
 }
 
@@ -72,16 +81,43 @@ std::uint64_t bytes_of(const Value& value) {
   return bytes;
 }
 
+bool is_yes(const Value& value) {
+  if (value.text() != "true") throw value.error("must be true, or not be there");
+  return true;
+}
+
 Artefact read_artefact(const Value& value) {
-  value.allow_only({"package", "version", "url", "sha256", "bytes", "record"});
+  value.allow_only({"package", "version", "url", "sha256", "source", "bytes", "record"});
   const auto record = value.find("record");
   const auto bytes = value.find("bytes");
+  const auto source = value.find("source");
   return {.package = need(value, "package").text(),
           .version = need(value, "version").text(),
           .url = need(value, "url").text(),
           .sha256 = sha256_of(need(value, "sha256")),
           .record = record ? record->text() : "",
-          .bytes = bytes ? bytes_of(*bytes) : 0};
+          .bytes = bytes ? bytes_of(*bytes) : 0,
+          .is_source = source && is_yes(*source)};
+}
+
+std::vector<Artefact> read_artefacts(const std::optional<Value>& list) {
+  std::vector<Artefact> artefacts;
+  if (!list) return artefacts;  // None is written as nothing.
+  for (const Value& item : list->list())
+    artefacts.push_back(read_artefact(item));
+  return artefacts;
+}
+
+/// What is built has to be named, and something has to build it.
+void check_sources(const EnvironmentLock& lock, const Value& root) {
+  const auto& named = lock.spec.sources;
+  for (const Artefact& source : sources_in(lock))
+    if (std::ranges::find(named, agent::normalized_package_name(source.package)) == named.end())
+      throw need(root, "artefacts")
+          .error("of '" + printable(source.package) +
+                 "' there is a source, and 'sources' does not name it");
+  if (!sources_in(lock).empty() && lock.build_tools.empty())
+    throw root.error("it has sources, and no 'build_tools' that would build them");
 }
 
 /// Throws where the text before the last line does not have the sum that this line says.
@@ -100,10 +136,10 @@ struct Package {
 };
 using Packages = std::map<std::string, Package>;
 
-Packages packages_of(const EnvironmentLock& lock) {
+Packages packages_of(const std::vector<Artefact>& artefacts, const std::string& what = "") {
   Packages packages;
-  for (const Artefact& artefact : lock.artefacts) {
-    Package& package = packages[artefact.package];
+  for (const Artefact& artefact : artefacts) {
+    Package& package = packages[what + artefact.package];
     package.version = artefact.version;
     package.sums += artefact.sha256;
     package.addresses += artefact.url + " " + artefact.record + "\n";
@@ -147,6 +183,7 @@ void compare_specs(std::vector<std::string>& out, const EnvironmentSpec& before,
   compare(out, "name", before.name, after.name);
   compare(out, "wanted python", before.python, after.python);
   compare(out, "wanted packages", joined(before.packages), joined(after.packages));
+  compare(out, "sources", joined(before.sources), joined(after.sources));
   compare(out, "channels", joined(before.channels), joined(after.channels));
   compare(out, "index", joined(before.index), joined(after.index));
   compare(out, "mpi", word_for(before.mpi), word_for(after.mpi));
@@ -161,6 +198,12 @@ void compare_specs(std::vector<std::string>& out, const EnvironmentSpec& before,
 
 }  // namespace
 
+std::vector<Artefact> sources_in(const EnvironmentLock& lock) {
+  std::vector<Artefact> sources;
+  std::ranges::copy_if(lock.artefacts, std::back_inserter(sources), &Artefact::is_source);
+  return sources;
+}
+
 std::string to_text(const EnvironmentLock& lock) {
   const std::string body = body_of(lock);
   return body + std::string(kSumLine) + transfer::sha256_hex(body) + "\n";
@@ -170,7 +213,7 @@ EnvironmentLock parse_lock(const std::string& text, const std::string& source) {
   const auto document = config::Document::parse(text, source);
   const Value root = document.root();
   root.allow_only({"lock", "fastgpu", "builder", "machine", "libc", "python", "python_version",
-                   "python_archive", "spec", "artefacts", "sum"});
+                   "python_archive", "spec", "artefacts", "build_tools", "sum"});
   need(root, "lock").integer(1, 1);
   check_sum(text, root);
   EnvironmentLock lock{.spec = read_environment_spec(need(root, "spec")),
@@ -180,12 +223,11 @@ EnvironmentLock parse_lock(const std::string& text, const std::string& source) {
                        .libc = need(root, "libc").text(),
                        .python = need(root, "python").text(),
                        .python_version = need(root, "python_version").text(),
-                       .artefacts = {}};
+                       .artefacts = read_artefacts(root.find("artefacts")),
+                       .build_tools = read_artefacts(root.find("build_tools"))};
   if (const auto archive = root.find("python_archive"))
     lock.python_archive = read_python_archive(*archive);
-  if (const auto artefacts = root.find("artefacts"))  // None is written as nothing.
-    for (const Value& item : artefacts->list())
-      lock.artefacts.push_back(read_artefact(item));
+  check_sources(lock, root);
   return lock;
 }
 
@@ -226,7 +268,10 @@ std::vector<std::string> differences(const EnvironmentLock& before, const Enviro
   compare(out, "libc", before.libc, after.libc);
   compare(out, "builder", before.builder, after.builder);
   compare(out, "fastgpu", before.fastgpu, after.fastgpu);
-  compare_packages(out, packages_of(before), packages_of(after));
+  compare_packages(out, packages_of(before.artefacts), packages_of(after.artefacts));
+  const std::string tool = "build tool ";
+  compare_packages(out, packages_of(before.build_tools, tool),
+                   packages_of(after.build_tools, tool));
   compare_specs(out, before.spec, after.spec);
   return out;
 }

@@ -22,6 +22,7 @@ struct Artefact {
   std::string sha256;
   std::string record{};     ///< conda: what its channel's index says of it, as JSON.
   std::uint64_t bytes = 0;  ///< uv: its size, where the index tells; 0 where it does not.
+  bool is_source = false;   ///< uv: what is installed is built from it.
   friend bool operator==(const Artefact&, const Artefact&) = default;
 };
 
@@ -36,7 +37,12 @@ struct EnvironmentLock {
   std::optional<PythonArchive> python_archive{};
   std::string python_version;       ///< "3.11.2"; empty where conda brings none.
   std::vector<Artefact> artefacts;  ///< By package.
+  /// uv: what builds those that are sources, and is not part of the environment.
+  std::vector<Artefact> build_tools{};
 };
+
+/// Those that something is built from.
+std::vector<Artefact> sources_in(const EnvironmentLock& lock);
 
 /// As a file, with the sum of all that stands before it in its last line.
 std::string to_text(const EnvironmentLock& lock);

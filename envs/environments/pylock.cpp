@@ -1,8 +1,10 @@
 #include "envs/environments/pylock.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 
+#include "agent/protocol/package_name.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "envs/environments/fields.hpp"
@@ -41,25 +43,51 @@ std::uint64_t size_in(std::string_view text) {
   return size > kLargestArtefact ? 0 : size;
 }
 
-void read_package(std::string_view block, std::vector<Artefact>& out) {
-  const std::string name(first_quoted(block, "\nname"));
-  const std::string version(first_quoted(block, "\nversion"));
-  const auto wheels = block.find("\nwheels = ");
-  std::size_t at = wheels == kNone ? block.size() : wheels;
-  const std::size_t before = out.size();
+/// What stands behind `key = `, a list or one file; those that have an address and a sum.
+std::vector<Artefact> read_files(std::string_view block, std::string_view key) {
+  std::vector<Artefact> files;
+  const auto found = block.find(key);
+  if (found == kNone) return files;
+  std::size_t at = found;
   for (;;) {
     const std::string url(quoted_after(block, "url", at));
-    if (url.empty()) break;
+    if (url.empty()) return files;
     const std::size_t after = at;
     const std::string sha256(quoted_after(block, "sha256", at));
     if (sha256.empty()) continue;
-    out.push_back({.package = name, .version = version, .url = url, .sha256 = sha256});
-    out.back().bytes = size_in(block.substr(after, at - after));
+    files.push_back({.package = std::string(first_quoted(block, "\nname")),
+                     .version = std::string(first_quoted(block, "\nversion")),
+                     .url = url,
+                     .sha256 = sha256});
+    files.back().bytes = size_in(block.substr(after, at - after));
   }
-  if (out.size() == before)
+}
+
+/// Of one that may be built; none where there is no source.
+std::vector<Artefact> read_source(std::string_view block) {
+  std::vector<Artefact> source = read_files(block, "\nsdist = ");
+  if (source.size() > 1) source.resize(1);
+  for (Artefact& one : source)
+    one.is_source = true;
+  return source;
+}
+
+std::vector<Artefact> read_package(std::string_view block,
+                                   const std::vector<std::string>& sources) {
+  const std::string name(first_quoted(block, "\nname"));
+  std::vector<Artefact> files = read_files(block, "\nwheels = ");
+  if (!files.empty()) return files;
+  const std::string what =
+      "'" + printable(name) + " " + printable(std::string(first_quoted(block, "\nversion"))) + "'";
+  files = read_source(block);
+  if (files.empty())
     throw Error(ErrorKind::remote,
-                "'" + printable(name) + " " + printable(version) +
-                    "' has no wheel with an address and a SHA-256 in the package index");
+                what + " has no wheel with an address and a SHA-256 in the package index");
+  if (std::ranges::find(sources, agent::normalized_package_name(name)) == sources.end())
+    throw Error(ErrorKind::remote,
+                what + " has no wheel that fits, only its source: write sources: [" +
+                    printable(name) + "] in env.yaml to have it built");
+  return files;
 }
 
 std::string size_of(const Artefact& artefact) {
@@ -70,28 +98,48 @@ std::string quoted(const std::string& text) {
   return yaml_scalar(text);  // TOML's basic strings are JSON's.
 }
 
+/// Whoever has built with other tools has built something else.
+std::string built_with(const std::vector<Artefact>& build_tools) {
+  std::string out = "tool = { fastgpu = { built-with = [\n";
+  for (const Artefact& tool : build_tools)
+    out += "    { sha256 = " + quoted(tool.sha256) + " },\n";
+  return out + "] } }\n";
+}
+
+std::string file_text(const Artefact& artefact) {
+  return "{ url = " + quoted(artefact.url) + size_of(artefact) +
+         ", hashes = { sha256 = " + quoted(artefact.sha256) + " } }";
+}
+
 }  // namespace
 
-std::vector<Artefact> read_pylock(const std::string& text) {
+std::vector<Artefact> read_pylock(const std::string& text,
+                                  const std::vector<std::string>& sources) {
   std::vector<Artefact> artefacts;
   std::string_view rest = text;
   for (auto at = rest.find(kPackage); at != kNone; at = rest.find(kPackage)) {
     rest.remove_prefix(at + kPackage.size());
-    read_package(rest.substr(0, rest.find(kPackage)), artefacts);
+    const auto files = read_package(rest.substr(0, rest.find(kPackage)), sources);
+    artefacts.insert(artefacts.end(), files.begin(), files.end());
   }
   return artefacts;
 }
 
-std::string write_pylock(const std::vector<Artefact>& artefacts) {
+std::string write_pylock(const std::vector<Artefact>& artefacts,
+                         const std::vector<Artefact>& build_tools) {
   std::string out = "lock-version = \"1.0\"\ncreated-by = \"fastgpu\"\n";
   if (artefacts.empty()) out += "packages = []\n";
   for (std::size_t i = 0; i < artefacts.size();) {
     const std::string& name = artefacts[i].package;
     out += "\n" + std::string(kPackage) + "\nname = " + quoted(name) +
-           "\nversion = " + quoted(artefacts[i].version) + "\nwheels = [\n";
+           "\nversion = " + quoted(artefacts[i].version) + "\n";
+    if (artefacts[i].is_source) {
+      out += "sdist = " + file_text(artefacts[i++]) + "\n" + built_with(build_tools);
+      continue;
+    }
+    out += "wheels = [\n";
     for (; i < artefacts.size() && artefacts[i].package == name; ++i)
-      out += "    { url = " + quoted(artefacts[i].url) + size_of(artefacts[i]) +
-             ", hashes = { sha256 = " + quoted(artefacts[i].sha256) + " } },\n";
+      out += "    " + file_text(artefacts[i]) + ",\n";
     out += "]\n";
   }
   return out;

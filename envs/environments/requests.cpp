@@ -1,13 +1,11 @@
 #include "envs/environments/requests.hpp"
 
-#include <algorithm>
-#include <iterator>
-
 #include "envs/environments/activate.hpp"
 #include "envs/environments/installation.hpp"
 #include "envs/environments/parts.hpp"
 #include "envs/environments/pylock.hpp"
 #include "envs/environments/solution.hpp"
+#include "envs/environments/sources.hpp"
 
 namespace fastgpu::envs {
 
@@ -15,9 +13,19 @@ namespace {
 
 std::vector<std::string> parts_in(const EnvironmentLock& lock) {
   std::vector<std::string> parts;
-  if (lock.spec.builder == Builder::uv)
-    std::ranges::transform(parts_of(lock.artefacts), std::back_inserter(parts), write_pylock);
+  if (lock.spec.builder != Builder::uv) return parts;
+  std::vector<Artefact> wheels = lock.artefacts;
+  std::erase_if(wheels, [](const Artefact& one) { return one.is_source; });
+  for (const auto& part : parts_of(wheels))
+    parts.push_back(write_pylock(part));
   return parts;
+}
+
+std::vector<std::string> sources_of(const EnvironmentLock& lock) {
+  std::vector<std::string> sources;
+  for (const Artefact& source : sources_in(lock))
+    sources.push_back(write_pylock({source}, lock.build_tools));
+  return sources;
 }
 
 }  // namespace
@@ -30,7 +38,8 @@ agent::SolveRequest solve_request(const EnvironmentSpec& spec, const agent::Buil
                               .index = spec.index.empty() ? "" : spec.index.front(),
                               .more_indexes = {},
                               .channels = spec.channels,
-                              .packages = requirements_of(spec)};
+                              .packages = requirements_of(spec),
+                              .sources = spec.sources};
   if (spec.index.size() > 1) request.more_indexes.assign(spec.index.begin() + 1, spec.index.end());
   return request;
 }
@@ -51,6 +60,9 @@ agent::BuildRequest build_request(const EnvironmentLock& lock, const std::string
           .python_version = lock.python_version,
           .solution = write_solution(lock),
           .parts = parts_in(lock),
+          .sources = sources_of(lock),
+          .source_files = places.tools(sources_hash(lock)).string(),
+          .build_tools = write_pylock(lock.build_tools),
           .way = {},
           .recipe = to_yaml(lock.spec),
           .lock = to_text(lock),

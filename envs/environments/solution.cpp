@@ -19,10 +19,10 @@ std::vector<std::string> requirements_of(const EnvironmentSpec& spec) {
   return requirements;
 }
 
-std::vector<Artefact> read_solution(Builder builder, const std::string& text) {
-  switch (builder) {
+std::vector<Artefact> read_solution(const EnvironmentSpec& spec, const std::string& text) {
+  switch (spec.builder) {
     case Builder::uv:
-      return read_pylock(text);
+      return read_pylock(text, spec.sources);
     case Builder::conda:
       return read_conda_solution(text);
   }
@@ -32,7 +32,7 @@ std::vector<Artefact> read_solution(Builder builder, const std::string& text) {
 std::string write_solution(const EnvironmentLock& lock) {
   switch (lock.spec.builder) {
     case Builder::uv:
-      return write_pylock(lock.artefacts);
+      return write_pylock(lock.artefacts, lock.build_tools);
     case Builder::conda:
       return write_conda_solution(lock.artefacts);
   }

@@ -13,7 +13,7 @@ namespace fastgpu::envs {
 std::vector<std::string> requirements_of(const EnvironmentSpec& spec);
 
 /// Throws ErrorKind::remote for what is none.
-std::vector<Artefact> read_solution(Builder builder, const std::string& text);
+std::vector<Artefact> read_solution(const EnvironmentSpec& spec, const std::string& text);
 std::string write_solution(const EnvironmentLock& lock);
 
 }  // namespace fastgpu::envs

@@ -1,7 +1,9 @@
 // Specs turned into locks, on a node or here.
 #include <algorithm>
 
+#include "agent/protocol/package_name.hpp"
 #include "envs/environments/installation.hpp"
+#include "envs/environments/pylock.hpp"
 #include "envs/environments/requests.hpp"
 #include "envs/environments/solution.hpp"
 
@@ -16,6 +18,16 @@ NodeCall solve_call(const InstallationRequest& wanted, const std::string& prefix
           .input = to_records(solve_request(wanted.spec, builder, prefix)).text()};
 }
 
+/// No error: a file may name what only some versions of a package require.
+void note_unused_sources(const EnvironmentLock& lock, const InstallationRequest& request) {
+  if (!request.on_note) return;
+  for (const std::string& name : lock.spec.sources)
+    if (std::ranges::none_of(lock.artefacts, [&](const Artefact& artefact) {
+          return agent::normalized_package_name(artefact.package) == name;
+        }))
+      request.on_note("'sources' names " + name + ", which is not in the environment");
+}
+
 EnvironmentLock lock_of(const InstallationRequest& request, const Toolbox& toolbox,
                         const agent::SolveAnswer& answer) {
   EnvironmentLock lock{.spec = request.spec,
@@ -25,9 +37,11 @@ EnvironmentLock lock_of(const InstallationRequest& request, const Toolbox& toolb
                        .libc = answer.libc,
                        .python = answer.python,
                        .python_version = answer.python_version,
-                       .artefacts = read_solution(request.spec.builder, answer.solution)};
+                       .artefacts = read_solution(request.spec, answer.solution),
+                       .build_tools = read_pylock(answer.build_tools)};
   if (!request.spec.python_archive) lock.python_archive = toolbox.python;
   std::ranges::stable_sort(lock.artefacts, {}, &Artefact::package);
+  note_unused_sources(lock, request);
   return lock;
 }
 

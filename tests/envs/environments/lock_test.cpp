@@ -117,6 +117,11 @@ TEST_CASE("locks without a difference have the same text") {
       {"wanted packages", [](auto& lock) { lock.spec.packages = {"scipy"}; }},
       {"channels", [](auto& lock) { lock.spec.channels = {"bioconda"}; }},
       {"index", [](auto& lock) { lock.spec.index = {"http://index/"}; }},
+      {"sources", [](auto& lock) { lock.spec.sources = {"numpy"}; }},
+      {"build tool setuptools",
+       [](auto& lock) {
+         lock.build_tools = {{"setuptools", "80", "u", kSum}};
+       }},
       {"mpi", [](auto& lock) { lock.spec.mpi = Mpi::system; }},
       {"from", [](auto& lock) { lock.spec.from = "tr2.8.0_cpu_py311"; }},
       {"apt", [](auto& lock) { lock.spec.needs.apt = {"libaio1"}; }},
@@ -166,6 +171,56 @@ TEST_CASE("what uv says of packages is read") {
   CHECK(artefacts[2].url == "http://i/b2.whl");
   CHECK(read_pylock(write_pylock(artefacts)) == artefacts);
   CHECK(write_pylock({}).find("packages = []\n") != std::string::npos);
+}
+
+TEST_CASE("a source is taken of a package that has no wheel, where that is named") {
+  const std::string text =
+      "[[packages]]\nname = \"old\"\nversion = \"1\"\nsdist = { url = \"http://i/old-1.tar.gz\", "
+      "size = 3, hashes = { sha256 = \"" +
+      kSum + "\" } }\n";
+
+  const auto artefacts = read_pylock(text, {"old"});
+
+  REQUIRE(artefacts.size() == 1);
+  CHECK(artefacts[0].is_source);
+  CHECK(artefacts[0].bytes == 3);
+  CHECK(read_pylock(write_pylock(artefacts), {"old"}) == artefacts);
+  const Error e = failure_of([&] { read_pylock(text, {"older"}); });
+  CHECK(e.kind() == ErrorKind::remote);
+  CHECK_MESSAGE(std::string(e.what()).find("sources: [old]") != std::string::npos, e.what());
+}
+
+TEST_CASE("what is built with other tools is another artefact") {
+  Artefact source{"old", "1", "http://i/old-1.tar.gz", kSum};
+  source.is_source = true;
+  const Artefact tool{"setuptools", "80", "u", std::string(64, 'b')};
+
+  CHECK(write_pylock({source}, {tool}).find(tool.sha256) != std::string::npos);
+  CHECK(write_pylock({kNumpy}, {tool}) == write_pylock({kNumpy}));
+}
+
+TEST_CASE(
+    "a lock with sources is read as it was written, and not where nothing builds or names them") {
+  auto lock = lock_of({kNumpy, {"old", "1", "http://i/old-1.tar.gz", kSum}});
+  lock.artefacts[1].is_source = true;
+  lock.spec.sources = {"old"};
+  lock.build_tools = {{"setuptools", "80", "u", kSum}};
+
+  const auto again = parse_lock(to_text(lock), "env.lock");
+  CHECK(again.artefacts == lock.artefacts);
+  CHECK(again.build_tools == lock.build_tools);
+  CHECK(sources_in(again).size() == 1);
+
+  auto unnamed = lock;
+  unnamed.spec.sources.clear();
+  const Error e = failure_of([&] { parse_lock(to_text(unnamed), "env.lock"); });
+  CHECK(e.kind() == ErrorKind::usage);
+  CHECK_MESSAGE(std::string(e.what()).find("'sources' does not name it") != std::string::npos,
+                e.what());
+  auto without_tools = lock;
+  without_tools.build_tools.clear();
+  CHECK(failure_of([&] { parse_lock(to_text(without_tools), "env.lock"); }).kind() ==
+        ErrorKind::usage);
 }
 
 TEST_CASE("a size that no file has is not believed, for a lock with it could not be read") {

@@ -1,8 +1,10 @@
 """A small index of Python packages (PEP 503, 658), made and served by a test."""
 import base64
 import functools
+import gzip
 import hashlib
 import io
+import tarfile
 import zipfile
 
 from faulty_server import FaultyServer
@@ -30,6 +32,19 @@ def wheel(name, version, files, requires=()):
     return f"{name}-{version}-py3-none-any.whl", out.getvalue()
 
 
+def source(name, version, files):
+    """The bytes of a source distribution, and its file name."""
+    top = f"{name}-{version}"
+    content = {"PKG-INFO": f"Metadata-Version: 1.0\nName: {name}\nVersion: {version}\n", **files}
+    out = io.BytesIO()
+    with gzip.GzipFile(fileobj=out, mode="wb", mtime=0) as packed, tarfile.open(fileobj=packed, mode="w") as archive:
+        for path, text in content.items():
+            entry = tarfile.TarInfo(f"{top}/{path}")
+            entry.size = len(text.encode())
+            archive.addfile(entry, io.BytesIO(text.encode()))
+    return f"{top}.tar.gz", out.getvalue()
+
+
 def normalized(name):
     return name.lower().replace("_", "-").replace(".", "-")
 
@@ -55,6 +70,11 @@ class PackageIndex(FaultyServer):
         file, content = wheel(name, version, files or {f"{name}.py": f"version = '{version}'\n"}, requires)
         self.files.setdefault(normalized(name), {})[file] = content
 
+    def add_source(self, name, version, files):
+        """`files` by their paths, setup.py or pyproject.toml among them."""
+        file, content = source(name, version, files)
+        self.files.setdefault(normalized(name), {})[file] = content
+
     def add_wheels(self, files):
         """Those that somebody else has made, by their paths."""
         for file in files:
@@ -74,7 +94,7 @@ class PackageIndex(FaultyServer):
         if name in files:
             return files[name], True
         whole = name.removesuffix(METADATA)
-        return (metadata_of(files[whole]), False) if name.endswith(METADATA) and whole in files else None
+        return (metadata_of(files[whole]), False) if name.endswith(".whl" + METADATA) and whole in files else None
 
     def corrupted(self, content):
         return content[:-2] + b"\1\0x"  # A good archive still, with a comment at its end.
@@ -84,5 +104,7 @@ class PackageIndex(FaultyServer):
         return ("<!DOCTYPE html><html><body>" + "\n".join(rows) + "</body></html>").encode()
 
     def link(self, name, file, content):
-        metadata = sum_of(metadata_of(content))
-        return f'<a href="/files/{name}/{file}#sha256={sum_of(content)}" data-core-metadata="sha256={metadata}">{file}</a>'
+        address = f'href="/files/{name}/{file}#sha256={sum_of(content)}"'
+        if not file.endswith(".whl"):
+            return f"<a {address}>{file}</a>"
+        return f'<a {address} data-core-metadata="sha256={sum_of(metadata_of(content))}">{file}</a>'

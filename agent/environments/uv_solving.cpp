@@ -1,0 +1,116 @@
+#include "agent/environments/uv_solving.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "agent/environments/build_tools.hpp"
+#include "base/error.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The packages for want of whose wheels uv found no solution, in its own words.
+std::vector<std::string> packages_without_wheel(std::string_view said) {
+  constexpr std::string_view kBefore = "Wheels are required for `";
+  std::vector<std::string> packages;
+  for (auto at = said.find(kBefore); at != said.npos; at = said.find(kBefore)) {
+    said.remove_prefix(at + kBefore.size());
+    packages.emplace_back(said.substr(0, said.find('`')));
+  }
+  return packages;
+}
+
+class Solving {
+ public:
+  Solving(const Uv& uv, const SolveRequest& request, const std::string& python,
+          const Listener& listener)
+      : uv_(uv),
+        request_(request),
+        python_(python),
+        listener_(listener),
+        requirements_(EnvironmentPlaces{request.prefix}.own() /
+                          ("requirements." + std::to_string(::getpid()) + ".in"),
+                      lines_of(request.packages)) {}
+
+  UvSolution run() {
+    for (;;)
+      try {
+        return {compile(), tools_};
+      } catch (const Error& e) {
+        const auto lacking = packages_without_wheel(e.what());
+        if (lacking.empty()) throw;
+        const auto next = std::ranges::find_if(
+            lacking, [&](const std::string& package) { return may_be_built(package); });
+        if (next == lacking.end()) throw explained(e, lacking.front());
+        built_.push_back(*next);
+        get_tools();
+      }
+  }
+
+ private:
+  static std::string lines_of(const std::vector<std::string>& packages) {
+    std::string text;
+    for (const std::string& package : packages)
+      text += package + "\n";
+    return text;
+  }
+
+  static Error explained(const Error& e, const std::string& package) {
+    return e.during("no wheel of " + package +
+                    " fits (a package that 'sources' in env.yaml names may be built from its "
+                    "source: sources: [" +
+                    package + "])");
+  }
+
+  /// Each is tried once: where that did not help, it will not the next time.
+  bool may_be_built(const std::string& package) const {
+    return std::ranges::find(request_.sources, package) != request_.sources.end() &&
+           std::ranges::find(built_, package) == built_.end();
+  }
+
+  void get_tools() {
+    if (venv_) return;
+    tools_ = solve_build_tools(uv_, python_, listener_);
+    venv_.emplace(uv_, python_, tools_,
+                  uv_.cache() / ("solving-tools." + std::to_string(::getpid())), listener_);
+  }
+
+  std::string compile() const {
+    std::vector<std::string> words = {"pip",      "compile",     "--quiet", "--no-header",
+                                      "--format", "pylock.toml", "--python"};
+    if (built_.empty()) {
+      words.insert(words.end(), {python_, "--no-build"});
+    } else {
+      words.insert(words.end(),
+                   {venv_->python(), "--no-build-isolation", "--only-binary", ":all:"});
+      for (const std::string& package : built_)
+        words.insert(words.end(), {"--no-binary", package});
+    }
+    words.push_back(requirements_.path());
+    return uv_.run(words, listener_);
+  }
+
+  const Uv& uv_;
+  const SolveRequest& request_;
+  const std::string& python_;
+  const Listener& listener_;
+  TextFile requirements_;
+  std::vector<std::string> built_;
+  std::string tools_;
+  std::optional<BuildTools> venv_;
+};
+
+}  // namespace
+
+UvSolution solve_by_uv(const Uv& uv, const SolveRequest& request, const std::string& python,
+                       const Listener& listener) {
+  return Solving(uv, request, python, listener).run();
+}
+
+}  // namespace fastgpu::agent

@@ -1,0 +1,232 @@
+"""Packages that are built from source, among wheels, on two local nodes: with setuptools and wheel of PyPI, as ./dev has put them into the
+build's tools. The packages are the test's own. Skipped where there is no uv, or no setuptools.
+"""
+import hashlib
+import json
+import pathlib
+import signal
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from env_site import PREFIX, with_site  # noqa: E402
+from cli_user import check, run_tests, within  # noqa: E402
+from wheel_nodes import find_wheels  # noqa: E402
+from wheels_site import Wheels  # noqa: E402
+
+TOOLS = find_wheels("build-tools")
+RAN = "/root/setup-ran"  # Written by a setup.py that builds, on the node.
+MARK = f"import sys\nif 'bdist_wheel' in sys.argv: open('{RAN}', 'a').write('x')\n"
+SETUP = "from setuptools import setup\nsetup(name='{name}', version='{version}', py_modules=['{name}'], scripts=['{name}-tool'])\n"
+LEFT = f"ls -A {PREFIX}/train; ls -d {PREFIX}/.fastgpu/cache/*tools* {PREFIX}/.fastgpu/cache/sources 2>/dev/null || true"
+
+
+class Sources(Wheels):
+    def make_index(self, address):
+        index = super().make_index(address)
+        index.add_wheels(TOOLS)
+        self.index = index
+        self.add_old("old", "1.0")
+        return index
+
+    def add_old(self, name, version, before=MARK, word="was built"):
+        self.index.add_source(name, version, {"setup.py": before + SETUP.format(name=name, version=version), f"{name}.py": f"word = '{word}'\n",
+                                              f"{name}-tool": f"#!/usr/bin/python3\nimport {name}\nprint({name}.word)\n"})
+
+    def head(self):
+        return super().head() + self.sources
+
+    sources = "sources: [old]\n"
+
+    def locked(self):
+        """A lock, made on the nodes, in place of env.yaml."""
+        self.user.run("env", "lock", "-f", str(self.file), "-o", str(self.file), *self.TOOL, "-c", self.name)
+        self.on_nodes("rm", "-f", RAN)
+        return self.file.read_text()
+
+    def nothing_ran(self):
+        check(self.on_nodes("sh", "-c", f"ls {RAN} 2>/dev/null || true").strip() == "", "its code was run")
+
+    def nothing_is_left(self, *nodes):
+        for node in nodes or ("/0", "/1"):
+            left = self.on_nodes("sh", "-c", LEFT, nodes=node)
+            check(left.strip() == "", f"left on {node}: {left}")
+
+    def close(self):
+        self.on_nodes("rm", "-f", RAN, code=None)
+        super().close()
+
+
+@with_site(Sources)
+def test_what_exists_as_source_only_is_built_where_the_file_names_it_and_is_a_package_as_others_are(site):
+    site.sources = ""
+    site.write("alpha", "old")
+    site.user.refused(site.words(), 1, "no wheel of old fits", "sources: [old]")
+    site.nothing_ran()
+    site.sources = "sources: [Old, missing]\n"
+    site.write("alpha", "old")
+    check("build and" not in site.create("--dry-run").err, "--dry-run")
+    made = site.create("-o", "json")
+    check("'sources' names missing, which is not in the environment" in made.err, made.err)
+    check([node["done"] for node in json.loads(made.out)["nodes"]] == ["built", "received"], f"{made.out}")
+    check(site.program("python", "-c", "import alpha, old; print(old.word)").count("was built") == 2, "it is not there")
+    check(site.program("old-tool").count("was built") == 2, "its program does not run in it")
+    check(site.on_nodes("sh", "-c", f"ls {RAN} 2>/dev/null || true").count(RAN) == 1, "it is not one node that builds")
+    site.user.run("env", "verify", "train", "-c", site.name)
+    again = json.loads(site.create("-o", "json", "--upgrade").out)
+    check([node["done"] for node in again["nodes"]] == ["nothing", "nothing"], f"{again}")
+
+
+@with_site(Sources)
+def test_a_lock_says_what_is_a_source_and_what_builds_it_and_two_builds_of_it_are_the_same(site):
+    site.write("alpha", "old")
+    wanted = site.file.read_text()
+    text = site.locked()
+    for name in ("old", "alpha", "beta", "setuptools", "wheel"):
+        for file, content in site.index.files[name].items():
+            check(hashlib.sha256(content).hexdigest() in text and file in text, f"no {name} in {text}")
+    check(text.count("source: true") == 1 and text.index("build_tools:") < text.index("setuptools"), text)
+    manifests = []
+    for _ in range(2):
+        site.create()
+        manifests.append(site.on_nodes("sh", "-c", f"cd {PREFIX}/train/current/ && tr '\\0' '\\n' <.fastgpu/manifest", nodes="/0"))
+        site.user.run("env", "remove", "train", "-c", site.name)
+    check("old.py" in manifests[0] and manifests[0].count("setuptools") == 0, "what is in it")
+    check(manifests[0] == manifests[1], "\n".join(sorted(set(manifests[0].splitlines()) ^ set(manifests[1].splitlines()))[:10]))
+    other = site.user.folder / "other.lock"
+    other.write_text(text)
+    site.add_old("old", "2.0")
+    site.file.write_text(wanted)
+    site.locked()
+    diff = site.user.run("env", "diff", str(other), str(site.file), code=1).out.decode()
+    check(diff.splitlines()[1:] == ["~ old 1.0 -> 2.0"], diff)
+
+
+@with_site(Sources)
+def test_a_wheel_is_taken_where_one_fits(site):
+    site.index.add("old", "1.0", {"old.py": "word = 'a wheel'\n"})
+    site.write("alpha", "old")
+    text = site.locked()
+    check("source: true" not in text and "build_tools" not in text, text)
+    site.create()
+    check(site.program("python", "-c", "import old; print(old.word)").count("a wheel") == 2, "it was built")
+    site.nothing_ran()
+    # Of one there are wheels, and its newest source cannot be built; the other needs to be.
+    site.sources = "sources: [beta, elder]\n"
+    site.add_old("elder", "1.0")
+    site.index.add_source("beta", "1.0", {"pyproject.toml": "[build-system]\nrequires = ['nothing']\nbuild-backend = 'nothing'\n"})
+    site.write("alpha", "elder")
+    check(site.locked().count("source: true") == 1, "beta is built, too")
+
+
+@with_site(Sources)
+def test_a_source_with_another_hash_stops_it_all_before_anything_of_it_is_run(site):
+    site.write("alpha", "old")
+    site.locked()
+    site.user.run("env", "remove", "--all", "-c", site.name)  # With the source, which nodes keep.
+    good = site.index.files["old"].copy()
+    site.add_old("old", "1.0", word="something else")
+    site.user.refused(site.words(), 1, "the source of old 1.0", "has the SHA-256")
+    site.nothing_is_used()
+    site.index.files["old"] = {}
+    site.user.refused(site.words(), 1, "the source of old 1.0", "404")
+    site.nothing_is_used()
+    # Of all that is installed nothing may be another: neither a wheel, nor a source on the node.
+    site.index.files["old"] = good
+    wheels, site.index.files["beta"] = site.index.files["beta"], {}
+    site.index.add("beta", "1.0", {"beta.py": "word = 'other'\n"})
+    site.user.refused(site.words(), 1, "Hash mismatch")
+    site.index.files["beta"] = wheels
+    site.on_nodes("sh", "-c", f"for file in {PREFIX}/.fastgpu/tools/*/{hashlib.sha256(*good.values()).hexdigest()}; do echo >>$file; done", nodes="/0")
+    site.user.refused(site.words(), 1, "was changed: it is not the source of old")
+    site.nothing_ran()
+    site.nothing_is_left()
+    # So are what builds it.
+    site.user.run("env", "remove", "--all", "-c", site.name)
+    for name in ("wheel", "setuptools"):
+        tools = dict(site.index.files[name])
+        site.index.files[name] = {file: site.index.corrupted(content) for file, content in tools.items()}
+        site.user.refused(site.words(), 1, "Hash mismatch")
+        site.index.files[name] = tools
+    site.nothing_ran()
+    site.create()
+
+
+@with_site(Sources)
+def test_a_lock_that_was_edited_to_build_what_sources_does_not_name_is_refused(site):
+    site.write("alpha", "old")
+    text = site.locked()
+    body = text[:text.rindex("sum: ")].replace('    - "old"\n', "", 2).replace('sources:\n', "sources: []\n", 1)
+    site.file.write_text(body + f"sum: {hashlib.sha256(body.encode()).hexdigest()}\n")
+    check("sources: []" in body, body)
+    site.user.refused(site.words(), 2, "of 'old' there is a source, and 'sources' does not name it")
+    body = text[:text.index("build_tools:")]
+    site.file.write_text(body + f"sum: {hashlib.sha256(body.encode()).hexdigest()}\n")
+    site.user.refused(site.words(), 2, "no 'build_tools'")
+    body = text[:text.rindex("sum: ")].replace("    source: true\n", "")  # Then it is no wheel.
+    site.file.write_text(body + f"sum: {hashlib.sha256(body.encode()).hexdigest()}\n")
+    site.user.refused(site.words(), 1, "old-1.0.tar.gz")
+    site.nothing_is_used()
+
+
+@with_site(Sources)
+def test_of_a_package_that_cannot_be_built_the_last_words_are_shown_and_nothing_is_left(site):
+    fails = "import sys\nprint('looking for a compiler')\nif 'bdist_wheel' in sys.argv: sys.exit('there is no compiler here')\n"
+    site.add_old("old", "1.0", fails)
+    site.write("alpha", "old")
+    site.user.refused(site.words(), 1, "old 1.0 cannot be built from its source with setuptools and wheel alone: ",
+                      "looking for a compiler", "there is no compiler here")
+    site.nothing_is_left()
+    site.add_old("old", "1.0", "import sys\nsys.exit('not on this system')\n")
+    site.user.refused(site.words(), 1, "not on this system")
+    site.nothing_is_left()
+    site.index.files["old"] = {}
+    site.index.add_source("old", "1.0", {"pyproject.toml": "[build-system]\nrequires = ['flit_core']\nbuild-backend = 'flit_core.buildapi'\n",
+                                         "old.py": "'''Old.'''\n__version__ = '1.0'\n"})
+    site.user.refused(site.words(), 1, "flit_core")
+    site.nothing_is_left()
+    site.index.files["old"] = {}
+    site.index.files["setuptools"] = {}
+    site.add_old("old", "1.0")
+    site.user.refused(site.words(), 1, "solving setuptools and wheel, by which packages are built from source")
+
+
+@with_site(Sources)
+def test_one_that_never_ends_is_ended_by_ctrl_c(site):
+    site.add_old("old", "1.0", "import subprocess, sys\nif 'bdist_wheel' in sys.argv: subprocess.run(['sleep', '4242'])\n")
+    site.write("alpha", "old")
+    process = site.user.start(*site.words())
+    said = []
+    for line in process.stderr:
+        said.append(line.decode())
+        if "building old 1.0 from its source" in said[-1]:
+            break
+    asleep = ("exec", site.name, "--", "pgrep", "-f", "[s]leep 4242")
+    check(within(20, lambda: site.user.run(*asleep, code=None).out.strip()), f"it does not build: {said}")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    check(process.returncode == 130, f"{process.returncode}")
+    check(within(15, lambda: not site.user.run(*asleep, code=None).out.strip()), "it runs on")
+    site.nothing_is_left("/0")  # The other keeps what had been copied, out of sight.
+    site.add_old("old", "1.0")
+    site.create()
+
+
+@with_site(Sources)
+def test_what_an_earlier_build_has_is_not_built_again_unless_other_tools_build_it(site):
+    site.write("alpha", "old")
+    site.create()
+    site.index.add("gamma", "1.0")
+    site.write("alpha", "old", "gamma")
+    site.on_nodes("rm", "-f", RAN)
+    made = site.create()
+    check("building old" not in made.err, made.err)
+    site.nothing_ran()
+    check(site.program("old-tool").count("was built") == 2, "it is not there")
+    site.user.run("env", "verify", "train", "-c", site.name)
+    site.index.files["wheel"] = {file: site.index.corrupted(content) for file, content in site.index.files["wheel"].items()}  # A good one.
+    made = site.create("--upgrade")
+    check("building old 1.0 from its source" in made.err, made.err)
+    site.user.run("env", "verify", "train", "-c", site.name)
+
+
+run_tests(dict(globals()))
