@@ -26,9 +26,9 @@ envs::InstallationRequest request_for(Context& context, const EnvCluster& cluste
   if (options.upgrade && wish.lock)
     throw Error(ErrorKind::usage, "a lock is taken as it is: leave out --upgrade, or lock again");
   request.solves_anew = options.upgrade;
+  request.archive = wish.archive;
   if (!options.rate.empty()) request.rate = parse_bit_rate(options.rate);
   request.on_doing = [&ui = context.ui()](const NodeName& node, const std::string& doing) {
-  request.archive = wish.archive;
     ui.progress(node.value + ": " + doing);
   };
   request.on_warning = [&ui = context.ui()](const NodeName& node, const std::string& why) {
@@ -53,9 +53,9 @@ View view_of(const EnvWish& wish, const envs::InstallationResult& result, const 
       const envs::NodeSteps& steps = node.value().steps;
       const bool relayed = node.value().relayed;
       done = steps.builds     ? "built"
+             : steps.unpacks  ? "unpacked"
              : relayed        ? "received"
              : steps.receives ? "copied"
-             : steps.unpacks  ? "unpacked"
              : steps.switches ? "switched"
                               : "nothing";
     }
@@ -69,6 +69,12 @@ View view_of(const EnvWish& wish, const envs::InstallationResult& result, const 
     view.names.push_back(node.host.value);
   }
   return view;
+}
+
+std::string python_step(const envs::EnvironmentSpec& spec, const envs::PythonArchive& archive) {
+  const std::string what =
+      spec.builder == envs::Builder::conda ? "Python for py-rattler" : "Python";
+  return "get " + what + " from " + archive.url;
 }
 
 /// Of each node, nodes with equal steps on one line.
@@ -95,7 +101,7 @@ int show_steps(Context& context, EnvCluster& cluster, const EnvWish& wish,
     if (!node.ok()) continue;
     std::vector<std::string> steps = needed.steps[node.host.value];
     if (planned.python && at == planned.plan.source)
-      steps.push_back("get Python from " + planned.python->url);
+      steps.push_back(python_step(wish.spec, *planned.python));
     std::ranges::copy(describe(planned.plan, at++), std::back_inserter(steps));
     view.root["nodes"].push_back({{"name", node.host.value}, {"steps", steps}});
     view.names.push_back(node.host.value);
@@ -194,6 +200,15 @@ envs::EnvironmentName chosen_name(Context& context, const EnvCluster* cluster,
   return chosen.name;
 }
 
+void describe_rate(Arguments& arguments, InstallOptions& options) {
+  arguments.text("--limit-rate", "RATE", "Not faster than this from node to node, such as 300mbit",
+                 options.rate);
+}
+
+void describe_dry_run(Arguments& arguments, InstallOptions& options) {
+  arguments.flag("--dry-run", "Show what each node would do, and do nothing", options.dry_run);
+}
+
 }  // namespace
 
 void complete_from(Context& context, const EnvCluster* cluster, const std::string& assumed_gpus,
@@ -211,15 +226,6 @@ void complete_from(Context& context, const EnvCluster* cluster, const std::strin
 envs::EnvironmentLock read_lock_file(const std::filesystem::path& file) {
   const auto text = state::read_file(file);
   if (!text) throw Error(ErrorKind::not_found, "there is no file " + file.string());
-void describe_rate(Arguments& arguments, InstallOptions& options) {
-  arguments.text("--limit-rate", "RATE", "Not faster than this from node to node, such as 300mbit",
-                 options.rate);
-}
-
-void describe_dry_run(Arguments& arguments, InstallOptions& options) {
-  arguments.flag("--dry-run", "Show what each node would do, and do nothing", options.dry_run);
-}
-
   return envs::parse_lock(*text, file.string());
 }
 
