@@ -163,13 +163,13 @@ class Installation {
       if (place < along.size()) nodes_.note_relayed(along[place], true);
   }
 
-  /// What was built here does not run everywhere.
-  void check_fit() {
   void unpack() {
     unpack_on_source(nodes_);
     fault_point("env-unpacked");
   }
 
+  /// What was built here does not run everywhere.
+  void check_fit() {
     if (nodes_.those_that(&NodeSteps::receives).empty()) return;
     look_at_source();
     for (const std::size_t node : nodes_.all())
