@@ -61,7 +61,7 @@ std::string cann_objection(const std::string& version, const EnvironmentStatus& 
     there += (there.empty() ? "" : ", ") + one;
   return (there.empty() ? "it has no CANN" : "its CANN is " + there) +
          ", and the environment is made for CANN " + version +
-         ": Huawei's toolkit of that version has to be installed there";
+         ": name its installers as 'cann' in env.yaml, or install it there";
 }
 
 /// "2.36" of "glibc 2.36".

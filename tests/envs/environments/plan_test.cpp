@@ -225,8 +225,8 @@ TEST_CASE("an environment for CANN is no good on a node without that CANN") {
     return accelerator_objection(spec, status, matrix);
   };
   CHECK(objection("tr2.8.0_can8.5.0_py311", {}) ==
-        "it has no CANN, and the environment is made for CANN 8.5.0: Huawei's toolkit of that "
-        "version has to be installed there");
+        "it has no CANN, and the environment is made for CANN 8.5.0: name its installers as 'cann' "
+        "in env.yaml, or install it there");
   CHECK(objection("tr2.8.0_can8.5.0_py311", {"8.3.RC1", "8.2.RC1"})
             .starts_with("its CANN is 8.3.RC1, 8.2.RC1, and the environment is made for"));
   CHECK(objection("tr2.8.0_can8.5.0_py311", {"8.3.RC1", "8.5.0"}).empty());
