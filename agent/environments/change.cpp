@@ -5,6 +5,7 @@
 #include "agent/disk.hpp"
 #include "agent/environments/call.hpp"
 #include "agent/environments/checked.hpp"
+#include "agent/environments/linked_python.hpp"
 #include "agent/environments/login.hpp"
 #include "agent/environments/manifest.hpp"
 #include "agent/environments/place.hpp"
@@ -123,6 +124,7 @@ int run_env_use(Arguments arguments) {
     const UniqueFd lock = lock_prefix(named.places, kPatience);
     if (manifest_sum(named.directory()).empty())
       throw Error(ErrorKind::conflict, named.directory().string() + " is not complete");
+    check_linked_python(named.directory());
     const fs::path link = named.places.current(named.name);
     const std::string before = link_target(link);
     if (before == named.version) return;  // A node that shares the place may have been quicker.

@@ -37,6 +37,34 @@ def test_a_node_that_vanishes_is_reported_and_repaired_later(site):
     check(json.loads(site.create("-o", "json").out)["nodes"][1]["done"] == "received", "the node was not repaired")
 
 
+@with_site(Wheels)
+def test_a_node_without_the_python_that_the_environment_uses_is_told_and_not_switched(site):
+    own = pathlib.Path("/usr/bin/python3").resolve()
+
+    def has(command, nodes):
+        site.on_nodes("sh", "-c", f"rm -rf /opt/py; mkdir /opt/py; cd /opt/py; {command}", nodes=nodes)
+
+    def refused(code, said):
+        done = site.create("-o", "json", code=code)
+        check(said in done.err, done.err)
+        check("No such file" in site.on_nodes("sh", "-c", f"ls {PREFIX}/train/current 2>&1 || true", nodes="/1"), "it is in use")
+        return [node["done"] for node in json.loads(done.out)["nodes"]]
+
+    has(f"ln -s {own} python3", "/0")
+    site.file.write_text(site.file.read_text().replace("/usr/bin/python3", "/opt/py/python3"))
+    try:
+        check(refused(5, f"{site.name}-1: the environment was made with Python 3.11.") == ["built", "failed"], "not left behind")
+        has("cp /bin/true python3.99; ln -s python3.99 python3", "/1")
+        check(refused(6, f"{site.name}-1: /opt/py/python3 is Python 3.99 on this node, and the environment was made with 3.11.") == ["nothing", "failed"], "taken")
+        has("printf '#!/bin/sh\\necho 3.10.4\\n' >python3; chmod 755 python3", "/1")
+        refused(6, "/opt/py/python3 is Python 3.10.4 on this node")
+        has(f"ln -s {own} python3", "/1")
+        check([node["done"] for node in json.loads(site.create("-o", "json").out)["nodes"]] == ["nothing", "switched"], "not repaired")
+        check(site.program("python", "-c", "import alpha").count("alpha one") == 2, "it does not run")
+    finally:
+        site.on_nodes("rm", "-rf", "/opt/py")
+
+
 class ManyNodes(Wheels):
     NODES = 4
 
