@@ -11,6 +11,9 @@
 namespace fastgpu::cli {
 namespace {
 
+/// A server that hangs answers nothing.
+constexpr std::chrono::seconds kLongestListing{30};
+
 struct Options {
   std::string target;
   std::string session = "fastgpu";
@@ -70,12 +73,19 @@ int enter(Context& context, const Options& options) {
 
 /// What each host says of its sessions.
 struct Heard final : remote::OutputSink {
-  explicit Heard(std::size_t hosts) : texts(hosts) {}
+  explicit Heard(std::size_t hosts) : texts(hosts), errors(hosts) {}
   void output(std::size_t host, remote::Channel channel, std::string_view text) override {
-    if (channel == remote::Channel::out) texts[host] += text;
+    (channel == remote::Channel::out ? texts : errors)[host] += text;
   }
   std::vector<std::string> texts;
+  std::vector<std::string> errors;
 };
+
+/// Why it is not known which sessions a host has; empty where it is.
+std::string failure_on(const HostResult<remote::Executed>& result, std::string_view said) {
+  if (!result.ok()) return result.error().what();
+  return listing_failure(result.value().exit.code(), said);
+}
 
 void add_rows(View& view, const NodeName& node, std::string_view text) {
   for (const TmuxSession& session : parse_sessions(text)) {
@@ -95,6 +105,7 @@ int list(Context& context, const Options& options) {
   const RemoteTarget found = running_nodes(context, options.target, Coming::to_look);
   remote::ExecOptions settings;
   settings.connect_timeout = context.settings().duration("connect-timeout");
+  settings.timeout = kLongestListing;
   Heard heard(found.hosts.size());
   const auto results = remote::exec_everywhere(context.ssh(), found.hosts, list_sessions_argv(),
                                                context.agent(), settings, heard, context.cancel());
@@ -107,10 +118,12 @@ int list(Context& context, const Options& options) {
   int failures = 0;
   for (std::size_t i = 0; i < results.size(); ++i) {
     add_rows(view, results[i].host, heard.texts[i]);
-    if (results[i].ok()) continue;
-    context.ui().warn(host_line(results[i].host, results[i].error().what()));
+    const std::string failure = failure_on(results[i], heard.errors[i]);
+    if (failure.empty()) continue;
+    context.ui().warn(host_line(results[i].host, failure));
     ++failures;
   }
+  if (failures > 0) view.when_empty.clear();  // There may be some.
   context.ui().show(view);
   return failures == 0 ? 0 : 1;
 }

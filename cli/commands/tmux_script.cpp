@@ -11,6 +11,7 @@ namespace fastgpu::cli {
 namespace {
 
 constexpr std::size_t kLongestName = 40;
+constexpr std::size_t kMostSaid = 300;
 
 /// tmux ends a command at a word that ends in ';', and takes '\;' there for the letter.
 std::string for_tmux(std::string word) {
@@ -61,8 +62,20 @@ std::string tmux_command(const std::string& session, const std::vector<std::stri
 std::vector<std::string> list_sessions_argv() {
   return {"/bin/sh", "-c",
           "command -v tmux >/dev/null || exit 0\n"
-          "tmux list-sessions -F '#{session_created} #{session_attached} #{session_windows} "
-          "#{session_name}' 2>/dev/null || true"};
+          "exec tmux list-sessions -F '#{session_created} #{session_attached} #{session_windows} "
+          "#{session_name}'"};
+}
+
+std::string listing_failure(int code, std::string_view said) {
+  while (said.ends_with('\n'))
+    said.remove_suffix(1);
+  const bool is_one_line = said.find('\n') == said.npos;
+  const bool is_no_server =
+      said.starts_with("no server running") || said == "no sessions" ||
+      (said.starts_with("error connecting to ") && said.ends_with("(No such file or directory)"));
+  if (code == 0 || (is_one_line && is_no_server)) return "";
+  return "tmux exited with " + std::to_string(code) +
+         (said.empty() ? "" : ": " + printable(said, kMostSaid));
 }
 
 std::vector<TmuxSession> parse_sessions(std::string_view text) {

@@ -33,6 +33,9 @@ struct TmuxSession {
 
 /// A program whose output parse_sessions reads; says nothing where there is no tmux.
 std::vector<std::string> list_sessions_argv();
+/// What is wrong where it ended with that code and said that on standard error; empty where nothing
+/// is: a server that is not there has no sessions.
+std::string listing_failure(int code, std::string_view said);
 std::vector<TmuxSession> parse_sessions(std::string_view text);
 
 }  // namespace fastgpu::cli

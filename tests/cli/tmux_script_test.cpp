@@ -68,6 +68,20 @@ TEST_CASE("sessions are read, whatever their names, and what is none is passed o
   CHECK(sessions[1].name == "my work ");
 }
 
+TEST_CASE("a server that is not there has no sessions, and one that fails is told") {
+  for (const char* none : {"no server running on /tmp/tmux-0/default\n", "no sessions\n",
+                           "error connecting to /tmp/tmux-0/default (No such file or directory)\n"})
+    CHECK(listing_failure(1, none).empty());
+  CHECK(listing_failure(0, "").empty());
+  CHECK(listing_failure(0, "a word of warning\n").empty());
+  CHECK(listing_failure(1, "protocol version mismatch (client 8, server 7)\n") ==
+        "tmux exited with 1: protocol version mismatch (client 8, server 7)");
+  CHECK(listing_failure(1, "error connecting to /tmp/tmux-0/default (Permission denied)\n") ==
+        "tmux exited with 1: error connecting to /tmp/tmux-0/default (Permission denied)");
+  CHECK(listing_failure(1, "no server running on /tmp/x\nlost server\n").ends_with("lost server"));
+  CHECK(listing_failure(139, "") == "tmux exited with 139");
+}
+
 TEST_SUITE_END();
 
 }  // namespace

@@ -85,6 +85,21 @@ def test_sessions_have_names_and_are_listed(user):
         check(f"{name}-1/one" in names, f"{names}")
 
 
+def test_a_server_that_fails_is_told_and_not_taken_for_no_sessions(user):
+    with no_sessions_after(user, user.two_nodes()) as name:
+        user.run("tmux", name, "-d", "-s", "one")
+        user.run("exec", f"{name}/1", "--", "sh", "-c", "printf '#!/bin/sh\necho lost server >&2\nexit 1\n' >/usr/local/bin/tmux; chmod 755 /usr/local/bin/tmux")
+        try:
+            done = user.run("tmux", name, "--list", "-o", "json", code=1)
+            check(f"{name}-1: tmux exited with 1: lost server" in done.err, done.err)
+            check([one["node"] for one in json.loads(done.out)["sessions"]] == [f"{name}-0"], f"{done.out}")
+            said = user.run("tmux", f"{name}/1", "--list", code=1)
+            check("no sessions" not in said.err and said.out == b"", f"{said.out} {said.err}")
+        finally:
+            user.run("exec", f"{name}/1", "--", "rm", "/usr/local/bin/tmux")
+        check(listed(user, f"{name}/1") == [], "no server is told")
+
+
 def test_a_program_runs_in_a_session_of_its_own_with_its_words_unchanged(user):
     words = ["a  b", "$HOME;", "it's", "", "*", ";", "a;", "b\\;", "\\", "ünï"]
     with no_sessions_after(user, user.two_nodes()) as name:
