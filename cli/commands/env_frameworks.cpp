@@ -100,6 +100,7 @@ void require_from_matrix(envs::EnvironmentSpec& spec, Ui& ui) {
   for (const envs::FrameworkRow& row : combination.rows) {
     for (const std::string& requirement : row.requirements)
       require(spec, requirement);
+    spec.sources.insert(spec.sources.end(), row.sources.begin(), row.sources.end());
     add_index(spec, row.index);
   }
 }
@@ -116,13 +117,15 @@ std::string shown(const std::string& address) {
 void tell(Ui& ui, const envs::EnvironmentSpec& spec) {
   for (const std::string& package : spec.packages)
     ui.note("requires " + package);
-  std::vector<std::string> sources = spec.index;
+  for (const std::string& package : spec.sources)
+    ui.note("may build " + package + " from its source");
+  std::vector<std::string> places = spec.index;
   if (spec.builder == envs::Builder::conda)
-    sources = spec.channels;
-  else if (sources.empty())
-    sources.emplace_back(kUsualIndex);
-  for (const std::string& source : sources)
-    ui.note("from " + shown(source));
+    places = spec.channels;
+  else if (places.empty())
+    places.emplace_back(kUsualIndex);
+  for (const std::string& place : places)
+    ui.note("from " + shown(place));
 }
 
 int run(Context& context, const Options& options) {

@@ -55,6 +55,7 @@ Json to_json(const envs::FrameworkRow& row) {
   item["cudnn"] = row.cudnn;
   item["nccl"] = row.nccl;
   item["install"] = row.requirements;
+  item["sources"] = row.sources;
   item["index"] = row.index.empty() ? Json("https://pypi.org/simple") : Json(row.index);
   item["offered"] = row.offered;
   item["note"] = row.note;
@@ -201,11 +202,12 @@ View view_of(const envs::Combination& found) {
   view.root["frameworks"] = Json::array();
   view.root["nearest"] = found.nearest ? Json(to_string(*found.nearest)) : Json(nullptr);
   view.root["warnings"] = found.warnings();
-  view.table.columns = {{"FRAMEWORK"}, {"VERSION"}, {"INSTALL"}, {"INDEX"}, {"OFFERED"}};
+  view.table.columns = {{"FRAMEWORK"}, {"VERSION"}, {"INSTALL"},
+                        {"MAY BUILD"}, {"INDEX"},   {"OFFERED"}};
   for (const envs::FrameworkRow& row : found.rows) {
     view.root["frameworks"].push_back(to_json(row));
     view.table.rows.push_back({std::string(display_name(row.framework)), row.version,
-                               joined(row.requirements, " "),
+                               joined(row.requirements, " "), joined(row.sources, " "),
                                row.index.empty() ? "PyPI" : row.index, row.offered ? "yes" : "no"});
     std::ranges::copy(row.requirements, std::back_inserter(view.names));
   }

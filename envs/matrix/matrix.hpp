@@ -54,6 +54,7 @@ struct FrameworkRow {
   std::string cudnn{};  ///< That it was built with, or the least that it asks for; may be empty.
   std::string nccl{};   ///< Likewise.
   std::vector<std::string> requirements;  ///< For pip or uv: "torch==2.5.1"
+  std::vector<std::string> sources{};     ///< Packages that may have to be built from source.
   std::string index{};                    ///< Beside PyPI; empty: PyPI alone.
   bool offered = true;                    ///< That index still has it, as of the matrix's date.
   std::string note{};                     ///< Why it is not offered, or what is good to know.

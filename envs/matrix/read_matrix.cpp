@@ -116,8 +116,8 @@ Framework read_framework_tag(const Value& value) {
 }
 
 void read_framework(const Value& row, std::vector<FrameworkRow>& rows) {
-  row.allow_only({"framework", "version", "on", "python", "cudnn", "nccl", "install", "index",
-                  "offered", "note"});
+  row.allow_only({"framework", "version", "on", "python", "cudnn", "nccl", "install", "sources",
+                  "index", "offered", "note"});
   for (const Value& accelerator : need(row, "on").list()) {
     FrameworkRow made{.framework = read_framework_tag(need(row, "framework")),
                       .version = need(row, "version").text(),
@@ -131,6 +131,7 @@ void read_framework(const Value& row, std::vector<FrameworkRow>& rows) {
     }
     for (const std::string& text : need(row, "install").texts())
       made.requirements.push_back(filled(text, made));
+    made.sources = texts_or_none(row, "sources");
     made.index = filled(text_or_empty(row, "index"), made);
     made.offered = flag(row, "offered", true);
     made.note = text_or_empty(row, "note");

@@ -1,13 +1,14 @@
 """Solves what the matrix installs from PyPI, by the uv that builds environments: matrix_solves.py FASTGPU UV [WORD...]
 
-Every row, for each of its Pythons, with what every environment gets, of wheels alone, and the sets that are known as a whole. Fails
-where what counts as offered does not solve, or what does not count so does. Rows of other indexes are counted and left out, but for
+Every row, for each of its Pythons, with what every environment gets, of wheels alone but for what its `sources` name, and the sets that are
+known as a whole. Fails where what counts as offered does not solve, or what does not count so does. Rows of other indexes are counted and left out, but for
 those of Ascend, which need none on aarch64. With words only rows with one of them in what they install. Nothing is installed; where
 PyPI is not reached, a sentence says so and nothing fails.
 """
 import concurrent.futures
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -22,13 +23,19 @@ class Solver:
         self.environment = {**{k: v for k, v in os.environ.items() if not k.startswith("UV_")},
                             "UV_CACHE_DIR": cache, "UV_NO_CONFIG": "1", "UV_PYTHON_DOWNLOADS": "never"}
 
-    def failure(self, requirements, python, machine):
-        """In uv's words, or None where there is a solution."""
-        words = ["pip", "compile", "--quiet", "--no-header", "--no-build", "--python-version", f"{python}.99",
-                 "--python-platform", f"{machine}-manylinux_2_28", "-"]
-        done = subprocess.run([self.uv, *words], input="\n".join([*requirements, *IN_EVERY_ENVIRONMENT]) + "\n", text=True,
-                              capture_output=True, env=self.environment)
-        return None if done.returncode == 0 else " ".join(done.stderr.split())
+    def failure(self, requirements, python, machine, sources=()):
+        """In uv's words, or None where there is a solution. As an environment is solved: what may be built is, where there is no other way."""
+        built = []
+        while True:
+            wheels = ["--only-binary", ":all:", *(word for name in built for word in ("--no-binary", name))] if built else ["--no-build"]
+            words = ["pip", "compile", "--quiet", "--no-header", *wheels, "--python-version", f"{python}.99",
+                     "--python-platform", f"{machine}-manylinux_2_28", "-"]
+            done = subprocess.run([self.uv, *words], input="\n".join([*requirements, *IN_EVERY_ENVIRONMENT]) + "\n", text=True,
+                                  capture_output=True, env=self.environment)
+            lacking = [name for name in re.findall("Wheels are required for `([^`]*)`", done.stderr) if name in sources and name not in built]
+            if done.returncode == 0 or not lacking:
+                return None if done.returncode == 0 else " ".join(done.stderr.split())
+            built.append(lacking[0])
 
 
 def machine_of(row):
@@ -39,13 +46,13 @@ def machine_of(row):
 
 
 def questions_of(matrix, wanted):
-    """(requirements, Python, machine) -> whether they are offered. Accelerators that install the same are one question."""
+    """(requirements, Python, machine, sources) -> whether they are offered. Accelerators that install the same are one question."""
     questions = {}
     for row in matrix["frameworks"]:
         machine = machine_of(row)
         if machine and (not wanted or any(word in text for word in wanted for text in row["install"])):
             for python in row["python"]:
-                questions[tuple(row["install"]), python, machine] = row["offered"]
+                questions[tuple(row["install"]), python, machine, tuple(row["sources"])] = row["offered"]
     return questions
 
 
@@ -56,7 +63,8 @@ def sets_of(fastgpu, matrix):
         found = json.loads(subprocess.check_output([fastgpu, "env", "matrix", known["name"], "-o", "json"], stderr=subprocess.DEVNULL))
         ours = [row for row in found["frameworks"] if machine_of(row) == "x86_64"]
         if found["offered"] and ours:
-            questions[tuple(text for row in ours for text in row["install"]), found["python"], "x86_64"] = True
+            install, sources = (tuple(text for row in ours for text in row[key]) for key in ("install", "sources"))
+            questions[install, found["python"], "x86_64", sources] = True
     return questions
 
 
@@ -74,8 +82,9 @@ def main():
             return 0
         failures = dict(zip(questions, workers.map(lambda question: solver.failure(*question), questions)))
     wrong = 0
-    for (requirements, python, machine), offered in questions.items():
-        failure = failures[requirements, python, machine]
+    for question, offered in questions.items():
+        requirements, python, machine, _ = question
+        failure = failures[question]
         if offered == (failure is None):
             continue
         wrong += 1

@@ -312,20 +312,24 @@ def test_a_name_of_the_matrix_says_what_frameworks_are_installed(site):
 
 @with_site(Wheels)
 def test_frameworks_that_no_index_offers_are_refused_with_the_reason_and_what_is_near(site):
-    lost = "TensorFlow 1.15.5 can no longer be had: PyPI has gast 0.2.2"
-    spec = "name: train\nfrom: tf1.15_tr1.4.0_mx1.5.0_cu10.0_py37\npython: /usr/bin/python3\nmpi: system\n"
+    lost, near = "PyTorch 1.3.0 can no longer be had: only AIACC-Training", "the nearest that can be had is tf1.14.0_tr1.3.0_mx1.5.0_cu10.0_py36"
+    spec = "name: train\nfrom: tf1.12_tr1.3.0_mx1.5.0_cu9.0_py36\npython: /usr/bin/python3\nmpi: system\n"
     site.file.write_text(spec)
     made = site.create()
-    check(f"warning: {lost}" in made.err and "the nearest that can be had is tf1.14.0_tr1.4.0_mx1.5.0_cu10.0_py37" in made.err, made.err)
+    check(f"warning: {lost}" in made.err and near in made.err, made.err)
     check("install-frameworks" not in made.err, made.err)
     words = ["env", "install-frameworks", "train", "-c", site.name, "--uv", UV]
     done = site.user.refused(words, 5, lost)
-    check("the nearest that can be had is tf1.14.0_tr1.4.0_mx1.5.0_cu10.0_py37" in done.err and "requires" not in done.err, done.err)
+    check(near in done.err and "requires" not in done.err, done.err)
 
     # An index of one's own may have them.
-    for name, version in (("tensorflow-gpu", "1.15.5"), ("mxnet-cu100", "1.5.0"), ("torch", "1.4.0+cu100"), ("protobuf", "3.19.6")):
+    for name, version in (("tensorflow-gpu", "1.12.0"), ("mxnet-cu90", "1.5.0"), ("torch", "1.3.0+cu90"), ("protobuf", "3.19.6")):
         site.index.add(name, version)
     site.file.write_text(f"{spec}index: {site.index.url}\n")
+    site.create()
+    done = site.user.run(*words, "--dry-run")
+    check("requires torch==1.3.0+cu90" in done.err and "may build termcolor from its source" in done.err, done.err)
+    site.file.write_text(f"{spec}index: {site.index.url}\n".replace("tf1.12_tr1.3.0_mx1.5.0_cu9.0", "tf1.15_tr1.4.0_mx1.5.0_cu10.0"))
     site.create()
     done = site.user.run(*words, "--dry-run")
     check("requires tensorflow-gpu==1.15.5" in done.err and "from https://download.pytorch.org/whl/cu100\n" in done.err, done.err)

@@ -229,4 +229,20 @@ def test_what_an_earlier_build_has_is_not_built_again_unless_other_tools_build_i
     site.user.run("env", "verify", "train", "-c", site.name)
 
 
+@with_site(Sources)
+def test_frameworks_bring_the_names_of_what_may_be_built_for_them(site):
+    site.index.add("tensorflow", "2.1.4", requires=["gast==0.2.2", "termcolor>=1.1.0"])
+    site.index.add("protobuf", "3.19.6")
+    site.index.add("termcolor", "2.3.0")
+    site.add_old("gast", "0.2.2")
+    site.sources = "from: tf2.1_cu10.1_py37\n"
+    site.write()
+    site.create()
+    done = site.user.run("env", "install-frameworks", "train", "-c", site.name, *site.TOOL)
+    check("may build gast from its source" in done.err and "building gast 0.2.2" in done.err, done.err)
+    check(site.program("python", "-c", "import gast, tensorflow; print(gast.word, tensorflow.version)").count("was built 2.1.4") == 2, "not there")
+    again = site.user.run("env", "install-frameworks", "train", "-c", site.name, *site.TOOL, "-o", "json")
+    check([node["done"] for node in json.loads(again.out)["nodes"]] == ["nothing", "nothing"], f"{again.out}")
+
+
 run_tests(dict(globals()))
