@@ -63,9 +63,8 @@ class Solving {
 
   static Error explained(const Error& e, const std::string& package) {
     return e.during("no wheel of " + package +
-                    " fits (a package that 'sources' in env.yaml names may be built from its "
-                    "source: sources: [" +
-                    package + "])");
+                    " fits; to have it built from its source, name it in env.yaml, sources: [" +
+                    package + "]");
   }
 
   /// Each is tried once: where that did not help, it will not the next time.

@@ -50,7 +50,9 @@ PAGES = [
     ("env verify", ["fastgpu env verify train --cluster demo"]),
     ("env activate", ["fastgpu env activate train --cluster demo -- python -c 'import sys; print(sys.prefix)'",
                       "fastgpu env activate train --cluster demo", "fastgpu env activate train --cluster demo --off"]),
-    ("env lock", ["fastgpu env lock -f env.yaml -o env.lock", "head -16 env.lock"]),
+    ("env lock", ["fastgpu env lock -f env.yaml -o env.lock", "head -16 env.lock",
+                  "cat old.yaml", "fastgpu env lock -f old.yaml", "echo 'sources: [gast]' >>old.yaml",
+                  "fastgpu env lock -f old.yaml | sed -n '/^artefacts/,$p'"]),
     ("env diff", ["fastgpu env diff env.lock env.lock"]),
     ("env pack", ["fastgpu env pack train --cluster demo -o train.tar.zst"]),
     ("env unpack", ["fastgpu env remove train --cluster demo", "fastgpu env unpack train.tar.zst --cluster demo --dry-run",
@@ -84,7 +86,8 @@ PAGES = [
     ]),
     ("cancel job", ["fastgpu cancel job long-1"]),
     ("wait job", ["fastgpu wait job broken-1"]),
-    ("env matrix", ["fastgpu env matrix tf1.15_tr1.4.0_mx1.5.0_cu10.0_py36", "fastgpu env matrix tr2.5.1_cu13.0_py312",
+    ("env matrix", ["fastgpu env matrix tf1.15_tr1.4.0_mx1.5.0_cu10.0_py36", "fastgpu env matrix tf1.12_tr1.3.0_mx1.5.0_cu9.0_py36",
+                    "fastgpu env matrix tr2.5.1_cu13.0_py312",
                     "fastgpu env matrix tr2.8.0_py311", "fastgpu env matrix --cuda 12.4"]),
     ("env install-driver", ["fastgpu env install-driver --cluster demo --driver 580",
                             "fastgpu env install-driver --cluster demo --driver 580 --cuda 12.8 --cudnn 9 --assume-gpu H100:8 --dry-run"]),
@@ -137,6 +140,7 @@ def main():
         work = pathlib.Path(folder, "work")
         work.mkdir()
         (work / "env.yaml").write_text("name: train\npython: /usr/bin/python3\nmpi: system\nvariables:\n  OMP_NUM_THREADS: 4\n")
+        (work / "old.yaml").write_text("name: old\npython: /usr/bin/python3\nmpi: system\npackages: [gast==0.2.2]\n")
         index = []
         for name, examples in PAGES:
             file = name.replace(" ", "-") + ".md"
