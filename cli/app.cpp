@@ -166,16 +166,19 @@ constexpr std::array kCommands = {
             "fastgpu env remove train --cluster demo", describe_env_remove,
             "With --all the nodes' files are as before the first environment, start-up files of "
             "shells included."},
-    Command{"env", "pack", "Fetch an environment as an archive",
-            "fastgpu env pack train --cluster demo -o train.tar.zst", describe_env_pack,
-            "A tar archive packed by zstd, with the manifest of every file's SHA-256 in it "
-            "(.fastgpu/manifest)."},
-    Command{"env", "unpack", "Put an environment from an archive on all nodes",
-            "fastgpu env unpack train.tar.zst --cluster demo", describe_env_unpack,
-            "All of the archive is read here first: one that is cut off, changed or no environment "
-            "is refused before a node is asked. One node gets it from here, the others from that "
-            "one. It works only where it was packed for, and that is where it goes. Whoever uses it "
-            "runs what is in it: take archives from those that you trust."},
+    Command{
+        "env", "pack", "Fetch an environment as an archive",
+        "fastgpu env pack train --cluster demo -o train.tar.zst", describe_env_pack,
+        "A tar archive packed by zstd, with the manifest of every file's SHA-256 in it "
+        "(.fastgpu/manifest). It is read once more, and a warning says where `env unpack` would "
+        "not take it: where a file is damaged, or a link leads out of the environment."},
+    Command{
+        "env", "unpack", "Put an environment from an archive on all nodes",
+        "fastgpu env unpack train.tar.zst --cluster demo", describe_env_unpack,
+        "All of the archive is read here first: one that is cut off, changed or no environment "
+        "is refused before a node is asked. One node gets it from here, the others from that "
+        "one. It works only where it was packed for, and that is where it goes. Whoever uses it "
+        "runs what is in it: take archives from those that you trust."},
     Command{
         "env", "demo", "Train a small model in an environment, on one rank and on many",
         "fastgpu env demo train --cluster demo", describe_env_demo,

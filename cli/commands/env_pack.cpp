@@ -62,6 +62,14 @@ class Archive final : public remote::OutputSink {
   std::uint64_t bytes_ = 0;
 };
 
+/// Read once more: what does not come back is better known while the nodes have it.
+void warn_of_refusal(Context& context, const std::string& archive) try {
+  envs::check_archive(archive, context.cancel());
+} catch (const Error& e) {
+  if (e.kind() == ErrorKind::interrupted) throw;
+  context.ui().warn("fastgpu env unpack would refuse it: " + std::string(e.what()));
+}
+
 int run(Context& context, const Options& options) {
   EnvCluster cluster(context, options.target);
   const EnvBuild build = complete_builds(cluster, options.name).front();
@@ -80,6 +88,7 @@ int run(Context& context, const Options& options) {
   archive.finish();
   context.ui().note("packed " + options.name + ": " + to_string(archive.bytes()) + " in " +
                     options.archive);
+  warn_of_refusal(context, options.archive);
   return 0;
 }
 

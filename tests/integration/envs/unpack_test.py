@@ -14,7 +14,8 @@ import tarfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from env_site import PREFIX, changes, with_site  # noqa: E402
-from cli_user import check, run_tests, within  # noqa: E402
+from cli_user import check, inits_of, run_tests, within  # noqa: E402
+from shared_place import share  # noqa: E402
 from wheels_site import Wheels  # noqa: E402
 
 LARGE = 16 << 20
@@ -260,6 +261,44 @@ def test_without_room_on_the_node_nothing_is_sent_and_nothing_is_half_there(site
         site.on_nodes("umount", f"{PREFIX}/train", nodes="/0")
     site.unpack()
     site.is_complete()
+
+
+@with_site(Archived)
+def test_whoever_packs_is_warned_of_what_would_not_come_back(site):
+    site.unpack()
+    pack = ["env", "pack", "train", "-c", site.name, "-o", str(site.archive)]
+    check("warning" not in site.user.run(*pack).err, "warned of what is good")
+    site.on_nodes("sh", "-c", f"echo more >>{PREFIX}/train/current/lib/python3.11/site-packages/beta.py", nodes="/0")
+    said = site.user.run(*pack).err
+    check("warning: fastgpu env unpack would refuse it: " in said and "site-packages/beta.py is not what its manifest says" in said, said)
+    site.user.run("env", "remove", "train", "-c", site.name)
+    site.write("alpha", more="post_install:\n  - [sh, -c, 'ln -s /etc/hostname $VIRTUAL_ENV/bin/out']\n")
+    site.create()
+    said = site.user.run(*pack).err
+    check("warning: fastgpu env unpack would refuse it: " in said and "the link bin/out leads out of it, to /etc/hostname" in said, said)
+    site.user.refused(site.unpack_words(), 2, "the link bin/out leads out of it, to /etc/hostname")
+
+
+@with_site(Archived)
+def test_a_place_that_nodes_share_gets_it_once(site):
+    place = site.user.folder / "home"
+    place.mkdir()
+    site.on_nodes("mkdir", "-p", "/srv/home")
+    for number in (0, 1):
+        share(place, next(inits_of(f"{site.name}-{number}")), "/srv/home")
+    prefix = ("--prefix", "/srv/home/work/envs")
+    try:
+        site.create(*prefix)
+        site.user.run("env", "pack", "train", "-c", site.name, "-o", str(site.archive))
+        site.user.run("env", "remove", "--all", "-c", site.name, *prefix)
+        check(site.done(*prefix) == ["unpacked", "switched"], "sent where it was already")
+        builds = [entry.name for entry in (place / "work/envs/train").iterdir() if entry.is_dir() and not entry.is_symlink()]
+        check(len(builds) == 1, f"{builds}")
+        site.user.run("env", "verify", "train", "-c", site.name)
+        site.user.run("env", "remove", "--all", "-c", site.name, *prefix)
+        check(list(place.iterdir()) == [], f"left: {list(place.rglob('*'))}")
+    finally:
+        site.on_nodes("umount", "/srv/home")
 
 
 run_tests(dict(globals()))
