@@ -17,12 +17,12 @@ struct TakenPackages {
 };
 
 /// Links what complete builds beside `version` have of the packages in the request's solution into
-/// it, where their own solutions have the same artefacts for them. A package's files must be what
-/// its RECORD and its build's manifest say: of one with a file that is not, nothing is taken. They
-/// are read where somebody may have written into them since the build was checked. Programs that
-/// name the directory of their build are written anew. Commands that are run in a build may write
-/// into its files, so nothing is taken from such a build, nor for one. `version` must have its
-/// Python already.
+/// it, where their own solutions have the same artefacts for them, built by the same tools where
+/// they are sources. A package's files must be what its RECORD and its build's manifest say: of one
+/// with a file that is not, nothing is taken. They are read where somebody may have written into
+/// them since the build was checked. Programs that name the directory of their build are written
+/// anew. Commands that are run in a build may write into its files, so nothing is taken from such a
+/// build, nor for one. `version` must have its Python already.
 TakenPackages take_earlier_packages(const BuildRequest& request,
                                     const std::filesystem::path& version, Listener& listener);
 

@@ -13,8 +13,6 @@
 namespace fastgpu::agent {
 namespace {
 
-namespace fs = std::filesystem;
-
 /// The packages for want of whose wheels uv found no solution, in its own words.
 std::vector<std::string> packages_without_wheel(std::string_view said) {
   constexpr std::string_view kBefore = "Wheels are required for `";

@@ -147,7 +147,7 @@ int install(Context& context, EnvCluster& cluster, const EnvWish& wish,
     http::CurlClient http(http::curl_settings(context.environment()));
     return envs::fetch_pinned({.url = source.url, .sha256 = source.sha256},
                               "sources are fetched here, for the node that builds", http,
-                              context.cancel());
+                              context.cancel(), request.patience);
   };
   auto result = envs::install(cluster.access(), met.hosts, request);
   for (const auto& [node, error] : met.failures)

@@ -30,10 +30,12 @@ std::string redirection(const http::Response& answer, const std::string& url) {
 }
 
 /// Files of GitHub's releases lie elsewhere.
-http::Response get_following(const std::string& url, http::Client& http, const Cancel& cancel) {
+http::Response get_following(const std::string& url, std::chrono::seconds silence,
+                             http::Client& http, const Cancel& cancel) {
   std::string at = url;
   for (int redirects = 0;; ++redirects) {
-    auto answer = http.send({.url = at, .limit = kPatience, .largest_answer = kLargest}, cancel);
+    auto answer = http.send(
+        {.url = at, .limit = kPatience, .silence = silence, .largest_answer = kLargest}, cancel);
     std::string next = redirection(answer, at);
     if (next.empty() || redirects == kMostRedirects) return answer;
     at = std::move(next);
@@ -51,9 +53,9 @@ const PinnedFile& pinned_for(std::string_view machine, std::span<const PinnedFil
 }
 
 std::string fetch_pinned(const PinnedFile& file, std::string_view hint, http::Client& http,
-                         const Cancel& cancel) {
+                         const Cancel& cancel, std::chrono::seconds silence) {
   const std::string url(file.url);
-  auto answer = get_following(url, http, cancel);
+  auto answer = get_following(url, silence, http, cancel);
   if (answer.status != 200)
     throw Error(ErrorKind::remote, "HTTP " + std::to_string(answer.status) + " from " + url + "; " +
                                        std::string(hint));

@@ -2,6 +2,7 @@
 // archive.
 #pragma once
 
+#include <chrono>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,8 +23,9 @@ const PinnedFile& pinned_for(std::string_view machine, std::span<const PinnedFil
                              std::string_view what);
 
 /// The file's bytes, wherever its address sends us. Throws as http::Client, and remote for another
-/// answer than that file; `hint` says what to do then.
+/// answer than that file; `hint` says what to do then. Where `silence` is given, so long nothing
+/// may come.
 std::string fetch_pinned(const PinnedFile& file, std::string_view hint, http::Client& http,
-                         const Cancel& cancel);
+                         const Cancel& cancel, std::chrono::seconds silence = {});
 
 }  // namespace fastgpu::envs

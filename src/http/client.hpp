@@ -32,6 +32,7 @@ struct Request {
   std::vector<Header> headers{};  ///< Sent as they are; nothing but Host and lengths is added.
   std::string body{};
   std::chrono::milliseconds limit{30'000};          ///< For the whole exchange.
+  std::chrono::seconds silence{0};                  ///< So long nothing may come; 0: no such bound.
   std::chrono::milliseconds connect_limit{10'000};  ///< For name, connection and TLS.
   std::size_t largest_answer = 64U << 20U;          ///< Bytes of the body.
   bool direct = false;                              ///< By no proxy, whatever the environment says.

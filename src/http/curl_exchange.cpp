@@ -157,6 +157,10 @@ void CurlLine::prepare(const Request& request, const Route& route) {
   curl_easy_setopt(transfer, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   curl_easy_setopt(transfer, CURLOPT_MAXAGE_CONN, kLongestIdleSeconds);
   curl_easy_setopt(transfer, CURLOPT_TIMEOUT_MS, static_cast<long>(request.limit.count()));
+  if (request.silence.count() > 0) {
+    curl_easy_setopt(transfer, CURLOPT_LOW_SPEED_LIMIT, 1L);  // A byte in a second.
+    curl_easy_setopt(transfer, CURLOPT_LOW_SPEED_TIME, static_cast<long>(request.silence.count()));
+  }
   curl_easy_setopt(transfer, CURLOPT_CONNECTTIMEOUT_MS,
                    static_cast<long>(request.connect_limit.count()));
   curl_easy_setopt(transfer, CURLOPT_PROXY, request.direct ? "" : route.proxy.url.c_str());

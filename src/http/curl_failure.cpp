@@ -58,6 +58,9 @@ Error curl_error(const CurlFailure& failure, const Request& request, std::string
       if (!failure.reached)
         return transient(who + "no connection within " +
                          to_string(std::min(request.limit, request.connect_limit)));
+      if (failure.detail.starts_with("Operation too slow"))
+        return {ErrorKind::timeout,
+                who + "timed out: nothing came for " + to_string(request.silence)};
       return transient(who + "no complete answer within " + to_string(request.limit));
     case CURLE_PEER_FAILED_VERIFICATION:
       return {ErrorKind::remote, who + "its certificate cannot be trusted (" +

@@ -209,6 +209,24 @@ TEST_CASE_FIXTURE(Sending, "a server that says nothing, or drips, is given up af
   }
 }
 
+TEST_CASE_FIXTURE(Sending, "where a silence is given, so long a one ends it, before the limit") {
+  const HttpServer silent([](HttpVisit& visit) {
+    visit.wait_until_client_leaves();
+    return AfterAnswer::close;
+  });
+  const HttpServer stopping([](HttpVisit& visit) {
+    visit.write("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\nx");
+    visit.wait_until_client_leaves();
+    return AfterAnswer::close;
+  });
+  for (const HttpServer* server : {&silent, &stopping}) {
+    const Error e = failure_of(
+        [&] { client.send({.url = server->url(), .limit = 1h, .silence = 1s}, cancel); });
+    CHECK(e.kind() == ErrorKind::timeout);
+    CHECK(mentions(e, "nothing came for 1s"));
+  }
+}
+
 TEST_CASE_FIXTURE(Sending, "an answer longer than the largest is refused, however it is sent") {
   const HttpServer endless([](HttpVisit& visit) {
     visit.write("HTTP/1.1 200 OK\r\n\r\n");

@@ -191,23 +191,33 @@ def test_of_a_package_that_cannot_be_built_the_last_words_are_shown_and_nothing_
 
 
 @with_site(Sources)
-def test_one_that_never_ends_is_ended_by_ctrl_c(site):
-    site.add_old("old", "1.0", "import subprocess, sys\nif 'bdist_wheel' in sys.argv: subprocess.run(['sleep', '4242'])\n")
-    site.write("alpha", "old")
-    process = site.user.start(*site.words())
-    said = []
-    for line in process.stderr:
-        said.append(line.decode())
-        if "building old 1.0 from its source" in said[-1]:
-            break
+def test_one_that_never_ends_is_ended_by_ctrl_c_and_kill(site):
     asleep = ("exec", site.name, "--", "pgrep", "-f", "[s]leep 4242")
-    check(within(20, lambda: site.user.run(*asleep, code=None).out.strip()), f"it does not build: {said}")
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
-    check(process.returncode == 130, f"{process.returncode}")
-    check(within(15, lambda: not site.user.run(*asleep, code=None).out.strip()), "it runs on")
-    site.nothing_is_left("/0")  # The other keeps what had been copied, out of sight.
+    site.write("alpha", "old")
+    for when, number, code in (("if 'bdist_wheel' in sys.argv: ", signal.SIGINT, 130), ("", signal.SIGINT, 130),
+                               ("if 'bdist_wheel' in sys.argv: ", signal.SIGKILL, -signal.SIGKILL)):
+        site.add_old("old", "1.0", f"import subprocess, sys\n{when}subprocess.run(['sleep', '4242'])\n")
+        process = site.user.start(*site.words())
+        check(within(30, lambda: site.user.run(*asleep, code=None).out.strip()), "it does not begin")
+        process.send_signal(number)
+        _, err = process.communicate(timeout=30)
+        check(process.returncode == code, f"{process.returncode}")
+        check(("building old 1.0 from its source" in err.decode()) == bool(when), err.decode())
+        check(within(20, lambda: not site.user.run(*asleep, code=None).out.strip()), "it runs on")
+        check(within(10, lambda: not site.on_nodes("sh", "-c", LEFT, nodes="/0").strip()), "a part is left")  # Others keep theirs, out of sight.
     site.add_old("old", "1.0")
+    site.create()
+
+
+@with_site(Sources)
+def test_an_index_that_does_not_give_the_source_is_given_up(site):
+    site.write("alpha", "old")
+    site.locked()
+    site.user.run("env", "remove", "--all", "-c", site.name)
+    site.index.fault = "hang files"
+    site.user.refused(site.words("--index-timeout", "1s"), 124, "the source of old 1.0", "nothing came for 1s")
+    site.nothing_is_used()
+    site.index.fault = ""
     site.create()
 
 
