@@ -32,11 +32,16 @@ def wheel(name, version, files, requires=()):
     return f"{name}-{version}-py3-none-any.whl", out.getvalue()
 
 
-def source(name, version, files):
-    """The bytes of a source distribution, and its file name."""
+def source(name, version, files, ending=".tar.gz"):
+    """The bytes of a source distribution, and its file name, which may end with .zip, too."""
     top = f"{name}-{version}"
     content = {"PKG-INFO": f"Metadata-Version: 1.0\nName: {name}\nVersion: {version}\n", **files}
     out = io.BytesIO()
+    if ending == ".zip":
+        with zipfile.ZipFile(out, "w") as archive:
+            for path, text in content.items():
+                archive.writestr(zipfile.ZipInfo(f"{top}/{path}", (2024, 1, 1, 0, 0, 0)), text)
+        return f"{top}.zip", out.getvalue()
     with gzip.GzipFile(fileobj=out, mode="wb", mtime=0) as packed, tarfile.open(fileobj=packed, mode="w") as archive:
         for path, text in content.items():
             entry = tarfile.TarInfo(f"{top}/{path}")
@@ -70,9 +75,9 @@ class PackageIndex(FaultyServer):
         file, content = wheel(name, version, files or {f"{name}.py": f"version = '{version}'\n"}, requires)
         self.files.setdefault(normalized(name), {})[file] = content
 
-    def add_source(self, name, version, files):
+    def add_source(self, name, version, files, ending=".tar.gz"):
         """`files` by their paths, setup.py or pyproject.toml among them."""
-        file, content = source(name, version, files)
+        file, content = source(name, version, files, ending)
         self.files.setdefault(normalized(name), {})[file] = content
 
     def add_wheels(self, files):

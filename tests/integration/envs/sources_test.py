@@ -102,6 +102,18 @@ def test_a_lock_says_what_is_a_source_and_what_builds_it_and_two_builds_of_it_ar
 
 
 @with_site(Sources)
+def test_a_source_may_be_a_zip_archive_with_a_pyproject_and_need_another_that_is_built(site):
+    project = "[build-system]\nrequires = ['setuptools>=61', 'wheel']\nbuild-backend = 'setuptools.build_meta'\n"
+    setup = "from setuptools import setup\nsetup(name='Zipped.One', version='1.0', py_modules=['zipped_one'], install_requires=['old==1.0'])\n"
+    site.index.add_source("zipped_one", "1.0", {"pyproject.toml": project, "setup.py": setup, "zipped_one.py": "from old import word\n"}, ".zip")
+    site.sources = "sources: [old, Zipped_One]\n"
+    site.write("Zipped.One")
+    site.create()
+    check(site.program("python", "-c", "import zipped_one; print(zipped_one.word)").count("was built") == 2, "it is not there")
+    site.user.run("env", "verify", "train", "-c", site.name)
+
+
+@with_site(Sources)
 def test_a_wheel_is_taken_where_one_fits(site):
     site.index.add("old", "1.0", {"old.py": "word = 'a wheel'\n"})
     site.write("alpha", "old")
