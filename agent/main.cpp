@@ -61,7 +61,7 @@ constexpr std::array kSubcommands = {
     Subcommand{"lease-drop", "HOLDER", run_lease_drop},
     Subcommand{"lease-own", "OWNER TAKEN", run_lease_own},
     Subcommand{"env-status", "[--prepare NAME] [PREFIX]", run_env_status},
-    Subcommand{"env-python", "VERSION", run_env_python},
+    Subcommand{"env-python", "[--or-newer] VERSION", run_env_python},
     Subcommand{"env-solve", "< REQUEST", run_env_solve},
     Subcommand{"env-build", "< REQUEST", run_env_build},
     Subcommand{"env-verify", "PREFIX NAME [VERSION]", run_env_verify},

@@ -1,23 +1,18 @@
-// Packages of conda channels, by py-rattler: a library for Python, driven by a script of ours. A
-// Python of the node runs it; the one in the environment is a package like others.
-#include <array>
-
+// Packages of conda channels, by py-rattler: a library for Python, driven by a script of ours. What
+// runs it is a Python that came with it, or one of the node; the environment's is a package like
+// others.
 #include "agent/disk.hpp"
 #include "agent/environments/builder.hpp"
+#include "agent/environments/find_python.hpp"
 #include "agent/environments/node.hpp"
+#include "agent/environments/unpacked_python.hpp"
+#include "agent/protocol/conda.hpp"
 #include "base/fault_point.hpp"
-#include "process/capture.hpp"
-#include "process/command.hpp"
 
 namespace fastgpu::agent {
 namespace {
 
 namespace fs = std::filesystem;
-
-// py-rattler's wheels are for every Python from the oldest of these on.
-constexpr std::array kInterpreters = {"python3",    "python3.14", "python3.13",
-                                      "python3.12", "python3.11", "python3.10"};
-constexpr const char* kIsNewEnough = "import sys; sys.exit(sys.version_info < (3, 10))";
 
 class CondaBuilder final : public PackageBuilder {
  public:
@@ -59,29 +54,23 @@ class CondaBuilder final : public PackageBuilder {
     return words;
   }
 
-  std::string run(const std::string& what, const Records& words, const Listener& listener) const {
-    return output_of({.argv = {interpreter(), "-I", (tools_ / "client.py").string(), what},
-                      .environment = plain_environment(),
-                      .input = words.text()},
-                     listener);
+  std::string run(const std::string& what, const Records& words, Listener& listener) const {
+    return output_of(
+        {.argv = {interpreter(listener).string(), "-I", (tools_ / "client.py").string(), what},
+         .environment = plain_environment(),
+         .input = words.text()},
+        listener);
   }
 
-  static std::string interpreter() {
-    const auto environment = process::current_environment();
-    const std::string path = process::variable(environment, "PATH").value_or("/usr/bin:/bin");
-    const Cancel never;
-    for (const char* const name : kInterpreters)
-      try {
-        const std::string program = process::find_program(name, path);
-        const auto done =
-            process::capture({.argv = {program, "-I", "-c", kIsNewEnough}}, {}, never);
-        if (done.status.ok()) return program;
-      } catch (const Error&) {
-        continue;
-      }
+  fs::path interpreter(Listener& listener) const {
+    const fs::path archive = tools_ / "python.tar";
+    if (fs::exists(archive)) return interpreter_in(unpacked_python(archive, listener));
+    const std::string oldest(kPythonOfRattler);
+    if (const auto found = find_python({.version = oldest, .or_newer = true}))
+      return found->interpreter;
     throw Error(ErrorKind::not_found,
-                "conda packages are installed by py-rattler, which needs Python 3.10 or newer on "
-                "the node that builds, and there is none");
+                "conda packages are installed by py-rattler, which needs Python " + oldest +
+                    " or newer on the node that builds, and there is none");
   }
 
   fs::path tools_;

@@ -1,10 +1,14 @@
-// `env-python`: which Python of a version this node has, where uv looks for one, too.
+// `env-python`, and who finds it.
+#include "agent/environments/find_python.hpp"
+
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
-#include <filesystem>
 #include <sstream>
+#include <utility>
+#include <vector>
 
 #include "agent/environments/call.hpp"
 #include "agent/environments/node.hpp"
@@ -22,16 +26,32 @@ bool is_a(const std::string& version, const std::string& wanted) {
   return version == wanted || version.starts_with(wanted + ".");
 }
 
-/// Whether a program of that name can be an interpreter of the version.
-bool can_be(const std::string& name, const std::string& wanted) {
+/// 3, 11 and 2 of "3.11.2".
+std::vector<int> numbers_of(const std::string& version) {
+  std::vector<int> numbers;
+  std::istringstream parts(version);
+  for (std::string part; std::getline(parts, part, '.');) {
+    int& number = numbers.emplace_back(0);
+    std::from_chars(part.data(), part.data() + part.size(), number);
+  }
+  return numbers;
+}
+
+bool fits(const std::string& version, const WantedPython& wanted) {
+  return is_a(version, wanted.version) ||
+         (wanted.or_newer && numbers_of(version) > numbers_of(wanted.version));
+}
+
+/// Whether a program of that name can be an interpreter that fits.
+bool can_be(const std::string& name, const WantedPython& wanted) {
   if (!name.starts_with(kPython)) return false;
   const std::string version = name.substr(kPython.size());
   const bool is_number = version.find_first_not_of("0123456789.") == std::string::npos;
-  return version.empty() || (is_number && (is_a(version, wanted) || is_a(wanted, version)));
+  return version.empty() || (is_number && (fits(version, wanted) || is_a(wanted.version, version)));
 }
 
 /// Of one directory, in an order that is always the same.
-std::vector<fs::path> candidates_in(const fs::path& directory, const std::string& wanted) {
+std::vector<fs::path> candidates_in(const fs::path& directory, const WantedPython& wanted) {
   std::vector<fs::path> found;
   std::error_code failure;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, failure))
@@ -48,24 +68,27 @@ std::string version_of(const fs::path& interpreter) try {
   return "";
 }
 
-std::string find_python(const std::string& wanted) {
+}  // namespace
+
+std::optional<FoundPython> find_python(const WantedPython& wanted) {
   const char* const path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe)
   std::istringstream directories(path == nullptr ? "" : path);
   for (std::string directory; std::getline(directories, directory, ':');)
     for (const fs::path& interpreter : candidates_in(directory, wanted))
-      if (std::string version = version_of(interpreter); is_a(version, wanted)) return version;
-  return "";
+      if (std::string version = version_of(interpreter); fits(version, wanted))
+        return FoundPython{interpreter, std::move(version)};
+  return std::nullopt;
 }
-
-}  // namespace
 
 int run_env_python(Arguments arguments) {
   return run_call([&] {
     Options options(arguments);
-    const std::string wanted = options.take_word("the version of Python");
+    const bool or_newer = options.take_flag("--or-newer");
+    const WantedPython wanted{options.take_word("the version of Python"), or_newer};
     options.expect_end();
+    const auto found = find_python(wanted);
     Records answer;
-    answer.add("version", find_python(wanted));
+    answer.add("version", found ? found->version : "");
     write_answer(answer);
   });
 }

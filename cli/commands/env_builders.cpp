@@ -50,18 +50,25 @@ Files in_every_environment(const std::string& machine) {
 
 using Python = std::optional<envs::PythonArchive>;
 
+/// Where the node lacks it.
+void add_python(Context& context, const BuilderOptions& options, const Python& python,
+                envs::PythonUse use, const fs::path& place, Files& files) {
+  if (!python) return;
+  http::CurlClient http(http::curl_settings(context.environment()));
+  const fs::path kept = context.state_directory() / "tools";
+  files.push_back(
+      {envs::fetch_python(*python, use, options.python_mirror, kept, http, context.cancel()),
+       place});
+}
+
 Files uv_tools(Context& context, const BuilderOptions& options, const Python& python,
                const std::string& machine) {
   http::CurlClient http(http::curl_settings(context.environment()));
   const fs::path kept = context.state_directory() / "tools";
-  Files files;
-  files.push_back({options.uv.empty() ? envs::fetch_uv(machine, kept, http, context.cancel())
-                                      : fs::absolute(options.uv),
-                   "uv"});
-  if (python)
-    files.push_back(
-        {envs::fetch_python(*python, options.python_mirror, kept, http, context.cancel()),
-         "python.tar"});
+  Files files = {{options.uv.empty() ? envs::fetch_uv(machine, kept, http, context.cancel())
+                                     : fs::absolute(options.uv),
+                  "uv"}};
+  add_python(context, options, python, envs::PythonUse::environment, "python.tar", files);
   return files;
 }
 
@@ -72,12 +79,14 @@ fs::path rattler_wheel(Context& context, const BuilderOptions& options,
   return envs::fetch_rattler(machine, context.state_directory() / "tools", http, context.cancel());
 }
 
-Files conda_tools(Context& context, const BuilderOptions& options, const std::string& machine,
-                  const fs::path& scratch) {
+Files conda_tools(Context& context, const BuilderOptions& options, const Python& python,
+                  const std::string& machine, const fs::path& scratch) {
   const fs::path client = scratch / "client.py";
   state::write_private_file(client, std::string(envs::conda_client()));
-  return {{rattler_wheel(context, options, machine), "conda/py_rattler.whl"},
-          {client, "conda/client.py"}};
+  Files files = {{rattler_wheel(context, options, machine), "conda/py_rattler.whl"},
+                 {client, "conda/client.py"}};
+  add_python(context, options, python, envs::PythonUse::builder, "conda/python.tar", files);
+  return files;
 }
 
 Files tools_of(Context& context, const BuilderOptions& options, envs::Builder builder,
@@ -86,7 +95,7 @@ Files tools_of(Context& context, const BuilderOptions& options, envs::Builder bu
     case envs::Builder::uv:
       return uv_tools(context, options, python, machine);
     case envs::Builder::conda:
-      return conda_tools(context, options, machine, scratch);
+      return conda_tools(context, options, python, machine, scratch);
   }
   return {};
 }
@@ -128,7 +137,7 @@ void use_builder_options(Context& context, const BuilderOptions& options,
     const Files common = in_every_environment(machine);  // First: without it nothing is fetched.
     envs::Toolbox toolbox =
         envs::make_toolbox(tools_of(context, options, builder, python, machine, scratch), common);
-    toolbox.python = python;
+    if (builder == envs::Builder::uv) toolbox.python = python;
     return toolbox;
   };
 }

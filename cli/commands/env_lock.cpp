@@ -53,7 +53,7 @@ envs::EnvironmentLock lock_on_node(EnvCluster& cluster, envs::InstallationReques
       envs::look_at_nodes(cluster.access(), first, request.prefix, request.spec.name);
   if (!looked[0].ok()) throw Error(looked[0].error());
   const std::string& machine = looked[0].value().machine;
-  const auto python = envs::python_on(cluster.access(), first[0], request, machine);
+  const auto python = envs::python_on(cluster.access(), first[0], request, {}, machine);
   const envs::Toolbox toolbox = request.toolbox(machine, python);
   envs::put_toolbox(cluster.access(), first[0], toolbox, looked[0].value(), request.scratch);
   return envs::solve_on_node(cluster.access(), first[0], request, toolbox, looked[0].value());

@@ -92,15 +92,15 @@ class Installation {
     return *toolbox_;
   }
 
-  /// That of the lock, else the node that builds is asked, once.
+  /// What the node that builds gets; it is asked once at most.
   std::optional<PythonArchive> archive() {
-    if (lock_) return archive_of(*lock_);
     if (!archive_)
-      archive_ = python_on(access_, nodes_.source(), request_, nodes_.source_status().machine);
+      archive_ =
+          python_on(access_, nodes_.source(), request_, lock_, nodes_.source_status().machine);
     return *archive_;
   }
 
-  /// What cannot be solved for want of a Python is refused before anything is made.
+  /// What cannot be made for want of a Python is refused before anything is made.
   void choose_solution() {
     if (!lock_ && !request_.solves_anew) {
       lock_ = adopted_lock();
@@ -140,6 +140,7 @@ class Installation {
         throw;
       lock_.reset();
       toolbox_.reset();
+      archive_.reset();
       lock_ = solve();  // The node has another Python by now or none, or another C library.
       build_locked();
     }

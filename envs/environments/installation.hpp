@@ -30,7 +30,7 @@ struct PlacedFile {
 struct Toolbox {
   std::vector<PlacedFile> files{};  ///< No directories.
   std::string hash{};
-  std::optional<PythonArchive> python{};  ///< Whose content is among the files.
+  std::optional<PythonArchive> python{};  ///< The environment's, whose content is among the files.
 };
 
 Toolbox make_toolbox(std::span<const PlacedFile> tools, std::span<const PlacedFile> common);
@@ -41,7 +41,7 @@ std::filesystem::path common_in(const std::filesystem::path& toolbox);
 
 struct InstallationRequest {
   EnvironmentSpec spec;
-  std::optional<EnvironmentLock> lock{};  ///< Absent: solved on the node that builds.
+  std::optional<EnvironmentLock> lock{};        ///< Absent: solved on the node that builds.
   std::optional<EnvironmentArchive> archive{};  ///< With a build of that lock: none is made.
   /// Also where a build is there of which the solution could be taken.
   bool solves_anew = false;

@@ -93,9 +93,8 @@ PlannedInstallation plan_installation(const NodeAccess& access, std::span<const 
   if (!out.plan.done()) warn_of_drivers(out.nodes, request);
   if (out.plan.must_build()) {
     const agent::EnvironmentStatus& builder = answered[out.plan.source];
-    out.python = request.lock ? archive_of(*request.lock)
-                              : python_on(access, host_of(out.nodes, hosts, out.plan.source),
-                                          request, builder.machine);
+    out.python = python_on(access, host_of(out.nodes, hosts, out.plan.source), request,
+                           request.lock, builder.machine);
   }
   return out;
 }

@@ -5,18 +5,35 @@
 namespace fastgpu::envs {
 namespace {
 
+NodeCall question_of(const NeededPython& needed) {
+  NodeCall call{.words = {"env-python"}};
+  if (needed.use == PythonUse::builder) call.words.emplace_back("--or-newer");
+  call.words.push_back(needed.version);
+  return call;
+}
+
+/// Of a node that has not what is needed.
+std::string note_of(const NeededPython& needed, const PythonArchive& archive) {
+  const std::string lacks = " has no " + to_string(needed);
+  switch (needed.use) {
+    case PythonUse::environment:
+      return lacks + ": the environment gets its own, " + archive.url;
+    case PythonUse::builder:
+      return lacks + ": py-rattler gets its own, which is no part of the environment, " +
+             archive.url;
+  }
+  return lacks;
+}
+
 /// `ask` is called where what the node has decides.
 std::optional<PythonArchive> chosen(const std::string& node, const InstallationRequest& request,
                                     const std::string& machine,
                                     const std::function<agent::Records(const NodeCall&)>& ask) {
-  const bool depends = wants_nodes_python(request.spec);
-  const std::string found =
-      depends ? ask({.words = {"env-python", request.spec.python}}).get("version") : "";
+  const auto needed = needed_python(request.spec);
+  const std::string found = needed ? ask(question_of(*needed)).get("version") : "";
   try {
     auto archive = choose_python(request.spec, found, machine, request.pythons);
-    if (depends && archive && request.on_note)
-      request.on_note(node + " has no Python " + request.spec.python +
-                      ": the environment gets its own, " + archive->url);
+    if (needed && archive && request.on_note) request.on_note(node + note_of(*needed, *archive));
     return archive;
   } catch (const Error& e) {
     throw e.during(node);
@@ -27,7 +44,9 @@ std::optional<PythonArchive> chosen(const std::string& node, const InstallationR
 
 std::optional<PythonArchive> python_on(const NodeAccess& access, const ssh::Host& host,
                                        const InstallationRequest& request,
+                                       const std::optional<EnvironmentLock>& lock,
                                        const std::string& machine) {
+  if (lock && request.spec.builder == Builder::uv) return archive_of(*lock);
   return chosen(host.name.value, request, machine,
                 [&](const NodeCall& call) { return call_node(access, host, call, {}); });
 }

@@ -8,11 +8,13 @@
 
 namespace fastgpu::envs {
 
-/// As choose_python; tells the request's on_note of a known archive. Throws as that and call_node.
+/// As choose_python, with a lock what that has of the environment's; tells the request's on_note of
+/// a known archive. Throws as that and call_node.
 std::optional<PythonArchive> python_on(const NodeAccess& access, const ssh::Host& host,
                                        const InstallationRequest& request,
+                                       const std::optional<EnvironmentLock>& lock,
                                        const std::string& machine);
-/// On this machine.
+/// On this machine, for a lock that is to be made.
 std::optional<PythonArchive> python_here(const remote::AgentProgram& agent,
                                          const InstallationRequest& request,
                                          const std::string& machine, const Cancel& cancel);

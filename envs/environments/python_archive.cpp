@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "agent/protocol/conda.hpp"
 #include "config/document.hpp"
 #include "envs/environments/pinned_file.hpp"
 #include "envs/matrix/name.hpp"
@@ -31,12 +32,17 @@ KnownPython read_known(const Value& row, const std::string& base) {
                       .sha256 = need(row, "sha256").text()}};
 }
 
+bool fits(const std::string& version, const NeededPython& needed) {
+  return covers(needed.version, version) ||
+         (needed.use == PythonUse::builder && compare_versions(version, needed.version) > 0);
+}
+
 /// The newest of those that fit.
-const KnownPython* find_known(const std::vector<KnownPython>& known, const std::string& wanted,
+const KnownPython* find_known(const std::vector<KnownPython>& known, const NeededPython& needed,
                               const std::string& machine) {
   const KnownPython* newest = nullptr;
   for (const KnownPython& one : known)
-    if (one.machine == machine && covers(wanted, one.version) &&
+    if (one.machine == machine && fits(one.version, needed) &&
         (newest == nullptr || compare_versions(one.version, newest->version) > 0))
       newest = &one;
   return newest;
@@ -47,6 +53,38 @@ std::string versions_for(const std::vector<KnownPython>& known, const std::strin
   for (const KnownPython& one : known)
     if (one.machine == machine) versions += (versions.empty() ? "" : ", ") + one.version;
   return versions.empty() ? "none for " + machine : versions;
+}
+
+/// `versions`: those that are known.
+Error no_python(const NeededPython& needed, const std::string& versions) {
+  const std::string nowhere = "there is no " + to_string(needed) +
+                              " on this node, and no archive of it is known (" + versions +
+                              "): install it there, ";
+  switch (needed.use) {
+    case PythonUse::environment:
+      return {ErrorKind::not_found,
+              nowhere +
+                  "name another one or an archive as 'python' in env.yaml, or let conda bring "
+                  "it (--builder conda)"};
+    case PythonUse::builder:
+      return {ErrorKind::not_found,
+              nowhere +
+                  "or name an archive by --python-table: py-rattler, which installs conda "
+                  "packages, is run by it"};
+  }
+  return {ErrorKind::not_found, nowhere};
+}
+
+std::string_view other_ways(PythonUse use) {
+  switch (use) {
+    case PythonUse::environment:
+      return "it is the environment's Python: --python-mirror names another place, 'python' in "
+             "env.yaml another archive";
+    case PythonUse::builder:
+      return "it is the Python that runs py-rattler: --python-mirror names another place, "
+             "--python-table other archives";
+  }
+  return "";
 }
 
 }  // namespace
@@ -66,21 +104,25 @@ std::vector<KnownPython> parse_pythons(const std::string& text, const std::strin
   return known;
 }
 
-bool wants_nodes_python(const EnvironmentSpec& spec) {
-  return spec.builder == Builder::uv && !spec.python_archive && !spec.python.starts_with('/');
+std::optional<NeededPython> needed_python(const EnvironmentSpec& spec) {
+  if (spec.builder == Builder::conda)
+    return NeededPython{PythonUse::builder, std::string(agent::kPythonOfRattler)};
+  if (spec.python_archive || spec.python.starts_with('/')) return std::nullopt;
+  return NeededPython{PythonUse::environment, spec.python};
+}
+
+std::string to_string(const NeededPython& needed) {
+  return "Python " + needed.version + (needed.use == PythonUse::builder ? " or newer" : "");
 }
 
 std::optional<PythonArchive> choose_python(const EnvironmentSpec& spec, const std::string& found,
                                            const std::string& machine,
                                            const std::vector<KnownPython>& known) {
-  if (!wants_nodes_python(spec)) return spec.python_archive;
+  const auto needed = needed_python(spec);
+  if (!needed) return spec.python_archive;
   if (!found.empty()) return std::nullopt;
-  if (const KnownPython* const one = find_known(known, spec.python, machine)) return one->archive;
-  throw Error(ErrorKind::not_found,
-              "there is no Python " + spec.python +
-                  " on this node, and no archive of it is known (" + versions_for(known, machine) +
-                  "): install it there, name another one or an archive as 'python' in env.yaml, or "
-                  "let conda bring it (--builder conda)");
+  if (const KnownPython* const one = find_known(known, *needed, machine)) return one->archive;
+  throw no_python(*needed, versions_for(known, machine));
 }
 
 std::string at_mirror(const std::string& url, std::string_view mirror) {
@@ -90,17 +132,14 @@ std::string at_mirror(const std::string& url, std::string_view mirror) {
   return std::string(mirror) + "/" + url.substr(kBase.size());
 }
 
-std::filesystem::path fetch_python(const PythonArchive& archive, std::string_view mirror,
-                                   const std::filesystem::path& directory, http::Client& http,
-                                   const Cancel& cancel) {
+std::filesystem::path fetch_python(const PythonArchive& archive, PythonUse use,
+                                   std::string_view mirror, const std::filesystem::path& directory,
+                                   http::Client& http, const Cancel& cancel) {
   const auto file = directory / ("python-" + archive.sha256 + ".tar");
   if (std::filesystem::exists(file)) return file;
   const std::string url = at_mirror(archive.url, mirror);
   const std::string bytes =
-      fetch_pinned({.url = url, .sha256 = archive.sha256},
-                   "it is the environment's Python: --python-mirror names another place, 'python' "
-                   "in env.yaml another archive",
-                   http, cancel);
+      fetch_pinned({.url = url, .sha256 = archive.sha256}, other_ways(use), http, cancel);
   state::make_private_directory(directory);
   state::write_private_file(file, bytes);
   return file;

@@ -56,15 +56,59 @@ TEST_CASE("the node's own Python is taken where it fits, else the newest known a
   }
 }
 
-TEST_CASE("an archive that the spec names wins, and with conda Python is a package") {
+TEST_CASE("an archive that the spec names wins, and where it names a path nothing is looked for") {
   EnvironmentSpec named;
   named.python.clear();
   named.python_archive = PythonArchive{.url = "https://own.example/p.tar", .sha256 = kSum};
   CHECK(choose_python(named, "", "x86_64", table())->url == "https://own.example/p.tar");
-  EnvironmentSpec conda;
-  conda.builder = Builder::conda;
-  conda.python = "3.6";
-  CHECK_FALSE(choose_python(conda, "", "x86_64", table()));
+  CHECK_FALSE(needed_python(named));
+  EnvironmentSpec path;
+  path.python = "/opt/python3";
+  CHECK_FALSE(needed_python(path));
+}
+
+/// An environment of conda packages, whose own Python is one of them.
+EnvironmentSpec conda_with(const std::string& python) {
+  EnvironmentSpec spec;
+  spec.builder = Builder::conda;
+  spec.python = python;
+  return spec;
+}
+
+TEST_CASE(
+    "py-rattler is run by the node's Python, else by the newest known one that is new enough") {
+  for (const char* const wanted : {"", "3.6", "3.9", "3.10"}) {
+    CAPTURE(wanted);
+    const EnvironmentSpec conda = conda_with(wanted);
+    const auto needed = needed_python(conda);
+    REQUIRE(needed);
+    CHECK(needed->use == PythonUse::builder);
+    CHECK(to_string(*needed) == "Python 3.10 or newer");
+    CHECK_FALSE(choose_python(conda, "3.13.1", "x86_64", table()));
+    CHECK(choose_python(conda, "", "x86_64", table())->url == "https://p.example/newer.tar.gz");
+    CHECK(choose_python(conda, "", "aarch64", table())->url == "https://p.example/arm.tar.gz");
+  }
+  const auto known = builtin_pythons();
+  for (const char* const machine : {"x86_64", "aarch64"}) {
+    const auto chosen = choose_python(conda_with(""), "", machine, known);
+    CHECK(chosen->url.find("/cpython-3.14.") != std::string::npos);
+  }
+}
+
+TEST_CASE("without a Python for py-rattler and without an archive of one it is said what works") {
+  auto old = table();
+  std::erase_if(old, [](const KnownPython& one) { return one.version != "3.9.2"; });
+  const Error error = failure_of([&] { choose_python(conda_with("3.9"), "", "x86_64", old); });
+  CHECK(error.kind() == ErrorKind::not_found);
+  const std::string what = error.what();
+  CHECK(what.find("no Python 3.10 or newer on this node") != std::string::npos);
+  CHECK(what.find("is known (3.9.2)") != std::string::npos);
+  CHECK(what.find("--python-table") != std::string::npos);
+  CHECK(what.find("--builder conda") == std::string::npos);
+  const Error other =
+      failure_of([] { choose_python(conda_with(""), "", "riscv64", builtin_pythons()); });
+  CHECK(other.kind() == ErrorKind::not_found);
+  CHECK(std::string(other.what()).find("none for riscv64") != std::string::npos);
 }
 
 TEST_CASE("a version without node or archive is refused with what works") {

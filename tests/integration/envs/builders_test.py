@@ -3,6 +3,7 @@ TEST.py AGENT"""
 import io
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,8 +12,8 @@ import tempfile
 
 PYTHON = "#!/bin/sh\ncase $3 in *platform*) echo 3.11.2;; *) printf 'solution=one\\0python_version=3.11.2\\0builder=stand-in\\0';; esac\n"
 UV = "#!/bin/sh\ncase $1 in --version) echo uv 1.0;; *) echo one;; esac\n"
-REMOTE = 64 + 8  # 64 + ErrorKind
-FOLDERS = {"uv": "."}
+NOT_FOUND, REMOTE = 64 + 3, 64 + 8  # 64 + ErrorKind
+FOLDERS = {"uv": ".", "conda": "conda"}
 
 
 def check(condition, message):
@@ -93,6 +94,30 @@ def test_an_archive_without_a_python_is_refused_and_leaves_nothing(node):
         for _ in range(2):
             check("has no python/bin/python3" in ended(node.solving(builder), REMOTE)[1], builder)
             check(not list((node.tools / place).glob("python.new*")), f"{builder}: something is left")
+
+
+def test_a_python_is_of_the_version_that_is_asked_for_or_newer_where_that_is_enough(node):
+    for folder, programs in (("one", {"python3": "3.9.18", "python3.9": "3.9.18", "python3.14-config": "3.14.1", "pythonic": "3.13.1"}),
+                             ("two", {"python": "no version", "python3.2": "3.2.6", "python3.12": "3.12.4", "python3.13": "3.13.0rc1"})):
+        for name, version in programs.items():
+            write_program(node.folder / folder / name, f"#!/bin/sh\necho {version}\n")
+    write_program(node.folder / "two/python3", "#!/bin/sh\nexit 1\n")
+    for wanted, found in (("3.9", "3.9.18"), ("3", "3.9.18"), ("3.10", ""), ("3.1", ""), ("3.13", "3.13.0rc1"), ("3.12.4", "3.12.4"), ("3.12.5", ""),
+                          ("--or-newer 3.10", "3.12.4"), ("--or-newer 3.9", "3.9.18"), ("--or-newer 3.13", "3.13.0rc1"), ("--or-newer 3.14", "")):
+        said, _ = ended(node.start("env-python", *wanted.split(), path=f"{node.folder}/one:{node.folder}/two:/usr/bin/none"))
+        check(said == f"version={found}\0", f"{wanted}: {said!r}, not {found}")
+
+
+def test_py_rattler_is_run_by_the_archive_else_by_a_python_that_is_new_enough_else_not_at_all(node):
+    write_program(node.folder / "new/python3.12", PYTHON.replace("echo 3.11.2", "echo 3.12.4").replace("=one", "=by the node"))
+    write_program(node.folder / "old/python3", "#!/bin/sh\necho 3.9.18\n")
+    for name in ("getconf", "tar", "gzip"):
+        (node.folder / "old" / name).symlink_to(shutil.which(name))
+    old, both = str(node.folder / "old"), f"{node.folder}/old:{node.folder}/new"
+    check("solution=one" in ended(node.solving("conda", path=old))[0], "the archive is not used")
+    node.archive("conda").unlink()
+    check("solution=by the node" in ended(node.solving("conda", path=both))[0], "the node's is not used")
+    check("needs Python 3.10 or newer" in ended(node.solving("conda", path=old), NOT_FOUND)[1], "it is not said")
 
 
 def main():

@@ -36,6 +36,7 @@ class CondaChannel(FaultyServer):
     def __init__(self, address):
         super().__init__(address)
         self.packages, self.lies = {"linux-64": {}, "noarch": {}}, set()
+        self.archives = {}  # By their path: b"..." by "/python.tar.gz".
         self.url = self.root + "/channel"
 
     def add(self, name, version, files=None, **more):
@@ -43,6 +44,8 @@ class CondaChannel(FaultyServer):
         self.packages[record["subdir"]][file] = (content, record)
 
     def find(self, path):
+        if path in self.archives:
+            return self.archives[path], True
         words = path.strip("/").split("/")
         if len(words) != 3 or words[0] != "channel" or words[1] not in self.packages:
             return None

@@ -1,50 +1,13 @@
-"""Environments of conda packages on two local nodes, from a channel made here: the client is py-rattler as on any other day.
-
-Needs py-rattler: that of FASTGPU_PY_RATTLER or of the build's tools; skipped where there is none.
-"""
+"""Environments of conda packages on two local nodes, from a channel made here: the client is py-rattler as on any other day."""
 import json
 import pathlib
 import signal
-import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from env_site import PREFIX, Site, changes, find_rattler, with_site  # noqa: E402
+from env_site import PREFIX, changes, with_site  # noqa: E402
 from cli_user import check, run_tests, within  # noqa: E402
-from conda_channel import PLACEHOLDER, CondaChannel  # noqa: E402
-
-PYTHON = subprocess.run(["/usr/bin/python3", "-c", "import platform; print(platform.python_version())"], capture_output=True, check=True,
-                        text=True).stdout.strip()
-MODULES = f"lib/python{PYTHON.rpartition('.')[0]}/site-packages"
-# A Python of channels in so far as packages can tell: it lies in the prefix, and finds what is installed there.
-INTERPRETER = f'#!/bin/sh\nPYTHONPATH={PLACEHOLDER}/{MODULES} exec /usr/bin/python3 "$@"\n'
-
-
-# Open MPI of channels likewise: a program of its own, whose work the nodes' does.
-MPIRUN = '#!/bin/sh\n[ "$1" = --version ] || echo "$0" >>/tmp/mpirun-of-channel\nexec /usr/bin/mpirun "$@"\n'
-ORTED = '#!/bin/sh\nexec /usr/bin/orted "$@"\n'
-
-
-class Conda(Site):
-    TOOL = ("--py-rattler", find_rattler())
-
-    def make_index(self, address):
-        channel = CondaChannel(address)
-        channel.add("python", PYTHON, {f"bin/python{PYTHON.rpartition('.')[0]}": INTERPRETER, "bin/python": INTERPRETER})
-        channel.add("alpha", "1.0", {"site-packages/alpha.py": "import subprocess\nprint('alpha', subprocess.check_output('beta', text=True))\n"},
-                    noarch="python", depends=["python", "beta >=1.0"])
-        channel.add("beta", "1.0", {"bin/beta": f"#!/bin/sh\ncat {PLACEHOLDER}/share/beta\n", "share/beta": "one\n",
-                                    "etc/conda/activate.d/beta.sh": 'BETA_HOME="${BETA_HOME:-}$CONDA_PREFIX/share"; export BETA_HOME\n'})
-        channel.add("openmpi", "4.1.6", {"bin/mpirun": MPIRUN, "bin/orted": ORTED})
-        return channel
-
-    def head(self):
-        return f"channels: [{self.index.url}]\n"
-
-    def lock(self, name="env.lock"):
-        file = self.user.folder / name
-        self.user.run("env", "lock", "-f", str(self.file), "-o", str(file), *self.TOOL, "-c", self.name)
-        return file
+from conda_site import MODULES, Conda  # noqa: E402
 
 
 @with_site(Conda)

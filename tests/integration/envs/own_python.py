@@ -1,8 +1,19 @@
-"""This machine's Python, for tests of environments that bring one along."""
+"""This machine's Python for tests of environments that bring one along: as an archive, and hidden on nodes."""
 import io
 import pathlib
 import subprocess
 import tarfile
+
+EACH = ('for folder in $(echo "$PATH" | tr : " "); do for name in "$folder"/python "$folder"/python[0-9]*; do case "$name" in *-*) continue;; esac; '
+        'file=$(readlink -f "$name") && [ -x "$file" ] || continue; ')
+# The nodes' Pythons are that program until SHOW; the mounts are the nodes' own.
+HIDE = EACH + 'mountpoint -q "$file" || mount --bind STAND_IN "$file"; done; done; true'
+SHOW = EACH + '! mountpoint -q "$file" || umount "$file"; done; done; true'
+
+
+def hide(stand_in="/bin/false"):
+    """A shell's words."""
+    return HIDE.replace("STAND_IN", stand_in)
 
 
 def python_archive():

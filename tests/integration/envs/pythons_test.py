@@ -11,15 +11,10 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from env_site import PREFIX, with_site  # noqa: E402
 from cli_user import check, run_tests  # noqa: E402
-from own_python import python_archive  # noqa: E402
+from own_python import SHOW, hide, python_archive  # noqa: E402
 from wheels_site import Wheels  # noqa: E402
 
 VERSION = pathlib.Path("/usr/bin/python3").resolve().name.removeprefix("python")  # "3.11"
-NAMES = f"python python3 python{VERSION}"
-HIDE = ('for folder in $(echo "$PATH" | tr : " "); do for name in ' + NAMES + '; do file=$(readlink -f "$folder/$name") || continue; '
-        '[ -x "$file" ] && ! cmp -s /bin/false "$file" && mount --bind /bin/false "$file"; done; done; true')
-SHOW = ('for folder in $(echo "$PATH" | tr : " "); do for name in ' + NAMES + '; do file=$(readlink -f "$folder/$name") || continue; '
-        'mountpoint -q "$file" && umount "$file"; done; done; true')
 
 
 class NoPython(Wheels):
@@ -35,7 +30,7 @@ class NoPython(Wheels):
         self.table.write_text(f"base: {self.index.root}/pythons\narchives:\n  - version: {VERSION}.99\n    machine: {platform.machine()}\n"
                               f"    file: python.tar.gz\n    sha256: {self.sum}\n")
         self.wants(VERSION)
-        self.on_nodes("sh", "-c", HIDE)
+        self.on_nodes("sh", "-c", hide())
 
     def wants(self, version):
         self.file.write_text(f"name: train\npython: '{version}'\nindex: {self.index.url}\nmpi: system\npackages: [alpha]\n")
