@@ -46,8 +46,7 @@ std::vector<std::string> sources_of(const Value& value) {
     names[i] = agent::normalized_package_name(names[i]);
   }
   std::ranges::sort(names);
-  const auto twice = std::ranges::unique(names);
-  names.erase(twice.begin(), twice.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 

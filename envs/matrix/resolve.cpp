@@ -38,8 +38,7 @@ std::optional<FrameworkRow> best_row(const Matrix& matrix, const FrameworkVersio
 std::string list_versions(std::vector<std::string> versions) {
   std::ranges::sort(versions,
                     [](const auto& a, const auto& b) { return compare_versions(a, b) < 0; });
-  const auto rest = std::ranges::unique(versions);
-  versions.erase(rest.begin(), rest.end());
+  versions.erase(std::unique(versions.begin(), versions.end()), versions.end());
   std::string text;
   for (const std::string& version : versions)
     text += (text.empty() ? "" : ", ") + version;

@@ -249,7 +249,7 @@ bool TreeReceiver::become_link_to(int there) {
   const auto [parent, name] = split_path(record.path);
   const int at = open_parent(parent);
   const std::string source = "/proc/self/fd/" + std::to_string(there);
-  const auto link = [&] {
+  const auto link = [at, &source, &name = name] {
     return ::linkat(AT_FDCWD, source.c_str(), at, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
   };
   return link() || (errno == EEXIST && ::unlinkat(at, name.c_str(), 0) == 0 && link());
