@@ -195,8 +195,11 @@ envs::EnvironmentName chosen_name(Context& context, const EnvCluster* cluster,
                     to_string(wanted.name));
   const auto chosen = envs::choose_accelerator(
       matrix, wanted.name, known_nodes(context, *cluster, assumed_gpus, spec.needs));
-  context.ui().note(to_string(wanted) + " is " + to_string(chosen.name) +
-                    " here: " + chosen.reason);
+  const bool brings_it =
+      spec.needs.cann && chosen.name.accelerator.platform == envs::Platform::cann;
+  const std::string reason =
+      brings_it ? "it brings CANN " + spec.needs.cann->version : chosen.reason;
+  context.ui().note(to_string(wanted) + " is " + to_string(chosen.name) + " here: " + reason);
   return chosen.name;
 }
 

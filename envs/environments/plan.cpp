@@ -197,8 +197,8 @@ std::string accelerator_objection(const EnvironmentSpec& spec, const Environment
       return "";
     case Platform::cuda:
       return driver_objection(accelerator.version, node, matrix);
-    case Platform::cann:
-      return cann_objection(accelerator.version, node);
+    case Platform::cann:  // One that it brings itself is looked after elsewhere.
+      return spec.needs.cann ? "" : cann_objection(accelerator.version, node);
   }
   return "";
 }

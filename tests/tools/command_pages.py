@@ -38,7 +38,8 @@ PAGES = [
     ("exec", ["fastgpu exec demo -- hostname", "fastgpu exec demo -b -- uname -r", "fastgpu exec demo/0 -- sh -c 'exit 3'"]),
     ("cp", ["fastgpu cp cluster.yaml demo:/tmp/", "fastgpu cp demo/0:/etc/hostname node-0", "cat node-0"]),
     ("env create", ["cat env.yaml", "fastgpu env create -f env.yaml --cluster demo --dry-run", "fastgpu env create -f env.yaml --cluster demo",
-                    "fastgpu env create -f env.yaml --cluster demo"]),
+                    "fastgpu env create -f env.yaml --cluster demo",
+                    "cat npu.yaml", "fastgpu env create -f npu.yaml --cluster demo --assume-gpu Ascend:8 --dry-run"]),
     ("env list", ["fastgpu env list", "fastgpu env list -o json"]),
     ("env bake", [
         "fastgpu create cluster baked --gpus V100:1 --cloud aws --region us-east-1 --ssh-from 127.0.0.1/32 --yes --quiet",
@@ -106,6 +107,19 @@ PAGES = [
     ("delete cluster", ["fastgpu delete cluster prod --yes"]),
 ]
 
+NPU = f"""name: npu
+from: tr2.7.1_py311
+python: /usr/bin/python3
+mpi: system
+cann:
+  version: 8.3.RC1
+  installers:
+    - {{url: "https://mirror.example/Ascend-cann-toolkit_8.3.RC1_linux-aarch64.run",
+       sha256: {'a' * 64}}}
+    - {{path: /mnt/files/Ascend-cann-kernels-910b_8.3.RC1_linux-aarch64.run,
+       sha256: {'b' * 64}}}
+"""
+
 
 def transcript(command, folder, environment):
     """A terminal session of one command line, as a person sees it."""
@@ -140,6 +154,7 @@ def main():
         work = pathlib.Path(folder, "work")
         work.mkdir()
         (work / "env.yaml").write_text("name: train\npython: /usr/bin/python3\nmpi: system\nvariables:\n  OMP_NUM_THREADS: 4\n")
+        (work / "npu.yaml").write_text(NPU)
         (work / "old.yaml").write_text("name: old\npython: /usr/bin/python3\nmpi: system\npackages: [gast==0.2.2]\n")
         index = []
         for name, examples in PAGES:

@@ -230,6 +230,10 @@ TEST_CASE("an environment for CANN is no good on a node without that CANN") {
   CHECK(objection("tr2.8.0_can8.5.0_py311", {"8.3.RC1", "8.2.RC1"})
             .starts_with("its CANN is 8.3.RC1, 8.2.RC1, and the environment is made for"));
   CHECK(objection("tr2.8.0_can8.5.0_py311", {"8.3.RC1", "8.5.0"}).empty());
+  EnvironmentSpec brings_it;
+  brings_it.from = "tr2.8.0_can8.5.0_py311";
+  brings_it.needs.cann = Cann{.version = "8.5.0"};
+  CHECK(accelerator_objection(brings_it, {}, matrix).empty());
   CHECK(objection("tr2.8.0_can8.5_py311", {"8.5.0"}).empty());
   CHECK(objection("tr2.8.0_cu12.8_py311", {}).empty());
   CHECK(objection("tr2.8.0_cpu_py311", {}).empty());
