@@ -33,18 +33,33 @@ std::vector<std::string> lines_of(std::string_view text) {
   return lines;
 }
 
+bool names_error(const std::string& line) {
+  return line.starts_with("E: ") || line.starts_with("Error") || line.starts_with("dpkg: error");
+}
+
+/// dnf may say what is wrong below this.
+bool is_heading(const std::string& line) {
+  return line.substr(0, line.find_last_not_of(' ') + 1) == "Error:";
+}
+
 /// The lines that name errors; where none does, the last ones.
 std::string telling_lines(std::string_view said) {
-  std::vector<std::string> all = lines_of(said);
-  std::vector<std::string> errors;
-  for (const std::string& line : all)
-    if (line.starts_with("E: ") || line.starts_with("Error") || line.starts_with("dpkg: error"))
-      errors.push_back(line);
-  std::vector<std::string>& telling = errors.empty() ? all : errors;
+  const std::vector<std::string> all = lines_of(said);
+  std::vector<std::string> telling;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!names_error(all[i])) continue;
+    if (is_heading(all[i])) {
+      telling.assign(all.begin() + static_cast<std::ptrdiff_t>(i) + 1, all.end());
+      telling.resize(std::min(telling.size(), kMostLines));
+      break;
+    }
+    telling.push_back(all[i]);
+  }
+  if (telling.empty()) telling = all;
   const std::size_t first = telling.size() - std::min(telling.size(), kMostLines);
   std::string text;
   for (std::size_t i = first; i < telling.size(); ++i)
-    text += (text.empty() ? "" : "; ") + telling[i];
+    text += (text.empty() ? "" : "; ") + telling[i].substr(telling[i].find_first_not_of(' '));
   return text;
 }
 
@@ -62,6 +77,7 @@ ErrorKind kind_of(std::string_view said) {
       Meaning{"NO_PUBKEY", ErrorKind::denied},
       Meaning{"is not signed", ErrorKind::denied},
       Meaning{"BADSIG", ErrorKind::denied},
+      Meaning{"GPG check FAILED", ErrorKind::denied},
       Meaning{"Failed to fetch", ErrorKind::transient},
       Meaning{"Temporary failure", ErrorKind::transient},
       Meaning{"Could not connect", ErrorKind::transient},

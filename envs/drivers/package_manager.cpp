@@ -130,11 +130,14 @@ class Dnf final : public PackageManager {
 
   std::vector<NodeFile> pin_files(const std::string& /*version*/) const override { return {}; }
 
-  /// The driver's packages are a module there whose streams are the branches.
+  /// The driver's packages are a module, whose streams are the branches; where the repository has
+  /// no modules (RHEL 10) they are there as they are.
   std::vector<Argv> before_driver(int branch, bool open_modules) const override {
+    static constexpr const char* kScript = R"(
+      dnf -q module list nvidia-driver >/dev/null 2>&1 || exit 0
+      dnf -y module reset nvidia-driver && dnf -y module enable "nvidia-driver:$1")";
     const std::string stream = std::to_string(branch) + (open_modules ? "-open" : "-dkms");
-    return {{"dnf", "-y", "module", "reset", "nvidia-driver"},
-            {"dnf", "-y", "module", "enable", "nvidia-driver:" + stream}};
+    return {{"sh", "-c", kScript, "sh", stream}};
   }
 
   Argv install(const std::vector<PackageVersion>& packages) const override {

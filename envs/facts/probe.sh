@@ -143,8 +143,9 @@ packages() {
     if have dnf; then say packages dnf; else say packages yum; fi
     rpm -qa --qf '%{NAME}\t%{VERSION}-%{RELEASE}\n' $kinds "$@" 2>/dev/null | while IFS='	' read -r name version; do say installed "$name" "$version"; done
     if [ $# -gt 0 ] && have dnf; then
-      dnf -q -C repoquery --disablerepo='*' --enablerepo='fastgpu-*' --qf '%{name} %{version}-%{release}\n' "$@" 2>/dev/null |
-        while read -r name version; do say candidate "$name" "$version"; done
+      # Also what is in a module's streams of which none is enabled yet: drivers are.
+      dnf -q -C repoquery --disable-modular-filtering --disablerepo='*' --enablerepo='fastgpu-*' --qf '%{name} %{version}-%{release}\n' "$@" 2>/dev/null |
+        while read -r name version; do [ -n "$name" ] && say candidate "$name" "$version"; done
     fi
   elif have zypper; then
     say packages zypper

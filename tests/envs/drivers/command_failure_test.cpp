@@ -22,6 +22,18 @@ TEST_CASE("without lines of errors the last ones are shown, and a signal by its 
   CHECK(std::string(error.what()) == "./install.sh was killed by SIGKILL: two; three; four; six");
 }
 
+TEST_CASE("what dnf says below its word of an error is told") {
+  const Error error = command_failure(
+      {"dnf", "-y", "install", "nvidia-open"}, {.status = 1},
+      "Last metadata expiration check: 0:00:05 ago.\nError: \n Problem: conflicting requests\n"
+      "  - nothing provides kmod-nvidia needed by nvidia-open-580.95.05-1.noarch from x\n");
+  CHECK(std::string(error.what()) ==
+        "dnf exited with 1: Problem: conflicting requests; - nothing provides kmod-nvidia needed "
+        "by nvidia-open-580.95.05-1.noarch from x");
+  CHECK(std::string(command_failure({"dnf"}, {.status = 1}, "Error: no\nE: ab\n").what()) ==
+        "dnf exited with 1: Error: no; E: ab");
+}
+
 TEST_CASE("the kind says what may be done") {
   const auto kind = [](const char* said) {
     return command_failure({"apt-get"}, {.status = 100}, said).kind();
