@@ -15,8 +15,16 @@ namespace {
 constexpr std::string_view kPackage = "[[packages]]";
 constexpr auto kNone = std::string_view::npos;
 
+/// What uv writes (names, versions, addresses, sums) is ASCII and needs no escapes.
+void check_plain(std::string_view text) {
+  if (std::ranges::all_of(text, [](char c) { return c >= ' ' && c < '\x7f' && c != '\\'; })) return;
+  constexpr std::size_t kMost = 100;
+  throw Error(ErrorKind::remote, "the answer of uv has '" + printable(text, kMost) +
+                                     "', which is no name, version, address or sum");
+}
+
 /// The text in quotes behind `key = `, from `at` on, which is moved past it; empty where there is
-/// none. What uv writes there (names, versions, addresses, sums) needs no escapes.
+/// none. Throws as check_plain.
 std::string_view quoted_after(std::string_view text, std::string_view key, std::size_t& at) {
   const auto found = text.find(std::string(key) + " = \"", at);
   if (found == kNone) return {};
@@ -24,7 +32,9 @@ std::string_view quoted_after(std::string_view text, std::string_view key, std::
   const auto end = text.find('"', begin);
   if (end == kNone) return {};
   at = end;
-  return text.substr(begin, end - begin);
+  const std::string_view found_text = text.substr(begin, end - begin);
+  check_plain(found_text);
+  return found_text;
 }
 
 std::string_view first_quoted(std::string_view text, std::string_view key) {
@@ -131,14 +141,16 @@ std::string write_pylock(const std::vector<Artefact>& artefacts,
   if (artefacts.empty()) out += "packages = []\n";
   for (std::size_t i = 0; i < artefacts.size();) {
     const std::string& name = artefacts[i].package;
+    const std::string& version = artefacts[i].version;
     out += "\n" + std::string(kPackage) + "\nname = " + quoted(name) +
-           "\nversion = " + quoted(artefacts[i].version) + "\n";
+           "\nversion = " + quoted(version) + "\n";
     if (artefacts[i].is_source) {
       out += "sdist = " + file_text(artefacts[i++]) + "\n" + built_with(build_tools);
       continue;
     }
     out += "wheels = [\n";
-    for (; i < artefacts.size() && artefacts[i].package == name; ++i)
+    for (; i < artefacts.size() && artefacts[i].package == name && artefacts[i].version == version;
+         ++i)
       out += "    " + file_text(artefacts[i]) + ",\n";
     out += "]\n";
   }

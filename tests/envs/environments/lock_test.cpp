@@ -236,6 +236,17 @@ TEST_CASE("a size that no file has is not believed, for a lock with it could not
   }
 }
 
+TEST_CASE("an answer of uv with a text over several lines, or with escapes, is refused") {
+  for (const char* url : {"https://i/a\n.whl", "https://i/\\u0041.whl"}) {
+    const std::string text = "[[packages]]\nname = \"a\"\nversion = \"1\"\nwheels = [{ url = \"" +
+                             std::string(url) + "\", hashes = { sha256 = \"" +
+                             std::string(64, 'a') + "\" } }]\n";
+    const Error error = test::failure_of([&] { read_pylock(text); });
+    CHECK(error.kind() == ErrorKind::remote);
+    CHECK(test::mentions(error, "the answer of uv has 'https://i/"));
+  }
+}
+
 TEST_CASE("a package without a wheel is refused by name") {
   const Error e = failure_of([] {
     read_pylock("[[packages]]\nname = \"old\"\nversion = \"1\"\nsdist = { url = \"u\" }\n");
