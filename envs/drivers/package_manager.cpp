@@ -134,7 +134,7 @@ class Dnf final : public PackageManager {
   /// no modules (RHEL 10) they are there as they are.
   std::vector<Argv> before_driver(int branch, bool open_modules) const override {
     static constexpr const char* kScript = R"(
-      dnf -q module list nvidia-driver >/dev/null 2>&1 || exit 0
+      dnf -q module list nvidia-driver 2>&1 | grep -qi 'no match' && exit 0
       dnf -y module reset nvidia-driver && dnf -y module enable "nvidia-driver:$1")";
     const std::string stream = std::to_string(branch) + (open_modules ? "-open" : "-dkms");
     return {{"sh", "-c", kScript, "sh", stream}};
