@@ -18,6 +18,10 @@ Uv::Uv(const BuilderChoice& choice, fs::path cache)
       cache_(std::move(cache)),
       environment_(plain_environment()) {
   set("UV_CACHE_DIR", cache_.string());
+  // Where it builds it leaves the files of its locks.
+  const fs::path scratch = cache_ / "tmp";
+  fs::create_directories(scratch);
+  set("TMPDIR", scratch.string());
   set("UV_NO_CONFIG", "1");
   set("UV_NO_PROGRESS", "1");
   set("UV_PYTHON_DOWNLOADS", "never");
