@@ -64,14 +64,6 @@ Value need(const Value& map, const char* key) {
   throw map.error(std::string("'") + key + "' is missing");
 }
 
-std::string sha256_of(const Value& value) {
-  constexpr std::size_t kDigits = 64;
-  std::string text = value.text();
-  if (text.size() != kDigits || text.find_first_not_of("0123456789abcdef") != std::string::npos)
-    throw value.error("'" + printable(text) + "' is no SHA-256 of 64 hexadecimal digits");
-  return text;
-}
-
 std::uint64_t bytes_of(const Value& value) {
   const std::string text = value.text();
   std::uint64_t bytes = 0;

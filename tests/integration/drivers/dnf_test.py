@@ -12,7 +12,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from apt_repository import Key, Server  # noqa: E402
-from driver_site import LSPCI, SYSTEMCTL, driver_files  # noqa: E402
+from driver_site import LSPCI, SYSTEMCTL, Site, driver_files  # noqa: E402
 from rpm_repository import RpmRepository, can_be_made  # noqa: E402
 from cli_user import SKIPPED, check, run_tests, within  # noqa: E402
 
@@ -23,10 +23,10 @@ OS_RELEASE = 'ID="rhel"\nID_LIKE="fedora"\nVERSION_ID="9.4"\nPRETTY_NAME="Red Ha
 SLOW = "touch /run/fake/waits\nwhile [ ! -e /run/fake/go ]; do sleep 0.1; done"
 
 
-class RpmSite:
+class RpmSite(Site):
     """Two nodes with eight GPUs, dnf, and the repositories that they see."""
 
-    def __init__(self, user, signed_by_the_right_key=True):
+    def __init__(self, user, signed_by_the_right_key=True):  # pylint: disable=super-init-not-called
         self.user, self.folder = user, user.folder
         user.run("create", "cluster", "t", "--nodes", "2")
         address = json.loads(user.run("get", "nodes", "t", "-o", "json").out)["nodes"][0]["address"]
@@ -56,24 +56,6 @@ class RpmSite:
                     self.vendor.add("nvidia-fabric-manager", version + "-1", {"/usr/share/fake-fabric": version + "\n"})]
             self.vendor.add_module("nvidia-driver", stream, made)
         self.vendor.add("cuda-toolkit-12-8", "12.8.1-1", {"/usr/share/fake-cuda": "12.8\n"})
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.server.close()
-        self.key.close()
-        self.other_key.close()
-
-    def on_nodes(self, script, nodes="t"):
-        return self.user.run("exec", nodes, "-b", "--", "sh", "-c", script).out.decode()
-
-    def words(self, *more):
-        return ("env", "install-driver", "--cluster", "t", "--repository", self.server.url + "/nvidia", "--repository-key", str(self.key_file),
-                "--driver", "580", *more)
-
-    def install(self, *more, code=0, **options):
-        return self.user.run(*self.words("-o", "json", *more), code=code, timeout=600, **options)
 
 
 def test_everything_is_installed_once_by_dnf_and_a_second_run_does_nothing(user):

@@ -115,15 +115,6 @@ class LargeWheels(ManyNodes):
         index.add("large", "1.0", {"large.bin": os.urandom(LARGE)})
         return index
 
-    def said_by(self, node, *command):
-        return json.loads(self.user.run("exec", f"{self.name}/{node}", "-o", "json", "--", *command).out)["hosts"][0]["stdout"]
-
-    def sent_by_first(self):
-        """Bytes that have left the node that builds."""
-        lines = self.said_by(0, "cat", "/proc/net/dev").splitlines()[2:]
-        counters = {name.strip(): numbers.split() for name, numbers in (line.split(":") for line in lines)}
-        return sum(int(numbers[8]) for name, numbers in counters.items() if name != "lo")
-
 
 @with_site(LargeWheels)
 def test_a_chain_that_breaks_goes_on_where_it_was_and_no_faster_than_it_may(site):

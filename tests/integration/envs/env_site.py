@@ -97,6 +97,15 @@ class Site:
     def on_nodes(self, *command, nodes="", code=0):
         return self.user.run("exec", self.name + nodes, "--", *command, code=code).out.decode()
 
+    def said_by(self, node, *command):
+        return json.loads(self.user.run("exec", f"{self.name}/{node}", "-o", "json", "--", *command).out)["hosts"][0]["stdout"]
+
+    def sent_by_first(self):
+        """Bytes that have left the node that builds."""
+        lines = self.said_by(0, "cat", "/proc/net/dev").splitlines()[2:]
+        counters = {name.strip(): numbers.split() for name, numbers in (line.split(":") for line in lines)}
+        return sum(int(numbers[8]) for name, numbers in counters.items() if name != "lo")
+
     def program(self, *command, nodes=""):
         return self.user.run("env", "activate", "train", "-c", self.name + nodes, "--", *command).out.decode()
 

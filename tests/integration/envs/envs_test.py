@@ -15,7 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from env_site import PREFIX, changes, with_site  # noqa: E402
 from cli_user import check, inits_of, run_tests, within  # noqa: E402
 from own_python import python_archive  # noqa: E402
-from shared_place import share  # noqa: E402
+from shared_place import share_home  # noqa: E402
 from wheels_site import UV, Wheels  # noqa: E402
 
 
@@ -406,11 +406,7 @@ def test_a_build_that_fails_leaves_nothing_behind(site):
 
 @with_site(Wheels)
 def test_a_place_that_nodes_share_gets_it_once(site):
-    place = site.user.folder / "home"
-    place.mkdir()
-    site.on_nodes("mkdir", "-p", "/srv/home")
-    for number in (0, 1):
-        share(place, next(inits_of(f"{site.name}-{number}")), "/srv/home")
+    place = share_home(site)
     try:
         prefix = ("--prefix", "/srv/home/work/envs")
         done = json.loads(site.create("-o", "json", *prefix).out)

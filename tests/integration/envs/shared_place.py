@@ -2,6 +2,8 @@
 import ctypes
 import os
 
+from cli_user import inits_of
+
 OPEN_TREE, MOVE_MOUNT = 428, 429  # The same on every processor.
 CLONE_TREE, CLOSE_ON_EXEC, FROM_DESCRIPTOR, AT_FDCWD = 1, 0o2000000, 4, -100
 CLONE_NEWNS = 0x20000
@@ -32,3 +34,13 @@ def share(folder, init, place):
     os.close(tree)
     if os.waitpid(child, 0)[1] != 0:
         raise OSError(f"{folder} cannot be shared with a node")
+
+
+def share_home(site):
+    """Both nodes of the site get one directory at /srv/home; where it lies here."""
+    place = site.user.folder / "home"
+    place.mkdir()
+    site.on_nodes("mkdir", "-p", "/srv/home")
+    for number in (0, 1):
+        share(place, next(inits_of(f"{site.name}-{number}")), "/srv/home")
+    return place

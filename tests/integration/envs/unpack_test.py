@@ -14,8 +14,8 @@ import tarfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from env_site import PREFIX, changes, with_site  # noqa: E402
-from cli_user import check, inits_of, run_tests, within  # noqa: E402
-from shared_place import share  # noqa: E402
+from cli_user import check, run_tests, within  # noqa: E402
+from shared_place import share_home  # noqa: E402
 from wheels_site import Wheels  # noqa: E402
 
 LARGE = 16 << 20
@@ -52,15 +52,6 @@ class Archived(Wheels):
         check(found["state"] == "complete" and len(found["nodes"]) == 2, f"{found}")
         check(self.program("python", "-c", "import alpha").count("alpha one") == 2, "it does not run")
         check(".fastgpu-copy" not in self.on_nodes("ls", "-A", f"{PREFIX}/train"), "something is left")
-
-    def said_by(self, node, *command):
-        return json.loads(self.user.run("exec", f"{self.name}/{node}", "-o", "json", "--", *command).out)["hosts"][0]["stdout"]
-
-    def sent_by_first(self):
-        """Bytes that have left the first node."""
-        lines = self.said_by(0, "cat", "/proc/net/dev").splitlines()[2:]
-        counters = {name.strip(): numbers.split() for name, numbers in (line.split(":") for line in lines)}
-        return sum(int(numbers[8]) for name, numbers in counters.items() if name != "lo")
 
     def changed(self, change):
         """The archive with something else in it: `change` gets its entries, with their contents, and gives others."""
@@ -281,11 +272,7 @@ def test_whoever_packs_is_warned_of_what_would_not_come_back(site):
 
 @with_site(Archived)
 def test_a_place_that_nodes_share_gets_it_once(site):
-    place = site.user.folder / "home"
-    place.mkdir()
-    site.on_nodes("mkdir", "-p", "/srv/home")
-    for number in (0, 1):
-        share(place, next(inits_of(f"{site.name}-{number}")), "/srv/home")
+    place = share_home(site)
     prefix = ("--prefix", "/srv/home/work/envs")
     try:
         site.create(*prefix)
