@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/literals.hpp"
 #include "base/units.hpp"
 #include "launcher/placement.hpp"
 
@@ -15,15 +16,6 @@ constexpr const char* kSchema = "fastgpu.job/1";
 
 [[noreturn]] void refuse(const std::string& why) {
   throw Error(ErrorKind::usage, "job: " + why);
-}
-
-bool is_variable_name(std::string_view name) {
-  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
-  for (const char c : name) {
-    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-    if (!letter && !(c >= '0' && c <= '9')) return false;
-  }
-  return true;
 }
 
 std::string name_of(const std::string& assignment) {
