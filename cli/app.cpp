@@ -1,12 +1,16 @@
 #include "cli/app.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
 #include "cli/commands/commands.hpp"
+#include "cli/common_flags.hpp"
 #include "cli/help.hpp"
 #include "cli/original.hpp"
 #include "cli/parser.hpp"
+#include "cli/tokens.hpp"
+#include "cli/variables.hpp"
 #include "config/document.hpp"
 
 namespace fastgpu::cli {
@@ -215,65 +219,72 @@ constexpr std::array kCommands = {
             "fish find their scripts. Otherwise put one line where the shell starts:\n"
             "  source <(fastgpu completion bash)    into ~/.bashrc\n"
             "  source <(fastgpu completion zsh)     into ~/.zshrc, after compinit\n"
-            "  fastgpu completion fish | source     into ~/.config/fish/config.fish"},
+            "  fastgpu completion fish | source     into ~/.config/fish/config.fish",
+            true},
     Command{"doctor", "", "Check whether this machine has what fastgpu needs", "fastgpu doctor",
             describe_doctor,
             "Exit code 1 when something is missing that local clusters need; each finding "
-            "names its remedy."},
-    Command{"version", "", "Show the version", "fastgpu version", describe_version},
-    Command{"__complete", "", "", "", describe_complete},
-    Command{"__man", "", "", "", describe_man},
+            "names its remedy.",
+            true},
+    Command{"version", "", "Show the version", "fastgpu version", describe_version, "", true},
+    Command{"__complete", "", "", "", describe_complete, "", true},
+    Command{"__man", "", "", "", describe_man, "", true},
 };
 
-/// What every command takes.
-struct Common {
-  std::string output;
-  std::string color;
-  std::string state_directory;
-  bool quiet = false;
-  bool verbose = false;
-};
-
-void describe_common(Arguments& arguments, Common& common) {
-  Argument& output = arguments.text("--output", "FORMAT", "How to show results", common.output);
-  if (arguments.find("-o") == nullptr) output.letter = "-o";
-  output.values = Values::choice;
-  output.choices = {"table", "wide", "json", "yaml", "name"};
-  if (arguments.offers_page()) output.choices.emplace_back("html");
-  Argument& color = arguments.text("--color", "WHEN", "Colours on stdout and stderr", common.color);
-  color.values = Values::choice;
-  color.choices = {"auto", "always", "never"};
-  Argument& state = arguments.text("--state-dir", "DIR", "Where fastgpu remembers things",
-                                   common.state_directory);
-  state.values = Values::path;
-  arguments.flag("--quiet", "Say nothing but results, warnings and errors", common.quiet).letter =
-      "-q";
-  arguments.flag("--verbose", "Show each request to a cloud", common.verbose).letter = "-vv";
+/// Runs `step`; what is wrong then is only a warning for a command that runs anyway.
+template <class Step>
+void unless_it_runs_anyway(bool runs_anyway, Ui& ui, Step step) {
+  try {
+    step();
+  } catch (const Error& e) {
+    if (!runs_anyway) throw;
+    ui.warn(e.what());
+  }
 }
 
-void apply(const Common& common, const Arguments& arguments, Context& context) {
-  Ui& ui = context.ui();
-  // What is wished on the command line needs no file.
-  const auto wish = [&context](const std::string& given, std::string_view key) {
-    return given.empty() ? context.settings().text(key) : given;
-  };
-  const Format format = parse_format(wish(common.output, "output"));
+/// A setting of the presentation, which the command line or a variable may have fixed already.
+std::string chosen(Context& context, const std::string& given, std::string_view key) {
+  return given.empty() ? context.settings().text(key) : given;
+}
+
+void apply_color(const CommonFlags& common, Context& context) {
+  const std::string color = chosen(context, common.color, "color");
+  if (color == "auto") return;
+  const ColorWish colors = color == "always" ? ColorWish::always : ColorWish::never;
+  context.ui().set_terminal(look_at_terminal(colors, context.environment()));
+}
+
+void apply_format(const CommonFlags& common, const Arguments& arguments, Context& context) {
+  const Format format = parse_format(chosen(context, common.output, "output"));
   if (format == Format::html && !arguments.offers_page())
     throw Error(ErrorKind::usage, "output 'html': this command has no page to show");
-  ui.set_format(format);
+  context.ui().set_format(format);
+}
+
+void apply(const CommonFlags& common, const Arguments& arguments, const Command& command,
+           Context& context) {
+  Ui& ui = context.ui();
   if (common.quiet) ui.set_chatter(Chatter::quiet);
   if (common.verbose) context.clouds().show_calls();
-  const std::string color = wish(common.color, "color");
-  if (color != "auto") {
-    const ColorWish colors = color == "always" ? ColorWish::always : ColorWish::never;
-    ui.set_terminal(look_at_terminal(colors, context.environment()));
-  }
   if (!common.state_directory.empty()) context.set_state_directory(common.state_directory);
+  unless_it_runs_anyway(command.runs_anyway, ui, [&] {
+    apply_format(common, arguments, context);
+    apply_color(common, context);
+  });
+}
+
+void check_variables(Context& context, const Command& command) {
+  const auto faults = unknown_variables(context.variable_names(), commands(), command);
+  // In a job the agent that has set them may be another version than this program.
+  const bool is_in_job = context.environment()("FASTGPU_JOB_ID").has_value();
+  for (const std::string& fault : faults)
+    unless_it_runs_anyway(command.runs_anyway || is_in_job, context.ui(),
+                          [&] { throw Error(ErrorKind::usage, fault); });
 }
 
 int run_without_command(const Resolved& resolved, Context& context) {
   std::vector<std::string> words = resolved.rest;
-  if (std::erase(words, "--version") > 0) {
+  if (std::erase_if(words, [](const auto& w) { return w == "--version" || w == "-V"; }) > 0) {
     words.insert(words.begin(), "version");
     return run_app(words, context);
   }
@@ -298,19 +309,12 @@ std::span<const Command> commands() {
   return kCommands;
 }
 
-Arguments arguments_of(const Command& command) {
-  Common common;
-  Arguments arguments;
-  command.describe(arguments);
-  describe_common(arguments, common);
-  return arguments;
-}
-
 int run_app(const std::vector<std::string>& words, Context& context) {
-  const Resolved resolved = resolve(commands(), in_our_words(words, config::read_text));
+  const Resolved resolved =
+      resolve(commands(), in_our_words(verb_first(commands(), words), config::read_text));
   if (resolved.command == nullptr) return run_without_command(resolved, context);
   const Command& command = *resolved.command;
-  Common common;
+  CommonFlags common;
   Arguments arguments;
   const Action action = command.describe(arguments);
   describe_common(arguments, common);
@@ -318,21 +322,32 @@ int run_app(const std::vector<std::string>& words, Context& context) {
     context.ui().data(help_for_command(command, arguments));
     return 0;
   }
-  parse_words(command.words(), resolved.rest, arguments, context.environment());
   const bool hidden = command.summary.empty();  // Completion answers whatever the files say.
-  if (!hidden) apply(common, arguments, context);
+  HearFault hear;
+  if (command.runs_anyway)
+    hear = [&](const Error& e) {
+      if (!hidden) context.ui().warn(e.what());
+    };
+  if (!hidden) check_variables(context, command);
+  parse_words(command.words(), resolved.rest, arguments, context.environment(), hear);
+  if (!hidden) apply(common, arguments, command, context);
   return action(context);
 }
 
 bool wants_json(std::span<const std::string> words, const state::Environment& environment) {
-  std::string wish = environment("FASTGPU_OUTPUT").value_or("");
-  for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
-    const std::string_view word = words[i];
-    const bool named = word == "-o" || word == "--output";
-    if (named && i + 1 < words.size()) wish = words[i + 1];
-    if (word.starts_with("--output=")) wish = word.substr(9);
-    if (word.starts_with("-o") && word.size() > 2) wish = word.substr(2);
+  CommonFlags common;
+  Arguments arguments;
+  try {
+    const Resolved resolved = resolve(commands(), {words.begin(), words.end()});
+    if (resolved.command != nullptr) resolved.command->describe(arguments);
+  } catch (const Error&) {  // What is wrong there will be said.
   }
+  describe_common(arguments, common);
+  std::string wish = environment("FASTGPU_OUTPUT").value_or("");
+  const auto program = std::ranges::find(words, "--");
+  for (const Token& token : tokens_of({words.begin(), program}, arguments))
+    if (token.argument != nullptr && token.argument->name == "--output" && token.value)
+      wish = *token.value;
   return wish == "json";
 }
 

@@ -24,6 +24,8 @@ struct Command {
   /// Describes the command's arguments and returns what to do with them after the parse.
   Action (*describe)(Arguments& arguments);
   std::string_view notes{};  ///< What is good to know beyond the summary.
+  /// Runs whatever variables and files of settings hold: what is wrong there is a warning.
+  bool runs_anyway = false;
 
   std::string words() const;  ///< "create cluster", "get clusters"
 };
@@ -35,6 +37,10 @@ struct Resolved {
   std::vector<std::string> rest;
   bool help = false;
 };
+
+/// Returns `words` with the flags in front of the verb moved behind it: "-o json get nodes" is
+/// "get nodes -o json".
+std::vector<std::string> verb_first(std::span<const Command> table, std::vector<std::string> words);
 
 /// Finds the command that `words` name: plural nouns, the other names that people try ("ls",
 /// "kill") and flags before the verb are understood. Throws ErrorKind::usage with the nearest name.

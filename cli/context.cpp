@@ -16,8 +16,13 @@
 
 namespace fastgpu::cli {
 
-Context::Context(Ui& ui, Cancel& cancel, state::Environment environment)
-    : ui_(ui), cancel_(cancel), environment_(std::move(environment)), clock_(cancel), events_(ui) {}
+Context::Context(Ui& ui, Cancel& cancel, state::Environment environment, VariableNames names)
+    : ui_(ui),
+      cancel_(cancel),
+      environment_(std::move(environment)),
+      clock_(cancel),
+      events_(ui),
+      variable_names_(std::move(names)) {}
 
 Context::~Context() = default;
 
@@ -37,12 +42,14 @@ state::Store& Context::store() {
 
 const config::Settings& Context::settings() {
   if (settings_) return *settings_;
-  config::Layers layers;
-  layers.environment = [this](const std::string& name) { return environment_(name.c_str()); };
-  layers.project = config::read_if_there("fastgpu.yaml");
-  if (const auto file = config::user_file(layers.environment))
-    layers.user = config::read_if_there(*file);
-  settings_ = std::make_unique<config::Settings>(layers);
+  std::vector<std::string> providers;
+  for (const provision::ProviderInfo& info : provision::provider_table())
+    providers.emplace_back(info.name);
+  const auto look_up = [this](const std::string& name) { return environment_(name.c_str()); };
+  settings_ = std::make_unique<config::Settings>(
+      config::read_layers("fastgpu.yaml", look_up, std::move(providers)));
+  for (const std::string& warning : settings_->warnings())
+    ui_.warn(warning);
   return *settings_;
 }
 

@@ -83,6 +83,16 @@ std::string usage_line(const Command& command, const Arguments& arguments) {
   return out;
 }
 
+std::string variables_sentence(const Command& command, const Arguments& arguments) {
+  std::string out = "Every flag can come from the environment: --state-dir is FASTGPU_STATE_DIR";
+  for (const Argument& argument : arguments.all()) {
+    if (argument.positional() || argument.shared) continue;
+    out += ", " + argument.name + " is " + argument.variable(command.words());
+    break;
+  }
+  return out + ".";
+}
+
 std::string help_for_all(std::span<const Command> table) {
   return "fastgpu makes clusters of machines and runs distributed jobs on them.\n\n"
          "Usage: fastgpu COMMAND [flags]\n\nCommands:\n" +
@@ -105,8 +115,7 @@ std::string help_for_command(const Command& command, const Arguments& arguments)
   if (!positional.empty()) out += "\nArguments:\n" + two_columns(positional);
   const HelpRows flags = flag_rows(arguments);
   if (!flags.empty()) out += "\nFlags:\n" + two_columns(flags);
-  if (!flags.empty())
-    out += "\nEvery flag can come from the environment: --state-dir is FASTGPU_STATE_DIR.\n";
+  if (!flags.empty()) out += "\n" + wrapped(variables_sentence(command, arguments));
   if (!command.notes.empty()) out += "\n" + wrapped(command.notes);
   if (!command.example.empty()) out += "\nExample:\n  " + std::string(command.example) + "\n";
   return out;

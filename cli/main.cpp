@@ -9,6 +9,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/app.hpp"
@@ -50,6 +51,15 @@ std::string read_line(const Cancel& cancel) {
   }
 }
 
+std::vector<std::string> names_of_variables() {
+  std::vector<std::string> names;
+  for (const char* const* entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    names.emplace_back(text.substr(0, text.find('=')));
+  }
+  return names;
+}
+
 void report(Ui& ui, const Error& error, bool json) {
   const bool colored = ui.terminal().color_err;
   ui.end_progress();
@@ -67,20 +77,22 @@ void report(Ui& ui, const Error& error, bool json) {
 
 /// Runs the command; every failure becomes a sentence and a code.
 int guarded_run(const std::vector<std::string>& words, Context& context) {
-  const bool json = wants_json(words, context.environment());
+  const auto is_json = [&] {
+    return context.ui().format() == Format::json || wants_json(words, context.environment());
+  };
   try {
     return run_app(words, context);
   } catch (const OutputClosed&) {
     return 0;
   } catch (const Error& e) {
-    report(context.ui(), e, json);
+    report(context.ui(), e, is_json());
     return exit_code(e.kind());
   } catch (const std::bad_alloc&) {
-    report(context.ui(), {ErrorKind::capacity, "out of memory"}, json);
+    report(context.ui(), {ErrorKind::capacity, "out of memory"}, is_json());
     return exit_code(ErrorKind::capacity);
   } catch (const std::exception& e) {
     report(context.ui(),
-           {ErrorKind::internal, std::string("this is a bug in fastgpu: ") + e.what()}, json);
+           {ErrorKind::internal, std::string("this is a bug in fastgpu: ") + e.what()}, is_json());
     return exit_code(ErrorKind::internal);
   }
 }
@@ -93,7 +105,7 @@ int run(const std::vector<std::string>& words) {
   const state::Environment environment = state::process_environment();
   Ui ui(out, err, look_at_terminal(ColorWish::automatic, environment),
         [&cancel] { return read_line(cancel); });
-  Context context(ui, cancel, environment);
+  Context context(ui, cancel, environment, names_of_variables);
   context.on_parting_words(
       [&signals](const std::string& words_left) { signals.set_parting_words(words_left); });
   int code = guarded_run(words, context);

@@ -6,6 +6,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/lookup.hpp"
 #include "cli/commands/views.hpp"
+#include "cli/consent.hpp"
 #include "cli/guarding.hpp"
 #include "cli/meeting.hpp"
 #include "cli/record.hpp"
@@ -58,8 +59,8 @@ int run_delete(Context& context, const Options& options) {
   if (options.forget) return run_forget(context, options);
   const state::Cluster cluster = find_cluster(context, options.name);
   const std::size_t count = context.store().nodes(cluster.id).size();
-  if (!options.yes && !context.settings().boolean("yes") &&
-      !context.ui().confirm("Delete cluster " + options.name + " (" + counted(count) + ")?")) {
+  if (!consents(context, options.yes,
+                "Delete cluster " + options.name + " (" + counted(count) + ")?")) {
     context.ui().note("nothing deleted");
     return 1;
   }
@@ -79,7 +80,7 @@ int run_delete(Context& context, const Options& options) {
 }
 
 int run_start(Context& context, const Options& options) {
-  const ClusterName name = parse_cluster_name(options.name);
+  const ClusterName name = find_cluster(context, options.name).name;
   const provision::Tools tools = tools_for(context, options);
   auto view = provision::start_cluster(tools, name);
   const auto is_lost = [](const state::Node& node) { return node.state == state::NodeState::lost; };
@@ -99,7 +100,7 @@ int run_start(Context& context, const Options& options) {
 }
 
 int run_stop(Context& context, const Options& options) {
-  const ClusterName name = parse_cluster_name(options.name);
+  const ClusterName name = find_cluster(context, options.name).name;
   const auto view = provision::stop_cluster(tools_for(context, options), name);
   keep_guards(context, name, Occasion::changed, Reach::cloud_alone);
   show_cluster(context, view);
@@ -121,9 +122,9 @@ int run_scale(Context& context, const Options& options) {
   const state::Cluster cluster = find_cluster(context, options.name);
   const std::size_t present = context.store().nodes(cluster.id).size();
   const auto wanted = static_cast<std::size_t>(*options.nodes);
-  if (wanted < present && !options.yes && !context.settings().boolean("yes") &&
-      !context.ui().confirm("Delete the last " + counted(present - wanted) + " of cluster " +
-                            options.name + "?")) {
+  if (wanted < present && !consents(context, options.yes,
+                                    "Delete the last " + counted(present - wanted) +
+                                        " of cluster " + options.name + "?")) {
     context.ui().note("nothing deleted");
     return 1;
   }
@@ -149,7 +150,7 @@ std::shared_ptr<Options> describe_options(Arguments& arguments) {
 
 Action describe_delete_cluster(Arguments& arguments) {
   const auto options = describe_options(arguments);
-  arguments.flag("--yes", "Do not ask", options->yes).letter = "-y";
+  describe_consent(arguments, options->yes);
   arguments.flag("--forget", "Only forget a cluster that another machine has taken over",
                  options->forget);
   return [options](Context& context) { return run_delete(context, *options); };
@@ -178,7 +179,7 @@ Action describe_scale_cluster(Arguments& arguments) {
   Argument& nodes = arguments.count("--nodes", "N", "How many nodes it shall have", options->nodes,
                                     1, provision::kMostNodes);
   nodes.letter = "-n";
-  arguments.flag("--yes", "Do not ask before deleting nodes", options->yes).letter = "-y";
+  describe_consent(arguments, options->yes);
   return [options](Context& context) { return run_scale(context, *options); };
 }
 

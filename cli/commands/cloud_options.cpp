@@ -266,8 +266,13 @@ provision::Holding holding_of(const CloudOptions& options) {
 }
 
 void describe_place_options(Arguments& arguments, CloudOptions& options) {
-  arguments.list("--cloud", "NAME",
-                 "A cloud to look in, or any: all that there are credentials for", options.clouds);
+  Argument& cloud = arguments.list("--cloud", "NAME",
+                                   "A cloud to look in, or any: all that there are credentials for",
+                                   options.clouds);
+  cloud.values = Values::choice;
+  for (const provision::ProviderInfo& info : provision::provider_table())
+    if (info.is_cloud) cloud.choices.emplace_back(info.name);
+  cloud.choices.emplace_back("any");
   arguments.text("--region", "REGION", "Look in this region alone, or in all of them (all)",
                  options.region);
 }
@@ -287,10 +292,10 @@ void describe_cloud_options(Arguments& arguments, CloudOptions& options) {
   arguments.text("--image", "IMAGE", "An image by id or name (the newest that suits)",
                  options.image);
   arguments.text("--vpc", "VPC", "A network of yours to stand in, by name or id", options.vpc);
-  arguments.count("--disk", "GIB", "Size of the system disk (the image's)", options.disk, 1,
-                  32'768);
+  arguments.disk("--disk", "Size of the system disk, such as 200 or 1TB (the image's)",
+                 options.disk, 32'768);
   arguments.text("--data-disk", "GIB[:TYPE]",
-                 "A disk more for each node, at /data, such as 500:gp3", options.data_disk);
+                 "A disk more for each node, at /data, such as 500:gp3 or 10TB", options.data_disk);
   arguments.list("--mount", "ADDRESS:/EXPORT[=/PATH]",
                  "An NFS export for all nodes, at /fastgpu or PATH", options.mounts);
   arguments.list("--ssh-from", "CIDR", "Who may log in (this machine, as it is seen from outside)",

@@ -23,6 +23,7 @@ struct Options {
   std::optional<std::chrono::milliseconds> timeout;
   std::string rate;
   bool direct = false;
+  bool recursive = false;  ///< Changes nothing: directories are always copied whole.
 };
 
 /// One side of a copy: a path here, or "CLUSTER[/NODES]:PATH".
@@ -184,10 +185,14 @@ Action describe_cp(Arguments& arguments) {
       options->paths);
   paths.required = true;
   paths.values = Values::remote_path;
-  arguments.count("--fanout", "N", "Nodes at once (256)", options->fanout, 1, kMostFanout);
+  shared(arguments.count("--fanout", "N", "Nodes at once (256)", options->fanout, 1, kMostFanout));
   arguments.duration("--timeout", "Give up after this time", options->timeout);
   arguments.text("--limit-rate", "RATE", "Not faster than this in all, such as 300mbit",
                  options->rate);
+  arguments
+      .flag("--recursive", "Directories with all that is in them, as without it",
+            options->recursive)
+      .letter = "-r";
   arguments.flag("--direct", "To every node from here, and not from node to node", options->direct);
   return [options](Context& context) { return run(context, *options); };
 }

@@ -8,6 +8,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/guard_options.hpp"
 #include "cli/commands/views.hpp"
+#include "cli/consent.hpp"
 #include "cli/guarding.hpp"
 #include "cli/meeting.hpp"
 #include "cli/record.hpp"
@@ -99,6 +100,19 @@ void check_cloud_options(const CloudOptions& options, const std::string& named) 
                                       "--instance-type TYPE");
 }
 
+/// Refuses what another provider understands and `place` would not: it would be forgotten without a
+/// word.
+void check_fits(const Options& options, const config::ClusterFile& file, const std::string& place) {
+  const auto refuse = [&](const std::string& what, const std::string& wanted) {
+    throw Error(ErrorKind::usage, "create cluster: " + what + " for provider " + wanted +
+                                      " alone, and this cluster would be of provider " + place);
+  };
+  if (!file.hosts.empty() && place != "static") refuse("'hosts' of the file are", "static");
+  if (options.accept_host_keys && place != "static") refuse("--accept-host-keys is", "static");
+  if ((!options.link_rate.empty() || file.link_rate) && place != "local")
+    refuse("a link rate is", "local");
+}
+
 /// Who may log in where nobody says it: we, as we are seen from there.
 std::vector<std::string> usual_ranges(Context& context, const provision::cloud::CloudSpec& spec) {
   if (spec.public_address == provision::cloud::PublicAddress::none)
@@ -144,8 +158,13 @@ Wanted wanted_of(Context& context, const Options& options) {
   spec.slots = options.slots
                    ? *options.slots
                    : file.slots.value_or(settings.integer("slots", 1, provision::kMostSlots));
-  spec.user = file.user.value_or(settings.text("user"));
-  if (wants_a_cloud(cloud) || provision::is_cloud(spec.provider))
+  const config::Setting& user = settings.find("user");
+  spec.user =
+      user.origin == config::Origin::environment ? user.text : file.user.value_or(user.text);
+  const bool is_of_cloud = wants_a_cloud(cloud) || provision::is_cloud(spec.provider);
+  check_fits(options, file,
+             is_of_cloud && !provision::is_cloud(spec.provider) ? "any cloud" : spec.provider);
+  if (is_of_cloud)
     plan_cloud(context, cloud, wanted);
   else
     spec.spec_json =
@@ -295,9 +314,10 @@ int run(Context& context, const Options& options) {
     if (wanted.plan && plan.kind == provision::PlanKind::create) try_launch(context, wanted);
     return 0;
   }
-  if (wanted.plan && !options.yes && !context.store().find_cluster(spec.name) &&
-      !ui.confirm("create " + std::to_string(spec.nodes) + " machines of " + spec.provider +
-                  " for " + price_of(wanted) + "?"))
+  if (wanted.plan && !context.store().find_cluster(spec.name) &&
+      !consents(context, options.yes,
+                "create " + std::to_string(spec.nodes) + " machines of " + spec.provider + " for " +
+                    price_of(wanted) + "?"))
     return 1;
   if (wanted.plan && spec.provider == "aws") tell_idle_cards(context, wanted.plan->spec);
   const std::string delete_command = "fastgpu delete cluster " + name;
@@ -329,14 +349,15 @@ int run(Context& context, const Options& options) {
 Action describe_create_cluster(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   describe_cluster_options(arguments, *options).required = false;
-  arguments
-      .text("--provider", "WHERE", "local (this machine), static (hosts that you have) or a cloud",
-            options->provider)
+  shared(arguments.text("--provider", "WHERE",
+                        "local (this machine), static (hosts that you have) or a cloud",
+                        options->provider))
       .values = Values::provider;
-  arguments.count("--nodes", "N", "How many nodes (1)", options->nodes, 1, provision::kMostNodes)
+  shared(arguments.count("--nodes", "N", "How many nodes (1)", options->nodes, 1,
+                         provision::kMostNodes))
       .letter = "-n";
-  arguments.count("--slots", "S", "Ranks that a node takes (1)", options->slots, 1,
-                  provision::kMostSlots);
+  shared(arguments.count("--slots", "S", "Ranks that a node takes (1)", options->slots, 1,
+                         provision::kMostSlots));
   arguments.text("--link-rate", "RATE", "Speed of a local node's link, such as 1gbit",
                  options->link_rate);
   describe_cloud_options(arguments, options->cloud);
@@ -353,7 +374,7 @@ Action describe_create_cluster(Arguments& arguments) {
                  "Return once the machines are promised; the next command waits for them",
                  options->detach);
   arguments.flag("--keep", "Leave what was made when something fails", options->keep);
-  arguments.flag("--yes", "Do not ask", options->yes).letter = "-y";
+  describe_consent(arguments, options->yes);
   return [options](Context& context) { return run(context, *options); };
 }
 

@@ -4,6 +4,7 @@
 #include "base/parallel.hpp"
 #include "cli/commands/cloud_options.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/consent.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -57,8 +58,7 @@ int run(Context& context, const Options& options) {
   const auto [place, own] = the_one(context, options);
   const std::string what = "image " + own.image.id + " (" + own.image.name + ", " +
                            std::string(place.cloud->name()) + " " + place.region + ")";
-  if (!options.yes && !context.settings().boolean("yes") &&
-      !context.ui().confirm("Delete " + what + "?")) {
+  if (!consents(context, options.yes, "Delete " + what + "?")) {
     context.ui().note("nothing deleted");
     return 1;
   }
@@ -81,7 +81,7 @@ Action describe_delete_image(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   arguments.text("NAME", "", "The image, by its name or id", options->name).required = true;
   describe_place_options(arguments, options->place);
-  arguments.flag("--yes", "Do not ask", options->yes).letter = "-y";
+  describe_consent(arguments, options->yes);
   return [options](Context& context) { return run(context, *options); };
 }
 

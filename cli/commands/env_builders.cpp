@@ -103,20 +103,21 @@ Files tools_of(Context& context, const BuilderOptions& options, envs::Builder bu
 }  // namespace
 
 void describe_builder_options(Arguments& arguments, BuilderOptions& options) {
-  arguments.text("--uv", "FILE", "A uv to use in place of the pinned one", options.uv).values =
-      Values::path;
-  arguments
-      .text("--py-rattler", "WHEEL", "conda: a py-rattler to use in place of the pinned one",
-            options.py_rattler)
+  shared(arguments.text("--uv", "FILE", "A uv to use in place of the pinned one", options.uv))
       .values = Values::path;
-  arguments.text("--python-mirror", "URL",
-                 "Where archives of Python are fetched in place of GitHub", options.python_mirror);
-  arguments
-      .text("--python-table", "FILE", "Archives of Python in place of those that fastgpu knows",
-            options.python_table)
+  shared(arguments.text("--py-rattler", "WHEEL",
+                        "conda: a py-rattler to use in place of the pinned one",
+                        options.py_rattler))
       .values = Values::path;
-  arguments.duration("--index-timeout", "So long a package index may say nothing (30s)",
-                     options.patience);
+  shared(arguments.text("--python-mirror", "URL",
+                        "Where archives of Python are fetched in place of GitHub",
+                        options.python_mirror));
+  shared(arguments.text("--python-table", "FILE",
+                        "Archives of Python in place of those that fastgpu knows",
+                        options.python_table))
+      .values = Values::path;
+  shared(arguments.duration("--index-timeout", "So long a package index may say nothing (30s)",
+                            options.patience));
 }
 
 std::vector<envs::KnownPython> known_pythons(const BuilderOptions& options) {

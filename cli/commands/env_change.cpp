@@ -4,6 +4,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/env_tools.hpp"
+#include "cli/commands/lookup.hpp"
 #include "remote/exec.hpp"
 
 namespace fastgpu::cli {
@@ -95,7 +96,9 @@ int verify(Context& context, const Options& options) {
 int remove(Context& context, const Options& options) {
   if (options.all == !options.name.empty())
     throw Error(ErrorKind::usage, "env remove: give a name, or --all");
-  EnvCluster cluster(context, options.target);
+  EnvTarget target = options.target;
+  target.cluster = usual_cluster(context, target.cluster, "env remove", Purpose::remove);
+  EnvCluster cluster(context, target);
   cluster.lock();
   auto& record = cluster.record();
   std::set<std::string> prefixes = {options.all ? options.target.prefix

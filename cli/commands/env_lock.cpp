@@ -109,7 +109,9 @@ Action describe_env_lock(Arguments& arguments) {
   out.letter = "-o";
   out.values = Values::path;
   arguments.list("--set", "KEY=VALUE", "A field of the file in another way", options->set);
-  describe_env_target(arguments, options->target);
+  Argument& cluster = describe_env_target(arguments, options->target);
+  cluster.help = "Solve for the first of these nodes (this machine)";
+  cluster.shared = false;
   describe_builder_options(arguments, options->building);
   return [options](Context& context) { return lock(context, *options); };
 }

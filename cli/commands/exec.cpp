@@ -5,6 +5,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/error.hpp"
+#include "base/literals.hpp"
+#include "base/names.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/holding_sink.hpp"
 #include "cli/commands/lookup.hpp"
@@ -25,6 +28,13 @@ struct Options {
   std::vector<std::string> environment;
   std::vector<std::string> program;
 };
+
+void check_assignment(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals != std::string::npos && is_variable_name(text.substr(0, equals))) return;
+  throw Error(ErrorKind::usage,
+              "--env '" + printable(text) + "' is not usable: write it like NAME=VALUE");
+}
 
 using Results = std::vector<HostResult<remote::Executed>>;
 
@@ -179,9 +189,15 @@ Action describe_exec(Arguments& arguments) {
   arguments.text("--exclude", "NODES", "Not on these: 3 or demo-[0-1]", options->left_out).letter =
       "-x";
   arguments.flag("--fold", "Show equal outputs once", options->fold).letter = "-b";
-  arguments.count("--fanout", "N", "Hosts at once (256)", options->fanout, 1, kMostFanout);
+  shared(arguments.count("--fanout", "N", "Nodes at once (256)", options->fanout, 1, kMostFanout));
   arguments.duration("--timeout", "End the program after this time", options->timeout);
-  arguments.list("--env", "K=V", "A variable for the program", options->environment).letter = "-e";
+  Argument& variable =
+      arguments.list("--env", "K=V", "A variable for the program", options->environment);
+  variable.letter = "-e";
+  variable.take = [options](const std::string& text) {
+    check_assignment(text);
+    options->environment.push_back(text);
+  };
   arguments.program(
       {"What to run on every node, its arguments unchanged", true, &options->program});
   return [options](Context& context) { return run(context, *options); };

@@ -52,6 +52,15 @@ std::vector<ClusterAndNodes> wanted_clusters(Context& context, const std::string
   return out;
 }
 
+/// Returns the clusters that `target` names with those of their nodes that it names.
+std::vector<ClusterAndNodes> wanted_nodes(Context& context, const std::string& target) {
+  if (target.empty()) return wanted_clusters(context, "");
+  const auto [name, node_set] = find_target(context, target);
+  auto found = wanted_clusters(context, name);
+  if (!node_set.empty()) found.front().nodes = find_nodes(context, found.front().cluster, node_set);
+  return found;
+}
+
 /// The job as its nodes know it now; they may not answer.
 state::Job now(Context& context, const state::Job& job) {
   try {
@@ -104,10 +113,10 @@ Action describe_get_clusters(Arguments& arguments) {
 }
 
 Action describe_get_nodes(Arguments& arguments) {
-  const auto options =
-      describe_name(arguments, "The cluster; all of them without", Values::cluster, Need::optional);
+  const auto options = describe_name(arguments, "The cluster, or CLUSTER/NODES; all without",
+                                     Values::target, Need::optional);
   return [options](Context& context) {
-    context.ui().show(view_of_nodes(wanted_clusters(context, options->name)));
+    context.ui().show(view_of_nodes(wanted_nodes(context, options->name)));
     return 0;
   };
 }

@@ -12,13 +12,21 @@ using std::chrono::seconds;
 
 constexpr double kMostMoney = 1e9;
 
+std::chrono::milliseconds duration_of(const char* flag, const std::string& text) {
+  try {
+    return parse_duration(text);
+  } catch (const Error& e) {
+    throw Error(e.kind(), std::string(flag) + " " + e.what());
+  }
+}
+
 void change(std::optional<seconds>& guard, const char* flag, const std::string& text) {
   if (text.empty()) return;
   if (text == "off") {
     guard.reset();
     return;
   }
-  const auto time = std::chrono::duration_cast<seconds>(parse_duration(text));
+  const auto time = std::chrono::duration_cast<seconds>(duration_of(flag, text));
   if (time < seconds(1))
     throw Error(ErrorKind::usage, std::string(flag) + " '" + printable(text) +
                                       "' is no time to live: write 30m or 8h, or off");

@@ -30,7 +30,7 @@ provision::Tools patient_tools(Context& context) {
 }  // namespace
 
 RemoteTarget running_nodes(Context& context, std::string_view text, Coming coming) {
-  const Target target = parse_target(text);
+  const Target target = find_target(context, text);
   RemoteTarget out;
   out.cluster = find_cluster(context, target.cluster);
   out.nodes = find_nodes(context, out.cluster, target.node_set);

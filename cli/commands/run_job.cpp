@@ -157,8 +157,8 @@ int run(Context& context, const Options& options) {
 Action describe_run_job(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   arguments.text("NAME", "", "What the job is called (its program)", options->name);
-  Argument& cluster =
-      arguments.text("--cluster", "CLUSTER[/NODES]", "Where it runs", options->cluster);
+  Argument& cluster = shared(arguments.text("--cluster", "CLUSTER[/NODES]",
+                                            "Which nodes (the only cluster)", options->cluster));
   cluster.letter = "-c";
   cluster.values = Values::target;
   arguments.count("--np", "N", "Ranks in all (every slot)", options->ranks, 1, kMostRanks).letter =

@@ -27,7 +27,7 @@ Variables locale_of(const state::Environment& environment) {
 
 RemoteTarget one_node(Context& context, const std::string& text, std::string_view who) {
   std::string wanted = text;
-  if (parse_target(wanted).node_set.empty()) {
+  if (find_target(context, wanted).node_set.empty()) {
     const auto nodes = find_nodes(context, find_cluster(context, wanted), "");
     if (!nodes.empty()) wanted += "/" + nodes.front().name.value;
   }

@@ -82,9 +82,8 @@ std::string read_file(const std::string& path, const Cancel& cancel) {
 void describe_sudo_password(Arguments& arguments, SudoPasswordOptions& options) {
   arguments.flag("--ask-sudo-password", "Ask for the password that sudo wants on the nodes",
                  options.ask);
-  arguments
-      .text("--sudo-password-file", "FILE", "It is the first line of a file that is yours alone",
-            options.file)
+  shared(arguments.text("--sudo-password-file", "FILE",
+                        "It is the first line of a file that is yours alone", options.file))
       .values = Values::path;
 }
 

@@ -39,11 +39,14 @@ TEST_CASE("a cost may name its currency, which is that of the price") {
 }
 
 TEST_CASE("times that are none are refused") {
-  for (const char* text : {"0", "soon", "-1h", "10ms"}) {
+  for (const char* text : {"0", "soon", "-1h", "10ms", "8", "5", "1.5"}) {
     CAPTURE(text);
-    CHECK(failure_of([&] { with_options({}, {.unattended = text}, {}); }).kind() ==
-          ErrorKind::usage);
+    const Error e = failure_of([&] { with_options({}, {.unattended = text}, {}); });
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(std::string(e.what()).starts_with("--unattended '"));
   }
+  CHECK(with_options({}, {.max_life = "1h30m", .idle_delete = "1 week"}, {}) ==
+        Guards{.max_life = 90min, .idle_delete = 168h});
 }
 
 TEST_CASE("flags go over the file") {

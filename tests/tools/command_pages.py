@@ -1,7 +1,8 @@
 """Writes docs/commands/: each command's help, and an example that is run now: command_pages.py FASTGPU CLOUDSIM [PAGE...]
 
 Needs root (it makes a local cluster of two nodes) and leaves nothing behind. Clouds are the stand-in. With names of pages
-("attach cluster") only those are written, and only their examples run.
+("attach cluster") only those are written, and only their examples run. `command_pages.py FASTGPU --help-only [PAGE...]` writes the
+help anew in pages that exist, and runs nothing else.
 """
 import os
 import pathlib
@@ -133,9 +134,24 @@ def program_of(environment):
     return environment["PATH"].split(":")[0] + "/fastgpu"
 
 
+def help_of(program, name):
+    shown = subprocess.run([program, *name.split(), "--help"], capture_output=True, text=True, check=True)
+    return f"```\n{shown.stdout.rstrip()}\n```\n"
+
+
+def write_help_only(program, pages, wanted):
+    """Replaces the first block of each page by the command's help as it is now."""
+    for name, _ in PAGES:
+        if wanted and name not in wanted:
+            continue
+        file = pages / (name.replace(" ", "-") + ".md")
+        head, _, rest = file.read_text().partition("```\n")
+        _, _, tail = rest.partition("\n```\n")
+        file.write_text(head + help_of(program, name) + tail)
+
+
 def page(name, examples, folder, environment):
-    told = subprocess.run([program_of(environment), *name.split(), "--help"], env=environment, capture_output=True, text=True, check=True)
-    parts = [f"# fastgpu {name}\n", f"```\n{told.stdout.rstrip()}\n```\n"]
+    parts = [f"# fastgpu {name}\n", help_of(program_of(environment), name)]
     if examples:
         shown = "\n".join(transcript(command, folder, environment) for command in examples)
         parts.append(f"```console\n{shown}\n```\n")
@@ -145,6 +161,9 @@ def page(name, examples, folder, environment):
 def main():
     program = pathlib.Path(sys.argv[1]).resolve()
     pages = pathlib.Path("docs/commands")
+    if sys.argv[2] == "--help-only":
+        write_help_only(program, pages, sys.argv[3:])
+        return
     with tempfile.TemporaryDirectory() as folder, CloudSim(sys.argv[2], "local") as sim:
         clouds = {}
         for cloud in CLOUDS.keys() & set(known_to_the_stand_in()):
