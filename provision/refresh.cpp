@@ -2,6 +2,7 @@
 #include "provision/first_contact.hpp"
 #include "provision/held_cluster.hpp"
 #include "provision/lifecycle.hpp"
+#include "provision/takeover.hpp"
 
 namespace fastgpu::provision {
 namespace {
@@ -30,6 +31,18 @@ ClusterView seen_now(const Tools& tools, const ClusterView& stored) {
 }
 
 }  // namespace
+
+ClusterView look_before_change(const Tools& tools, const ClusterName& name) {
+  const ClusterView stored = stored_view(tools, name);
+  const state::Cluster& cluster = stored.cluster;
+  check_is_made(cluster);
+  if (cluster.state == state::ClusterState::deleting)
+    throw Error(ErrorKind::conflict, "cluster '" + name.value + "' is being deleted: `fastgpu " +
+                                         "delete cluster " + name.value + "` finishes that");
+  const std::vector<Instance> found = tools.providers(cluster.provider).list(cluster);
+  require_ours(cluster, found);
+  return observe(stored, found, just_asked_for(tools.store, cluster.id));
+}
 
 ClusterView refresh_cluster(const Tools& tools, const ClusterName& name) {
   ClusterView stored = stored_view(tools, name);

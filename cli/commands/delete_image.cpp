@@ -4,6 +4,7 @@
 #include "base/parallel.hpp"
 #include "cli/commands/cloud_options.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/commands/dry_run.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -14,6 +15,7 @@ struct Options {
   CloudOptions place;
   std::string name;
   bool yes = false;
+  bool dry_run = false;
 };
 
 struct Found {
@@ -57,6 +59,8 @@ int run(Context& context, const Options& options) {
   const auto [place, own] = the_one(context, options);
   const std::string what = "image " + own.image.id + " (" + own.image.name + ", " +
                            std::string(place.cloud->name()) + " " + place.region + ")";
+  if (options.dry_run)
+    return show_dry_run(context.ui(), "delete image", own.image.id, {"delete " + what});
   if (!options.yes && !context.settings().boolean("yes") &&
       !context.ui().confirm("Delete " + what + "?")) {
     context.ui().note("nothing deleted");
@@ -82,6 +86,7 @@ Action describe_delete_image(Arguments& arguments) {
   arguments.text("NAME", "", "The image, by its name or id", options->name).required = true;
   describe_place_options(arguments, options->place);
   arguments.flag("--yes", "Do not ask", options->yes).letter = "-y";
+  describe_dry_run(arguments, options->dry_run);
   return [options](Context& context) { return run(context, *options); };
 }
 

@@ -19,13 +19,13 @@ Standing standing_now(Context& context, const state::Cluster& cluster) {
   return standing_of(context.store(), cluster, std::chrono::system_clock::now());
 }
 
-/// What one of the nodes has cost.
+/// What one of the nodes has cost, in the currency of the cluster.
 Json cost_of(const Standing& standing, const state::Node& node) {
   if (!standing.price) return nullptr;
   std::vector<state::Run> runs = standing.runs;
   std::erase_if(runs, [&](const state::Run& run) { return run.index != node.index; });
   const auto now = std::chrono::system_clock::now();
-  return provision::spending_of(runs, standing.price->amount, now).so_far;
+  return provision::spending_of(runs, *standing.price, now).so_far.amount;
 }
 
 /// The cluster as its provider finds it now, or, where that cannot be asked, as it was last known.
@@ -150,6 +150,7 @@ Action describe_describe_node(Arguments& arguments) {
     }
     Json fields = to_json(node);
     fields["cluster"] = cluster ? cluster->name.value : "";
+    if (cluster) fields.update(machine_fields(*cluster));
     context.ui().show(view_of_one("node", fields, node.name.value));
     return 0;
   };

@@ -45,6 +45,19 @@ void Ui::note(std::string_view line) {
   say(std::string(line) + "\n");
 }
 
+void Ui::note_table(const Table& table) {
+  if (chatter_ != Chatter::quiet) question_table(table);
+}
+
+void Ui::question_table(const Table& table) {
+  if (table.rows.empty()) return;
+  end_progress();
+  Terminal aside = terminal_;
+  aside.color_out = terminal_.color_err;
+  if (!terminal_.err) aside.width = 0;
+  say(print_table(table, Detail::usual, aside));
+}
+
 void Ui::warn(std::string_view line) {
   end_progress();
   const bool colored = terminal_.color_err;

@@ -33,6 +33,8 @@ class Ui {
   void error_data(std::string_view bytes);  ///< To stderr as they are: a program's own errors.
   void note(std::string_view line);         ///< To stderr; --quiet drops it.
   void warn(std::string_view line);         ///< To stderr, always.
+  void note_table(const Table& table);      ///< To stderr; --quiet drops it.
+  void question_table(const Table& table);  ///< To stderr, always: what a question is about.
   /// What one may want to do next, only for people: a command a line on a terminal, all of them on
   /// one line elsewhere.
   void next_steps(const std::vector<std::string>& next);

@@ -19,6 +19,7 @@ constexpr std::array kSettings = {
     SettingInfo{"fanout", "256", "hosts worked on at once"},
     SettingInfo{"connect-timeout", "10s", "how long one host may take to answer"},
     SettingInfo{"patience", "10s", "how long to wait for another fastgpu on the same cluster"},
+    SettingInfo{"exchange-rate", "", "what currencies are worth in US dollars: CNY=0.14, EUR=1.1"},
     SettingInfo{"yes", "false", "ask nothing"},
 };
 

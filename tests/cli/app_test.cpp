@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <set>
+
 #include "cli/completion.hpp"
 #include "cli/parser.hpp"
 #include "support/cli_session.hpp"
@@ -243,6 +245,24 @@ TEST_CASE("every command has a page with a summary and an example, and every fla
       CAPTURE(argument.name);
       CHECK_FALSE(argument.help.empty());
     }
+  }
+}
+
+/// To be emptied: these change something and cannot be tried yet.
+const std::set<std::string> kWithoutDryRun = {"cp",
+                                              "cancel job",
+                                              "env activate",
+                                              "env remove",
+                                              "env install-frameworks",
+                                              "env install-driver"};
+
+TEST_CASE("a command that changes something can be tried with --dry-run") {
+  for (const Command& command : commands()) {
+    CAPTURE(command.words());
+    if (kWithoutDryRun.contains(command.words())) continue;
+    const bool has_dry_run = arguments_of(command).find("--dry-run") != nullptr;
+    CHECK((has_dry_run || command.effect != Effect::changes));
+    CHECK((!has_dry_run || command.effect == Effect::changes));
   }
 }
 

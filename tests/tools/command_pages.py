@@ -25,7 +25,7 @@ PAGES = [
     ("get nodes", ["fastgpu get nodes demo -o wide", "fastgpu get nodes demo -o name"]),
     ("get providers", ["fastgpu get providers"]),
     ("get prices", ["fastgpu get prices --gpus A100:8 --cloud aws --region us-east-1",
-                    "fastgpu get prices --gpus A100:8 --cloud aws --region us-east-1 --spot --max-price 8 -o name"]),
+                    "fastgpu get prices --gpus A100:8 --cloud aws --region us-east-1 --spot --max-price 8USD -o name"]),
     ("get instance-types", ["fastgpu get instance-types --gpus A100:8 --cloud alibaba --region cn-hangzhou"]),
     ("get zones", ["fastgpu get zones --gpus V100:8 --cloud tencent --region ap-guangzhou"]),
     ("get images", ["fastgpu get images --cloud aws --region us-east-1"]),
