@@ -19,6 +19,20 @@ Error failed(const char* doing, const std::filesystem::path& path) {
   return system_error(std::string(doing) + " " + path.string(), errno);
 }
 
+/// Opens a regular file, and nothing that waits for another side or is a device.
+UniqueFd open_regular(const std::filesystem::path& path, int flags, unsigned mode = 0600) {
+  UniqueFd file(::open(path.c_str(), flags | O_NONBLOCK | O_CLOEXEC, mode));
+  struct stat status {};
+  if (file && ::fstat(file.get(), &status) == 0 && !S_ISREG(status.st_mode))
+    throw Error(ErrorKind::local, path.string() + " is no regular file");
+  return file;
+}
+
+/// The same to write into: no link is followed, which would make it another file.
+UniqueFd open_to_write(const std::filesystem::path& path, int flags) {
+  return open_regular(path, flags | O_CREAT | O_NOFOLLOW);
+}
+
 }  // namespace
 
 std::filesystem::path below_home(const std::filesystem::path& path) {
@@ -30,7 +44,7 @@ std::filesystem::path below_home(const std::filesystem::path& path) {
 }
 
 std::optional<std::string> read_file(const std::filesystem::path& path, std::size_t limit) {
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd file = open_regular(path, O_RDONLY);
   if (!file && (errno == ENOENT || errno == ENOTDIR)) return std::nullopt;
   if (!file) throw failed("opening", path);
   std::string text;
@@ -49,7 +63,8 @@ std::optional<std::string> read_file(const std::filesystem::path& path, std::siz
 
 void write_atomically(const std::filesystem::path& path, std::string_view content, unsigned mode) {
   const std::filesystem::path temporary = path.string() + ".new." + std::to_string(::getpid());
-  UniqueFd file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  ::unlink(temporary.c_str());  // Of a process that had the same number, and was killed.
+  UniqueFd file = open_to_write(temporary, O_WRONLY | O_EXCL);
   if (!file || ::fchmod(file.get(), mode) != 0) throw failed("making", temporary);
   write_all(file.get(), content);
   file = UniqueFd();
@@ -57,7 +72,7 @@ void write_atomically(const std::filesystem::path& path, std::string_view conten
 }
 
 UniqueFd open_for_append(const std::filesystem::path& path) {
-  UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  UniqueFd file = open_to_write(path, O_WRONLY | O_APPEND);
   if (!file) throw failed("opening", path);
   return file;
 }
@@ -69,7 +84,16 @@ void make_private_directory(const std::filesystem::path& path) {
     if (::mkdir(made.c_str(), 0700) != 0 && errno != EEXIST && errno != EROFS && errno != EACCES)
       throw failed("making", made);
   }
-  if (!std::filesystem::is_directory(path)) throw failed("making", path);
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) throw failed("making", path);
+  if (!S_ISDIR(status.st_mode)) throw Error(ErrorKind::local, path.string() + " is no directory");
+  if (!may_be_ours(status.st_uid))
+    throw Error(ErrorKind::denied, path.string() + " belongs to another user");
+}
+
+bool may_be_ours(uid_t owner) noexcept {
+  constexpr uid_t kNobody = 65'534;
+  return owner == ::geteuid() || owner == 0 || owner == kNobody;
 }
 
 std::string read_all(int fd, std::size_t limit) {
@@ -95,12 +119,12 @@ void write_all(int fd, std::string_view text) {
 }
 
 void touch(const std::filesystem::path& path) {
-  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  const UniqueFd file = open_to_write(path, O_WRONLY);
   if (!file || ::futimens(file.get(), nullptr) != 0) throw failed("renewing", path);
 }
 
 std::optional<UniqueFd> try_lock(const std::filesystem::path& path) {
-  UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  UniqueFd file = open_to_write(path, O_RDWR);
   if (!file) throw failed("opening", path);
   if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
   if (errno == EWOULDBLOCK) return std::nullopt;

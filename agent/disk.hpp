@@ -1,6 +1,8 @@
 // Files as the agent uses them: whole, small, private.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <filesystem>
 #include <optional>
@@ -25,7 +27,11 @@ void write_atomically(const std::filesystem::path& path, std::string_view conten
 /// For writing at the end, made with mode 0600 where it does not exist.
 UniqueFd open_for_append(const std::filesystem::path& path);
 
-/// Makes the directory and its parents, 0700.
+/// Whether a file with this owner can be taken for one of ours: of this user, of root, or of
+/// nobody, as whom a file server may write what root writes.
+bool may_be_ours(uid_t owner) noexcept;
+
+/// Makes the directory and its parents, 0700. Throws denied where it is there and another user's.
 void make_private_directory(const std::filesystem::path& path);
 
 /// What comes from `fd` until its end. Throws usage for more than `limit` bytes.

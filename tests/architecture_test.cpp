@@ -79,6 +79,32 @@ TEST_CASE("every folder with sources is in the table") {
   }
 }
 
+/// Calls that are safe in one place alone, and the files that may make them.
+const std::map<std::string, std::set<std::string>> kOnlyIn = {
+    // A command for a host is a script for /bin/sh, and what sends it says so to any login shell.
+    {"login_shell_command(",
+     {"src/base/login_shell.hpp", "src/base/login_shell.cpp", "src/ssh/command.cpp",
+      "src/ssh/interactive.cpp", "agent/relay.cpp"}},
+    {"libssh2_channel_process_startup(", {"src/ssh/command.cpp", "src/ssh/interactive.cpp"}},
+    // It follows links: what a name leads to may be another thing by now. Open, look, then fchmod.
+    {"fchmodat(", {"src/transfer/across.cpp"}},
+};
+
+TEST_CASE("what is safe in one place alone is done there alone") {
+  const fs::path root = FASTGPU_SOURCE_ROOT;
+  for (const auto& [module, allowed] : kMayInclude) {
+    for (const auto& entry : fs::recursive_directory_iterator(folder_of(module))) {
+      if (!is_source(entry.path())) continue;
+      const std::string file = fs::relative(entry.path(), root);
+      std::ifstream in(entry.path());
+      const std::string text{std::istreambuf_iterator<char>(in), {}};
+      for (const auto& [call, files] : kOnlyIn)
+        CHECK_MESSAGE((text.find(call) == text.npos || files.contains(file)),
+                      file << " may not call " << call << ")");
+    }
+  }
+}
+
 TEST_SUITE_END();
 
 }  // namespace

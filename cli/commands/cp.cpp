@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <numeric>
+#include <set>
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/remote_output.hpp"
@@ -16,6 +17,9 @@ constexpr int kMostFanout = 1'024;
 constexpr std::uint64_t kWorthPassingOn = 8 << 20;
 /// What is smaller is quickly sent again, where it was cut off.
 constexpr std::uint64_t kWorthKeeping = 8 << 20;
+
+/// The exit code where some files vanished meanwhile, and all others were copied.
+constexpr int kSomeVanished = 1;
 
 struct Options {
   std::vector<std::string> paths;
@@ -108,6 +112,7 @@ Results copy(Context& context, const Copy& wanted, const RemoteTarget& target,
   remote::CopyOptions settings;
   settings.width = options.fanout.value_or(context.settings().integer("fanout", 1, kMostFanout));
   settings.connect_timeout = context.settings().duration("connect-timeout");
+  settings.silence = context.settings().duration("answer-timeout");
   settings.timeout = options.timeout.value_or(settings.timeout);
   if (!options.rate.empty()) settings.rate = parse_bit_rate(options.rate);
   if (!wanted.to_nodes)
@@ -132,6 +137,7 @@ View view_of(const Results& results) {
     item["name"] = result.host.value;
     item["bytes"] = result.ok() ? Json(result.value().bytes) : Json(nullptr);
     item["passed_on"] = result.ok() && result.value().passed_on;
+    item["vanished"] = result.ok() ? result.value().vanished : std::vector<std::string>{};
     item["error"] = nullptr;
     if (!result.ok()) {
       item["error"] = Json::object();
@@ -150,8 +156,19 @@ bool is_cut_off(const HostResult<remote::Copied>& result) {
                           result.error().kind() == ErrorKind::timeout);
 }
 
+/// Files that were gone before they could be copied, each once; returns how many.
+std::size_t name_vanished(Context& context, const Results& results) {
+  std::set<std::string> names;
+  for (const auto& result : results)
+    if (result.ok()) names.insert(result.value().vanished.begin(), result.value().vanished.end());
+  for (const std::string& name : names)
+    context.ui().warn(name + " vanished while it was copied: the rest is there");
+  return names.size();
+}
+
 int run(Context& context, const Options& options) {
   const Copy wanted = plan(options.paths);
+  if (wanted.to_nodes) remote::check_readable({wanted.sources.begin(), wanted.sources.end()});
   const RemoteTarget target = running_nodes(context, wanted.target);
   const Results results = copy(context, wanted, target, options);
   context.ui().end_progress();
@@ -165,6 +182,8 @@ int run(Context& context, const Options& options) {
       code = std::max(code, exit_code(result.error().kind()));
     if (!result.ok()) context.ui().error_data(host_line(result.host, result.error().what()));
   }
+  if (const std::size_t vanished = name_vanished(context, results); vanished > 0)
+    code = std::max(code, kSomeVanished);
   if (std::ranges::any_of(results, is_cut_off))
     context.ui().note(
         "what has arrived of a large copy is kept there for a day: the same command goes on with "

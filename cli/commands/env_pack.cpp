@@ -1,9 +1,12 @@
 #include <fcntl.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <memory>
 
+#include "base/pulse.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/env_tools.hpp"
 #include "remote/exec.hpp"
@@ -21,9 +24,7 @@ struct Options {
 class Archive final : public remote::OutputSink {
  public:
   explicit Archive(std::filesystem::path path)
-      : path_(std::move(path)),
-        draft_(path_.string() + ".partial"),
-        file_(::open(draft_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {
+      : path_(std::move(path)), draft_(path_.string() + ".partial"), file_(make_new(draft_)) {
     if (!file_) throw system_error("making " + draft_.string(), errno);
   }
   ~Archive() override {
@@ -35,7 +36,7 @@ class Archive final : public remote::OutputSink {
 
   void output(std::size_t, remote::Channel channel, std::string_view text) override {
     if (channel == remote::Channel::err) {
-      said_ += text;
+      said_ += text.substr(0, kMostSaid - std::min(said_.size(), kMostSaid));
       return;
     }
     bytes_ += text.size();
@@ -55,6 +56,14 @@ class Archive final : public remote::OutputSink {
   Bytes bytes() const noexcept { return {bytes_}; }
 
  private:
+  static constexpr std::size_t kMostSaid = 64UL << 10;
+
+  /// Whatever has that name already, a link of another user above all, is not written into.
+  static int make_new(const std::filesystem::path& draft) {
+    ::unlink(draft.c_str());
+    return ::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+  }
+
   std::filesystem::path path_;
   std::filesystem::path draft_;
   UniqueFd file_;
@@ -84,7 +93,7 @@ int run(Context& context, const Options& options) {
   if (const int code = done[0].value().exit.code(); code != 0)
     throw Error(ErrorKind::remote, build.host.name.value + ": packing ended with " +
                                        std::to_string(code) + ": " +
-                                       printable(archive.said(), 300));
+                                       printable(without_pulses(archive.said()), 300));
   archive.finish();
   context.ui().note("packed " + options.name + ": " + to_string(archive.bytes()) + " in " +
                     options.archive);
