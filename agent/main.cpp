@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "agent/node_sight.hpp"
+#include "agent/pulse.hpp"
 #include "agent/receive.hpp"
 #include "agent/send.hpp"
 #include "agent/subcommands.hpp"
@@ -44,6 +45,7 @@ constexpr std::array kSubcommands = {
     Subcommand{"relay-report", "ID", run_relay_report},
     Subcommand{"job-start", "DIR", run_job_start},
     Subcommand{"rank", "DIR [-- COMMAND]", run_rank},
+    Subcommand{"rsh", "[-x] [-F SSH_CONFIG] HOST COMMAND...", run_rsh},
     Subcommand{"job-follow",
                "DIR [--from NAME=OFFSET]... [--ranks 0,1] [--tail N] [--no-follow] [--no-data] "
                "[--renew-lease]",
@@ -89,12 +91,19 @@ int exit_code(ErrorKind kind) {
 
 /// Whether a fastgpu calls because somebody looks after this node.
 bool is_contact(std::string_view call) {
-  return call != "version" && call != "rank" && !call.starts_with("guard-");
+  return call != "version" && call != "rank" && call != "rsh" && !call.starts_with("guard-");
+}
+
+/// Whether the call goes on as long as a disk or an index wants, so that its client must hear that
+/// it is still there. What runs programs of the user, or goes on without us, is none.
+bool is_long(std::string_view call) {
+  return call == "receive" || call == "send" || call == "relay" || call.starts_with("env-");
 }
 
 int run(const std::vector<std::string>& words) {
   if (words.empty()) return show_usage();
   if (is_contact(words[0])) note_contact();
+  if (is_long(words[0])) start_pulse();
   for (const Subcommand& subcommand : kSubcommands)
     if (words[0] == subcommand.name) return subcommand.run(Arguments(words).subspan(1));
   return show_usage();

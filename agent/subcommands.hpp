@@ -15,6 +15,7 @@ int run_relay(Arguments arguments);
 int run_relay_report(Arguments arguments);
 int run_job_start(Arguments arguments);
 int run_rank(Arguments arguments);
+int run_rsh(Arguments arguments);
 int run_job_follow(Arguments arguments);
 int run_job_stop(Arguments arguments);
 int run_job_sweep(Arguments arguments);

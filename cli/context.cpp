@@ -102,7 +102,9 @@ provision::Tools Context::tools() {
 }
 
 std::unique_ptr<ssh::Client> Context::make_ssh() {
-  return std::make_unique<ssh::Libssh2Client>();
+  return std::make_unique<ssh::Libssh2Client>(
+      ssh::Patience{.connect = settings().duration("connect-timeout"),
+                    .answer = settings().duration("answer-timeout")});
 }
 
 std::unique_ptr<provision::Provider> Context::make_provider(const std::string& name) {

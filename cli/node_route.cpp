@@ -37,6 +37,7 @@ envs::NodeAccess node_access(Context& context) {
           .agent = context.agent(),
           .options = {.width = context.settings().integer("fanout", 1, kMostFanout),
                       .connect_timeout = context.settings().duration("connect-timeout"),
+                      .silence = context.settings().duration("answer-timeout"),
                       .keeps_connections = true},
           .cancel = context.cancel()};
 }

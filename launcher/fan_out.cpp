@@ -48,7 +48,6 @@ ssh::RunOptions options_for(std::chrono::milliseconds timeout) {
   options.width = kWidth;
   options.timeout = timeout;
   options.keeps_connections = true;
-  if (timeout.count() > 0) options.connect_timeout = std::min(options.connect_timeout, timeout);
   return options;
 }
 

@@ -116,6 +116,7 @@ ssh::Task Following::task_for(Node& node, FrameDecoder& decoder, bool wait) {
   node.complaint.clear();
   ssh::Task task{.host = node.host, .command = commands_.follow(what)};
   task.hold_input_open = wait;
+  task.most_output = ssh::kEndless;
   task.on_stdout = [&decoder](std::string_view bytes) { decoder.feed(bytes); };
   task.on_stderr = [&node](std::string_view bytes) { keep_tail(node.complaint, bytes); };
   return task;
@@ -186,7 +187,7 @@ std::vector<Following::Node*> Following::incomplete() {
 }
 
 std::vector<HostResult<ssh::Exit>> Following::read_once(milliseconds limit,
-                                                        milliseconds connect_limit,
+                                                        std::optional<milliseconds> connect_limit,
                                                         const Cancel& cancel) {
   std::list<FrameDecoder> decoders;
   std::vector<ssh::Task> tasks;
@@ -207,12 +208,12 @@ std::vector<HostResult<ssh::Exit>> Following::read_once(milliseconds limit,
 
 void Following::catch_up(milliseconds limit) {
   const Cancel never;
-  read_once(limit, std::min(limit, ssh::RunOptions{}.connect_timeout), never);
+  read_once(limit, limit, never);
 }
 
 void Following::read_all(const Cancel& cancel) {
   const std::vector<Node*> nodes = incomplete();
-  const auto results = read_once(milliseconds(0), ssh::RunOptions{}.connect_timeout, cancel);
+  const auto results = read_once(milliseconds(0), std::nullopt, cancel);
   cancel.check();
   for (std::size_t i = 0; i < results.size(); ++i)
     if (!note_result(*nodes[i], results[i]))

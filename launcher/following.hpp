@@ -74,9 +74,9 @@ class Following {
   std::vector<Node*> incomplete();
   void run_once(const Cancel& cancel);
   void collect_rest();
-  std::vector<HostResult<ssh::Exit>> read_once(std::chrono::milliseconds limit,
-                                               std::chrono::milliseconds connect_limit,
-                                               const Cancel& cancel);
+  std::vector<HostResult<ssh::Exit>> read_once(
+      std::chrono::milliseconds limit, std::optional<std::chrono::milliseconds> connect_limit,
+      const Cancel& cancel);
   void take(Node& node, const agent::FrameHeader& header, std::string_view bytes);
   bool note_result(Node& node, const HostResult<ssh::Exit>& result);
   bool job_ended() const noexcept { return launcher_.has_value(); }

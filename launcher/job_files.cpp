@@ -76,6 +76,7 @@ MpirunPlan mpirun_plan(const JobFilesRequest& request, std::span<const agent::No
   plan.nodes = static_cast<int>(request.nodes.size());
   if (plan.nodes > 1)
     plan.ssh_config = facts[0].home + "/" + access_directory(request.access) + "/ssh_config";
+  plan.remote_shell = commands.remote_shell(facts[0].home);
   plan.ranks = 0;
   std::vector<std::string> addresses;
   for (const JobNode& node : request.nodes) {

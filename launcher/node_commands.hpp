@@ -35,6 +35,11 @@ class NodeCommands {
   std::string sweep() const;
   std::string remove() const;
 
+  /// What mpirun starts its daemons by, for a home directory on the first node: the agent, which
+  /// makes mpirun's command one that every login shell reads. Empty where mpirun could not read
+  /// that path.
+  std::string remote_shell(const std::string& home) const;
+
   /// What mpirun runs as a rank, on whatever node: homes may differ.
   std::vector<std::string> rank() const;
 

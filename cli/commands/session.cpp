@@ -46,6 +46,7 @@ ssh::Exit run_session(Context& context, const ssh::Host& host, std::string comma
                       Streams streams) {
   ssh::InteractiveOptions session;
   session.command = std::move(command);
+  session.connect_timeout = context.settings().duration("connect-timeout");
   std::optional<ssh::RawTerminal> raw;
   std::optional<ssh::ResizeWatch> resize;
   if (streams == Streams::terminal) {

@@ -1,4 +1,5 @@
 // tmux: a shell on a node that outlives the connection.
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -13,6 +14,9 @@ namespace {
 
 /// A server that hangs answers nothing.
 constexpr std::chrono::seconds kLongestListing{30};
+
+/// Of a listing; what is beyond is thrown away.
+constexpr std::size_t kMostListing = 1 << 20;
 
 struct Options {
   std::string target;
@@ -75,7 +79,8 @@ int enter(Context& context, const Options& options) {
 struct Heard final : remote::OutputSink {
   explicit Heard(std::size_t hosts) : texts(hosts), errors(hosts) {}
   void output(std::size_t host, remote::Channel channel, std::string_view text) override {
-    (channel == remote::Channel::out ? texts : errors)[host] += text;
+    std::string& kept = (channel == remote::Channel::out ? texts : errors)[host];
+    kept += text.substr(0, kMostListing - std::min(kept.size(), kMostListing));
   }
   std::vector<std::string> texts;
   std::vector<std::string> errors;

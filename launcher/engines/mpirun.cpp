@@ -45,7 +45,7 @@ class Arguments {
 };
 
 void add_remote_start(Arguments& arguments, const MpirunPlan& plan) {
-  arguments.runtime(kAgent, "ssh");
+  arguments.runtime(kAgent, plan.remote_shell.empty() ? "ssh" : plan.remote_shell);
   arguments.runtime(kAgentArguments, "-x -F " + plan.ssh_config);
   // Only the first node has the key, so it alone starts daemons.
   arguments.runtime(kNoTree, "1");

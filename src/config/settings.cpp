@@ -17,7 +17,9 @@ constexpr std::array kSettings = {
     SettingInfo{"output", "table", "how results are shown: table, wide, json, yaml, name"},
     SettingInfo{"color", "auto", "colours on the terminal: auto, always, never"},
     SettingInfo{"fanout", "256", "hosts worked on at once"},
-    SettingInfo{"connect-timeout", "10s", "how long one host may take to answer"},
+    SettingInfo{"connect-timeout", "10s", "how long one host may take to let us in"},
+    SettingInfo{"answer-timeout", "60s",
+                "how long one host may then be silent where it has something to say"},
     SettingInfo{"patience", "10s", "how long to wait for another fastgpu on the same cluster"},
     SettingInfo{"yes", "false", "ask nothing"},
 };

@@ -5,6 +5,8 @@
 #include <memory>
 #include <optional>
 
+#include "base/pulse.hpp"
+
 namespace fastgpu::remote {
 namespace {
 
@@ -83,8 +85,9 @@ class AgentCall {
     for (const std::size_t i : indices) {
       ssh::Task task = make_task_(i);
       filters.push_back(std::make_unique<ComplaintFilter>(agent_.hash, task.on_stderr));
-      task.on_stderr = [filter = filters.back().get()](std::string_view text) {
-        filter->add(text);
+      const bool has_pulse = options_.silence.count() > 0;
+      task.on_stderr = [filter = filters.back().get(), has_pulse](std::string_view text) {
+        filter->add(has_pulse ? without_pulses(text) : std::string(text));
       };
       tasks.push_back(std::move(task));
     }

@@ -104,7 +104,8 @@ class Execution {
             .on_stdout = [output](std::string_view text) { output->add(Channel::out, text); },
             .on_stderr = [output](std::string_view text) { output->add(Channel::err, text); },
             .next_input = {},
-            .hold_input_open = true};
+            .hold_input_open = true,
+            .most_output = ssh::kEndless};
   }
 
   HostResult<Executed> outcome(std::size_t host, const CallResult& called) const {

@@ -30,7 +30,7 @@ enum class Delivery : std::uint8_t {
 
 struct ExecOptions {
   int width = 64;
-  std::chrono::milliseconds connect_timeout{10'000};
+  std::optional<std::chrono::milliseconds> connect_timeout{};
   std::chrono::milliseconds timeout{0};    ///< For each host; 0 is without end.
   std::vector<std::string> environment{};  ///< "KEY=value"
   Delivery delivery = Delivery::lines;

@@ -42,13 +42,19 @@ int poll_timeout(time_point now, time_point wake) {
   return static_cast<int>(std::min(rest, milliseconds(3'600'000)).count());
 }
 
+Patience patience_for(const RunOptions& options, Patience patience) {
+  patience.connect = options.connect_timeout.value_or(patience.connect);
+  return patience;
+}
+
 /// One call of Client::run.
 class Run {
  public:
-  Run(std::vector<Task> tasks, const RunOptions& options, Identities& identities,
-      IdleConnections& idle, const Cancel& cancel)
+  Run(std::vector<Task> tasks, const RunOptions& options, const Patience& patience,
+      Identities& identities, IdleConnections& idle, const Cancel& cancel)
       : tasks_(std::move(tasks)),
         options_(options),
+        patience_(patience_for(options, patience)),
         identities_(identities),
         idle_(idle),
         cancel_(cancel),
@@ -77,10 +83,10 @@ class Run {
  private:
   struct Flight {
     Flight(std::size_t task_index, std::string where, const Task& task, const RunOptions& options,
-           Identities& identities, IdleConnections& idle, time_point now)
+           const Patience& patience, Identities& identities, IdleConnections& idle, time_point now)
         : index(task_index),
           door(std::move(where)),
-          command(task, options, identities, idle, now) {}
+          command(task, options, patience, identities, idle, now) {}
 
     std::size_t index;
     std::string door;
@@ -98,7 +104,8 @@ class Run {
         queue.pop_front();
         ++logins_[where];
         if (flights_.size() + idle_.size() >= room_) idle_.drop_one();
-        flights_.emplace_back(index, where, tasks_[index], options_, identities_, idle_, now);
+        flights_.emplace_back(index, where, tasks_[index], options_, patience_, identities_, idle_,
+                              now);
       }
       door = queue.empty() ? waiting_.erase(door) : std::next(door);
       if (flights_.size() >= width_) return;
@@ -168,6 +175,7 @@ class Run {
 
   std::vector<Task> tasks_;
   const RunOptions& options_;
+  const Patience patience_;
   Identities& identities_;
   IdleConnections& idle_;
   const Cancel& cancel_;
@@ -187,7 +195,7 @@ class Run {
 
 std::vector<HostResult<Exit>> Libssh2Client::run(std::vector<Task> tasks, const RunOptions& options,
                                                  const Cancel& cancel) {
-  return Run(std::move(tasks), options, identities_, idle_, cancel).all();
+  return Run(std::move(tasks), options, patience_, identities_, idle_, cancel).all();
 }
 
 }  // namespace fastgpu::ssh
