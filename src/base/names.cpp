@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/utf8.hpp"
 
 namespace fastgpu {
 namespace {
@@ -74,20 +75,13 @@ std::string nearest_name(std::string_view word, std::span<const std::string> can
 }
 
 std::string printable(std::string_view text, std::size_t most) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::string out;
-  for (const char c : text.substr(0, most)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7f) {
-      out += c;
-    } else if (c == '\n') {
-      out += "\\n";
-    } else {
-      out += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
-    }
+  std::size_t end = 0;
+  while (end < text.size()) {
+    const std::size_t next = end + first_code_point(text.substr(end)).bytes;
+    if (next > most) break;
+    end = next;
   }
-  if (text.size() > most) out += "...";
-  return out;
+  return escaped(text.substr(0, end), Layout::one_line) + (end < text.size() ? "..." : "");
 }
 
 }  // namespace fastgpu
