@@ -168,7 +168,7 @@ constexpr std::array kCommands = {
             "shells included."},
     Command{
         "env", "pack", "Fetch an environment as an archive",
-        "fastgpu env pack train --cluster demo -o train.tar.zst", describe_env_pack,
+        "fastgpu env pack train --cluster demo --out train.tar.zst", describe_env_pack,
         "A tar archive packed by zstd, with the manifest of every file's SHA-256 in it "
         "(.fastgpu/manifest). It is read once more, and a warning says where `env unpack` would "
         "not take it: where a file is damaged, or a link leads out of the environment."},
@@ -187,7 +187,7 @@ constexpr std::array kCommands = {
         "not come to the accuracy of one. The scripts are in the environment: "
         "share/fastgpu/demo."},
     Command{"env", "lock", "Solve an environment and write down every artefact with its sum",
-            "fastgpu env lock -f env.yaml -o env.lock", describe_env_lock,
+            "fastgpu env lock -f env.yaml --out env.lock", describe_env_lock,
             "Without --cluster it is solved for this machine, with it for the cluster's first "
             "node."},
     Command{"env", "diff", "Show what differs between two locks", "fastgpu env diff a.lock b.lock",
@@ -236,7 +236,7 @@ struct Common {
 
 void describe_common(Arguments& arguments, Common& common) {
   Argument& output = arguments.text("--output", "FORMAT", "How to show results", common.output);
-  if (arguments.find("-o") == nullptr) output.letter = "-o";
+  output.letter = "-o";
   output.values = Values::choice;
   output.choices = {"table", "wide", "json", "yaml", "name"};
   if (arguments.offers_page()) output.choices.emplace_back("html");
@@ -271,6 +271,19 @@ void apply(const Common& common, const Arguments& arguments, Context& context) {
   if (!common.state_directory.empty()) context.set_state_directory(common.state_directory);
 }
 
+int width_of(Context& context) {
+  return context.ui().terminal().width;
+}
+
+/// The end of a command that has succeeded, or not: under -o json it has shown a document.
+int finished(Context& context, const Command& command, int code) {
+  Json done = document("done");
+  done["command"] = command.words();
+  done["exit_code"] = code;
+  context.ui().complete(std::move(done));
+  return code;
+}
+
 int run_without_command(const Resolved& resolved, Context& context) {
   std::vector<std::string> words = resolved.rest;
   if (std::erase(words, "--version") > 0) {
@@ -278,17 +291,16 @@ int run_without_command(const Resolved& resolved, Context& context) {
     return run_app(words, context);
   }
   if (!resolved.verb.empty()) {
-    context.ui().data(help_for_verb(commands(), resolved.verb));
+    context.ui().data(help_for_verb(commands(), resolved.verb, width_of(context)));
     return 0;
   }
-  const std::string help = help_for_all(commands());
   if (resolved.help) {
-    context.ui().data(help);
+    context.ui().data(help_for_all(commands(), width_of(context)));
     return 0;
   }
   if (!resolved.rest.empty())
     throw Error(ErrorKind::usage, "no command among the words; fastgpu --help lists them");
-  context.ui().error_data(help);
+  context.ui().error_data(help_for_all(commands(), context.ui().terminal().err_width));
   return exit_code(ErrorKind::usage);
 }
 
@@ -315,13 +327,13 @@ int run_app(const std::vector<std::string>& words, Context& context) {
   const Action action = command.describe(arguments);
   describe_common(arguments, common);
   if (resolved.help) {
-    context.ui().data(help_for_command(command, arguments));
+    context.ui().data(help_for_command(command, arguments, width_of(context)));
     return 0;
   }
   parse_words(command.words(), resolved.rest, arguments, context.environment());
   const bool hidden = command.summary.empty();  // Completion answers whatever the files say.
   if (!hidden) apply(common, arguments, context);
-  return action(context);
+  return finished(context, command, action(context));
 }
 
 bool wants_json(std::span<const std::string> words, const state::Environment& environment) {

@@ -60,6 +60,13 @@ class Context {
   /// Told what a second Ctrl-C would leave behind, and which command removes it.
   void on_parting_words(std::function<void(const std::string&)> hear) { hear_ = std::move(hear); }
   void set_parting_words(const std::string& sentence);
+  /// The same of what the first Ctrl-C ends.
+  void on_stopping_words(std::function<void(const std::string&)> hear) {
+    hear_stopping_ = std::move(hear);
+  }
+  void set_stopping_words(const std::string& sentence) {
+    if (hear_stopping_) hear_stopping_(sentence);
+  }
 
  protected:
   // What a test replaces.
@@ -84,6 +91,7 @@ class Context {
   std::map<std::string, std::unique_ptr<provision::cloud::Cloud>> apis_;
   std::map<std::string, std::unique_ptr<provision::Provider>> providers_;
   std::function<void(const std::string&)> hear_;
+  std::function<void(const std::string&)> hear_stopping_;
 };
 
 }  // namespace fastgpu::cli

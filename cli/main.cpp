@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/utf8.hpp"
 #include "cli/app.hpp"
 #include "cli/signals.hpp"
 
@@ -51,16 +52,14 @@ std::string read_line(const Cancel& cancel) {
 }
 
 void report(Ui& ui, const Error& error, bool json) {
-  const bool colored = ui.terminal().color_err;
-  ui.end_progress();
-  ui.error_data(colored ? "\x1b[31merror:\x1b[0m " : "error: ");
-  ui.error_data(std::string(error.what()) + "\n");
-  if (!json) return;
+  ui.fail(error.what());
+  if (!json || ui.has_answered()) return;  // One document is enough.
   Json root = document("error");
   root["error"]["kind"] = word_for(error.kind());
   root["error"]["message"] = error.what();
   try {
-    ui.data(root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    ui.set_format(Format::json);
+    ui.show(View{.root = std::move(root)});
   } catch (const Error&) {  // It stands on stderr already.
   }
 }
@@ -93,9 +92,13 @@ int run(const std::vector<std::string>& words) {
   const state::Environment environment = state::process_environment();
   Ui ui(out, err, look_at_terminal(ColorWish::automatic, environment),
         [&cancel] { return read_line(cancel); });
+  ui.measure_by(measure_terminals);
+  ui.keep_ticking();
   Context context(ui, cancel, environment);
   context.on_parting_words(
       [&signals](const std::string& words_left) { signals.set_parting_words(words_left); });
+  context.on_stopping_words(
+      [&signals](const std::string& words_left) { signals.set_stopping_words(words_left); });
   int code = guarded_run(words, context);
   ui.end_progress();
   if (::close(STDOUT_FILENO) != 0 && errno != EBADF && code == 0) {  // A late ENOSPC shows here.
@@ -113,7 +116,7 @@ int main(int argc, char** argv) try {
   fastgpu::cli::open_missing_descriptors();
   return fastgpu::cli::run({argv + (argc > 0 ? 1 : 0), argv + argc});
 } catch (const std::exception& e) {
-  const std::string line = std::string("error: ") + e.what() + "\n";
+  const std::string line = "error: " + fastgpu::escaped(e.what(), fastgpu::Layout::kept) + "\n";
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
   return 1;
 }

@@ -7,6 +7,7 @@
 #include <regex>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -76,6 +77,54 @@ TEST_CASE("every folder with sources is in the table") {
     if (!entry.is_directory()) continue;
     CHECK_MESSAGE(kMayInclude.contains(entry.path().filename()),
                   "src/" << entry.path().filename().string() << " is missing in the table");
+  }
+}
+
+/// Where in `file` a line matches `pattern`, comments left out.
+std::vector<std::string> places_of(const fs::path& file, const std::regex& pattern) {
+  std::vector<std::string> places;
+  std::ifstream in(file);
+  int number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    if (std::regex_search(line.substr(0, line.find("//")), pattern))
+      places.push_back(file.string() + ":" + std::to_string(number));
+  }
+  return places;
+}
+
+/// A kind of access to the terminal, and the files that may have it.
+struct Door {
+  std::string what;
+  std::regex pattern;
+  std::set<std::string> allowed;
+};
+
+TEST_CASE("only cli/ui writes to the terminal, and few files pass a program's bytes on") {
+  const std::vector<Door> doors = {
+      {"may write to the standard streams",
+       std::regex(R"(STD(OUT|ERR)_FILENO|std::(cout|cerr|clog)|write\([12],)"
+                  R"(|\b(f?puts|putchar|fwrite|[vdf]*printf|perror)\s*\()"),
+       {"main.cpp", "signals.cpp", "ui/terminal.cpp"}},
+      {"may make an escape sequence",
+       std::regex(R"(\\x1b|\\033|\\e\[|kColorEnd|\bescape\()"),
+       {"ui/terminal.cpp", "ui/terminal.hpp", "ui/styled.cpp", "ui/progress.cpp"}},
+      {"may pass a program's bytes on unescaped",
+       std::regex(R"(program_(output|errors)\()"),
+       {"ui/ui.cpp", "ui/ui.hpp", "commands/remote_output.cpp", "commands/job_output.cpp",
+        "commands/job_output.hpp", "commands/exec.cpp"}},
+      {"may have a sink of its own",
+       std::regex(R"(\bFdSink\b)"),
+       {"main.cpp", "ui/sink.cpp", "ui/sink.hpp"}},
+  };
+  const fs::path folder = folder_of("cli");
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (!is_source(entry.path())) continue;
+    const std::string name = fs::relative(entry.path(), folder).string();
+    for (const Door& door : doors)
+      if (!door.allowed.contains(name))
+        for (const std::string& place : places_of(entry.path(), door.pattern))
+          CHECK_MESSAGE(false, place << ": only cli/ui " << door.what);
   }
 }
 

@@ -63,7 +63,7 @@ void show(Context& context, const BenchReport& report) {
   ui.end_progress();
   const Detail detail = ui.format() == Format::wide ? Detail::wide : Detail::usual;
   if (ui.for_people())
-    ui.data(text_of(report, detail, ui.terminal()));
+    ui.show(text_of(report, detail, ui.terminal()));
   else
     ui.show(view_of(report));
 }

@@ -4,8 +4,10 @@
 #include <numeric>
 
 #include "cli/commands/commands.hpp"
+#include "cli/commands/copy_meter.hpp"
 #include "cli/commands/remote_output.hpp"
 #include "cli/node_route.hpp"
+#include "cli/ui/text.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -73,21 +75,44 @@ Copy plan(const std::vector<std::string>& paths) {
   return copy;
 }
 
-class Progress final : public remote::CopyProgress {
+/// What one node has got: from node to node only the first ones are heard of.
+enum class Way : std::uint8_t { each_from_here, node_to_node };
+
+class ShownProgress final : public remote::CopyProgress {
  public:
-  Progress(Ui& ui, std::size_t hosts) : ui_(ui), moved_(hosts) {}
+  ShownProgress(Ui& ui, std::string step, std::size_t hosts, std::optional<Bytes> total)
+      : ui_(ui), step_(std::move(step)), moved_(hosts), meter_(total) {
+    ui_.waiting(step_);
+  }
+
+  void set_way(Way way) noexcept { way_ = way; }
 
   void moved(std::size_t host, std::uint64_t bytes) override {
     moved_[host] = bytes;
-    if (!ui_.terminal().err) return;
-    const Bytes all{std::accumulate(moved_.begin(), moved_.end(), std::uint64_t{0})};
-    ui_.progress("copied " + to_string(all) + ", " + std::to_string(moved_.size()) + " nodes");
+    ui_.progress(step_, meter_.figures(done(), CopyMeter::Clock::now()));
   }
 
  private:
+  Bytes done() const {
+    if (way_ == Way::node_to_node) return {*std::ranges::max_element(moved_)};
+    const auto all = std::accumulate(moved_.begin(), moved_.end(), std::uint64_t{0});
+    return {all / moved_.size()};
+  }
+
   Ui& ui_;
+  std::string step_;
+  Way way_ = Way::each_from_here;
   std::vector<std::uint64_t> moved_;
+  CopyMeter meter_;
 };
+
+/// "copying data.bin to 3 nodes"
+std::string step_of(const Copy& wanted, std::size_t nodes) {
+  const std::size_t count = wanted.sources.size();
+  const std::string what =
+      count == 1 ? wanted.sources.front() : std::to_string(count) + " files or directories";
+  return "copying " + what + (wanted.to_nodes ? " to " : " from ") + counted(nodes, "node");
+}
 
 /// Absent where every node is better sent to from here.
 std::optional<remote::NodeRoute> route_for(Context& context, const RemoteTarget& target,
@@ -104,21 +129,26 @@ using Results = std::vector<HostResult<remote::Copied>>;
 
 Results copy(Context& context, const Copy& wanted, const RemoteTarget& target,
              const Options& options) {
-  Progress progress(context.ui(), target.hosts.size());
   remote::CopyOptions settings;
   settings.width = options.fanout.value_or(context.settings().integer("fanout", 1, kMostFanout));
   settings.connect_timeout = context.settings().duration("connect-timeout");
   settings.timeout = options.timeout.value_or(settings.timeout);
   if (!options.rate.empty()) settings.rate = parse_bit_rate(options.rate);
-  if (!wanted.to_nodes)
+  const std::string step = step_of(wanted, target.hosts.size());
+  if (!wanted.to_nodes) {
+    ShownProgress progress(context.ui(), step, target.hosts.size(), std::nullopt);
     return remote::copy_from(context.ssh(), target.hosts, wanted.sources, wanted.destination,
                              context.agent(), settings, &progress, context.cancel());
+  }
   const std::vector<std::filesystem::path> sources(wanted.sources.begin(), wanted.sources.end());
   const std::uint64_t content = remote::content_of(sources);
+  ShownProgress progress(context.ui(), step, target.hosts.size(), Bytes{content});
   if (content >= kWorthKeeping) settings.key = remote::key_of(sources, wanted.destination);
-  if (const auto route = route_for(context, target, options, content))
+  if (const auto route = route_for(context, target, options, content)) {
+    progress.set_way(Way::node_to_node);
     return remote::copy_through(context.ssh(), target.hosts, *route, sources, wanted.destination,
                                 context.agent(), settings, &progress, context.cancel());
+  }
   return remote::copy_to(context.ssh(), target.hosts, sources, wanted.destination, context.agent(),
                          settings, &progress, context.cancel());
 }
@@ -153,16 +183,19 @@ bool is_cut_off(const HostResult<remote::Copied>& result) {
 int run(Context& context, const Options& options) {
   const Copy wanted = plan(options.paths);
   const RemoteTarget target = running_nodes(context, wanted.target);
+  context.set_stopping_words("stopping the copy");
   const Results results = copy(context, wanted, target, options);
   context.ui().end_progress();
   if (!context.ui().for_people()) context.ui().show(view_of(results));
   int code = 0;
-  std::uint64_t bytes = 0;
+  std::uint64_t sum = 0;
+  std::uint64_t most = 0;
   for (const auto& result : results) {
-    if (result.ok())
-      bytes += result.value().bytes;
-    else
-      code = std::max(code, exit_code(result.error().kind()));
+    if (result.ok()) {
+      sum += result.value().bytes;
+      most = std::max(most, result.value().bytes);
+    }
+    if (!result.ok()) code = std::max(code, exit_code(result.error().kind()));
     if (!result.ok()) context.ui().error_data(host_line(result.host, result.error().what()));
   }
   if (std::ranges::any_of(results, is_cut_off))
@@ -170,8 +203,11 @@ int run(Context& context, const Options& options) {
         "what has arrived of a large copy is kept there for a day: the same command goes on with "
         "it");
   if (code == 0 && context.ui().for_people())
-    context.ui().note("copied " + to_string(Bytes{bytes}) + (wanted.to_nodes ? " to " : " from ") +
-                      std::to_string(results.size()) + (results.size() == 1 ? " node" : " nodes"));
+    context.ui().note("copied " + to_string(Bytes{wanted.to_nodes ? most : sum}) +
+                      (!wanted.to_nodes      ? " from "
+                       : results.size() == 1 ? " to "
+                                             : " to each of ") +
+                      counted(results.size(), "node"));
   return code;
 }
 

@@ -13,7 +13,7 @@ View view_of(const std::vector<Check>& checks) {
   View view;
   view.root = document("doctor");
   view.root["checks"] = Json::array();
-  view.table.columns = {{"CHECK"}, {"RESULT"}, {"FOUND"}};
+  view.table.columns = {{"CHECK"}, {"RESULT"}, {"FOUND", false, Fit::prose}};
   for (const Check& check : checks) {
     const std::string_view verdict = to_string(check.verdict);
     view.names.push_back(check.name);

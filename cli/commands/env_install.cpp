@@ -93,7 +93,7 @@ int show_steps(Context& context, EnvCluster& cluster, const EnvWish& wish,
   view.root["name"] = wish.spec.name;
   view.root["spec"] = to_yaml(wish.spec);
   view.root["nodes"] = Json::array();
-  view.table.columns = {{"NODES"}, {"STEPS"}};
+  view.table.columns = {{"NODES"}, {"STEPS", false, Fit::prose}};
   std::map<std::string, std::vector<std::string>> nodes_by_steps;
   std::vector<std::string> order;
   std::size_t at = 0;

@@ -6,6 +6,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/env_install.hpp"
+#include "cli/commands/output_file.hpp"
 #include "envs/environments/nodes_python.hpp"
 #include "state/directory.hpp"
 
@@ -15,7 +16,7 @@ namespace {
 struct LockOptions {
   EnvTarget target;
   std::string file;
-  std::string out;
+  OutputFile out;
   BuilderOptions building;
   std::vector<std::string> set;
 };
@@ -60,6 +61,8 @@ envs::EnvironmentLock lock_on_node(EnvCluster& cluster, envs::InstallationReques
 }
 
 int lock(Context& context, const LockOptions& options) {
+  const bool to_stdout = options.out.path.empty() || options.out.path == "-";
+  if (!to_stdout) check_output_file(options.out);
   const state::ScratchDirectory scratch(context.state_directory());
   std::optional<EnvCluster> cluster;
   if (!options.target.cluster.empty()) cluster.emplace(context, options.target);
@@ -71,10 +74,10 @@ int lock(Context& context, const LockOptions& options) {
   use_builder_options(context, options.building, request);
   const auto locked = cluster ? lock_on_node(*cluster, request) : lock_here(context, request);
   const std::string text = to_text(locked);
-  if (options.out.empty() || options.out == "-")
+  if (to_stdout)
     context.ui().data(text);
   else
-    state::write_private_file(std::filesystem::absolute(options.out), text);
+    write_output_file(options.out, text);
   context.ui().note("locked " + std::to_string(locked.artefacts.size()) + " artefacts for " +
                     locked.machine + ", " + locked.libc + ", Python " + locked.python_version);
   return 0;
@@ -87,7 +90,7 @@ int diff(Context& context, const DiffOptions& options) {
   view.when_empty = "no difference";
   view.root = document("environment-diff");
   view.root["differences"] = lines;
-  view.table.columns = {{"DIFFERENCE"}};
+  view.table.columns = {{"DIFFERENCE", false, Fit::prose}};
   for (const std::string& line : lines)
     view.table.rows.push_back({line});
   view.names = lines;
@@ -104,10 +107,7 @@ Action describe_env_lock(Arguments& arguments) {
   file.letter = "-f";
   file.required = true;
   file.values = Values::path;
-  Argument& out =
-      arguments.text("--lock-file", "ENV.LOCK", "Where the lock goes (stdout)", options->out);
-  out.letter = "-o";
-  out.values = Values::path;
+  describe_output_file(arguments, "Where the lock goes (stdout)", options->out);
   arguments.list("--set", "KEY=VALUE", "A field of the file in another way", options->set);
   describe_env_target(arguments, options->target);
   describe_builder_options(arguments, options->building);

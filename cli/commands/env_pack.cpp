@@ -6,6 +6,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/env_tools.hpp"
+#include "cli/commands/output_file.hpp"
 #include "remote/exec.hpp"
 
 namespace fastgpu::cli {
@@ -14,7 +15,7 @@ namespace {
 struct Options {
   EnvTarget target;
   std::string name;
-  std::string archive;
+  OutputFile archive;
 };
 
 /// A file that is there whole or not at all.
@@ -71,9 +72,10 @@ void warn_of_refusal(Context& context, const std::string& archive) try {
 }
 
 int run(Context& context, const Options& options) {
+  check_output_file(options.archive);
   EnvCluster cluster(context, options.target);
   const EnvBuild build = complete_builds(cluster, options.name).front();
-  Archive archive(options.archive);
+  Archive archive(options.archive.path);
   const std::vector<std::string> argv = {remote::agent_path(context.agent().hash), "env-pack",
                                          build.directory.parent_path().string(),
                                          build.directory.filename().string()};
@@ -87,8 +89,8 @@ int run(Context& context, const Options& options) {
                                        printable(archive.said(), 300));
   archive.finish();
   context.ui().note("packed " + options.name + ": " + to_string(archive.bytes()) + " in " +
-                    options.archive);
-  warn_of_refusal(context, options.archive);
+                    options.archive.path);
+  warn_of_refusal(context, options.archive.path);
   return 0;
 }
 
@@ -98,11 +100,8 @@ Action describe_env_pack(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   arguments.text("NAME", "", "The environment", options->name).required = true;
   describe_env_target(arguments, options->target);
-  Argument& archive =
-      arguments.text("--archive", "FILE", "Where the archive goes: .tar.zst", options->archive);
-  archive.letter = "-o";
-  archive.required = true;
-  archive.values = Values::path;
+  describe_output_file(arguments, "Where the archive goes: .tar.zst", options->archive).required =
+      true;
   return [options](Context& context) { return run(context, *options); };
 }
 

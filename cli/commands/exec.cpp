@@ -9,6 +9,7 @@
 #include "cli/commands/holding_sink.hpp"
 #include "cli/commands/lookup.hpp"
 #include "cli/commands/remote_output.hpp"
+#include "cli/ui/text.hpp"
 #include "remote/lines.hpp"
 
 namespace fastgpu::cli {
@@ -97,8 +98,8 @@ void show_groups(Ui& ui, const std::vector<remote::Output>& outputs, std::string
     const std::string rule(16, '-');
     ui.data(rule + "\n" + fold_names(names) + " (" + std::to_string(names.size()) + ")" +
             std::string(remark) + "\n" + rule + "\n");
-    ui.data(group.text);
-    if (!group.text.empty() && group.text.back() != '\n') ui.data("\n");
+    ui.program_output(group.text);
+    if (!group.text.empty() && group.text.back() != '\n') ui.program_output("\n");
   }
 }
 
@@ -107,7 +108,7 @@ void show_folded(Ui& ui, const Results& results, const std::vector<HeldOutput>& 
   std::vector<remote::Output> cut;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const NodeName& host = results[i].host;
-    if (!held[i].err.empty()) ui.error_data(with_prefix(host.value + ": ", held[i].err));
+    if (!held[i].err.empty()) ui.program_errors(with_prefix(host.value + ": ", held[i].err));
     if (held[i].truncated)
       cut.push_back({host, held[i].out});
     else if (results[i].ok() || !held[i].out.empty())
@@ -150,6 +151,7 @@ int run(Context& context, const Options& options) {
   StreamingSink streaming(context, names);
   remote::OutputSink& kept = held_back ? static_cast<remote::OutputSink&>(*holding) : streaming;
   CountedSink sink(context.ui(), kept, names);
+  context.set_stopping_words("stopping the program on " + counted(names.size(), "node"));
   const Results results =
       remote::exec_everywhere(context.ssh(), target.hosts, options.program, context.agent(),
                               settings, sink, context.cancel());

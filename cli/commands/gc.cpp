@@ -21,7 +21,7 @@ View view_of(const std::vector<provision::Settled>& all) {
   view.when_empty = "nothing to put right";
   view.root = document("gc");
   view.root["settled"] = Json::array();
-  view.table.columns = {{"CLUSTER"}, {"WHAT"}, {"RESULT"}};
+  view.table.columns = {{"CLUSTER"}, {"WHAT", false, Fit::prose}, {"RESULT", false, Fit::prose}};
   for (const provision::Settled& settled : all) {
     const std::string error = settled.error ? settled.error->what() : "";
     view.names.push_back(settled.cluster);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -6,6 +7,8 @@
 #include "cli/commands/lookup.hpp"
 #include "cli/commands/views.hpp"
 #include "cli/job_access.hpp"
+#include "cli/ui/fold.hpp"
+#include "launcher/job.hpp"
 #include "provision/lifecycle.hpp"
 
 namespace fastgpu::cli {
@@ -60,6 +63,25 @@ state::Job now(Context& context, const state::Job& job) {
     context.cancel().check();
     context.ui().warn(job.id + ": shown as last known: " + e.what());
     return job;
+  }
+}
+
+/// How long the job has run, or runs.
+std::chrono::seconds duration_of(const state::Job& job) {
+  const auto end = job.ended.value_or(std::chrono::system_clock::now());
+  return std::chrono::duration_cast<std::chrono::seconds>(std::max(end, job.created) - job.created);
+}
+
+/// "~/.fastgpu/jobs/train-1 on demo-[0-1]"
+std::string place_of_logs(const state::Job& job) {
+  const std::string place = "~/" + launcher::job_directory(job.id);
+  try {
+    std::vector<std::string> nodes;
+    for (const launcher::NodeRanks& ranks : launcher::parse_job_record(job.spec_json).placement)
+      nodes.push_back(ranks.node.value);
+    return place + " on " + fold_names(nodes);
+  } catch (const Error&) {  // Written by another version.
+    return place;
   }
 }
 
@@ -161,6 +183,8 @@ Action describe_describe_job(Arguments& arguments) {
     const JobAndCluster found = wanted_jobs(context, options->name).front();
     Json fields = to_json(found.job);
     fields["cluster"] = found.cluster;
+    fields["duration_seconds"] = duration_of(found.job).count();
+    fields["logs"] = place_of_logs(found.job);
     context.ui().show(view_of_one("job", fields, found.job.id));
     return 0;
   };

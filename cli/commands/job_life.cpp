@@ -4,6 +4,7 @@
 #include "cli/app.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/job_result.hpp"
+#include "cli/commands/log_document.hpp"
 #include "cli/commands/views.hpp"
 #include "launcher/placement.hpp"
 #include "state/words.hpp"
@@ -50,6 +51,8 @@ int run_cancel(Context& context, const Options& options) {
   if (launcher::has_ended(open.job)) {
     context.ui().note("job " + open.job.id +
                       " has ended already: " + std::string(state::to_string(open.job.state)));
+    if (!context.ui().for_people())
+      context.ui().show(view_of_one("job", to_json(open.job), open.job.id));
     return 0;
   }
   launcher::JobRunner runner = runner_for(context, open.cluster);
@@ -68,6 +71,20 @@ int run_cancel(Context& context, const Options& options) {
   return 0;
 }
 
+int show_log_document(Context& context, const OpenJob& open, launcher::JobRunner& runner,
+                      const launcher::LogRequest& request) {
+  LogDocument document(context, open.job.id);
+  try {
+    runner.logs(open.job.id, open.record, request, document, context.cancel());
+  } catch (const Error& e) {
+    document.finish(&e);
+    if (document.closed()) return 0;
+    throw;
+  }
+  document.finish();
+  return 0;
+}
+
 int run_logs(Context& context, const Options& options) {
   const OpenJob open = open_job(context, options.job);
   launcher::JobRunner runner = runner_for(context, open.cluster);
@@ -75,6 +92,7 @@ int run_logs(Context& context, const Options& options) {
       .rank = options.rank,
       .tail = lines_of(options),
       .mode = options.follow ? launcher::LogMode::follow : launcher::LogMode::what_there_is};
+  if (context.ui().wants_document()) return show_log_document(context, open, runner, request);
   JobOutput output(context, labels_for(open, options));
   try {
     runner.logs(open.job.id, open.record, request, output, context.cancel());

@@ -15,8 +15,10 @@ int show_ended(Context& context, const state::Job& job, const std::string& clust
     fields["cluster"] = cluster;
     ui.show(view_of_one("job", fields, job.id));
   } else if (job.state != state::JobState::succeeded) {
-    const std::string why = job.reason.empty() ? "" : ": " + job.reason;
-    ui.error_data("job " + job.id + " " + std::string(state::to_string(job.state)) + why + "\n");
+    const std::string_view word = state::to_string(job.state);
+    const bool explains = !job.reason.empty() && job.reason != word;
+    ui.error_data("job " + job.id + " " + std::string(word) + (explains ? ": " + job.reason : "") +
+                  "\n");
   }
   return code;
 }
@@ -56,6 +58,10 @@ std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& r
 
 int follow_job(Context& context, launcher::JobRunner& runner, const OpenJob& open,
                const FollowWish& wish) {
+  context.ui().waiting("job " + open.job.id + " is running");
+  if (wish.on_cancel == launcher::OnCancel::stop_job)
+    context.set_stopping_words("stopping job " + open.job.id +
+                               "; Ctrl-C again leaves at once, and the job ends by itself");
   JobOutput output(context, wish.labels);
   const auto job = follow_to_end(context, runner, open, wish, output);
   return job ? show_ended(context, *job, open.cluster.name.value) : kBrokenPipe;

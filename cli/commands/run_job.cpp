@@ -8,7 +8,9 @@
 #include "cli/commands/job_result.hpp"
 #include "cli/commands/job_start.hpp"
 #include "cli/commands/lookup.hpp"
+#include "cli/ui/text.hpp"
 #include "config/job_file.hpp"
+#include "launcher/placement.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -135,6 +137,12 @@ View view_of(const launcher::JobRecord& record) {
   return view;
 }
 
+/// "4 ranks on 2 nodes"
+std::string places_of(const launcher::JobRecord& record) {
+  const auto ranks = static_cast<std::size_t>(launcher::total_ranks(record.placement));
+  return counted(ranks, "rank") + " on " + counted(record.placement.size(), "node");
+}
+
 int run(Context& context, const Options& options) {
   const config::JobFile file = file_of(options);
   const launcher::JobSpec spec = spec_of(options, file);
@@ -148,6 +156,7 @@ int run(Context& context, const Options& options) {
   StartedJob started = start_job(context, cluster.target(), record);
   if (record.spec.presence == launcher::Presence::detached)
     return show_detached(context, started.open.job);
+  context.ui().note("job " + started.open.job.id + ": " + places_of(record));
   return follow_job(context, started.runner, started.open,
                     {.on_cancel = launcher::OnCancel::stop_job, .labels = RankLabels::shown});
 }

@@ -60,6 +60,7 @@ ssh::Exit run_session(Context& context, const ssh::Host& host, std::string comma
     // Until then Ctrl-C is for us: a node that does not answer must not hold the user.
     session.on_started = [&raw] { raw.emplace(STDIN_FILENO); };
   }
+  context.ui().give_stdout_away();
   return ssh::run_interactive(host, session, context.cancel());
 }
 

@@ -61,8 +61,7 @@ std::string ask(Context& context) {
                 "--ask-sudo-password: there is no terminal to ask on; --sudo-password-file takes "
                 "it from a file");
   const WithoutEcho silence;
-  ui.end_progress();
-  ui.error_data("sudo's password on the nodes: ");
+  ui.prompt("sudo's password on the nodes: ");
   return first_line(STDIN_FILENO, context.cancel());
 }
 

@@ -90,7 +90,7 @@ std::string failure_on(const HostResult<remote::Executed>& result, std::string_v
 void add_rows(View& view, const NodeName& node, std::string_view text) {
   for (const TmuxSession& session : parse_sessions(text)) {
     const auto created = std::chrono::system_clock::from_time_t(session.created);
-    view.table.rows.push_back({node.value, one_line(session.name), timestamp(created),
+    view.table.rows.push_back({node.value, session.name, timestamp(created),
                                std::to_string(session.windows), std::to_string(session.clients)});
     view.root["sessions"].push_back({{"node", node.value},
                                      {"name", session.name},
@@ -113,7 +113,11 @@ int list(Context& context, const Options& options) {
   view.root = document("tmux");
   view.root["cluster"] = found.cluster.name.value;
   view.root["sessions"] = Json::array();
-  view.table.columns = {{"NODE"}, {"SESSION"}, {"CREATED"}, {"WINDOWS"}, {"ATTACHED"}};
+  view.table.columns = {{"NODE"},
+                        {"SESSION"},
+                        {"CREATED", false, Fit::optional},
+                        {"WINDOWS", false, Fit::optional},
+                        {"ATTACHED"}};
   view.when_empty = "no sessions";
   int failures = 0;
   for (std::size_t i = 0; i < results.size(); ++i) {

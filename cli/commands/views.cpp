@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "cli/commands/cloud_options.hpp"
+#include "cli/commands/readable.hpp"
 #include "cli/ui/text.hpp"
 #include "provision/cloud/cloud_spec.hpp"
 #include "provision/providers.hpp"
@@ -165,9 +166,17 @@ Json to_json(const state::Job& job) {
 View view_of(std::span<const ClusterAndNodes> clusters, state::TimePoint now) {
   View view;
   view.when_empty = "no clusters; make one: fastgpu create cluster demo --nodes 2";
-  view.table.columns = {{"NAME"},  {"PROVIDER"},      {"STATE"},   {"NODES"},
-                        {"SLOTS"}, {"PRICE"},         {"COST"},    {"ENDS", true},
-                        {"AGE"},   {"NETWORK", true}, {"ID", true}};
+  view.table.columns = {{"NAME"},
+                        {"PROVIDER"},
+                        {"STATE"},
+                        {"NODES"},
+                        {"SLOTS", false, Fit::optional},
+                        {"PRICE"},
+                        {"COST"},
+                        {"ENDS", true},
+                        {"AGE", false, Fit::optional},
+                        {"NETWORK", true},
+                        {"ID", true}};
   view.root = document("clusters");
   view.root["clusters"] = Json::array();
   for (const ClusterAndNodes& shown : clusters) {
@@ -190,9 +199,15 @@ View view_of(std::span<const ClusterAndNodes> clusters, state::TimePoint now) {
 View view_of_nodes(std::span<const ClusterAndNodes> clusters) {
   View view;
   view.when_empty = "no nodes; make some: fastgpu create cluster demo --nodes 2";
-  view.table.columns = {{"NAME"},       {"CLUSTER"},    {"STATE"},
-                        {"ADDRESS"},    {"SLOTS"},      {"PRIVATE", true},
-                        {"PORT", true}, {"USER", true}, {"INSTANCE", true}};
+  view.table.columns = {{"NAME"},
+                        {"CLUSTER", false, Fit::optional},
+                        {"STATE"},
+                        {"ADDRESS"},
+                        {"SLOTS", false, Fit::optional},
+                        {"PRIVATE", true},
+                        {"PORT", true},
+                        {"USER", true},
+                        {"INSTANCE", true}};
   view.root = document("nodes");
   view.root["nodes"] = Json::array();
   for (const auto& [cluster, nodes, standing, notices] : clusters)
@@ -212,7 +227,12 @@ View view_of_nodes(std::span<const ClusterAndNodes> clusters) {
 View view_of(std::span<const JobAndCluster> jobs, state::TimePoint now) {
   View view;
   view.when_empty = "no jobs; run one: fastgpu run job --cluster demo -np 2 -- hostname";
-  view.table.columns = {{"JOB"}, {"CLUSTER"}, {"STATE"}, {"EXIT"}, {"AGE"}, {"REASON", true}};
+  view.table.columns = {{"JOB"},
+                        {"CLUSTER"},
+                        {"STATE"},
+                        {"EXIT"},
+                        {"AGE", false, Fit::optional},
+                        {"REASON", true, Fit::prose}};
   view.root = document("jobs");
   view.root["jobs"] = Json::array();
   for (const auto& [job, cluster] : jobs) {
@@ -231,7 +251,7 @@ View view_of_one(std::string_view kind, const Json& fields, std::string name) {
   view.root = document(kind);
   view.root.update(fields);
   view.names = {std::move(name)};
-  view.described = fields;
+  view.described = readable(fields, std::chrono::system_clock::now());
   return view;
 }
 
