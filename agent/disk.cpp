@@ -16,10 +16,32 @@ namespace fastgpu::agent {
 namespace {
 
 Error failed(const char* doing, const std::filesystem::path& path) {
-  return system_error(std::string(doing) + " " + path.string(), errno);
+  return disk_error(doing, path, errno);
+}
+
+bool is_about_room(int error_number) {
+  return error_number == ENOSPC || error_number == EDQUOT;
 }
 
 }  // namespace
+
+Error disk_error(std::string_view doing, const std::filesystem::path& path, int error_number) {
+  if (!is_about_room(error_number))
+    return system_error(std::string(doing) + " " + path.string(), error_number);
+  const char* what = error_number == EDQUOT ? "the quota is used up on " : "no space left on ";
+  return {ErrorKind::capacity, what + host_name() + ": " + path.string()};
+}
+
+bool is_full(const std::filesystem::path& directory) {
+  constexpr std::size_t kSample = 4'096;
+  const auto path = directory / (".room." + std::to_string(::getpid()));
+  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!file) return is_about_room(errno);
+  const std::string sample(kSample, '\0');
+  const bool full = ::write(file.get(), sample.data(), sample.size()) < 0 && is_about_room(errno);
+  ::unlink(path.c_str());
+  return full;
+}
 
 std::filesystem::path below_home(const std::filesystem::path& path) {
   if (path.is_absolute()) return path;
@@ -51,7 +73,14 @@ void write_atomically(const std::filesystem::path& path, std::string_view conten
   const std::filesystem::path temporary = path.string() + ".new." + std::to_string(::getpid());
   UniqueFd file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!file || ::fchmod(file.get(), mode) != 0) throw failed("making", temporary);
-  write_all(file.get(), content);
+  while (!content.empty()) {
+    const ssize_t put = ::write(file.get(), content.data(), content.size());
+    if (put > 0) content.remove_prefix(static_cast<std::size_t>(put));
+    if (put >= 0 || errno == EINTR) continue;
+    const Error error = failed("writing", path);
+    ::unlink(temporary.c_str());
+    throw Error(error);
+  }
   file = UniqueFd();
   if (::rename(temporary.c_str(), path.c_str()) != 0) throw failed("making", path);
 }

@@ -7,9 +7,18 @@
 #include <string>
 #include <string_view>
 
+#include "base/error.hpp"
 #include "base/unique_fd.hpp"
 
 namespace fastgpu::agent {
+
+/// Returns the failure of a system call on `path`. A full disk is told as such, with this node's
+/// name: "no space left on demo-0: /root/.fastgpu/jobs/train-1/rank".
+Error disk_error(std::string_view doing, const std::filesystem::path& path, int error_number);
+
+/// Whether the file system of `directory` has no room for another small file, or our quota there is
+/// used up.
+bool is_full(const std::filesystem::path& directory);
 
 /// `path` itself where it is absolute, else below $HOME.
 std::filesystem::path below_home(const std::filesystem::path& path);

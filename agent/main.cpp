@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "agent/node_sight.hpp"
+#include "agent/protocol/plan.hpp"
 #include "agent/receive.hpp"
 #include "agent/send.hpp"
 #include "agent/subcommands.hpp"
@@ -29,9 +30,10 @@ struct Subcommand {
 
 constexpr std::array kSubcommands = {
     Subcommand{"version", "", run_version},
-    Subcommand{"exec", "[--env K=V]... -- COMMAND", run_exec},
+    Subcommand{"exec", "[--variables] [--input] -- COMMAND < FRAMES", run_exec},
     Subcommand{"facts", "[--mpirun [--mpirun-in DIR]]", run_facts},
-    Subcommand{"put-files", "DIR [--facts] [--start JOB_DIR] < FILES", run_put_files},
+    Subcommand{"put-files", "DIR [--facts] [--tidy COUNT:SECONDS] [--start JOB_DIR] < FILES",
+               run_put_files},
     Subcommand{"receive",
                "[--several] [--resume KEY:FILES:BYTES] -- DESTINATION < STREAM | --position KEY -- "
                "DESTINATION",
@@ -45,9 +47,11 @@ constexpr std::array kSubcommands = {
     Subcommand{"job-start", "DIR", run_job_start},
     Subcommand{"rank", "DIR [-- COMMAND]", run_rank},
     Subcommand{"job-follow",
-               "DIR [--from NAME=OFFSET]... [--ranks 0,1] [--tail N] [--no-follow] [--no-data] "
+               "DIR [--from NAME=OFFSET]... [--from-input] [--ranks 0,1] [--tail N] [--no-follow] "
+               "[--no-data] "
                "[--renew-lease]",
                run_job_follow},
+    Subcommand{"job-input", "DIR < FRAMES", run_job_input},
     Subcommand{"job-stop", "DIR [--kill-after SECONDS]", run_job_stop},
     Subcommand{"job-sweep", "ID", run_job_sweep},
     Subcommand{"job-remove", "DIR", run_job_remove},
@@ -84,6 +88,7 @@ int exit_code(ErrorKind kind) {
   if (kind == ErrorKind::usage) return 2;
   if (kind == ErrorKind::not_found) return 127;
   if (kind == ErrorKind::denied) return 126;
+  if (kind == ErrorKind::capacity) return kNoRoom;
   return 1;
 }
 

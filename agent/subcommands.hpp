@@ -16,6 +16,7 @@ int run_relay_report(Arguments arguments);
 int run_job_start(Arguments arguments);
 int run_rank(Arguments arguments);
 int run_job_follow(Arguments arguments);
+int run_job_input(Arguments arguments);
 int run_job_stop(Arguments arguments);
 int run_job_sweep(Arguments arguments);
 int run_job_remove(Arguments arguments);

@@ -31,8 +31,8 @@ struct Task {
   /// Called with output as it arrives, in pieces of no particular size. Null discards.
   std::function<void(std::string_view)> on_stdout{};
   std::function<void(std::string_view)> on_stderr{};
-  /// The next piece of standard input, asked for when there is room; absent is the end. Null means
-  /// no input.
+  /// The next piece of standard input, asked for when there is room; absent is the end. An empty
+  /// piece means that there is none yet: see RunOptions::wake. Null means no input.
   std::function<std::optional<std::string>()> next_input{};
   /// Keeps standard input open after the last piece, and closes it when the run is cancelled or
   /// timed out. A supervisor at the far end takes that as the order to end what it started.
@@ -45,6 +45,9 @@ struct RunOptions {
   std::chrono::milliseconds timeout{0};  ///< For each task from its start; 0 is without end.
   /// After a cancel or a time-out, how long a remote command may take to end by itself.
   std::chrono::milliseconds grace{3'000};
+  /// An eventfd, borrowed. Tasks whose next_input gave an empty piece are asked again once it has
+  /// been written to; without one, at once.
+  int wake = -1;
   /// Told of each task as it ends, with its index in the list of tasks.
   std::function<void(std::size_t, const HostResult<Exit>&)> on_finished{};
   /// For a further run of the same client on the same hosts, which then needs no logins.

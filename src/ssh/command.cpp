@@ -240,8 +240,9 @@ bool Command::refill_input() {
       input_given_ = !piece.has_value();
       input_at_ = 0;
       input_ = std::move(piece).value_or("");
-      more_ = !input_given_ && input_.empty();
-      if (!input_given_) return !more_;
+      const bool none_yet = !input_given_ && input_.empty();
+      more_ = none_yet && options_.wake < 0;
+      if (!input_given_) return !none_yet;
     } catch (const Error& e) {
       wind_down(e, std::chrono::steady_clock::now());
       return false;

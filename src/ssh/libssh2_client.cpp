@@ -1,5 +1,6 @@
 #include "ssh/libssh2_client.hpp"
 
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -114,12 +115,16 @@ class Run {
       wake = std::min(wake, flight.command.wake_at());
     }
     polled_.push_back({cancelled_ ? -1 : cancel_.fd(), POLLIN, 0});
+    polled_.push_back({options_.wake, POLLIN, 0});
     const int count = ::poll(polled_.data(), polled_.size(), poll_timeout(now, wake));
+    const bool has_input = count > 0 && polled_.back().revents != 0;
+    eventfd_t ignored = 0;
+    if (has_input) ::eventfd_read(options_.wake, &ignored);
     const time_point after = std::chrono::steady_clock::now();
     std::size_t at = 0;
     for (Flight& flight : flights_) {
       const short events = count > 0 ? polled_[at].revents : short{0};
-      flight.ready = events != 0 || flight.command.wake_at() <= after;
+      flight.ready = has_input || events != 0 || flight.command.wake_at() <= after;
       ++at;
     }
   }
