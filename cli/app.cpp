@@ -59,6 +59,11 @@ constexpr std::array kCommands = {
     Command{"delete", "image", "Delete an image that `fastgpu env bake` has made",
             "fastgpu delete image fastgpu-train-0123456789ab", describe_delete_image,
             "With its snapshots. Machines that were made of it go on."},
+    Command{"delete", "job", "Delete what is left of jobs that have ended",
+            "fastgpu delete job --older-than 7d", describe_delete_job,
+            "Their logs and what --sync copied go from the nodes, and they from `get jobs`. Nodes "
+            "keep the newest 50 jobs for 30 days by themselves (settings keep-jobs, "
+            "keep-jobs-for)."},
     Command{"get", "cluster", "List clusters", "fastgpu get clusters -o json",
             describe_get_clusters},
     Command{"get", "node", "List the nodes of one cluster or of all", "fastgpu get nodes demo",
@@ -103,7 +108,9 @@ constexpr std::array kCommands = {
             "Lines appear as they come, with the host in front; -b waits and folds equal "
             "outputs. The exit code is the highest. What was started is ended when we are "
             "interrupted, time out, or are killed. What waits for the end, by -b or -o, is cut at "
-            "64 MiB of a stream and 512 MiB of all nodes; which was cut is said."},
+            "64 MiB of a stream and 512 MiB of all nodes; which was cut is said. Standard input "
+            "goes to the program on every node where it is a file or a pipe; in a loop that "
+            "reads, give </dev/null."},
     Command{"cp", "", "Copy files to nodes or from them", "fastgpu cp data.bin demo:/tmp/",
             describe_cp,
             "One side is CLUSTER[/NODES]:PATH. As cp -r: into a directory that exists, under "
@@ -114,7 +121,9 @@ constexpr std::array kCommands = {
             "fastgpu run job --cluster demo -np 2 -- ./train --epochs 10", describe_run_job,
             "Exits with the code of the first rank that failed by itself, 128 + signal for a "
             "signal. Ctrl-C stops all ranks everywhere. Logs are on the nodes, in "
-            "~/.fastgpu/jobs/ID."},
+            "~/.fastgpu/jobs/ID. Standard input goes to rank 0 where it is a file or a pipe; a "
+            "detached job has none. RANK, WORLD_SIZE, MASTER_ADDR and the others that training "
+            "scripts read are set."},
     Command{
         "bench", "comm", "Measure how fast the ranks of a cluster exchange data",
         "fastgpu bench comm demo -o html > bench.html", describe_bench_comm,

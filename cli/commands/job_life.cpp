@@ -17,7 +17,9 @@ struct Options {
   std::string job;
   std::optional<int> rank;
   std::optional<int> tail;
+  std::optional<std::chrono::milliseconds> timeout;
   bool follow = false;
+  bool dry_run = false;
 };
 
 std::optional<std::uint64_t> lines_of(const Options& options) {
@@ -31,15 +33,24 @@ RankLabels labels_for(const OpenJob& open, const Options& options) {
   return one ? RankLabels::none : RankLabels::shown;
 }
 
+/// The job that is named. One whose cluster is stopped has ended.
+OpenJob open_settled(Context& context, const std::string& name) {
+  OpenJob open = open_job(context, name);
+  if (open.cluster.state == state::ClusterState::stopped) open.job = refresh_job(context, open.job);
+  return open;
+}
+
 int run_wait(Context& context, const Options& options) {
-  const OpenJob open = open_job(context, options.job);
+  const OpenJob open = open_settled(context, options.job);
   if (launcher::has_ended(open.job)) return show_ended(context, open.job, open.cluster.name.value);
+  require_running(context, open);
   launcher::JobRunner runner = runner_for(context, open.cluster);
-  return follow_job(context, runner, open, {.output = false});
+  return follow_job(context, runner, open, {.output = false, .patience = options.timeout});
 }
 
 int run_attach(Context& context, const Options& options) {
-  const OpenJob open = open_job(context, options.job);
+  const OpenJob open = open_settled(context, options.job);
+  require_running(context, open);
   launcher::JobRunner runner = runner_for(context, open.cluster);
   return follow_job(context, runner, open, {.tail = lines_of(options)});
 }
@@ -50,6 +61,13 @@ int run_cancel(Context& context, const Options& options) {
   if (launcher::has_ended(open.job)) {
     context.ui().note("job " + open.job.id +
                       " has ended already: " + std::string(state::to_string(open.job.state)));
+    return 0;
+  }
+  if (options.dry_run) {
+    if (context.ui().for_people())
+      context.ui().note("job " + open.job.id + " would be stopped");
+    else
+      context.ui().show(view_of_one("job", to_json(open.job), open.job.id));
     return 0;
   }
   launcher::JobRunner runner = runner_for(context, open.cluster);
@@ -69,7 +87,8 @@ int run_cancel(Context& context, const Options& options) {
 }
 
 int run_logs(Context& context, const Options& options) {
-  const OpenJob open = open_job(context, options.job);
+  const OpenJob open = open_settled(context, options.job);
+  require_running(context, open);
   launcher::JobRunner runner = runner_for(context, open.cluster);
   const launcher::LogRequest request{
       .rank = options.rank,
@@ -105,6 +124,7 @@ void describe_tail(Arguments& arguments, Options& options) {
 
 Action describe_wait_job(Arguments& arguments) {
   const auto options = describe_job(arguments);
+  arguments.duration("--timeout", "Give up after this time; the job goes on", options->timeout);
   return [options](Context& context) { return run_wait(context, *options); };
 }
 
@@ -116,6 +136,7 @@ Action describe_attach_job(Arguments& arguments) {
 
 Action describe_cancel_job(Arguments& arguments) {
   const auto options = describe_job(arguments);
+  arguments.flag("--dry-run", "Show whether the job runs, and stop nothing", options->dry_run);
   return [options](Context& context) { return run_cancel(context, *options); };
 }
 

@@ -69,6 +69,10 @@ void JobOutput::rank_ended(const agent::RankEnd& end, const NodeName&) {
     err_lines_.finish(found->second);
 }
 
+void JobOutput::disk_full(const NodeName& node, const std::string& path) {
+  context_.ui().warn("no space left on " + node.value + ": " + path + ": logs there are cut off");
+}
+
 void JobOutput::connection_lost(const NodeName& node, const Error& error) {
   context_.ui().warn(node.value + " does not answer, trying on: " + error.what());
 }

@@ -25,6 +25,7 @@ class JobOutput : public launcher::JobObserver {
   JobOutput(Context& context, RankLabels labels);
   void output(int rank, agent::OutputStream stream, std::string_view bytes) override;
   void rank_ended(const agent::RankEnd& end, const NodeName& node) override;
+  void disk_full(const NodeName& node, const std::string& path) override;
   void connection_lost(const NodeName& node, const Error& error) override;
 
   /// Ends the lines that stand open. What mpirun itself said is shown only now, and only where that

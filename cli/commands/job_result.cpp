@@ -1,8 +1,10 @@
 #include "cli/commands/job_result.hpp"
 
+#include "base/units.hpp"
 #include "cli/commands/remote_output.hpp"
 #include "cli/commands/views.hpp"
 #include "cli/guarding.hpp"
+#include "launcher/linked_cancel.hpp"
 #include "state/words.hpp"
 
 namespace fastgpu::cli {
@@ -35,14 +37,25 @@ std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& r
   launcher::FollowingOptions options;
   options.data = wish.output;
   options.tail = wish.tail;
+  options.input = wish.input;
   const bool ours = wish.on_cancel == launcher::OnCancel::stop_job;
   options.renew_lease = ours ? launcher::Renewal::yes : launcher::Renewal::no;
   launcher::Outcome outcome;
+  const launcher::LinkedCancel stop(context.cancel(),
+                                    wish.patience.value_or(std::chrono::milliseconds(-1)));
   try {
-    outcome =
-        runner.follow(open.job.id, open.record, wish.on_cancel, options, output, context.cancel());
-  } catch (const Error&) {
+    outcome = runner.follow(open.job.id, open.record, wish.on_cancel, options, output, stop.both());
+  } catch (const Error& e) {
     output.finish(LauncherWords::shown);
+    if (stop.timed_out() && e.kind() == ErrorKind::interrupted)
+      throw Error(ErrorKind::timeout, "job " + open.job.id + " has not ended after " +
+                                          to_string(*wish.patience) + "; it goes on");
+    if (ours) {  // It has been stopped.
+      state::Job job = open.job;
+      launcher::mark_ended(
+          context.store(), job,
+          {.state = state::JobState::failed, .exit_code = exit_code(e.kind()), .reason = e.what()});
+    }
     if (output.closed()) return std::nullopt;
     throw;
   }

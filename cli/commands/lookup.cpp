@@ -71,9 +71,15 @@ std::string usual_cluster(Context& context, const std::string& given, const std:
   if (!usual.empty()) return usual;
   const auto all = context.store().clusters();
   if (all.size() == 1) return all.front().name.value;
-  throw Error(ErrorKind::usage,
-              all.empty() ? who + ": there is no cluster yet; make one: fastgpu create cluster demo"
-                          : who + ": --cluster is missing, there are several");
+  if (all.empty())
+    throw Error(ErrorKind::usage,
+                who + ": there is no cluster yet; make one: fastgpu create cluster demo");
+  constexpr std::size_t kMostNamed = 10;
+  std::string names;
+  for (std::size_t i = 0; i < all.size() && i < kMostNamed; ++i)
+    names += (i == 0 ? "" : ", ") + all[i].name.value;
+  if (all.size() > kMostNamed) names += ", ...";
+  throw Error(ErrorKind::usage, who + ": --cluster is missing, and there are several: " + names);
 }
 
 Target parse_target(std::string_view text) {

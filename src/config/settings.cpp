@@ -19,6 +19,8 @@ constexpr std::array kSettings = {
     SettingInfo{"fanout", "256", "hosts worked on at once"},
     SettingInfo{"connect-timeout", "10s", "how long one host may take to answer"},
     SettingInfo{"patience", "10s", "how long to wait for another fastgpu on the same cluster"},
+    SettingInfo{"keep-jobs", "50", "ended jobs whose folders stay on a node"},
+    SettingInfo{"keep-jobs-for", "30d", "how long the folder of an ended job stays on a node"},
     SettingInfo{"yes", "false", "ask nothing"},
 };
 

@@ -36,7 +36,7 @@ def test_made_listed_verified_used_and_removed_without_a_trace(site):
     check(found["state"] == "complete" and len(found["nodes"]) == 2 and not found["active"], f"{found}")
     site.user.run("env", "verify", "train", "-c", site.name)
     check(site.program("python", "-c", "import alpha").count("alpha one") == 2, "the program does not run in it")
-    job = site.user.run("run", "job", "-c", site.name, "-np", "2", "--env", "train", "--env", "K=v", "--", "sh", "-c",
+    job = site.user.run("run", "job", "-c", site.name, "-np", "2", "--environment", "train", "--env", "K=v", "--", "sh", "-c",
                         "python -c 'import alpha'; echo $FASTGPU_ENV $K")
     check(job.out.count(b"alpha one") == 2 and job.out.count(b"train v") == 2, f"{job.out}")
     site.user.run("env", "activate", "train", "-c", site.name)

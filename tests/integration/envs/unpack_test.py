@@ -81,7 +81,7 @@ def test_an_archive_is_unpacked_once_copied_and_used_like_any_environment(site):
     site.is_complete()
     check(site.done() == ["nothing", "nothing"], "done again")
     check("nothing: it is there" in site.unpack("--dry-run").out.decode(), "not said")
-    job = site.user.run("run", "job", "-c", site.name, "-np", "2", "--env", "train", "--", "python", "-c", "import alpha")
+    job = site.user.run("run", "job", "-c", site.name, "-np", "2", "--environment", "train", "--", "python", "-c", "import alpha")
     check(job.out.count(b"alpha one") == 2, f"{job.out}")
     site.user.run("env", "activate", "train", "-c", site.name)
     check(site.on_nodes("bash", "-lc", "echo $FASTGPU_ENV").count("train") == 2, "logins do not get it")
