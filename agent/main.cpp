@@ -62,6 +62,8 @@ constexpr std::array kSubcommands = {
     Subcommand{"lease-own", "OWNER TAKEN", run_lease_own},
     Subcommand{"env-status", "[--prepare NAME] [PREFIX]", run_env_status},
     Subcommand{"env-python", "[--or-newer] VERSION", run_env_python},
+    Subcommand{"env-reach", "HOST:PORT...", run_env_reach},
+    Subcommand{"env-tunnel", "< STREAMS > STREAMS", run_env_tunnel},
     Subcommand{"env-solve", "< REQUEST", run_env_solve},
     Subcommand{"env-build", "< REQUEST", run_env_build},
     Subcommand{"env-verify", "PREFIX NAME [VERSION]", run_env_verify},

@@ -30,6 +30,8 @@ int run_lease_drop(Arguments arguments);
 int run_lease_own(Arguments arguments);
 int run_env_status(Arguments arguments);
 int run_env_python(Arguments arguments);
+int run_env_reach(Arguments arguments);
+int run_env_tunnel(Arguments arguments);
 int run_env_solve(Arguments arguments);
 int run_env_build(Arguments arguments);
 int run_env_verify(Arguments arguments);

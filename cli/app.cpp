@@ -168,7 +168,7 @@ constexpr std::array kCommands = {
             "shells included."},
     Command{
         "env", "pack", "Fetch an environment as an archive",
-        "fastgpu env pack train --cluster demo -o train.tar.zst", describe_env_pack,
+        "fastgpu env pack train --cluster demo --out train.tar.zst", describe_env_pack,
         "A tar archive packed by zstd, with the manifest of every file's SHA-256 in it "
         "(.fastgpu/manifest). It is read once more, and a warning says where `env unpack` would "
         "not take it: where a file is damaged, or a link leads out of the environment."},
@@ -187,7 +187,7 @@ constexpr std::array kCommands = {
         "not come to the accuracy of one. The scripts are in the environment: "
         "share/fastgpu/demo."},
     Command{"env", "lock", "Solve an environment and write down every artefact with its sum",
-            "fastgpu env lock -f env.yaml -o env.lock", describe_env_lock,
+            "fastgpu env lock -f env.yaml --out env.lock", describe_env_lock,
             "Without --cluster it is solved for this machine, with it for the cluster's first "
             "node."},
     Command{"env", "diff", "Show what differs between two locks", "fastgpu env diff a.lock b.lock",

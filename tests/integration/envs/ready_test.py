@@ -150,7 +150,7 @@ def test_from_in_a_file_says_what_it_says_on_the_command_line(site):
 @with_site(Wheels)
 def test_a_lock_is_taken_without_a_builder_or_anything_else_beside_it(site):
     lock = site.user.folder / "env.lock"
-    site.user.run("env", "lock", "-f", str(site.file), "-o", str(lock), "--uv", UV, "-c", site.name)
+    site.user.run("env", "lock", "-f", str(site.file), "--out", str(lock), "--uv", UV, "-c", site.name)
     site.file.write_text(lock.read_text())
     for more in (("--builder", "conda"), ("--from", "tf2.20_cpu_py311"), ("--set", "mpi=package")):
         site.user.refused(site.words(*more), 2, "a lock is taken as it is, without --set, --from or --builder")
