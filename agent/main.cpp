@@ -12,12 +12,20 @@
 #include "agent/send.hpp"
 #include "agent/subcommands.hpp"
 #include "base/error.hpp"
+#include "transfer/libraries.hpp"
 
 namespace fastgpu::agent {
 namespace {
 
 int run_version(Arguments) {
   std::puts(FASTGPU_VERSION);
+  return 0;
+}
+
+/// A line a library: "zstd 1.5.4". They are part of this file, and are mended by another one alone.
+int run_libraries(Arguments) {
+  for (const auto& [name, version] : transfer::library_versions())
+    std::printf("%s %s\n", name.c_str(), version.c_str());
   return 0;
 }
 
@@ -29,6 +37,7 @@ struct Subcommand {
 
 constexpr std::array kSubcommands = {
     Subcommand{"version", "", run_version},
+    Subcommand{"libraries", "", run_libraries},
     Subcommand{"exec", "[--env K=V]... -- COMMAND", run_exec},
     Subcommand{"facts", "[--mpirun [--mpirun-in DIR]]", run_facts},
     Subcommand{"put-files", "DIR [--facts] [--start JOB_DIR] < FILES", run_put_files},
@@ -89,7 +98,7 @@ int exit_code(ErrorKind kind) {
 
 /// Whether a fastgpu calls because somebody looks after this node.
 bool is_contact(std::string_view call) {
-  return call != "version" && call != "rank" && !call.starts_with("guard-");
+  return call != "version" && call != "libraries" && call != "rank" && !call.starts_with("guard-");
 }
 
 int run(const std::vector<std::string>& words) {

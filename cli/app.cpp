@@ -16,7 +16,9 @@ constexpr std::array kCommands = {
     Command{"create", "cluster", "Make a cluster", "fastgpu create cluster demo --nodes 2",
             describe_create_cluster,
             "Asking again for a cluster that exists in the same size changes nothing; in "
-            "another size it is a conflict (exit code 6). Ctrl-C removes what was made."},
+            "another size it is a conflict (exit code 6). Ctrl-C removes what was made. Local "
+            "nodes are no security boundary: they share this machine's kernel and devices, and "
+            "root on a node of root is root on this machine."},
     Command{"start", "cluster", "Start a stopped cluster", "fastgpu start cluster demo",
             describe_start_cluster},
     Command{"stop", "cluster", "Stop a cluster; its files stay", "fastgpu stop cluster demo",
@@ -208,7 +210,8 @@ constexpr std::array kCommands = {
     Command{"gc", "", "Put right what runs that died left behind", "fastgpu gc --dry-run",
             describe_gc,
             "Settles what killed runs left in the journal, removes what no cluster owns, and does "
-            "what guards demand and neither cloud nor nodes have done."},
+            "what guards demand and neither cloud nor nodes have done. A disk that is nearly full "
+            "is named, with what fills it."},
     Command{"completion", "", "Print the completion script of a shell",
             "source <(fastgpu completion bash)", describe_completion,
             "An installed fastgpu is completed without further ado where bash-completion, zsh or "

@@ -7,12 +7,14 @@
 #include "cli/helpers.hpp"
 #include "cli/host_access.hpp"
 #include "cli/lease.hpp"
+#include "cli/local_place.hpp"
 #include "provision/cloud/cloud_provider.hpp"
 #include "provision/providers.hpp"
 #include "provision/providers/local/local_provider.hpp"
 #include "provision/providers/local/rootless/rootless_provider.hpp"
 #include "provision/providers/static/static_provider.hpp"
 #include "ssh/libssh2_client.hpp"
+#include "state/private_place.hpp"
 
 namespace fastgpu::cli {
 
@@ -76,6 +78,7 @@ provision::cloud::Cloud& Context::cloud(const std::string& name) {
 }
 
 provision::cloud::Owner Context::owner(const std::string& provider) {
+  state::require_private_place(state_directory());
   return provision::cloud::Owner(state_directory() / "owners" / provider);
 }
 
@@ -108,9 +111,7 @@ std::unique_ptr<ssh::Client> Context::make_ssh() {
 std::unique_ptr<provision::Provider> Context::make_provider(const std::string& name) {
   provision::check_provider_name(name);
   if (name == "local") {
-    const std::string chosen = environment_("FASTGPU_LOCAL_DIR").value_or("");
-    const std::filesystem::path root =
-        chosen.empty() ? state_directory() / "local" : std::filesystem::absolute(chosen);
+    const std::filesystem::path root = local_place(environment_, state_directory());
     const provision::local::LocalConfig config{.root = root,
                                                .init_program = find_helper("fastgpu-node-init"),
                                                .hidden = {state_directory(), root}};

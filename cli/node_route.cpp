@@ -1,5 +1,6 @@
 #include "cli/node_route.hpp"
 
+#include "base/file_status.hpp"
 #include "launcher/job_files.hpp"
 #include "state/directory.hpp"
 
@@ -42,7 +43,7 @@ envs::NodeAccess node_access(Context& context) {
 }
 
 bool has_own_key(Context& context, const state::Cluster& cluster) {
-  return std::filesystem::exists(state::identity_file(context.state_directory(), cluster.id));
+  return path_exists(state::identity_file(context.state_directory(), cluster.id));
 }
 
 remote::NodeRoute make_route(Context& context, const RemoteTarget& target) {

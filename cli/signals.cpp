@@ -58,6 +58,7 @@ Signals::Signals(Cancel& cancel) {
     ::sigaction(number, &action, nullptr);
   }
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);  // A write past the limit of a file's size fails with a reason.
 }
 
 Signals::~Signals() {

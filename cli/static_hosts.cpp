@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/error.hpp"
+#include "base/file_status.hpp"
 #include "ssh/connection.hpp"
 #include "ssh/keys.hpp"
 #include "ssh/known_hosts.hpp"
@@ -119,8 +120,7 @@ std::vector<provision::StaticHost> ready_static_hosts(Context& context,
                                                       UnknownHosts unknown) {
   const std::filesystem::path home = context.environment()("HOME").value_or("/");
   const std::filesystem::path own_key = home / ".ssh" / "id_ed25519";
-  std::error_code ignored;
-  const bool has_own_key = std::filesystem::exists(own_key, ignored);
+  const bool has_own_key = path_exists(own_key);
   std::vector<provision::StaticHost> hosts = provision::static_hosts(file, file_directory, home);
   std::string missing;
   for (provision::StaticHost& host : hosts) {

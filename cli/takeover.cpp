@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/fault_point.hpp"
+#include "base/file_status.hpp"
 #include "base/parallel.hpp"
 #include "cli/cluster_tools.hpp"
 #include "cli/lease.hpp"
@@ -144,8 +145,7 @@ std::string identity_for(Context& context, const TakeoverWish& wish,
                          const state::ClusterId& cluster) {
   if (!wish.identity.empty()) return wish.identity;
   const auto ours = state::identity_file(context.state_directory(), cluster);
-  std::error_code ignored;
-  if (std::filesystem::exists(ours, ignored)) return ours.string();
+  if (path_exists(ours)) return ours.string();
   return context.environment()("HOME").value_or("/") + "/.ssh/id_ed25519";
 }
 

@@ -35,7 +35,7 @@ ClusterView refresh_cluster(const Tools& tools, const ClusterName& name) {
   ClusterView stored = stored_view(tools, name);
   ClusterView seen = seen_now(tools, stored);
   if (!differs(stored, seen) || !tools.store.writable()) return seen;
-  const auto lock = state::ClusterLock::try_lock(tools.store.directory(), name);
+  const auto lock = state::ClusterLock::try_lock(tools.store, name);
   if (!lock) return seen;
   // Looked at again under the lock: an operation may have ended in between.
   stored = stored_view(tools, name);

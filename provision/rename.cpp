@@ -27,7 +27,6 @@ ClusterView rename_cluster(const Tools& tools, const ClusterName& from, const Cl
     fault_point("provision:renamed_there");
     tools.store.update_cluster(view.cluster);
   } catch (const Error& e) {
-    if (!tools.store.find_cluster(to)) other->remove_file();
     throw e.during("renaming cluster '" + from.value + "'");
   }
   fault_point("provision:renamed");

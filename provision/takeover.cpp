@@ -80,7 +80,7 @@ void require_ours(const Tools& tools, const state::Cluster& cluster) {
 
 void forget_cluster(const Tools& tools, const ClusterName& name) {
   require_cluster(tools.store, name);
-  state::ClusterLock lock = lock_cluster(tools, name);
+  const state::ClusterLock lock = lock_cluster(tools, name);
   const state::Cluster cluster = require_cluster(tools.store, name);
   const std::vector<Instance> found = tools.providers(cluster.provider).list(cluster);
   if (!std::ranges::all_of(found, is_others))
@@ -91,7 +91,6 @@ void forget_cluster(const Tools& tools, const ClusterName& name) {
   remove_key_files(tools.store.directory(), cluster.id);
   fault_point("takeover:files_removed");
   erase_record(tools, cluster);
-  lock.remove_file();
 }
 
 Recovered recovered(const ClusterRecord& record, std::span<const Instance> found) {

@@ -79,6 +79,19 @@ TEST_CASE("every folder with sources is in the table") {
   }
 }
 
+TEST_CASE("a path that may not be looked at is not taken for a missing one") {
+  // std::filesystem::exists does, or throws what is no Error: base/file_status.hpp is for that.
+  static const std::regex kExists(R"re(\b(fs|filesystem)::exists\()re");
+  for (const char* module : {"config", "http", "process", "ssh", "state", "remote", "provision",
+                             "launcher", "envs", "cli"})
+    for (const auto& entry : fs::recursive_directory_iterator(folder_of(module))) {
+      if (!is_source(entry.path())) continue;
+      std::ifstream in(entry.path());
+      for (std::string line; std::getline(in, line);)
+        CHECK_MESSAGE(!std::regex_search(line, kExists), entry.path().string() << ": " << line);
+    }
+}
+
 TEST_SUITE_END();
 
 }  // namespace

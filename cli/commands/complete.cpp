@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/file_status.hpp"
 #include "cli/app.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/completion.hpp"
@@ -29,9 +30,7 @@ std::optional<std::string> named_state_directory(std::span<const std::string> wo
 
 /// Answers from the store; where there is none yet, none is made.
 KnownNames names_in(Context& context) {
-  const auto exists = [&context] {
-    return std::filesystem::exists(context.state_directory() / "state.db");
-  };
+  const auto exists = [&context] { return path_exists(context.state_directory() / "state.db"); };
   KnownNames known;
   known.clusters = [&context, exists] {
     std::vector<std::string> out;

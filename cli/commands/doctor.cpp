@@ -30,7 +30,9 @@ View view_of(const std::vector<Check>& checks) {
 }
 
 int run(Context& context) {
-  const auto checks = examine(context.state_directory(), context.environment(), context.cancel());
+  auto checks = examine(context.state_directory(), context.environment(), context.cancel());
+  for (Check& check : check_clouds(context))
+    checks.push_back(std::move(check));
   context.ui().show(view_of(checks));
   for (const Check& check : checks)
     if (!check.remedy.empty()) context.ui().note(check.name + ": " + check.remedy);

@@ -33,7 +33,7 @@ EnvCluster::EnvCluster(Context& context, RemoteTarget target)
     : context_(context), target_(std::move(target)), record_(envs::read_record(directory())) {}
 
 void EnvCluster::lock() {
-  lock_.emplace(context_.state_directory(), target_.cluster.name, kPatience, context_.cancel());
+  lock_.emplace(context_.store(), target_.cluster.name, kPatience, context_.cancel());
 }
 
 std::filesystem::path EnvCluster::directory() const {

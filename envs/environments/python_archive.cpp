@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "agent/protocol/conda.hpp"
+#include "base/file_status.hpp"
 #include "config/document.hpp"
 #include "envs/environments/pinned_file.hpp"
 #include "envs/matrix/name.hpp"
@@ -136,7 +137,7 @@ std::filesystem::path fetch_python(const PythonArchive& archive, PythonUse use,
                                    std::string_view mirror, const std::filesystem::path& directory,
                                    http::Client& http, const Cancel& cancel) {
   const auto file = directory / ("python-" + archive.sha256 + ".tar");
-  if (std::filesystem::exists(file)) return file;
+  if (path_exists(file)) return file;
   const std::string url = at_mirror(archive.url, mirror);
   const std::string bytes =
       fetch_pinned({.url = url, .sha256 = archive.sha256}, other_ways(use), http, cancel);

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/file_status.hpp"
 #include "envs/environments/pinned_file.hpp"
 #include "envs/environments/wheel.hpp"
 #include "state/directory.hpp"
@@ -31,7 +32,7 @@ fs::path fetch_uv(std::string_view machine, const fs::path& directory, http::Cli
   const PinnedFile& wheel = pinned_for(machine, kWheels, "uv");
   const fs::path program =
       directory / ("uv-" + std::string(kUvVersion) + "-" + std::string(machine));
-  if (fs::exists(program)) return program;
+  if (path_exists(program)) return program;
   const std::string bytes = fetch_pinned(wheel, "another way to uv: --uv FILE", http, cancel);
   const std::string content =
       file_in_wheel(bytes, "uv-" + std::string(kUvVersion) + ".data/scripts/uv");

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "base/file_status.hpp"
 #include "ssh/wire.hpp"
 
 namespace fastgpu::ssh {
@@ -106,7 +107,7 @@ std::vector<std::string> known_host_keys(std::string_view text, std::string_view
 
 std::vector<std::string> known_host_keys_in(const std::filesystem::path& file,
                                             std::string_view address, std::uint16_t port) {
-  if (!std::filesystem::exists(file)) return {};
+  if (!path_exists(file)) return {};
   std::ifstream in(file, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   if (!in) throw system_error("reading " + file.string(), errno);

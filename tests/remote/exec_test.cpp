@@ -70,6 +70,23 @@ TEST_CASE("where the agent is present one command a host is enough") {
   CHECK(sink.out[1] == "x\n");
 }
 
+TEST_CASE("a missing agent is noticed behind what start-up files of the shell print") {
+  const World world;
+  bool present = false;
+  FakeSsh client([&](const FakeSsh::Seen& seen) -> FakeReply {
+    FakeReply missing = world.missing();
+    missing.err = "cat: write error: No space left on device\n" + missing.err;
+    if (world.calls_agent(seen)) return present ? FakeReply{.err = "said\n"} : missing;
+    present = seen.input == "the program";
+    return {};
+  });
+  Recorded sink;
+  const auto results = world.exec(client, 1, sink);
+  REQUIRE(results[0].ok());
+  CHECK(results[0].value().exit.code() == 0);
+  CHECK(sink.err[0] == "said\n");
+}
+
 TEST_CASE("a missing agent is put there, only where it is missing, and its absence is not shown") {
   const World world;
   bool present = false;

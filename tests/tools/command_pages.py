@@ -14,7 +14,7 @@ from cloud_sim import CLOUDS, CloudSim, known_to_the_stand_in  # noqa: E402
 
 # In the order in which they are run.
 PAGES = [
-    ("version", ["fastgpu version"]),
+    ("version", ["fastgpu version", "fastgpu version -o json"]),
     ("doctor", ["fastgpu doctor"]),
     ("init", ["fastgpu init cluster", "cat cluster.yaml"]),
     ("create cluster", ["fastgpu create cluster demo --nodes 2 --dry-run", "fastgpu create cluster demo --nodes 2",
