@@ -1,15 +1,26 @@
 // Files as the agent uses them: whole, small, private.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/error.hpp"
 #include "base/unique_fd.hpp"
 
 namespace fastgpu::agent {
+
+/// Returns the failure of a system call on `path`. A full disk is told as such, with this node's
+/// name: "no space left on demo-0: /root/.fastgpu/jobs/train-1/rank".
+Error disk_error(std::string_view doing, const std::filesystem::path& path, int error_number);
+
+/// Whether the file system of `directory` has no room for another small file, or our quota there is
+/// used up.
+bool is_full(const std::filesystem::path& directory);
 
 /// `path` itself where it is absolute, else below $HOME.
 std::filesystem::path below_home(const std::filesystem::path& path);
@@ -25,7 +36,11 @@ void write_atomically(const std::filesystem::path& path, std::string_view conten
 /// For writing at the end, made with mode 0600 where it does not exist.
 UniqueFd open_for_append(const std::filesystem::path& path);
 
-/// Makes the directory and its parents, 0700.
+/// Whether a file with this owner can be taken for one of ours: of this user, of root, or of
+/// nobody, as whom a file server may write what root writes.
+bool may_be_ours(uid_t owner) noexcept;
+
+/// Makes the directory and its parents, 0700. Throws denied where it is there and another user's.
 void make_private_directory(const std::filesystem::path& path);
 
 /// What comes from `fd` until its end. Throws usage for more than `limit` bytes.

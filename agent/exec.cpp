@@ -3,12 +3,11 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <array>
-#include <cerrno>
 #include <random>
 
 #include "agent/options.hpp"
 #include "agent/processes.hpp"
+#include "agent/program_input.hpp"
 #include "agent/protocol/plan.hpp"
 #include "agent/signals.hpp"
 #include "agent/subcommands.hpp"
@@ -22,21 +21,19 @@ constexpr std::chrono::milliseconds kGrace{2'000};
 struct Request {
   std::vector<std::string> environment;
   std::vector<std::string> argv;
+  bool gets_variables = false;  ///< By the first frame of our standard input.
+  bool gets_input = false;      ///< By those after it.
 };
 
 Request parse(Arguments arguments) {
   Options options(arguments);
   Request request;
-  while (!options.take_flag("--")) {
-    if (const auto assignment = options.take_value("--env")) {
-      if (assignment->find('=') == std::string::npos)
-        throw Error(ErrorKind::usage, "--env '" + printable(*assignment) + "' has no '='");
-      request.environment.push_back(*assignment);
-    } else {
-      throw Error(ErrorKind::usage, "'" + printable(options.take_word("--")) +
-                                        "' is not expected: write exec [--env K=V] -- COMMAND");
-    }
-  }
+  request.gets_variables = options.take_flag("--variables");
+  request.gets_input = options.take_flag("--input");
+  if (!options.take_flag("--"))
+    throw Error(ErrorKind::usage,
+                "'" + printable(options.take_word("--")) +
+                    "' is not expected: write exec [--variables] [--input] -- COMMAND");
   request.argv = options.take_rest();
   if (request.argv.empty()) throw Error(ErrorKind::usage, "exec has no command after '--'");
   return request;
@@ -48,16 +45,9 @@ std::string new_marker() {
          std::to_string(random()) + std::to_string(random());
 }
 
-/// Whether the other end of `fd` has gone; what it sends is thrown away.
-bool has_ended(int fd) {
-  std::array<char, 4096> buffer;
-  const ssize_t got = ::read(fd, buffer.data(), buffer.size());
-  return got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN);
-}
-
 process::Command command_of(const Request& request, const std::string& marker) {
   process::Command command{.argv = request.argv};
-  command.in.mode = process::StreamMode::null;
+  command.in.mode = request.gets_input ? process::StreamMode::pipe : process::StreamMode::null;
   command.grouping = process::Grouping::session;
   command.environment = process::current_environment();
   for (const std::string& assignment : request.environment)
@@ -66,12 +56,14 @@ process::Command command_of(const Request& request, const std::string& marker) {
   return command;
 }
 
-/// Until the command has ended, or we are told to end it; true for the latter.
-bool wait_for_end_or_order(SignalQueue& signals, Reaper& reaper) {
+/// Waits until the command has ended, or has to be ended; true for the latter.
+bool wait_for_end_or_order(SignalQueue& signals, Reaper& reaper, ProgramInput& input) {
   for (;;) {
-    pollfd fds[] = {{STDIN_FILENO, POLLIN, 0}, {signals.fd(), POLLIN, 0}};
-    ::poll(fds, 2, -1);
-    bool ordered = fds[0].revents != 0 && has_ended(STDIN_FILENO);
+    pollfd fds[] = {input.wanted(), input.wanted_of_program(), {signals.fd(), POLLIN, 0}};
+    ::poll(fds, 3, -1);
+    bool ordered = false;
+    if (fds[1].revents != 0) input.pass_on();
+    if (fds[0].revents != 0) ordered = !input.receive();
     while (const auto number = signals.next())
       ordered = ordered || *number != SIGCHLD;
     reaper.reap();
@@ -83,15 +75,18 @@ bool wait_for_end_or_order(SignalQueue& signals, Reaper& reaper) {
 }  // namespace
 
 int run_exec(Arguments arguments) {
-  const Request request = parse(arguments);
+  Request request = parse(arguments);
+  ProgramInput input(STDIN_FILENO);
+  if (request.gets_variables) request.environment = input.wait_for_variables();
   const std::string marker = new_marker();
   become_subreaper();
   SignalQueue signals({SIGCHLD, SIGTERM, SIGINT, SIGHUP});
   process::Child child(command_of(request, marker));
   const pid_t pid = child.pid();
+  if (request.gets_input) input.pass_to(std::move(child.in()));
   child.release();
   Reaper reaper(pid);
-  if (wait_for_end_or_order(signals, reaper)) {
+  if (wait_for_end_or_order(signals, reaper, input)) {
     const Belonging all{.marker = marker, .session = pid, .offspring = Offspring::included};
     end_processes(all, kGrace, [&] { reaper.reap(); });
   }

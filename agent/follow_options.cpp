@@ -1,11 +1,18 @@
 #include "agent/follow_options.hpp"
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
 #include "agent/disk.hpp"
 #include "agent/options.hpp"
 #include "agent/protocol/frame.hpp"
 
 namespace fastgpu::agent {
 namespace {
+
+constexpr std::size_t kMostOffsets = 16UL << 20U;
 
 std::set<int> parse_ranks(const std::string& text) {
   std::set<int> ranks;
@@ -27,6 +34,25 @@ void add_offset(FollowOptions& options, const std::string& text) {
       parse_number<std::uint64_t>(text.substr(equals + 1), "--from");
 }
 
+/// The same from standard input, which stays open behind them: "NAME=OFFSET" ended by NUL, and an
+/// empty one at the end.
+void read_offsets(FollowOptions& options) {
+  std::string entry;
+  for (std::size_t bytes = 0;; ++bytes) {
+    char c = 0;
+    const ssize_t got = ::read(STDIN_FILENO, &c, 1);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0 || bytes > kMostOffsets)
+      throw Error(ErrorKind::usage, "--from-input: what comes has no end");
+    if (c != '\0') {
+      entry += c;
+      continue;
+    }
+    if (entry.empty()) return;
+    add_offset(options, std::exchange(entry, ""));
+  }
+}
+
 }  // namespace
 
 FollowOptions parse_follow_options(Arguments arguments) {
@@ -39,6 +65,8 @@ FollowOptions parse_follow_options(Arguments arguments) {
       options.ranks = parse_ranks(*list);
     } else if (const auto lines = words.take_value("--tail")) {
       options.tail = parse_number<std::uint64_t>(*lines, "--tail");
+    } else if (words.take_flag("--from-input")) {
+      read_offsets(options);
     } else if (words.take_flag("--no-follow")) {
       options.follow = false;
     } else if (words.take_flag("--no-data")) {

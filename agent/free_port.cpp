@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <random>
 
@@ -32,13 +33,15 @@ bool is_free(std::uint16_t port) {
 
 }  // namespace
 
-std::uint16_t find_free_port() {
+std::vector<std::uint16_t> find_free_ports(std::size_t count) {
   std::random_device random;
-  std::uniform_int_distribution<int> ports(kFirst, kLast);
-  for (int i = 0; i < kTries; ++i) {
-    const auto port = static_cast<std::uint16_t>(ports(random));
-    if (is_free(port)) return port;
+  std::uniform_int_distribution<int> numbers(kFirst, kLast);
+  std::vector<std::uint16_t> ports;
+  for (int i = 0; i < kTries && ports.size() < count; ++i) {
+    const auto port = static_cast<std::uint16_t>(numbers(random));
+    if (std::ranges::find(ports, port) == ports.end() && is_free(port)) ports.push_back(port);
   }
+  if (ports.size() == count) return ports;
   throw Error(ErrorKind::capacity, "no free TCP port between 20000 and 32000");
 }
 

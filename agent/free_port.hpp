@@ -1,13 +1,15 @@
-// A TCP port that nobody uses at this moment.
+// TCP ports that no process uses at this moment.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace fastgpu::agent {
 
-/// Below the range from which the kernel takes ports for outgoing connections, so that none of
-/// those can take it before its user does. Throws ErrorKind::capacity where none of many tries is
-/// free.
-std::uint16_t find_free_port();
+/// Returns `count` different ports below the range from which the kernel takes ports for outgoing
+/// connections, so that none of those can take one before its user does. Throws ErrorKind::capacity
+/// where many tries find too few.
+std::vector<std::uint16_t> find_free_ports(std::size_t count);
 
 }  // namespace fastgpu::agent

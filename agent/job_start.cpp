@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "agent/disk.hpp"
+#include "agent/job_folders.hpp"
 #include "agent/options.hpp"
 #include "agent/subcommands.hpp"
 #include "agent/supervisor.hpp"
@@ -45,6 +46,7 @@ void write_never_ran(const std::filesystem::path& directory, StopCause cause, in
                    .host = host_name(),
                    .reason = {}};
   write_atomically(directory / "status", to_text(end));
+  drop_variables(directory);
 }
 
 /// Holds the lock from here to the end of the process, and with it the right to be the supervisor.

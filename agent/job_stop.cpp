@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "agent/disk.hpp"
+#include "agent/job_folders.hpp"
 #include "agent/options.hpp"
 #include "agent/processes.hpp"
 #include "agent/protocol/plan.hpp"
@@ -25,16 +26,6 @@ int report_left(std::size_t left, const std::string& id) {
                                     id + " do not end, even by SIGKILL");
 }
 
-std::optional<Plan> read_plan(const std::filesystem::path& directory) {
-  for (const char* name : {"spec", "rank"})
-    if (const auto text = read_file(directory / name)) return parse_plan(*text);
-  return std::nullopt;
-}
-
-bool has_supervisor(const std::filesystem::path& directory) {
-  return read_file(directory / "started") && !try_lock(directory / "lock");
-}
-
 bool supervisor_ends_within(const std::filesystem::path& directory, milliseconds limit) {
   const auto deadline = SteadyClock::now() + limit;
   while (has_supervisor(directory)) {
@@ -49,6 +40,14 @@ void ask_supervisor(const std::filesystem::path& directory, milliseconds grace) 
   const auto pid = parse_number<pid_t>(read_file(directory / "started").value_or(""), "process");
   ::kill(pid, SIGTERM);
   supervisor_ends_within(directory, grace);
+}
+
+/// A start that is still on its way will not be one. Where the disk is full, a job that runs can
+/// still be stopped.
+void mark_stopped(const std::filesystem::path& directory) try {
+  touch(directory / kStoppedMark);
+} catch (const Error&) {
+  if (!has_supervisor(directory)) throw;
 }
 
 milliseconds seconds_of(const std::string& text) {
@@ -67,14 +66,15 @@ int run_job_stop(Arguments arguments) {
   if (const auto text = options.take_value("--kill-after")) grace = seconds_of(*text);
   options.expect_end();
   make_private_directory(directory);
-  touch(directory / kStoppedMark);  // A start that is still on its way will not be one.
-  const auto plan = read_plan(directory);
+  mark_stopped(directory);
+  const auto plan = any_plan(directory);
   if (!plan) return 0;  // Removed, or never there: it does not run.
   const bool supervised = has_supervisor(directory);
   if (supervised) ask_supervisor(directory, grace);
   const auto left =
       end_processes(members_of(plan->id), supervised ? milliseconds(0) : grace, nullptr);
   if (supervised) supervisor_ends_within(directory, milliseconds(3'000));
+  drop_variables(directory);
   return report_left(left, plan->id);
 }
 
@@ -82,7 +82,9 @@ int run_job_sweep(Arguments arguments) {
   Options options(arguments);
   const std::string id = options.take_word("the job's id");
   options.expect_end();
-  if (id.empty()) throw Error(ErrorKind::usage, "the job's id is empty");
+  if (id.empty() || id.find('/') != std::string::npos || id.starts_with('.'))
+    throw Error(ErrorKind::usage, "'" + printable(id) + "' is not the id of a job");
+  drop_variables(below_home(kJobs) / id);
   return report_left(end_processes(members_of(id), milliseconds(0), nullptr), id);
 }
 
@@ -91,7 +93,7 @@ int run_job_remove(Arguments arguments) {
   const auto directory = below_home(options.take_word("the job's directory"));
   options.expect_end();
   if (!std::filesystem::exists(directory)) return 0;
-  if (!read_plan(directory) && !std::filesystem::exists(directory / kStoppedMark))
+  if (!any_plan(directory) && !std::filesystem::exists(directory / kStoppedMark))
     throw Error(ErrorKind::usage, directory.string() + " is not the directory of a job");
   if (has_supervisor(directory))
     throw Error(ErrorKind::usage,

@@ -8,16 +8,26 @@
 #include <vector>
 
 #include "agent/node_sight.hpp"
+#include "agent/protocol/plan.hpp"
+#include "agent/pulse.hpp"
 #include "agent/receive.hpp"
 #include "agent/send.hpp"
 #include "agent/subcommands.hpp"
 #include "base/error.hpp"
+#include "transfer/libraries.hpp"
 
 namespace fastgpu::agent {
 namespace {
 
 int run_version(Arguments) {
   std::puts(FASTGPU_VERSION);
+  return 0;
+}
+
+/// A line a library: "zstd 1.5.4". They are part of this file, and are mended by another one alone.
+int run_libraries(Arguments) {
+  for (const auto& [name, version] : transfer::library_versions())
+    std::printf("%s %s\n", name.c_str(), version.c_str());
   return 0;
 }
 
@@ -29,9 +39,11 @@ struct Subcommand {
 
 constexpr std::array kSubcommands = {
     Subcommand{"version", "", run_version},
-    Subcommand{"exec", "[--env K=V]... -- COMMAND", run_exec},
+    Subcommand{"libraries", "", run_libraries},
+    Subcommand{"exec", "[--variables] [--input] -- COMMAND < FRAMES", run_exec},
     Subcommand{"facts", "[--mpirun [--mpirun-in DIR]]", run_facts},
-    Subcommand{"put-files", "DIR [--facts] [--start JOB_DIR] < FILES", run_put_files},
+    Subcommand{"put-files", "DIR [--facts] [--tidy COUNT:SECONDS] [--start JOB_DIR] < FILES",
+               run_put_files},
     Subcommand{"receive",
                "[--several] [--resume KEY:FILES:BYTES] -- DESTINATION < STREAM | --position KEY -- "
                "DESTINATION",
@@ -44,10 +56,13 @@ constexpr std::array kSubcommands = {
     Subcommand{"relay-report", "ID", run_relay_report},
     Subcommand{"job-start", "DIR", run_job_start},
     Subcommand{"rank", "DIR [-- COMMAND]", run_rank},
+    Subcommand{"rsh", "[-x] [-F SSH_CONFIG] HOST COMMAND...", run_rsh},
     Subcommand{"job-follow",
-               "DIR [--from NAME=OFFSET]... [--ranks 0,1] [--tail N] [--no-follow] [--no-data] "
+               "DIR [--from NAME=OFFSET]... [--from-input] [--ranks 0,1] [--tail N] [--no-follow] "
+               "[--no-data] "
                "[--renew-lease]",
                run_job_follow},
+    Subcommand{"job-input", "DIR < FRAMES", run_job_input},
     Subcommand{"job-stop", "DIR [--kill-after SECONDS]", run_job_stop},
     Subcommand{"job-sweep", "ID", run_job_sweep},
     Subcommand{"job-remove", "DIR", run_job_remove},
@@ -62,6 +77,8 @@ constexpr std::array kSubcommands = {
     Subcommand{"lease-own", "OWNER TAKEN", run_lease_own},
     Subcommand{"env-status", "[--prepare NAME] [PREFIX]", run_env_status},
     Subcommand{"env-python", "[--or-newer] VERSION", run_env_python},
+    Subcommand{"env-reach", "HOST:PORT...", run_env_reach},
+    Subcommand{"env-tunnel", "< STREAMS > STREAMS", run_env_tunnel},
     Subcommand{"env-solve", "< REQUEST", run_env_solve},
     Subcommand{"env-build", "< REQUEST", run_env_build},
     Subcommand{"env-verify", "PREFIX NAME [VERSION]", run_env_verify},
@@ -84,17 +101,26 @@ int exit_code(ErrorKind kind) {
   if (kind == ErrorKind::usage) return 2;
   if (kind == ErrorKind::not_found) return 127;
   if (kind == ErrorKind::denied) return 126;
+  if (kind == ErrorKind::capacity) return kNoRoom;
   return 1;
 }
 
 /// Whether a fastgpu calls because somebody looks after this node.
 bool is_contact(std::string_view call) {
-  return call != "version" && call != "rank" && !call.starts_with("guard-");
+  return call != "version" && call != "libraries" && call != "rank" && call != "rsh" &&
+         !call.starts_with("guard-");
+}
+
+/// Whether the call goes on as long as a disk or an index wants, so that its client must hear that
+/// it is still there. What runs programs of the user, or goes on without us, is none.
+bool is_long(std::string_view call) {
+  return call == "receive" || call == "send" || call == "relay" || call.starts_with("env-");
 }
 
 int run(const std::vector<std::string>& words) {
   if (words.empty()) return show_usage();
   if (is_contact(words[0])) note_contact();
+  if (is_long(words[0])) start_pulse();
   for (const Subcommand& subcommand : kSubcommands)
     if (words[0] == subcommand.name) return subcommand.run(Arguments(words).subspan(1));
   return show_usage();

@@ -65,8 +65,8 @@ void pause_for(milliseconds duration) {
 }
 
 /// Waits until nobody is left, or `limit` has passed.
-std::vector<pid_t> wait_for_end(const Belonging& who, milliseconds limit, int again,
-                                const std::function<void()>& reap) {
+std::vector<pid_t> left_after(const Belonging& who, milliseconds limit, int again,
+                              const std::function<void()>& reap) {
   const auto deadline = SteadyClock::now() + limit;
   auto step = milliseconds(2);
   for (;;) {
@@ -121,14 +121,18 @@ std::vector<pid_t> find_processes(const Belonging& who) {
   return found;
 }
 
+void wait_for_end(const Belonging& who, milliseconds limit, const std::function<void()>& reap) {
+  left_after(who, limit, 0, reap);
+}
+
 std::size_t end_processes(const Belonging& who, milliseconds grace,
                           const std::function<void()>& reap) {
   if (grace.count() > 0) {
     signal_all(find_processes(who), SIGTERM);
-    if (wait_for_end(who, grace, 0, reap).empty()) return 0;
+    if (left_after(who, grace, 0, reap).empty()) return 0;
   }
   // Again and again: a process that forks while we look is met in the next round.
-  return wait_for_end(who, milliseconds(5'000), SIGKILL, reap).size();
+  return left_after(who, milliseconds(5'000), SIGKILL, reap).size();
 }
 
 }  // namespace fastgpu::agent

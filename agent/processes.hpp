@@ -29,6 +29,10 @@ std::string proc_file(pid_t pid, const char* name);
 /// Zombies are not counted. Processes of other users that we cannot look into are passed over.
 std::vector<pid_t> find_processes(const Belonging& who);
 
+/// Waits until all of them have ended, and for at most `limit`. `reap` is called between looks.
+void wait_for_end(const Belonging& who, std::chrono::milliseconds limit,
+                  const std::function<void()>& reap);
+
 /// SIGTERM to all, SIGKILL to what is left after `grace`, again until nobody is left or five
 /// seconds after that have passed. `reap` is called between rounds. Returns how many are left.
 std::size_t end_processes(const Belonging& who, std::chrono::milliseconds grace,

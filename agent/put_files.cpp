@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "agent/disk.hpp"
+#include "agent/job_folders.hpp"
 #include "agent/options.hpp"
 #include "agent/protocol/files.hpp"
 #include "agent/subcommands.hpp"
@@ -19,6 +20,7 @@ int run_put_files(Arguments arguments) {
   const auto directory = below_home(options.take_word("the directory"));
   const bool wants_facts = options.take_flag("--facts");
   const auto mpirun_in = options.take_value("--mpirun-in");
+  const auto retention = options.take_value("--tidy");
   const auto job = options.take_value("--start");
   options.expect_end();
   const auto files = decode_files(
@@ -29,6 +31,7 @@ int run_put_files(Arguments arguments) {
     make_private_directory(path.parent_path());
     write_atomically(path, file.content, file.mode);
   }
+  if (retention) tidy_jobs(parse_retention(*retention));
   std::vector<std::string> with_mpirun = {"--mpirun"};
   if (mpirun_in) with_mpirun.insert(with_mpirun.end(), {"--mpirun-in", *mpirun_in});
   if (wants_facts) return run_facts(with_mpirun);

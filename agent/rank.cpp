@@ -1,16 +1,23 @@
 // `rank`: what the launcher starts for each rank. Its output goes to the node's disk and nowhere
-// else.
+// else. It is two processes: the launcher sees one, which does nothing but pass signals on; the
+// other has the program, and outlives the first for as long as the program may take to end.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 
 #include "agent/disk.hpp"
+#include "agent/job_folders.hpp"
 #include "agent/options.hpp"
 #include "agent/protocol/plan.hpp"
 #include "agent/protocol/status.hpp"
+#include "agent/rank_input.hpp"
+#include "agent/reserved_file.hpp"
 #include "agent/signals.hpp"
 #include "agent/subcommands.hpp"
 #include "process/child.hpp"
@@ -21,8 +28,7 @@ namespace {
 using std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
 
-/// mpirun sends SIGKILL one second after SIGTERM. The program gets it a little earlier, from us, so
-/// that there is time to write down how it ended.
+/// Between SIGTERM and SIGKILL for the program.
 constexpr milliseconds kGrace{800};
 
 /// One number under the names that the launchers know it by.
@@ -51,6 +57,11 @@ Plan read_plan(const std::filesystem::path& directory, std::vector<std::string> 
   if (!text) throw Error(ErrorKind::usage, directory.string() + " has no plan for ranks");
   Plan plan = parse_plan(*text);
   if (!argv.empty()) plan.argv = std::move(argv);
+  const auto variables = read_file(directory / kVariables);
+  if (!variables)
+    throw Error(ErrorKind::usage,
+                directory.string() + ": the job has ended, its variables are gone");
+  plan.environment = parse_variables(*variables);
   return plan;
 }
 
@@ -59,9 +70,12 @@ std::vector<std::string> environment_of(const Plan& plan, const Place& place) {
   const auto set = [&](const std::string& name, const std::string& value) {
     process::set_variable(environment, name + "=" + value);
   };
-  set("FASTGPU_RANK", std::to_string(place.rank));
-  set("FASTGPU_LOCAL_RANK", std::to_string(place.local_rank));
-  set("FASTGPU_WORLD_SIZE", std::to_string(place.size));
+  // Our names, and those that training scripts read.
+  for (const char* prefix : {"FASTGPU_", ""}) {
+    set(std::string(prefix) + "RANK", std::to_string(place.rank));
+    set(std::string(prefix) + "LOCAL_RANK", std::to_string(place.local_rank));
+    set(std::string(prefix) + "WORLD_SIZE", std::to_string(place.size));
+  }
   for (const std::string& assignment : plan.environment)
     process::set_variable(environment, assignment);
   set(std::string(kJobMarker), plan.id);
@@ -70,7 +84,8 @@ std::vector<std::string> environment_of(const Plan& plan, const Place& place) {
 
 class RankRun {
  public:
-  RankRun(process::Child child) : child_(std::move(child)) {}
+  /// `input` may be null.
+  RankRun(process::Child child, RankInput* input) : child_(std::move(child)), input_(input) {}
 
   /// Until the program has ended; passes on what it is told.
   RankEnd run(SignalQueue& signals) {
@@ -81,8 +96,10 @@ class RankRun {
         return end;
       }
       if (SteadyClock::now() >= kill_at_) child_.signal(SIGKILL);
-      pollfd fd{signals.fd(), POLLIN, 0};
-      ::poll(&fd, 1, end.told ? 20 : -1);
+      pollfd fds[] = {{signals.fd(), POLLIN, 0},
+                      {input_ != nullptr ? input_->end_fd() : -1, POLLIN, 0}};
+      ::poll(fds, 2, end.told ? 20 : -1);
+      if (input_ != nullptr && fds[1].revents != 0) input_->end();
       // A program that has ended by now ended by itself, whatever else has arrived meanwhile.
       if (child_.poll()) continue;
       while (const auto number = signals.next())
@@ -93,26 +110,90 @@ class RankRun {
  private:
   void pass_on(int number, RankEnd& end) {
     if (number == SIGCHLD) return;
+    const bool ends = number != SIGUSR1 && number != SIGUSR2;
+    if (ends && end.told) return;  // The launcher's order, and then its end.
     child_.signal(number);
-    if (number == SIGUSR1 || number == SIGUSR2 || end.told) return;
+    if (!ends) return;
     end.told = true;
     kill_at_ = SteadyClock::now() + kGrace;
   }
 
   process::Child child_;
+  RankInput* input_;
   SteadyClock::time_point kill_at_ = SteadyClock::time_point::max();
 };
 
-RankEnd run_program(const Plan& plan, const Place& place, const UniqueFd& out, const UniqueFd& err,
-                    SignalQueue& signals) {
+RankEnd run_program(const std::filesystem::path& directory, const Plan& plan, const Place& place,
+                    const UniqueFd& out, const UniqueFd& err, SignalQueue& signals) {
+  std::optional<RankInput> input;
+  if (plan.has_input && place.rank == 0) input.emplace(directory);
   process::Command command{.argv = plan.argv};
+  command.in.mode = process::StreamMode::null;
+  if (input) command.in.fd = input->for_program().get();
   command.out.fd = out.get();
   command.err.fd = err.get();
   command.directory = below_home(plan.directory);
   command.environment = environment_of(plan, place);
   command.grouping = process::Grouping::group;
   command.orphaned = process::Orphaned::is_killed;
-  return RankRun(process::Child(command)).run(signals);
+  process::Child child(command);
+  if (input) input->for_program() = UniqueFd();
+  return RankRun(std::move(child), input ? &*input : nullptr).run(signals);
+}
+
+/// A log that cannot be written to is no reason to forget how the rank ended.
+void note_in(const UniqueFd& log, const std::string& line) noexcept try {
+  write_all(log.get(), line);
+} catch (const Error&) {
+  return;
+}
+
+/// Runs the program of a rank and writes down how it ended. Returns the exit code.
+int run_here(const std::filesystem::path& directory, std::vector<std::string> argv,
+             SignalQueue& signals) {
+  const Place place = find_place();
+  const Plan plan = read_plan(directory, std::move(argv));
+  const auto ranks = directory / "ranks";
+  make_private_directory(ranks);
+  const std::string name = std::to_string(place.rank);
+  ReservedFile status(ranks / (name + ".status"));
+  const UniqueFd out = open_for_append(ranks / (name + ".out"));
+  const UniqueFd err = open_for_append(ranks / (name + ".err"));
+  RankEnd end;
+  try {
+    end = run_program(directory, plan, place, out, err, signals);
+  } catch (const Error& e) {
+    end.reason = e.what();
+    end.how.code = e.kind() == ErrorKind::not_found ? 127 : 126;
+    note_in(err, host_name() + ": " + end.reason + "\n");
+  }
+  end.rank = place.rank;
+  end.ended = now_ns();
+  end.host = host_name();
+  if (is_full(ranks)) end.full = ranks.string();
+  status.commit(to_text(end));
+  if (all_ranks_have_ended(directory, plan)) drop_variables(directory);
+  return end.how.shell_code();
+}
+
+/// Waits for the process that has the program, and hands signals on to it. Returns its exit code.
+int stand_for(pid_t other, SignalQueue& signals) {
+  for (;;) {
+    int status = 0;
+    if (::waitpid(other, &status, WNOHANG) == other)
+      return process::exit_status_of(status).shell_code();
+    pollfd fd{signals.fd(), POLLIN, 0};
+    ::poll(&fd, 1, -1);
+    while (const auto number = signals.next())
+      if (*number != SIGCHLD) ::kill(other, *number);
+  }
+}
+
+/// A launcher that ends us by SIGKILL is an order to end the program, which may take its time.
+void outlive(pid_t parent) {
+  ::setsid();
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != parent) ::kill(::getpid(), SIGTERM);  // It has ended already.
 }
 
 }  // namespace
@@ -123,27 +204,13 @@ int run_rank(Arguments arguments) {
   std::vector<std::string> argv;
   if (options.take_flag("--")) argv = options.take_rest();
   options.expect_end();
-  const Place place = find_place();
-  const Plan plan = read_plan(directory, argv);
-  const auto ranks = directory / "ranks";
-  make_private_directory(ranks);
-  const std::string name = std::to_string(place.rank);
   SignalQueue signals({SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2});
-  const UniqueFd out = open_for_append(ranks / (name + ".out"));
-  const UniqueFd err = open_for_append(ranks / (name + ".err"));
-  RankEnd end;
-  try {
-    end = run_program(plan, place, out, err, signals);
-  } catch (const Error& e) {
-    end.reason = e.what();
-    end.how.code = e.kind() == ErrorKind::not_found ? 127 : 126;
-    write_all(err.get(), host_name() + ": " + end.reason + "\n");
-  }
-  end.rank = place.rank;
-  end.ended = now_ns();
-  end.host = host_name();
-  write_atomically(ranks / (name + ".status"), to_text(end));
-  return end.how.shell_code();
+  const pid_t self = ::getpid();
+  const pid_t child = ::fork();
+  if (child < 0) throw system_error("starting a rank", errno);
+  if (child > 0) return stand_for(child, signals);
+  outlive(self);
+  return run_here(directory, std::move(argv), signals);
 }
 
 }  // namespace fastgpu::agent

@@ -20,6 +20,7 @@
 #include "agent/environments/sum_lines.hpp"
 #include "agent/options.hpp"
 #include "base/cancel.hpp"
+#include "base/login_shell.hpp"
 #include "base/quote.hpp"
 #include "base/units.hpp"
 #include "process/child.hpp"
@@ -128,11 +129,7 @@ class Next {
         is_out_(request.is_out),
         patience_(kPatience + request.hosts.size() * kPatienceANode) {
     if (request.hosts.empty()) return;
-    std::vector<std::string> there = {
-        "exec",        ".fastgpu/bin/" + fs::read_symlink("/proc/self/exe").filename().string(),
-        "relay",       "--to",
-        request.to,    "--config",
-        request.config};
+    std::vector<std::string> there = {"relay", "--to", request.to, "--config", request.config};
     if (request.count == transfer::SourceCount::several) there.emplace_back("--several");
     if (request.is_build) there.emplace_back("--build");
     if (request.is_early) there.emplace_back("--early");
@@ -141,9 +138,11 @@ class Next {
     if (request.resumption) there.insert(there.end(), {"--resume", to_text(*request.resumption)});
     there.emplace_back("--");
     there.insert(there.end(), request.hosts.begin() + 1, request.hosts.end());
+    const std::string program = fs::read_symlink("/proc/self/exe").filename().string();
+    const std::string script = "exec ~/.fastgpu/bin/" + program + " " + shell_join(there);
     process::Command command{.argv = {"ssh", "-F", below_home(request.config).string(), "-o",
                                       "ServerAliveInterval=5", request.hosts.front(),
-                                      shell_join(there)}};
+                                      login_shell_command(script)}};
     command.in.mode = process::StreamMode::pipe;
     command.out.mode = reports_ ? process::StreamMode::pipe : process::StreamMode::null;
     command.orphaned = process::Orphaned::is_killed;

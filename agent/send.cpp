@@ -6,12 +6,15 @@
 #include <cstdio>
 
 #include "agent/options.hpp"
+#include "base/names.hpp"
 #include "transfer/failure_status.hpp"
 #include "transfer/home.hpp"
 #include "transfer/tree_sender.hpp"
 
 namespace fastgpu::agent {
 namespace {
+
+constexpr std::size_t kLongestPath = 4096;
 
 void write_out(std::string_view bytes) {
   while (!bytes.empty()) {
@@ -34,7 +37,9 @@ int run_send(Arguments arguments) try {
   transfer::TreeSender sender(sources, std::make_shared<transfer::FileSums>());
   while (const auto piece = sender.next())
     write_out(*piece);
-  return 0;
+  for (const std::string& path : sender.vanished())
+    std::fprintf(stderr, "%s\n", printable(path, kLongestPath).c_str());
+  return sender.vanished().empty() ? 0 : transfer::kSomeVanished;
 } catch (const Error& e) {
   std::fprintf(stderr, "%s\n", e.what());
   return transfer::failure_status(e.kind());

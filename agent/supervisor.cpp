@@ -6,7 +6,9 @@
 
 #include "agent/disk.hpp"
 #include "agent/free_port.hpp"
+#include "agent/job_folders.hpp"
 #include "agent/processes.hpp"
+#include "agent/reserved_file.hpp"
 #include "agent/signals.hpp"
 #include "base/error.hpp"
 #include "process/child.hpp"
@@ -19,6 +21,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr milliseconds kGrace{2'000};  ///< Between SIGTERM and SIGKILL.
 constexpr milliseconds kLongestNap{1'000};
+constexpr milliseconds kLastWords{1'200};  ///< More than a rank gives its program.
 
 std::string marker_of(const Plan& plan) {
   return std::string(kJobMarker) + "=" + plan.id;
@@ -34,9 +37,10 @@ process::Command command_of(const Plan& plan, const UniqueFd& out, const UniqueF
   command.environment = process::current_environment();
   for (const std::string& assignment : plan.environment)
     process::set_variable(*command.environment, assignment);
-  if (!plan.port_variable.empty())
+  const auto ports = find_free_ports(plan.port_variables.size());
+  for (std::size_t i = 0; i < ports.size(); ++i)
     process::set_variable(*command.environment,
-                          plan.port_variable + "=" + std::to_string(find_free_port()));
+                          plan.port_variables[i] + "=" + std::to_string(ports[i]));
   process::set_variable(*command.environment, marker_of(plan));
   return command;
 }
@@ -107,7 +111,11 @@ JobEnd run_to_end(const std::filesystem::path& directory, const Plan& plan,
   if (end.cause != StopCause::none) end_launcher(launcher, signals, reaper);
   const Belonging all{
       .marker = marker_of(plan), .session = launcher, .offspring = Offspring::included};
-  end_processes(all, milliseconds(0), [&] { reaper.reap(); });
+  const auto reap = [&] { reaper.reap(); };
+  // Programs of ranks that were told to end may still be about it.
+  const bool is_well = end.cause == StopCause::none && reaper.ended() && reaper.ended()->ok();
+  if (!is_well) wait_for_end(all, kLastWords, reap);
+  end_processes(all, milliseconds(0), reap);
   end.how = reaper.ended().value_or(process::ExitStatus{.code = 0, .signal = SIGKILL});
   return end;
 }
@@ -130,6 +138,7 @@ bool Lease::has_run_out() {
 
 void supervise(const std::filesystem::path& directory, const Plan& plan,
                const std::function<void()>& started) {
+  ReservedFile status(directory / "status");
   JobEnd end;
   end.host = host_name();
   try {
@@ -139,7 +148,8 @@ void supervise(const std::filesystem::path& directory, const Plan& plan,
     end.how.code = e.kind() == ErrorKind::not_found ? 127 : 126;
   }
   end.ended = now_ns();
-  write_atomically(directory / "status", to_text(end));
+  status.commit(to_text(end));
+  drop_variables(directory);
   started();
 }
 

@@ -15,10 +15,7 @@ std::span<const Command> commands();
 /// Runs what `words` (without the program's name) ask for; returns the exit code. Throws Error.
 int run_app(const std::vector<std::string>& words, Context& context);
 
-/// The arguments of `command`, with those that every command takes. For help and completion.
-Arguments arguments_of(const Command& command);
-
-/// Whether the user wants JSON, found without understanding the rest: for errors in the rest.
+/// Returns whether the user wants JSON, whatever is wrong with the rest: for errors in the rest.
 bool wants_json(std::span<const std::string> words, const state::Environment& environment);
 
 /// The exit code that stands for an error of `kind`.

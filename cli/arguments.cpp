@@ -1,34 +1,37 @@
 #include "cli/arguments.hpp"
 
-#include <charconv>
-
 #include "base/error.hpp"
-#include "base/names.hpp"
+#include "base/literals.hpp"
 
 namespace fastgpu::cli {
 namespace {
 
-void check_choice(const Argument& argument, const std::string& value) {
-  if (argument.choices.empty()) return;
-  std::string all;
-  for (const std::string& choice : argument.choices) {
-    if (choice == value) return;
-    all += (all.empty() ? "" : ", ") + choice;
+/// Returns `parse(text)`; what it throws names the argument.
+template <class Parse>
+auto named(const Argument& argument, const std::string& text, Parse parse) {
+  try {
+    return parse(text);
+  } catch (const Error& e) {
+    throw Error(e.kind(), argument.name + " " + e.what());
   }
-  const std::string near = nearest_name(value, argument.choices);
-  throw Error(ErrorKind::usage, argument.name + " '" + printable(value) + "' is none of " + all +
-                                    (near.empty() ? "" : "; did you mean " + near + "?"));
+}
+
+void check_choice(const Argument& argument, const std::string& text) {
+  if (argument.choices.empty()) return;
+  named(argument, text, [&](const auto& word) { return parse_choice(word, argument.choices); });
 }
 
 }  // namespace
 
-std::string Argument::environment_name() const {
-  std::string out = "FASTGPU_";
-  for (const char c : std::string_view(name).substr(2)) {
-    const bool lower = c >= 'a' && c <= 'z';
-    out += c == '-' ? '_' : lower ? static_cast<char>(c - 'a' + 'A') : c;
+std::string Argument::variable(std::string_view command) const {
+  std::string words = "FASTGPU_";
+  if (!shared) words.append(command).append("_");
+  words.append(name, name.find_first_not_of('-'));
+  for (char& c : words) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+    if (c == '-' || c == ' ') c = '_';
   }
-  return out;
+  return words;
 }
 
 Argument& Arguments::add(Argument argument) {
@@ -51,7 +54,10 @@ Argument& Arguments::list(std::string_view name, std::string_view value, std::st
   Argument& made = add({.name = std::string(name), .value = std::string(value)});
   made.help = help;
   made.repeated = true;
-  made.take = [&target](const std::string& text) { target.push_back(text); };
+  made.take = [&target, &made](const std::string& text) {
+    check_choice(made, text);
+    target.push_back(text);
+  };
   return made;
 }
 
@@ -67,7 +73,17 @@ Argument& Arguments::count(std::string_view name, std::string_view value, std::s
   Argument& made = add({.name = std::string(name), .value = std::string(value)});
   made.help = help;
   made.take = [&target, &made, least, most](const std::string& text) {
-    target = parse_count(made.name, text, least, most);
+    target = named(made, text, [&](const auto& word) { return parse_integer(word, least, most); });
+  };
+  return made;
+}
+
+Argument& Arguments::disk(std::string_view name, std::string_view help, std::optional<int>& target,
+                          int most) {
+  Argument& made = add({.name = std::string(name), .value = "GIB"});
+  made.help = help;
+  made.take = [&target, &made, most](const std::string& text) {
+    target = named(made, text, [&](const auto& word) { return parse_gib(word, 1, most); });
   };
   return made;
 }
@@ -77,11 +93,7 @@ Argument& Arguments::duration(std::string_view name, std::string_view help,
   Argument& made = add({.name = std::string(name), .value = "TIME"});
   made.help = help;
   made.take = [&target, &made](const std::string& text) {
-    try {
-      target = parse_duration(text);
-    } catch (const Error& e) {
-      throw Error(e.kind(), made.name + ": " + e.what());
-    }
+    target = named(made, text, [](const auto& word) { return parse_duration(word); });
   };
   return made;
 }
@@ -91,18 +103,6 @@ const Argument* Arguments::find(std::string_view word) const noexcept {
     if (!argument.positional() && (argument.name == word || argument.letter == word))
       return &argument;
   return nullptr;
-}
-
-int parse_count(std::string_view what, std::string_view text, int least, int most) {
-  long long number = 0;
-  const char* const last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, number);
-  const bool whole = end == last && !text.empty();
-  if (whole && error == std::errc{} && number >= least && number <= most)
-    return static_cast<int>(number);
-  throw Error(ErrorKind::usage, std::string(what) + " '" + printable(text) +
-                                    "' is not usable: give a whole number from " +
-                                    std::to_string(least) + " to " + std::to_string(most));
 }
 
 }  // namespace fastgpu::cli

@@ -35,12 +35,16 @@ struct Argument {
   std::vector<std::string> choices{};  ///< Checked; beside Values::path offered alone.
   bool required = false;
   bool repeated = false;
-  /// Receives each value, "" for a bare flag. Throws ErrorKind::usage.
+  /// The flag means the same in every command that has it, so that one variable serves them all.
+  bool shared = false;
+  /// Receives each value, which is never empty, and "" for a bare flag. Throws ErrorKind::usage.
   std::function<void(const std::string&)> take{};
 
   bool positional() const noexcept { return !name.starts_with('-'); }
   bool bare() const noexcept { return !positional() && value.empty(); }
-  std::string environment_name() const;  ///< "FASTGPU_LINK_RATE" for "--link-rate".
+  /// Returns the variable that the flag may come from: "FASTGPU_CLUSTER" for the shared --cluster,
+  /// "FASTGPU_RUN_JOB_TIMEOUT" for --timeout of the command "run job".
+  std::string variable(std::string_view command) const;
 };
 
 /// The words after "--", for the commands that start a program elsewhere.
@@ -63,6 +67,9 @@ class Arguments {
   /// A whole number of least to most.
   Argument& count(std::string_view name, std::string_view value, std::string_view help,
                   std::optional<int>& target, int least, int most);
+  /// The size of a disk of at most `most` GiB.
+  Argument& disk(std::string_view name, std::string_view help, std::optional<int>& target,
+                 int most);
   Argument& duration(std::string_view name, std::string_view help,
                      std::optional<std::chrono::milliseconds>& target);
 
@@ -70,7 +77,7 @@ class Arguments {
   void offer_page() noexcept { offers_page_ = true; }
   bool offers_page() const noexcept { return offers_page_; }
 
-  /// The argument spelt `word`, or null.
+  /// Returns the argument spelt `word`, or null.
   const Argument* find(std::string_view word) const noexcept;
   const std::deque<Argument>& all() const noexcept { return all_; }
   const std::optional<ProgramArgument>& program() const noexcept { return program_; }
@@ -81,7 +88,10 @@ class Arguments {
   bool offers_page_ = false;
 };
 
-/// A whole number of least to most; throws ErrorKind::usage, naming `what` and the value met.
-int parse_count(std::string_view what, std::string_view text, int least, int most);
+/// Marks `flag` as one that means the same in every command that has it.
+inline Argument& shared(Argument& flag) {
+  flag.shared = true;
+  return flag;
+}
 
 }  // namespace fastgpu::cli

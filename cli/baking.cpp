@@ -210,7 +210,7 @@ std::vector<provision::Settled> settle_bakes(Context& context, bool dry_run) {
     if (intent.action != provision::kBakeImage) continue;
     const auto cluster = context.store().find_cluster(intent.cluster);
     if (!cluster) continue;  // As all journal entries without a cluster.
-    if (!state::ClusterLock::try_lock(context.state_directory(), cluster->name)) continue;
+    if (!state::ClusterLock::try_lock(context.store(), cluster->name)) continue;
     all.push_back(settle(context, intent, *cluster, dry_run));
   }
   return all;

@@ -90,17 +90,27 @@ std::unique_ptr<provision::cloud::Cloud> Clouds::make(const std::string& name) {
   return nullptr;
 }
 
-std::string Clouds::own_address() {
+IpRange Clouds::own_address() {
   const std::string url = environment_("FASTGPU_ADDRESS_URL").value_or(kAddressUrl);
-  const http::Response answer = http_.send({.url = url, .largest_answer = 1024}, cancel_);
-  std::string address = answer.body;
-  while (!address.empty() && address.back() <= ' ')
-    address.pop_back();
-  const bool is_address = address.find_first_not_of("0123456789.") == std::string::npos;
-  if (answer.status != 200 || address.empty() || !is_address)
-    throw Error(ErrorKind::remote, url + " does not tell our address but '" + printable(address) +
-                                       "': say with --ssh-from who may log in");
-  return address + "/32";
+  constexpr const char* kSay = ": name who may log in, as in --ssh-from 192.0.2.7/32";
+  std::string answer;
+  try {
+    const http::Response response = http_.send({.url = url, .largest_answer = 1024}, cancel_);
+    answer = response.status == 200 ? response.body : "HTTP " + std::to_string(response.status);
+  } catch (const Error& e) {
+    cancel_.check();
+    throw Error(e.kind(), "the address of this machine as the clouds see it cannot be asked for: " +
+                              std::string(e.what()) + kSay);
+  }
+  while (!answer.empty() && answer.back() <= ' ')
+    answer.pop_back();
+  try {
+    const IpAddress address = IpAddress::parse(answer);
+    if (!address.is_v6()) return IpRange::parse(address.text());
+  } catch (const Error&) {  // Named below.
+  }
+  throw Error(ErrorKind::remote, url + " answers with no IPv4 address of this machine but with '" +
+                                     printable(answer) + "'" + kSay);
 }
 
 }  // namespace fastgpu::cli

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/ip.hpp"
 #include "cli/ui/ui.hpp"
 #include "http/curl_client.hpp"
 #include "provision/cloud/caller.hpp"
@@ -37,8 +38,9 @@ class Clouds {
   /// Null where no cloud has that name.
   std::unique_ptr<provision::cloud::Cloud> make(const std::string& name);
 
-  /// Where we are seen from outside, as a CIDR: "203.0.113.7/32". Throws where nobody tells.
-  std::string own_address();
+  /// The address that this machine is seen under from outside, as a range of one. Throws, naming
+  /// --ssh-from, where it cannot be found.
+  IpRange own_address();
 
  private:
   provision::cloud::ApiTools tools(

@@ -6,6 +6,8 @@
 #include "base/error.hpp"
 #include "base/join.hpp"
 #include "base/names.hpp"
+#include "cli/common_flags.hpp"
+#include "cli/tokens.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -41,14 +43,22 @@ std::vector<std::string> nouns_of(std::span<const Command> table, std::string_vi
   return nouns;
 }
 
+const Command* find(std::span<const Command> table, std::string_view verb, std::string_view noun) {
+  for (const Command& command : table)
+    if (command.verb == verb && command.noun == noun) return &command;
+  return nullptr;
+}
+
 [[noreturn]] void refuse_verb(std::span<const Command> table, const std::string& verb) {
   std::vector<std::string> known;
   for (const Command& command : table)
     known.emplace_back(command.verb);
   const std::string near = nearest_name(verb, known);
-  throw Error(ErrorKind::usage,
-              "unknown command '" + printable(verb) + "'" +
-                  (near.empty() ? "; fastgpu --help lists them" : ", did you mean " + near + "?"));
+  const bool is_noun = find(table, "get", verb) || find(table, "get", singular(verb));
+  const std::string meant = is_noun ? "fastgpu get " + singular(verb) + "s" : near;
+  throw Error(ErrorKind::usage, "unknown command '" + printable(verb) + "'" +
+                                    (meant.empty() ? "; fastgpu --help lists them"
+                                                   : ", did you mean " + meant + "?"));
 }
 
 [[noreturn]] void refuse_noun(const std::string& verb, const std::string& noun,
@@ -61,22 +71,6 @@ std::vector<std::string> nouns_of(std::span<const Command> table, std::string_vi
   if (near.empty()) meant += " " + printable(noun);
   throw Error(ErrorKind::usage, verb + " knows no '" + printable(noun) + "', it takes " +
                                     joined(nouns) + "; did you mean: " + meant + "?");
-}
-
-/// Moves the flags in front of the verb behind it: "-o json get nodes" is "get nodes -o json".
-void verb_first(std::vector<std::string>& words) {
-  std::size_t at = 0;
-  while (at < words.size() && words[at].size() > 1 && words[at].front() == '-' &&
-         words[at] != "--") {
-    const std::string& word = words[at];
-    const bool has_value =
-        word == "-o" || word == "--output" || word == "--state-dir" || word == "--color";
-    at += has_value ? 2 : 1;
-  }
-  if (at >= words.size() || words[at] == "--") return;
-  const auto first = words.begin() + static_cast<std::ptrdiff_t>(at);
-  const auto program = std::find(first, words.end(), "--");
-  std::rotate(words.begin(), first, program);
 }
 
 /// Whether help is asked for; the words that ask are taken out.
@@ -105,12 +99,6 @@ void expand_alias(std::vector<std::string>& words) {
   }
 }
 
-const Command* find(std::span<const Command> table, std::string_view verb, std::string_view noun) {
-  for (const Command& command : table)
-    if (command.verb == verb && command.noun == noun) return &command;
-  return nullptr;
-}
-
 }  // namespace
 
 std::string Command::words() const {
@@ -118,10 +106,32 @@ std::string Command::words() const {
   return std::string(verb) + (noun.empty() ? "" : " " + std::string(noun) + std::string(plural));
 }
 
+std::vector<std::string> verb_first(std::span<const Command> table,
+                                    std::vector<std::string> words) {
+  if (words.empty() || !words.front().starts_with('-')) return words;
+  const auto program = std::ranges::find(words, "--");
+  const Arguments flags = leading_flags(table);
+  const auto tokens = tokens_of({words.begin(), program}, flags);
+  const auto verb = std::ranges::find(tokens, Token::Kind::word, &Token::kind);
+  if (verb == tokens.end()) return words;
+  std::rotate(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(verb->at), program);
+  return words;
+}
+
+namespace {
+
+/// Moves the flags between verb and noun behind the noun.
+void noun_first(std::span<const Command> table, std::vector<std::string>& words) {
+  const auto rest = verb_first(table, {words.begin() + 1, words.end()});
+  std::ranges::copy(rest, words.begin() + 1);
+}
+
+}  // namespace
+
 Resolved resolve(std::span<const Command> table, std::vector<std::string> words) {
   Resolved out;
   out.help = take_help(words);
-  verb_first(words);
+  words = verb_first(table, std::move(words));
   if (words.empty() || words.front().starts_with('-')) {
     out.rest = std::move(words);
     return out;
@@ -133,11 +143,12 @@ Resolved resolve(std::span<const Command> table, std::vector<std::string> words)
   std::size_t used = 1;
   out.command = find(table, out.verb, "");
   if (out.command == nullptr) {
-    const std::string noun = words.size() > 1 && words[1] != "--" ? words[1] : "";
+    noun_first(table, words);
+    const std::string noun = words.size() > 1 && !words[1].starts_with('-') ? words[1] : "";
     out.command = find(table, out.verb, noun);
     if (out.command == nullptr) out.command = find(table, out.verb, singular(noun));
     if (out.command == nullptr && !(out.help && noun.empty())) refuse_noun(out.verb, noun, nouns);
-    used = std::min<std::size_t>(2, words.size());
+    used = noun.empty() ? 1 : 2;
   }
   out.rest.assign(words.begin() + static_cast<std::ptrdiff_t>(used), words.end());
   return out;

@@ -1,6 +1,7 @@
 // One row of the table of commands, and how words find their row.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -16,14 +17,25 @@ class Context;
 /// What a command does once its words are read; returns the exit code of the process.
 using Action = std::function<int(Context&)>;
 
+/// What a command does to the world. Each row of the table has to say it.
+enum class Effect : std::uint8_t {
+  reads,    ///< Changes nothing.
+  runs,     ///< Starts a program or a session of the user's on nodes; its effects are the user's.
+  writes,   ///< Writes a local file that the user names, and nothing else.
+  changes,  ///< Changes clusters, nodes, clouds or the state directory: it has --dry-run.
+};
+
 struct Command {
   std::string_view verb;
   std::string_view noun;  ///< Singular; empty where the verb stands alone.
+  Effect effect;
   std::string_view summary;
   std::string_view example;
   /// Describes the command's arguments and returns what to do with them after the parse.
   Action (*describe)(Arguments& arguments);
   std::string_view notes{};  ///< What is good to know beyond the summary.
+  /// Runs whatever variables and files of settings hold: what is wrong there is a warning.
+  bool runs_anyway = false;
 
   std::string words() const;  ///< "create cluster", "get clusters"
 };
@@ -35,6 +47,10 @@ struct Resolved {
   std::vector<std::string> rest;
   bool help = false;
 };
+
+/// Returns `words` with the flags in front of the verb moved behind it: "-o json get nodes" is
+/// "get nodes -o json".
+std::vector<std::string> verb_first(std::span<const Command> table, std::vector<std::string> words);
 
 /// Finds the command that `words` name: plural nouns, the other names that people try ("ls",
 /// "kill") and flags before the verb are understood. Throws ErrorKind::usage with the nearest name.

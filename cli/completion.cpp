@@ -5,10 +5,17 @@
 #include <string_view>
 
 #include "base/error.hpp"
-#include "cli/app.hpp"
+#include "cli/common_flags.hpp"
+#include "cli/tokens.hpp"
 
 namespace fastgpu::cli {
 namespace {
+
+/// Returns whether the last flag awaits its value.
+bool lacks_value(const std::vector<Token>& tokens) {
+  if (tokens.empty() || tokens.back().argument == nullptr) return false;
+  return !tokens.back().argument->bare() && !tokens.back().value;
+}
 
 class Completer {
  public:
@@ -20,6 +27,7 @@ class Completer {
  private:
   void offer(std::string word, std::string_view help = "");
   void offer_all(const std::vector<std::string>& words, const std::string& prefix = "");
+  bool offer_first(std::span<const std::string> before);
   void offer_verbs();
   void offer_nouns(std::string_view verb);
   void offer_flags(const Arguments& arguments);
@@ -75,9 +83,14 @@ void Completer::offer_targets(bool with_paths) {
   }
   const std::string cluster = typed_.substr(0, cut);
   if (std::ranges::find(clusters, cluster) == clusters.end()) return;
-  out_.files = false;  // A path there, which nobody here knows.
+  out_.files = false;                                        // A path there is not known here.
+  const std::size_t word = typed_.find_last_of("/,!:") + 1;  // The one that is being typed.
+  if (typed_[word - 1] == ':') return;
+  const std::string before = typed_.substr(0, word);
   for (const std::string& node : known_.nodes(cluster))
-    offer(cluster + "/" + node + end);
+    offer(before + node + end);
+  for (const std::string_view group : {"@head", "@workers", "@running", "@stopped", "@lost"})
+    if (typed_.find('@', word) == word) offer(before + std::string(group) + end);
 }
 
 void Completer::offer_values(const Argument& argument) {
@@ -104,18 +117,15 @@ void Completer::offer_values(const Argument& argument) {
   }
 }
 
-/// What `words`, all before the one being typed, leave room for.
+/// Offers what `words`, all before the one being typed, leave room for.
 void Completer::offer_argument(const Arguments& arguments, std::span<const std::string> words) {
-  std::size_t positionals = 0;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == "--") {
-      out_.files = true;  // The program's own arguments.
-      return;
-    }
-    const Argument* const flag = arguments.find(words[i]);
-    if (flag != nullptr && !flag->bare() && ++i == words.size()) return offer_values(*flag);
-    if (flag == nullptr && !words[i].starts_with('-')) ++positionals;
+  if (arguments.program() && std::ranges::find(words, "--") != words.end()) {
+    out_.files = true;  // The program's own arguments.
+    return;
   }
+  const auto tokens = tokens_of(words, arguments);
+  if (lacks_value(tokens)) return offer_values(*tokens.back().argument);
+  auto positionals = std::ranges::count(tokens, Token::Kind::word, &Token::kind);
   if (typed_.starts_with('-')) return offer_flags(arguments);
   for (const Argument& argument : arguments.all()) {
     if (!argument.positional()) continue;
@@ -124,19 +134,34 @@ void Completer::offer_argument(const Arguments& arguments, std::span<const std::
   }
 }
 
-Completion Completer::of(std::span<const std::string> before) {
-  if (before.empty()) {
-    offer_verbs();
-    if (typed_.starts_with('-')) offer_flags({});
-    return out_;
+/// Offers what may stand before a verb, or as one; returns whether there is none yet.
+bool Completer::offer_first(std::span<const std::string> before) {
+  const Arguments flags = leading_flags(table_);
+  const auto tokens = tokens_of(before, flags);
+  if (std::ranges::find(tokens, Token::Kind::word, &Token::kind) != tokens.end()) return false;
+  CommonFlags common;
+  Arguments arguments;
+  describe_common(arguments, common);
+  const Argument* const flag = before.empty() ? nullptr : arguments.find(before.back());
+  if (lacks_value(tokens)) {
+    if (flag != nullptr) offer_values(*flag);
+    return true;
   }
+  offer_verbs();
+  if (typed_.starts_with('-')) offer_flags(arguments);
+  return true;
+}
+
+Completion Completer::of(std::span<const std::string> before) {
+  if (!before.empty() && before.front() == "help") before = before.subspan(1);
+  if (offer_first(before)) return out_;
   std::optional<Resolved> resolved;
   try {
     resolved = resolve(table_, {before.begin(), before.end()});
   } catch (const Error&) {  // A verb that still lacks its noun, or a word that is none.
   }
   if (!resolved || resolved->command == nullptr) {
-    if (before.size() == 1) offer_nouns(before.front());
+    if (!before.back().starts_with('-')) offer_nouns(before.back());
     return out_;
   }
   const Arguments arguments = arguments_of(*resolved->command);

@@ -7,17 +7,24 @@
 #include "cli/helpers.hpp"
 #include "cli/host_access.hpp"
 #include "cli/lease.hpp"
+#include "cli/local_place.hpp"
 #include "provision/cloud/cloud_provider.hpp"
 #include "provision/providers.hpp"
 #include "provision/providers/local/local_provider.hpp"
 #include "provision/providers/local/rootless/rootless_provider.hpp"
 #include "provision/providers/static/static_provider.hpp"
 #include "ssh/libssh2_client.hpp"
+#include "state/private_place.hpp"
 
 namespace fastgpu::cli {
 
-Context::Context(Ui& ui, Cancel& cancel, state::Environment environment)
-    : ui_(ui), cancel_(cancel), environment_(std::move(environment)), clock_(cancel), events_(ui) {}
+Context::Context(Ui& ui, Cancel& cancel, state::Environment environment, VariableNames names)
+    : ui_(ui),
+      cancel_(cancel),
+      environment_(std::move(environment)),
+      clock_(cancel),
+      events_(ui),
+      variable_names_(std::move(names)) {}
 
 Context::~Context() = default;
 
@@ -37,12 +44,14 @@ state::Store& Context::store() {
 
 const config::Settings& Context::settings() {
   if (settings_) return *settings_;
-  config::Layers layers;
-  layers.environment = [this](const std::string& name) { return environment_(name.c_str()); };
-  layers.project = config::read_if_there("fastgpu.yaml");
-  if (const auto file = config::user_file(layers.environment))
-    layers.user = config::read_if_there(*file);
-  settings_ = std::make_unique<config::Settings>(layers);
+  std::vector<std::string> providers;
+  for (const provision::ProviderInfo& info : provision::provider_table())
+    providers.emplace_back(info.name);
+  const auto look_up = [this](const std::string& name) { return environment_(name.c_str()); };
+  settings_ = std::make_unique<config::Settings>(
+      config::read_layers("fastgpu.yaml", look_up, std::move(providers)));
+  for (const std::string& warning : settings_->warnings())
+    ui_.warn(warning);
   return *settings_;
 }
 
@@ -76,6 +85,7 @@ provision::cloud::Cloud& Context::cloud(const std::string& name) {
 }
 
 provision::cloud::Owner Context::owner(const std::string& provider) {
+  state::require_private_place(state_directory());
   return provision::cloud::Owner(state_directory() / "owners" / provider);
 }
 
@@ -102,15 +112,15 @@ provision::Tools Context::tools() {
 }
 
 std::unique_ptr<ssh::Client> Context::make_ssh() {
-  return std::make_unique<ssh::Libssh2Client>();
+  return std::make_unique<ssh::Libssh2Client>(
+      ssh::Patience{.connect = settings().duration("connect-timeout"),
+                    .answer = settings().duration("answer-timeout")});
 }
 
 std::unique_ptr<provision::Provider> Context::make_provider(const std::string& name) {
   provision::check_provider_name(name);
   if (name == "local") {
-    const std::string chosen = environment_("FASTGPU_LOCAL_DIR").value_or("");
-    const std::filesystem::path root =
-        chosen.empty() ? state_directory() / "local" : std::filesystem::absolute(chosen);
+    const std::filesystem::path root = local_place(environment_, state_directory());
     const provision::local::LocalConfig config{.root = root,
                                                .init_program = find_helper("fastgpu-node-init"),
                                                .hidden = {state_directory(), root}};

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/cancel.hpp"
 #include "cli/clouds.hpp"
@@ -23,9 +24,12 @@
 
 namespace fastgpu::cli {
 
+/// Lists the environment variables that are set.
+using VariableNames = std::function<std::vector<std::string>()>;
+
 class Context {
  public:
-  Context(Ui& ui, Cancel& cancel, state::Environment environment);
+  Context(Ui& ui, Cancel& cancel, state::Environment environment, VariableNames names = {});
   virtual ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
@@ -33,13 +37,17 @@ class Context {
   Ui& ui() noexcept { return ui_; }
   Cancel& cancel() noexcept { return cancel_; }
   const state::Environment& environment() const noexcept { return environment_; }
+  std::vector<std::string> variable_names() const {
+    return variable_names_ ? variable_names_() : std::vector<std::string>();
+  }
   Clock& clock() noexcept { return clock_; }
 
   void set_state_directory(const std::filesystem::path& directory);
   const std::filesystem::path& state_directory();
   state::Store& store();  ///< Throws as its constructor does.
 
-  /// What flags leave open: the environment, fastgpu.yaml here, the user's own file, what is usual.
+  /// Returns what flags leave open: the environment, fastgpu.yaml here, the user's own file, what
+  /// is usual. The first call reads the files and warns of what is not used in them.
   const config::Settings& settings();
 
   ssh::Client& ssh();
@@ -60,6 +68,13 @@ class Context {
   /// Told what a second Ctrl-C would leave behind, and which command removes it.
   void on_parting_words(std::function<void(const std::string&)> hear) { hear_ = std::move(hear); }
   void set_parting_words(const std::string& sentence);
+  /// The same of what the first Ctrl-C ends.
+  void on_stopping_words(std::function<void(const std::string&)> hear) {
+    hear_stopping_ = std::move(hear);
+  }
+  void set_stopping_words(const std::string& sentence) {
+    if (hear_stopping_) hear_stopping_(sentence);
+  }
 
  protected:
   // What a test replaces.
@@ -84,6 +99,8 @@ class Context {
   std::map<std::string, std::unique_ptr<provision::cloud::Cloud>> apis_;
   std::map<std::string, std::unique_ptr<provision::Provider>> providers_;
   std::function<void(const std::string&)> hear_;
+  std::function<void(const std::string&)> hear_stopping_;
+  VariableNames variable_names_;
 };
 
 }  // namespace fastgpu::cli

@@ -1,5 +1,6 @@
 #include "cli/doctor.hpp"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
@@ -8,13 +9,22 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 
 #include "base/error.hpp"
+#include "base/file_status.hpp"
+#include "base/names.hpp"
+#include "base/parallel.hpp"
+#include "base/unique_fd.hpp"
 #include "base/units.hpp"
 #include "process/capture.hpp"
+#include "provision/cloud/cloud.hpp"
+#include "provision/providers.hpp"
 #include "provision/providers/local/rootless/prerequisites.hpp"
+#include "state/private_place.hpp"
 #include "state/store.hpp"
 
 namespace fastgpu::cli {
@@ -62,17 +72,15 @@ Check check_kernel() {
   bool overlay = false;
   for (std::string line; std::getline(list, line);)
     overlay = overlay || line.ends_with("\toverlay");
-  std::error_code ignored;
   const std::string module = "/lib/modules/" + std::string(name.release) + "/kernel/fs/overlayfs";
-  overlay = overlay || std::filesystem::exists(module, ignored);
+  overlay = overlay || ::access(module.c_str(), F_OK) == 0;
   if (overlay) return {"kernel", Verdict::ok, std::string(name.release) + " with overlayfs", ""};
   return {"kernel", Verdict::fail, std::string(name.release) + " without overlayfs",
           "load it: modprobe overlay"};
 }
 
 std::filesystem::path nearest_existing(std::filesystem::path path) {
-  std::error_code ignored;
-  while (!std::filesystem::exists(path, ignored) && path.has_relative_path())
+  while (path.has_relative_path() && ::access(path.c_str(), F_OK) != 0 && errno == ENOENT)
     path = path.parent_path();
   return path;
 }
@@ -111,33 +119,73 @@ std::string search_path(const state::Environment& environment) {
 
 struct Program {
   std::string_view name;
+  std::string_view version_flag;
   std::string_view package;
   std::string_view purpose;
   Verdict when_missing;
 };
 
 constexpr std::array kPrograms = {
-    Program{"sshd", "openssh-server", "the nodes of a cluster on this machine", Verdict::fail},
-    Program{"mpirun", "openmpi-bin", "jobs", Verdict::fail},
-    Program{"ssh", "openssh-client", "mpirun's way from node to node", Verdict::fail},
+    Program{"sshd", "-V", "openssh-server", "the nodes of a cluster on this machine",
+            Verdict::fail},
+    Program{"mpirun", "--version", "openmpi-bin", "jobs", Verdict::fail},
+    Program{"ssh", "-V", "openssh-client", "mpirun's way from node to node", Verdict::fail},
 };
 
-Check check_program(const Program& program, const std::string& path) {
+/// Returns the first line that the program prints about its version.
+std::string version_of(const std::filesystem::path& program, const std::string& flag,
+                       const Cancel& cancel) {
+  process::Command command{.argv = {program.string(), flag}};
+  const process::Captured ran = process::capture(command, {}, cancel);
+  const std::string text = ran.out.empty() ? ran.err : ran.out;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string line = text.substr(begin, end - begin);
+    if (line.find_first_of("0123456789") != line.npos) return printable(line);
+    begin = end + 1;
+  }
+  throw Error(ErrorKind::local, program.string() + " does not tell its version");
+}
+
+Check check_program(const Program& program, const std::string& path, const Cancel& cancel) {
   const std::string name(program.name);
   try {
-    return {name, Verdict::ok, process::find_program(name, path).string(), ""};
+    const std::filesystem::path file = process::find_program(name, path);
+    return {name, Verdict::ok,
+            file.string() + ", " + version_of(file, std::string(program.version_flag), cancel), ""};
   } catch (const Error& e) {
+    if (e.kind() == ErrorKind::interrupted) throw;
     return {name, program.when_missing, e.what(),
             "install it (Debian: apt-get install " + std::string(program.package) +
                 "); needed for " + std::string(program.purpose)};
   }
 }
 
+/// Writes a page and removes it again: what a check of rights and a look at the free space miss, a
+/// read-only or full file system, a quota, a limit, shows then.
+void try_writing(const std::filesystem::path& directory) {
+  UniqueFd file(::open(directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
+  if (!file && errno == EOPNOTSUPP) {
+    std::string name = (directory / ".doctor-XXXXXX").string();
+    file = UniqueFd(::mkostemp(name.data(), O_CLOEXEC));
+    if (file) ::unlink(name.c_str());
+  }
+  if (!file) throw system_error("writing to " + directory.string(), errno);
+  constexpr std::array<char, 4096> kPage{};
+  if (::write(file.get(), kPage.data(), kPage.size()) != static_cast<ssize_t>(kPage.size()))
+    throw system_error("writing to " + directory.string(), errno);
+}
+
 Check check_state(const std::filesystem::path& directory) {
   try {
-    if (!std::filesystem::exists(directory / "state.db"))
+    state::require_private_place(directory);
+    try_writing(nearest_existing(directory));
+    if (!path_exists(directory / "state.db"))
       return {"state", Verdict::ok, directory.string() + " (nothing there yet)", ""};
     const state::Store store(directory);
+    if (!store.writable())
+      return {"state", Verdict::fail, directory.string() + " can only be read",
+              "make it and its state.db writable, or choose another place with --state-dir"};
     const std::size_t open = store.open_intents().size();
     const std::string found =
         directory.string() + ": " + std::to_string(store.clusters().size()) + " clusters";
@@ -179,7 +227,7 @@ std::vector<Check> examine(const std::filesystem::path& state_directory,
   cancel.check();
   out.push_back(check_room(state_directory));
   for (const Program& program : kPrograms)
-    out.push_back(check_program(program, path));
+    out.push_back(check_program(program, path, cancel));
   out.push_back(check_state(state_directory));
   out.push_back(check_clock());
   cancel.check();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/cancel.hpp"
+#include "cli/context.hpp"
 #include "state/directory.hpp"
 
 namespace fastgpu::cli {
@@ -21,8 +22,9 @@ struct Check {
 
 std::string_view to_string(Verdict verdict) noexcept;
 
-/// Looks without changing anything. A failed check
-/// stands in the way of clusters on this machine. Throws ErrorKind::interrupted alone.
+/// Tries what it calls ok: writes a file into the state directory, which is gone again at once, and
+/// runs each program. A failed check stands in the way of clusters on this machine. Throws
+/// ErrorKind::interrupted alone.
 std::vector<Check> examine(const std::filesystem::path& state_directory,
                            const state::Environment& environment, const Cancel& cancel);
 

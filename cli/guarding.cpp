@@ -142,10 +142,10 @@ bool is_settled(const state::Cluster& cluster) {
 
 Standing standing_of(const state::Store& store, const state::Cluster& cluster, TimePoint now) {
   Standing standing{.guards = provision::guards_of(cluster.spec_json)};
-  standing.price = provision::cloud::Money{};
+  standing.price = Money{0, kUsd};
   if (provision::is_cloud(cluster.provider)) standing.price = provision::cloud::price_of(cluster);
   standing.runs = store.runs(cluster.id);
-  const double price = standing.price ? standing.price->amount : 0;
+  const Money price = standing.price.value_or(Money{0, kUsd});
   standing.spending = provision::spending_of(standing.runs, price, now);
   const auto timer = store.timer(cluster.id);
   const provision::Watched watched{.created = cluster.created,
@@ -160,7 +160,7 @@ Standing standing_of(const state::Store& store, const state::Cluster& cluster, T
 }
 
 void check_guards(const Guards& guards, const std::string& provider,
-                  const std::optional<provision::cloud::Money>& price) {
+                  const std::optional<Money>& price) {
   if (guards == Guards{}) return;
   if (provider == "static")
     throw Error(ErrorKind::usage,

@@ -17,7 +17,7 @@ namespace fastgpu::cli {
 /// What a cluster has cost, and when it ends by itself as things are.
 struct Standing {
   provision::Guards guards{};
-  std::optional<provision::cloud::Money> price{};  ///< Of a machine, an hour; absent: not told.
+  std::optional<Money> price{};  ///< Of a machine, an hour; absent: not told.
   std::vector<state::Run> runs{};
   provision::Spending spending{};
   std::optional<provision::End> end{};
@@ -31,7 +31,7 @@ Standing standing_of(const state::Store& store, const state::Cluster& cluster,
 /// Throws ErrorKind::usage for guards that nobody could keep: of hosts that are the user's own, or
 /// a cost where no price is known.
 void check_guards(const provision::Guards& guards, const std::string& provider,
-                  const std::optional<provision::cloud::Money>& price);
+                  const std::optional<Money>& price);
 
 /// Why timers and nodes are to be told.
 enum class Occasion : std::uint8_t {

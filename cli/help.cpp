@@ -2,34 +2,66 @@
 
 #include <algorithm>
 
+#include "cli/ui/text.hpp"
+
 namespace fastgpu::cli {
 namespace {
 
-std::string two_columns(const HelpRows& rows) {
-  constexpr std::size_t kWidest = 30;
-  std::size_t width = 0;
-  for (const auto& [left, right] : rows)
-    if (left.size() <= kWidest) width = std::max(width, left.size());
+constexpr std::size_t kIndent = 2;
+constexpr std::size_t kWidestLeft = 30;
+constexpr std::size_t kReadable = 24;  ///< A narrower right column begins below the left one.
+constexpr std::size_t kUsualWidth = 80;
+constexpr std::size_t kNoLimit = 100'000;
+
+std::size_t room_of(int width) {
+  return width > 0 ? static_cast<std::size_t>(width) : kNoLimit;
+}
+
+std::string blanks(std::size_t count) {
+  return std::string(count, ' ');
+}
+
+/// `text` in lines that begin at column `indent`; the first one is already there.
+std::string hanging(std::string_view text, std::size_t indent, std::size_t room) {
+  const std::size_t width = std::max(room, indent + kReadable) - indent;
   std::string out;
-  for (const auto& [left, right] : rows) {
-    out += "  " + left;
-    if (left.size() > width)
-      out += "\n  " + std::string(width, ' ');
-    else
-      out += std::string(width - left.size(), ' ');
-    out += "  " + right + "\n";
+  for (std::string line : wrapped(text, width)) {
+    while (line.size() > width && line.rfind('|', width - 1) != std::string::npos) {
+      const std::size_t end = line.rfind('|', width - 1) + 1;  // In a list of choices.
+      out += (out.empty() ? "" : blanks(indent)) + line.substr(0, end) + "\n";
+      line.erase(0, end);
+    }
+    out += (out.empty() ? "" : blanks(indent)) + line + "\n";
   }
   return out;
 }
 
-/// The lines of `text`, those over 80 columns broken at blanks.
-std::string wrapped(std::string_view text) {
-  constexpr std::size_t kWidth = 80;
+std::string two_columns(const HelpRows& rows, int width) {
+  const std::size_t room = room_of(width);
+  std::size_t left_width = 0;
+  for (const auto& [left, right] : rows)
+    if (left.size() <= kWidestLeft) left_width = std::max(left_width, left.size());
+  std::size_t column = kIndent + left_width + 2;
+  if (column + kReadable > room) column = 3 * kIndent;
+  std::string out;
+  for (const auto& [left, right] : rows) {
+    std::string begin = blanks(kIndent) + left;
+    if (begin.size() + 2 > column) {
+      out += begin + "\n";
+      begin = "";
+    }
+    out += begin + blanks(column - begin.size()) + hanging(right, column, room);
+  }
+  return out;
+}
+
+/// The lines of `text`, those that are too long broken at blanks.
+std::string paragraphs(std::string_view text, int width) {
+  const std::size_t room = width > 0 ? room_of(width) : kUsualWidth;
   std::string out;
   while (!text.empty()) {
-    std::size_t end = std::min(text.find('\n'), text.size());
-    if (end > kWidth) end = std::min(text.rfind(' ', kWidth), end);
-    out += std::string(text.substr(0, end)) + "\n";
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    out += hanging(text.substr(0, end), 0, room);
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return out;
@@ -83,31 +115,42 @@ std::string usage_line(const Command& command, const Arguments& arguments) {
   return out;
 }
 
-std::string help_for_all(std::span<const Command> table) {
-  return "fastgpu makes clusters of machines and runs distributed jobs on them.\n\n"
-         "Usage: fastgpu COMMAND [flags]\n\nCommands:\n" +
-         two_columns(command_rows(table)) +
-         "\nTo begin: fastgpu create cluster demo --nodes 2\n"
-         "Each command has a page: fastgpu create cluster --help\n";
+std::string variables_sentence(const Command& command, const Arguments& arguments) {
+  std::string out = "Every flag can come from the environment: --state-dir is FASTGPU_STATE_DIR";
+  for (const Argument& argument : arguments.all()) {
+    if (argument.positional() || argument.shared) continue;
+    out += ", " + argument.name + " is " + argument.variable(command.words());
+    break;
+  }
+  return out + ".";
 }
 
-std::string help_for_verb(std::span<const Command> table, std::string_view verb) {
+std::string help_for_all(std::span<const Command> table, int width) {
+  return paragraphs("fastgpu makes clusters of machines and runs distributed jobs on them.\n",
+                    width) +
+         "\nUsage: fastgpu COMMAND [flags]\n\nCommands:\n" +
+         two_columns(command_rows(table), width) +
+         "\nTo begin: fastgpu create cluster demo --nodes 2\n" +
+         paragraphs("Each command has a page: fastgpu create cluster --help\n", width);
+}
+
+std::string help_for_verb(std::span<const Command> table, std::string_view verb, int width) {
   HelpRows rows;
   for (const Command& command : table)
     if (command.verb == verb) rows.emplace_back(command.words(), std::string(command.summary));
-  return "Usage: fastgpu " + std::string(verb) + " NOUN [flags]\n\n" + two_columns(rows);
+  return "Usage: fastgpu " + std::string(verb) + " NOUN [flags]\n\n" + two_columns(rows, width);
 }
 
-std::string help_for_command(const Command& command, const Arguments& arguments) {
-  std::string out =
-      std::string(command.summary) + "\n\nUsage: " + usage_line(command, arguments) + "\n";
+std::string help_for_command(const Command& command, const Arguments& arguments, int width) {
+  const std::string usage = "Usage: ";
+  std::string out = paragraphs(command.summary, width) + "\n" + usage +
+                    hanging(usage_line(command, arguments), usage.size(), room_of(width));
   const HelpRows positional = argument_rows(arguments);
-  if (!positional.empty()) out += "\nArguments:\n" + two_columns(positional);
+  if (!positional.empty()) out += "\nArguments:\n" + two_columns(positional, width);
   const HelpRows flags = flag_rows(arguments);
-  if (!flags.empty()) out += "\nFlags:\n" + two_columns(flags);
-  if (!flags.empty())
-    out += "\nEvery flag can come from the environment: --state-dir is FASTGPU_STATE_DIR.\n";
-  if (!command.notes.empty()) out += "\n" + wrapped(command.notes);
+  if (!flags.empty()) out += "\nFlags:\n" + two_columns(flags, width);
+  if (!flags.empty()) out += "\n" + paragraphs(variables_sentence(command, arguments), width);
+  if (!command.notes.empty()) out += "\n" + paragraphs(command.notes, width);
   if (!command.example.empty()) out += "\nExample:\n  " + std::string(command.example) + "\n";
   return out;
 }

@@ -1,11 +1,15 @@
 #include "cli/helpers.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <array>
 #include <string>
 #include <system_error>
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/path_trust.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -30,15 +34,37 @@ constexpr std::array kPlaces = {"../libexec/fastgpu",
                                 "../comm/examples/python",
                                 "../comm/bindings/python"};
 
+constexpr const char* kSelf = "/proc/self/exe";
+
 std::vector<fs::path> places() {
-  const fs::path self = fs::read_symlink("/proc/self/exe").parent_path();
+  const fs::path self = fs::read_symlink(kSelf).parent_path();
   std::vector<fs::path> out;
   for (const char* const place : kPlaces)
     out.push_back((self / place).lexically_normal());
   return out;
 }
 
+/// Returns the accounts whose files are run: our own, and the one that the program itself belongs
+/// to, which could exchange the program as well.
+std::vector<uid_t> trusted_owners() {
+  std::vector<uid_t> owners = {::geteuid()};
+  struct stat self {};
+  if (::stat(kSelf, &self) == 0) owners.push_back(self.st_uid);
+  return owners;
+}
+
 }  // namespace
+
+void require_trusted_helper(const std::filesystem::path& file, const std::vector<uid_t>& owners) {
+  const auto weakness = find_weakness(file, owners);
+  if (!weakness) return;
+  const std::string part = weakness->part.string();
+  throw Error(ErrorKind::denied, file.string() + " is not used: " + part + " " + weakness->reason +
+                                     ", so that another account could exchange what is run; " +
+                                     (weakness->kind == Weakness::Kind::mode
+                                          ? "run `chmod go-w " + part + "`"
+                                          : "install fastgpu in a folder of your own or root's"));
+}
 
 std::filesystem::path find_helper(std::string_view name) {
   if (auto found = seek_helper(name)) return *found;
@@ -51,8 +77,11 @@ std::filesystem::path find_helper(std::string_view name) {
 
 std::optional<std::filesystem::path> seek_helper(std::string_view name) {
   for (const fs::path& place : places()) {
+    const fs::path file = place / name;
     std::error_code ignored;
-    if (fs::is_regular_file(place / name, ignored)) return place / name;
+    if (!fs::is_regular_file(file, ignored)) continue;
+    require_trusted_helper(file, trusted_owners());
+    return file;
   }
   return std::nullopt;
 }

@@ -31,6 +31,13 @@ std::vector<ssh::Host> hosts_of(Context& context, const OpenJob& open) {
   return hosts;
 }
 
+launcher::Retention retention_of(Context& context) {
+  constexpr int kMost = 1'000'000;
+  const auto age = context.settings().duration("keep-jobs-for");
+  return {.count = context.settings().integer("keep-jobs", 0, kMost),
+          .age = std::chrono::duration_cast<std::chrono::seconds>(age)};
+}
+
 void lose(Context& context, state::Job& job, const std::string& why) {
   launcher::mark_ended(context.store(), job,
                        {.state = state::JobState::lost, .exit_code = 1, .reason = why});
@@ -65,7 +72,18 @@ launcher::JobRunner runner_for(Context& context, const state::Cluster& cluster) 
                 "the key of cluster " + cluster.name.value + " is gone: " + key.string());
   return {context.ssh(), std::move(nodes),
           launcher::ClusterAccess{.cluster_id = cluster.id.value, .private_key = Secret(*text)},
-          launcher::RunnerOptions{.agent = context.agent()}};
+          launcher::RunnerOptions{.agent = context.agent(), .retention = retention_of(context)}};
+}
+
+void require_running(Context& context, const OpenJob& open) {
+  const auto nodes = context.store().nodes(open.cluster.id);
+  for (const launcher::NodeRanks& ranks : open.record.placement) {
+    const auto node = std::ranges::find(nodes, ranks.node, &state::Node::name);
+    if (node != nodes.end() && node->state == state::NodeState::stopped)
+      throw Error(ErrorKind::conflict, node->name.value +
+                                           " is stopped: start it with: fastgpu start cluster " +
+                                           open.cluster.name.value);
+  }
 }
 
 state::Job refresh_job(Context& context, const state::Job& job) {
@@ -74,6 +92,10 @@ state::Job refresh_job(Context& context, const state::Job& job) {
   const auto cluster = context.store().find_cluster(job.cluster);
   if (!cluster) {
     lose(context, now, "its cluster was deleted");
+    return now;
+  }
+  if (cluster->state == state::ClusterState::stopped) {
+    lose(context, now, "its cluster was stopped");
     return now;
   }
   if (cluster->state != state::ClusterState::running &&

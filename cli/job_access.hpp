@@ -21,10 +21,14 @@ struct OpenJob {
 /// whose cluster is gone and that therefore cannot be reached.
 OpenJob open_job(Context& context, std::string_view name);
 
+/// Throws conflict, with the command that helps, where a node of the job is stopped.
+void require_running(Context& context, const OpenJob& open);
+
 launcher::JobRunner runner_for(Context& context, const state::Cluster& cluster);
 
 /// What the nodes say of a job that counts as unfinished, looked at for at most two seconds; where
-/// it has ended, or its cluster is gone, that is written down. Returns the job as it is now.
+/// it has ended, or its cluster is stopped or gone, that is written down. Returns the job as it is
+/// now.
 state::Job refresh_job(Context& context, const state::Job& job);
 
 /// Jobs that count as running and belonged to a fastgpu that is no more.

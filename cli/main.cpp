@@ -9,8 +9,10 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/utf8.hpp"
 #include "cli/app.hpp"
 #include "cli/signals.hpp"
 
@@ -50,37 +52,46 @@ std::string read_line(const Cancel& cancel) {
   }
 }
 
+std::vector<std::string> names_of_variables() {
+  std::vector<std::string> names;
+  for (const char* const* entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    names.emplace_back(text.substr(0, text.find('=')));
+  }
+  return names;
+}
+
 void report(Ui& ui, const Error& error, bool json) {
-  const bool colored = ui.terminal().color_err;
-  ui.end_progress();
-  ui.error_data(colored ? "\x1b[31merror:\x1b[0m " : "error: ");
-  ui.error_data(std::string(error.what()) + "\n");
-  if (!json) return;
+  ui.fail(error.what());
+  if (!json || ui.has_answered()) return;  // One document is enough.
   Json root = document("error");
   root["error"]["kind"] = word_for(error.kind());
   root["error"]["message"] = error.what();
   try {
-    ui.data(root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    ui.set_format(Format::json);
+    ui.show(View{.root = std::move(root)});
   } catch (const Error&) {  // It stands on stderr already.
   }
 }
 
 /// Runs the command; every failure becomes a sentence and a code.
 int guarded_run(const std::vector<std::string>& words, Context& context) {
-  const bool json = wants_json(words, context.environment());
+  const auto is_json = [&] {
+    return context.ui().format() == Format::json || wants_json(words, context.environment());
+  };
   try {
     return run_app(words, context);
   } catch (const OutputClosed&) {
     return 0;
   } catch (const Error& e) {
-    report(context.ui(), e, json);
+    report(context.ui(), e, is_json());
     return exit_code(e.kind());
   } catch (const std::bad_alloc&) {
-    report(context.ui(), {ErrorKind::capacity, "out of memory"}, json);
+    report(context.ui(), {ErrorKind::capacity, "out of memory"}, is_json());
     return exit_code(ErrorKind::capacity);
   } catch (const std::exception& e) {
     report(context.ui(),
-           {ErrorKind::internal, std::string("this is a bug in fastgpu: ") + e.what()}, json);
+           {ErrorKind::internal, std::string("this is a bug in fastgpu: ") + e.what()}, is_json());
     return exit_code(ErrorKind::internal);
   }
 }
@@ -93,9 +104,13 @@ int run(const std::vector<std::string>& words) {
   const state::Environment environment = state::process_environment();
   Ui ui(out, err, look_at_terminal(ColorWish::automatic, environment),
         [&cancel] { return read_line(cancel); });
-  Context context(ui, cancel, environment);
+  ui.measure_by(measure_terminals);
+  ui.keep_ticking();
+  Context context(ui, cancel, environment, names_of_variables);
   context.on_parting_words(
       [&signals](const std::string& words_left) { signals.set_parting_words(words_left); });
+  context.on_stopping_words(
+      [&signals](const std::string& words_left) { signals.set_stopping_words(words_left); });
   int code = guarded_run(words, context);
   ui.end_progress();
   if (::close(STDOUT_FILENO) != 0 && errno != EBADF && code == 0) {  // A late ENOSPC shows here.
@@ -113,7 +128,7 @@ int main(int argc, char** argv) try {
   fastgpu::cli::open_missing_descriptors();
   return fastgpu::cli::run({argv + (argc > 0 ? 1 : 0), argv + argc});
 } catch (const std::exception& e) {
-  const std::string line = std::string("error: ") + e.what() + "\n";
+  const std::string line = "error: " + fastgpu::escaped(e.what(), fastgpu::Layout::kept) + "\n";
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
   return 1;
 }

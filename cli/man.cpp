@@ -70,8 +70,7 @@ std::string man_page_for_all(std::span<const Command> table) {
 }
 
 std::string man_page(const Command& command, const Arguments& arguments) {
-  const std::string environment =
-      "Every flag can come from the environment: \\-\\-state\\-dir is FASTGPU_STATE_DIR.";
+  const std::string environment = roff(variables_sentence(command, arguments));
   return heading(man_name(command), command.summary) +
          section("SYNOPSIS", ".B " + roff(usage_line(command, arguments))) +
          section("DESCRIPTION", roff(command.notes.empty() ? command.summary : command.notes)) +

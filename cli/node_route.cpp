@@ -1,5 +1,6 @@
 #include "cli/node_route.hpp"
 
+#include "base/file_status.hpp"
 #include "launcher/job_files.hpp"
 #include "state/directory.hpp"
 
@@ -37,12 +38,13 @@ envs::NodeAccess node_access(Context& context) {
           .agent = context.agent(),
           .options = {.width = context.settings().integer("fanout", 1, kMostFanout),
                       .connect_timeout = context.settings().duration("connect-timeout"),
+                      .silence = context.settings().duration("answer-timeout"),
                       .keeps_connections = true},
           .cancel = context.cancel()};
 }
 
 bool has_own_key(Context& context, const state::Cluster& cluster) {
-  return std::filesystem::exists(state::identity_file(context.state_directory(), cluster.id));
+  return path_exists(state::identity_file(context.state_directory(), cluster.id));
 }
 
 remote::NodeRoute make_route(Context& context, const RemoteTarget& target) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/literals.hpp"
 #include "base/names.hpp"
 
 namespace fastgpu::cli {
@@ -73,10 +74,6 @@ const Original* find_flag(std::string_view word) {
   return nullptr;
 }
 
-bool is_false(const std::string& value) {
-  return value == "False" || value == "false" || value == "0" || value.empty();
-}
-
 /// create with what the original's flags or file said.
 class Creation {
  public:
@@ -84,27 +81,23 @@ class Creation {
 
   /// Takes the words from `at` on, which an original's flag is the first of; returns how many.
   std::size_t take(const Words& words, std::size_t at) {
-    std::string flag = words[at];
-    std::optional<std::string> value;
-    const std::size_t equals = flag.find('=');
-    if (flag.starts_with("--") && equals != std::string::npos) {
-      value = flag.substr(equals + 1);
-      flag.resize(equals);
-    }
+    const std::size_t equals = words[at].find('=');
+    const std::string flag = words[at].substr(0, equals);
     const Original* original = find_flag(flag);
-    if (original == nullptr || is_our_file(*original, words, at)) {
-      rest_.push_back(words[at]);
+    if (original == nullptr) return keep(words, at);
+    if (takes_none(*original)) {
+      if (equals != std::string::npos) throw Error(ErrorKind::usage, flag + " takes no value");
+      apply(*original, flag, "");
       return 1;
     }
-    const bool has_value = !takes_none(*original);
-    if (has_value && !value) {
-      if (at + 1 >= words.size()) throw Error(ErrorKind::usage, flag + " lacks its value");
-      value = words[at + 1];
-      apply(*original, flag, *value);
-      return 2;
-    }
-    apply(*original, flag, value.value_or(""));
-    return 1;
+    const bool is_attached = equals != std::string::npos;
+    if (!is_attached && (at + 1 >= words.size() || find_flag(words[at + 1]) != nullptr))
+      throw Error(ErrorKind::usage, flag + " needs a value");
+    const std::string value = is_attached ? words[at].substr(equals + 1) : words[at + 1];
+    if (value.empty()) throw Error(ErrorKind::usage, "the value of " + flag + " is empty");
+    if (is_our_file(*original, value)) return keep(words, at);
+    apply(*original, flag, value);
+    return is_attached ? 1 : 2;
   }
 
   Words words() const {
@@ -116,10 +109,14 @@ class Creation {
   }
 
  private:
+  std::size_t keep(const Words& words, std::size_t at) {
+    rest_.push_back(words[at]);
+    return 1;
+  }
+
   /// -f cluster.yaml is ours.
-  static bool is_our_file(const Original& original, const Words& words, std::size_t at) {
-    if (original.meaning != Meaning::file || at + 1 >= words.size()) return false;
-    const std::string& path = words[at + 1];
+  static bool is_our_file(const Original& original, const std::string& path) {
+    if (original.meaning != Meaning::file) return false;
     return path.ends_with(".yaml") || path.ends_with(".yml") || path == "-";
   }
 
@@ -134,7 +131,7 @@ class Creation {
         name_ = value;
         return;
       case Meaning::option:
-        options_.insert(options_.end(), {std::string(original.ours), value});
+        options_.push_back(std::string(original.ours) + "=" + value);
         return;
       case Meaning::flag:
         options_.emplace_back(original.ours);
@@ -145,7 +142,7 @@ class Creation {
         check_image(value);
         return;
       case Meaning::data_disk:
-        if (value != "0") options_.insert(options_.end(), {std::string(original.ours), value});
+        if (value != "0") options_.push_back(std::string(original.ours) + "=" + value);
         return;
       case Meaning::refused:
         throw Error(ErrorKind::usage, said + ": " + std::string(original.ours));
@@ -185,13 +182,22 @@ class Creation {
     return 1;
   }
 
+  static bool is_set(const std::string& where, const std::string& value) {
+    try {
+      return parse_boolean(value);
+    } catch (const Error& e) {
+      throw e.during(where);
+    }
+  }
+
   void hear(const std::string& section, const std::string& key, const std::string& value) {
-    if (key == "disable_nas") return;
+    if (key == "disable_nas" || value.empty()) return;
     for (const Original& original : kOriginals) {
       if (original.key.empty() || original.key != key) continue;
-      if (takes_none(original) && is_false(value)) return;
-      if (original.meaning == Meaning::refused && (value.empty() || value == "pwd")) return;
-      apply(original, "[" + section + "] " + key, value);
+      const std::string where = "[" + printable(section) + "] " + printable(key);
+      if (takes_none(original) && !is_set(where, value)) return;
+      if (original.meaning == Meaning::refused && value == "pwd") return;
+      apply(original, where, value);
       return;
     }
     throw Error(ErrorKind::usage,
@@ -239,7 +245,7 @@ std::string target_in_our_words(const std::string& verb, const std::string& word
 Words in_our_words(Words words, const ReadText& read) {
   if (words.size() < 2) return words;
   const std::string verb = words[0];
-  if (verb == "create" && words[1].starts_with("-") && words[1].size() > 1)
+  if (verb == "create" && words[1].starts_with("-") && words[1].size() > 1 && words[1] != "--")
     return creation_in_our_words(words, read);
   if (verb == "ls") std::erase_if(words, [](const auto& w) { return w == "-a" || w == "--stop"; });
   if (verb == "kill") std::ranges::replace(words, std::string("-f"), std::string("--yes"));

@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/literals.hpp"
 #include "base/names.hpp"
+#include "cli/tokens.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -13,59 +15,65 @@ namespace {
 /// One argument of ours and CLI11's option for it.
 struct Bound {
   const Argument* argument;
+  std::string option_name;
   CLI::Option* option;
 };
 
+/// CLI11 is given pairs of a name and a value alone, one for each flag and each word: which word is
+/// what has been found out before, so that no word is taken for another one here.
 class Parser {
  public:
   Parser(const std::string& command, const Arguments& arguments);
 
   void read(std::span<const std::string> words);
-  void hand_over(const Environment& environment) const;
+  void hand_over(const Environment& environment, const HearFault& hear) const;
 
  private:
   void bind(const Argument& argument);
-  std::vector<std::string> take_program(std::span<const std::string> words);
-  void hand_over(const Bound& bound, const Environment& environment) const;
-  void take_environment(const Argument& argument, const Environment& environment) const;
-  void check_values(std::span<const std::string> words) const;
-  void take_extras();
+  std::span<const std::string> take_program(std::span<const std::string> words);
+  void add(const Token& token);
+  void add_word(const std::string& word);
+  const Bound& bound(const Argument& argument) const;
+  void hand_over(const Bound& bound, const Environment& environment, const HearFault& hear) const;
+  /// Returns whether there is such a variable.
+  bool take_environment(const Argument& argument, const Environment& environment) const;
+  bool take_environment(const Argument& argument, const Environment& environment,
+                        const HearFault& hear) const;
   [[noreturn]] void refuse(const std::string& why) const;
   [[noreturn]] void refuse_flag(const std::string& spelling) const;
+  [[noreturn]] void refuse_no_value(const Token& token) const;
 
   const std::string& command_;
   const Arguments& arguments_;
   CLI::App app_;
   std::vector<Bound> bound_;
-  const Argument* rest_ = nullptr;  ///< Takes all words that stand alone; CLI11 splits "[a,b]".
+  std::vector<std::string> pairs_;
+  std::size_t words_ = 0;  ///< That stand alone, so far.
   bool program_given_ = false;
 };
 
 Parser::Parser(const std::string& command, const Arguments& arguments)
     : command_(command), arguments_(arguments) {
   app_.set_help_flag();
-  app_.allow_extras();  // So that we can name the nearest right spelling.
   for (const Argument& argument : arguments.all())
     bind(argument);
 }
 
 void Parser::bind(const Argument& argument) {
-  if (argument.positional() && argument.repeated) {
-    rest_ = &argument;
-    return;
-  }
-  // CLI11 takes names of one letter and of several; "-np" is neither, and is translated in read().
-  std::string names =
-      argument.positional() ? "positional" + std::to_string(bound_.size()) : argument.name;
-  if (argument.letter.size() == 2) names += "," + argument.letter;
-  CLI::Option* option = nullptr;
+  Bound made{.argument = &argument, .option_name = argument.name, .option = nullptr};
+  if (argument.positional()) made.option_name = "--word-" + std::to_string(bound_.size());
   if (argument.bare()) {
-    option = app_.add_flag(names)->disable_flag_override();
+    made.option = app_.add_flag(made.option_name)->disable_flag_override();
   } else {
-    option = app_.add_option(names)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    option->allow_extra_args(false);
+    made.option = app_.add_option(made.option_name)
+                      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+                      ->allow_extra_args(false);
   }
-  bound_.push_back({&argument, option});
+  bound_.push_back(std::move(made));
+}
+
+const Bound& Parser::bound(const Argument& argument) const {
+  return *std::ranges::find(bound_, &argument, &Bound::argument);
 }
 
 void Parser::refuse(const std::string& why) const {
@@ -81,86 +89,110 @@ void Parser::refuse_flag(const std::string& spelling) const {
          (near.empty() ? "" : ", did you mean " + near + "?"));
 }
 
-/// CLI11 says this less clearly.
-void Parser::check_values(std::span<const std::string> words) const {
-  for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
-    const std::size_t equals = words[i].find('=');
-    const std::string spelling = words[i].substr(0, equals);
-    const Argument* const argument = arguments_.find(spelling);
-    if (argument == nullptr) continue;
-    if (argument->bare() && equals != std::string::npos) refuse(spelling + " takes no value");
-    if (argument->bare() || equals != std::string::npos) continue;
-    ++i;
-    if (i >= words.size() || words[i] == "--")
-      refuse(spelling + " needs a value (" + argument->value + ")");
-  }
+void Parser::refuse_no_value(const Token& token) const {
+  const std::string what = token.text + " needs a value (" + token.argument->value + ")";
+  if (token.next.empty()) refuse(what);
+  refuse(what + ", and what follows it is the flag " + printable(token.next) + "; if that is the " +
+         "value, write " + token.argument->name + "=" + printable(token.next));
 }
 
-void Parser::take_extras() {
-  bool taken = false;
-  for (const std::string& word : app_.remaining()) {
-    if (word.size() > 1 && word.front() == '-') refuse_flag(word.substr(0, word.find('=')));
-    if (rest_ == nullptr)
-      refuse("unexpected '" + printable(word) + "'" +
-             (arguments_.program() ? ": the program to start goes after --" : ""));
-    rest_->take(word);
-    taken = true;
+void Parser::add_word(const std::string& word) {
+  std::size_t number = words_++;
+  for (const Bound& bound : bound_) {
+    if (!bound.argument->positional()) continue;
+    if (number > 0 && !bound.argument->repeated) {
+      --number;
+      continue;
+    }
+    if (word.empty()) refuse(bound.argument->name + " is empty");
+    pairs_.insert(pairs_.end(), {bound.option_name, word});
+    return;
   }
-  if (rest_ != nullptr && rest_->required && !taken) refuse(rest_->name + " is missing");
+  refuse("unexpected '" + printable(word) + "'" +
+         (arguments_.program() ? ": the program to start goes after --" : ""));
 }
 
-/// The words in front of "--"; those behind it are the program's.
-std::vector<std::string> Parser::take_program(std::span<const std::string> words) {
-  const auto split =
-      arguments_.program() ? std::find(words.begin(), words.end(), "--") : words.end();
-  if (split != words.end()) {
-    arguments_.program()->words->assign(split + 1, words.end());
-    program_given_ = split + 1 != words.end();
+void Parser::add(const Token& token) {
+  if (token.kind == Token::Kind::word) return add_word(token.text);
+  if (token.kind == Token::Kind::unknown_flag) refuse_flag(token.text);
+  const Argument& argument = *token.argument;
+  pairs_.push_back(bound(argument).option_name);
+  if (argument.bare()) {
+    if (token.value) refuse(token.text + " takes no value");
+    return;
   }
+  if (!token.value) refuse_no_value(token);
+  if (token.value->empty())
+    refuse("the value of " + token.text + " is empty: give it " + argument.value +
+           ", or leave the flag out");
+  pairs_.push_back(*token.value);
+}
+
+/// Returns the words in front of "--"; those behind it are the program's.
+std::span<const std::string> Parser::take_program(std::span<const std::string> words) {
+  if (!arguments_.program()) return words;
+  const auto split = std::ranges::find(words, "--");
+  if (split == words.end()) return words;
+  arguments_.program()->words->assign(split + 1, words.end());
+  program_given_ = split + 1 != words.end();
   return {words.begin(), split};
 }
 
 void Parser::read(std::span<const std::string> words) {
-  std::vector<std::string> ours = take_program(words);
-  for (std::string& word : ours)
-    for (const Argument& argument : arguments_.all())
-      if (argument.letter.size() > 2 && word == argument.letter) word = argument.name;
-  check_values(ours);
-  std::ranges::reverse(ours);  // As CLI11 wants them.
+  for (const Token& token : tokens_of(take_program(words), arguments_))
+    add(token);
+  std::ranges::reverse(pairs_);  // As CLI11 wants them.
   try {
-    app_.parse(std::move(ours));
+    app_.parse(std::move(pairs_));
   } catch (const CLI::ParseError& e) {
     refuse(e.what());
   }
-  take_extras();
 }
 
-void Parser::take_environment(const Argument& argument, const Environment& environment) const {
-  const std::string name = argument.environment_name();
+bool Parser::take_environment(const Argument& argument, const Environment& environment) const {
+  if (argument.positional()) return false;
+  const std::string name = argument.variable(command_);
   const std::string text = environment(name.c_str()).value_or("");
-  if (text.empty()) return;
-  if (argument.bare() && (text == "0" || text == "false" || text == "no")) return;
+  if (text.empty()) return false;
   try {
-    argument.take(text);
+    if (!argument.bare())
+      argument.take(text);
+    else if (parse_boolean(text))
+      argument.take("");
   } catch (const Error& e) {
-    throw Error(e.kind(), std::string(e.what()) + " (from " + name + ")");
+    throw e.during("the environment variable " + name);
+  }
+  return true;
+}
+
+bool Parser::take_environment(const Argument& argument, const Environment& environment,
+                              const HearFault& hear) const {
+  try {
+    return take_environment(argument, environment);
+  } catch (const Error& e) {
+    if (!hear) throw;
+    hear(e);
+    return false;
   }
 }
 
-void Parser::hand_over(const Bound& bound, const Environment& environment) const {
-  const auto& [argument, option] = bound;
-  if (option->count() == 0 && argument->required) refuse(argument->name + " is missing");
-  if (option->count() == 0 && !argument->positional()) take_environment(*argument, environment);
-  if (option->count() == 0) return;
+void Parser::hand_over(const Bound& bound, const Environment& environment,
+                       const HearFault& hear) const {
+  const auto& [argument, name, option] = bound;
+  if (option->count() == 0) {
+    const bool is_there = take_environment(*argument, environment, hear);
+    if (!is_there && argument->required) refuse(argument->name + " is missing");
+    return;
+  }
   if (argument->bare()) return argument->take("");
   if (option->count() > 1 && !argument->repeated) refuse(argument->name + " is given twice");
   for (const std::string& value : option->results())
     argument->take(value);
 }
 
-void Parser::hand_over(const Environment& environment) const {
+void Parser::hand_over(const Environment& environment, const HearFault& hear) const {
   for (const Bound& bound : bound_)
-    hand_over(bound, environment);
+    hand_over(bound, environment, hear);
   if (arguments_.program() && arguments_.program()->required && !program_given_)
     refuse("the program to start is missing: put it after --");
 }
@@ -168,10 +200,11 @@ void Parser::hand_over(const Environment& environment) const {
 }  // namespace
 
 void parse_words(const std::string& command, std::span<const std::string> words,
-                 const Arguments& arguments, const Environment& environment) {
+                 const Arguments& arguments, const Environment& environment,
+                 const HearFault& hear) {
   Parser parser(command, arguments);
   parser.read(words);
-  parser.hand_over(environment);
+  parser.hand_over(environment, hear);
 }
 
 }  // namespace fastgpu::cli

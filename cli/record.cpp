@@ -3,6 +3,7 @@
 #include <future>
 
 #include "base/fault_point.hpp"
+#include "base/file_status.hpp"
 #include "cli/cluster_tools.hpp"
 #include "provision/cloud/cloud_spec.hpp"
 #include "provision/cloud/ownership.hpp"
@@ -44,8 +45,7 @@ bool is_reachable(const state::Store& store, const state::Node& node) {
 }  // namespace
 
 bool is_published(Context& context, const state::ClusterId& cluster) {
-  std::error_code ignored;
-  return std::filesystem::exists(copy_of(context, cluster), ignored);
+  return path_exists(copy_of(context, cluster));
 }
 
 void write_record(Context& context, const state::Cluster& cluster, launcher::HeadNode& head) {

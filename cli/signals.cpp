@@ -8,6 +8,8 @@
 #include <atomic>
 #include <list>
 
+#include "base/utf8.hpp"
+
 namespace fastgpu::cli {
 namespace {
 
@@ -16,6 +18,7 @@ constexpr std::array kStopping = {SIGINT, SIGTERM, SIGHUP};
 
 // What a handler may touch: lock-free atomics, and text that is never freed before the exit.
 std::atomic<Cancel*> g_cancel{nullptr};
+std::atomic<const std::string*> g_stopping{nullptr};
 std::atomic<const std::string*> g_parting{nullptr};
 static_assert(std::atomic<Cancel*>::is_always_lock_free);
 /// As they were at the start: a session on a node may have changed them. Written before the
@@ -23,14 +26,26 @@ static_assert(std::atomic<Cancel*>::is_always_lock_free);
 termios g_modes{};
 std::atomic<bool> g_has_modes{false};
 
+void write_line(const std::string* line) noexcept {
+  if (line == nullptr) return;
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line->data(), line->size());
+}
+
+/// Returns `sentence` as a line that is never freed: a handler may be reading the one before.
+const std::string* kept_line(const std::string& sentence) {
+  static std::list<std::string> kept;
+  kept.push_back("\nfastgpu: " + escaped(sentence, Layout::kept) + "\n");
+  return &kept.back();
+}
+
 void on_signal(int) noexcept {
   Cancel* const cancel = g_cancel.load();
   if (cancel == nullptr) return;
-  if (!cancel->requested()) return cancel->request();
-  const std::string* const words = g_parting.load();
-  if (words != nullptr) {
-    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, words->data(), words->size());
+  if (!cancel->requested()) {
+    write_line(g_stopping.load());
+    return cancel->request();
   }
+  write_line(g_parting.load());
   // In the background we would be stopped for it.
   if (g_has_modes.load() && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp())
     ::tcsetattr(STDIN_FILENO, TCSANOW, &g_modes);
@@ -58,16 +73,19 @@ Signals::Signals(Cancel& cancel) {
     ::sigaction(number, &action, nullptr);
   }
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);  // A write past the limit of a file's size fails with a reason.
 }
 
 Signals::~Signals() {
   g_cancel.store(nullptr);
 }
 
+void Signals::set_stopping_words(const std::string& sentence) {
+  g_stopping.store(sentence.empty() ? nullptr : kept_line(sentence));
+}
+
 void Signals::set_parting_words(const std::string& sentence) {
-  static std::list<std::string> kept;  // A handler may be reading the one before.
-  kept.push_back("\nfastgpu: " + sentence + "\n");
-  g_parting.store(&kept.back());
+  g_parting.store(kept_line(sentence));
 }
 
 }  // namespace fastgpu::cli

@@ -18,6 +18,8 @@ class Signals {
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
+  /// What the first signal ends, in one sentence that is written at once; "" is nothing.
+  void set_stopping_words(const std::string& sentence);
   /// What a second signal leaves behind and which command removes it, in one sentence.
   void set_parting_words(const std::string& sentence);
 };

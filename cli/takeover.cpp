@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/fault_point.hpp"
+#include "base/file_status.hpp"
 #include "base/parallel.hpp"
 #include "cli/cluster_tools.hpp"
 #include "cli/lease.hpp"
@@ -82,7 +83,7 @@ Found checked(std::vector<Machine> machines) {
 
 /// Where we reach it: a machine without a public address is in a network that we are in, too.
 std::string address_of(const Machine& head) {
-  return head.address.empty() ? head.private_address : head.address;
+  return (head.address.empty() ? head.private_address : head.address).text();
 }
 
 /// What is needed of a machine until it can be reached.
@@ -144,28 +145,32 @@ std::string identity_for(Context& context, const TakeoverWish& wish,
                          const state::ClusterId& cluster) {
   if (!wish.identity.empty()) return wish.identity;
   const auto ours = state::identity_file(context.state_directory(), cluster);
-  std::error_code ignored;
-  if (std::filesystem::exists(ours, ignored)) return ours.string();
+  if (path_exists(ours)) return ours.string();
   return context.environment()("HOME").value_or("/") + "/.ssh/id_ed25519";
 }
 
 void open_door(Context& context, const TakeoverWish& wish, const Machine& head) {
-  std::vector<std::string> ranges = wish.ssh_from;
+  std::vector<IpRange> ranges = wish.ssh_from;
   if (ranges.empty()) ranges = {context.clouds().own_address()};
   context.cloud(wish.provider)
       .make_network({.marks = head.marks, .site = head.site, .vpc = head.vpc, .ssh_from = ranges},
                     context.cancel());
 }
 
+void check_fingerprint(const Machine& head) {
+  if (!head.host_key.empty()) return;
+  throw Error(
+      ErrorKind::conflict,
+      "machine " + head.id +
+          ", the head node, carries no fingerprint of its host key: "
+          "its cluster was made with --detach and not used since, or is not whole. The first "
+          "use of its nodes by the fastgpu that has it (`fastgpu exec`), or a change, writes "
+          "it");
+}
+
 /// The key that the head node shows, if it is the one that its tag tells of.
 std::string verified_key(Context& context, const Machine& head) {
-  if (head.host_key.empty())
-    throw Error(
-        ErrorKind::conflict,
-        "machine " + head.id +
-            ", the head node, carries no fingerprint of its host key: "
-            "its cluster was made with --detach and not used since, or is not whole. The first use "
-            "of its nodes by the fastgpu that has it (`fastgpu exec`), or a change, writes it");
+  check_fingerprint(head);
   const ssh::Host host{.name = {"the head node"}, .address = address_of(head)};
   const auto shown = ssh::scan_host_keys({&host, 1}, kPatience, context.cancel());
   if (!shown.front().ok()) throw shown.front().error();
@@ -290,6 +295,20 @@ provision::ClusterView take_over(Context& context, const provision::Tools& tools
   fault_point("takeover:owned");
   write_record(context, view.cluster, head);
   return view;
+}
+
+std::vector<std::string> plan_takeover(Context& context, const TakeoverWish& wish) {
+  std::vector<Machine> machines = find_machines(context, wish);
+  std::vector<std::string> steps;
+  for (const std::string& id : stopped_among(machines))
+    if (wish.starts) steps.push_back("start machine " + id);
+  if (steps.empty()) check_running(machines);
+  const Machine head = cloud::head_of(machines);
+  check_fingerprint(head);
+  steps.push_back("open port 22 of machine " + head.id + ", the head node, for this machine");
+  for (const Machine& machine : machines)
+    steps.push_back("give machine " + machine.id + " a key of ours, and our mark");
+  return steps;
 }
 
 }  // namespace fastgpu::cli

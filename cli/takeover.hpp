@@ -1,6 +1,9 @@
 // A cluster taken over from another state directory, step by step, each of which may be repeated.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "cli/context.hpp"
 #include "provision/observe.hpp"
 
@@ -14,8 +17,8 @@ struct TakeoverWish {
   /// A private key file that opens the nodes; empty: the cluster's own, if it was ours before, or
   /// the user's usual one.
   std::string identity{};
-  std::string user = "root";            ///< Who we are there.
-  std::vector<std::string> ssh_from{};  ///< CIDRs; empty: where we are seen from outside.
+  std::string user = "root";        ///< Who we are there.
+  std::vector<IpRange> ssh_from{};  ///< Empty: the address that we are seen under from outside.
   bool ends_unrecorded = false;
   bool breaks_lease = false;  ///< That of a machine which is dead.
   bool starts = false;        ///< Machines that are stopped.
@@ -28,5 +31,9 @@ struct TakeoverWish {
 /// node is not the one that the tags tell of.
 provision::ClusterView take_over(Context& context, const provision::Tools& tools,
                                  const TakeoverWish& wish);
+
+/// What take_over would do, as far as the cloud alone tells: the nodes are not asked. Throws as
+/// that would, and changes nothing.
+std::vector<std::string> plan_takeover(Context& context, const TakeoverWish& wish);
 
 }  // namespace fastgpu::cli

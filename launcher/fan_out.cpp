@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "agent/protocol/plan.hpp"
 #include "remote/agent_call.hpp"
 
 namespace fastgpu::launcher {
@@ -48,7 +49,6 @@ ssh::RunOptions options_for(std::chrono::milliseconds timeout) {
   options.width = kWidth;
   options.timeout = timeout;
   options.keeps_connections = true;
-  if (timeout.count() > 0) options.connect_timeout = std::min(options.connect_timeout, timeout);
   return options;
 }
 
@@ -94,7 +94,7 @@ void check(const std::vector<NodeAnswer>& answers, const std::string& doing) {
     const int code = answer.result.value().code();
     if (code == 0) continue;
     const std::string said = without_last_newlines(answer.err);
-    throw Error(ErrorKind::remote,
+    throw Error(code == agent::kNoRoom ? ErrorKind::capacity : ErrorKind::remote,
                 doing + " on " + host + ": " +
                     (said.empty() ? "the agent ended with " + std::to_string(code) : said));
   }

@@ -3,7 +3,9 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <list>
+#include <utility>
 
 #include "launcher/linked_cancel.hpp"
 
@@ -17,6 +19,9 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr milliseconds kGrace{500};  ///< For a follower that is told to end; the rest is caught up.
 constexpr milliseconds kBetweenTries{500};
 constexpr milliseconds kCatchUp{60'000};
+/// For the last ranks of a job that failed, once their nodes are reached: they have less before
+/// they are killed.
+constexpr milliseconds kLastWords{2'500};
 /// For one more connection to a node that was there a moment ago: a dead one is named soon.
 constexpr milliseconds kOnceMore{4'000};
 constexpr std::size_t kTail = 4'096;  ///< Of mpirun's last words.
@@ -51,6 +56,7 @@ Following::Following(ssh::Client& client, std::vector<ssh::Host> hosts,
       commands_(std::move(commands)),
       options_(std::move(options)),
       observer_(observer) {
+  if (!options_.supervisor && !placement_.empty()) options_.supervisor = placement_.front().node;
   for (std::size_t i = 0; i < hosts.size(); ++i)
     nodes_.push_back({.host = std::move(hosts[i]), .ranks = placement_.at(i)});
 }
@@ -69,13 +75,18 @@ void Following::run(const Cancel& cancel) {
 void Following::collect_rest() {
   const std::vector<Node*> nodes = incomplete();
   const Cancel never;
-  const auto results = read_once(kCatchUp, kOnceMore, never);
+  const auto results = read_once(kCatchUp, kOnceMore, Wait::no, never);
   const bool rank_failed = std::ranges::any_of(
       ends_, [](const auto& end) { return !end.second.told && !end.second.how.ok(); });
-  if (launcher_->how.ok() || rank_failed) return;
-  for (std::size_t i = 0; i < results.size(); ++i)
-    if (!results[i].ok() && may_pass(results[i].error().kind()))
-      lost_.push_back({nodes[i]->ranks.node, results[i].error().what()});
+  if (launcher_->how.ok()) return;
+  bool is_reached = true;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (results[i].ok() || !may_pass(results[i].error().kind())) continue;
+    is_reached = false;
+    if (!rank_failed) lost_.push_back({nodes[i]->ranks.node, results[i].error().what()});
+  }
+  // Ranks that were told to end may have something to say still.
+  if (is_reached) read_once(kLastWords, kOnceMore, Wait::yes, never);
 }
 
 void Following::run_once(const Cancel& cancel) {
@@ -88,17 +99,21 @@ void Following::run_once(const Cancel& cancel) {
     });
     tasks.push_back(task_for(*node, decoders.back(), true));
   }
+  if (options_.input != nullptr && !input_done_) tasks.push_back(input_task());
   LinkedCancel stop(cancel);
   std::optional<Error> final_answer;
   ssh::RunOptions options;
   options.width = static_cast<int>(tasks.size());
   options.grace = kGrace;
+  if (options_.input != nullptr) options.wake = options_.input->wake();
   options.on_finished = [&](std::size_t i, const HostResult<ssh::Exit>& result) {
     const bool asked = stop.both().requested();
     if (job_ended()) stop.request();  // The others have nothing more to wait for.
-    if (asked || nodes[i]->complete) return;
+    if (asked || (i < nodes.size() && nodes[i]->complete)) return;
     try {
-      if (!note_result(*nodes[i], result)) stop.request();
+      const bool is_well =
+          i < nodes.size() ? note_result(*nodes[i], result) : note_input_result(result);
+      if (!is_well) stop.request();
     } catch (const Error& e) {
       final_answer = e;
       stop.request();
@@ -108,20 +123,88 @@ void Following::run_once(const Cancel& cancel) {
   if (final_answer && !job_ended() && !cancel.requested()) throw Error(*final_answer);
 }
 
+/// Takes lines that say how many bytes rank 0 has been given.
+void Following::take_input_answer(std::string_view bytes) {
+  constexpr std::size_t kLongestNumber = 20;
+  for (const char c : bytes) {
+    const bool is_digit = c >= '0' && c <= '9';
+    if (c == '\n' && !input_answer_.empty()) {
+      options_.input->finish(0, std::strtoull(input_answer_.c_str(), nullptr, 10));
+      input_answer_.clear();
+    } else if (is_digit && input_answer_.size() < kLongestNumber) {
+      input_answer_ += c;
+    } else {
+      throw Error(ErrorKind::remote, "answers something else than a number of bytes");
+    }
+  }
+}
+
+/// Brings standard input to rank 0, from where the last connection that did so had come.
+ssh::Task Following::input_task() {
+  remote::SharedInput& input = *options_.input;
+  input.rewind(0);
+  input_answer_.clear();
+  input_complaint_.clear();
+  ssh::Task task{.host = nodes_.front().host, .command = commands_.input()};
+  task.next_input = remote::framed_input(input, 0, remote::Finished::later);
+  task.hold_input_open = true;
+  task.on_stdout = [this](std::string_view bytes) { take_input_answer(bytes); };
+  task.on_stderr = [this](std::string_view bytes) { keep_tail(input_complaint_, bytes); };
+  return task;
+}
+
 ssh::Task Following::task_for(Node& node, FrameDecoder& decoder, bool wait) {
-  NodeCommands::Follow what{.from = node.offsets, .ranks = options_.ranks, .tail = options_.tail};
+  NodeCommands::Follow what{.ranks = options_.ranks, .tail = options_.tail};
+  what.continues = !node.offsets.empty();
   what.wait = wait;
   what.data = options_.data;
-  what.renew_lease = options_.renew_lease == Renewal::yes && &node == &nodes_.front();
+  what.renew_lease = options_.renew_lease == Renewal::yes && has_supervisor(node);
   node.complaint.clear();
   ssh::Task task{.host = node.host, .command = commands_.follow(what)};
   task.hold_input_open = wait;
+  task.most_output = ssh::kEndless;
+  if (!node.offsets.empty())
+    task.next_input = [offsets = std::optional(NodeCommands::offsets(node.offsets))]() mutable {
+      return std::exchange(offsets, std::nullopt);
+    };
   task.on_stdout = [&decoder](std::string_view bytes) { decoder.feed(bytes); };
   task.on_stderr = [&node](std::string_view bytes) { keep_tail(node.complaint, bytes); };
   return task;
 }
 
+bool Following::has_supervisor(const Node& node) const {
+  return node.ranks.node == options_.supervisor;
+}
+
+/// A node speaks for its own ranks, and the supervisor's for the job: what else it sends may be an
+/// attempt to change what others are seen to do.
+void Following::check(const Node& node, const agent::FrameHeader& header) const {
+  const auto refuse = [](const std::string& what) {
+    throw Error(ErrorKind::denied,
+                "sends " + what + "; a node that does so is faulty or not to be trusted");
+  };
+  const NodeRanks& own = node.ranks;
+  const bool is_own = header.rank >= own.first && header.rank < own.first + own.count;
+  switch (header.kind) {
+    case FrameKind::data:
+      if (is_own || (header.rank == agent::kLauncherRank && has_supervisor(node))) return;
+      if (header.rank == agent::kLauncherRank)
+        return refuse("output of mpirun, which runs on " + options_.supervisor->value);
+      return refuse("output of rank " + std::to_string(header.rank) + ", which does not run there");
+    case FrameKind::rank_status:
+      if (is_own) return;
+      return refuse("the end of rank " + std::to_string(header.rank) +
+                    ", which does not run there");
+    case FrameKind::job_status:
+      if (has_supervisor(node)) return;
+      return refuse("the end of the job, which " + options_.supervisor->value + " alone decides");
+    case FrameKind::end:
+      return;
+  }
+}
+
 void Following::take(Node& node, const agent::FrameHeader& header, std::string_view bytes) {
+  check(node, header);
   node.silent_since.reset();
   switch (header.kind) {
     case FrameKind::data:
@@ -131,8 +214,14 @@ void Following::take(Node& node, const agent::FrameHeader& header, std::string_v
       observer_.output(header.rank, header.stream, bytes);
       return;
     case FrameKind::rank_status: {
-      const auto [end, is_new] = ends_.try_emplace(header.rank, agent::parse_rank_end(bytes));
+      agent::RankEnd said = agent::parse_rank_end(bytes);
+      if (said.rank != header.rank)
+        throw Error(ErrorKind::denied, "sends the end of rank " + std::to_string(said.rank) +
+                                           " as that of rank " + std::to_string(header.rank));
+      const auto [end, is_new] = ends_.try_emplace(header.rank, std::move(said));
       if (is_new) observer_.rank_ended(end->second, node.ranks.node);
+      if (!end->second.full.empty() && !std::exchange(node.is_full, true))
+        observer_.disk_full(node.ranks.node, end->second.full);
       return;
     }
     case FrameKind::job_status:
@@ -145,7 +234,7 @@ void Following::take(Node& node, const agent::FrameHeader& header, std::string_v
       const auto ended = std::ranges::count_if(ends_, [&](const auto& entry) {
         return entry.first >= node.ranks.first && entry.first < node.ranks.first + node.ranks.count;
       });
-      if (&node != &nodes_.front()) node.complete = ended == node.ranks.count;
+      if (!has_supervisor(node)) node.complete = ended == node.ranks.count;
       return;
     }
   }
@@ -171,6 +260,19 @@ bool Following::note_result(Node& node, const HostResult<ssh::Exit>& result) {
   return false;
 }
 
+/// The same for the connection that brings input. One that broke is opened again.
+bool Following::note_input_result(const HostResult<ssh::Exit>& result) {
+  input_done_ = result.ok() && result.value().code() == 0;
+  if (input_done_) options_.input->leave(0);
+  if (input_done_) return true;
+  const bool killed = result.ok() && result.value().code() > 128;
+  if (killed || (!result.ok() && may_pass(result.error().kind()))) return false;
+  const std::string& node = nodes_.front().ranks.node.value;
+  if (!result.ok()) throw result.error().during("passing standard input to " + node);
+  throw Error(ErrorKind::remote, "passing standard input to " + node + ": " +
+                                     input_complaint_.substr(0, input_complaint_.find('\n')));
+}
+
 bool Following::find_lost() {
   for (const Node& node : nodes_)
     if (node.silent_since && SteadyClock::now() - *node.silent_since >= options_.lost_after)
@@ -186,15 +288,15 @@ std::vector<Following::Node*> Following::incomplete() {
 }
 
 std::vector<HostResult<ssh::Exit>> Following::read_once(milliseconds limit,
-                                                        milliseconds connect_limit,
-                                                        const Cancel& cancel) {
+                                                        std::optional<milliseconds> connect_limit,
+                                                        Wait wait, const Cancel& cancel) {
   std::list<FrameDecoder> decoders;
   std::vector<ssh::Task> tasks;
   for (Node* node : incomplete()) {
     decoders.emplace_back([this, node](const agent::FrameHeader& header, std::string_view bytes) {
       take(*node, header, bytes);
     });
-    tasks.push_back(task_for(*node, decoders.back(), false));
+    tasks.push_back(task_for(*node, decoders.back(), wait == Wait::yes));
   }
   if (tasks.empty()) return {};
   ssh::RunOptions options;
@@ -207,12 +309,12 @@ std::vector<HostResult<ssh::Exit>> Following::read_once(milliseconds limit,
 
 void Following::catch_up(milliseconds limit) {
   const Cancel never;
-  read_once(limit, std::min(limit, ssh::RunOptions{}.connect_timeout), never);
+  read_once(limit, limit, Wait::no, never);
 }
 
 void Following::read_all(const Cancel& cancel) {
   const std::vector<Node*> nodes = incomplete();
-  const auto results = read_once(milliseconds(0), ssh::RunOptions{}.connect_timeout, cancel);
+  const auto results = read_once(milliseconds(0), std::nullopt, Wait::no, cancel);
   cancel.check();
   for (std::size_t i = 0; i < results.size(); ++i)
     if (!note_result(*nodes[i], results[i]))

@@ -13,6 +13,7 @@
 #include "launcher/frames.hpp"
 #include "launcher/node_commands.hpp"
 #include "launcher/outcome.hpp"
+#include "remote/shared_input.hpp"
 #include "ssh/client.hpp"
 
 namespace fastgpu::launcher {
@@ -24,6 +25,8 @@ class JobObserver {
   /// Pieces of any size; of one stream in order, byte for byte.
   virtual void output(int rank, agent::OutputStream stream, std::string_view bytes) = 0;
   virtual void rank_ended(const agent::RankEnd&, const NodeName&) {}
+  /// The logs of ranks there may be incomplete. Called once for each node.
+  virtual void disk_full(const NodeName&, const std::string& path) { static_cast<void>(path); }
   virtual void connection_lost(const NodeName&, const Error&) {}  ///< It is tried again.
 };
 
@@ -35,17 +38,20 @@ struct FollowingOptions {
   bool data = true;
   Renewal renew_lease = Renewal::yes;
   std::chrono::milliseconds lost_after{15'000};  ///< Without contact for so long, a node is lost.
+  /// The node that has the supervisor, and alone may say how the job ended. Absent: the first one.
+  std::optional<NodeName> supervisor{};
+  remote::SharedInput* input = nullptr;  ///< For rank 0, with one taker; null: none.
 };
 
 class Following {
  public:
-  /// `hosts` belong to `placement`, one each; the first one has the supervisor.
+  /// `hosts` belong to `placement`, one each.
   Following(ssh::Client& client, std::vector<ssh::Host> hosts, std::vector<NodeRanks> placement,
             NodeCommands commands, FollowingOptions options, JobObserver& observer);
 
   /// Until the job has ended everywhere, a node is lost, or `cancel` comes (which is no error here:
-  /// look at it). Throws what a node answers that cannot be waited out: denied, no such job, no
-  /// agent.
+  /// look at it). Throws what a node answers that cannot be waited out: denied (also where it sends
+  /// what is not its to send), no such job, no agent.
   void run(const Cancel& cancel);
 
   /// What there is and was not seen yet, without waiting for more. Nodes that do not answer within
@@ -60,11 +66,14 @@ class Following {
   JobReport report() const;
 
  private:
+  enum class Wait : std::uint8_t { no, yes };  ///< For the ranks of a node to end.
+
   struct Node {
     ssh::Host host;
     NodeRanks ranks;
     std::map<std::string, std::uint64_t> offsets{};
     bool complete = false;
+    bool is_full = false;
     std::string complaint{};  ///< Its stderr.
     std::optional<std::chrono::steady_clock::time_point> silent_since{};
     std::string silence{};  ///< Why.
@@ -74,9 +83,14 @@ class Following {
   std::vector<Node*> incomplete();
   void run_once(const Cancel& cancel);
   void collect_rest();
-  std::vector<HostResult<ssh::Exit>> read_once(std::chrono::milliseconds limit,
-                                               std::chrono::milliseconds connect_limit,
-                                               const Cancel& cancel);
+  std::vector<HostResult<ssh::Exit>> read_once(
+      std::chrono::milliseconds limit, std::optional<std::chrono::milliseconds> connect_limit,
+      Wait wait, const Cancel& cancel);
+  ssh::Task input_task();
+  void take_input_answer(std::string_view bytes);
+  bool has_supervisor(const Node& node) const;
+  bool note_input_result(const HostResult<ssh::Exit>& result);
+  void check(const Node& node, const agent::FrameHeader& header) const;
   void take(Node& node, const agent::FrameHeader& header, std::string_view bytes);
   bool note_result(Node& node, const HostResult<ssh::Exit>& result);
   bool job_ended() const noexcept { return launcher_.has_value(); }
@@ -92,6 +106,9 @@ class Following {
   std::optional<agent::JobEnd> launcher_;
   std::string launcher_tail_;
   std::vector<LostNode> lost_;
+  bool input_done_ = false;
+  std::string input_answer_;  ///< The beginning of a line of `job-input`.
+  std::string input_complaint_;
 };
 
 }  // namespace fastgpu::launcher

@@ -1,9 +1,12 @@
 #include "launcher/job.hpp"
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/literals.hpp"
 #include "base/units.hpp"
 #include "launcher/placement.hpp"
 
@@ -12,19 +15,28 @@ namespace {
 
 using Json = nlohmann::json;
 constexpr const char* kSchema = "fastgpu.job/1";
+constexpr std::size_t kLongestVariable = (128UL << 10U) - 1;  ///< The kernel takes no longer.
+constexpr std::size_t kMostVariables = 512UL << 10U;
 
 [[noreturn]] void refuse(const std::string& why) {
   throw Error(ErrorKind::usage, "job: " + why);
 }
 
-bool is_variable_name(std::string_view name) {
-  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
-  for (const char c : name) {
-    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-    if (!letter && !(c >= '0' && c <= '9')) return false;
-  }
-  return true;
-}
+/// Variables that differ from rank to rank or from node to node: one value for all would break the
+/// job. MASTER_ADDR and MASTER_PORT are not among them, as all ranks share them.
+constexpr std::array<std::string_view, 13> kOfEachRank = {"RANK",
+                                                          "LOCAL_RANK",
+                                                          "WORLD_SIZE",
+                                                          "LOCAL_WORLD_SIZE",
+                                                          "NODE_RANK",
+                                                          "GROUP_RANK",
+                                                          "FASTGPU_RANK",
+                                                          "FASTGPU_LOCAL_RANK",
+                                                          "FASTGPU_WORLD_SIZE",
+                                                          "FASTGPU_NODE_RANK",
+                                                          "FASTGPU_NUM_NODES",
+                                                          "FASTGPU_NODE_IPS",
+                                                          "FASTGPU_JOB_ID"};
 
 std::string name_of(const std::string& assignment) {
   return assignment.substr(0, assignment.find('='));
@@ -34,10 +46,27 @@ void check_variable(const std::string& assignment) {
   const std::string name = name_of(assignment);
   if (name == assignment) refuse("variable '" + printable(assignment) + "' has no '='");
   if (!is_variable_name(name)) refuse("'" + printable(name) + "' is not a variable's name");
+  if (std::ranges::find(kOfEachRank, name) != kOfEachRank.end())
+    refuse("the variable " + name + " is set for each rank and cannot be given");
 }
 
 void check_no_nul(const std::string& what, const std::string& text) {
   if (text.find('\0') != std::string::npos) refuse(what + " has a NUL byte");
+}
+
+void check_variables(const std::vector<std::string>& environment) {
+  std::size_t bytes = 0;
+  for (const std::string& assignment : environment) {
+    check_no_nul("the value of a variable", assignment);
+    check_variable(assignment);
+    if (assignment.size() > kLongestVariable)
+      refuse("the variable " + name_of(assignment) + " has " + std::to_string(assignment.size()) +
+             " bytes with its name; a program takes at most " + std::to_string(kLongestVariable));
+    bytes += assignment.size() + 1;
+  }
+  if (bytes > kMostVariables)
+    refuse("the variables have " + std::to_string(bytes) + " bytes together; at most " +
+           std::to_string(kMostVariables) + " are sent");
 }
 
 Json to_node(const NodeRanks& node) {
@@ -57,10 +86,7 @@ void validate(const JobSpec& spec) {
   if (spec.argv.empty() || spec.argv[0].empty()) refuse("there is no program to run");
   for (const std::string& word : spec.argv)
     check_no_nul("an argument", word);
-  for (const std::string& assignment : spec.environment) {
-    check_no_nul("the value of a variable", assignment);
-    check_variable(assignment);
-  }
+  check_variables(spec.environment);
   check_no_nul("the working directory", spec.directory);
   check_count("ranks (-np)", spec.ranks);
   check_count("ranks per node (--npernode)", spec.per_node);

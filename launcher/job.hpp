@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/names.hpp"
@@ -13,6 +14,7 @@ namespace fastgpu::launcher {
 
 enum class Engine : std::uint8_t { mpirun };
 enum class Presence : std::uint8_t { attached, detached };  ///< Does it live on without us?
+enum class Input : std::uint8_t { none, rank_0 };           ///< Who reads our standard input.
 enum class Crowding : std::uint8_t { refused, allowed };    ///< More ranks than slots.
 
 struct JobSpec {
@@ -27,6 +29,7 @@ struct JobSpec {
   std::chrono::milliseconds timeout{0};  ///< 0: none.
   Presence presence = Presence::attached;
   Crowding crowding = Crowding::refused;
+  Input input = Input::none;
   Engine engine = Engine::mpirun;
 };
 

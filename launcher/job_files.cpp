@@ -1,5 +1,6 @@
 #include "launcher/job_files.hpp"
 
+#include <array>
 #include <map>
 
 #include "agent/protocol/plan.hpp"
@@ -11,7 +12,8 @@
 namespace fastgpu::launcher {
 namespace {
 
-constexpr const char* kPortVariable = "FASTGPU_COMM_MASTER_PORT";
+/// Two ports on the first node: a script may use both libraries at once.
+constexpr std::array kPortVariables = {"FASTGPU_COMM_MASTER_PORT", "MASTER_PORT"};
 
 std::string below_fastgpu(const JobFilesRequest& request, const std::string& name) {
   return "jobs/" + request.id + "/" + name;
@@ -23,10 +25,29 @@ bool has_variable(const JobSpec& spec, const std::string& name) {
   return false;
 }
 
-std::vector<std::string> rank_environment(const JobFilesRequest& request) {
-  std::vector<std::string> environment = {
-      "FASTGPU_COMM_MASTER_ADDR=" + request.nodes.front().peer.address,
-      "FASTGPU_COMM_SECRET=" + request.communicator_secret.reveal()};
+/// Where `node` is among the nodes of the job: what torchrun and scripts for other launchers read.
+std::vector<std::string> node_variables(const JobFilesRequest& request, const JobNode& node) {
+  std::size_t index = 0;
+  std::string addresses;
+  for (std::size_t i = 0; i < request.nodes.size(); ++i) {
+    if (request.nodes[i].ranks.node == node.ranks.node) index = i;
+    addresses += (i == 0 ? "" : "\n") + request.nodes[i].peer.address;
+  }
+  const std::string number = std::to_string(index);
+  return {"LOCAL_WORLD_SIZE=" + std::to_string(node.ranks.count),
+          "NODE_RANK=" + number,
+          "GROUP_RANK=" + number,
+          "FASTGPU_NODE_RANK=" + number,
+          "FASTGPU_NUM_NODES=" + std::to_string(request.nodes.size()),
+          "FASTGPU_NODE_IPS=" + addresses};
+}
+
+std::vector<std::string> rank_environment(const JobFilesRequest& request, const JobNode& node) {
+  const std::string& master = request.nodes.front().peer.address;
+  std::vector<std::string> environment = node_variables(request, node);
+  environment.insert(environment.end(),
+                     {"FASTGPU_COMM_MASTER_ADDR=" + master, "MASTER_ADDR=" + master,
+                      "FASTGPU_COMM_SECRET=" + request.communicator_secret.reveal()});
   // Output goes to a file, which Python would buffer; a user wants to see it now.
   if (!has_variable(request.spec, "PYTHONUNBUFFERED")) environment.push_back("PYTHONUNBUFFERED=1");
   const auto& own = request.spec.environment;
@@ -76,6 +97,7 @@ MpirunPlan mpirun_plan(const JobFilesRequest& request, std::span<const agent::No
   plan.nodes = static_cast<int>(request.nodes.size());
   if (plan.nodes > 1)
     plan.ssh_config = facts[0].home + "/" + access_directory(request.access) + "/ssh_config";
+  plan.remote_shell = commands.remote_shell(facts[0].home);
   plan.ranks = 0;
   std::vector<std::string> addresses;
   for (const JobNode& node : request.nodes) {
@@ -85,7 +107,7 @@ MpirunPlan mpirun_plan(const JobFilesRequest& request, std::span<const agent::No
   plan.network = covering_network(addresses);
   plan.root = facts[0].root;
   plan.crowded = is_crowded(request, facts);
-  plan.forward = {kPortVariable};
+  plan.forward.assign(kPortVariables.begin(), kPortVariables.end());
   plan.program = commands.rank();
   return plan;
 }
@@ -96,11 +118,13 @@ std::vector<agent::SmallFile> rank_files(const JobFilesRequest& request, const J
   agent::Plan plan;
   plan.id = request.id;
   plan.argv = request.spec.argv;
-  plan.environment = rank_environment(request);
   plan.directory = working_directory(request);
+  plan.has_input = request.spec.input == Input::rank_0 && node.ranks.first == 0;
   for (int i = 0; i < node.ranks.count; ++i)
     plan.ranks.push_back(node.ranks.first + i);
-  return {{below_fastgpu(request, "rank"), to_text(plan)}};
+  return {{below_fastgpu(request, "rank"), to_text(plan)},
+          {below_fastgpu(request, agent::kVariables),
+           agent::variables_text(rank_environment(request, node))}};
 }
 
 std::vector<agent::SmallFile> start_files(const JobFilesRequest& request,
@@ -113,7 +137,7 @@ std::vector<agent::SmallFile> start_files(const JobFilesRequest& request,
   plan.lease =
       request.spec.presence == Presence::detached ? std::chrono::milliseconds(0) : request.lease;
   plan.timeout = request.spec.timeout;
-  plan.port_variable = kPortVariable;
+  plan.port_variables.assign(kPortVariables.begin(), kPortVariables.end());
   std::vector<HostfileEntry> entries;
   std::vector<Peer> peers;
   for (const JobNode& node : request.nodes) {

@@ -30,8 +30,8 @@ struct JobFilesRequest {
   std::chrono::milliseconds lease{30'000};
 };
 
-/// For one node: what its ranks run. Goes into the job's directory as "rank". With it the values of
-/// all variables, so that they are in no argument list.
+/// For one node: what its ranks run, and their variables, in files of their own so that they are in
+/// no argument list and can go when the ranks have ended.
 std::vector<agent::SmallFile> rank_files(const JobFilesRequest& request, const JobNode& node);
 
 /// For the first node: the supervisor's plan, the hostfile and the cluster's key. `facts` are those

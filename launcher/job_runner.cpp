@@ -31,6 +31,10 @@ Secret random_secret() {
   return Secret(text);
 }
 
+bool have_all_ended(const JobReport& seen) {
+  return seen.ranks.size() == static_cast<std::size_t>(total_ranks(seen.placement));
+}
+
 }  // namespace
 
 JobRunner::JobRunner(ssh::Client& client, std::vector<ClusterNode> nodes, ClusterAccess access,
@@ -71,9 +75,11 @@ std::vector<agent::NodeFacts> JobRunner::put_ranks(const JobFilesRequest& reques
                                                    const Cancel& cancel) {
   std::vector<NodeTask> tasks;
   for (const JobNode& member : request.nodes)
-    tasks.push_back({.host = node(member.ranks.node).host,
-                     .command = commands(request.id).put_files_and_facts(request.spec.mpirun_in),
-                     .input = encode_files(rank_files(request, member))});
+    tasks.push_back(
+        {.host = node(member.ranks.node).host,
+         .command =
+             commands(request.id).put_files_and_facts(request.spec.mpirun_in, options_.retention),
+         .input = encode_files(rank_files(request, member))});
   const auto answers = ask_agent(client_, tasks, options_.agent, kPatience, cancel);
   check(answers, "preparing job " + request.id);
   std::vector<agent::NodeFacts> facts;
@@ -98,7 +104,13 @@ Outcome JobRunner::follow(const std::string& id, const JobRecord& job, OnCancel 
   FollowingOptions wanted = options;
   wanted.lost_after = options_.lost_after;
   Following following(client_, hosts(job), job.placement, commands(id), wanted, observer);
-  following.run(cancel);
+  try {
+    following.run(cancel);
+  } catch (const Error&) {
+    // A node's answer is final: what cannot be followed is not left running on the others.
+    if (on_cancel == OnCancel::stop_job) stop(id, job);
+    throw;
+  }
   JobReport seen = following.report();
   const bool cancelled = !seen.launcher && cancel.requested();
   if (cancelled && on_cancel == OnCancel::leave_job)
@@ -107,7 +119,7 @@ Outcome JobRunner::follow(const std::string& id, const JobRecord& job, OnCancel 
     stop(id, job);
     following.catch_up(kLastWords);
     seen = following.report();
-  } else if (!seen.launcher->how.ok() && job.placement.size() > 1) {
+  } else if (!seen.launcher->how.ok() && !have_all_ended(seen)) {
     // mpirun has ended; what it could not reach any more is ended by its marker.
     stop(id, job);
   }
@@ -138,6 +150,7 @@ void JobRunner::logs(const std::string& id, const JobRecord& job, const LogReque
   options.tail = request.tail;
   options.renew_lease = Renewal::no;
   options.lost_after = options_.lost_after;
+  options.supervisor = job.placement.front().node;
   std::vector<NodeRanks> placement = job.placement;
   if (request.rank) {
     options.ranks = std::set<int>{*request.rank};
@@ -161,20 +174,28 @@ void JobRunner::logs(const std::string& id, const JobRecord& job, const LogReque
 std::vector<HostResult<ssh::Exit>> JobRunner::remove(const std::string& id, const JobRecord& job,
                                                      const Cancel& cancel) {
   std::vector<NodeTask> tasks;
-  for (const ssh::Host& host : hosts(job))
-    tasks.push_back({.host = host, .command = commands(id).remove()});
+  for (const NodeRanks& ranks : job.placement)
+    if (const ClusterNode* there = find_node(ranks.node))
+      tasks.push_back({.host = there->host, .command = commands(id).remove()});
   std::vector<HostResult<ssh::Exit>> results;
-  for (NodeAnswer& answer : ask(client_, tasks, kPatience, cancel))
+  for (NodeAnswer& answer : ask_agent(client_, tasks, options_.agent, kPatience, cancel)) {
+    const bool refused = answer.result.ok() && answer.result.value().code() != 0;
+    if (refused)
+      answer.result.result = Error(ErrorKind::remote, answer.err.substr(0, answer.err.find('\n')));
     results.push_back(std::move(answer.result));
+  }
   return results;
 }
 
-const ClusterNode& JobRunner::node(const NodeName& name) const {
+const ClusterNode* JobRunner::find_node(const NodeName& name) const {
   const auto found = std::ranges::find_if(
       nodes_, [&](const ClusterNode& candidate) { return candidate.host.name == name; });
-  if (found == nodes_.end())
-    throw Error(ErrorKind::not_found, "node " + name.value + " is not in the cluster any more");
-  return *found;
+  return found == nodes_.end() ? nullptr : &*found;
+}
+
+const ClusterNode& JobRunner::node(const NodeName& name) const {
+  if (const ClusterNode* found = find_node(name)) return *found;
+  throw Error(ErrorKind::not_found, "node " + name.value + " is not in the cluster any more");
 }
 
 std::vector<ssh::Host> JobRunner::hosts(const JobRecord& job) const {

@@ -25,6 +25,7 @@ struct RunnerOptions {
   remote::AgentProgram agent;  ///< Put on the nodes where it is missing.
   std::chrono::milliseconds lease{30'000};
   std::chrono::milliseconds lost_after{15'000};
+  Retention retention{};
 };
 
 /// What a cancel does to a job that is being followed.
@@ -66,11 +67,13 @@ class JobRunner {
   void logs(const std::string& id, const JobRecord& job, const LogRequest& request,
             JobObserver& observer, const Cancel& cancel);
 
-  /// Removes what is left of an ended job on its nodes, logs included.
+  /// Removes what is left of an ended job on its nodes, logs included; nodes that are gone are
+  /// passed over.
   std::vector<HostResult<ssh::Exit>> remove(const std::string& id, const JobRecord& job,
                                             const Cancel& cancel);
 
  private:
+  const ClusterNode* find_node(const NodeName& name) const;
   const ClusterNode& node(const NodeName& name) const;
   std::vector<ssh::Host> hosts(const JobRecord& job) const;
   NodeCommands commands(const std::string& id) const;

@@ -1,6 +1,8 @@
 // A stop of our own that the user's stop sets off too.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "base/cancel.hpp"
@@ -10,17 +12,21 @@ namespace fastgpu::launcher {
 /// For calls that take one Cancel and must end for either reason. `outer` must live longer.
 class LinkedCancel {
  public:
-  explicit LinkedCancel(const Cancel& outer);
+  /// After `limit` it stops by itself; a negative one is none.
+  explicit LinkedCancel(const Cancel& outer,
+                        std::chrono::milliseconds limit = std::chrono::milliseconds(-1));
   ~LinkedCancel();
   LinkedCancel(const LinkedCancel&) = delete;
   LinkedCancel& operator=(const LinkedCancel&) = delete;
 
   const Cancel& both() const noexcept { return inner_; }
   void request() noexcept { inner_.request(); }
+  bool timed_out() const noexcept { return timed_out_; }
 
  private:
   Cancel inner_;
   Cancel done_;
+  std::atomic<bool> timed_out_ = false;
   std::jthread watcher_;
 };
 

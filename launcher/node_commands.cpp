@@ -1,5 +1,6 @@
 #include "launcher/node_commands.hpp"
 
+#include "agent/protocol/records.hpp"
 #include "launcher/job.hpp"
 
 namespace fastgpu::launcher {
@@ -11,9 +12,12 @@ std::string NodeCommands::call(std::vector<std::string> words) const {
   return remote::agent_command(agent_, words);
 }
 
-std::string NodeCommands::put_files_and_facts(const std::string& mpirun_in) const {
+std::string NodeCommands::put_files_and_facts(const std::string& mpirun_in,
+                                              const Retention& retention) const {
   std::vector<std::string> words = {"put-files", ".fastgpu", "--facts"};
   if (!mpirun_in.empty()) words.insert(words.end(), {"--mpirun-in", mpirun_in});
+  words.insert(words.end(), {"--tidy", std::to_string(retention.count) + ":" +
+                                           std::to_string(retention.age.count())});
   return call(std::move(words));
 }
 
@@ -23,10 +27,6 @@ std::string NodeCommands::put_files_and_start() const {
 
 std::string NodeCommands::follow(const Follow& what) const {
   std::vector<std::string> words = {"job-follow", job_directory(job_id_)};
-  for (const auto& [log, offset] : what.from) {
-    words.push_back("--from");
-    words.push_back(log + "=" + std::to_string(offset));
-  }
   if (what.ranks) {
     std::string list;
     for (const int rank : *what.ranks)
@@ -37,7 +37,19 @@ std::string NodeCommands::follow(const Follow& what) const {
   if (!what.wait) words.push_back("--no-follow");
   if (!what.data) words.push_back("--no-data");
   if (what.renew_lease) words.push_back("--renew-lease");
+  if (what.continues) words.push_back("--from-input");
   return call(std::move(words));
+}
+
+std::string NodeCommands::offsets(const std::map<std::string, std::uint64_t>& from) {
+  agent::Records records;
+  for (const auto& [log, offset] : from)
+    records.add(log, static_cast<std::int64_t>(offset));
+  return records.text() + '\0';  // An empty record ends them.
+}
+
+std::string NodeCommands::input() const {
+  return call({"job-input", job_directory(job_id_)});
 }
 
 std::string NodeCommands::stop() const {
@@ -50,6 +62,11 @@ std::string NodeCommands::sweep() const {
 
 std::string NodeCommands::remove() const {
   return call({"job-remove", job_directory(job_id_)});
+}
+
+std::string NodeCommands::remote_shell(const std::string& home) const {
+  if (home.find_first_of(" :\t") != std::string::npos) return "";
+  return home + "/" + remote::agent_path(agent_) + " rsh";
 }
 
 std::vector<std::string> NodeCommands::rank() const {

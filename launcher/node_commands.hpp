@@ -1,6 +1,7 @@
 // The lines that a node's login shell gets from us. Pure.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -12,28 +13,46 @@
 
 namespace fastgpu::launcher {
 
+/// What nodes keep of jobs that have ended: the newest so many, as far as they ended within `age`.
+/// The rest is removed when a job starts.
+struct Retention {
+  int count = 50;
+  std::chrono::seconds age{std::chrono::hours(30 * 24)};
+};
+
 /// Calls of the agent for one job.
 class NodeCommands {
  public:
   NodeCommands(remote::AgentHash agent, std::string job_id);
 
   /// Files below ~/.fastgpu, from standard input, and then in the same round trip:
-  std::string put_files_and_facts(const std::string& mpirun_in) const;
+  std::string put_files_and_facts(const std::string& mpirun_in, const Retention& retention) const;
   std::string put_files_and_start() const;
 
   struct Follow {
-    std::map<std::string, std::uint64_t> from{};
     std::optional<std::set<int>> ranks{};
     std::optional<std::uint64_t> tail{};
+    bool continues = false;  ///< `offsets` are sent first, on standard input.
     bool wait = true;
     bool data = true;
     bool renew_lease = false;
   };
   std::string follow(const Follow& what) const;
 
+  /// How far each log has been read, as `follow` takes it. Not in the command line, which carries
+  /// little: a node may have thousands of logs.
+  static std::string offsets(const std::map<std::string, std::uint64_t>& from);
+  /// Takes standard input for rank 0, on the first node.
+  std::string input() const;
+
   std::string stop() const;
   std::string sweep() const;
   std::string remove() const;
+
+  /// What mpirun starts its daemons by, for a home directory on the first node: the agent, which
+  /// makes mpirun's command one that every login shell reads. Empty where mpirun could not read
+  /// that path.
+  std::string remote_shell(const std::string& home) const;
 
   /// What mpirun runs as a rank, on whatever node: homes may differ.
   std::vector<std::string> rank() const;

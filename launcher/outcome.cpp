@@ -31,9 +31,10 @@ Outcome lost(const std::string& reason) {
 
 Outcome of_rank(const RankEnd& rank, const JobReport& report) {
   const std::string what = rank.reason.empty() ? describe(rank.how) : rank.reason;
-  Outcome outcome =
-      failed(rank.how.shell_code(), "rank " + std::to_string(rank.rank) + " on " +
-                                        node_of(report.placement, rank.rank).value + ": " + what);
+  const std::string node = node_of(report.placement, rank.rank).value;
+  const std::string full = rank.full.empty() ? "" : "; no space left on " + node + ": " + rank.full;
+  Outcome outcome = failed(rank.how.shell_code(), "rank " + std::to_string(rank.rank) + " on " +
+                                                      node + ": " + what + full);
   outcome.first_rank = rank.rank;
   return outcome;
 }

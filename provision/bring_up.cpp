@@ -18,7 +18,7 @@ using state::NodeState;
 
 std::vector<NodeRequest> requests_for(const Tools& tools, const state::Cluster& cluster,
                                       const std::vector<Node>& nodes, const HostKeys& host_keys,
-                                      bool may_be_there) {
+                                      bool may_be_there, Amount amount) {
   const auto authorized = authorized_key(tools.store.directory(), cluster.id);
   if (!authorized)
     throw Error(ErrorKind::local, "the key of cluster '" + cluster.name.value + "' is missing");
@@ -33,7 +33,8 @@ std::vector<NodeRequest> requests_for(const Tools& tools, const state::Cluster& 
                         .host_private_key = pair->second.private_key,
                         .host_public_key = pair->second.public_key,
                         .authorized_key = *authorized,
-                        .may_be_there = may_be_there});
+                        .may_be_there = may_be_there,
+                        .all_or_nothing = amount == Amount::all_or_nothing});
   }
   return requests;
 }
@@ -190,8 +191,9 @@ void note_results(const Tools& tools, std::vector<Node>& nodes,
 std::vector<HostResult<Instance>> request_nodes(const Tools& tools, Provider& provider,
                                                 const state::Cluster& cluster,
                                                 const std::vector<Node>& nodes,
-                                                const HostKeys& host_keys, bool may_be_there) {
-  const auto requests = requests_for(tools, cluster, nodes, host_keys, may_be_there);
+                                                const HostKeys& host_keys, bool may_be_there,
+                                                Amount amount) {
+  const auto requests = requests_for(tools, cluster, nodes, host_keys, may_be_there, amount);
   auto results = provider.create(cluster, requests, tools.cancel);
   wake(tools, provider, cluster, nodes, results);
   return results;
@@ -202,7 +204,8 @@ void bring_up(const Tools& tools, Provider& provider, const state::Cluster& clus
   run_step(tools, "creating " + count_of_nodes(nodes.size()), [&] {
     tools.cancel.check();
     fault_point("provision:create");
-    const auto results = request_nodes(tools, provider, cluster, nodes, host_keys, true);
+    const auto results =
+        request_nodes(tools, provider, cluster, nodes, host_keys, true, Amount::all_or_nothing);
     fault_point("provision:created");
     note_results(tools, nodes, results);
     require_all(tools, "creating nodes", results);

@@ -1,6 +1,7 @@
 // From nodes written down to nodes that answer: the part that creating and scaling share.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,12 +29,16 @@ std::vector<state::Node> new_nodes(const Tools& tools, Provider& provider,
 void write_down(const Tools& tools, std::vector<state::Node>& nodes, const HostKeys& host_keys,
                 std::string_view action = kCreateNode);
 
+/// What of several nodes is of use.
+enum class Amount : std::uint8_t { all_or_nothing, any };
+
 /// Asks for nodes that are written down (again, where an earlier run has asked already and they
 /// `may_be_there`), and starts those that stand still. Stores nothing.
 std::vector<HostResult<Instance>> request_nodes(const Tools& tools, Provider& provider,
                                                 const state::Cluster& cluster,
                                                 const std::vector<state::Node>& nodes,
-                                                const HostKeys& host_keys, bool may_be_there);
+                                                const HostKeys& host_keys, bool may_be_there,
+                                                Amount amount);
 
 /// Asks for nodes, and waits until all of them are ours. What is learnt of them is stored on the
 /// way. Their intents stay open. Throws with the first node's failure.

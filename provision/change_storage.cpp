@@ -27,18 +27,31 @@ void check_may_forget(const ClusterView& view, const Storage& before, const Stor
                                            view.cluster.name.value + "` first");
 }
 
+using Change = std::function<std::string(const std::string&)>;
+
+/// The cluster with its storage changed. Throws where that cannot be.
+state::Cluster changed(const ClusterView& view, const Provider& provider, const Change& change) {
+  state::Cluster cluster = view.cluster;
+  cluster.spec_json = change(cluster.spec_json);
+  const Storage after = provider.storage(cluster);
+  check_storage(after);
+  check_may_forget(view, provider.storage(view.cluster), after);
+  return cluster;
+}
+
 }  // namespace
+
+state::Cluster plan_storage(const Tools& tools, const ClusterName& name, const Change& change) {
+  const ClusterView view = look_before_change(tools, name);
+  return changed(view, tools.providers(view.cluster.provider), change);
+}
 
 state::Cluster change_storage(const Tools& tools, const ClusterName& name,
                               const std::function<std::string(const std::string&)>& change) {
   const HeldCluster held(tools, name);
   ClusterView view = held.look();
-  state::Cluster cluster = held.cluster();
-  const Storage before = held.provider().storage(cluster);
-  cluster.spec_json = change(cluster.spec_json);
+  state::Cluster cluster = changed({held.cluster(), view.nodes}, held.provider(), change);
   const Storage after = held.provider().storage(cluster);
-  check_storage(after);
-  check_may_forget(view, before, after);
   tools.store.update_cluster(cluster);
   fault_point("provision:storage_written");
   const auto unmet = unmet_nodes(tools.store, cluster.id);  // They get it when they are met.

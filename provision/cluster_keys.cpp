@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "base/fault_point.hpp"
+#include "base/file_status.hpp"
 #include "state/directory.hpp"
 
 namespace fastgpu::provision {
@@ -33,7 +34,7 @@ void write_host_keys(const fs::path& file, const HostKeys& keys) {
 void make_cluster_key(const Tools& tools, const state::Cluster& cluster) {
   const fs::path directory = tools.store.directory();
   const fs::path identity = state::identity_file(directory, cluster.id);
-  if (fs::exists(identity)) return;
+  if (path_exists(identity)) return;
   state::make_private_directory(identity.parent_path());
   const KeyPair pair = tools.keys.make("fastgpu " + cluster.name.value);
   state::write_private_file(public_key_file(directory, cluster.id), pair.public_key + "\n");
@@ -72,7 +73,7 @@ std::optional<HostKeys> read_host_keys(const fs::path& state_directory,
 
 std::optional<std::string> authorized_key(const fs::path& state_directory,
                                           const state::ClusterId& cluster) {
-  if (!fs::exists(state::identity_file(state_directory, cluster))) return std::nullopt;
+  if (!path_exists(state::identity_file(state_directory, cluster))) return std::nullopt;
   auto text = state::read_file(public_key_file(state_directory, cluster));
   while (text && text->ends_with('\n'))
     text->pop_back();

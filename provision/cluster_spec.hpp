@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/money.hpp"
 #include "base/names.hpp"
 
 namespace fastgpu::provision {
@@ -14,9 +15,9 @@ constexpr int kMostSlots = 1'024;
 
 /// What happens where no place has room for all nodes together.
 struct Holding {
-  int least = 0;                      ///< With so many nodes a cluster may begin; 0: with all.
-  std::chrono::seconds longest{0};    ///< So long others are sought while some are held.
-  std::optional<double> most_cost{};  ///< For which the held ones may stand idle meanwhile.
+  int least = 0;                     ///< With so many nodes a cluster may begin; 0: with all.
+  std::chrono::seconds longest{0};   ///< So long others are sought while some are held.
+  std::optional<Money> most_cost{};  ///< For which the held ones may stand idle meanwhile.
 };
 
 struct ClusterSpec {

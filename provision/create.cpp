@@ -10,6 +10,7 @@
 #include "provision/settle.hpp"
 #include "provision/take_down.hpp"
 #include "provision/takeover.hpp"
+#include "state/reserve.hpp"
 
 namespace fastgpu::provision {
 namespace {
@@ -135,8 +136,8 @@ void keep(const Tools& tools, Cluster cluster) {
   });
 }
 
-[[noreturn]] void give_up(const Tools& tools, Provider& provider, state::ClusterLock& lock,
-                          Cluster cluster, OnFailure on_failure, const Error& reason) {
+[[noreturn]] void give_up(const Tools& tools, Provider& provider, Cluster cluster,
+                          OnFailure on_failure, const Error& reason) {
   const std::string name = cluster.name.value;
   const std::string message = "creating cluster '" + name + "': " + reason.what();
   const std::string way_out = "`fastgpu delete cluster " + name + "` removes it";
@@ -144,7 +145,6 @@ void keep(const Tools& tools, Cluster cluster) {
     if (on_failure == OnFailure::remove) {
       mark_deleting(tools, cluster);
       finish_delete(tools, provider, cluster);
-      lock.remove_file();
     } else {
       destroy_strays(tools, provider, cluster);
       keep(tools, cluster);
@@ -161,14 +161,16 @@ void keep(const Tools& tools, Cluster cluster) {
 Plan plan_cluster(const Tools& tools, const ClusterSpec& spec) {
   check_spec(spec);
   check_provider_name(spec.provider);
-  return make_plan(spec, find(tools, spec));
+  Plan plan = make_plan(spec, find(tools, spec));
+  if (plan.kind != PlanKind::unchanged) state::require_room(tools.store.directory());
+  return plan;
 }
 
 CreateResult create_cluster(const Tools& tools, const ClusterSpec& spec, OnFailure on_failure,
                             Until until) {
   check_spec(spec);
   check_provider_name(spec.provider);
-  state::ClusterLock lock = lock_cluster(tools, spec.name);
+  const state::ClusterLock lock = lock_cluster(tools, spec.name);
   if (const auto cluster = tools.store.find_cluster(spec.name))
     settle_cluster(tools, *cluster, HalfMade::leave);
   Found found = find(tools, spec);
@@ -177,6 +179,7 @@ CreateResult create_cluster(const Tools& tools, const ClusterSpec& spec, OnFailu
   Provider& provider = tools.providers(spec.provider);
   if (found.cluster) destroy_strays(tools, provider, *found.cluster);
   if (plan.kind == PlanKind::unchanged) return {{*found.cluster, found.nodes}, plan.kind};
+  state::require_room(tools.store.directory());
   provider.check_usable();
   if (plan.kind == PlanKind::resume && !can_resume(tools, found)) {
     mark_deleting(tools, *found.cluster);
@@ -191,7 +194,7 @@ CreateResult create_cluster(const Tools& tools, const ClusterSpec& spec, OnFailu
     finish(tools, until, view);
   } catch (const Error& e) {
     const auto on_record = tools.store.find_cluster(view.cluster.id);  // It may have moved on.
-    give_up(tools, provider, lock, on_record.value_or(view.cluster), on_failure, e);
+    give_up(tools, provider, on_record.value_or(view.cluster), on_failure, e);
   }
   try {
     end_trials(tools, provider, view.cluster);

@@ -5,22 +5,32 @@
 #include "provision/takeover.hpp"
 
 namespace fastgpu::provision {
+namespace {
+
+/// Where the disk has no room for the mark, the record stays as it was until the nodes are gone:
+/// that may make room, and a repetition finds what is left.
+void mark_if_there_is_room(const Tools& tools, state::Cluster& cluster) try {
+  mark_deleting(tools, cluster);
+} catch (const Error& e) {
+  if (e.kind() != ErrorKind::capacity) throw;
+}
+
+}  // namespace
 
 void delete_cluster(const Tools& tools, const ClusterName& name) {
   require_cluster(tools.store, name);
-  state::ClusterLock lock = lock_cluster(tools, name);
+  const state::ClusterLock lock = lock_cluster(tools, name);
   state::Cluster cluster = require_cluster(tools.store, name);
   Provider& provider = tools.providers(cluster.provider);
   const std::shared_ptr<void> held = hold_cluster(tools, cluster);
   require_ours(tools, cluster);
-  mark_deleting(tools, cluster);
+  mark_if_there_is_room(tools, cluster);
   try {
     finish_delete(tools, provider, cluster);
   } catch (const Error& e) {
     throw Error(e.kind(), "deleting cluster '" + name.value + "': " + e.what() +
                               "; `fastgpu delete cluster " + name.value + "` tries again");
   }
-  lock.remove_file();
 }
 
 }  // namespace fastgpu::provision

@@ -153,7 +153,7 @@ class Gathering {
   }
 
   bool may_wait(std::chrono::nanoseconds waited) const {
-    if (holding_.most_cost && cost_ >= *holding_.most_cost) return false;
+    if (holding_.most_cost && cost_ && !(*cost_ < *holding_.most_cost)) return false;
     return waited < holding_.longest || (holding_.longest == 0s && holding_.most_cost);
   }
 
@@ -164,13 +164,15 @@ class Gathering {
 
   /// For what is held and does nothing.
   void charge(const Haul& held, std::chrono::nanoseconds time) {
+    if (!holding_.most_cost) return;
     const auto price = provider_.price_per_hour(held.cluster);
-    if (holding_.most_cost && !price)
+    if (!price)
       throw Error(ErrorKind::usage,
-                  "nobody told what these machines cost: limit the wait for others by --hold, "
+                  "the price of these machines is unknown: limit the wait for others by --hold, "
                   "not by --hold-cost");
     const double hours = std::chrono::duration<double, std::ratio<3600>>(time).count();
-    cost_ += hours * static_cast<double>(size_of(held)) * price.value_or(0);
+    const Money more = *price * (hours * static_cast<double>(size_of(held)));
+    cost_ = cost_ ? *cost_ + more : more;
   }
 
   /// Only one place at a time, each once.
@@ -292,8 +294,9 @@ class Gathering {
         --most;
       }
     fault_point("provision:create");
+    const Amount amount = keeps(haul) ? Amount::any : Amount::all_or_nothing;
     const Results results =
-        request_nodes(tools_, provider_, haul.cluster, some, keys_, !haul.is_new);
+        request_nodes(tools_, provider_, haul.cluster, some, keys_, !haul.is_new, amount);
     fault_point("provision:created");
     tools_.cancel.check();
     for (Node& node : haul.nodes) {
@@ -320,7 +323,7 @@ class Gathering {
   const Holding& holding_;
   HostKeys& keys_;
   std::map<std::size_t, Error> refusals_;  ///< The last one of each place.
-  double cost_ = 0;                        ///< Of what was held.
+  std::optional<Money> cost_{};            ///< Of what was held.
 };
 
 /// Those that no place has room for are wanted no more.

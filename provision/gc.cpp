@@ -17,7 +17,7 @@ using state::Cluster;
 using state::ClusterId;
 
 bool is_free(const Tools& tools, const ClusterName& name) {
-  return state::ClusterLock::try_lock(tools.store.directory(), name).has_value();
+  return state::ClusterLock::try_lock(tools.store, name).has_value();
 }
 
 /// What settle would do.

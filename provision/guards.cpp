@@ -1,7 +1,6 @@
 #include "provision/guards.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
@@ -35,6 +34,15 @@ void keep_nearest(std::optional<End>& nearest, TimePoint when, EndCause cause) {
   if (!nearest || when < nearest->when) nearest = End{when, cause};
 }
 
+void keep_cost_end(std::optional<End>& nearest, const Money& most, const Spending& spending,
+                   TimePoint now) {
+  if (spending.so_far.amount == 0 && spending.per_hour.amount == 0) return;
+  const Money left = most - spending.so_far;
+  if (left.amount <= 0) return keep_nearest(nearest, now, EndCause::max_cost);
+  if (spending.per_hour.amount > 0)
+    keep_nearest(nearest, later(now, Hours(left / spending.per_hour)), EndCause::max_cost);
+}
+
 /// "8h" where to_string says "8h00m".
 std::string brief(seconds time) {
   std::string text = to_string(std::chrono::milliseconds(time));
@@ -43,10 +51,16 @@ std::string brief(seconds time) {
   return text;
 }
 
-std::string number(double amount) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.10g", amount);
-  return text;
+/// A bare number was written when a cost had no currency of its own: it is in that of the price.
+Money cost_in(const json& value, const json& spec) {
+  if (value.is_object())
+    return {value.at("amount").get<double>(),
+            Currency::parse(value.at("currency").get<std::string>())};
+  Money cost{value.get<double>(), kUsd};
+  for (const json& place : spec.value("places", json::array()))
+    if (place.contains("currency"))
+      cost.currency = Currency::parse(place.at("currency").get<std::string>());
+  return cost;
 }
 
 }  // namespace
@@ -60,7 +74,7 @@ Guards guards_of(const std::string& spec_json) try {
                 .unattended = time_in(object, "unattended_seconds"),
                 .idle_stop = time_in(object, "idle_stop_seconds"),
                 .idle_delete = time_in(object, "idle_delete_seconds")};
-  if (object.contains("max_cost")) guards.max_cost = object.at("max_cost").get<double>();
+  if (object.contains("max_cost")) guards.max_cost = cost_in(object.at("max_cost"), spec);
   return guards;
 } catch (const json::exception& e) {
   throw Error(ErrorKind::local,
@@ -75,18 +89,20 @@ std::string with_guards(const std::string& spec_json, const Guards& guards) {
   put(object, "unattended_seconds", guards.unattended);
   put(object, "idle_stop_seconds", guards.idle_stop);
   put(object, "idle_delete_seconds", guards.idle_delete);
-  if (guards.max_cost) object["max_cost"] = *guards.max_cost;
+  if (guards.max_cost)
+    object["max_cost"] = {{"amount", guards.max_cost->amount},
+                          {"currency", guards.max_cost->currency.text()}};
   spec.erase(kKey);
   if (!object.empty()) spec[kKey] = std::move(object);
   return spec.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-Spending spending_of(std::span<const state::Run> runs, double price, TimePoint now) {
-  Spending spending;
+Spending spending_of(std::span<const state::Run> runs, const Money& price, TimePoint now) {
+  Spending spending{.so_far = price * 0, .per_hour = price * 0};
   for (const state::Run& run : runs) {
     const Hours ran = run.ended.value_or(now) - run.began;
-    spending.so_far += std::max(0.0, ran.count()) * price;
-    if (!run.ended) spending.per_hour += price;
+    spending.so_far = spending.so_far + price * std::max(0.0, ran.count());
+    if (!run.ended) spending.per_hour = spending.per_hour + price;
   }
   return spending;
 }
@@ -104,10 +120,7 @@ std::optional<End> end_of(const Guards& guards, const Watched& cluster, TimePoin
   std::optional<End> nearest;
   if (guards.max_life)
     keep_nearest(nearest, cluster.created + *guards.max_life, EndCause::max_life);
-  const double left = guards.max_cost.value_or(0) - cluster.spending.so_far;
-  if (guards.max_cost && (left <= 0 || cluster.spending.per_hour > 0))
-    keep_nearest(nearest, later(now, Hours(left <= 0 ? 0 : left / cluster.spending.per_hour)),
-                 EndCause::max_cost);
+  if (guards.max_cost) keep_cost_end(nearest, *guards.max_cost, cluster.spending, now);
   if (guards.unattended && !cluster.stopped)
     keep_nearest(nearest, cluster.contact + *guards.unattended, EndCause::unattended);
   if (guards.idle_delete && cluster.stopped)
@@ -116,9 +129,9 @@ std::optional<End> end_of(const Guards& guards, const Watched& cluster, TimePoin
 }
 
 std::optional<TimePoint> first_end(const Guards& guards, TimePoint created, TimePoint start,
-                                   std::optional<double> price, int count) {
-  const Watched cluster{
-      .created = created, .contact = start, .spending = {.per_hour = price.value_or(0) * count}};
+                                   const std::optional<Money>& price, int count) {
+  Watched cluster{.created = created, .contact = start};
+  if (price) cluster.spending = {.so_far = *price * 0, .per_hour = *price * count};
   const auto end = end_of(guards, cluster, start);
   if (!end) return std::nullopt;
   return end->when;
@@ -132,7 +145,7 @@ std::string reason_of(const Guards& guards, EndCause cause) {
     case EndCause::max_life:
       return "its life of " + text(guards.max_life) + " is over";
     case EndCause::max_cost:
-      return "its cost has reached " + number(guards.max_cost.value_or(0));
+      return "its cost has reached " + to_string(guards.max_cost.value_or(Money{0, kUsd}));
     case EndCause::unattended:
       return "nobody looked after it for " + text(guards.unattended);
     case EndCause::idle:

@@ -8,13 +8,14 @@
 #include <span>
 #include <string>
 
+#include "base/money.hpp"
 #include "state/model.hpp"
 
 namespace fastgpu::provision {
 
 struct Guards {
   std::optional<std::chrono::seconds> max_life{};  ///< Since the creation.
-  std::optional<double> max_cost{};  ///< Of computing, in the currency of the cluster's price.
+  std::optional<Money> max_cost{};  ///< Of computing, in the currency of the cluster's price.
   /// Since a fastgpu last looked after it, while something runs.
   std::optional<std::chrono::seconds> unattended{};
   std::optional<std::chrono::seconds> idle_stop{};    ///< On a node, before it is stopped.
@@ -27,14 +28,14 @@ struct Guards {
 Guards guards_of(const std::string& spec_json);
 std::string with_guards(const std::string& spec_json, const Guards& guards);
 
-/// What a cluster has cost, and costs an hour now; money of one currency.
+/// What a cluster has cost, and costs an hour now, in one currency.
 struct Spending {
-  double so_far = 0;
-  double per_hour = 0;
+  Money so_far{0, kUsd};
+  Money per_hour{0, kUsd};
 };
 
 /// `price` is a machine's, an hour.
-Spending spending_of(std::span<const state::Run> runs, double price, state::TimePoint now);
+Spending spending_of(std::span<const state::Run> runs, const Money& price, state::TimePoint now);
 
 /// When the last run ended; absent where something runs, or nothing ever did.
 std::optional<state::TimePoint> stopped_since(std::span<const state::Run> runs);
@@ -61,7 +62,7 @@ std::optional<End> end_of(const Guards& guards, const Watched& cluster, state::T
 /// The end that machines are launched with, before any of them has run: for `count` of them at
 /// `price`, counted from `start`.
 std::optional<state::TimePoint> first_end(const Guards& guards, state::TimePoint created,
-                                          state::TimePoint start, std::optional<double> price,
+                                          state::TimePoint start, const std::optional<Money>& price,
                                           int count);
 
 /// "its life of 8h is over": why a cluster ends, of its limit.

@@ -20,7 +20,7 @@ state::ClusterLock lock_existing(const Tools& tools, const ClusterName& name) {
 }  // namespace
 
 state::ClusterLock lock_cluster(const Tools& tools, const ClusterName& name) {
-  return {tools.store.directory(), name, tools.patience, tools.cancel};
+  return {tools.store, name, tools.patience, tools.cancel};
 }
 
 std::shared_ptr<void> hold_cluster(const Tools& tools, const state::Cluster& cluster) {
@@ -38,6 +38,15 @@ state::Cluster require_cluster(const state::Store& store, const ClusterName& nam
   throw Error(ErrorKind::not_found, message);
 }
 
+void check_is_made(const state::Cluster& cluster) {
+  if (cluster.state != state::ClusterState::creating) return;
+  const std::string& name = cluster.name.value;
+  throw Error(ErrorKind::conflict, "cluster '" + name +
+                                       "' was left half-made: repeat its creation, or `fastgpu "
+                                       "delete cluster " +
+                                       name + "`");
+}
+
 HeldCluster::HeldCluster(const Tools& tools, const ClusterName& name)
     : tools_(tools),
       lock_(lock_existing(tools, name)),
@@ -45,11 +54,7 @@ HeldCluster::HeldCluster(const Tools& tools, const ClusterName& name)
       held_(hold_cluster(tools, cluster_)) {
   settle_cluster(tools, cluster_, HalfMade::leave);
   cluster_ = require_cluster(tools.store, name);
-  if (cluster_.state == state::ClusterState::creating)
-    throw Error(ErrorKind::conflict, "cluster '" + name.value +
-                                         "' was left half-made: repeat its creation, or `fastgpu "
-                                         "delete cluster " +
-                                         name.value + "`");
+  check_is_made(cluster_);
 }
 
 ClusterView HeldCluster::look() const {

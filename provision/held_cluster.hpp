@@ -13,6 +13,9 @@ state::ClusterLock lock_cluster(const Tools& tools, const ClusterName& name);
 /// Tools::hold, for a cluster under its lock.
 std::shared_ptr<void> hold_cluster(const Tools& tools, const state::Cluster& cluster);
 
+/// Throws conflict, with the way out, where the cluster's creation was never finished.
+void check_is_made(const state::Cluster& cluster);
+
 class HeldCluster {
  public:
   /// Locks and settles. Throws not_found where there is no such cluster, conflict where its

@@ -52,6 +52,16 @@ ClusterView stop_cluster(const Tools& tools, const ClusterName& name);
 /// removed.
 ClusterView scale_cluster(const Tools& tools, const ClusterName& name, int nodes);
 
+/// What scale_cluster would do.
+struct Scaling {
+  state::Cluster cluster{};
+  std::vector<state::Node> added{};
+  std::vector<state::Node> removed{};
+};
+
+/// Throws as scale_cluster would. Changes nothing and takes no lock.
+Scaling plan_scale(const Tools& tools, const ClusterName& name, int nodes);
+
 /// Makes new machines for the nodes whose machines are gone, where the cluster stands; what was on
 /// them is lost. Those that cannot be had stay lost.
 ClusterView replace_lost_nodes(const Tools& tools, const ClusterName& name);
@@ -67,6 +77,11 @@ state::Cluster change_shared(const Tools& tools, const ClusterName& name,
 state::Cluster change_storage(const Tools& tools, const ClusterName& name,
                               const std::function<std::string(const std::string&)>& change);
 
+/// The cluster as change_storage would leave it. Throws as that would; changes nothing and takes no
+/// lock.
+state::Cluster plan_storage(const Tools& tools, const ClusterName& name,
+                            const std::function<std::string(const std::string&)>& change);
+
 /// Gives the cluster another name, at its provider too. Its nodes keep theirs: they are known by
 /// them. Throws conflict where the name is taken, or somebody else has taken the cluster over.
 ClusterView rename_cluster(const Tools& tools, const ClusterName& from, const ClusterName& to);
@@ -74,6 +89,14 @@ ClusterView rename_cluster(const Tools& tools, const ClusterName& from, const Cl
 /// The cluster as its provider finds it now. What changed is stored where nobody else is working on
 /// the cluster and the state directory can be written.
 ClusterView refresh_cluster(const Tools& tools, const ClusterName& name);
+
+/// The same for somebody who is about to change the cluster: stores nothing and takes no lock.
+/// Throws conflict where the cluster is half-made or half-deleted, or another machine has taken it
+/// over.
+ClusterView look_before_change(const Tools& tools, const ClusterName& name);
+
+/// Throws conflict where a cluster has that name.
+void check_name_is_free(const state::Store& store, const ClusterName& name);
 
 /// The cluster, or Error not_found with the nearest name there is.
 state::Cluster require_cluster(const state::Store& store, const ClusterName& name);

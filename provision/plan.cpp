@@ -49,10 +49,10 @@ void check_same(const ClusterSpec& wanted, const Found& found) {
                                          "cluster " + name + "` finishes that");
   if (!has_wanted_size(wanted, found)) refuse_size(wanted, found);
   if (there.slots != wanted.slots)
-    throw Error(ErrorKind::conflict, "cluster '" + name + "' exists already with " +
-                                         std::to_string(there.slots) + " slots a node, not " +
-                                         std::to_string(wanted.slots) +
-                                         ": delete it first, or leave --slots out");
+    throw Error(ErrorKind::conflict,
+                "cluster '" + name + "' exists already with " + std::to_string(there.slots) +
+                    (there.slots == 1 ? " slot" : " slots") + " a node, not " +
+                    std::to_string(wanted.slots) + ": delete it first, or leave --slots out");
   if (there.user != wanted.user)
     throw Error(ErrorKind::conflict, "cluster '" + name + "' exists already with user '" +
                                          there.user + "', not '" + wanted.user +

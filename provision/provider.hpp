@@ -10,6 +10,7 @@
 
 #include "base/cancel.hpp"
 #include "base/host_result.hpp"
+#include "base/money.hpp"
 #include "base/secret.hpp"
 #include "base/units.hpp"
 #include "provision/storage.hpp"
@@ -35,6 +36,9 @@ struct NodeRequest {
   std::string host_public_key;
   std::string authorized_key;  ///< Who may log in: "ssh-ed25519 AAAA...".
   bool may_be_there = true;    ///< Whether it may have been asked for before.
+  /// Whether it is of no use without the others of the same call: a place that can give all or
+  /// nothing is asked for that, so that no machine is paid for in vain.
+  bool all_or_nothing = false;
 };
 
 struct Instance {
@@ -127,8 +131,8 @@ class Provider {
   /// Whether a machine that was asked for may be listed only some time later.
   virtual bool lists_late() const noexcept { return false; }
 
-  /// Of one machine where the cluster is, in the place's currency; absent where nobody told it.
-  virtual std::optional<double> price_per_hour(const state::Cluster& /*cluster*/) const {
+  /// Of one machine where the cluster is, in the place's currency; absent where it is not known.
+  virtual std::optional<Money> price_per_hour(const state::Cluster& /*cluster*/) const {
     return std::nullopt;
   }
 

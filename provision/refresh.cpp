@@ -2,6 +2,7 @@
 #include "provision/first_contact.hpp"
 #include "provision/held_cluster.hpp"
 #include "provision/lifecycle.hpp"
+#include "provision/takeover.hpp"
 
 namespace fastgpu::provision {
 namespace {
@@ -31,11 +32,23 @@ ClusterView seen_now(const Tools& tools, const ClusterView& stored) {
 
 }  // namespace
 
+ClusterView look_before_change(const Tools& tools, const ClusterName& name) {
+  const ClusterView stored = stored_view(tools, name);
+  const state::Cluster& cluster = stored.cluster;
+  check_is_made(cluster);
+  if (cluster.state == state::ClusterState::deleting)
+    throw Error(ErrorKind::conflict, "cluster '" + name.value + "' is being deleted: `fastgpu " +
+                                         "delete cluster " + name.value + "` finishes that");
+  const std::vector<Instance> found = tools.providers(cluster.provider).list(cluster);
+  require_ours(cluster, found);
+  return observe(stored, found, just_asked_for(tools.store, cluster.id));
+}
+
 ClusterView refresh_cluster(const Tools& tools, const ClusterName& name) {
   ClusterView stored = stored_view(tools, name);
   ClusterView seen = seen_now(tools, stored);
   if (!differs(stored, seen) || !tools.store.writable()) return seen;
-  const auto lock = state::ClusterLock::try_lock(tools.store.directory(), name);
+  const auto lock = state::ClusterLock::try_lock(tools.store, name);
   if (!lock) return seen;
   // Looked at again under the lock: an operation may have ended in between.
   stored = stored_view(tools, name);

@@ -8,6 +8,12 @@
 
 namespace fastgpu::provision {
 
+void check_name_is_free(const state::Store& store, const ClusterName& name) {
+  check_name("cluster name", name.value);
+  if (store.find_cluster(name))
+    throw Error(ErrorKind::conflict, "cluster '" + name.value + "' exists already");
+}
+
 ClusterView rename_cluster(const Tools& tools, const ClusterName& from, const ClusterName& to) {
   check_name("cluster name", to.value);
   require_cluster(tools.store, from);
@@ -20,14 +26,12 @@ ClusterView rename_cluster(const Tools& tools, const ClusterName& from, const Cl
   if (from == to) return view;
   view.cluster.name = to;
   try {
-    if (tools.store.find_cluster(to))
-      throw Error(ErrorKind::conflict, "cluster '" + to.value + "' exists already");
+    check_name_is_free(tools.store, to);
     require_ours(tools, held.cluster());
     held.provider().rename(view.cluster, tools.cancel);  // Repeated where we die before the rest.
     fault_point("provision:renamed_there");
     tools.store.update_cluster(view.cluster);
   } catch (const Error& e) {
-    if (!tools.store.find_cluster(to)) other->remove_file();
     throw e.during("renaming cluster '" + from.value + "'");
   }
   fault_point("provision:renamed");

@@ -99,7 +99,32 @@ void remove_nodes(const Tools& tools, const HeldCluster& held, std::size_t keep)
            [&] { take_down_nodes(tools, held.provider(), held.cluster(), nodes); });
 }
 
+void check_may_grow(const ClusterView& view, std::size_t wanted) {
+  if (wanted <= view.nodes.size() || view.cluster.state == state::ClusterState::running) return;
+  const std::string& name = view.cluster.name.value;
+  throw Error(ErrorKind::conflict, "cluster '" + name +
+                                       "' does not run on all its nodes: `fastgpu start cluster " +
+                                       name + "` before adding nodes");
+}
+
 }  // namespace
+
+Scaling plan_scale(const Tools& tools, const ClusterName& name, int nodes) {
+  check_node_count(nodes);
+  const ClusterView view = look_before_change(tools, name);
+  const auto wanted = static_cast<std::size_t>(nodes);
+  check_may_grow(view, wanted);
+  Scaling scaling{.cluster = view.cluster};
+  for (std::size_t i = wanted; i < view.nodes.size(); ++i)
+    scaling.removed.push_back(view.nodes[i]);
+  if (wanted <= view.nodes.size()) return scaling;
+  Provider& provider = tools.providers(view.cluster.provider);
+  const auto indexes =
+      provider.new_indexes(view.cluster, view.nodes, tools.store.next_node_index(view.cluster.id),
+                           static_cast<int>(wanted - view.nodes.size()));
+  scaling.added = new_nodes(tools, provider, view.cluster, indexes);
+  return scaling;
+}
 
 ClusterView scale_cluster(const Tools& tools, const ClusterName& name, int nodes) {
   check_node_count(nodes);
@@ -107,10 +132,7 @@ ClusterView scale_cluster(const Tools& tools, const ClusterName& name, int nodes
   ClusterView before = held.look();
   store_nodes(tools, before.nodes);
   const auto wanted = static_cast<std::size_t>(nodes);
-  if (wanted > before.nodes.size() && before.cluster.state != state::ClusterState::running)
-    throw Error(ErrorKind::conflict, "cluster '" + name.value +
-                                         "' does not run on all its nodes: `fastgpu start " +
-                                         "cluster " + name.value + "` before adding nodes");
+  check_may_grow(before, wanted);
   if (wanted > before.nodes.size())
     add_nodes(tools, held, static_cast<int>(wanted - before.nodes.size()));
   if (wanted < before.nodes.size()) remove_nodes(tools, held, wanted);

@@ -63,7 +63,7 @@ void settle_one(const Tools& tools, const state::ClusterId& id, HalfMade half_ma
   std::optional<Cluster> cluster = tools.store.find_cluster(id);
   if (!cluster) return;
   const ClusterName name = cluster->name;
-  auto lock = state::ClusterLock::try_lock(tools.store.directory(), name);
+  const auto lock = state::ClusterLock::try_lock(tools.store, name);
   if (!lock) return;
   cluster = tools.store.find_cluster(id);  // Its owner may have finished or renamed it just now.
   if (!cluster || cluster->name != name) return;
@@ -73,7 +73,6 @@ void settle_one(const Tools& tools, const state::ClusterId& id, HalfMade half_ma
   } catch (const Error& e) {
     done.push_back({cluster->name.value, "could not be put right", e});
   }
-  if (!tools.store.find_cluster(id)) lock->remove_file();
 }
 
 }  // namespace

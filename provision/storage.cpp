@@ -5,7 +5,9 @@
 #include <charconv>
 
 #include "base/error.hpp"
+#include "base/literals.hpp"
 #include "base/names.hpp"
+#include "base/units.hpp"
 
 namespace fastgpu::provision {
 namespace {
@@ -60,17 +62,15 @@ DataDisk parse_data_disk(std::string_view text) {
   constexpr int kLargest = 65'536;
   constexpr std::size_t kLongestType = 32;
   const std::size_t colon = text.find(':');
-  const std::string_view digits = text.substr(0, colon);
-  DataDisk disk;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), disk.gib);
-  const bool is_size = error == std::errc{} && end == digits.data() + digits.size();
+  DataDisk disk{.gib = parse_gib(text.substr(0, colon), 1, kLargest)};
   if (colon != std::string_view::npos) disk.type = text.substr(colon + 1);
   const bool is_typed =
       colon == std::string_view::npos || (is_word(disk.type) && disk.type.size() <= kLongestType);
-  if (!is_size || disk.gib < 1 || disk.gib > kLargest || !is_typed)
+  if (!is_typed)
     throw Error(ErrorKind::usage, "'" + printable(text) +
-                                      "' is no data disk: write its GiB, such as 500, or its type "
-                                      "in the cloud's word as well, such as 500:gp3");
+                                      "' is no data disk: write its size, such as 500 (GiB) or "
+                                      "10TB, or its type in the cloud's word as well, such as "
+                                      "500:gp3");
   return disk;
 }
 

@@ -78,9 +78,7 @@ void require_ours(const Tools& tools, const state::Cluster& cluster) {
   require_ours(cluster, tools.providers(cluster.provider).list(cluster));
 }
 
-void forget_cluster(const Tools& tools, const ClusterName& name) {
-  require_cluster(tools.store, name);
-  state::ClusterLock lock = lock_cluster(tools, name);
+void check_forgettable(const Tools& tools, const ClusterName& name) {
   const state::Cluster cluster = require_cluster(tools.store, name);
   const std::vector<Instance> found = tools.providers(cluster.provider).list(cluster);
   if (!std::ranges::all_of(found, is_others))
@@ -88,10 +86,16 @@ void forget_cluster(const Tools& tools, const ClusterName& name) {
                                          "' has machines that are nobody else's, and would have no "
                                          "owner: `fastgpu delete cluster " +
                                          name.value + "` deletes it");
+}
+
+void forget_cluster(const Tools& tools, const ClusterName& name) {
+  require_cluster(tools.store, name);
+  const state::ClusterLock lock = lock_cluster(tools, name);
+  const state::Cluster cluster = require_cluster(tools.store, name);
+  check_forgettable(tools, name);
   remove_key_files(tools.store.directory(), cluster.id);
   fault_point("takeover:files_removed");
   erase_record(tools, cluster);
-  lock.remove_file();
 }
 
 Recovered recovered(const ClusterRecord& record, std::span<const Instance> found) {

@@ -24,6 +24,9 @@ bool is_taken(std::span<const Instance> found) noexcept;
 /// for one that is ours.
 void forget_cluster(const Tools& tools, const ClusterName& name);
 
+/// Throws as forget_cluster would, and changes nothing.
+void check_forgettable(const Tools& tools, const ClusterName& name);
+
 /// What became of a node of the record, by what the provider found.
 struct Recovered {
   std::vector<state::Node> nodes{};    ///< Those of the record, as they are now.

@@ -7,6 +7,7 @@
 #include <regex>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -77,6 +78,93 @@ TEST_CASE("every folder with sources is in the table") {
     CHECK_MESSAGE(kMayInclude.contains(entry.path().filename()),
                   "src/" << entry.path().filename().string() << " is missing in the table");
   }
+}
+
+/// Calls that are safe in one place alone, and the files that may make them.
+const std::map<std::string, std::set<std::string>> kOnlyIn = {
+    // A command for a host is a script for /bin/sh, and what sends it says so to any login shell.
+    {"login_shell_command(",
+     {"src/base/login_shell.hpp", "src/base/login_shell.cpp", "src/ssh/command.cpp",
+      "src/ssh/interactive.cpp", "agent/relay.cpp", "agent/rsh.cpp"}},
+    {"libssh2_channel_process_startup(", {"src/ssh/command.cpp", "src/ssh/interactive.cpp"}},
+    // It follows links: what a name leads to may be another thing by now. Open, look, then fchmod.
+    {"fchmodat(", {"src/transfer/across.cpp"}},
+};
+
+TEST_CASE("what is safe in one place alone is done there alone") {
+  const fs::path root = FASTGPU_SOURCE_ROOT;
+  for (const auto& [module, allowed] : kMayInclude) {
+    for (const auto& entry : fs::recursive_directory_iterator(folder_of(module))) {
+      if (!is_source(entry.path())) continue;
+      const std::string file = fs::relative(entry.path(), root);
+      std::ifstream in(entry.path());
+      const std::string text{std::istreambuf_iterator<char>(in), {}};
+      for (const auto& [call, files] : kOnlyIn)
+        CHECK_MESSAGE((text.find(call) == text.npos || files.contains(file)),
+                      file << " may not call " << call << ")");
+    }
+  }
+}
+
+/// Where in `file` a line matches `pattern`, comments left out.
+std::vector<std::string> places_of(const fs::path& file, const std::regex& pattern) {
+  std::vector<std::string> places;
+  std::ifstream in(file);
+  int number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    if (std::regex_search(line.substr(0, line.find("//")), pattern))
+      places.push_back(file.string() + ":" + std::to_string(number));
+  }
+  return places;
+}
+
+/// A kind of access to the terminal, and the files that may have it.
+struct Door {
+  std::string what;
+  std::regex pattern;
+  std::set<std::string> allowed;
+};
+
+TEST_CASE("only cli/ui writes to the terminal, and few files pass a program's bytes on") {
+  const std::vector<Door> doors = {
+      {"may write to the standard streams",
+       std::regex(R"(STD(OUT|ERR)_FILENO|std::(cout|cerr|clog)|write\([12],)"
+                  R"(|\b(f?puts|putchar|fwrite|[vdf]*printf|perror)\s*\()"),
+       {"main.cpp", "signals.cpp", "ui/terminal.cpp"}},
+      {"may make an escape sequence",
+       std::regex(R"(\\x1b|\\033|\\e\[|kColorEnd|\bescape\()"),
+       {"ui/terminal.cpp", "ui/terminal.hpp", "ui/styled.cpp", "ui/progress.cpp"}},
+      {"may pass a program's bytes on unescaped",
+       std::regex(R"(program_(output|errors)\()"),
+       {"ui/ui.cpp", "ui/ui.hpp", "commands/remote_output.cpp", "commands/job_output.cpp",
+        "commands/job_output.hpp", "commands/exec.cpp"}},
+      {"may have a sink of its own",
+       std::regex(R"(\bFdSink\b)"),
+       {"main.cpp", "ui/sink.cpp", "ui/sink.hpp"}},
+  };
+  const fs::path folder = folder_of("cli");
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (!is_source(entry.path())) continue;
+    const std::string name = fs::relative(entry.path(), folder).string();
+    for (const Door& door : doors)
+      if (!door.allowed.contains(name))
+        for (const std::string& place : places_of(entry.path(), door.pattern))
+          CHECK_MESSAGE(false, place << ": only cli/ui " << door.what);
+  }
+}
+
+TEST_CASE("a path that may not be looked at is not taken for a missing one") {
+  // std::filesystem::exists does, or throws what is no Error: base/file_status.hpp is for that.
+  static const std::regex kExists(R"re(\b(fs|filesystem)::exists\()re");
+  for (const char* module : {"config", "http", "process", "ssh", "state", "remote", "provision",
+                             "launcher", "envs", "cli"})
+    for (const auto& entry : fs::recursive_directory_iterator(folder_of(module))) {
+      if (!is_source(entry.path())) continue;
+      std::ifstream in(entry.path());
+      for (std::string line; std::getline(in, line);)
+        CHECK_MESSAGE(!std::regex_search(line, kExists), entry.path().string() << ": " << line);
+    }
 }
 
 TEST_SUITE_END();

@@ -52,7 +52,7 @@ class Build {
         copy_(version_, request.way) {}
 
   BuildAnswer run() {
-    if (const std::string sum = manifest_sum(version_); !sum.empty()) return {sum, {}};
+    if (const std::string sum = manifest_sum(version_); !sum.empty()) return {sum, {}, {}};
     std::string manifest;
     try {
       manifest = make();
@@ -62,7 +62,7 @@ class Build {
       discard(failure);
       throw;
     }
-    return {manifest, copy_.finish(listener_)};
+    return {manifest, copy_.finish(listener_), warnings_};
   }
 
  private:
@@ -71,22 +71,48 @@ class Build {
     fs::remove_all(version_);  // Of a build that was killed.
     fs::create_directories(version_.parent_path());
     listener_.tell("making the environment");
-    package_builder(request_.builder, cache_)
-        ->make(request_, version_, listener_, [this](const KnownSums& known) { take_part(known); });
+    const auto builder = package_builder(request_.builder, cache_);
+    builder->make(request_, version_, listener_,
+                  [this](const KnownSums& known) { take_part(known); });
     fault_point("env-build-packages");
     if (compiled_.valid()) {
       listener_.tell("compiling modules");
       compiled_.get();
     }
+    settle(*builder);
     show_to_python();
     write_details();
     run_post_install();
     listener_.tell("computing sums");
-    if (request_.post_install.empty()) known_.merge(copy_.sums());
+    if (request_.post_install.empty() && warnings_.empty()) known_.merge(copy_.sums());
     set_times();
     std::string manifest = write_manifest(version_, known_);
     note_checked(version_, manifest);
     return manifest;
+  }
+
+  /// What was said of files that have changed since, to other nodes too, holds no more.
+  void settle(PackageBuilder& builder) {
+    const Settled settled = builder.settle(request_, version_, listener_);
+    warnings_ = settled.warnings;
+    if (warnings_.empty()) return;
+    copy_.give_up();
+    known_.clear();
+    if (!request_.has_bytecode) return;
+    for (const fs::path module : settled.modules) {
+      set_build_time(version_ / module);  // Which its bytecode remembers.
+      remove_bytecode(version_ / module);
+    }
+    for (const std::string& file :
+         compile_modules(version_, request_.python_version, settled.modules, listener_))
+      set_build_time(version_ / file);
+  }
+
+  static void remove_bytecode(const fs::path& module) {
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator(module.parent_path() / "__pycache__", none))
+      if (module_of(entry.path()) == fs::path(module).replace_extension())
+        fs::remove(entry.path(), none);
   }
 
   /// Those before it are compiled: two at a time would be more than there is to gain.
@@ -208,7 +234,8 @@ class Build {
   fs::path cache_;
   EarlyCopy copy_;
   std::unordered_set<std::string> seen_;
-  KnownSums known_;             // Of files that need not be read any more.
+  KnownSums known_;  // Of files that need not be read any more.
+  std::vector<std::string> warnings_;
   std::future<void> compiled_;  // Waits where it is destroyed.
 };
 

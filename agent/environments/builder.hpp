@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "agent/environments/call.hpp"
 #include "agent/environments/manifest.hpp"
@@ -14,6 +16,12 @@ namespace fastgpu::agent {
 /// Told that all packages which were installed so far are complete, while none is being installed;
 /// and the sums of those files of theirs that need not be read.
 using OnPart = std::function<void(const KnownSums& known)>;
+
+/// What was done about files that several packages have.
+struct Settled {
+  std::vector<std::string> warnings;
+  std::vector<std::string> modules;  ///< Below the build: may have changed since on_part.
+};
 
 class PackageBuilder {
  public:
@@ -29,6 +37,14 @@ class PackageBuilder {
   /// Throws conflict for another Python, and as solve.
   virtual void make(const BuildRequest& request, const std::filesystem::path& version,
                     Listener& listener, const OnPart& on_part) = 0;
+
+  /// After `make`: of files that several packages have with different content, the one of the last
+  /// package by name is there from then on, however they were installed. Throws conflict for one
+  /// that cannot be installed again.
+  virtual Settled settle(const BuildRequest& /*request*/, const std::filesystem::path& /*version*/,
+                         Listener& /*listener*/) {
+    return {};
+  }
 };
 
 /// `cache` is the builder's to use. Throws usage for a builder that is not known.

@@ -7,6 +7,7 @@
 #include "agent/environments/node.hpp"
 #include "agent/environments/unpacked_python.hpp"
 #include "agent/protocol/conda.hpp"
+#include "agent/protocol/index_login.hpp"
 #include "base/fault_point.hpp"
 
 namespace fastgpu::agent {
@@ -17,7 +18,11 @@ namespace fs = std::filesystem;
 class CondaBuilder final : public PackageBuilder {
  public:
   CondaBuilder(const BuilderChoice& choice, const fs::path& cache)
-      : tools_(fs::path(choice.tools) / "conda"), cache_(cache), patience_(choice.patience) {}
+      : tools_(fs::path(choice.tools) / "conda"),
+        cache_(cache),
+        patience_(choice.patience),
+        logins_(choice.logins),
+        environment_(builder_environment(choice)) {}
 
   SolveAnswer solve(const SolveRequest& request, Listener& listener) override {
     Records words = settings();
@@ -49,17 +54,21 @@ class CondaBuilder final : public PackageBuilder {
  private:
   Records settings() const {
     Records words;
+    for (const Secret& login : logins_)
+      words.add("login", login.reveal());
     words.add("cache", cache_.string());
     words.add("patience", patience_.count());
     return words;
   }
 
-  std::string run(const std::string& what, const Records& words, Listener& listener) const {
+  std::string run(const std::string& what, const Records& words, Listener& listener) const try {
     return output_of(
         {.argv = {interpreter(listener).string(), "-I", (tools_ / "client.py").string(), what},
-         .environment = plain_environment(),
+         .environment = environment_,
          .input = words.text()},
         listener);
+  } catch (const Error& e) {
+    throw Error(e.kind(), hide_logins(e.what(), logins_));
   }
 
   fs::path interpreter(Listener& listener) const {
@@ -76,6 +85,8 @@ class CondaBuilder final : public PackageBuilder {
   fs::path tools_;
   fs::path cache_;
   std::chrono::seconds patience_;
+  std::vector<Secret> logins_;
+  std::vector<std::string> environment_;
 };
 
 }  // namespace

@@ -81,6 +81,17 @@ std::vector<std::string> plain_environment() {
   return environment;
 }
 
+std::vector<std::string> builder_environment(const BuilderChoice& choice) {
+  auto environment = plain_environment();
+  if (choice.proxy.reveal().empty()) return environment;
+  for (const char* name : {"no_proxy", "NO_PROXY"})
+    process::set_variable(environment, std::string(name) + "=");
+  for (const char* name :
+       {"http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"})
+    process::set_variable(environment, std::string(name) + "=" + choice.proxy.reveal());
+  return environment;
+}
+
 std::string python_version(const std::string& interpreter) {
   const Cancel never;
   const auto done = process::capture(

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "agent/environments/call.hpp"
+#include "agent/protocol/environment.hpp"
 #include "process/command.hpp"
 
 namespace fastgpu::agent {
@@ -18,6 +19,8 @@ std::string python_version(const std::string& interpreter);
 
 /// Our environment without what would change what builders and Pythons do.
 std::vector<std::string> plain_environment();
+/// The same for a builder: with the proxy that it is to fetch by, where the choice names one.
+std::vector<std::string> builder_environment(const BuilderChoice& choice);
 
 struct Program {
   std::vector<std::string> argv;

@@ -62,6 +62,12 @@ fs::path removing_of(const fs::path& path) {
   return path.parent_path() / (".fastgpu-removing." + path.filename().string());
 }
 
+/// Other users may make such names in a shared directory.
+bool is_ours(const fs::path& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0 && may_be_ours(status.st_uid);
+}
+
 [[noreturn]] void throw_not_made(const fs::path& path) {
   throw system_error("making " + path.string(), errno)
       .during("environments lie there (another place: --prefix)");
@@ -81,7 +87,7 @@ void make_at_once(const EnvironmentPlaces& places) {
   const auto moved = [&](const fs::path& path) {
     return fs::path(making.string() + path.string().substr(outermost.string().size()));
   };
-  fs::remove_all(making);
+  if (is_ours(making)) fs::remove_all(making);
   Records made;
   for (const fs::path& path : missing) {
     if (::mkdir(moved(path).c_str(), 0755) != 0) throw_not_made(path);
@@ -111,9 +117,14 @@ void remove_below(const fs::path& directory, const fs::path& kept) {
 /// removed.
 std::optional<UniqueFd> try_lock_of(const EnvironmentPlaces& places) {
   const fs::path path = lock_file(places);
-  UniqueFd file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  UniqueFd file(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file && errno != ENOENT) throw system_error("opening " + path.string(), errno);
   struct stat status {};
+  if (file && ::fstat(file.get(), &status) == 0 &&
+      (!S_ISREG(status.st_mode) || !may_be_ours(status.st_uid)))
+    throw Error(ErrorKind::denied, places.own().string() +
+                                       " belongs to another user: environments are made in a "
+                                       "place of one's own (--prefix)");
   if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return std::nullopt;
     throw system_error("locking " + path.string(), errno);
@@ -155,8 +166,8 @@ void remove_prefix(const EnvironmentPlaces& places) {
 void remove_remains(const EnvironmentPlaces& places) {
   ::rmdir(places.own().c_str());  // Where it is empty; another node may remove it just now.
   for (fs::path path = places.own(); path.has_relative_path(); path = path.parent_path()) {
-    fs::remove_all(making_of(path));
-    const auto text = read_file(removing_of(path));
+    if (is_ours(making_of(path))) fs::remove_all(making_of(path));
+    const auto text = is_ours(removing_of(path)) ? read_file(removing_of(path)) : std::nullopt;
     if (!text) continue;
     remove_made(Records(*text, "the list of made directories").all("made"));
     fs::remove(removing_of(path));

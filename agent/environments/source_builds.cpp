@@ -50,26 +50,6 @@ std::string last_words(const process::Captured& done) {
   return text;
 }
 
-/// A directory that is made anew, gone with this object.
-class Workplace {
- public:
-  explicit Workplace(fs::path path) : path_(std::move(path)) {
-    fs::remove_all(path_);  // Of a build that was killed.
-    fs::create_directories(path_);
-  }
-  ~Workplace() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Workplace(const Workplace&) = delete;
-  Workplace& operator=(const Workplace&) = delete;
-
-  const fs::path& path() const noexcept { return path_; }
-
- private:
-  fs::path path_;
-};
-
 class SourceBuilds {
  public:
   SourceBuilds(const Uv& uv, const BuildRequest& request, const fs::path& version,
@@ -80,6 +60,7 @@ class SourceBuilds {
         listener_(listener),
         // Always the same place: compilers write down where they were.
         work_(uv.cache() / "sources") {
+    uv_.forget_logins();
     // Two builds of a lock are the same.
     uv_.set("SOURCE_DATE_EPOCH", "946684800");
     uv_.set("PYTHONHASHSEED", "0");
@@ -102,7 +83,11 @@ class SourceBuilds {
 
  private:
   /// What builds is fetched as other wheels are.
-  Uv uv_with_network() const { return {request_.builder, uv_.cache()}; }
+  Uv uv_with_network() const {
+    Uv uv(request_.builder, uv_.cache());
+    uv.use_logins();
+    return uv;
+  }
 
   Source checked(const std::string& text) const {
     const LockedPackage package = packages_in(text).back();
@@ -173,7 +158,7 @@ class SourceBuilds {
   const BuildRequest& request_;
   fs::path python_;
   Listener& listener_;
-  Workplace work_;
+  ScratchFolder work_;
 };
 
 }  // namespace

@@ -17,7 +17,15 @@ class Uv {
   /// A variable of its environment, from now on.
   void set(const std::string& name, const std::string& value);
 
-  /// Its output. Throws as output_of.
+  /// Sets which indexes it solves by. Passwords are in its environment alone.
+  void use_indexes(const SolveRequest& request);
+  /// Sets the logins for the files of a lock, whose indexes are not asked.
+  void use_logins();
+  /// Removes what use_indexes and use_logins have set, and the proxy: code of packages is going to
+  /// run.
+  void forget_logins();
+
+  /// Its output. Throws as output_of; passwords that it knows are hidden in the error.
   std::string run(const std::vector<std::string>& words, const Listener& listener) const;
   /// "uv 0.13.9"
   std::string version(const Listener& listener) const;
@@ -27,9 +35,30 @@ class Uv {
   const std::vector<std::string>& environment() const noexcept { return environment_; }
 
  private:
+  std::string with_login(const std::string& address) const;
+
   std::filesystem::path program_;
   std::filesystem::path cache_;
+  std::vector<Secret> logins_;
+  Secret proxy_;
   std::vector<std::string> environment_;
+};
+
+/// The name that use_indexes gives to the index at that place in SolveRequest::index_for.
+std::string index_name(std::size_t place);
+
+/// A directory that is made anew, gone with this object.
+class ScratchFolder {
+ public:
+  explicit ScratchFolder(std::filesystem::path path);
+  ~ScratchFolder();
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+  const std::filesystem::path& path() const noexcept { return path_; }
+
+ private:
+  std::filesystem::path path_;
 };
 
 /// A file for uv to read, gone with this object.
@@ -46,9 +75,11 @@ class TextFile {
   std::filesystem::path path_;
 };
 
+enum class Installed : std::uint8_t { kept, replaced };
+
 /// Installs into the Python at that path the wheels of a pylock.toml and nothing else, each with
-/// its sum.
+/// its sum. A package that is there stays, or is installed anew.
 void install_wheels(const Uv& uv, const std::string& pylock, const std::filesystem::path& python,
-                    const Listener& listener);
+                    const Listener& listener, Installed installed = Installed::kept);
 
 }  // namespace fastgpu::agent

@@ -4,11 +4,14 @@
 #include "agent/disk.hpp"
 #include "agent/environments/builder.hpp"
 #include "agent/environments/earlier_packages.hpp"
+#include "agent/environments/modules.hpp"
 #include "agent/environments/node.hpp"
 #include "agent/environments/pylock.hpp"
+#include "agent/environments/shared_paths.hpp"
 #include "agent/environments/source_builds.hpp"
 #include "agent/environments/unpacked_python.hpp"
 #include "agent/environments/uv_solving.hpp"
+#include "agent/protocol/package_name.hpp"
 #include "base/fault_point.hpp"
 #include "base/names.hpp"
 
@@ -34,7 +37,7 @@ class UvBuilder final : public PackageBuilder {
       : tools_(choice.tools), uv_(choice, std::move(cache)) {}
 
   SolveAnswer solve(const SolveRequest& request, Listener& listener) override {
-    use_indexes(request);
+    uv_.use_indexes(request);
     SolveAnswer answer;
     const std::string python = has_archive()
                                    ? interpreter_in(unpacked_python(archive(), listener)).string()
@@ -50,6 +53,7 @@ class UvBuilder final : public PackageBuilder {
 
   void make(const BuildRequest& request, const fs::path& version, Listener& listener,
             const OnPart& on_part) override {
+    uv_.use_logins();
     make_python(request, version, listener);
     fault_point("env-build-python");
     write_atomically(details_of(version) / "pylock.toml", request.solution, 0644);
@@ -69,16 +73,35 @@ class UvBuilder final : public PackageBuilder {
     if (!sources.empty()) on_part({});
   }
 
+  /// uv installs packages at the same time: which one came last is chance.
+  Settled settle(const BuildRequest& request, const fs::path& version,
+                 Listener& listener) override {
+    const fs::path packages = packages_of(request.python_version);
+    const auto shared = shared_paths(version, packages);
+    if (shared.empty()) return {};
+    listener.tell("settling whose files are used");
+    const auto owners = owners_of(shared);
+    for (const std::string& name : owners)
+      install_wheels(uv_, solution_of(request, name), version / "bin/python", listener,
+                     Installed::replaced);
+    return {.warnings = describe(shared), .modules = modules_of(version, packages, owners)};
+  }
+
  private:
-  /// Not among the arguments: an address may hold a password.
-  void use_indexes(const SolveRequest& request) {
-    if (!request.index.empty()) uv_.set("UV_DEFAULT_INDEX", request.index);
-    std::string more;
-    for (const std::string& one : request.more_indexes)
-      more += (more.empty() ? "" : " ") + one;
-    if (more.empty()) return;
-    uv_.set("UV_INDEX", more);
-    uv_.set("UV_INDEX_STRATEGY", "unsafe-best-match");
+  /// The part of the solution that is about one package, whose normalised name it is.
+  static std::string solution_of(const BuildRequest& request, const std::string& package) {
+    std::set<std::string> others;
+    for (const LockedPackage& one : packages_in(request.solution)) {
+      if (normalized_package_name(one.name) != package) {
+        if (!one.name.empty()) others.insert(one.name);
+      } else if (one.text.find("\nsdist = ") != std::string::npos) {
+        throw Error(ErrorKind::conflict,
+                    package +
+                        ", which is built from source, has files that another package has "
+                        "with different content: leave one of the two out");
+      }
+    }
+    return without_packages(request.solution, others);
   }
 
   void make_python(const BuildRequest& request, const fs::path& version, Listener& listener) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "agent/environments/build_tools.hpp"
+#include "agent/protocol/package_name.hpp"
 #include "base/error.hpp"
 
 namespace fastgpu::agent {
@@ -24,6 +25,16 @@ std::vector<std::string> packages_without_wheel(std::string_view said) {
   return packages;
 }
 
+/// `text` as a basic string of TOML; it has no control characters.
+std::string toml_text(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + '"';
+}
+
 class Solving {
  public:
   Solving(const Uv& uv, const SolveRequest& request, const std::string& python,
@@ -32,9 +43,11 @@ class Solving {
         request_(request),
         python_(python),
         listener_(listener),
-        requirements_(EnvironmentPlaces{request.prefix}.own() /
-                          ("requirements." + std::to_string(::getpid()) + ".in"),
-                      lines_of(request.packages)) {}
+        folder_(EnvironmentPlaces{request.prefix}.own() /
+                ("solving." + std::to_string(::getpid()))),
+        requirements_(request.index_for.empty()
+                          ? TextFile(folder_.path() / "requirements.in", lines_of(request.packages))
+                          : TextFile(folder_.path() / "pyproject.toml", project_of(request))) {}
 
   UvSolution run() {
     for (;;)
@@ -56,6 +69,22 @@ class Solving {
     std::string text;
     for (const std::string& package : packages)
       text += package + "\n";
+    return text;
+  }
+
+  /// Only a project can say from which index a package comes.
+  static std::string project_of(const SolveRequest& request) {
+    std::string text =
+        "[project]\nname = \"fastgpu-environment\"\nversion = \"0\"\ndependencies = [\n";
+    for (const std::string& package : request.packages)
+      text += "  " + toml_text(package) + ",\n";
+    text += "]\n\n[tool.uv.sources]\n";
+    for (std::size_t i = 0; i < request.index_for.size(); ++i)
+      text += normalized_package_name(request.index_for[i].package) +
+              " = { index = " + toml_text(index_name(i)) + " }\n";
+    for (std::size_t i = 0; i < request.index_for.size(); ++i)
+      text += "\n[[tool.uv.index]]\nname = " + toml_text(index_name(i)) +
+              "\nurl = " + toml_text(request.index_for[i].address) + "\nexplicit = true\n";
     return text;
   }
 
@@ -97,6 +126,7 @@ class Solving {
   const SolveRequest& request_;
   const std::string& python_;
   const Listener& listener_;
+  ScratchFolder folder_;  // uv knows a project by the name of its file.
   TextFile requirements_;
   std::vector<std::string> built_;
   std::string tools_;

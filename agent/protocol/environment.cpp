@@ -59,12 +59,20 @@ void add_choice(Records& records, const BuilderChoice& choice) {
   records.add("builder", choice.name);
   records.add("tools", choice.tools);
   records.add("patience", choice.patience.count());
+  for (const Secret& login : choice.logins)
+    records.add("login", login.reveal());
+  if (!choice.proxy.reveal().empty()) records.add("proxy", choice.proxy.reveal());
 }
 
 BuilderChoice choice_in(const Records& records) {
-  return {.name = records.get("builder"),
-          .tools = records.get("tools"),
-          .patience = std::chrono::seconds(records.number("patience"))};
+  BuilderChoice choice{.name = records.get("builder"),
+                       .tools = records.get("tools"),
+                       .patience = std::chrono::seconds(records.number("patience"))};
+  for (std::string& login : records.all("login"))
+    choice.logins.emplace_back(std::move(login));
+  for (std::string& proxy : records.all("proxy"))
+    choice.proxy = Secret(std::move(proxy));
+  return choice;
 }
 
 }  // namespace
@@ -125,8 +133,10 @@ Records to_records(const SolveRequest& request) {
   add_choice(records, request.builder);
   records.add("prefix", request.prefix);
   records.add("python", request.python);
-  records.add("index", request.index);
-  add_all(records, "more_index", request.more_indexes);
+  add_all(records, "index", request.indexes);
+  records.add("best_match", std::int64_t{request.best_match});
+  for (const PackageIndex& one : request.index_for)
+    records.add("index_for", one.package + kBetweenWords + one.address);
   add_all(records, "channel", request.channels);
   add_all(records, "package", request.packages);
   add_all(records, "source", request.sources);
@@ -134,14 +144,22 @@ Records to_records(const SolveRequest& request) {
 }
 
 SolveRequest parse_solve_request(const Records& records) {
-  return {.builder = choice_in(records),
-          .prefix = records.get("prefix"),
-          .python = records.get("python"),
-          .index = records.get("index"),
-          .more_indexes = records.all("more_index"),
-          .channels = records.all("channel"),
-          .packages = records.all("package"),
-          .sources = records.all("source")};
+  SolveRequest request{.builder = choice_in(records),
+                       .prefix = records.get("prefix"),
+                       .python = records.get("python"),
+                       .indexes = records.all("index"),
+                       .best_match = records.number("best_match") != 0,
+                       .index_for = {},
+                       .channels = records.all("channel"),
+                       .packages = records.all("package"),
+                       .sources = records.all("source")};
+  for (const std::string& text : records.all("index_for")) {
+    auto words = split(text, kBetweenWords);
+    if (words.size() != 2)
+      throw Error(ErrorKind::remote, "'" + printable(text) + "' is no package with its index");
+    request.index_for.push_back({std::move(words[0]), std::move(words[1])});
+  }
+  return request;
 }
 
 Records to_records(const SolveAnswer& answer) {
@@ -221,11 +239,13 @@ Records to_records(const BuildAnswer& answer) {
   records.add("manifest", answer.manifest);
   for (const std::size_t place : answer.reached)
     records.add("reached", static_cast<std::int64_t>(place));
+  add_all(records, "warning", answer.warnings);
   return records;
 }
 
 BuildAnswer parse_build_answer(const Records& records) {
-  BuildAnswer answer{.manifest = records.get("manifest"), .reached = {}};
+  BuildAnswer answer{
+      .manifest = records.get("manifest"), .reached = {}, .warnings = records.all("warning")};
   for (const std::string& place : records.all("reached"))
     answer.reached.push_back(parse_place(place));
   return answer;

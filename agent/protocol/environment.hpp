@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "agent/protocol/records.hpp"
+#include "base/secret.hpp"
 
 namespace fastgpu::agent {
 
@@ -68,14 +69,25 @@ struct BuilderChoice {
   std::string name;                   ///< "uv", or "conda".
   std::string tools;                  ///< The directory of its programs.
   std::chrono::seconds patience{30};  ///< So long an index may say nothing.
+  /// Addresses of indexes, channels and hosts of files with the user name and password for them,
+  /// percent-encoded. No other address of a request has any.
+  std::vector<Secret> logins{};
+  Secret proxy{};  ///< What it fetches by; empty: by the node's own way.
+};
+
+/// A package that is taken from one index alone.
+struct PackageIndex {
+  std::string package;
+  std::string address;
 };
 
 struct SolveRequest {
   BuilderChoice builder;
   std::string prefix;
-  std::string python;  ///< uv: "3.11", or a path.
-  std::string index;   ///< uv: empty for its own.
-  std::vector<std::string> more_indexes;
+  std::string python;                ///< uv: "3.11", or a path.
+  std::vector<std::string> indexes;  ///< uv: in their order; none: its own.
+  bool best_match = false;           ///< uv: the highest version of all indexes, not of the first.
+  std::vector<PackageIndex> index_for;
   std::vector<std::string> channels;  ///< conda: names or addresses, the first wins.
   std::vector<std::string> packages;
   std::vector<std::string> sources;  ///< uv: packages that may be built from source.
@@ -122,8 +134,9 @@ Records to_records(const BuildRequest& request);
 BuildRequest parse_build_request(const Records& records);
 
 struct BuildAnswer {
-  std::string manifest;              ///< Its sum.
-  std::vector<std::size_t> reached;  ///< Who on the way has the build, too: 0 is the first.
+  std::string manifest;               ///< Its sum.
+  std::vector<std::size_t> reached;   ///< Who on the way has the build, too: 0 is the first.
+  std::vector<std::string> warnings;  ///< Sentences about what is in it.
 };
 
 Records to_records(const BuildAnswer& answer);

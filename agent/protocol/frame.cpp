@@ -19,6 +19,19 @@ std::uint64_t get(std::string_view from, std::size_t at, std::size_t width) {
   return value;
 }
 
+std::size_t largest(FrameKind kind) {
+  switch (kind) {
+    case FrameKind::data:
+      return kLargestFrame;
+    case FrameKind::rank_status:
+    case FrameKind::job_status:
+      return kLargestStatus;
+    case FrameKind::end:
+      return 0;
+  }
+  return 0;
+}
+
 }  // namespace
 
 std::array<char, kFrameHeader> encode(const FrameHeader& header) {
@@ -34,13 +47,14 @@ std::array<char, kFrameHeader> encode(const FrameHeader& header) {
 
 std::optional<FrameHeader> decode_header(std::string_view bytes) {
   if (bytes.size() < kFrameHeader || !bytes.starts_with(kMagic)) return std::nullopt;
-  const auto kind = get(bytes, 4, 1);
+  const auto number = get(bytes, 4, 1);
   const auto stream = get(bytes, 5, 1);
   const auto rank = static_cast<std::int32_t>(get(bytes, 8, 4));
   const auto length = static_cast<std::uint32_t>(get(bytes, 12, 4));
-  if (kind < 1 || kind > 4 || stream > 1 || get(bytes, 6, 2) != 0) return std::nullopt;
-  if (rank < kLauncherRank || rank > kLargestRank || length > kLargestFrame) return std::nullopt;
-  return FrameHeader{.kind = static_cast<FrameKind>(kind),
+  if (number < 1 || number > 4 || stream > 1 || get(bytes, 6, 2) != 0) return std::nullopt;
+  const auto kind = static_cast<FrameKind>(number);
+  if (rank < kLauncherRank || rank > kLargestRank || length > largest(kind)) return std::nullopt;
+  return FrameHeader{.kind = kind,
                      .stream = static_cast<OutputStream>(stream),
                      .rank = rank,
                      .offset = get(bytes, 16, 8),

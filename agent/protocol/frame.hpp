@@ -20,6 +20,7 @@ enum class OutputStream : std::uint8_t { out, err };
 inline constexpr int kLauncherRank = -1;  ///< "Rank" of what the supervisor runs.
 inline constexpr int kLargestRank = 1 << 20;
 inline constexpr std::size_t kLargestFrame = 1 << 18;
+inline constexpr std::size_t kLargestStatus = 1 << 14;  ///< Of a rank or a job.
 inline constexpr std::size_t kFrameHeader = 24;
 
 struct FrameHeader {

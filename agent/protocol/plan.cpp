@@ -24,14 +24,27 @@ std::string to_text(const Plan& plan) {
   records.add("directory", plan.directory);
   records.add("lease", plan.lease.count());
   records.add("timeout", plan.timeout.count());
-  records.add("port", plan.port_variable);
+  for (const std::string& name : plan.port_variables)
+    records.add("port", name);
   for (const std::string& argument : plan.argv)
     records.add("arg", argument);
   for (const std::string& assignment : plan.environment)
     records.add("env", assignment);
   for (const int rank : plan.ranks)
     records.add("rank", rank);
+  if (plan.has_input) records.add("input", 1);
   return records.text();
+}
+
+std::string variables_text(const std::vector<std::string>& assignments) {
+  Records records;
+  for (const std::string& assignment : assignments)
+    records.add("env", assignment);
+  return records.text();
+}
+
+std::vector<std::string> parse_variables(std::string_view text) {
+  return Records(text, "job variables").all("env");
 }
 
 Plan parse_plan(std::string_view text) {
@@ -42,8 +55,9 @@ Plan parse_plan(std::string_view text) {
             .directory = records.get("directory"),
             .lease = std::chrono::milliseconds(records.number("lease")),
             .timeout = std::chrono::milliseconds(records.number("timeout")),
-            .port_variable = records.get("port"),
-            .ranks = {}};
+            .port_variables = records.all("port"),
+            .ranks = {},
+            .has_input = !records.all("input").empty()};
   for (const std::string& rank : records.all("rank"))
     plan.ranks.push_back(parse_rank(rank));
   if (plan.id.empty()) throw Error(ErrorKind::remote, "job plan: the id is empty");

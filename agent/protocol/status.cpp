@@ -28,6 +28,12 @@ process::ExitStatus get_how(const Records& records) {
           .signal = static_cast<int>(records.number("signal") & 127)};
 }
 
+/// A node sends what it likes, for every rank.
+std::string sentence(const Records& records, const char* key) {
+  constexpr std::size_t kLongest = 1'024;
+  return records.get(key).substr(0, kLongest);
+}
+
 }  // namespace
 
 std::string to_text(const RankEnd& end) {
@@ -38,6 +44,7 @@ std::string to_text(const RankEnd& end) {
   records.add("told", end.told ? 1 : 0);
   records.add("host", end.host);
   records.add("reason", end.reason);
+  records.add("full", end.full);
   return records.text();
 }
 
@@ -57,8 +64,9 @@ RankEnd parse_rank_end(std::string_view text) {
           .how = get_how(records),
           .ended = records.number("ended"),
           .told = records.number("told") != 0,
-          .host = records.get("host"),
-          .reason = records.get("reason")};
+          .host = sentence(records, "host"),
+          .reason = sentence(records, "reason"),
+          .full = sentence(records, "full")};
 }
 
 JobEnd parse_job_end(std::string_view text) {
@@ -66,8 +74,8 @@ JobEnd parse_job_end(std::string_view text) {
   return {.how = get_how(records),
           .ended = records.number("ended"),
           .cause = parse_cause(records.get("cause")),
-          .host = records.get("host"),
-          .reason = records.get("reason")};
+          .host = sentence(records, "host"),
+          .reason = sentence(records, "reason")};
 }
 
 }  // namespace fastgpu::agent

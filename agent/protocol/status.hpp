@@ -16,6 +16,7 @@ struct RankEnd {
   bool told = false;       ///< It had been told to stop before it ended.
   std::string host;
   std::string reason;  ///< Why it could not run; empty where it ran.
+  std::string full{};  ///< The folder of its logs, where the disk had no room left at its end.
 };
 
 enum class StopCause : std::uint8_t {

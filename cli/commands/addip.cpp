@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <memory>
 
+#include "cli/commands/cloud_options.hpp"
 #include "cli/commands/cluster_options.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/commands/dry_run.hpp"
 #include "cli/commands/lookup.hpp"
 #include "cli/record.hpp"
 #include "provision/cloud/cloud_spec.hpp"
@@ -16,6 +18,7 @@ namespace {
 struct Options : ClusterOptions {
   std::vector<std::string> ssh_from;
   bool all = false;
+  bool dry_run = false;
 };
 
 std::vector<state::Cluster> clusters_of(Context& context, const Options& options) {
@@ -35,35 +38,51 @@ std::vector<state::Cluster> clusters_of(Context& context, const Options& options
 }
 
 /// The provider's part of a cluster with these ranges let in as well.
-std::string letting_in(const std::string& spec_json, const std::vector<std::string>& ranges) {
+std::string letting_in(const std::string& spec_json, const std::vector<IpRange>& ranges) {
   auto spec = provision::cloud::parse_cloud_spec(spec_json);
-  for (const std::string& range : ranges)
+  for (const IpRange& range : ranges)
     if (std::ranges::find(spec.ssh_from, range) == spec.ssh_from.end())
       spec.ssh_from.push_back(range);
   return provision::cloud::to_json_text(spec);
 }
 
+/// The cluster with these ranges let in; under --dry-run as it would be.
+state::Cluster opened(Context& context, const Options& options, const state::Cluster& cluster,
+                      const std::vector<IpRange>& ranges) {
+  if (options.dry_run) {
+    state::Cluster changed = provision::look_before_change(context.tools(), cluster.name).cluster;
+    changed.spec_json = letting_in(changed.spec_json, ranges);
+    return changed;
+  }
+  state::Cluster changed =
+      provision::change_shared(tools_for(context, options), cluster.name,
+                               [&](const std::string& spec) { return letting_in(spec, ranges); });
+  publish_record(context, cluster.name);
+  return changed;
+}
+
 int run(Context& context, const Options& options) {
+  std::vector<IpRange> ranges = parse_ssh_from(options.ssh_from);
   const std::vector<state::Cluster> clusters = clusters_of(context, options);
-  std::vector<std::string> ranges = options.ssh_from;
+  warn_of_world(context.ui(), ranges);
   if (ranges.empty()) ranges = {context.clouds().own_address()};
   View view;
   view.root = document("access");
   view.root["clusters"] = Json::array();
   view.table.columns = {{"CLUSTER"}, {"SSH FROM"}};
   for (const state::Cluster& cluster : clusters) {
-    const state::Cluster changed =
-        provision::change_shared(tools_for(context, options), cluster.name,
-                                 [&](const std::string& spec) { return letting_in(spec, ranges); });
-    publish_record(context, cluster.name);
-    const auto allowed = provision::cloud::parse_cloud_spec(changed.spec_json).ssh_from;
-    view.root["clusters"].push_back({{"name", cluster.name.value}, {"ssh_from", allowed}});
+    const state::Cluster changed = opened(context, options, cluster, ranges);
+    Json allowed = Json::array();
+    for (const IpRange& range : provision::cloud::parse_cloud_spec(changed.spec_json).ssh_from) {
+      allowed.push_back(range.text());
+      view.table.rows.push_back({cluster.name.value, range.text()});
+    }
     view.names.push_back(cluster.name.value);
-    for (const std::string& range : allowed)
-      view.table.rows.push_back({cluster.name.value, range});
+    view.root["clusters"].push_back({{"name", cluster.name.value}, {"ssh_from", allowed}});
   }
   view.when_empty = "no cluster of a cloud";
   context.ui().show(view);
+  if (options.dry_run) context.ui().note("dry run: nothing was done");
   return 0;
 }
 
@@ -74,6 +93,7 @@ Action describe_addip(Arguments& arguments) {
   describe_cluster_options(arguments, *options).required = false;
   arguments.list("--ssh-from", "CIDR", "Who may log in too (this machine, as seen from outside)",
                  options->ssh_from);
+  describe_dry_run(arguments, options->dry_run);
   arguments.flag("--all", "All clusters of clouds", options->all).letter = "-a";
   return [options](Context& context) { return run(context, *options); };
 }

@@ -2,10 +2,13 @@
 #include <memory>
 
 #include "base/fault_point.hpp"
+#include "cli/commands/cloud_options.hpp"
 #include "cli/commands/cluster_options.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/commands/dry_run.hpp"
 #include "cli/guarding.hpp"
 #include "cli/takeover.hpp"
+#include "provision/cloud/known_names.hpp"
 #include "provision/providers.hpp"
 
 namespace fastgpu::cli {
@@ -13,6 +16,8 @@ namespace {
 
 struct Options : ClusterOptions {
   TakeoverWish wish;
+  std::vector<std::string> ssh_from;
+  bool dry_run = false;
 };
 
 /// Why a provider has no clusters to attach to, and what to do instead.
@@ -32,9 +37,17 @@ void check_provider(const std::string& provider) {
 
 int run(Context& context, Options options) {
   check_provider(options.wish.provider);
+  for (const std::string& region : options.wish.regions)
+    provision::cloud::check_identifier("--region", region);
+  if (!options.wish.id.empty()) provision::cloud::check_identifier("--id", options.wish.id);
   options.wish.name = parse_cluster_name(options.name);
+  options.wish.ssh_from = parse_ssh_from(options.ssh_from);
+  warn_of_world(context.ui(), options.wish.ssh_from);
   std::string& identity = options.wish.identity;
   if (identity.ends_with(".pub")) identity.resize(identity.size() - 4);
+  if (options.dry_run)
+    return show_dry_run(context.ui(), "attach cluster", options.name,
+                        plan_takeover(context, options.wish));
   context.set_parting_words("cluster " + options.name +
                             " is half taken over; the same command goes on");
   const provision::Tools tools = tools_for(context, options);
@@ -63,13 +76,14 @@ Action describe_attach_cluster(Arguments& arguments) {
       .values = Values::path;
   arguments.text("--user", "NAME", "Who logs in (root)", options->wish.user);
   arguments.list("--ssh-from", "CIDR", "Who may log in too (this machine, as seen from outside)",
-                 options->wish.ssh_from);
+                 options->ssh_from);
   arguments.flag("--end-unrecorded", "End machines of the cluster that its record does not know",
                  options->wish.ends_unrecorded);
   arguments.flag("--start", "Start its machines first where they are stopped",
                  options->wish.starts);
   arguments.flag("--force", "Break the lease of a machine that died while it changed the cluster",
                  options->wish.breaks_lease);
+  describe_dry_run(arguments, options->dry_run);
   return [options](Context& context) { return run(context, *options); };
 }
 

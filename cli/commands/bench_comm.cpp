@@ -6,6 +6,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/job_result.hpp"
 #include "cli/commands/job_start.hpp"
+#include "cli/program_variables.hpp"
 #include "comm/bench/models.hpp"
 #include "comm/bench/settings.hpp"
 
@@ -20,7 +21,7 @@ struct Options {
   std::string model;
   std::optional<int> ranks;
   std::optional<int> per_node;
-  std::vector<std::string> environment;
+  VariableFlags variables;
   std::optional<std::chrono::milliseconds> timeout;
   bool oversubscribe = false;
 };
@@ -43,7 +44,7 @@ void check(const Options& options) {
   if (!options.model.empty()) comm::bench::find_model(options.model);
 }
 
-launcher::JobSpec spec_of(const Options& options) {
+launcher::JobSpec spec_of(const Options& options, const state::Environment& ours) {
   launcher::JobSpec spec;
   spec.name = parse_job_name("bench-comm");
   spec.argv = {BenchFiles::program()};
@@ -51,7 +52,7 @@ launcher::JobSpec spec_of(const Options& options) {
   spec.argv.insert(spec.argv.end(), words.begin(), words.end());
   spec.ranks = options.ranks;
   spec.per_node = options.per_node;
-  spec.environment = options.environment;
+  spec.environment = variables_of(options.variables, ours);
   if (options.timeout) spec.timeout = *options.timeout;
   if (options.oversubscribe) spec.crowding = launcher::Crowding::allowed;
   launcher::validate(spec);
@@ -63,14 +64,14 @@ void show(Context& context, const BenchReport& report) {
   ui.end_progress();
   const Detail detail = ui.format() == Format::wide ? Detail::wide : Detail::usual;
   if (ui.for_people())
-    ui.data(text_of(report, detail, ui.terminal()));
+    ui.show(text_of(report, detail, ui.terminal()));
   else
     ui.show(view_of(report));
 }
 
 int run(Context& context, const Options& options) {
   check(options);
-  launcher::JobSpec spec = spec_of(options);
+  launcher::JobSpec spec = spec_of(options, context.environment());
   const RemoteTarget target = running_nodes(context, options.cluster);
   const BenchFiles files(context.state_directory(), is_file(options.model) ? options.model : "");
   spec.sync = files.directory().string();
@@ -148,7 +149,7 @@ Action describe_bench_comm(Arguments& arguments) {
   arguments.count("--np", "N", "Ranks in all (every slot)", options->ranks, 1, kMostRanks).letter =
       "-np";
   arguments.count("--npernode", "K", "Ranks on each node", options->per_node, 1, kMostRanks);
-  arguments.list("--env", "K=V", "A variable for every rank", options->environment).letter = "-e";
+  describe_variables(arguments, options->variables, "every rank");
   arguments.duration("--timeout", "Give up after this time", options->timeout);
   arguments.flag("--oversubscribe", "Allow more ranks than slots", options->oversubscribe);
   arguments.offer_page();

@@ -209,15 +209,17 @@ View view_of(const BenchReport& report) {
   return view;
 }
 
-std::string text_of(const BenchReport& report, Detail detail, const Terminal& terminal) {
+Styled text_of(const BenchReport& report, Detail detail, const Terminal& terminal) {
   const Table collectives = table_of_collectives(report.results);
   const Table models = table_of_models(report.results);
-  std::string out;
-  if (!collectives.rows.empty()) out += print_table(collectives, detail, terminal);
+  Styled out;
+  if (!collectives.rows.empty()) out += print_table(collectives, detail, terminal).text;
   for (const std::string& line : averages(report.results))
     out += line + "\n";
-  if (!models.rows.empty())
-    out += (out.empty() ? "" : "\n") + print_table(models, detail, terminal);
+  if (!models.rows.empty()) {
+    if (!out.empty()) out += "\n";
+    out += print_table(models, detail, terminal).text;
+  }
   return out;
 }
 

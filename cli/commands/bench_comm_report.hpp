@@ -19,7 +19,7 @@ struct BenchReport {
 View view_of(const BenchReport& report);
 
 /// For people: the columns of nccl-tests, the average bus bandwidth at the end; models below.
-std::string text_of(const BenchReport& report, Detail detail, const Terminal& terminal);
+Styled text_of(const BenchReport& report, Detail detail, const Terminal& terminal);
 
 /// "64 KiB" where it is a whole number of them, else "1000 B".
 std::string exact_size(Bytes bytes);

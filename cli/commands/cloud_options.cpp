@@ -1,12 +1,14 @@
 #include "cli/commands/cloud_options.hpp"
 
 #include <algorithm>
-#include <charconv>
+#include <cmath>
 #include <cstdio>
 
+#include "cli/commands/money_options.hpp"
 #include "cli/commands/views.hpp"
 #include "provision/cloud/catalogue.hpp"
 #include "provision/cloud/cloud_provider.hpp"
+#include "provision/cloud/known_names.hpp"
 #include "provision/cloud/user_data.hpp"
 #include "provision/providers.hpp"
 #include "ssh/keys.hpp"
@@ -17,6 +19,7 @@ namespace {
 
 using provision::cloud::Cloud;
 using provision::cloud::CloudSpec;
+using provision::cloud::ExchangeRates;
 using provision::cloud::Market;
 using provision::cloud::Offer;
 using provision::cloud::RankedOffers;
@@ -24,31 +27,28 @@ using provision::cloud::Stock;
 
 constexpr std::size_t kMostPlaces = 16;
 
-/// An amount of money in the cloud's currency: "20".
-std::optional<double> parse_amount(std::string_view digits) {
-  double amount = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), amount);
-  if (error != std::errc{} || end != digits.data() + digits.size() || !(amount > 0) || amount > 1e6)
-    return std::nullopt;
-  return amount;
+/// What goes to a cloud as it is written: refused where it can be no name of anything there.
+void check_words(const CloudOptions& options) {
+  using provision::cloud::check_identifier;
+  using provision::cloud::check_title;
+  for (const auto& [flag, word] : {std::pair("--region", &options.region),
+                                   {"--zone", &options.zone},
+                                   {"--instance-type", &options.type}})
+    if (!word->empty()) check_identifier(flag, *word);
+  for (const auto& [flag, word] : {std::pair("--image", &options.image), {"--vpc", &options.vpc}})
+    if (!word->empty()) check_title(flag, *word);
+  for (const std::string& name : options.key_pairs)
+    check_title("--key-pair", name);
 }
 
-/// "20", "20/h"
-double parse_price(const std::string& text) {
-  std::string_view digits = text;
-  if (digits.ends_with("/h")) digits.remove_suffix(2);
-  if (const auto price = parse_amount(digits)) return *price;
-  throw Error(ErrorKind::usage,
-              "--max-price '" + text +
-                  "' is no price of a node: write 20 or 20/h, in the cloud's currency");
-}
-
-provision::cloud::Wish wish_of(const CloudOptions& options, int nodes) {
+provision::cloud::Wish wish_of(const CloudOptions& options, const ExchangeRates& rates, int nodes) {
+  check_words(options);
   provision::cloud::Wish wish{.type = options.type, .zone = options.zone, .nodes = nodes};
   if (!options.gpus.empty()) provision::cloud::parse_gpus(options.gpus, wish);
   if (options.spot) wish.market = Market::spot;
   if (!options.data_disk.empty()) wish.data_disk = provision::parse_data_disk(options.data_disk);
-  if (!options.max_price.empty()) wish.max_price = parse_price(options.max_price);
+  if (!options.max_price.empty())
+    wish.max_price = price_in("--max-price", options.max_price, rates);
   return wish;
 }
 
@@ -87,14 +87,18 @@ std::vector<Cloud*> clouds_of(Context& context, const CloudOptions& options,
   return clouds;
 }
 
-/// Every answer, in order. Regions that fail are told of; throws where all do.
+/// Every answer, in order. Regions that fail are reported; throws where all do, and not_found for a
+/// zone or a type that none of them has.
 RankedOffers asked(Context& context, const std::vector<Cloud*>& clouds, const std::string& region,
-                   const provision::cloud::Wish& wish) {
-  auto answers = provision::cloud::survey(clouds, region, wish, context.cancel());
-  if (answers.offers.empty() && !answers.failures.empty()) throw answers.failures.front().second;
+                   const provision::cloud::Wish& wish, const ExchangeRates& rates) {
+  provision::cloud::check_gpu(wish);
+  const auto asked = provision::cloud::clouds_with_region(clouds, region, context.cancel());
+  auto answers = provision::cloud::survey(asked, region, wish, context.cancel());
+  if (answers.answered == 0 && !answers.failures.empty()) throw answers.failures.front().second;
   for (const auto& [where, error] : answers.failures)
     context.ui().warn(where + ": " + error.what());
-  return provision::cloud::rank(std::move(answers.offers), wish);
+  if (answers.offers.empty()) provision::cloud::check_names(asked, region, wish, context.cancel());
+  return provision::cloud::rank(std::move(answers.offers), wish, rates);
 }
 
 /// The plan of a cluster that exists, in full or by halves.
@@ -103,7 +107,9 @@ std::optional<CloudPlan> plan_on_record(Context& context, const std::string& nam
   const auto cluster = context.store().find_cluster(ClusterName{name});
   if (!cluster || !provision::is_cloud(cluster->provider)) return std::nullopt;
   CloudPlan plan{.provider = cluster->provider, .spec = wanted, .offers = {}};
-  plan.spec.places = provision::cloud::parse_cloud_spec(cluster->spec_json).places;
+  const CloudSpec there = provision::cloud::parse_cloud_spec(cluster->spec_json);
+  plan.spec.places = there.places;
+  if (plan.spec.ssh_from.empty()) plan.spec.ssh_from = there.ssh_from;
   return plan;
 }
 
@@ -154,8 +160,8 @@ Json offer_json(const Offer& offer, const std::string& against) {
   object["zone"] = offer.site.zone;
   object["market"] = offer.market == Market::spot ? "spot" : "on-demand";
   object["stock"] = stock_text(offer.stock);
-  object["price_per_hour"] = offer.price_per_hour ? Json(offer.price_per_hour->amount) : Json();
-  object["currency"] = offer.price_per_hour ? Json(offer.price_per_hour->currency) : Json();
+  put_price(object, offer.price_per_hour);
+  object["compared"] = money_json(offer.compared);
   object["quota"] = offer.quota ? Json(*offer.quota) : Json();
   if (!against.empty()) object["unusable"] = against;
   return object;
@@ -164,11 +170,11 @@ Json offer_json(const Offer& offer, const std::string& against) {
 void add_row(View& view, const Offer& offer, const std::string& against) {
   view.root["offers"].push_back(offer_json(offer, against));
   if (against.empty()) view.names.push_back(offer.site.zone + "/" + offer.type.name);
-  view.table.rows.push_back({offer.cloud, offer.site.zone, offer.type.name, gpus_text(offer.type),
-                             offer.type.rdma_interfaces > 0 ? "yes" : "-",
-                             price_text(offer.price_per_hour, 1), stock_text(offer.stock),
-                             offer.quota ? std::to_string(*offer.quota) : "?",
-                             against.empty() ? "-" : against});
+  view.table.rows.push_back(
+      {offer.cloud, offer.site.zone, offer.type.name, gpus_text(offer.type),
+       offer.type.rdma_interfaces > 0 ? "yes" : "-",
+       provision::cloud::per_hour(offer.price_per_hour, offer.compared), stock_text(offer.stock),
+       offer.quota ? std::to_string(*offer.quota) : "?", against.empty() ? "-" : against});
 }
 
 }  // namespace
@@ -253,21 +259,47 @@ CloudOptions over_file(CloudOptions options, const config::CloudFields& file) {
   return options;
 }
 
-provision::Holding holding_of(const CloudOptions& options) {
+provision::Holding holding_of(const CloudOptions& options, const ExchangeRates& rates) {
   provision::Holding holding{.least = options.min_nodes.value_or(0)};
   if (options.hold)
     holding.longest = std::chrono::duration_cast<std::chrono::seconds>(*options.hold);
   if (options.hold_cost.empty()) return holding;
-  holding.most_cost = parse_amount(options.hold_cost);
-  if (!holding.most_cost)
-    throw Error(ErrorKind::usage, "--hold-cost '" + options.hold_cost +
-                                      "' is no amount of money: write 5, in the cloud's currency");
+  holding.most_cost = money_in("--hold-cost", options.hold_cost, rates);
   return holding;
 }
 
+std::vector<IpRange> parse_ssh_from(const std::vector<std::string>& texts) {
+  std::vector<IpRange> ranges;
+  for (const std::string& text : texts) {
+    try {
+      const IpRange range = IpRange::parse(text);
+      if (range.is_v6())
+        throw Error(ErrorKind::usage, "'" + printable(text) +
+                                          "' is a range of IPv6, and the nodes have IPv4 addresses "
+                                          "alone: name the IPv4 range that you log in from");
+      if (std::ranges::find(ranges, range) == ranges.end()) ranges.push_back(range);
+    } catch (const Error& e) {
+      throw e.during("--ssh-from");
+    }
+  }
+  return ranges;
+}
+
+void warn_of_world(Ui& ui, const std::vector<IpRange>& ranges) {
+  for (const IpRange& range : ranges)
+    if (range.is_world())
+      ui.warn("--ssh-from " + range.text() + " lets " +
+              (range.prefix() == 0 ? "the whole world" : "a large part of the world") +
+              " try to log in on port 22: name the range that you log in from");
+}
+
 void describe_place_options(Arguments& arguments, CloudOptions& options) {
-  arguments.list("--cloud", "NAME",
-                 "A cloud to look in, or any: all that there are credentials for", options.clouds);
+  Argument& cloud = arguments.list(
+      "--cloud", "NAME", "A cloud to look in; any is each with credentials", options.clouds);
+  cloud.values = Values::choice;
+  for (const provision::ProviderInfo& info : provision::provider_table())
+    if (info.is_cloud) cloud.choices.emplace_back(info.name);
+  cloud.choices.emplace_back("any");
   arguments.text("--region", "REGION", "Look in this region alone, or in all of them (all)",
                  options.region);
 }
@@ -277,8 +309,9 @@ void describe_machine_options(Arguments& arguments, CloudOptions& options) {
   arguments.text("--instance-type", "TYPE", "Exactly this type of machine", options.type);
   arguments.text("--zone", "ZONE", "Look in this zone alone", options.zone);
   arguments.flag("--spot", "Machines that the cloud may take back, for less", options.spot);
-  arguments.text("--max-price", "PRICE", "The most that a node may cost an hour, such as 20/h",
+  arguments.text("--max-price", "PRICE", "The most that a node may cost an hour, such as 20USD",
                  options.max_price);
+  describe_exchange_rates(arguments, options.exchange_rates);
 }
 
 void describe_cloud_options(Arguments& arguments, CloudOptions& options) {
@@ -287,10 +320,10 @@ void describe_cloud_options(Arguments& arguments, CloudOptions& options) {
   arguments.text("--image", "IMAGE", "An image by id or name (the newest that suits)",
                  options.image);
   arguments.text("--vpc", "VPC", "A network of yours to stand in, by name or id", options.vpc);
-  arguments.count("--disk", "GIB", "Size of the system disk (the image's)", options.disk, 1,
-                  32'768);
+  arguments.disk("--disk", "Size of the system disk, such as 200 or 1TB (the image's)",
+                 options.disk, 32'768);
   arguments.text("--data-disk", "GIB[:TYPE]",
-                 "A disk more for each node, at /data, such as 500:gp3", options.data_disk);
+                 "A disk more for each node, at /data, such as 500:gp3 or 10TB", options.data_disk);
   arguments.list("--mount", "ADDRESS:/EXPORT[=/PATH]",
                  "An NFS export for all nodes, at /fastgpu or PATH", options.mounts);
   arguments.list("--ssh-from", "CIDR", "Who may log in (this machine, as it is seen from outside)",
@@ -309,15 +342,19 @@ void describe_cloud_options(Arguments& arguments, CloudOptions& options) {
                   options.min_nodes, 1, provision::kMostNodes);
   arguments.duration("--hold", "Keep what was got for so long while the missing nodes are sought",
                      options.hold);
-  arguments.text("--hold-cost", "AMOUNT", "The most that the kept nodes may cost meanwhile",
+  arguments.text("--hold-cost", "AMOUNT",
+                 "The most that the kept nodes may cost meanwhile, such as 5USD",
                  options.hold_cost);
   arguments.flag("--rdma", "Close together, with the fastest network that the type has",
                  options.rdma);
 }
 
 std::vector<CloudPlace> places_of(Context& context, const CloudOptions& options) {
+  check_words(options);
   std::vector<CloudPlace> places;
-  for (Cloud* cloud : clouds_of(context, options, "")) {
+  const auto clouds = clouds_of(context, options, "");
+  for (Cloud* cloud :
+       provision::cloud::clouds_with_region(clouds, options.region, context.cancel())) {
     for (std::string& region :
          provision::cloud::regions_to_ask(*cloud, options.region, context.cancel()))
       places.push_back({cloud, std::move(region)});
@@ -326,9 +363,10 @@ std::vector<CloudPlace> places_of(Context& context, const CloudOptions& options)
 }
 
 RankedOffers offers_for(Context& context, const CloudOptions& options) {
-  provision::cloud::Wish wish = wish_of(options, 1);
+  const ExchangeRates rates = rates_for(context, options.exchange_rates);
+  provision::cloud::Wish wish = wish_of(options, rates, 1);
   if (wish.gpu.empty() && wish.type.empty()) wish.gpus = 1;
-  return asked(context, clouds_of(context, options, ""), options.region, wish);
+  return asked(context, clouds_of(context, options, ""), options.region, wish, rates);
 }
 
 /// Who wishes for RDMA is told which types have it.
@@ -346,23 +384,25 @@ std::string types_to_take(std::span<Cloud* const> clouds, const provision::cloud
 
 CloudPlan plan_in_clouds(Context& context, const CloudOptions& options, const std::string& provider,
                          const std::string& cluster, int nodes) {
-  CloudSpec spec{.wish = wish_of(options, std::min(nodes, options.min_nodes.value_or(nodes))),
-                 .region = options.region,
-                 .image = options.image,
-                 .vpc = options.vpc,
-                 .disk_gib = options.disk.value_or(0),
-                 .ssh_from = options.ssh_from,
-                 .ssh_keys = public_keys_in(options.ssh_keys),
-                 .key_pairs = options.key_pairs,
-                 .rdma = options.rdma,
-                 .mounts = mounts_of(options)};
+  const ExchangeRates rates = rates_for(context, options.exchange_rates);
+  CloudSpec spec{
+      .wish = wish_of(options, rates, std::min(nodes, options.min_nodes.value_or(nodes))),
+      .region = options.region,
+      .image = options.image,
+      .vpc = options.vpc,
+      .disk_gib = options.disk.value_or(0),
+      .ssh_from = parse_ssh_from(options.ssh_from),
+      .ssh_keys = public_keys_in(options.ssh_keys),
+      .key_pairs = options.key_pairs,
+      .rdma = options.rdma,
+      .mounts = mounts_of(options)};
   if (!options.public_address.empty())
     spec.public_address = provision::cloud::parse_public_address(options.public_address);
   check_storage(provision::cloud::storage_of(spec, provider));
   if (spec.wish.gpu.empty() && spec.wish.type.empty())
     throw Error(ErrorKind::usage, "what machines? --gpus A100:8, or --instance-type TYPE");
   if (const auto recorded = plan_on_record(context, cluster, spec)) return *recorded;
-  CloudPlan plan{.provider = {}, .spec = std::move(spec), .offers = {}};
+  CloudPlan plan{.provider = {}, .spec = std::move(spec), .offers = {}, .rates = rates};
   const std::vector<Cloud*> clouds = clouds_of(context, options, provider);
   for (const Cloud* cloud : clouds)
     provision::cloud::check_first_boot(plan.spec.ssh_keys, plan.spec.key_pairs.size(),
@@ -370,24 +410,55 @@ CloudPlan plan_in_clouds(Context& context, const CloudOptions& options, const st
                                        cloud->name());
   provision::cloud::Wish wish = plan.spec.wish;
   wish.rdma = plan.spec.rdma;
-  plan.offers = asked(context, clouds, options.region, wish);
+  plan.offers =
+      provision::cloud::without_dear(asked(context, clouds, options.region, wish, rates), wish);
   if (plan.offers.usable.empty())
     throw Error(ErrorKind::capacity, "there is no place for " + std::to_string(nodes) +
-                                         " such nodes: " + provision::cloud::why_none(plan.offers) +
+                                         (nodes == 1 ? " such node: " : " such nodes: ") +
+                                         provision::cloud::why_none(plan.offers, wish) +
                                          types_to_take(clouds, wish));
   return plan_elsewhere(plan, {}).value();
 }
 
+/// Guards and costs count in one currency: that of the first place.
+bool has_currency_of(const CloudSpec& spec, const Offer& offer) {
+  if (spec.places.empty() || !spec.places.front().price_per_hour || !offer.price_per_hour)
+    return true;
+  return spec.places.front().price_per_hour->currency == offer.price_per_hour->currency;
+}
+
+/// The limit in the currency of a place; a converted one has as many digits as clouds take, and is
+/// never more than what was wished.
+Money bid(const Money& most, Currency currency, const ExchangeRates& rates) {
+  constexpr double kSteps = 1000;
+  Money limit = rates.in(currency, most);
+  if (currency != most.currency) limit.amount = std::floor(limit.amount * kSteps) / kSteps;
+  return limit;
+}
+
+provision::cloud::Place place_of(const Offer& offer, const provision::cloud::Wish& wish,
+                                 const ExchangeRates& rates) {
+  provision::cloud::Place place{.site = offer.site,
+                                .type = offer.type.name,
+                                .price_per_hour = offer.price_per_hour,
+                                .rdma_interfaces = offer.type.rdma_interfaces,
+                                .gpus = gpus_text(offer.type)};
+  if (wish.max_price && offer.price_per_hour)
+    place.max_price = bid(*wish.max_price, offer.price_per_hour->currency, rates);
+  return place;
+}
+
 std::optional<CloudPlan> plan_elsewhere(const CloudPlan& plan,
                                         const std::set<std::string>& refused) {
-  CloudPlan other{.provider = {}, .spec = plan.spec, .offers = plan.offers};
+  CloudPlan other = plan;
+  other.provider.clear();
   other.spec.places.clear();
   for (const Offer& offer : plan.offers.usable) {
     if (refused.contains(offer.cloud)) continue;
     if (other.provider.empty()) other.provider = offer.cloud;
-    if (offer.cloud == other.provider && other.spec.places.size() < kMostPlaces)
-      other.spec.places.push_back(
-          {offer.site, offer.type.name, offer.price_per_hour, offer.type.rdma_interfaces});
+    const bool is_fitting = offer.cloud == other.provider && has_currency_of(other.spec, offer);
+    if (is_fitting && other.spec.places.size() < kMostPlaces)
+      other.spec.places.push_back(place_of(offer, plan.spec.wish, plan.rates));
   }
   if (other.provider.empty()) return std::nullopt;
   return other;
@@ -407,11 +478,18 @@ View view_of_offers(const RankedOffers& offers) {
   return view;
 }
 
-std::string price_text(const std::optional<provision::cloud::Money>& price, int machines) {
-  if (!price) return "price unknown";
-  char text[64];
-  std::snprintf(text, sizeof text, "%.2f %s/h", price->amount * machines, price->currency.c_str());
-  return text;
+Json money_json(const std::optional<Money>& money) {
+  if (!money) return nullptr;
+  return {{"amount", money->amount}, {"currency", money->currency.text()}};
+}
+
+void put_price(Json& object, const std::optional<Money>& price) {
+  object["price_per_hour"] = price ? Json(price->amount) : Json();
+  object["currency"] = price ? Json(price->currency.text()) : Json();
+}
+
+std::string price_text(const std::optional<Money>& price, int machines) {
+  return provision::cloud::per_hour(price ? std::optional(*price * machines) : price);
 }
 
 }  // namespace fastgpu::cli

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ip.hpp"
 #include "cli/arguments.hpp"
 #include "cli/context.hpp"
 #include "cli/ui/view.hpp"
@@ -26,6 +27,7 @@ struct CloudOptions {
   std::string image;
   std::string vpc;
   std::string max_price;
+  std::vector<std::string> exchange_rates;
   std::vector<std::string> ssh_from;
   std::vector<std::string> ssh_keys;  ///< Files.
   std::vector<std::string> key_pairs;
@@ -57,7 +59,15 @@ std::string given_option(const CloudOptions& options);
 CloudOptions over_file(CloudOptions options, const config::CloudFields& file);
 
 /// What to do where no place has room for all.
-provision::Holding holding_of(const CloudOptions& options);
+provision::Holding holding_of(const CloudOptions& options,
+                              const provision::cloud::ExchangeRates& rates);
+
+/// The ranges of --ssh-from, each once. Throws ErrorKind::usage, naming the flag, for what is none
+/// and for IPv6: nodes have IPv4 addresses alone.
+std::vector<IpRange> parse_ssh_from(const std::vector<std::string>& texts);
+
+/// Warns of ranges that let a large part of the world try to log in.
+void warn_of_world(Ui& ui, const std::vector<IpRange>& ranges);
 
 /// One of the places that the options mean.
 struct CloudPlace {
@@ -76,6 +86,7 @@ struct CloudPlan {
   std::string provider;
   provision::cloud::CloudSpec spec;
   provision::cloud::RankedOffers offers;
+  provision::cloud::ExchangeRates rates = provision::cloud::ExchangeRates::built_in();
 };
 
 /// Asks the clouds. A cluster that is on record keeps the places that it was planned for. Throws
@@ -96,7 +107,11 @@ Json to_json(const provision::cloud::InstanceType& type);
 std::string gpus_text(const provision::cloud::InstanceType& type);  ///< "8xA100-80G", "-"
 std::string number_text(double number);                             ///< "1.5", "400"
 
+Json money_json(const std::optional<Money>& money);  ///< {"amount": 3, "currency": "USD"}, null
+/// As "price_per_hour" and "currency".
+void put_price(Json& object, const std::optional<Money>& price);
+
 /// "12.24 USD/h"; "price unknown".
-std::string price_text(const std::optional<provision::cloud::Money>& price, int machines);
+std::string price_text(const std::optional<Money>& price, int machines);
 
 }  // namespace fastgpu::cli

@@ -17,6 +17,7 @@ Action describe_guard_cluster(Arguments& arguments);
 Action describe_why_awake(Arguments& arguments);
 Action describe_env_bake(Arguments& arguments);
 Action describe_delete_image(Arguments& arguments);
+Action describe_delete_job(Arguments& arguments);
 Action describe_gc(Arguments& arguments);
 Action describe_exec(Arguments& arguments);
 Action describe_run_job(Arguments& arguments);

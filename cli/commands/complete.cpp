@@ -1,12 +1,15 @@
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string_view>
 
+#include "base/file_status.hpp"
 #include "cli/app.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/common_flags.hpp"
 #include "cli/completion.hpp"
+#include "cli/tokens.hpp"
 #include "provision/providers.hpp"
 
 namespace fastgpu::cli {
@@ -16,22 +19,22 @@ struct Options {
   std::vector<std::string> words;
 };
 
-/// The state directory that the line itself names: its last word is still being typed.
+/// Returns the state directory that the line itself names: its last word is still being typed.
 std::optional<std::string> named_state_directory(std::span<const std::string> words) {
-  constexpr std::string_view kFlag = "--state-dir";
+  if (words.empty()) return std::nullopt;
+  CommonFlags common;
+  Arguments arguments;
+  describe_common(arguments, common);
+  const auto end = std::ranges::find(words.first(words.size() - 1), "--");
   std::optional<std::string> directory;
-  for (std::size_t i = 0; i + 1 < words.size() && words[i] != "--"; ++i) {
-    if (words[i].starts_with("--state-dir=")) directory = words[i].substr(kFlag.size() + 1);
-    if (words[i] == kFlag && i + 2 < words.size()) directory = words[i + 1];
-  }
+  for (const Token& token : tokens_of({words.begin(), end}, arguments))
+    if (token.argument != nullptr && token.argument->name == "--state-dir") directory = token.value;
   return directory;
 }
 
 /// Answers from the store; where there is none yet, none is made.
 KnownNames names_in(Context& context) {
-  const auto exists = [&context] {
-    return std::filesystem::exists(context.state_directory() / "state.db");
-  };
+  const auto exists = [&context] { return path_exists(context.state_directory() / "state.db"); };
   KnownNames known;
   known.clusters = [&context, exists] {
     std::vector<std::string> out;

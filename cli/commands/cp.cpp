@@ -2,10 +2,13 @@
 
 #include <memory>
 #include <numeric>
+#include <set>
 
 #include "cli/commands/commands.hpp"
+#include "cli/commands/copy_meter.hpp"
 #include "cli/commands/remote_output.hpp"
 #include "cli/node_route.hpp"
+#include "cli/ui/text.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -17,12 +20,16 @@ constexpr std::uint64_t kWorthPassingOn = 8 << 20;
 /// What is smaller is quickly sent again, where it was cut off.
 constexpr std::uint64_t kWorthKeeping = 8 << 20;
 
+/// The exit code where some files vanished meanwhile, and all others were copied.
+constexpr int kSomeVanished = 1;
+
 struct Options {
   std::vector<std::string> paths;
   std::optional<int> fanout;
   std::optional<std::chrono::milliseconds> timeout;
   std::string rate;
   bool direct = false;
+  bool recursive = false;  ///< Changes nothing: directories are always copied whole.
 };
 
 /// One side of a copy: a path here, or "CLUSTER[/NODES]:PATH".
@@ -73,21 +80,47 @@ Copy plan(const std::vector<std::string>& paths) {
   return copy;
 }
 
-class Progress final : public remote::CopyProgress {
+/// What one node has got: from node to node only the first ones are heard of.
+enum class Way : std::uint8_t { each_from_here, node_to_node };
+
+class ShownProgress final : public remote::CopyProgress {
  public:
-  Progress(Ui& ui, std::size_t hosts) : ui_(ui), moved_(hosts) {}
+  ShownProgress(Ui& ui, std::string step, std::size_t hosts, std::optional<Bytes> total)
+      : ui_(ui), step_(std::move(step)), moved_(hosts), meter_(total) {
+    ui_.waiting(step_);
+  }
+
+  void set_way(Way way) noexcept { way_ = way; }
 
   void moved(std::size_t host, std::uint64_t bytes) override {
     moved_[host] = bytes;
-    if (!ui_.terminal().err) return;
-    const Bytes all{std::accumulate(moved_.begin(), moved_.end(), std::uint64_t{0})};
-    ui_.progress("copied " + to_string(all) + ", " + std::to_string(moved_.size()) + " nodes");
+    ui_.progress(step_, meter_.figures(done(), CopyMeter::Clock::now()));
   }
 
  private:
+  Bytes done() const {
+    if (way_ == Way::node_to_node) return {*std::ranges::max_element(moved_)};
+    const auto all = std::accumulate(moved_.begin(), moved_.end(), std::uint64_t{0});
+    return {all / moved_.size()};
+  }
+
   Ui& ui_;
+  std::string step_;
+  Way way_ = Way::each_from_here;
   std::vector<std::uint64_t> moved_;
+  CopyMeter meter_;
 };
+
+/// "copying data.bin to 3 nodes"
+std::string step_of(const Copy& wanted, std::size_t nodes) {
+  const std::size_t count = wanted.sources.size();
+  const std::string& first = wanted.sources.front();
+  const std::string name = std::filesystem::path(first).filename().string();
+  const std::string what = count > 1      ? std::to_string(count) + " files or directories"
+                           : name.empty() ? first
+                                          : name;
+  return "copying " + what + (wanted.to_nodes ? " to " : " from ") + counted(nodes, "node");
+}
 
 /// Absent where every node is better sent to from here.
 std::optional<remote::NodeRoute> route_for(Context& context, const RemoteTarget& target,
@@ -104,21 +137,27 @@ using Results = std::vector<HostResult<remote::Copied>>;
 
 Results copy(Context& context, const Copy& wanted, const RemoteTarget& target,
              const Options& options) {
-  Progress progress(context.ui(), target.hosts.size());
   remote::CopyOptions settings;
   settings.width = options.fanout.value_or(context.settings().integer("fanout", 1, kMostFanout));
   settings.connect_timeout = context.settings().duration("connect-timeout");
+  settings.silence = context.settings().duration("answer-timeout");
   settings.timeout = options.timeout.value_or(settings.timeout);
   if (!options.rate.empty()) settings.rate = parse_bit_rate(options.rate);
-  if (!wanted.to_nodes)
+  const std::string step = step_of(wanted, target.hosts.size());
+  if (!wanted.to_nodes) {
+    ShownProgress progress(context.ui(), step, target.hosts.size(), std::nullopt);
     return remote::copy_from(context.ssh(), target.hosts, wanted.sources, wanted.destination,
                              context.agent(), settings, &progress, context.cancel());
+  }
   const std::vector<std::filesystem::path> sources(wanted.sources.begin(), wanted.sources.end());
   const std::uint64_t content = remote::content_of(sources);
+  ShownProgress progress(context.ui(), step, target.hosts.size(), Bytes{content});
   if (content >= kWorthKeeping) settings.key = remote::key_of(sources, wanted.destination);
-  if (const auto route = route_for(context, target, options, content))
+  if (const auto route = route_for(context, target, options, content)) {
+    progress.set_way(Way::node_to_node);
     return remote::copy_through(context.ssh(), target.hosts, *route, sources, wanted.destination,
                                 context.agent(), settings, &progress, context.cancel());
+  }
   return remote::copy_to(context.ssh(), target.hosts, sources, wanted.destination, context.agent(),
                          settings, &progress, context.cancel());
 }
@@ -132,6 +171,7 @@ View view_of(const Results& results) {
     item["name"] = result.host.value;
     item["bytes"] = result.ok() ? Json(result.value().bytes) : Json(nullptr);
     item["passed_on"] = result.ok() && result.value().passed_on;
+    item["vanished"] = result.ok() ? result.value().vanished : std::vector<std::string>{};
     item["error"] = nullptr;
     if (!result.ok()) {
       item["error"] = Json::object();
@@ -150,28 +190,47 @@ bool is_cut_off(const HostResult<remote::Copied>& result) {
                           result.error().kind() == ErrorKind::timeout);
 }
 
+/// Files that were gone before they could be copied, each once; returns how many.
+std::size_t name_vanished(Context& context, const Results& results) {
+  std::set<std::string> names;
+  for (const auto& result : results)
+    if (result.ok()) names.insert(result.value().vanished.begin(), result.value().vanished.end());
+  for (const std::string& name : names)
+    context.ui().warn(name + " vanished while it was copied: the rest is there");
+  return names.size();
+}
+
 int run(Context& context, const Options& options) {
   const Copy wanted = plan(options.paths);
+  if (wanted.to_nodes) remote::check_readable({wanted.sources.begin(), wanted.sources.end()});
   const RemoteTarget target = running_nodes(context, wanted.target);
+  context.set_stopping_words("stopping the copy");
   const Results results = copy(context, wanted, target, options);
   context.ui().end_progress();
   if (!context.ui().for_people()) context.ui().show(view_of(results));
   int code = 0;
-  std::uint64_t bytes = 0;
+  std::uint64_t sum = 0;
+  std::uint64_t most = 0;
   for (const auto& result : results) {
-    if (result.ok())
-      bytes += result.value().bytes;
-    else
-      code = std::max(code, exit_code(result.error().kind()));
+    if (result.ok()) {
+      sum += result.value().bytes;
+      most = std::max(most, result.value().bytes);
+    }
+    if (!result.ok()) code = std::max(code, exit_code(result.error().kind()));
     if (!result.ok()) context.ui().error_data(host_line(result.host, result.error().what()));
   }
+  if (const std::size_t vanished = name_vanished(context, results); vanished > 0)
+    code = std::max(code, kSomeVanished);
   if (std::ranges::any_of(results, is_cut_off))
     context.ui().note(
         "what has arrived of a large copy is kept there for a day: the same command goes on with "
         "it");
   if (code == 0 && context.ui().for_people())
-    context.ui().note("copied " + to_string(Bytes{bytes}) + (wanted.to_nodes ? " to " : " from ") +
-                      std::to_string(results.size()) + (results.size() == 1 ? " node" : " nodes"));
+    context.ui().note("copied " + to_string(Bytes{wanted.to_nodes ? most : sum}) +
+                      (!wanted.to_nodes      ? " from "
+                       : results.size() == 1 ? " to "
+                                             : " to each of ") +
+                      counted(results.size(), "node"));
   return code;
 }
 
@@ -184,10 +243,14 @@ Action describe_cp(Arguments& arguments) {
       options->paths);
   paths.required = true;
   paths.values = Values::remote_path;
-  arguments.count("--fanout", "N", "Nodes at once (256)", options->fanout, 1, kMostFanout);
+  shared(arguments.count("--fanout", "N", "Nodes at once (256)", options->fanout, 1, kMostFanout));
   arguments.duration("--timeout", "Give up after this time", options->timeout);
   arguments.text("--limit-rate", "RATE", "Not faster than this in all, such as 300mbit",
                  options->rate);
+  arguments
+      .flag("--recursive", "Directories with all that is in them, as without it",
+            options->recursive)
+      .letter = "-r";
   arguments.flag("--direct", "To every node from here, and not from node to node", options->direct);
   return [options](Context& context) { return run(context, *options); };
 }

@@ -6,12 +6,17 @@
 #include "cli/commands/cloud_options.hpp"
 #include "cli/commands/cluster_options.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/commands/dry_run.hpp"
 #include "cli/commands/guard_options.hpp"
+#include "cli/commands/money_options.hpp"
+#include "cli/commands/plan_table.hpp"
 #include "cli/commands/views.hpp"
+#include "cli/consent.hpp"
 #include "cli/guarding.hpp"
 #include "cli/meeting.hpp"
 #include "cli/record.hpp"
 #include "cli/static_hosts.hpp"
+#include "config/host_file.hpp"
 #include "provision/cloud/trial.hpp"
 #include "provision/first_contact.hpp"
 #include "provision/lifecycle.hpp"
@@ -28,6 +33,7 @@ struct Options : ClusterOptions {
   std::optional<int> slots;
   std::string link_rate;
   std::string file;
+  std::string host_file;
   std::vector<std::string> set;
   bool accept_host_keys = false;
   bool dry_run = false;
@@ -41,7 +47,13 @@ config::ClusterFile file_of(const Options& options) {
   if (!options.file.empty()) document = config::Document::read(options.file);
   for (const std::string& assignment : options.set)
     document.set(assignment);
-  return config::read_cluster_file(document);
+  config::ClusterFile file = config::read_cluster_file(document);
+  if (options.host_file.empty()) return file;
+  if (!file.hosts.empty())
+    throw Error(ErrorKind::usage,
+                "create cluster: both --hostfile and the cluster file list hosts");
+  file.hosts = config::read_host_file(config::read_text(options.host_file), options.host_file);
+  return file;
 }
 
 /// What the provider alone understands, as JSON.
@@ -51,9 +63,11 @@ std::string own_part(Context& context, const Options& options, const config::Clu
     if (file.hosts.empty())
       throw Error(
           ErrorKind::usage,
-          "create cluster: --provider static needs a file that lists hosts: -f cluster.yaml");
+          "create cluster: --provider static needs a file that lists hosts: -f cluster.yaml, or "
+          "--hostfile hosts");
     const auto unknown = options.accept_host_keys ? UnknownHosts::accept : UnknownHosts::refuse;
-    const auto folder = std::filesystem::absolute(options.file).parent_path();
+    const auto& list = options.host_file.empty() ? options.file : options.host_file;
+    const auto folder = std::filesystem::absolute(list).parent_path();
     return provision::to_spec_json(ready_static_hosts(context, file, folder, unknown));
   }
   Json own = Json::object();
@@ -67,20 +81,28 @@ std::string own_part(Context& context, const Options& options, const config::Clu
 struct Wanted {
   provision::ClusterSpec spec;
   GuardOptions guards{};
+  provision::cloud::ExchangeRates rates;
+  std::optional<Money> hold_cost{};  ///< As it is wished; the spec has it in the price's currency.
   std::optional<CloudPlan> plan{};
 };
 
+std::optional<Money> price_of_a_node(const Wanted& wanted) {
+  return wanted.plan ? wanted.plan->spec.places.front().price_per_hour : std::nullopt;
+}
+
 /// The guards that are wished, held against the price of the best place.
 provision::Guards guards_of(const Wanted& wanted) {
-  std::optional<provision::cloud::Money> price;
-  if (wanted.plan) price = wanted.plan->spec.places.front().price_per_hour;
-  const auto guards = with_options({}, wanted.guards, price);
+  const auto price = price_of_a_node(wanted);
+  const auto guards = with_options({}, wanted.guards, price, wanted.rates);
   check_guards(guards, wanted.spec.provider, price);
   return guards;
 }
 
 void take_over_plan(Wanted& wanted) {
   wanted.spec.provider = wanted.plan->provider;
+  wanted.spec.holding.most_cost = wanted.hold_cost;
+  if (const auto price = price_of_a_node(wanted); price && wanted.hold_cost)
+    wanted.spec.holding.most_cost = wanted.rates.in(price->currency, *wanted.hold_cost);
   wanted.plan->spec.guards = guards_of(wanted);
   wanted.spec.spec_json = provision::cloud::to_json_text(wanted.plan->spec);
 }
@@ -99,16 +121,30 @@ void check_cloud_options(const CloudOptions& options, const std::string& named) 
                                       "--instance-type TYPE");
 }
 
+/// Refuses what another provider understands and `place` would not: it would be forgotten without a
+/// word.
+void check_fits(const Options& options, const config::ClusterFile& file, const std::string& place) {
+  const auto refuse = [&](const std::string& what, const std::string& wanted) {
+    throw Error(ErrorKind::usage, "create cluster: " + what + " for provider " + wanted +
+                                      " alone, and this cluster would be of provider " + place);
+  };
+  if (!file.hosts.empty() && place != "static") refuse("'hosts' of the file are", "static");
+  if (options.accept_host_keys && place != "static") refuse("--accept-host-keys is", "static");
+  if ((!options.link_rate.empty() || file.link_rate) && place != "local")
+    refuse("a link rate is", "local");
+}
+
 /// Who may log in where nobody says it: we, as we are seen from there.
-std::vector<std::string> usual_ranges(Context& context, const provision::cloud::CloudSpec& spec) {
+std::vector<IpRange> usual_ranges(Context& context, const provision::cloud::CloudSpec& spec) {
   if (spec.public_address == provision::cloud::PublicAddress::none)
-    return {"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"};
+    return parse_ssh_from({"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"});
   return {context.clouds().own_address()};
 }
 
 void plan_cloud(Context& context, const CloudOptions& options, Wanted& wanted) {
   provision::ClusterSpec& spec = wanted.spec;
-  spec.holding = holding_of(options);
+  spec.holding = holding_of(options, wanted.rates);
+  wanted.hold_cost = spec.holding.most_cost;
   provision::check_spec(spec);  // Before anybody is asked.
   const bool is_named = provision::is_cloud(spec.provider);
   wanted.plan =
@@ -121,7 +157,8 @@ void plan_cloud(Context& context, const CloudOptions& options, Wanted& wanted) {
 /// Flags over the file.
 Wanted wanted_of(Context& context, const Options& options) {
   const config::ClusterFile file = file_of(options);
-  Wanted wanted;
+  const CloudOptions cloud = over_file(options.cloud, file.cloud);
+  Wanted wanted{.spec = {}, .rates = rates_for(context, cloud.exchange_rates)};
   provision::ClusterSpec& spec = wanted.spec;
   const std::string name = options.name.empty() ? file.name.value_or("") : options.name;
   if (name.empty())
@@ -134,7 +171,6 @@ Wanted wanted_of(Context& context, const Options& options) {
       !options.provider.empty() ? options.provider : file.provider.value_or("");
   spec.provider = named.empty() ? usual : named;
   provision::check_provider_name(spec.provider);
-  const CloudOptions cloud = over_file(options.cloud, file.cloud);
   check_cloud_options(cloud, named);
   wanted.guards = over_file(options.guards, file.guards);
   const int usual_nodes = spec.provider == "static"
@@ -144,8 +180,13 @@ Wanted wanted_of(Context& context, const Options& options) {
   spec.slots = options.slots
                    ? *options.slots
                    : file.slots.value_or(settings.integer("slots", 1, provision::kMostSlots));
-  spec.user = file.user.value_or(settings.text("user"));
-  if (wants_a_cloud(cloud) || provision::is_cloud(spec.provider))
+  const config::Setting& user = settings.find("user");
+  spec.user =
+      user.origin == config::Origin::environment ? user.text : file.user.value_or(user.text);
+  const bool is_in_cloud = wants_a_cloud(cloud) || provision::is_cloud(spec.provider);
+  check_fits(options, file,
+             is_in_cloud && !provision::is_cloud(spec.provider) ? "any cloud" : spec.provider);
+  if (is_in_cloud)
     plan_cloud(context, cloud, wanted);
   else
     spec.spec_json =
@@ -153,17 +194,9 @@ Wanted wanted_of(Context& context, const Options& options) {
   return wanted;
 }
 
-/// What all nodes cost an hour at the best place, and at the dearest of the others; nothing where
-/// they are ours.
+/// What all nodes cost an hour; nothing where they are ours.
 std::string price_of(const Wanted& wanted) {
-  if (!wanted.plan) return "0/h";
-  const auto& places = wanted.plan->spec.places;
-  const std::string best = price_text(places.front().price_per_hour, wanted.spec.nodes);
-  const auto dearest = std::ranges::max_element(places, {}, [](const auto& place) {
-    return place.price_per_hour ? place.price_per_hour->amount : 0;
-  });
-  const std::string most = price_text(dearest->price_per_hour, wanted.spec.nodes);
-  return most == best ? best : best + " (at most " + most + " where that has no room)";
+  return wanted.plan ? plan_price(*wanted.plan, wanted.spec.nodes) : "0/h";
 }
 
 /// What each node is given once it is there, as steps of the plan.
@@ -183,10 +216,11 @@ View view_of(const provision::Plan& plan, const Wanted& wanted) {
   view.root = document("plan");
   view.root["plan"] = Json(provision::to_json(plan));
   view.root["plan"].erase("schema");
-  view.root["price_per_hour"] = 0;
+  put_price(view.root, Money{0, kUsd});
   if (wanted.plan) {
-    const auto& price = wanted.plan->spec.places.front().price_per_hour;
-    view.root["price_per_hour"] = price ? Json(price->amount * wanted.spec.nodes) : Json();
+    const auto price = price_of_a_node(wanted);
+    put_price(view.root, price ? std::optional(*price * wanted.spec.nodes) : price);
+    view.root["places"] = plan_json(*wanted.plan, wanted.spec.nodes);
     view.root["offers"] = view_of_offers(wanted.plan->offers).root["offers"];
     view.root.update(storage_fields(wanted.plan->spec.wish.data_disk, wanted.plan->spec.mounts));
   }
@@ -264,6 +298,16 @@ void tell_idle_cards(Context& context, const provision::cloud::CloudSpec& spec) 
                     " network cards for RDMA: --public-address none has all of them");
 }
 
+/// A repeated creation closes no door.
+void warn_of_others_let_in(Ui& ui, const state::Cluster& cluster, const Wanted& wanted) {
+  if (!wanted.plan) return;
+  const auto& ranges = wanted.plan->spec.ssh_from;
+  for (const IpRange& there : provision::cloud::parse_cloud_spec(cluster.spec_json).ssh_from)
+    if (std::ranges::find(ranges, there) == ranges.end())
+      ui.warn("cluster " + cluster.name.value + " lets " + there.text() +
+              " log in as well, which this command does not name");
+}
+
 void tell_unchanged(Ui& ui, const state::Cluster& cluster) {
   const std::string name = cluster.name.value;
   if (cluster.state == state::ClusterState::degraded)
@@ -282,23 +326,52 @@ void try_launch(Context& context, const Wanted& wanted) {
     context.ui().note(wanted.spec.provider + " would launch it: it was asked, as a trial");
 }
 
+int plan(Context& context, const Wanted& wanted) {
+  Ui& ui = context.ui();
+  const provision::Plan plan = provision::plan_cluster(context.tools(), wanted.spec);
+  const bool buys = wanted.plan && plan.kind != provision::PlanKind::unchanged;
+  if (buys && ui.for_people()) {
+    if (!wanted.plan->offers.usable.empty()) ui.show(view_of_offers(wanted.plan->offers));
+    View view;
+    view.table = plan_table(*wanted.plan, wanted.spec.nodes);
+    ui.show(view);
+  }
+  if (buys) warn_of_world(ui, wanted.plan->spec.ssh_from);
+  ui.show(view_of(plan, wanted));
+  const bool is_bought_already = wanted.plan && !buys;
+  ui.note((is_bought_already ? "" : "price: " + price_of(wanted) + "; ") + "nothing was done");
+  if (wanted.plan && plan.kind == provision::PlanKind::create) try_launch(context, wanted);
+  return 0;
+}
+
+std::string machines_text(const provision::ClusterSpec& spec) {
+  return std::to_string(spec.nodes) + (spec.nodes == 1 ? " machine of " : " machines of ") +
+         spec.provider;
+}
+
+/// Shows what is about to be bought, and asks where nobody has said yes to it.
+bool may_buy(Context& context, const Wanted& wanted, const Options& options) {
+  if (!wanted.plan || context.store().find_cluster(wanted.spec.name)) return true;
+  Ui& ui = context.ui();
+  warn_of_world(ui, wanted.plan->spec.ssh_from);
+  const Table table = plan_table(*wanted.plan, wanted.spec.nodes);
+  const std::string what = machines_text(wanted.spec) + " for " + price_of(wanted);
+  if (has_consent(context, options.yes)) {
+    ui.note_table(table);
+    ui.note("creating " + what);
+    return true;
+  }
+  ui.question_table(table);
+  return consents(context, options.yes, "create " + what + "?");
+}
+
 int run(Context& context, const Options& options) {
   Wanted wanted = wanted_of(context, options);
   const provision::ClusterSpec& spec = wanted.spec;
   const std::string& name = spec.name.value;
   Ui& ui = context.ui();
-  if (options.dry_run) {
-    const provision::Plan plan = provision::plan_cluster(context.tools(), spec);
-    if (wanted.plan && ui.for_people()) ui.show(view_of_offers(wanted.plan->offers));
-    ui.show(view_of(plan, wanted));
-    ui.note("price: " + price_of(wanted) + "; nothing was done");
-    if (wanted.plan && plan.kind == provision::PlanKind::create) try_launch(context, wanted);
-    return 0;
-  }
-  if (wanted.plan && !options.yes && !context.store().find_cluster(spec.name) &&
-      !ui.confirm("create " + std::to_string(spec.nodes) + " machines of " + spec.provider +
-                  " for " + price_of(wanted) + "?"))
-    return 1;
+  if (options.dry_run) return plan(context, wanted);
+  if (!may_buy(context, wanted, options)) return 1;
   if (wanted.plan && spec.provider == "aws") tell_idle_cards(context, wanted.plan->spec);
   const std::string delete_command = "fastgpu delete cluster " + name;
   context.set_parting_words("cluster " + name + " is half made; remove it with: " + delete_command +
@@ -306,11 +379,13 @@ int run(Context& context, const Options& options) {
   const provision::Tools tools = tools_for(context, options);
   auto made = create_somewhere(context, tools, wanted, options);
   context.set_parting_words("cluster " + name + " stands; remove it with: " + delete_command);
-  if (made.kind == provision::PlanKind::unchanged)
+  if (made.kind == provision::PlanKind::unchanged) {
     tell_unchanged(ui, made.view.cluster);
-  else
+    warn_of_others_let_in(ui, made.view.cluster, wanted);
+  } else {
     keep_guards(context, spec.name, Occasion::created,
                 options.detach ? Reach::cloud_alone : Reach::nodes);
+  }
   if (options.detach)
     tell_unmet(context, made.view.cluster);
   else if (meet(context, tools, made.view.cluster))
@@ -329,14 +404,15 @@ int run(Context& context, const Options& options) {
 Action describe_create_cluster(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   describe_cluster_options(arguments, *options).required = false;
-  arguments
-      .text("--provider", "WHERE", "local (this machine), static (hosts that you have) or a cloud",
-            options->provider)
+  shared(arguments.text("--provider", "WHERE",
+                        "local (this machine), static (hosts that you have) or a cloud",
+                        options->provider))
       .values = Values::provider;
-  arguments.count("--nodes", "N", "How many nodes (1)", options->nodes, 1, provision::kMostNodes)
+  shared(arguments.count("--nodes", "N", "How many nodes (1)", options->nodes, 1,
+                         provision::kMostNodes))
       .letter = "-n";
-  arguments.count("--slots", "S", "Ranks that a node takes (1)", options->slots, 1,
-                  provision::kMostSlots);
+  shared(arguments.count("--slots", "S", "Ranks that a node takes (1)", options->slots, 1,
+                         provision::kMostSlots));
   arguments.text("--link-rate", "RATE", "Speed of a local node's link, such as 1gbit",
                  options->link_rate);
   describe_cloud_options(arguments, options->cloud);
@@ -345,15 +421,19 @@ Action describe_create_cluster(Arguments& arguments) {
                                   options->file);
   file.letter = "-f";
   file.values = Values::path;
+  arguments
+      .text("--hostfile", "FILE", "The hosts of a static cluster, as Open MPI or MPICH list them",
+            options->host_file)
+      .values = Values::path;
   arguments.list("--set", "KEY=VALUE", "A field of the cluster file in another way", options->set);
   arguments.flag("--accept-host-keys", "Trust the keys that static hosts show now, and print them",
                  options->accept_host_keys);
-  arguments.flag("--dry-run", "Show the plan and do nothing", options->dry_run);
+  describe_dry_run(arguments, options->dry_run);
   arguments.flag("--detach",
                  "Return once the machines are promised; the next command waits for them",
                  options->detach);
   arguments.flag("--keep", "Leave what was made when something fails", options->keep);
-  arguments.flag("--yes", "Do not ask", options->yes).letter = "-y";
+  describe_consent(arguments, options->yes);
   return [options](Context& context) { return run(context, *options); };
 }
 

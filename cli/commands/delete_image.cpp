@@ -4,6 +4,8 @@
 #include "base/parallel.hpp"
 #include "cli/commands/cloud_options.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/commands/dry_run.hpp"
+#include "cli/consent.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -14,6 +16,7 @@ struct Options {
   CloudOptions place;
   std::string name;
   bool yes = false;
+  bool dry_run = false;
 };
 
 struct Found {
@@ -57,8 +60,9 @@ int run(Context& context, const Options& options) {
   const auto [place, own] = the_one(context, options);
   const std::string what = "image " + own.image.id + " (" + own.image.name + ", " +
                            std::string(place.cloud->name()) + " " + place.region + ")";
-  if (!options.yes && !context.settings().boolean("yes") &&
-      !context.ui().confirm("Delete " + what + "?")) {
+  if (options.dry_run)
+    return show_dry_run(context.ui(), "delete image", own.image.id, {"delete " + what});
+  if (!consents(context, options.yes, "Delete " + what + "?")) {
     context.ui().note("nothing deleted");
     return 1;
   }
@@ -81,7 +85,8 @@ Action describe_delete_image(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   arguments.text("NAME", "", "The image, by its name or id", options->name).required = true;
   describe_place_options(arguments, options->place);
-  arguments.flag("--yes", "Do not ask", options->yes).letter = "-y";
+  describe_consent(arguments, options->yes);
+  describe_dry_run(arguments, options->dry_run);
   return [options](Context& context) { return run(context, *options); };
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/cloud_checks.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/views.hpp"
 #include "cli/context.hpp"
@@ -13,7 +14,7 @@ View view_of(const std::vector<Check>& checks) {
   View view;
   view.root = document("doctor");
   view.root["checks"] = Json::array();
-  view.table.columns = {{"CHECK"}, {"RESULT"}, {"FOUND"}};
+  view.table.columns = {{"CHECK"}, {"RESULT"}, {"FOUND", false, Fit::prose}};
   for (const Check& check : checks) {
     const std::string_view verdict = to_string(check.verdict);
     view.names.push_back(check.name);
@@ -30,7 +31,8 @@ View view_of(const std::vector<Check>& checks) {
 }
 
 int run(Context& context) {
-  const auto checks = examine(context.state_directory(), context.environment(), context.cancel());
+  auto checks = examine(context.state_directory(), context.environment(), context.cancel());
+  std::ranges::move(examine_clouds(context), std::back_inserter(checks));
   context.ui().show(view_of(checks));
   for (const Check& check : checks)
     if (!check.remedy.empty()) context.ui().note(check.name + ": " + check.remedy);

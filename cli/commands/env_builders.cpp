@@ -62,11 +62,12 @@ void add_python(Context& context, const BuilderOptions& options, const Python& p
 }
 
 Files uv_tools(Context& context, const BuilderOptions& options, const Python& python,
-               const std::string& machine) {
+               const std::string& machine, const fs::path& scratch) {
   http::CurlClient http(http::curl_settings(context.environment()));
   const fs::path kept = context.state_directory() / "tools";
-  Files files = {{options.uv.empty() ? envs::fetch_uv(machine, kept, http, context.cancel())
-                                     : fs::absolute(options.uv),
+  Files files = {{options.uv.empty()
+                      ? envs::fetch_uv(machine, kept, scratch, http, context.cancel())
+                      : fs::absolute(options.uv),
                   "uv"}};
   add_python(context, options, python, envs::PythonUse::environment, "python.tar", files);
   return files;
@@ -93,7 +94,7 @@ Files tools_of(Context& context, const BuilderOptions& options, envs::Builder bu
                const Python& python, const std::string& machine, const fs::path& scratch) {
   switch (builder) {
     case envs::Builder::uv:
-      return uv_tools(context, options, python, machine);
+      return uv_tools(context, options, python, machine, scratch);
     case envs::Builder::conda:
       return conda_tools(context, options, python, machine, scratch);
   }
@@ -103,20 +104,30 @@ Files tools_of(Context& context, const BuilderOptions& options, envs::Builder bu
 }  // namespace
 
 void describe_builder_options(Arguments& arguments, BuilderOptions& options) {
-  arguments.text("--uv", "FILE", "A uv to use in place of the pinned one", options.uv).values =
-      Values::path;
-  arguments
-      .text("--py-rattler", "WHEEL", "conda: a py-rattler to use in place of the pinned one",
-            options.py_rattler)
+  shared(arguments.text("--uv", "FILE", "A uv to use in place of the pinned one", options.uv))
       .values = Values::path;
-  arguments.text("--python-mirror", "URL",
-                 "Where archives of Python are fetched in place of GitHub", options.python_mirror);
-  arguments
-      .text("--python-table", "FILE", "Archives of Python in place of those that fastgpu knows",
-            options.python_table)
+  shared(arguments.text("--py-rattler", "WHEEL",
+                        "conda: a py-rattler to use in place of the pinned one",
+                        options.py_rattler))
       .values = Values::path;
-  arguments.duration("--index-timeout", "So long a package index may say nothing (30s)",
-                     options.patience);
+  shared(arguments.text("--python-mirror", "URL",
+                        "Where archives of Python are fetched in place of GitHub",
+                        options.python_mirror));
+  shared(arguments.text("--python-table", "FILE",
+                        "Archives of Python in place of those that fastgpu knows",
+                        options.python_table))
+      .values = Values::path;
+  shared(arguments.duration("--index-timeout", "How long a package index may be silent (30s)",
+                            options.patience));
+  describe_index_options(arguments, options.index);
+  Argument& fetch = shared(arguments.text(
+      "--fetch", "HOW", "Fetch packages by the nodes' own way or through this machine (auto)",
+      options.fetch));
+  fetch.values = Values::choice;
+  fetch.choices = {"auto", "here", "nodes"};
+  shared(arguments.list("--fetch-host", "HOST[:PORT]",
+                        "A host of an index's files that this machine may connect to for the nodes",
+                        options.fetch_hosts));
 }
 
 std::vector<envs::KnownPython> known_pythons(const BuilderOptions& options) {
@@ -130,6 +141,12 @@ void use_builder_options(Context& context, const BuilderOptions& options,
                          envs::InstallationRequest& request) {
   if (options.patience)
     request.patience = std::max(1s, std::chrono::ceil<std::chrono::seconds>(*options.patience));
+  request.fetch = options.fetch == "here"    ? envs::Fetch::here
+                  : options.fetch == "nodes" ? envs::Fetch::nodes
+                                             : envs::Fetch::automatic;
+  request.fetch_hosts = options.fetch_hosts;
+  request.network = http::curl_settings(context.environment());
+  request.logins = index_logins(context, options.index, request.spec);
   request.pythons = known_pythons(options);
   request.on_note = [&ui = context.ui()](const std::string& sentence) { ui.note(sentence); };
   request.toolbox = [&context, options, builder = request.spec.builder, scratch = request.scratch](

@@ -4,6 +4,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/env_tools.hpp"
+#include "cli/commands/lookup.hpp"
 #include "remote/exec.hpp"
 
 namespace fastgpu::cli {
@@ -14,6 +15,7 @@ struct Options {
   std::string name;
   bool all = false;
   bool off = false;
+  bool dry_run = false;
   std::vector<std::string> program;
 };
 
@@ -43,11 +45,35 @@ int run_program(Context& context, EnvCluster& cluster, const Options& options) {
   return code;
 }
 
+/// What an activation changes, or would change.
+View activation_view(const EnvCluster& cluster, const Options& options, const std::string& prefix) {
+  View view;
+  view.root = document("environment-activation");
+  view.root["name"] = options.name;
+  view.root["active"] = !options.off;
+  view.root["prefix"] = prefix;
+  view.root["nodes"] = Json::array();
+  view.root["dry_run"] = options.dry_run;
+  view.table.columns = {{"NODE"}, {"ENVIRONMENT"}, {"ACTIVE"}};
+  for (const ssh::Host& host : cluster.hosts()) {
+    view.root["nodes"].push_back(host.name.value);
+    view.table.rows.push_back({host.name.value, options.name, options.off ? "no" : "yes"});
+    view.names.push_back(host.name.value);
+  }
+  return view;
+}
+
 int activate(Context& context, const Options& options) {
+  if (options.dry_run && !options.program.empty())
+    throw Error(ErrorKind::usage, "env activate: --dry-run goes without a program");
   EnvCluster cluster(context, options.target);
   if (!options.program.empty()) return run_program(context, cluster, options);
-  cluster.lock();
+  if (!options.dry_run) cluster.lock();
   const std::string prefix = cluster.find(options.name);
+  if (options.dry_run) {
+    context.ui().show(activation_view(cluster, options, prefix));
+    return 0;
+  }
   const Answers answers =
       cluster.call(options.off ? std::vector<std::string>{"env-deactivate", prefix}
                                : std::vector<std::string>{"env-activate", prefix, options.name});
@@ -55,7 +81,9 @@ int activate(Context& context, const Options& options) {
   if (code != 0) return code;
   cluster.record().active = options.off ? "" : options.name;
   cluster.store_record();
-  if (context.ui().for_people())
+  if (!context.ui().for_people())
+    context.ui().show(activation_view(cluster, options, prefix));
+  else
     context.ui().note(options.off ? "logins and jobs get no environment any more"
                                   : "logins and jobs get " + options.name + " from now on");
   return 0;
@@ -92,11 +120,69 @@ int verify(Context& context, const Options& options) {
   return code;
 }
 
+/// One environment in one place, with what has become of it on each node that had it.
+struct Removal {
+  std::string name;
+  std::string prefix;
+  std::vector<std::string> nodes;
+};
+
+/// What lies below the prefix of what is to be removed.
+void add_removals(const HostResult<agent::EnvironmentStatus>& node, const Options& options,
+                  std::vector<Removal>& removals) {
+  const agent::EnvironmentStatus& status = node.value();
+  std::set<std::string> names;
+  for (const agent::FoundVersion& found : status.versions)
+    if (options.all || found.name == options.name) names.insert(found.name);
+  for (const std::string& name : names) {
+    auto at = std::ranges::find_if(removals, [&](const Removal& one) {
+      return one.name == name && one.prefix == status.prefix;
+    });
+    if (at == removals.end()) at = removals.insert(at, {name, status.prefix, {}});
+    at->nodes.push_back(node.host.value);
+  }
+}
+
+View removal_view(const std::vector<Removal>& removals, bool dry_run) {
+  View view;
+  view.root = document("environment-removal");
+  view.root["environments"] = Json::array();
+  view.root["dry_run"] = dry_run;
+  view.table.columns = {{"ENVIRONMENT"}, {"NODES"}, {"PREFIX", true}, {"DONE"}};
+  view.when_empty = "no environment is there";
+  for (const Removal& one : removals) {
+    view.root["environments"].push_back(
+        {{"name", one.name}, {"prefix", one.prefix}, {"nodes", one.nodes}});
+    view.table.rows.push_back(
+        {one.name, fold_names(one.nodes), one.prefix, dry_run ? "nothing" : "removed"});
+    view.names.push_back(one.name);
+  }
+  return view;
+}
+
+/// Removes what is below one prefix; returns the exit code.
+int remove_below(Context& context, const EnvCluster& cluster, const std::string& prefix,
+                 const Options& options, std::vector<Removal>& removals) {
+  const auto looked = envs::look_at_nodes(cluster.access(), cluster.hosts(), prefix);
+  Answers answers;
+  if (!options.dry_run) {
+    std::vector<std::string> words = {"env-remove", prefix};
+    if (!options.all) words.push_back(options.name);
+    answers = cluster.call(words);
+  }
+  for (std::size_t i = 0; i < looked.size(); ++i)
+    if (looked[i].ok() && (options.dry_run || answers[i].ok()))
+      add_removals(looked[i], options, removals);
+  return options.dry_run ? report(context, looked) : report(context, answers);
+}
+
 int remove(Context& context, const Options& options) {
   if (options.all == !options.name.empty())
     throw Error(ErrorKind::usage, "env remove: give a name, or --all");
-  EnvCluster cluster(context, options.target);
-  cluster.lock();
+  EnvTarget target = options.target;
+  target.cluster = usual_cluster(context, target.cluster, "env remove", Purpose::remove);
+  EnvCluster cluster(context, target);
+  if (!options.dry_run) cluster.lock();
   auto& record = cluster.record();
   std::set<std::string> prefixes = {options.all ? options.target.prefix
                                                 : cluster.find(options.name)};
@@ -104,12 +190,11 @@ int remove(Context& context, const Options& options) {
     for (const auto& [name, prefix] : record.prefix)
       prefixes.insert(prefix);
   int code = 0;
-  for (const std::string& prefix : prefixes) {
-    std::vector<std::string> words = {"env-remove", prefix};
-    if (!options.all) words.push_back(options.name);
-    code = std::max(code, report(context, cluster.call(words)));
-  }
-  if (code != 0) return code;
+  std::vector<Removal> removals;
+  for (const std::string& prefix : prefixes)
+    code = std::max(code, remove_below(context, cluster, prefix, options, removals));
+  context.ui().show(removal_view(removals, options.dry_run));
+  if (code != 0 || options.dry_run) return code;
   if (options.all) record = {};
   envs::forget(record, options.name);
   cluster.store_record();
@@ -127,6 +212,8 @@ Action describe_env_activate(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   describe_named(arguments, options);
   arguments.flag("--off", "Logins and jobs get none any more", options->off);
+  arguments.flag("--dry-run", "Show which nodes would change, and change nothing",
+                 options->dry_run);
   arguments.program({"Run this in it on every node, and change nothing", false, &options->program});
   return [options](Context& context) { return activate(context, *options); };
 }
@@ -142,6 +229,7 @@ Action describe_env_remove(Arguments& arguments) {
   arguments.text("NAME", "", "The environment", options->name);
   describe_env_target(arguments, options->target);
   arguments.flag("--all", "All of them, with everything that came with them", options->all);
+  arguments.flag("--dry-run", "Show what would be removed, and remove nothing", options->dry_run);
   return [options](Context& context) { return remove(context, *options); };
 }
 

@@ -4,7 +4,9 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/env_install.hpp"
+#include "envs/environments/requirements_file.hpp"
 #include "envs/matrix/matrix.hpp"
+#include "state/directory.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -13,6 +15,7 @@ struct Options {
   EnvTarget target;
   std::string name;
   std::string file;
+  std::string requirements;
   std::string from;
   std::string builder;
   InstallOptions install;
@@ -20,7 +23,8 @@ struct Options {
 };
 
 bool is_name_alone(const Options& options) {
-  return options.file.empty() && options.set.empty() && options.from.empty();
+  return options.file.empty() && options.requirements.empty() && options.set.empty() &&
+         options.from.empty();
 }
 
 EnvWish wish_of_lock(const Options& options) {
@@ -87,10 +91,18 @@ PythonOf python_of(const config::Document& document, const Options& options,
   return stays ? PythonOf::spec : PythonOf::name;
 }
 
+config::Document document_of(const Options& options) {
+  if (options.requirements.empty())
+    return options.file.empty() ? config::Document() : config::Document::read(options.file);
+  if (!options.file.empty()) throw Error(ErrorKind::usage, "env create: give -f or -r, not both");
+  return config::Document::parse(
+      to_yaml(envs::read_requirements(options.requirements, state::read_file)),
+      options.requirements);
+}
+
 int run(Context& context, const Options& options) {
   if (!options.name.empty()) agent::check_environment_name(options.name);
-  config::Document document;
-  if (!options.file.empty()) document = config::Document::read(options.file);
+  config::Document document = document_of(options);
   const bool is_lock = envs::is_lock(document);
   if (!is_lock) {
     for (const std::string& assignment : options.set)
@@ -114,6 +126,10 @@ Action describe_env_create(Arguments& arguments) {
       "--file", "ENV.YAML", "What is in it, or a lock of that; - is standard input", options->file);
   file.letter = "-f";
   file.values = Values::path;
+  Argument& requirements = arguments.text("--requirements", "FILE", "What is in it, as pip has it",
+                                          options->requirements);
+  requirements.letter = "-r";
+  requirements.values = Values::path;
   arguments.list("--set", "KEY=VALUE", "A field of the file in another way", options->set);
   arguments.text(
       "--from", "MATRIX_NAME",

@@ -95,10 +95,14 @@ std::vector<Group> folded(const Plans& plans) {
 
 View view_of(const Plans& plans) {
   View view;
-  view.root = document("driver_plan");
+  view.root = document("driver-plan");
   view.root["groups"] = Json::array();
   view.root["errors"] = Json::array();
-  view.table.columns = {{"NODES"}, {"STEP"}, {"STATE"}, {"NOTE"}, {"COMMANDS", true}};
+  view.table.columns = {{"NODES"},
+                        {"STEP", false, Fit::prose},
+                        {"STATE"},
+                        {"NOTE", false, Fit::prose},
+                        {"COMMANDS", true}};
   for (const Group& group : folded(plans)) {
     const std::string nodes = fold_names(group.nodes);
     Json item;
@@ -152,9 +156,9 @@ int report_errors(Ui& ui, const std::vector<HostResult<T>>& results) {
 
 View view_of(const Outcomes& outcomes) {
   View view;
-  view.root = document("driver_installation");
+  view.root = document("driver-installation");
   view.root["nodes"] = Json::array();
-  view.table.columns = {{"NODE"}, {"DRIVER"}, {"RESULT"}};
+  view.table.columns = {{"NODE"}, {"DRIVER"}, {"RESULT", false, Fit::prose}};
   for (const auto& outcome : outcomes) {
     Json item;
     item["name"] = outcome.host.value;

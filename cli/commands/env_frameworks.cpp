@@ -3,6 +3,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/env_install.hpp"
+#include "envs/environments/requirement.hpp"
 #include "envs/matrix/matrix.hpp"
 
 namespace fastgpu::cli {
@@ -40,11 +41,7 @@ envs::EnvironmentSpec spec_on_nodes(EnvCluster& cluster, const std::string& name
 
 /// "torch" of "torch[x]==2.5"
 std::string project_of(const std::string& requirement) {
-  std::string name = requirement.substr(0, requirement.find_first_of(" [=<>!~;@("));
-  std::ranges::transform(name, name.begin(), [](char c) {
-    return c == '_' || c == '.' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return name;
+  return envs::parse_requirement(requirement).project;
 }
 
 /// In place of what the spec said of the same project.
@@ -55,21 +52,22 @@ void require(envs::EnvironmentSpec& spec, const std::string& requirement) {
   spec.packages.push_back(requirement);
 }
 
-/// PyPI is there already, or what the user named stands in its place.
-void add_index(envs::EnvironmentSpec& spec, const std::string& index) {
-  if (index.empty() || index == kUsualIndex) return;
-  if (spec.index.empty()) spec.index.emplace_back(kUsualIndex);
-  if (std::ranges::find(spec.index, index) == spec.index.end()) spec.index.push_back(index);
+/// A framework comes from the index that the matrix names for it, and nothing else comes from
+/// there. An index that the user has named for it on another host stays.
+void take_from_own_index(envs::EnvironmentSpec& spec, const envs::FrameworkRow& row) {
+  if (row.index.empty() || row.requirements.empty()) return;
+  const std::string project = project_of(row.requirements.front());
+  std::erase_if(spec.index_for, [&](const auto& one) {
+    return one.first == project && envs::root_of(one.second) == envs::root_of(row.index);
+  });
+  if (std::ranges::none_of(spec.index_for, [&](const auto& one) { return one.first == project; }))
+    spec.index_for.emplace_back(project, row.index);
 }
 
-/// Whether the environment has an index that neither is PyPI nor one of the matrix: it may have
-/// what those do not.
-bool has_own_index(const envs::EnvironmentSpec& spec, const envs::Combination& combination) {
-  return std::ranges::any_of(spec.index, [&](const std::string& index) {
-    return index != kUsualIndex &&
-           std::ranges::find(combination.rows, index, &envs::FrameworkRow::index) ==
-               combination.rows.end();
-  });
+/// Whether the environment has an index that is not PyPI: it may have what the matrix lacks.
+bool has_own_index(const envs::EnvironmentSpec& spec) {
+  return std::ranges::any_of(spec.index,
+                             [](const std::string& index) { return index != kUsualIndex; });
 }
 
 [[noreturn]] void refuse_lost(const envs::Combination& combination) {
@@ -94,23 +92,15 @@ void require_from_matrix(envs::EnvironmentSpec& spec, Ui& ui) {
                                       "--framework pytorch=2.5");
   const auto combination =
       envs::resolve(envs::builtin_matrix(), envs::parse_environment_name(spec.from));
-  if (!combination.offered() && !has_own_index(spec, combination)) refuse_lost(combination);
+  if (!combination.offered() && !has_own_index(spec)) refuse_lost(combination);
   for (const std::string& warning : combination.warnings())
     ui.warn(warning);
   for (const envs::FrameworkRow& row : combination.rows) {
     for (const std::string& requirement : row.requirements)
       require(spec, requirement);
     spec.sources.insert(spec.sources.end(), row.sources.begin(), row.sources.end());
-    add_index(spec, row.index);
+    take_from_own_index(spec, row);
   }
-}
-
-/// An index's address without the password that may be in it.
-std::string shown(const std::string& address) {
-  const auto begin = address.find("://");
-  const auto end = begin == std::string::npos ? begin : address.find('@', begin);
-  if (end == std::string::npos || address.find('/', begin + 3) < end) return address;
-  return address.substr(0, begin + 3) + address.substr(end + 1);
 }
 
 /// What is required, and where it comes from.
@@ -125,7 +115,9 @@ void tell(Ui& ui, const envs::EnvironmentSpec& spec) {
   else if (places.empty())
     places.emplace_back(kUsualIndex);
   for (const std::string& place : places)
-    ui.note("from " + shown(place));
+    ui.note("from " + place);
+  for (const auto& [package, address] : spec.index_for)
+    ui.note(package + " from " + address);
 }
 
 int run(Context& context, const Options& options) {

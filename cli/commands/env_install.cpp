@@ -93,7 +93,7 @@ int show_steps(Context& context, EnvCluster& cluster, const EnvWish& wish,
   view.root["name"] = wish.spec.name;
   view.root["spec"] = to_yaml(wish.spec);
   view.root["nodes"] = Json::array();
-  view.table.columns = {{"NODES"}, {"STEPS"}};
+  view.table.columns = {{"NODES"}, {"STEPS", false, Fit::prose}};
   std::map<std::string, std::vector<std::string>> nodes_by_steps;
   std::vector<std::string> order;
   std::size_t at = 0;
@@ -147,7 +147,8 @@ int install(Context& context, EnvCluster& cluster, const EnvWish& wish,
     http::CurlClient http(http::curl_settings(context.environment()));
     return envs::fetch_pinned({.url = source.url, .sha256 = source.sha256},
                               "sources are fetched here, for the node that builds", http,
-                              context.cancel(), request.patience);
+                              context.cancel(), request.patience,
+                              request.logins.authorization(source.url));
   };
   auto result = envs::install(cluster.access(), met.hosts, request);
   for (const auto& [node, error] : met.failures)

@@ -6,7 +6,9 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/env_install.hpp"
+#include "cli/commands/out_file.hpp"
 #include "envs/environments/nodes_python.hpp"
+#include "envs/environments/requests.hpp"
 #include "state/directory.hpp"
 
 namespace fastgpu::cli {
@@ -15,7 +17,7 @@ namespace {
 struct LockOptions {
   EnvTarget target;
   std::string file;
-  std::string out;
+  OutFile out;
   BuilderOptions building;
   std::vector<std::string> set;
 };
@@ -52,14 +54,39 @@ envs::EnvironmentLock lock_on_node(EnvCluster& cluster, envs::InstallationReques
   const auto looked =
       envs::look_at_nodes(cluster.access(), first, request.prefix, request.spec.name);
   if (!looked[0].ok()) throw Error(looked[0].error());
+  const envs::NodeAccess access = cluster.access();
+  const envs::IndexWay way(access, first[0], envs::fetch_plan(request), request.on_doing);
   const std::string& machine = looked[0].value().machine;
   const auto python = envs::python_on(cluster.access(), first[0], request, {}, machine);
   const envs::Toolbox toolbox = request.toolbox(machine, python);
   envs::put_toolbox(cluster.access(), first[0], toolbox, looked[0].value(), request.scratch);
-  return envs::solve_on_node(cluster.access(), first[0], request, toolbox, looked[0].value());
+  return envs::solve_on_node(access, first[0], request, toolbox, looked[0].value(), way);
+}
+
+/// Without a file the lock itself is in it.
+View view_of(const envs::EnvironmentLock& locked, const std::string& text, const OutFile& out) {
+  View view;
+  view.root = document("environment-lock");
+  view.root["name"] = locked.spec.name;
+  view.root["version"] = envs::version_of(locked);
+  view.root["machine"] = locked.machine;
+  view.root["libc"] = locked.libc;
+  view.root["python"] = locked.python_version;
+  view.root["builder"] = locked.builder;
+  view.root["artefacts"] = Json::array();
+  for (const envs::Artefact& one : locked.artefacts)
+    view.root["artefacts"].push_back({{"package", one.package},
+                                      {"version", one.version},
+                                      {"url", one.url},
+                                      {"sha256", one.sha256}});
+  view.root["file"] = out.path.empty() ? Json(nullptr) : Json(out.path);
+  if (out.path.empty()) view.root["lock"] = text;
+  view.names = {envs::version_of(locked)};
+  return view;
 }
 
 int lock(Context& context, const LockOptions& options) {
+  if (!options.out.path.empty() && options.out.path != "-") check_out_file(options.out);
   const state::ScratchDirectory scratch(context.state_directory());
   std::optional<EnvCluster> cluster;
   if (!options.target.cluster.empty()) cluster.emplace(context, options.target);
@@ -71,10 +98,12 @@ int lock(Context& context, const LockOptions& options) {
   use_builder_options(context, options.building, request);
   const auto locked = cluster ? lock_on_node(*cluster, request) : lock_here(context, request);
   const std::string text = to_text(locked);
-  if (options.out.empty() || options.out == "-")
+  const bool has_file = !options.out.path.empty() && options.out.path != "-";
+  if (has_file) write_out_file(options.out, text);
+  if (!has_file && context.ui().for_people())
     context.ui().data(text);
-  else
-    state::write_private_file(std::filesystem::absolute(options.out), text);
+  else if (!context.ui().for_people())
+    context.ui().show(view_of(locked, text, options.out));
   context.ui().note("locked " + std::to_string(locked.artefacts.size()) + " artefacts for " +
                     locked.machine + ", " + locked.libc + ", Python " + locked.python_version);
   return 0;
@@ -87,7 +116,7 @@ int diff(Context& context, const DiffOptions& options) {
   view.when_empty = "no difference";
   view.root = document("environment-diff");
   view.root["differences"] = lines;
-  view.table.columns = {{"DIFFERENCE"}};
+  view.table.columns = {{"DIFFERENCE", false, Fit::prose}};
   for (const std::string& line : lines)
     view.table.rows.push_back({line});
   view.names = lines;
@@ -104,12 +133,11 @@ Action describe_env_lock(Arguments& arguments) {
   file.letter = "-f";
   file.required = true;
   file.values = Values::path;
-  Argument& out =
-      arguments.text("--lock-file", "ENV.LOCK", "Where the lock goes (stdout)", options->out);
-  out.letter = "-o";
-  out.values = Values::path;
+  describe_out_file(arguments, "Where the lock goes (stdout)", options->out);
   arguments.list("--set", "KEY=VALUE", "A field of the file in another way", options->set);
-  describe_env_target(arguments, options->target);
+  Argument& cluster = describe_env_target(arguments, options->target);
+  cluster.help = "Solve for the first of these nodes (this machine)";
+  cluster.shared = false;
   describe_builder_options(arguments, options->building);
   return [options](Context& context) { return lock(context, *options); };
 }

@@ -120,7 +120,7 @@ envs::Matrix narrowed(envs::Matrix matrix, const std::string& version) {
 }
 
 Json json_of(const envs::Matrix& matrix) {
-  Json root = document("env_matrix");
+  Json root = document("env-matrix");
   root["date"] = matrix.date;
   root["source"] = matrix.source;
   root["cuda"] = Json::array();
@@ -193,7 +193,7 @@ std::vector<std::string> names_of(const envs::Matrix& matrix) {
 
 View view_of(const envs::Combination& found) {
   View view;
-  view.root = document("env_combination");
+  view.root = document("env-combination");
   view.root["name"] = to_string(found.name);
   view.root["offered"] = found.offered();
   view.root["python"] = found.name.python;
@@ -202,8 +202,12 @@ View view_of(const envs::Combination& found) {
   view.root["frameworks"] = Json::array();
   view.root["nearest"] = found.nearest ? Json(to_string(*found.nearest)) : Json(nullptr);
   view.root["warnings"] = found.warnings();
-  view.table.columns = {{"FRAMEWORK"}, {"VERSION"}, {"INSTALL"},
-                        {"MAY BUILD"}, {"INDEX"},   {"OFFERED"}};
+  view.table.columns = {{"FRAMEWORK"},
+                        {"VERSION"},
+                        {"INSTALL", false, Fit::prose},
+                        {"MAY BUILD", false, Fit::prose},
+                        {"INDEX"},
+                        {"OFFERED", false, Fit::optional}};
   for (const envs::FrameworkRow& row : found.rows) {
     view.root["frameworks"].push_back(to_json(row));
     view.table.rows.push_back({std::string(display_name(row.framework)), row.version,
@@ -225,9 +229,10 @@ int show_whole(Context& context, const envs::Matrix& matrix, const envs::Environ
 /// What a name that leaves the accelerator open may come to: that depends on the nodes.
 int show_open(Context& context, const envs::Matrix& matrix, const envs::EnvironmentName& name) {
   View view;
-  view.root = document("env_combinations");
+  view.root = document("env-combinations");
   view.root["combinations"] = Json::array();
-  view.table.columns = {{"NAME"}, {"DRIVER"}, {"INSTALL"}, {"OFFERED"}};
+  view.table.columns = {
+      {"NAME"}, {"DRIVER"}, {"INSTALL", false, Fit::prose}, {"OFFERED", false, Fit::optional}};
   for (const envs::Accelerator& accelerator : envs::possible_accelerators(matrix, name)) {
     envs::EnvironmentName whole = name;
     whole.accelerator = accelerator;

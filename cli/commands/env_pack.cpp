@@ -1,11 +1,15 @@
 #include <fcntl.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <memory>
 
+#include "base/pulse.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/env_tools.hpp"
+#include "cli/commands/out_file.hpp"
 #include "remote/exec.hpp"
 
 namespace fastgpu::cli {
@@ -14,16 +18,14 @@ namespace {
 struct Options {
   EnvTarget target;
   std::string name;
-  std::string archive;
+  OutFile out;
 };
 
 /// A file that is there whole or not at all.
 class Archive final : public remote::OutputSink {
  public:
-  explicit Archive(std::filesystem::path path)
-      : path_(std::move(path)),
-        draft_(path_.string() + ".partial"),
-        file_(::open(draft_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {
+  explicit Archive(const OutFile& out)
+      : out_(out), draft_(out.path + ".partial"), file_(make_new(draft_)) {
     if (!file_) throw system_error("making " + draft_.string(), errno);
   }
   ~Archive() override {
@@ -35,7 +37,7 @@ class Archive final : public remote::OutputSink {
 
   void output(std::size_t, remote::Channel channel, std::string_view text) override {
     if (channel == remote::Channel::err) {
-      said_ += text;
+      said_ += text.substr(0, kMostSaid - std::min(said_.size(), kMostSaid));
       return;
     }
     bytes_ += text.size();
@@ -48,32 +50,57 @@ class Archive final : public remote::OutputSink {
 
   void finish() {
     if (::fsync(file_.get()) != 0) throw system_error("writing " + draft_.string(), errno);
-    std::filesystem::rename(draft_, path_);
+    publish_out_file(draft_, out_);
   }
 
   const std::string& said() const noexcept { return said_; }
   Bytes bytes() const noexcept { return {bytes_}; }
 
  private:
-  std::filesystem::path path_;
+  static constexpr std::size_t kMostSaid = 64UL << 10;
+
+  /// Whatever has that name already, a link of another user above all, is not written into.
+  static int make_new(const std::filesystem::path& draft) {
+    ::unlink(draft.c_str());
+    return ::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+  }
+
+  const OutFile& out_;
   std::filesystem::path draft_;
   UniqueFd file_;
   std::string said_;
   std::uint64_t bytes_ = 0;
 };
 
-/// Read once more: what does not come back is better known while the nodes have it.
-void warn_of_refusal(Context& context, const std::string& archive) try {
+/// Why `env unpack` would refuse it; empty where it would not. What does not come back is better
+/// known while the nodes have it.
+std::string objection_to(Context& context, const std::string& archive) try {
   envs::check_archive(archive, context.cancel());
+  return "";
 } catch (const Error& e) {
   if (e.kind() == ErrorKind::interrupted) throw;
-  context.ui().warn("fastgpu env unpack would refuse it: " + std::string(e.what()));
+  return e.what();
+}
+
+View view_of(const EnvBuild& build, const Options& options, Bytes bytes,
+             const std::string& objection) {
+  View view;
+  view.root = document("environment-archive");
+  view.root["name"] = options.name;
+  view.root["version"] = build.version;
+  view.root["node"] = build.host.name.value;
+  view.root["file"] = options.out.path;
+  view.root["bytes"] = bytes.count;
+  view.root["objection"] = objection.empty() ? Json(nullptr) : Json(objection);
+  view.names = {options.out.path};
+  return view;
 }
 
 int run(Context& context, const Options& options) {
+  check_out_file(options.out);
   EnvCluster cluster(context, options.target);
   const EnvBuild build = complete_builds(cluster, options.name).front();
-  Archive archive(options.archive);
+  Archive archive(options.out);
   const std::vector<std::string> argv = {remote::agent_path(context.agent().hash), "env-pack",
                                          build.directory.parent_path().string(),
                                          build.directory.filename().string()};
@@ -84,11 +111,14 @@ int run(Context& context, const Options& options) {
   if (const int code = done[0].value().exit.code(); code != 0)
     throw Error(ErrorKind::remote, build.host.name.value + ": packing ended with " +
                                        std::to_string(code) + ": " +
-                                       printable(archive.said(), 300));
+                                       printable(without_pulses(archive.said()), 300));
   archive.finish();
   context.ui().note("packed " + options.name + ": " + to_string(archive.bytes()) + " in " +
-                    options.archive);
-  warn_of_refusal(context, options.archive);
+                    options.out.path);
+  const std::string objection = objection_to(context, options.out.path);
+  if (!objection.empty()) context.ui().warn("fastgpu env unpack would refuse it: " + objection);
+  if (!context.ui().for_people())
+    context.ui().show(view_of(build, options, archive.bytes(), objection));
   return 0;
 }
 
@@ -98,11 +128,7 @@ Action describe_env_pack(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   arguments.text("NAME", "", "The environment", options->name).required = true;
   describe_env_target(arguments, options->target);
-  Argument& archive =
-      arguments.text("--archive", "FILE", "Where the archive goes: .tar.zst", options->archive);
-  archive.letter = "-o";
-  archive.required = true;
-  archive.values = Values::path;
+  describe_out_file(arguments, "Where the archive goes: .tar.zst", options->out).required = true;
   return [options](Context& context) { return run(context, *options); };
 }
 

@@ -13,15 +13,16 @@ constexpr std::chrono::milliseconds kPatience{0};  // Two at once are a mistake 
 
 }  // namespace
 
-void describe_env_target(Arguments& arguments, EnvTarget& target) {
-  Argument& cluster = arguments.text("--cluster", "CLUSTER[/NODES]",
-                                     "Whose nodes (the only cluster)", target.cluster);
+Argument& describe_env_target(Arguments& arguments, EnvTarget& target) {
+  Argument& cluster = shared(arguments.text("--cluster", "CLUSTER[/NODES]",
+                                            "Which nodes (the only cluster)", target.cluster));
   cluster.letter = "-c";
   cluster.values = Values::target;
-  arguments.text("--prefix", "DIR",
-                 "Where environments lie on the nodes (root: /opt/fastgpu/envs, others: "
-                 "~/.fastgpu/envs)",
-                 target.prefix);
+  shared(arguments.text("--prefix", "DIR",
+                        "Where environments lie on the nodes (root: /opt/fastgpu/envs, others: "
+                        "~/.fastgpu/envs)",
+                        target.prefix));
+  return cluster;
 }
 
 EnvCluster::EnvCluster(Context& context, const EnvTarget& target)
@@ -33,7 +34,7 @@ EnvCluster::EnvCluster(Context& context, RemoteTarget target)
     : context_(context), target_(std::move(target)), record_(envs::read_record(directory())) {}
 
 void EnvCluster::lock() {
-  lock_.emplace(context_.state_directory(), target_.cluster.name, kPatience, context_.cancel());
+  lock_.emplace(context_.store(), target_.cluster.name, kPatience, context_.cancel());
 }
 
 std::filesystem::path EnvCluster::directory() const {

@@ -21,7 +21,9 @@ struct EnvTarget {
   std::string cluster;
   std::string prefix;
 };
-void describe_env_target(Arguments& arguments, EnvTarget& target);
+
+/// Adds --cluster, which is returned, and --prefix.
+Argument& describe_env_target(Arguments& arguments, EnvTarget& target);
 
 /// The running nodes of a cluster, with what is remembered of its environments.
 class EnvCluster {

@@ -1,14 +1,22 @@
 #include "remote/exec.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include "base/error.hpp"
+#include "base/literals.hpp"
+#include "base/names.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/holding_sink.hpp"
 #include "cli/commands/lookup.hpp"
 #include "cli/commands/remote_output.hpp"
+#include "cli/program_variables.hpp"
+#include "cli/standard_input.hpp"
+#include "cli/ui/text.hpp"
 #include "remote/lines.hpp"
 
 namespace fastgpu::cli {
@@ -22,7 +30,7 @@ struct Options {
   bool fold = false;
   std::optional<int> fanout;
   std::optional<std::chrono::milliseconds> timeout;
-  std::vector<std::string> environment;
+  VariableFlags variables;
   std::vector<std::string> program;
 };
 
@@ -88,60 +96,109 @@ void report_cut(Ui& ui, const Results& results, const std::vector<HeldOutput>& h
           " of all nodes wait for the end; without -b and -o all of it is shown");
 }
 
+std::vector<std::string> names_of(const remote::OutputGroup& group) {
+  std::vector<std::string> names;
+  for (const NodeName& name : group.hosts)
+    names.push_back(name.value);
+  return names;
+}
+
 /// Each output once, under the names of the hosts that gave it.
 void show_groups(Ui& ui, const std::vector<remote::Output>& outputs, std::string_view remark) {
   for (const remote::OutputGroup& group : remote::fold(outputs)) {
-    std::vector<std::string> names;
-    for (const NodeName& name : group.hosts)
-      names.push_back(name.value);
+    const std::vector<std::string> names = names_of(group);
     const std::string rule(16, '-');
     ui.data(rule + "\n" + fold_names(names) + " (" + std::to_string(names.size()) + ")" +
             std::string(remark) + "\n" + rule + "\n");
-    ui.data(group.text);
-    if (!group.text.empty() && group.text.back() != '\n') ui.data("\n");
+    ui.program_output(group.text);
+    if (!group.text.empty() && group.text.back() != '\n') ui.program_output("\n");
   }
 }
 
 void show_folded(Ui& ui, const Results& results, const std::vector<HeldOutput>& held) {
   std::vector<remote::Output> whole;
   std::vector<remote::Output> cut;
+  std::vector<remote::Output> errors;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const NodeName& host = results[i].host;
-    if (!held[i].err.empty()) ui.error_data(with_prefix(host.value + ": ", held[i].err));
+    if (!held[i].err.empty()) errors.push_back({host, held[i].err});
     if (held[i].truncated)
       cut.push_back({host, held[i].out});
     else if (results[i].ok() || !held[i].out.empty())
       whole.push_back({host, held[i].out});
   }
+  for (const remote::OutputGroup& group : remote::fold(errors))
+    ui.program_errors(with_prefix(fold_names(names_of(group)) + ": ", group.text));
   show_groups(ui, whole, "");
   show_groups(ui, cut, ", cut");
 }
 
-/// What did not go well, a line a host.
-void report(Ui& ui, const Results& results) {
-  for (const auto& result : results) {
-    const std::string& host = result.host.value;
-    if (!result.ok()) {
-      ui.error_data(host_line(result.host, result.error().what()));
-    } else if (!result.value().exit.signal.empty()) {
-      ui.note(host + ": killed by SIG" + result.value().exit.signal);
-    } else if (result.value().exit.status != 0) {
-      ui.note(host + ": exited with " + std::to_string(result.value().exit.status));
-    }
-    if (result.ok() && !result.value().unsupervised.empty())
-      ui.warn(host + ": ran without a supervisor: " + result.value().unsupervised);
-  }
+enum class Names : std::uint8_t { each, folded };
+
+/// How a host's program ended, where it did not end well.
+std::string ending_of(const HostResult<remote::Executed>& result) {
+  if (!result.ok()) return "";
+  const ssh::Exit& exit = result.value().exit;
+  if (!exit.signal.empty()) return "killed by SIG" + exit.signal;
+  return exit.status == 0 ? "" : "exited with " + std::to_string(exit.status);
 }
 
-int run(Context& context, const Options& options) {
-  const RemoteTarget target = running_nodes(context, without(options.target, options.left_out));
-  const bool held_back = options.fold || !context.ui().for_people();
+/// The hosts that have the same text, with it, in the order of the first of each.
+using Alike = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
+void add(Alike& all, const std::string& text, const std::string& host, Names names) {
+  if (text.empty()) return;
+  const auto found = std::ranges::find(all, text, &Alike::value_type::first);
+  if (found != all.end() && names == Names::folded)
+    found->second.push_back(host);
+  else
+    all.push_back({text, {host}});
+}
+
+/// What did not go well: a line a host, or one for all hosts where it is the same.
+void report(Ui& ui, const Results& results, Names names) {
+  Alike endings, unsupervised;
+  for (const auto& result : results) {
+    const std::string& host = result.host.value;
+    if (!result.ok()) ui.error_data(host_line(result.host, result.error().what()));
+    add(endings, ending_of(result), host, names);
+    if (result.ok()) add(unsupervised, result.value().unsupervised, host, names);
+  }
+  for (const auto& [text, hosts] : endings)
+    ui.note(fold_names(hosts) + ": " + text);
+  for (const auto& [text, hosts] : unsupervised)
+    ui.warn(fold_names(hosts) + ": ran without a supervisor: " + text);
+}
+
+remote::ExecOptions settings_of(Context& context, const Options& options) {
   remote::ExecOptions settings;
   settings.width = options.fanout.value_or(context.settings().integer("fanout", 1, kMostFanout));
   settings.connect_timeout = context.settings().duration("connect-timeout");
+  if (options.timeout && options.timeout->count() == 0)
+    throw Error(ErrorKind::usage,
+                "exec: the timeout is 0, after which nothing has run; leave it out for none");
   settings.timeout = options.timeout.value_or(settings.timeout);
-  settings.environment = options.environment;
+  settings.environment = variables_of(options.variables, context.environment());
   settings.delivery = remote::Delivery::pieces;
+  return settings;
+}
+
+/// Our standard input for all of the hosts, where it is one to pass on. They read it at the same
+/// time, so that all of them must run at once.
+std::unique_ptr<remote::SharedInput> input_for(std::size_t hosts, int width) {
+  if (!is_passed_on(STDIN_FILENO)) return nullptr;
+  if (hosts > static_cast<std::size_t>(width))
+    throw Error(ErrorKind::usage,
+                "standard input goes to all nodes at the same time, and --fanout " +
+                    std::to_string(width) + " runs fewer than the " + std::to_string(hosts) +
+                    " of them: raise it, or give no input: </dev/null");
+  return std::make_unique<remote::SharedInput>(STDIN_FILENO, hosts);
+}
+
+int run(Context& context, const Options& options) {
+  remote::ExecOptions settings = settings_of(context, options);
+  const RemoteTarget target = running_nodes(context, without(options.target, options.left_out));
+  const bool held_back = options.fold || !context.ui().for_people();
   std::vector<std::string> names;
   for (const ssh::Host& host : target.hosts)
     names.push_back(host.name.value);
@@ -150,6 +207,9 @@ int run(Context& context, const Options& options) {
   StreamingSink streaming(context, names);
   remote::OutputSink& kept = held_back ? static_cast<remote::OutputSink&>(*holding) : streaming;
   CountedSink sink(context.ui(), kept, names);
+  const auto input = input_for(names.size(), settings.width);
+  settings.input = input.get();
+  context.set_stopping_words("stopping the program on " + counted(names.size(), "node"));
   const Results results =
       remote::exec_everywhere(context.ssh(), target.hosts, options.program, context.agent(),
                               settings, sink, context.cancel());
@@ -162,7 +222,7 @@ int run(Context& context, const Options& options) {
     context.ui().show(view);
   } else {
     if (options.fold) show_folded(context.ui(), results, holding->held());
-    report(context.ui(), results);
+    report(context.ui(), results, options.fold ? Names::folded : Names::each);
   }
   return highest_code(results);
 }
@@ -179,9 +239,9 @@ Action describe_exec(Arguments& arguments) {
   arguments.text("--exclude", "NODES", "Not on these: 3 or demo-[0-1]", options->left_out).letter =
       "-x";
   arguments.flag("--fold", "Show equal outputs once", options->fold).letter = "-b";
-  arguments.count("--fanout", "N", "Hosts at once (256)", options->fanout, 1, kMostFanout);
+  shared(arguments.count("--fanout", "N", "Nodes at once (256)", options->fanout, 1, kMostFanout));
   arguments.duration("--timeout", "End the program after this time", options->timeout);
-  arguments.list("--env", "K=V", "A variable for the program", options->environment).letter = "-e";
+  describe_variables(arguments, options->variables, "the program");
   arguments.program(
       {"What to run on every node, its arguments unchanged", true, &options->program});
   return [options](Context& context) { return run(context, *options); };

@@ -6,6 +6,7 @@
 #include "cli/baking.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/views.hpp"
+#include "cli/disk_report.hpp"
 #include "cli/guarding.hpp"
 #include "cli/job_access.hpp"
 
@@ -16,12 +17,12 @@ struct Options {
   bool dry_run = false;
 };
 
-View view_of(const std::vector<provision::Settled>& all) {
+View view_of(const std::vector<provision::Settled>& all, const std::vector<DiskReport>& disks) {
   View view;
   view.when_empty = "nothing to put right";
   view.root = document("gc");
   view.root["settled"] = Json::array();
-  view.table.columns = {{"CLUSTER"}, {"WHAT"}, {"RESULT"}};
+  view.table.columns = {{"CLUSTER"}, {"WHAT", false, Fit::prose}, {"RESULT", false, Fit::prose}};
   for (const provision::Settled& settled : all) {
     const std::string error = settled.error ? settled.error->what() : "";
     view.names.push_back(settled.cluster);
@@ -33,6 +34,9 @@ View view_of(const std::vector<provision::Settled>& all) {
     item["error"] = settled.error ? Json(error) : Json(nullptr);
     view.root["settled"].push_back(std::move(item));
   }
+  view.root["full_disks"] = Json::array();
+  for (const DiskReport& disk : disks)
+    view.root["full_disks"].push_back(to_json(disk));
   return view;
 }
 
@@ -63,7 +67,11 @@ int run(Context& context, const Options& options) {
     settled.push_back(std::move(one));
   for (provision::Settled& one : provision::collect_garbage(context.tools(), mode))
     settled.push_back(std::move(one));
-  context.ui().show(view_of(settled));
+  const std::vector<DiskReport> disks = report_full_disks(context);
+  context.ui().show(view_of(settled, disks));
+  for (const DiskReport& disk : disks)
+    for (const std::string& line : lines_of(disk))
+      context.ui().note(line);
   const bool failed = std::ranges::any_of(
       settled, [](const provision::Settled& one) { return one.error.has_value(); });
   return failed ? 1 : 0;

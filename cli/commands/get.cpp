@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -6,6 +7,8 @@
 #include "cli/commands/lookup.hpp"
 #include "cli/commands/views.hpp"
 #include "cli/job_access.hpp"
+#include "cli/ui/fold.hpp"
+#include "launcher/job.hpp"
 #include "provision/lifecycle.hpp"
 
 namespace fastgpu::cli {
@@ -19,13 +22,13 @@ Standing standing_now(Context& context, const state::Cluster& cluster) {
   return standing_of(context.store(), cluster, std::chrono::system_clock::now());
 }
 
-/// What one of the nodes has cost.
+/// What one of the nodes has cost, in the currency of the cluster.
 Json cost_of(const Standing& standing, const state::Node& node) {
   if (!standing.price) return nullptr;
   std::vector<state::Run> runs = standing.runs;
   std::erase_if(runs, [&](const state::Run& run) { return run.index != node.index; });
   const auto now = std::chrono::system_clock::now();
-  return provision::spending_of(runs, standing.price->amount, now).so_far;
+  return provision::spending_of(runs, *standing.price, now).so_far.amount;
 }
 
 /// The cluster as its provider finds it now, or, where that cannot be asked, as it was last known.
@@ -52,6 +55,15 @@ std::vector<ClusterAndNodes> wanted_clusters(Context& context, const std::string
   return out;
 }
 
+/// Returns the clusters that `target` names with those of their nodes that it names.
+std::vector<ClusterAndNodes> wanted_nodes(Context& context, const std::string& target) {
+  if (target.empty()) return wanted_clusters(context, "");
+  const auto [name, node_set] = find_target(context, target);
+  auto found = wanted_clusters(context, name);
+  if (!node_set.empty()) found.front().nodes = find_nodes(context, found.front().cluster, node_set);
+  return found;
+}
+
 /// The job as its nodes know it now; they may not answer.
 state::Job now(Context& context, const state::Job& job) {
   try {
@@ -60,6 +72,25 @@ state::Job now(Context& context, const state::Job& job) {
     context.cancel().check();
     context.ui().warn(job.id + ": shown as last known: " + e.what());
     return job;
+  }
+}
+
+/// How long the job has run, or runs.
+std::chrono::seconds duration_of(const state::Job& job) {
+  const auto end = job.ended.value_or(std::chrono::system_clock::now());
+  return std::chrono::duration_cast<std::chrono::seconds>(std::max(end, job.created) - job.created);
+}
+
+/// "~/.fastgpu/jobs/train-1 on demo-[0-1]"
+std::string place_of_logs(const state::Job& job) {
+  const std::string place = "~/" + launcher::job_directory(job.id);
+  try {
+    std::vector<std::string> nodes;
+    for (const launcher::NodeRanks& ranks : launcher::parse_job_record(job.spec_json).placement)
+      nodes.push_back(ranks.node.value);
+    return place + " on " + fold_names(nodes);
+  } catch (const Error&) {  // Written by another version.
+    return place;
   }
 }
 
@@ -104,10 +135,10 @@ Action describe_get_clusters(Arguments& arguments) {
 }
 
 Action describe_get_nodes(Arguments& arguments) {
-  const auto options =
-      describe_name(arguments, "The cluster; all of them without", Values::cluster, Need::optional);
+  const auto options = describe_name(arguments, "The cluster, or CLUSTER/NODES; all without",
+                                     Values::target, Need::optional);
   return [options](Context& context) {
-    context.ui().show(view_of_nodes(wanted_clusters(context, options->name)));
+    context.ui().show(view_of_nodes(wanted_nodes(context, options->name)));
     return 0;
   };
 }
@@ -150,6 +181,7 @@ Action describe_describe_node(Arguments& arguments) {
     }
     Json fields = to_json(node);
     fields["cluster"] = cluster ? cluster->name.value : "";
+    if (cluster) fields.update(machine_fields(*cluster));
     context.ui().show(view_of_one("node", fields, node.name.value));
     return 0;
   };
@@ -161,6 +193,8 @@ Action describe_describe_job(Arguments& arguments) {
     const JobAndCluster found = wanted_jobs(context, options->name).front();
     Json fields = to_json(found.job);
     fields["cluster"] = found.cluster;
+    fields["duration_seconds"] = duration_of(found.job).count();
+    fields["logs"] = place_of_logs(found.job);
     context.ui().show(view_of_one("job", fields, found.job.id));
     return 0;
   };

@@ -60,7 +60,9 @@ std::vector<Row> rows_of(Context& context, const CloudOptions& options, Ask ask)
 void show(Context& context, const char* kind, std::vector<Column> columns,
           const std::vector<Row>& rows) {
   View view;
-  view.root = document(kind);
+  std::string schema(kind);
+  std::ranges::replace(schema, '_', '-');
+  view.root = document(schema);
   view.root[kind] = Json::array();
   view.table.columns = std::move(columns);
   view.when_empty = "none found";
@@ -157,7 +159,13 @@ int show_images(Context& context, const CloudOptions& options, const std::string
     return found;
   });
   show(context, "images",
-       {{"CLOUD"}, {"REGION"}, {"IMAGE"}, {"NAME"}, {"ARCHITECTURE"}, {"CREATED"}}, rows);
+       {{"CLOUD"},
+        {"REGION"},
+        {"IMAGE"},
+        {"NAME"},
+        {"ARCHITECTURE", false, Fit::optional},
+        {"CREATED", false, Fit::optional}},
+       rows);
   return 0;
 }
 
@@ -200,7 +208,14 @@ int show_quotas(Context& context, const CloudOptions& options) {
     return found;
   });
   show(context, "quotas",
-       {{"CLOUD"}, {"REGION"}, {"QUOTA"}, {"LIMIT"}, {"USED"}, {"UNIT"}, {"RAISED AT"}}, rows);
+       {{"CLOUD"},
+        {"REGION"},
+        {"QUOTA", false, Fit::prose},
+        {"LIMIT"},
+        {"USED"},
+        {"UNIT", false, Fit::optional},
+        {"RAISED AT"}},
+       rows);
   return 0;
 }
 

@@ -9,7 +9,7 @@ Action describe_get_providers(Arguments&) {
     View view;
     view.root = document("providers");
     view.root["providers"] = Json::array();
-    view.table.columns = {{"PROVIDER"}, {"PRICE"}, {"WHAT IT IS"}};
+    view.table.columns = {{"PROVIDER"}, {"PRICE"}, {"WHAT IT IS", false, Fit::prose}};
     for (const provision::ProviderInfo& info : provision::provider_table()) {
       view.names.emplace_back(info.name);
       const char* const price = info.is_cloud ? "get prices" : "0/h";

@@ -6,8 +6,10 @@
 #include "cli/commands/cloud_options.hpp"
 #include "cli/commands/cluster_options.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/commands/dry_run.hpp"
 #include "cli/commands/guard_options.hpp"
 #include "cli/commands/lookup.hpp"
+#include "cli/commands/money_options.hpp"
 #include "cli/commands/views.hpp"
 #include "cli/guarding.hpp"
 #include "cli/record.hpp"
@@ -20,6 +22,8 @@ namespace {
 
 struct Options : ClusterOptions {
   GuardOptions guards;
+  std::vector<std::string> exchange_rates;
+  bool dry_run = false;
 };
 
 std::string text_of(const std::optional<std::chrono::seconds>& time) {
@@ -36,10 +40,33 @@ View view_of_guards(const state::Cluster& cluster, const Standing& standing) {
                         {"IDLE DELETE"}, {"COST"},     {"ENDS"}};
   const provision::Guards& guards = standing.guards;
   view.table.rows.push_back(
-      {text_of(guards.max_life), guards.max_cost ? number_text(*guards.max_cost) : "-",
+      {text_of(guards.max_life), guards.max_cost ? to_string(*guards.max_cost) : "-",
        text_of(guards.unattended), text_of(guards.idle_stop), text_of(guards.idle_delete),
        cost_text(standing), standing.end ? timestamp(standing.end->when) : "never"});
   return view;
+}
+
+/// The cluster with its guards changed as wished. Throws where that cannot be.
+state::Cluster guarded(Context& context, const Options& options, state::Cluster cluster) {
+  const Standing standing = standing_of(context.store(), cluster, std::chrono::system_clock::now());
+  const auto guards = with_options(standing.guards, options.guards, standing.price,
+                                   rates_for(context, options.exchange_rates));
+  check_guards(guards, cluster.provider, standing.price);
+  cluster.spec_json = provision::with_guards(cluster.spec_json, guards);
+  return cluster;
+}
+
+void show_guards(Context& context, const state::Cluster& cluster) {
+  context.ui().show(view_of_guards(
+      cluster, standing_of(context.store(), cluster, std::chrono::system_clock::now())));
+}
+
+int plan(Context& context, const Options& options) {
+  const state::Cluster cluster = find_cluster(context, options.name);
+  provision::require_ours(context.tools(), cluster);
+  show_guards(context, guarded(context, options, cluster));
+  context.ui().note("dry run: nothing was done");
+  return 0;
 }
 
 /// Puts the wish on record, under the cluster's lock.
@@ -47,24 +74,18 @@ void write_guards(Context& context, const Options& options, const ClusterName& n
   const provision::Tools tools = tools_for(context, options);
   const provision::HeldCluster held(tools, name);
   provision::require_ours(tools, held.cluster());
-  state::Cluster cluster = held.cluster();
-  const Standing standing = standing_of(context.store(), cluster, std::chrono::system_clock::now());
-  const auto guards = with_options(standing.guards, options.guards, standing.price);
-  check_guards(guards, cluster.provider, standing.price);
-  cluster.spec_json = provision::with_guards(cluster.spec_json, guards);
-  context.store().update_cluster(cluster);
+  context.store().update_cluster(guarded(context, options, held.cluster()));
   fault_point("guard:written");
 }
 
 int run(Context& context, const Options& options) {
+  if (options.dry_run) return plan(context, options);
   const ClusterName name = parse_cluster_name(options.name);
   const bool is_question = says_nothing(options.guards);
   if (!is_question) write_guards(context, options, find_cluster(context, options.name).name);
   arrange_guards(context, find_cluster(context, options.name).id, Occasion::guarded, Reach::nodes);
   if (!is_question) publish_record(context, name);
-  const state::Cluster cluster = find_cluster(context, name.value);
-  context.ui().show(view_of_guards(
-      cluster, standing_of(context.store(), cluster, std::chrono::system_clock::now())));
+  show_guards(context, find_cluster(context, name.value));
   return 0;
 }
 
@@ -74,6 +95,8 @@ Action describe_guard_cluster(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   describe_cluster_options(arguments, *options);
   describe_guard_options(arguments, options->guards);
+  describe_exchange_rates(arguments, options->exchange_rates);
+  describe_dry_run(arguments, options->dry_run);
   return [options](Context& context) { return run(context, *options); };
 }
 

@@ -1,16 +1,21 @@
 #include "cli/commands/guard_options.hpp"
 
-#include <charconv>
-
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "cli/commands/money_options.hpp"
 
 namespace fastgpu::cli {
 namespace {
 
 using std::chrono::seconds;
 
-constexpr double kMostMoney = 1e9;
+std::chrono::milliseconds duration_of(const char* flag, const std::string& text) {
+  try {
+    return parse_duration(text);
+  } catch (const Error& e) {
+    throw Error(e.kind(), std::string(flag) + " " + e.what());
+  }
+}
 
 void change(std::optional<seconds>& guard, const char* flag, const std::string& text) {
   if (text.empty()) return;
@@ -18,41 +23,23 @@ void change(std::optional<seconds>& guard, const char* flag, const std::string& 
     guard.reset();
     return;
   }
-  const auto time = std::chrono::duration_cast<seconds>(parse_duration(text));
+  const auto time = std::chrono::duration_cast<seconds>(duration_of(flag, text));
   if (time < seconds(1))
     throw Error(ErrorKind::usage, std::string(flag) + " '" + printable(text) +
                                       "' is no time to live: write 30m or 8h, or off");
   guard = time;
 }
 
-[[noreturn]] void refuse_money(const std::string& text) {
-  throw Error(ErrorKind::usage, "--max-cost '" + printable(text) +
-                                    "' is no amount of money: write 50 or 50usd, or off");
-}
-
-/// "50", "50usd", "50 USD"
-void change_cost(std::optional<double>& guard, const std::string& text,
-                 const std::optional<provision::cloud::Money>& price) {
+/// In the currency of the price, in which the cost is counted.
+void change_cost(std::optional<Money>& guard, const std::string& text,
+                 const std::optional<Money>& price, const provision::cloud::ExchangeRates& rates) {
   if (text.empty()) return;
   if (text == "off") {
     guard.reset();
     return;
   }
-  double amount = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), amount);
-  if (error != std::errc{} || !(amount > 0) || amount > kMostMoney) refuse_money(text);
-  std::string currency;
-  for (const char c :
-       std::string_view(end, static_cast<std::size_t>(text.data() + text.size() - end))) {
-    if (c == ' ') continue;
-    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    if (!is_letter) refuse_money(text);
-    currency += c >= 'a' ? static_cast<char>(c - 'a' + 'A') : c;
-  }
-  if (price && !currency.empty() && currency != price->currency)
-    throw Error(ErrorKind::usage, "--max-cost '" + printable(text) + "' is in " + currency +
-                                      ", and the price is in " + price->currency);
-  guard = amount;
+  guard = money_in("--max-cost", text, rates);
+  if (price) guard = rates.in(price->currency, *guard);
 }
 
 void take_over(std::string& flag, const std::string& file) {
@@ -65,7 +52,7 @@ void describe_guard_options(Arguments& arguments, GuardOptions& options) {
   arguments.text("--max-life", "TIME", "End by itself so long after the creation, such as 8h",
                  options.max_life);
   arguments.text("--max-cost", "MONEY",
-                 "End by itself once the nodes have cost that, such as 50usd", options.max_cost);
+                 "End by itself once the nodes have cost that, such as 50USD", options.max_cost);
   arguments.text("--unattended", "TIME",
                  "End by itself so long after the last command that used it", options.unattended);
   arguments.text("--idle-stop", "TIME", "Stop nodes that had nothing to do for so long",
@@ -89,9 +76,10 @@ bool says_nothing(const GuardOptions& options) {
 }
 
 provision::Guards with_options(provision::Guards before, const GuardOptions& options,
-                               const std::optional<provision::cloud::Money>& price) {
+                               const std::optional<Money>& price,
+                               const provision::cloud::ExchangeRates& rates) {
   change(before.max_life, "--max-life", options.max_life);
-  change_cost(before.max_cost, options.max_cost, price);
+  change_cost(before.max_cost, options.max_cost, price, rates);
   change(before.unattended, "--unattended", options.unattended);
   change(before.idle_stop, "--idle-stop", options.idle_stop);
   change(before.idle_delete, "--idle-delete", options.idle_delete);

@@ -5,7 +5,7 @@
 
 #include "cli/arguments.hpp"
 #include "config/cluster_file.hpp"
-#include "provision/cloud/model.hpp"
+#include "provision/cloud/exchange_rates.hpp"
 #include "provision/guards.hpp"
 
 namespace fastgpu::cli {
@@ -26,9 +26,10 @@ GuardOptions over_file(GuardOptions options, const config::GuardEntry& file);
 
 bool says_nothing(const GuardOptions& options);
 
-/// `before` with what the options change; "off" takes a guard away. Throws ErrorKind::usage for
-/// what is no time or no money, and for another currency than `price` is in.
+/// `before` with what the options change; "off" takes a guard away. A cost is turned into the
+/// currency of `price`. Throws ErrorKind::usage for what is no time or no money.
 provision::Guards with_options(provision::Guards before, const GuardOptions& options,
-                               const std::optional<provision::cloud::Money>& price);
+                               const std::optional<Money>& price,
+                               const provision::cloud::ExchangeRates& rates);
 
 }  // namespace fastgpu::cli

@@ -4,6 +4,7 @@
 #include "cli/app.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/job_result.hpp"
+#include "cli/commands/log_document.hpp"
 #include "cli/commands/views.hpp"
 #include "launcher/placement.hpp"
 #include "state/words.hpp"
@@ -17,7 +18,9 @@ struct Options {
   std::string job;
   std::optional<int> rank;
   std::optional<int> tail;
+  std::optional<std::chrono::milliseconds> timeout;
   bool follow = false;
+  bool dry_run = false;
 };
 
 std::optional<std::uint64_t> lines_of(const Options& options) {
@@ -31,15 +34,24 @@ RankLabels labels_for(const OpenJob& open, const Options& options) {
   return one ? RankLabels::none : RankLabels::shown;
 }
 
+/// The job that is named. One whose cluster is stopped has ended.
+OpenJob open_settled(Context& context, const std::string& name) {
+  OpenJob open = open_job(context, name);
+  if (open.cluster.state == state::ClusterState::stopped) open.job = refresh_job(context, open.job);
+  return open;
+}
+
 int run_wait(Context& context, const Options& options) {
-  const OpenJob open = open_job(context, options.job);
+  const OpenJob open = open_settled(context, options.job);
   if (launcher::has_ended(open.job)) return show_ended(context, open.job, open.cluster.name.value);
+  require_running(context, open);
   launcher::JobRunner runner = runner_for(context, open.cluster);
-  return follow_job(context, runner, open, {.output = false});
+  return follow_job(context, runner, open, {.output = false, .patience = options.timeout});
 }
 
 int run_attach(Context& context, const Options& options) {
-  const OpenJob open = open_job(context, options.job);
+  const OpenJob open = open_settled(context, options.job);
+  require_running(context, open);
   launcher::JobRunner runner = runner_for(context, open.cluster);
   return follow_job(context, runner, open, {.tail = lines_of(options)});
 }
@@ -50,6 +62,15 @@ int run_cancel(Context& context, const Options& options) {
   if (launcher::has_ended(open.job)) {
     context.ui().note("job " + open.job.id +
                       " has ended already: " + std::string(state::to_string(open.job.state)));
+    if (!context.ui().for_people())
+      context.ui().show(view_of_one("job", to_json(open.job), open.job.id));
+    return 0;
+  }
+  if (options.dry_run) {
+    if (context.ui().for_people())
+      context.ui().note("job " + open.job.id + " would be stopped");
+    else
+      context.ui().show(view_of_one("job", to_json(open.job), open.job.id));
     return 0;
   }
   launcher::JobRunner runner = runner_for(context, open.cluster);
@@ -68,13 +89,29 @@ int run_cancel(Context& context, const Options& options) {
   return 0;
 }
 
+int show_log_document(Context& context, const OpenJob& open, launcher::JobRunner& runner,
+                      const launcher::LogRequest& request) {
+  LogDocument document(context, open.job.id);
+  try {
+    runner.logs(open.job.id, open.record, request, document, context.cancel());
+  } catch (const Error& e) {
+    document.finish(&e);
+    if (document.closed()) return 0;
+    throw;
+  }
+  document.finish();
+  return 0;
+}
+
 int run_logs(Context& context, const Options& options) {
-  const OpenJob open = open_job(context, options.job);
+  const OpenJob open = open_settled(context, options.job);
+  require_running(context, open);
   launcher::JobRunner runner = runner_for(context, open.cluster);
   const launcher::LogRequest request{
       .rank = options.rank,
       .tail = lines_of(options),
       .mode = options.follow ? launcher::LogMode::follow : launcher::LogMode::what_there_is};
+  if (context.ui().wants_document()) return show_log_document(context, open, runner, request);
   JobOutput output(context, labels_for(open, options));
   try {
     runner.logs(open.job.id, open.record, request, output, context.cancel());
@@ -105,6 +142,7 @@ void describe_tail(Arguments& arguments, Options& options) {
 
 Action describe_wait_job(Arguments& arguments) {
   const auto options = describe_job(arguments);
+  arguments.duration("--timeout", "Give up after this time; the job goes on", options->timeout);
   return [options](Context& context) { return run_wait(context, *options); };
 }
 
@@ -116,6 +154,7 @@ Action describe_attach_job(Arguments& arguments) {
 
 Action describe_cancel_job(Arguments& arguments) {
   const auto options = describe_job(arguments);
+  arguments.flag("--dry-run", "Show whether the job runs, and stop nothing", options->dry_run);
   return [options](Context& context) { return run_cancel(context, *options); };
 }
 

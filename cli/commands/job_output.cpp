@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "base/utf8.hpp"
+
 namespace fastgpu::cli {
 namespace {
 
@@ -9,22 +11,23 @@ constexpr std::size_t kMostWords = 64UL * 1024;
 constexpr std::array kRankColors = {Color::cyan, Color::green, Color::yellow, Color::magenta,
                                     Color::blue};
 
-std::string prefix_of(int rank, bool colored) {
+Styled prefix_of(int rank, bool colored) {
   const std::string label =
       rank == agent::kLauncherRank ? "[mpirun]" : "[" + std::to_string(rank) + "]";
-  if (!colored) return label + " ";
   const Color color =
       rank < 0 ? Color::dim : kRankColors[static_cast<std::size_t>(rank) % kRankColors.size()];
-  return std::string(escape(color)) + label + std::string(kColorEnd) + " ";
+  Styled prefix = Styled::painted(label, color, colored);
+  prefix += " ";
+  return prefix;
 }
 
 }  // namespace
 
 void JobOutput::Stdout::write(std::string_view bytes) {
   if (closed) return;
-  if (!context.ui().for_people()) return context.ui().error_data(bytes);
+  if (!context.ui().for_people()) return context.ui().program_errors(bytes);
   try {
-    context.ui().data(bytes);
+    context.ui().program_output(bytes);
   } catch (const OutputClosed&) {
     closed = true;
     context.cancel().request();
@@ -36,8 +39,8 @@ JobOutput::JobOutput(Context& context, RankLabels labels)
       labels_(labels),
       out_(context),
       err_(context),
-      out_lines_(out_),
-      err_lines_(err_) {}
+      out_lines_(out_, cursor_),
+      err_lines_(err_, context.ui().terminal().shared ? cursor_ : err_cursor_) {}
 
 LineMux::Stream JobOutput::stream_of(int rank, bool colored, LineMux& lines, Streams& streams) {
   const auto found = streams.find(rank);
@@ -69,6 +72,10 @@ void JobOutput::rank_ended(const agent::RankEnd& end, const NodeName&) {
     err_lines_.finish(found->second);
 }
 
+void JobOutput::disk_full(const NodeName& node, const std::string& path) {
+  context_.ui().warn("no space left on " + node.value + ": " + path + ": logs there are cut off");
+}
+
 void JobOutput::connection_lost(const NodeName& node, const Error& error) {
   context_.ui().warn(node.value + " does not answer, trying on: " + error.what());
 }
@@ -79,7 +86,7 @@ void JobOutput::finish(LauncherWords words) {
   if (words == LauncherWords::dropped || launcher_words_.empty()) return;
   err_lines_.write(
       stream_of(agent::kLauncherRank, context_.ui().terminal().color_err, err_lines_, err_streams_),
-      launcher_words_);
+      escaped(launcher_words_, Layout::kept));
   err_lines_.finish_all();
   launcher_words_.clear();
 }

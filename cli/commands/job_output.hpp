@@ -25,6 +25,7 @@ class JobOutput : public launcher::JobObserver {
   JobOutput(Context& context, RankLabels labels);
   void output(int rank, agent::OutputStream stream, std::string_view bytes) override;
   void rank_ended(const agent::RankEnd& end, const NodeName& node) override;
+  void disk_full(const NodeName& node, const std::string& path) override;
   void connection_lost(const NodeName& node, const Error& error) override;
 
   /// Ends the lines that stand open. What mpirun itself said is shown only now, and only where that
@@ -41,7 +42,7 @@ class JobOutput : public launcher::JobObserver {
   };
   struct Stderr final : Sink {
     explicit Stderr(Context& context_of) : context(context_of) {}
-    void write(std::string_view bytes) override { context.ui().error_data(bytes); }
+    void write(std::string_view bytes) override { context.ui().program_errors(bytes); }
     Context& context;
   };
   using Streams = std::map<int, LineMux::Stream>;
@@ -52,6 +53,8 @@ class JobOutput : public launcher::JobObserver {
   RankLabels labels_;
   Stdout out_;
   Stderr err_;
+  LineMux::Cursor cursor_;      ///< Of stdout, and of stderr if both go to one place.
+  LineMux::Cursor err_cursor_;  ///< Of stderr otherwise.
   LineMux out_lines_;
   LineMux err_lines_;
   Streams out_streams_;

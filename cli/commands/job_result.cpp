@@ -1,8 +1,10 @@
 #include "cli/commands/job_result.hpp"
 
+#include "base/units.hpp"
 #include "cli/commands/remote_output.hpp"
 #include "cli/commands/views.hpp"
 #include "cli/guarding.hpp"
+#include "launcher/linked_cancel.hpp"
 #include "state/words.hpp"
 
 namespace fastgpu::cli {
@@ -15,8 +17,10 @@ int show_ended(Context& context, const state::Job& job, const std::string& clust
     fields["cluster"] = cluster;
     ui.show(view_of_one("job", fields, job.id));
   } else if (job.state != state::JobState::succeeded) {
-    const std::string why = job.reason.empty() ? "" : ": " + job.reason;
-    ui.error_data("job " + job.id + " " + std::string(state::to_string(job.state)) + why + "\n");
+    const std::string_view word = state::to_string(job.state);
+    const bool explains = !job.reason.empty() && job.reason != word;
+    ui.error_data("job " + job.id + " " + std::string(word) + (explains ? ": " + job.reason : "") +
+                  "\n");
   }
   return code;
 }
@@ -35,14 +39,25 @@ std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& r
   launcher::FollowingOptions options;
   options.data = wish.output;
   options.tail = wish.tail;
+  options.input = wish.input;
   const bool ours = wish.on_cancel == launcher::OnCancel::stop_job;
   options.renew_lease = ours ? launcher::Renewal::yes : launcher::Renewal::no;
   launcher::Outcome outcome;
+  const launcher::LinkedCancel stop(context.cancel(),
+                                    wish.patience.value_or(std::chrono::milliseconds(-1)));
   try {
-    outcome =
-        runner.follow(open.job.id, open.record, wish.on_cancel, options, output, context.cancel());
-  } catch (const Error&) {
+    outcome = runner.follow(open.job.id, open.record, wish.on_cancel, options, output, stop.both());
+  } catch (const Error& e) {
     output.finish(LauncherWords::shown);
+    if (stop.timed_out() && e.kind() == ErrorKind::interrupted)
+      throw Error(ErrorKind::timeout, "job " + open.job.id + " has not ended after " +
+                                          to_string(*wish.patience) + "; it goes on");
+    if (ours) {  // It has been stopped.
+      state::Job job = open.job;
+      launcher::mark_ended(
+          context.store(), job,
+          {.state = state::JobState::failed, .exit_code = exit_code(e.kind()), .reason = e.what()});
+    }
     if (output.closed()) return std::nullopt;
     throw;
   }
@@ -56,6 +71,10 @@ std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& r
 
 int follow_job(Context& context, launcher::JobRunner& runner, const OpenJob& open,
                const FollowWish& wish) {
+  context.ui().waiting("job " + open.job.id + " is running");
+  if (wish.on_cancel == launcher::OnCancel::stop_job)
+    context.set_stopping_words("stopping job " + open.job.id +
+                               "; Ctrl-C again leaves at once, and the job ends by itself");
   JobOutput output(context, wish.labels);
   const auto job = follow_to_end(context, runner, open, wish, output);
   return job ? show_ended(context, *job, open.cluster.name.value) : kBrokenPipe;

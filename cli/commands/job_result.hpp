@@ -13,6 +13,9 @@ struct FollowWish {
   RankLabels labels = RankLabels::shown;
   bool output = true;
   std::optional<std::uint64_t> tail{};
+  remote::SharedInput* input = nullptr;  ///< For rank 0; null: none.
+  /// After this the job is left, and timeout thrown; absent: never.
+  std::optional<std::chrono::milliseconds> patience{};
 };
 
 /// Follows the job to its end, which is written down; `output` shows what it says. Absent where

@@ -1,6 +1,7 @@
 #include "cli/commands/job_start.hpp"
 
 #include <optional>
+#include <set>
 
 #include "launcher/placement.hpp"
 #include "remote/copy.hpp"
@@ -23,6 +24,11 @@ void upload(Context& context, const RemoteTarget& target, const launcher::JobRec
     if (!outcome.ok())
       throw outcome.error().during("copying " + record.spec.sync + " to " + outcome.host.value);
   context.ui().end_progress();
+  std::set<std::string> vanished;
+  for (const auto& outcome : copied)
+    vanished.insert(outcome.value().vanished.begin(), outcome.value().vanished.end());
+  for (const std::string& name : vanished)
+    context.ui().warn(name + " vanished while it was copied: the rest is there");
 }
 
 /// Where it fails the job counts as ended.
@@ -55,6 +61,7 @@ launcher::JobRecord placed_on(const RemoteTarget& target, launcher::JobSpec spec
 
 StartedJob start_job(Context& context, const RemoteTarget& target,
                      const launcher::JobRecord& record) {
+  if (!record.spec.sync.empty()) remote::check_readable({record.spec.sync});
   StartedJob started{.runner = runner_for(context, target.cluster),
                      .open = {.job = {}, .record = record, .cluster = target.cluster},
                      .owner = nullptr};

@@ -1,8 +1,11 @@
 #include "cli/commands/lookup.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "cli/node_set.hpp"
+#include "cli/ui/fold.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -15,14 +18,25 @@ namespace {
                                                       : ", did you mean " + near + "?"));
 }
 
+bool has_all(const std::vector<state::Node>& nodes, const std::vector<std::string>& names) {
+  return std::ranges::all_of(names, [&](const std::string& name) {
+    return std::ranges::any_of(nodes,
+                               [&](const state::Node& node) { return node.name.value == name; });
+  });
+}
+
 }  // namespace
 
 state::Cluster find_cluster(Context& context, std::string_view name) {
   const ClusterName checked = parse_cluster_name(name);
   if (const auto found = context.store().find_cluster(checked)) return *found;
   std::vector<std::string> known;
-  for (const state::Cluster& cluster : context.store().clusters())
+  for (const state::Cluster& cluster : context.store().clusters()) {
     known.push_back(cluster.name.value);
+    if (has_all(context.store().nodes(cluster.id), {std::string(name)}))
+      throw Error(ErrorKind::not_found, "there is no cluster '" + printable(name) +
+                                            "': that is a node of cluster " + cluster.name.value);
+  }
   refuse("there is no cluster", name, known, "fastgpu get clusters");
 }
 
@@ -65,15 +79,28 @@ std::vector<state::Node> find_nodes(Context& context, const state::Cluster& clus
                       [&](std::string_view name) { return context.settings().group(name); });
 }
 
-std::string usual_cluster(Context& context, const std::string& given, const std::string& who) {
+std::string usual_cluster(Context& context, const std::string& given, const std::string& who,
+                          Purpose purpose) {
   if (!given.empty()) return given;
-  const std::string& usual = context.settings().text("cluster");
-  if (!usual.empty()) return usual;
+  const config::Setting& usual = context.settings().find("cluster");
+  const bool is_projects = usual.origin == config::Origin::project_file;
+  if (is_projects && purpose == Purpose::remove)
+    throw Error(ErrorKind::usage, who + ": name the cluster by --cluster: " + usual.where +
+                                      " is a project's file, which does not decide where "
+                                      "something is removed");
+  if (is_projects) context.ui().note("cluster " + printable(usual.text) + ", by " + usual.where);
+  if (!usual.text.empty()) return usual.text;
   const auto all = context.store().clusters();
   if (all.size() == 1) return all.front().name.value;
-  throw Error(ErrorKind::usage,
-              all.empty() ? who + ": there is no cluster yet; make one: fastgpu create cluster demo"
-                          : who + ": --cluster is missing, there are several");
+  if (all.empty())
+    throw Error(ErrorKind::usage,
+                who + ": there is no cluster yet; make one: fastgpu create cluster demo");
+  constexpr std::size_t kMostNamed = 10;
+  std::string names;
+  for (std::size_t i = 0; i < all.size() && i < kMostNamed; ++i)
+    names += (i == 0 ? "" : ", ") + all[i].name.value;
+  if (all.size() > kMostNamed) names += ", ...";
+  throw Error(ErrorKind::usage, who + ": --cluster is missing, and there are several: " + names);
 }
 
 Target parse_target(std::string_view text) {
@@ -84,6 +111,21 @@ Target parse_target(std::string_view text) {
     throw Error(ErrorKind::usage,
                 "'" + printable(text) + "' names no node after the slash: write it like demo/0");
   return target;
+}
+
+Target find_target(Context& context, std::string_view text) {
+  Target target = parse_target(text);
+  state::Store& store = context.store();
+  if (!target.node_set.empty() || text.empty() || store.find_cluster(ClusterName{target.cluster}))
+    return target;
+  std::vector<std::string> owners;
+  for (const state::Cluster& cluster : store.clusters())
+    if (has_all(store.nodes(cluster.id), unfold_names(text))) owners.push_back(cluster.name.value);
+  if (owners.size() > 1)
+    throw Error(ErrorKind::usage, "several clusters have a node '" + printable(text) + "': write " +
+                                      owners.front() + "/" + printable(text));
+  if (owners.empty()) return target;
+  return {owners.front(), std::string(text)};
 }
 
 std::string without(const std::string& target, const std::string& left_out) {

@@ -24,9 +24,16 @@ state::Job find_job(Context& context, std::string_view name);
 std::vector<state::Node> find_nodes(Context& context, const state::Cluster& cluster,
                                     std::string_view node_set);
 
-/// The cluster that was named, that the settings name, or the only one there is. Throws usage,
-/// beginning with `who`.
-std::string usual_cluster(Context& context, const std::string& given, const std::string& who);
+/// What is done with a cluster that the user has not named.
+enum class Purpose : std::uint8_t {
+  use,
+  remove,  ///< A project's file does not decide from where.
+};
+
+/// Returns the cluster that was named, that the settings name, or the only one there is. Throws
+/// ErrorKind::usage, beginning with `who`.
+std::string usual_cluster(Context& context, const std::string& given, const std::string& who,
+                          Purpose purpose = Purpose::use);
 
 /// "CLUSTER/NODESET" in its two parts.
 struct Target {
@@ -34,6 +41,11 @@ struct Target {
   std::string node_set;  ///< Empty: the whole cluster.
 };
 Target parse_target(std::string_view text);
+
+/// Returns the parts of `text` like parse_target; where it names no cluster, but nodes that one
+/// cluster has ("demo-0", "demo-[0-3]", as they are shown), these nodes of it. Throws
+/// ErrorKind::usage where several clusters have them.
+Target find_target(Context& context, std::string_view text);
 
 /// `target` without the nodes of the node set `left_out`, as a target again.
 std::string without(const std::string& target, const std::string& left_out);

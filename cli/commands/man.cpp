@@ -4,6 +4,7 @@
 
 #include "cli/app.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/common_flags.hpp"
 #include "cli/man.hpp"
 
 namespace fastgpu::cli {

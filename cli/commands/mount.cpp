@@ -4,6 +4,7 @@
 
 #include "cli/commands/cluster_options.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/commands/dry_run.hpp"
 #include "cli/commands/lookup.hpp"
 #include "cli/commands/views.hpp"
 #include "cli/record.hpp"
@@ -17,6 +18,7 @@ namespace {
 struct Options : ClusterOptions {
   std::string mount;
   bool remove = false;
+  bool dry_run = false;
 };
 
 using Mounts = std::vector<provision::Mount>;
@@ -80,9 +82,14 @@ View view_of(const state::Cluster& cluster) {
 
 int run(Context& context, const Options& options) {
   const ClusterName name = checked(context, options);
-  const state::Cluster changed = provision::change_storage(
-      tools_for(context, options), name,
-      [&](const std::string& spec) { return with_mounts(spec, options); });
+  const auto change = [&](const std::string& spec) { return with_mounts(spec, options); };
+  if (options.dry_run) {
+    context.ui().show(view_of(provision::plan_storage(context.tools(), name, change)));
+    context.ui().note("dry run: nothing was done");
+    return 0;
+  }
+  const state::Cluster changed =
+      provision::change_storage(tools_for(context, options), name, change);
   publish_record(context, changed.name);
   context.ui().show(view_of(changed));
   return 0;
@@ -96,6 +103,7 @@ Action describe_mount(Arguments& arguments) {
   arguments.text("EXPORT", "", "What to mount, ADDRESS:/EXPORT, at /fastgpu or =/PATH",
                  options->mount);
   arguments.flag("--remove", "Unmount it, by its address, its path or both", options->remove);
+  describe_dry_run(arguments, options->dry_run);
   return [options](Context& context) { return run(context, *options); };
 }
 

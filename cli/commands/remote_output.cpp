@@ -2,9 +2,11 @@
 
 #include <array>
 
+#include "base/utf8.hpp"
 #include "cli/commands/cluster_options.hpp"
 #include "cli/commands/lookup.hpp"
 #include "cli/meeting.hpp"
+#include "cli/ui/text.hpp"
 #include "state/words.hpp"
 
 namespace fastgpu::cli {
@@ -13,10 +15,11 @@ namespace {
 constexpr std::array kHostColors = {Color::cyan, Color::green, Color::yellow, Color::magenta,
                                     Color::blue};
 
-std::string prefix_of(const std::string& name, std::size_t number, bool colored) {
-  if (!colored) return name + ": ";
-  return std::string(escape(kHostColors[number % kHostColors.size()])) + name + ":" +
-         std::string(kColorEnd) + " ";
+Styled prefix_of(const std::string& name, std::size_t number, bool colored) {
+  Styled prefix = Styled::painted(escaped(name, Layout::one_line) + ":",
+                                  kHostColors[number % kHostColors.size()], colored);
+  prefix += " ";
+  return prefix;
 }
 
 /// For nodes that are still to be met: another fastgpu may be about to do so.
@@ -30,7 +33,7 @@ provision::Tools patient_tools(Context& context) {
 }  // namespace
 
 RemoteTarget running_nodes(Context& context, std::string_view text, Coming coming) {
-  const Target target = parse_target(text);
+  const Target target = find_target(context, text);
   RemoteTarget out;
   out.cluster = find_cluster(context, target.cluster);
   out.nodes = find_nodes(context, out.cluster, target.node_set);
@@ -59,17 +62,19 @@ std::string host_line(const NodeName& host, std::string_view message) {
 
 std::string with_prefix(std::string_view prefix, std::string_view text) {
   StringSink sink;
-  LineMux lines(sink);
-  lines.write(lines.add(std::string(prefix)), text);
+  LineMux::Cursor cursor;
+  LineMux lines(sink, cursor);
+  lines.write(lines.add(Styled{escaped(prefix, Layout::one_line)}), text);
   lines.finish_all();
   return sink.text;
 }
 
 void StreamingSink::UiSink::write(std::string_view bytes) {
   if (closed) return;
-  if (channel == remote::Channel::err) return context.ui().error_data(bytes);
+  if (channel == remote::Channel::err || context.ui().wants_document())
+    return context.ui().program_errors(bytes);
   try {
-    context.ui().data(bytes);
+    context.ui().program_output(bytes);
   } catch (const OutputClosed&) {
     closed = true;
     context.cancel().request();
@@ -79,8 +84,8 @@ void StreamingSink::UiSink::write(std::string_view bytes) {
 StreamingSink::StreamingSink(Context& context, const std::vector<std::string>& names)
     : out_(context, remote::Channel::out),
       err_(context, remote::Channel::err),
-      out_lines_(out_),
-      err_lines_(err_) {
+      out_lines_(out_, cursor_),
+      err_lines_(err_, context.ui().terminal().shared ? cursor_ : err_cursor_) {
   const Terminal& terminal = context.ui().terminal();
   for (std::size_t i = 0; i < names.size(); ++i) {
     out_lines_.add(prefix_of(names[i], i, terminal.color_out));
@@ -106,8 +111,8 @@ void CountedSink::ended(std::size_t host) {
   if (!ui_.terminal().err) return;
   if (running_.empty()) return ui_.end_progress();
   const std::vector<std::string> left(running_.begin(), running_.end());
-  ui_.progress(std::to_string(names_.size() - left.size()) + " of " +
-               std::to_string(names_.size()) + " nodes have ended, not yet: " + fold_names(left));
+  ui_.progress("running on " + counted(names_.size(), "node"),
+               std::to_string(names_.size() - left.size()) + " ended, not yet " + fold_names(left));
 }
 
 }  // namespace fastgpu::cli

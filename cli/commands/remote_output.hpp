@@ -38,7 +38,8 @@ std::string host_line(const NodeName& host, std::string_view message);
 /// `text` with `prefix` before each line, ending in a newline.
 std::string with_prefix(std::string_view prefix, std::string_view text);
 
-/// Writes the lines of all streams as they come, each under its host's name. When nobody reads
+/// Writes the lines of all streams as they come, each under its host's name; under -o json all to
+/// stderr, for stdout then holds one document. When nobody reads
 /// them any more, asks the whole program to stop.
 class StreamingSink final : public remote::OutputSink {
  public:
@@ -59,6 +60,8 @@ class StreamingSink final : public remote::OutputSink {
 
   UiSink out_;
   UiSink err_;
+  LineMux::Cursor cursor_;      ///< Of stdout, and of stderr if both go to one place.
+  LineMux::Cursor err_cursor_;  ///< Of stderr otherwise.
   LineMux out_lines_;
   LineMux err_lines_;
 };

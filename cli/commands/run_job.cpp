@@ -1,14 +1,23 @@
-#include <algorithm>
-#include <iterator>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <memory>
 #include <optional>
 
+#include "base/error.hpp"
+#include "base/unique_fd.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/env_tools.hpp"
 #include "cli/commands/job_result.hpp"
 #include "cli/commands/job_start.hpp"
 #include "cli/commands/lookup.hpp"
+#include "cli/program_variables.hpp"
+#include "cli/standard_input.hpp"
+#include "cli/ui/text.hpp"
 #include "config/job_file.hpp"
+#include "launcher/placement.hpp"
+#include "process/command.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -22,7 +31,9 @@ struct Options {
   std::vector<std::string> set;
   std::optional<int> ranks;
   std::optional<int> per_node;
-  std::vector<std::string> environment;
+  VariableFlags variables;
+  std::string environment;
+  bool no_environment = false;
   std::string sync;
   std::string directory;
   std::optional<std::chrono::milliseconds> timeout;
@@ -58,26 +69,11 @@ std::string name_from(const std::string& program) {
   return out.empty() ? "job" : out;
 }
 
-bool is_assignment(const std::string& text) {
-  return text.find('=') != std::string::npos;
-}
-
-/// The environment of fastgpu that --env names, or the cluster's active one; empty: none.
-std::string environment_name(const Options& options, const envs::EnvironmentsRecord& record) {
-  std::string name = record.active;
-  int given = 0;
-  for (const std::string& text : options.environment) {
-    if (is_assignment(text)) continue;
-    name = text;
-    if (++given > 1)
-      throw Error(ErrorKind::usage, "run job: --env names two environments; a variable is K=V");
-  }
-  return name;
-}
-
 /// Its ranks then run in the environment that is meant, which has to be where they are placed.
 void enter_environment(const Options& options, EnvCluster& cluster, launcher::JobRecord& job) {
-  const std::string name = environment_name(options, cluster.record());
+  if (options.no_environment) return;
+  const std::string name =
+      options.environment.empty() ? cluster.record().active : options.environment;
   if (name.empty()) return;
   std::vector<NodeName> nodes;
   for (const launcher::NodeRanks& ranks : job.placement)
@@ -88,8 +84,34 @@ void enter_environment(const Options& options, EnvCluster& cluster, launcher::Jo
   job.spec.mpirun_in = envs::programs_in(cluster.record(), name);
 }
 
+/// Throws what copying it would, before anything is done elsewhere.
+void check_sync(const std::string& path) {
+  if (path.empty()) return;
+  const UniqueFd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory) return;
+  const std::string what = "run job: --sync " + printable(path);
+  if (errno == ENOTDIR) throw Error(ErrorKind::usage, what + " is not a directory");
+  if (errno == ENOENT) throw Error(ErrorKind::not_found, what + " does not exist");
+  throw system_error(what, errno);
+}
+
+/// Throws usage for a bare NAME that stands for nothing, which used to name an environment.
+std::vector<std::string> own_variables(const Options& options, const state::Environment& ours) try {
+  return variables_of(options.variables, ours);
+} catch (const Error& e) {
+  for (const std::string& text : options.variables.given) {
+    const bool is_unset = text.find('=') == std::string::npos && !ours(text.c_str());
+    if (is_unset)
+      throw Error(e.kind(), std::string(e.what()) +
+                                "; an environment of the cluster is chosen by --environment " +
+                                printable(text));
+  }
+  throw;
+}
+
 /// Flags over the file.
-launcher::JobSpec spec_of(const Options& options, const config::JobFile& file) {
+launcher::JobSpec spec_of(const Options& options, const config::JobFile& file,
+                          const std::vector<std::string>& variables) {
   launcher::JobSpec spec;
   spec.argv = options.program.empty() ? file.command : options.program;
   if (spec.argv.empty())
@@ -103,16 +125,20 @@ launcher::JobSpec spec_of(const Options& options, const config::JobFile& file) {
   spec.per_node = options.per_node ? options.per_node : file.npernode;
   for (const auto& [key, value] : file.env)
     spec.environment.push_back(key + "=" + value);
-  std::ranges::copy_if(options.environment, std::back_inserter(spec.environment), is_assignment);
+  for (const std::string& assignment : variables)
+    process::set_variable(spec.environment, assignment);
   spec.sync = options.sync.empty() ? file.sync.value_or("") : options.sync;
   spec.directory = options.directory.empty() ? file.workdir.value_or("") : options.directory;
-  if (options.timeout)
-    spec.timeout = *options.timeout;
-  else if (file.timeout)
-    spec.timeout = *file.timeout;
+  if (const auto timeout = options.timeout ? options.timeout : file.timeout) {
+    if (timeout->count() == 0)
+      throw Error(ErrorKind::usage,
+                  "run job: the timeout is 0, after which nothing has run; leave it out for none");
+    spec.timeout = *timeout;
+  }
   if (options.detach || file.detach.value_or(false)) spec.presence = launcher::Presence::detached;
   if (options.oversubscribe) spec.crowding = launcher::Crowding::allowed;
   launcher::validate(spec);
+  check_sync(spec.sync);
   return spec;
 }
 
@@ -135,9 +161,25 @@ View view_of(const launcher::JobRecord& record) {
   return view;
 }
 
+/// Our standard input for rank 0. A detached job reads nothing, nor does one whose file came that
+/// way.
+std::unique_ptr<remote::SharedInput> input_for(const Options& options,
+                                               const launcher::JobSpec& spec) {
+  const bool is_detached = spec.presence == launcher::Presence::detached;
+  if (is_detached || options.file == "-" || !is_passed_on(STDIN_FILENO)) return nullptr;
+  return std::make_unique<remote::SharedInput>(STDIN_FILENO, 1);
+}
+
+/// "4 ranks on 2 nodes"
+std::string places_of(const launcher::JobRecord& record) {
+  const auto ranks = static_cast<std::size_t>(launcher::total_ranks(record.placement));
+  return counted(ranks, "rank") + " on " + counted(record.placement.size(), "node");
+}
+
 int run(Context& context, const Options& options) {
   const config::JobFile file = file_of(options);
-  const launcher::JobSpec spec = spec_of(options, file);
+  const launcher::JobSpec spec =
+      spec_of(options, file, own_variables(options, context.environment()));
   EnvCluster cluster(context, running_nodes(context, cluster_of(context, options, file)));
   launcher::JobRecord record = placed_on(cluster.target(), spec);
   enter_environment(options, cluster, record);
@@ -145,11 +187,16 @@ int run(Context& context, const Options& options) {
     context.ui().show(view_of(record));
     return 0;
   }
+  const auto input = input_for(options, record.spec);
+  if (input) record.spec.input = launcher::Input::rank_0;
   StartedJob started = start_job(context, cluster.target(), record);
   if (record.spec.presence == launcher::Presence::detached)
     return show_detached(context, started.open.job);
+  context.ui().note("job " + started.open.job.id + ": " + places_of(record));
   return follow_job(context, started.runner, started.open,
-                    {.on_cancel = launcher::OnCancel::stop_job, .labels = RankLabels::shown});
+                    {.on_cancel = launcher::OnCancel::stop_job,
+                     .labels = RankLabels::shown,
+                     .input = input.get()});
 }
 
 }  // namespace
@@ -157,17 +204,20 @@ int run(Context& context, const Options& options) {
 Action describe_run_job(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   arguments.text("NAME", "", "What the job is called (its program)", options->name);
-  Argument& cluster =
-      arguments.text("--cluster", "CLUSTER[/NODES]", "Where it runs", options->cluster);
+  Argument& cluster = shared(arguments.text("--cluster", "CLUSTER[/NODES]",
+                                            "Which nodes (the only cluster)", options->cluster));
   cluster.letter = "-c";
   cluster.values = Values::target;
   arguments.count("--np", "N", "Ranks in all (every slot)", options->ranks, 1, kMostRanks).letter =
       "-np";
   arguments.count("--npernode", "K", "Ranks on each node", options->per_node, 1, kMostRanks);
+  describe_variables(arguments, options->variables, "every rank");
   arguments
-      .list("--env", "K=V|NAME", "A variable for every rank, or the environment that ranks run in",
+      .text("--environment", "NAME", "The environment that ranks run in (the active one)",
             options->environment)
-      .letter = "-e";
+      .letter = "-E";
+  arguments.flag("--no-environment", "Run outside of any, also of the active one",
+                 options->no_environment);
   Argument& file =
       arguments.text("--file", "JOB.YAML", "A job file; - is standard input", options->file);
   file.letter = "-f";

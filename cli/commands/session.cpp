@@ -27,7 +27,7 @@ Variables locale_of(const state::Environment& environment) {
 
 RemoteTarget one_node(Context& context, const std::string& text, std::string_view who) {
   std::string wanted = text;
-  if (parse_target(wanted).node_set.empty()) {
+  if (find_target(context, wanted).node_set.empty()) {
     const auto nodes = find_nodes(context, find_cluster(context, wanted), "");
     if (!nodes.empty()) wanted += "/" + nodes.front().name.value;
   }
@@ -46,6 +46,7 @@ ssh::Exit run_session(Context& context, const ssh::Host& host, std::string comma
                       Streams streams) {
   ssh::InteractiveOptions session;
   session.command = std::move(command);
+  session.connect_timeout = context.settings().duration("connect-timeout");
   std::optional<ssh::RawTerminal> raw;
   std::optional<ssh::ResizeWatch> resize;
   if (streams == Streams::terminal) {
@@ -60,6 +61,7 @@ ssh::Exit run_session(Context& context, const ssh::Host& host, std::string comma
     // Until then Ctrl-C is for us: a node that does not answer must not hold the user.
     session.on_started = [&raw] { raw.emplace(STDIN_FILENO); };
   }
+  context.ui().give_stdout_away();
   return ssh::run_interactive(host, session, context.cancel());
 }
 

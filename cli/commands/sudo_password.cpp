@@ -1,15 +1,13 @@
 #include "cli/commands/sudo_password.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 
-#include "base/unique_fd.hpp"
+#include "cli/commands/secret_file.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -61,20 +59,12 @@ std::string ask(Context& context) {
                 "--ask-sudo-password: there is no terminal to ask on; --sudo-password-file takes "
                 "it from a file");
   const WithoutEcho silence;
-  ui.end_progress();
-  ui.error_data("sudo's password on the nodes: ");
+  ui.prompt("sudo's password on the nodes: ");
   return first_line(STDIN_FILENO, context.cancel());
 }
 
 std::string read_file(const std::string& path, const Cancel& cancel) {
-  const std::string flag = "--sudo-password-file '" + path + "'";
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  struct stat info {};
-  if (!file || ::fstat(file.get(), &info) != 0)
-    throw Error(ErrorKind::not_found, system_error(flag, errno).what());
-  if ((info.st_mode & 077) != 0)
-    throw Error(ErrorKind::usage, flag + " is not for its owner alone: chmod 600 it");
-  return first_line(file.get(), cancel);
+  return first_line(open_secret_file("--sudo-password-file", path).get(), cancel);
 }
 
 }  // namespace
@@ -82,9 +72,8 @@ std::string read_file(const std::string& path, const Cancel& cancel) {
 void describe_sudo_password(Arguments& arguments, SudoPasswordOptions& options) {
   arguments.flag("--ask-sudo-password", "Ask for the password that sudo wants on the nodes",
                  options.ask);
-  arguments
-      .text("--sudo-password-file", "FILE", "It is the first line of a file that is yours alone",
-            options.file)
+  shared(arguments.text("--sudo-password-file", "FILE",
+                        "It is the first line of a file that is yours alone", options.file))
       .values = Values::path;
 }
 

@@ -1,4 +1,5 @@
 // tmux: a shell on a node that outlives the connection.
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -13,6 +14,9 @@ namespace {
 
 /// A server that hangs answers nothing.
 constexpr std::chrono::seconds kLongestListing{30};
+
+/// Of a listing; what is beyond is thrown away.
+constexpr std::size_t kMostListing = 1 << 20;
 
 struct Options {
   std::string target;
@@ -75,7 +79,8 @@ int enter(Context& context, const Options& options) {
 struct Heard final : remote::OutputSink {
   explicit Heard(std::size_t hosts) : texts(hosts), errors(hosts) {}
   void output(std::size_t host, remote::Channel channel, std::string_view text) override {
-    (channel == remote::Channel::out ? texts : errors)[host] += text;
+    std::string& kept = (channel == remote::Channel::out ? texts : errors)[host];
+    kept += text.substr(0, kMostListing - std::min(kept.size(), kMostListing));
   }
   std::vector<std::string> texts;
   std::vector<std::string> errors;
@@ -90,7 +95,7 @@ std::string failure_on(const HostResult<remote::Executed>& result, std::string_v
 void add_rows(View& view, const NodeName& node, std::string_view text) {
   for (const TmuxSession& session : parse_sessions(text)) {
     const auto created = std::chrono::system_clock::from_time_t(session.created);
-    view.table.rows.push_back({node.value, one_line(session.name), timestamp(created),
+    view.table.rows.push_back({node.value, session.name, timestamp(created),
                                std::to_string(session.windows), std::to_string(session.clients)});
     view.root["sessions"].push_back({{"node", node.value},
                                      {"name", session.name},
@@ -113,7 +118,11 @@ int list(Context& context, const Options& options) {
   view.root = document("tmux");
   view.root["cluster"] = found.cluster.name.value;
   view.root["sessions"] = Json::array();
-  view.table.columns = {{"NODE"}, {"SESSION"}, {"CREATED"}, {"WINDOWS"}, {"ATTACHED"}};
+  view.table.columns = {{"NODE"},
+                        {"SESSION"},
+                        {"CREATED", false, Fit::optional},
+                        {"WINDOWS", false, Fit::optional},
+                        {"ATTACHED"}};
   view.when_empty = "no sessions";
   int failures = 0;
   for (std::size_t i = 0; i < results.size(); ++i) {

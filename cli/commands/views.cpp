@@ -1,9 +1,9 @@
 #include "cli/commands/views.hpp"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "cli/commands/cloud_options.hpp"
+#include "cli/commands/readable.hpp"
 #include "cli/ui/text.hpp"
 #include "provision/cloud/cloud_spec.hpp"
 #include "provision/providers.hpp"
@@ -34,8 +34,7 @@ std::string exit_word(const state::Job& job) {
 std::string price_cell(const Standing& standing) {
   if (!standing.price) return "?";
   if (standing.price->amount == 0) return "0/h";
-  return price_text(provision::cloud::Money{standing.spending.per_hour, standing.price->currency},
-                    1);
+  return price_text(standing.spending.per_hour, 1);
 }
 
 std::string end_text(const Standing& standing, state::TimePoint now) {
@@ -62,17 +61,62 @@ Json seconds_json(const std::optional<std::chrono::seconds>& time) {
   return time ? Json(time->count()) : Json();
 }
 
+/// What one machine of a cluster is; empty, and for nothing, where it is not a cloud's.
+struct Machine {
+  std::string type{};
+  std::string region{};
+  std::string zone{};
+  std::string gpus{};
+  std::string market{};
+  std::optional<Money> price = Money{0, kUsd};
+};
+
+Machine machine_of(const state::Cluster& cluster) {
+  if (!provision::is_cloud(cluster.provider)) return {};
+  const auto spec = provision::cloud::parse_cloud_spec(cluster.spec_json);
+  const std::size_t at = provision::cloud::parse_standing(cluster.network).place;
+  if (at >= spec.places.size()) return {.price = std::nullopt};
+  const provision::cloud::Place& place = spec.places[at];
+  const bool is_spot = spec.wish.market == provision::cloud::Market::spot;
+  return {place.type,
+          place.site.region,
+          place.site.zone,
+          place.gpus,
+          is_spot ? "spot" : "on-demand",
+          place.price_per_hour};
+}
+
+/// "0/h" for a machine of the user's own.
+std::string price_cell(const Machine& machine) {
+  return machine.type.empty() && machine.price ? "0/h" : price_text(machine.price, 1);
+}
+
+std::string or_dash(const std::string& text) {
+  return text.empty() ? "-" : text;
+}
+
 }  // namespace
+
+Json machine_fields(const state::Cluster& cluster) {
+  const Machine machine = machine_of(cluster);
+  const auto text = [](const std::string& value) { return value.empty() ? Json() : Json(value); };
+  Json fields = {{"type", text(machine.type)},
+                 {"region", text(machine.region)},
+                 {"zone", text(machine.zone)},
+                 {"gpus", text(machine.gpus)},
+                 {"market", text(machine.market)}};
+  put_price(fields, machine.price);
+  return fields;
+}
 
 Json guard_fields(const Standing& standing) {
   const bool is_known = standing.price.has_value();
   const provision::Guards& guards = standing.guards;
   Json fields;
-  fields["price_per_hour"] = is_known ? Json(standing.spending.per_hour) : Json();
-  fields["currency"] = is_known ? Json(standing.price->currency) : Json();
-  fields["cost_so_far"] = is_known ? Json(standing.spending.so_far) : Json();
+  put_price(fields, is_known ? std::optional(standing.spending.per_hour) : std::nullopt);
+  fields["cost_so_far"] = is_known ? Json(standing.spending.so_far.amount) : Json();
   fields["guards"] = {{"max_life_seconds", seconds_json(guards.max_life)},
-                      {"max_cost", guards.max_cost ? Json(*guards.max_cost) : Json()},
+                      {"max_cost", money_json(guards.max_cost)},
                       {"unattended_seconds", seconds_json(guards.unattended)},
                       {"idle_stop_seconds", seconds_json(guards.idle_stop)},
                       {"idle_delete_seconds", seconds_json(guards.idle_delete)}};
@@ -84,10 +128,7 @@ Json guard_fields(const Standing& standing) {
 std::string cost_text(const Standing& standing) {
   if (!standing.price) return "?";
   if (standing.price->amount == 0) return "0";
-  char text[64];
-  std::snprintf(text, sizeof text, "%.2f %s", standing.spending.so_far,
-                standing.price->currency.c_str());
-  return text;
+  return to_string(standing.spending.so_far);
 }
 
 Json time_json(std::int64_t seconds) {
@@ -112,6 +153,7 @@ Json cluster_fields(const ClusterAndNodes& shown) {
     const auto spec = provision::cloud::parse_cloud_spec(shown.cluster.spec_json);
     fields.update(storage_fields(spec.wish.data_disk, spec.mounts));
   }
+  fields["machine"] = machine_fields(shown.cluster);
   fields.update(guard_fields(shown.standing));
   fields["taken_back"] = Json::array();
   for (const Notice& notice : shown.notices)
@@ -165,9 +207,20 @@ Json to_json(const state::Job& job) {
 View view_of(std::span<const ClusterAndNodes> clusters, state::TimePoint now) {
   View view;
   view.when_empty = "no clusters; make one: fastgpu create cluster demo --nodes 2";
-  view.table.columns = {{"NAME"},  {"PROVIDER"},      {"STATE"},   {"NODES"},
-                        {"SLOTS"}, {"PRICE"},         {"COST"},    {"ENDS", true},
-                        {"AGE"},   {"NETWORK", true}, {"ID", true}};
+  view.table.columns = {{"NAME"},
+                        {"PROVIDER"},
+                        {"STATE"},
+                        {"NODES"},
+                        {"SLOTS", false, Fit::optional},
+                        {"PRICE"},
+                        {"COST"},
+                        {"ENDS", true},
+                        {"AGE", false, Fit::optional},
+                        {"TYPE", true},
+                        {"ZONE", true},
+                        {"GPUS", true},
+                        {"NETWORK", true},
+                        {"ID", true}};
   view.root = document("clusters");
   view.root["clusters"] = Json::array();
   for (const ClusterAndNodes& shown : clusters) {
@@ -176,10 +229,12 @@ View view_of(std::span<const ClusterAndNodes> clusters, state::TimePoint now) {
     for (const state::Node& node : nodes)
       slots += node.slots;
     view.names.push_back(cluster.name.value);
+    const Machine machine = machine_of(cluster);
     view.table.rows.push_back(
         {cluster.name.value, cluster.provider, state_cell(state::to_string(cluster.state)),
          running_of_all(nodes), std::to_string(slots), price_cell(standing), cost_text(standing),
-         end_text(standing, now), age(cluster.created, now), cluster.network, cluster.id.value});
+         end_text(standing, now), age(cluster.created, now), or_dash(machine.type),
+         or_dash(machine.zone), or_dash(machine.gpus), cluster.network, cluster.id.value});
     Json item = cluster_fields(shown);
     item["nodes"] = nodes.size();
     view.root["clusters"].push_back(std::move(item));
@@ -190,29 +245,48 @@ View view_of(std::span<const ClusterAndNodes> clusters, state::TimePoint now) {
 View view_of_nodes(std::span<const ClusterAndNodes> clusters) {
   View view;
   view.when_empty = "no nodes; make some: fastgpu create cluster demo --nodes 2";
-  view.table.columns = {{"NAME"},       {"CLUSTER"},    {"STATE"},
-                        {"ADDRESS"},    {"SLOTS"},      {"PRIVATE", true},
-                        {"PORT", true}, {"USER", true}, {"INSTANCE", true}};
+  view.table.columns = {{"NAME"},
+                        {"CLUSTER", false, Fit::optional},
+                        {"STATE"},
+                        {"ADDRESS"},
+                        {"SLOTS", false, Fit::optional},
+                        {"PRIVATE", true},
+                        {"PORT", true},
+                        {"USER", true},
+                        {"INSTANCE", true},
+                        {"TYPE", true},
+                        {"ZONE", true},
+                        {"GPUS", true},
+                        {"PRICE", true}};
   view.root = document("nodes");
   view.root["nodes"] = Json::array();
-  for (const auto& [cluster, nodes, standing, notices] : clusters)
+  for (const auto& [cluster, nodes, standing, notices] : clusters) {
+    const Machine machine = machine_of(cluster);
     for (const state::Node& node : nodes) {
       view.names.push_back(node.name.value);
-      view.table.rows.push_back({node.name.value, cluster.name.value,
-                                 state_cell(state::to_string(node.state)), node.address,
-                                 std::to_string(node.slots), node.private_address,
-                                 std::to_string(node.port), node.user, node.instance_id});
+      view.table.rows.push_back(
+          {node.name.value, cluster.name.value, state_cell(state::to_string(node.state)),
+           node.address, std::to_string(node.slots), node.private_address,
+           std::to_string(node.port), node.user, node.instance_id, or_dash(machine.type),
+           or_dash(machine.zone), or_dash(machine.gpus), price_cell(machine)});
       Json item = to_json(node);
       item["cluster"] = cluster.name.value;
+      item.update(machine_fields(cluster));
       view.root["nodes"].push_back(std::move(item));
     }
+  }
   return view;
 }
 
 View view_of(std::span<const JobAndCluster> jobs, state::TimePoint now) {
   View view;
   view.when_empty = "no jobs; run one: fastgpu run job --cluster demo -np 2 -- hostname";
-  view.table.columns = {{"JOB"}, {"CLUSTER"}, {"STATE"}, {"EXIT"}, {"AGE"}, {"REASON", true}};
+  view.table.columns = {{"JOB"},
+                        {"CLUSTER"},
+                        {"STATE"},
+                        {"EXIT"},
+                        {"AGE", false, Fit::optional},
+                        {"REASON", true, Fit::prose}};
   view.root = document("jobs");
   view.root["jobs"] = Json::array();
   for (const auto& [job, cluster] : jobs) {
@@ -231,7 +305,7 @@ View view_of_one(std::string_view kind, const Json& fields, std::string name) {
   view.root = document(kind);
   view.root.update(fields);
   view.names = {std::move(name)};
-  view.described = fields;
+  view.described = readable(fields, std::chrono::system_clock::now());
   return view;
 }
 

@@ -28,6 +28,10 @@ Json time_json(std::int64_t seconds);
 /// A cluster with what it costs an hour now, what it has cost, and when it ends by itself.
 Json cluster_fields(const ClusterAndNodes& shown);
 
+/// What each machine of the cluster is, where, and what it costs an hour while it runs; null where
+/// it is not a cloud's.
+Json machine_fields(const state::Cluster& cluster);
+
 /// What the nodes have beside their system disk.
 Json storage_fields(const provision::DataDisk& disk, std::span<const provision::Mount> mounts);
 

@@ -58,8 +58,8 @@ std::string since_text(std::int64_t since) {
 void add_rows(View& view, const NodeName& name, const agent::NodeWatch& watch) {
   const auto wakings = awake_now(watch);
   for (const agent::Waking& waking : wakings)
-    view.table.rows.push_back({name.value, waking.kind, one_line(waking.what),
-                               since_text(waking.since), off_text(watch)});
+    view.table.rows.push_back(
+        {name.value, waking.kind, waking.what, since_text(waking.since), off_text(watch)});
   if (wakings.empty())
     view.table.rows.push_back(
         {name.value, "idle", "nothing", since_text(watch.idle_since), off_text(watch)});
@@ -75,7 +75,11 @@ int run(Context& context, const Options& options) {
   view.root = document("why-awake");
   view.root["cluster"] = target.cluster.name.value;
   view.root["nodes"] = Json::array();
-  view.table.columns = {{"NODE"}, {"AWAKE"}, {"WHAT"}, {"SINCE"}, {"OFF"}};
+  view.table.columns = {{"NODE"},
+                        {"AWAKE"},
+                        {"WHAT", false, Fit::prose},
+                        {"SINCE", false, Fit::optional},
+                        {"OFF", false, Fit::prose}};
   int failures = 0;
   for (const auto& watch : watches) {
     if (watch.ok()) {

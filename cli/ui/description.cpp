@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/utf8.hpp"
 #include "cli/ui/table.hpp"
 #include "cli/ui/text.hpp"
 
@@ -14,6 +15,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kNothing = "<none>";
 constexpr std::size_t kIndent = 2;
+constexpr std::size_t kReadable = 20;  ///< Fewer columns are no room for words.
 
 bool is_plain(const Json& value) {
   return value.empty() || !value.is_structured();
@@ -62,17 +64,19 @@ class Printer {
   explicit Printer(const Terminal& terminal) : terminal_(terminal) {}
 
   void fields(const Json& object, std::size_t depth);
-  std::string take() { return std::move(out_); }
+  Styled take() { return std::move(out_); }
 
  private:
   void items(const Json& list, std::size_t depth);
   void table(const Json& list, std::size_t depth);
   void line(std::size_t depth, std::string_view text) {
-    out_ += std::string(depth * kIndent, ' ') + std::string(text) + "\n";
+    out_ += std::string(depth * kIndent, ' ') + escaped(text, Layout::one_line) + "\n";
   }
+  /// A line that begins with `lead`; the value is broken into lines that begin below it.
+  void put_value(std::size_t depth, const std::string& lead, const Cell& cell);
 
   Terminal terminal_;
-  std::string out_;
+  Styled out_;
 };
 
 void Printer::fields(const Json& object, std::size_t depth) {
@@ -80,13 +84,13 @@ void Printer::fields(const Json& object, std::size_t depth) {
   for (const auto& [key, value] : object.items())
     if (is_plain(value)) width = std::max(width, display_width(label_of(key)));
   for (const auto& [key, value] : object.items()) {
-    const std::string label = one_line(label_of(key)) + ":";
+    const std::string label = escaped(label_of(key), Layout::one_line) + ":";
     if (is_plain(value)) {
-      const std::string words = one_line(words_of(value));
+      const std::string words = words_of(value);
       const std::string gap(width + 3 - std::min(width + 1, display_width(label)), ' ');
-      const Cell cell(words.empty() ? std::string(kNothing) : words,
-                      key == "state" ? color_of(words) : Color::none);
-      line(depth, label + gap + painted(cell, terminal_));
+      put_value(depth, label + gap,
+                {words.empty() ? std::string(kNothing) : words,
+                 key == "state" ? color_of(words) : Color::none});
       continue;
     }
     line(depth, label);
@@ -101,7 +105,28 @@ void Printer::fields(const Json& object, std::size_t depth) {
 
 void Printer::items(const Json& list, std::size_t depth) {
   for (const Json& item : list)
-    line(depth, "- " + one_line(words_of(item)));
+    put_value(depth, "- ", words_of(item));
+}
+
+void Printer::put_value(std::size_t depth, const std::string& lead, const Cell& cell) {
+  const std::string text = escaped(cell.text, Layout::one_line);
+  std::size_t indent = depth * kIndent + display_width(lead);
+  const auto room = static_cast<std::size_t>(std::max(0, terminal_.width));
+  out_ += std::string(depth * kIndent, ' ') + lead;
+  std::vector<std::string> lines{text};
+  if (room > 0 && indent + display_width(text) > room) {
+    if (indent + std::max(kReadable, longest_word(text)) >
+        room) {  // Below the label there is more room.
+      indent = (depth + 2) * kIndent;
+      out_ += "\n" + std::string(indent, ' ');
+    }
+    lines = wrapped(text, room > indent + kReadable ? room - indent : kReadable);
+  }
+  for (const std::string& one : lines) {
+    if (&one != &lines.front()) out_ += std::string(indent, ' ');
+    out_ += Styled::painted(one, cell.color, terminal_.color_out);
+    out_ += "\n";
+  }
 }
 
 void Printer::table(const Json& list, std::size_t depth) {
@@ -119,7 +144,7 @@ void Printer::table(const Json& list, std::size_t depth) {
       continue;
     }
     shown.push_back(key);
-    out.columns.push_back({one_line(title_of(key))});
+    out.columns.push_back({title_of(key)});
   }
   for (const Json& item : list) {
     out.rows.emplace_back();
@@ -130,18 +155,13 @@ void Printer::table(const Json& list, std::size_t depth) {
   }
   Terminal inside = terminal_;
   inside.width = std::max(0, terminal_.width - static_cast<int>(depth * kIndent));
-  const std::string text = print_table(out, Detail::usual, inside);
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = text.find('\n', begin);
-    line(depth, std::string_view(text).substr(begin, end - begin));
-    begin = end + 1;
-  }
-  if (!left_out.empty()) line(depth, "(-o yaml shows " + one_line(left_out) + " as well)");
+  out_ += print_table(out, Detail::wide, inside).text.indented(depth * kIndent);
+  if (!left_out.empty()) line(depth, "(-o yaml shows " + left_out + " as well)");
 }
 
 }  // namespace
 
-std::string print_description(const Json& fields, const Terminal& terminal) {
+Styled print_description(const Json& fields, const Terminal& terminal) {
   Printer printer(terminal);
   printer.fields(fields, 0);
   return printer.take();

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/utf8.hpp"
+
 namespace fastgpu::cli {
 namespace {
 
@@ -157,18 +159,23 @@ std::string legend(const std::vector<Curve>& curves) {
 
 std::string html_text(std::string_view text) {
   std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '&')
+  while (!text.empty()) {
+    const CodePoint point = first_code_point(text);
+    const std::string_view bytes = text.substr(0, point.bytes);
+    const bool layout = bytes == "\n" || bytes == "\t";
+    if (!point.valid || (steers(point.value) && !layout))
+      out += '?';
+    else if (bytes == "&")
       out += "&amp;";
-    else if (c == '<')
+    else if (bytes == "<")
       out += "&lt;";
-    else if (c == '>')
+    else if (bytes == ">")
       out += "&gt;";
-    else if (c == '"')
+    else if (bytes == "\"")
       out += "&quot;";
     else
-      out += byte < 0x20 && c != '\n' && c != '\t' ? '?' : c;
+      out += bytes;
+    text.remove_prefix(point.bytes);
   }
   return out;
 }

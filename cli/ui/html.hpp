@@ -8,8 +8,8 @@
 
 namespace fastgpu::cli {
 
-/// `text` as the content of an element or of a quoted attribute. Control characters, which XML does
-/// not have, become '?'.
+/// `text` as the content of an element or of a quoted attribute. Control characters,
+/// marks that change the direction of text and broken bytes become '?'.
 std::string html_text(std::string_view text);
 
 struct Point {

@@ -1,5 +1,6 @@
 #include "cli/ui/line_mux.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "cli/ui/sink.hpp"
@@ -8,49 +9,80 @@ namespace fastgpu::cli {
 namespace {
 
 constexpr std::size_t kLongestHeld = 64UL * 1024;
+constexpr std::chrono::seconds kBreakInterval{1};
 
 }  // namespace
 
-LineMux::Stream LineMux::add(std::string prefix) {
-  streams_.push_back({std::move(prefix), {}});
+LineMux::Stream LineMux::add(Styled prefix) {
+  streams_.push_back({.prefix = std::move(prefix)});
   return streams_.size() - 1;
 }
 
-void LineMux::emit(Stream stream, std::string_view text, bool ends_line) {
-  if (unfinished_ != stream) {
-    if (unfinished_ != kNobody) pending_ += '\n';
-    pending_ += streams_[stream].prefix;
+/// Appends `text`, the prefix of its stream after each carriage return that text follows.
+void LineMux::append(State& state, std::string_view text) {
+  while (!text.empty()) {
+    if (text.front() == '\r') {
+      pending_ += '\r';
+      state.returned = true;
+      text.remove_prefix(1);
+      continue;
+    }
+    if (std::exchange(state.returned, false)) pending_ += state.prefix.str();
+    const std::size_t end = std::min(text.find('\r'), text.size());
+    pending_ += text.substr(0, end);
+    text.remove_prefix(end);
   }
-  pending_ += text;
+}
+
+void LineMux::emit(Stream stream, std::string_view text, bool ends_line) {
+  State& state = streams_[stream];
+  if (!is_open(stream)) {
+    if (cursor_.mux != nullptr) pending_ += '\n';
+    // A return at the beginning of a line moves nothing.
+    text.remove_prefix(std::min(text.find_first_not_of('\r'), text.size()));
+    pending_ += state.prefix.str();
+    state.returned = false;
+  }
+  append(state, text);
   if (ends_line) pending_ += '\n';
-  unfinished_ = ends_line ? kNobody : stream;
+  cursor_ = ends_line ? Cursor{} : Cursor{this, stream};
+  if (!ends_line) state.emitted = now_();
 }
 
 void LineMux::flush() {
   if (!pending_.empty()) out_.write(std::exchange(pending_, {}));
 }
 
+/// Whether the unfinished line that `state` holds is to be shown now.
+bool LineMux::may_show(const State& state, Stream stream) const {
+  if (state.held.size() > kLongestHeld) return true;
+  const bool bar = is_open(stream) || state.held.find('\r') != std::string::npos;
+  if (!bar || state.held.empty()) return false;
+  const bool breaks_another = cursor_.mux != nullptr && !is_open(stream);
+  return !breaks_another || now_() - state.emitted >= kBreakInterval;
+}
+
 void LineMux::write(Stream stream, std::string_view bytes) {
-  std::string& held = streams_[stream].held;
+  State& state = streams_[stream];
   for (;;) {
     const std::size_t end = bytes.find('\n');
     if (end == std::string_view::npos) break;
-    if (held.empty()) {
+    if (state.held.empty()) {
       emit(stream, bytes.substr(0, end), true);
     } else {
-      held += bytes.substr(0, end);
-      emit(stream, std::exchange(held, {}), true);
+      state.held += bytes.substr(0, end);
+      emit(stream, std::exchange(state.held, {}), true);
     }
     bytes.remove_prefix(end + 1);
   }
-  held += bytes;
-  if (held.size() > kLongestHeld) emit(stream, std::exchange(held, {}), false);
+  state.held += bytes;
+  if (may_show(state, stream)) emit(stream, std::exchange(state.held, {}), false);
   flush();
 }
 
 void LineMux::finish(Stream stream) {
   std::string& held = streams_[stream].held;
-  if (!held.empty() || unfinished_ == stream) emit(stream, std::exchange(held, {}), true);
+  if (!held.empty() || is_open(stream)) emit(stream, std::exchange(held, {}), true);
   flush();
 }
 

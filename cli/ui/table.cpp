@@ -1,31 +1,130 @@
 #include "cli/ui/table.hpp"
 
 #include <algorithm>
-#include <numeric>
 
+#include "base/utf8.hpp"
 #include "cli/ui/text.hpp"
 
 namespace fastgpu::cli {
 namespace {
 
 constexpr std::size_t kGap = 2;
-constexpr std::size_t kNarrowest = 8;
+constexpr std::size_t kIndent = 2;  // Of the lines in which a row goes on.
+constexpr std::size_t kProse = 28;  // Less is not read easily.
+constexpr std::size_t kNoLimit = ~std::size_t{0};
 
-std::vector<std::size_t> shown_columns(const Table& table, Detail detail) {
-  std::vector<std::size_t> shown;
-  for (std::size_t i = 0; i < table.columns.size(); ++i)
-    if (!table.columns[i].only_wide || detail == Detail::wide) shown.push_back(i);
-  return shown;
+/// One column of the table with the cells that are shown, the title first.
+struct Strip {
+  const Column* column = nullptr;
+  std::vector<Cell> cells{};
+  std::size_t natural = 0;       ///< Columns of the terminal that its widest cell takes.
+  std::size_t longest_word = 0;  ///< The same of its longest word.
+  std::size_t width = 0;         ///< What it gets.
+
+  bool is_prose() const { return column->fit == Fit::prose; }
+  std::size_t least() const {
+    return is_prose() ? std::max(longest_word, std::min(natural, kProse)) : natural;
+  }
+};
+
+Strip strip_of(const Table& table, std::size_t index) {
+  Strip strip{.column = &table.columns[index]};
+  strip.cells.emplace_back(escaped(strip.column->title, Layout::one_line), Color::bold);
+  for (const auto& row : table.rows)
+    strip.cells.emplace_back(escaped(row[index].text, Layout::one_line), row[index].color);
+  for (const Cell& cell : strip.cells) {
+    strip.natural = std::max(strip.natural, display_width(cell.text));
+    if (strip.is_prose())
+      strip.longest_word = std::max(strip.longest_word, longest_word(cell.text));
+  }
+  strip.width = strip.natural;
+  return strip;
 }
 
-/// Narrows the widest columns until a row fits into `room`.
-void fit(std::vector<std::size_t>& widths, std::size_t room) {
-  for (;;) {
-    const std::size_t total =
-        std::accumulate(widths.begin(), widths.end(), std::size_t{0}) + kGap * (widths.size() - 1);
-    const auto widest = std::ranges::max_element(widths);
-    if (total <= room || *widest <= kNarrowest) return;
-    --*widest;
+/// Columns that a row takes if prose is as narrow as it may be.
+std::size_t least_width(const std::vector<Strip>& strips) {
+  std::size_t total = kGap * (strips.size() - 1);
+  for (const Strip& strip : strips)
+    total += strip.least();
+  return total;
+}
+
+/// Removes optional strips, the last one first, until a row fits into `room`; returns their titles.
+std::string drop_optional(std::vector<Strip>& strips, std::size_t room) {
+  std::string left_out;
+  while (least_width(strips) > room) {
+    const auto last = std::find_if(strips.rbegin(), strips.rend(), [](const Strip& strip) {
+      return strip.column->fit == Fit::optional;
+    });
+    if (last == strips.rend()) break;
+    left_out = last->column->title + (left_out.empty() ? "" : ", ") + left_out;
+    strips.erase(std::next(last).base());
+  }
+  return left_out;
+}
+
+/// The columns that the cells of `strip` take once they are broken into lines of `width`.
+std::size_t width_broken(const Strip& strip, std::size_t width) {
+  std::size_t widest = 0;
+  for (const Cell& cell : strip.cells)
+    for (const std::string& line : wrapped(cell.text, width))
+      widest = std::max(widest, display_width(line));
+  return widest;
+}
+
+/// Gives prose the room that the others leave.
+void share_room(std::vector<Strip>& strips, std::size_t room) {
+  const std::size_t least = least_width(strips);
+  std::size_t spare = room > least ? room - least : 0;
+  for (Strip& strip : strips) {
+    const std::size_t more = std::min(spare, strip.natural - strip.least());
+    strip.width = strip.least() + more;
+    if (strip.width < strip.natural) strip.width = width_broken(strip, strip.width);
+    spare -= more;
+  }
+}
+
+using Lines = std::vector<std::vector<const Strip*>>;
+
+/// The strips that stand beside each other, line by line.
+Lines lines_of(const std::vector<Strip>& strips, std::size_t room) {
+  Lines lines(1);
+  std::size_t used = 0;
+  for (const Strip& strip : strips) {
+    const std::size_t indent = lines.size() > 1 ? kIndent : 0;
+    if (!lines.back().empty() && indent + used + kGap + strip.width > room) {
+      lines.emplace_back();
+      used = 0;
+    }
+    used += (lines.back().empty() ? 0 : kGap) + strip.width;
+    lines.back().push_back(&strip);
+  }
+  return lines;
+}
+
+/// The cells of one row in the strips of one line, below each other where prose is broken.
+void print_line(const std::vector<const Strip*>& line, std::size_t row, std::size_t indent,
+                bool colored, Styled& out) {
+  std::vector<std::vector<std::string>> pieces;
+  std::size_t height = 1;
+  for (const Strip* strip : line) {
+    const std::string& text = strip->cells[row].text;
+    pieces.push_back(strip->is_prose() ? wrapped(text, strip->width)
+                                       : std::vector<std::string>{text});
+    height = std::max(height, pieces.back().size());
+  }
+  for (std::size_t at = 0; at < height; ++at) {
+    std::size_t blanks = indent;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      const std::string text = at < pieces[i].size() ? pieces[i][at] : "";
+      if (!text.empty()) {
+        out += std::string(blanks, ' ');
+        out += Styled::painted(text, line[i]->cells[row].color, colored);
+        blanks = 0;
+      }
+      blanks += line[i]->width - display_width(text) + kGap;
+    }
+    out += "\n";
   }
 }
 
@@ -39,36 +138,19 @@ Color color_of(std::string_view state) noexcept {
   return Color::yellow;
 }
 
-std::string painted(const Cell& cell, const Terminal& terminal) {
-  if (!terminal.color_out || cell.color == Color::none) return cell.text;
-  return std::string(escape(cell.color)) + cell.text + std::string(kColorEnd);
-}
-
-std::string print_table(const Table& table, Detail detail, const Terminal& terminal) {
-  const std::vector<std::size_t> shown = shown_columns(table, detail);
-  if (shown.empty()) return "";
-  std::vector<std::vector<Cell>> lines(1);
-  for (const std::size_t i : shown)
-    lines[0].emplace_back(table.columns[i].title, Color::bold);
-  for (const auto& row : table.rows) {
-    lines.emplace_back();
-    for (const std::size_t i : shown)
-      lines.back().emplace_back(one_line(row[i].text), row[i].color);
-  }
-  std::vector<std::size_t> widths(shown.size());
-  for (const auto& line : lines)
-    for (std::size_t i = 0; i < line.size(); ++i)
-      widths[i] = std::max(widths[i], display_width(line[i].text));
-  if (terminal.width > 0) fit(widths, static_cast<std::size_t>(terminal.width));
-  std::string out;
-  for (const auto& line : lines) {
-    for (std::size_t i = 0; i < line.size(); ++i) {
-      const std::string text = cut_in_middle(line[i].text, widths[i]);
-      out += painted({text, line[i].color}, terminal);
-      if (i + 1 < line.size()) out += std::string(widths[i] - display_width(text) + kGap, ' ');
-    }
-    out += '\n';
-  }
+Printed print_table(const Table& table, Detail detail, const Terminal& terminal) {
+  std::vector<Strip> strips;
+  for (std::size_t i = 0; i < table.columns.size(); ++i)
+    if (!table.columns[i].only_wide || detail == Detail::wide) strips.push_back(strip_of(table, i));
+  if (strips.empty()) return {};
+  const std::size_t room = terminal.width > 0 ? static_cast<std::size_t>(terminal.width) : kNoLimit;
+  Printed out;
+  if (detail == Detail::usual) out.left_out = drop_optional(strips, room);
+  share_room(strips, room);
+  const Lines lines = lines_of(strips, room);
+  for (std::size_t row = 0; row <= table.rows.size(); ++row)
+    for (const auto& line : lines)
+      print_line(line, row, &line == &lines.front() ? 0 : kIndent, terminal.color_out, out.text);
   return out;
 }
 

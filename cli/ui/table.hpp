@@ -5,13 +5,23 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/ui/styled.hpp"
 #include "cli/ui/terminal.hpp"
 
 namespace fastgpu::cli {
 
+/// What happens to a column on a terminal that is too narrow. Nothing is ever cut: names,
+/// addresses and identifiers are there to be copied.
+enum class Fit : std::uint8_t {
+  whole,     ///< Its cells stay as they are; the row goes on in a further line where needed.
+  prose,     ///< Its cells are broken at blanks into several lines.
+  optional,  ///< It is left out, unless -o wide asks for it.
+};
+
 struct Column {
   std::string title;
   bool only_wide = false;  ///< Shown with -o wide alone.
+  Fit fit = Fit::whole;
 };
 
 struct Cell {
@@ -24,9 +34,6 @@ struct Cell {
 /// The colour of a state's word: "running" is green.
 Color color_of(std::string_view state) noexcept;
 
-/// The cell's text in its colour, where `terminal` shows colours on stdout.
-std::string painted(const Cell& cell, const Terminal& terminal);
-
 struct Table {
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;  ///< Each with one cell a column.
@@ -34,8 +41,14 @@ struct Table {
 
 enum class Detail : std::uint8_t { usual, wide };
 
-/// The table as text. On a terminal (`width` above 0) the widest columns are cut so that a row
-/// stays on one line; elsewhere nothing is ever cut. Control characters are shown escaped.
-std::string print_table(const Table& table, Detail detail, const Terminal& terminal);
+struct Printed {
+  Styled text;
+  std::string left_out{};  ///< Titles of the optional columns that had no room: "AGE, SLOTS".
+};
+
+/// The table as text. On a terminal (`width` above 0) prose is broken into lines, optional columns
+/// are left out, the last one first, and what still has no room goes on in an indented line.
+/// Elsewhere a row is one line. Each cell is escaped to one line.
+Printed print_table(const Table& table, Detail detail, const Terminal& terminal);
 
 }  // namespace fastgpu::cli

@@ -1,6 +1,7 @@
 #include "cli/ui/terminal.hpp"
 
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <string>
@@ -11,29 +12,85 @@ namespace {
 constexpr int kUsualWidth = 80;
 
 int width_of(int fd) {
+  if (::isatty(fd) != 1) return 0;
   winsize size{};
   if (::ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kUsualWidth;
   return size.ws_col;
 }
 
-bool colors_refused(const Environment& environment) {
-  if (!environment("NO_COLOR").value_or("").empty()) return true;
-  return environment("TERM").value_or("dumb") == "dumb";
+/// Whether both descriptors lead to one file, pipe or terminal.
+bool are_one(int first, int second) {
+  struct stat a {};
+  struct stat b {};
+  return ::fstat(first, &a) == 0 && ::fstat(second, &b) == 0 && a.st_dev == b.st_dev &&
+         a.st_ino == b.st_ino;
+}
+
+/// In the background a live line would be drawn over what the user types.
+bool is_in_background() {
+  const pid_t foreground = ::tcgetpgrp(STDERR_FILENO);
+  return foreground >= 0 && foreground != ::getpgrp();
+}
+
+bool is_dumb(const Environment& environment) {
+  const std::string kind = environment("TERM").value_or("");
+  return kind.empty() || kind == "dumb";
+}
+
+bool is_set(const Environment& environment, const char* name) {
+  return !environment(name).value_or("").empty();
+}
+
+/// NO_COLOR is stronger than CLICOLOR_FORCE, and both than CLICOLOR and TERM.
+ColorWish wish_of(const Environment& environment) {
+  if (is_set(environment, "NO_COLOR")) return ColorWish::never;
+  const std::string force = environment("CLICOLOR_FORCE").value_or("");
+  if (!force.empty() && force != "0") return ColorWish::always;
+  if (environment("CLICOLOR").value_or("") == "0" || is_dumb(environment)) return ColorWish::never;
+  return ColorWish::automatic;
+}
+
+bool has_unicode(const Environment& environment) {
+  for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    std::string value = environment(name).value_or("");
+    if (value.empty()) continue;
+    for (char& c : value)
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    return value.find("utf-8") != std::string::npos || value.find("utf8") != std::string::npos;
+  }
+  return false;
 }
 
 }  // namespace
 
+Terminal terminal_of(const Descriptors& terminals, const Widths& widths, ColorWish wish,
+                     const Environment& environment) {
+  if (wish == ColorWish::automatic) wish = wish_of(environment);
+  const bool always = wish == ColorWish::always;
+  const bool colored = wish != ColorWish::never;
+  return {.in = terminals.in,
+          .out = terminals.out,
+          .err = terminals.err,
+          .shared = terminals.shared,
+          .color_out = colored && (terminals.out || always),
+          .color_err = colored && (terminals.err || always),
+          .width = widths.out,
+          .err_width = widths.err,
+          .live = terminals.err && !is_dumb(environment),
+          .unicode = has_unicode(environment)};
+}
+
+Widths measure_terminals() {
+  const int err = is_in_background() ? 0 : width_of(STDERR_FILENO);
+  return {.out = width_of(STDOUT_FILENO), .err = err};
+}
+
 Terminal look_at_terminal(ColorWish wish, const Environment& environment) {
-  Terminal out;
-  out.in = ::isatty(STDIN_FILENO) == 1;
-  out.out = ::isatty(STDOUT_FILENO) == 1;
-  out.err = ::isatty(STDERR_FILENO) == 1;
-  if (out.out) out.width = width_of(STDOUT_FILENO);
-  const bool refused =
-      wish == ColorWish::never || (wish == ColorWish::automatic && colors_refused(environment));
-  out.color_out = !refused && (out.out || wish == ColorWish::always);
-  out.color_err = !refused && (out.err || wish == ColorWish::always);
-  return out;
+  const Descriptors terminals{.in = ::isatty(STDIN_FILENO) == 1,
+                              .out = ::isatty(STDOUT_FILENO) == 1,
+                              .err = ::isatty(STDERR_FILENO) == 1,
+                              .shared = are_one(STDOUT_FILENO, STDERR_FILENO)};
+  return terminal_of(terminals, measure_terminals(), wish, environment);
 }
 
 std::string_view escape(Color color) noexcept {

@@ -9,22 +9,45 @@ namespace fastgpu::cli {
 
 enum class ColorWish : std::uint8_t { automatic, always, never };
 
+/// Columns of the terminals behind stdout and stderr; 0 for what is no terminal.
+struct Widths {
+  int out = 0;
+  int err = 0;
+};
+
 struct Terminal {
   bool in = false;
   bool out = false;
   bool err = false;
+  bool shared = false;  ///< stdout and stderr go to one place.
   bool color_out = false;
   bool color_err = false;
-  int width = 0;  ///< Columns of the terminal behind stdout; 0 where it is none.
+  int width = 0;         ///< Columns of the terminal behind stdout; 0 if it is none.
+  int err_width = 0;     ///< The same of stderr.
+  bool live = false;     ///< A line on stderr can be erased and drawn again.
+  bool unicode = false;  ///< The locale has UTF-8.
 };
 
-/// Looks at descriptors 0 to 2, NO_COLOR and TERM.
+/// Looks at descriptors 0 to 2, NO_COLOR, CLICOLOR, CLICOLOR_FORCE, TERM and the locale.
 Terminal look_at_terminal(ColorWish wish, const Environment& environment);
+
+/// Measures the terminals as they are now.
+Widths measure_terminals();
 
 enum class Color : std::uint8_t { none, red, green, yellow, blue, magenta, cyan, bold, dim };
 
 /// The escape sequence that begins `color`, "" for none; "\x1b[0m" ends each.
 std::string_view escape(Color color) noexcept;
 inline constexpr std::string_view kColorEnd = "\x1b[0m";
+
+/// The terminal of a program with these descriptors and variables. Pure, for look_at_terminal().
+struct Descriptors {
+  bool in = false;
+  bool out = false;
+  bool err = false;
+  bool shared = false;
+};
+Terminal terminal_of(const Descriptors& terminals, const Widths& widths, ColorWish wish,
+                     const Environment& environment);
 
 }  // namespace fastgpu::cli

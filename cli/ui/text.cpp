@@ -4,6 +4,8 @@
 #include <array>
 #include <ctime>
 
+#include "base/utf8.hpp"
+
 namespace fastgpu::cli {
 namespace {
 
@@ -26,25 +28,17 @@ bool within(const Table& table, char32_t point) {
       table, [point](const Range& r) { return point >= r.first && point <= r.last; });
 }
 
+/// The first code point of a text that is not empty.
 struct Glyph {
   std::size_t bytes = 1;
   std::size_t columns = 1;
 };
 
-/// The first code point of `text`, which is not empty.
 Glyph first_glyph(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text.front());
-  if (lead < 0x80) return {1, lead < 0x20 || lead == 0x7f ? std::size_t{0} : std::size_t{1}};
-  const std::size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
-  if (bytes == 1 || bytes > text.size()) return {1, 1};
-  char32_t point = lead & (0x7fU >> bytes);
-  for (std::size_t i = 1; i < bytes; ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if ((byte & 0xc0) != 0x80) return {1, 1};
-    point = (point << 6) | (byte & 0x3fU);
-  }
-  if (within(kInvisible, point)) return {bytes, 0};
-  return {bytes, within(kWide, point) ? std::size_t{2} : std::size_t{1}};
+  const CodePoint point = first_code_point(text);
+  if (!point.valid) return {1, 1};
+  if (steers(point.value) || within(kInvisible, point.value)) return {point.bytes, 0};
+  return {point.bytes, within(kWide, point.value) ? std::size_t{2} : std::size_t{1}};
 }
 
 }  // namespace
@@ -59,49 +53,52 @@ std::size_t display_width(std::string_view text) {
   return columns;
 }
 
-std::string cut_to_width(std::string_view text, std::size_t width) {
+std::string cut_to_width(std::string_view text, std::size_t width, std::string_view ellipsis) {
   if (display_width(text) <= width) return std::string(text);
-  if (width == 0) return "";
+  const std::size_t end = display_width(ellipsis);
+  if (width < end) return "";
   std::string out;
   std::size_t columns = 0;
   for (;;) {
     const Glyph glyph = first_glyph(text);
-    if (columns + glyph.columns + 1 > width) break;
+    if (columns + glyph.columns + end > width) break;
     columns += glyph.columns;
     out += text.substr(0, glyph.bytes);
     text.remove_prefix(glyph.bytes);
   }
-  return out + "…";
+  return out + std::string(ellipsis);
 }
 
-std::string cut_in_middle(std::string_view text, std::size_t width) {
-  std::size_t left = display_width(text);
-  if (left <= width) return std::string(text);
-  const std::size_t end = width / 3;
-  const std::string head = cut_to_width(text, width - end);
-  while (left > end) {
-    const Glyph glyph = first_glyph(text);
-    left -= glyph.columns;
-    text.remove_prefix(glyph.bytes);
+std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines(1);
+  std::size_t used = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t word = std::min(text.find_first_not_of(' ', at), text.size());
+    const std::size_t end = std::min(text.find(' ', word), text.size());
+    const std::size_t columns = display_width(text.substr(at, end - at));
+    const bool begins = word == end;  // Blanks alone, at the end.
+    if (used > 0 && used + columns > width) {
+      if (begins) break;
+      lines.emplace_back(text.substr(word, end - word));
+      used = display_width(lines.back());
+    } else {
+      lines.back() += text.substr(at, end - at);
+      used += columns;
+    }
+    at = end;
   }
-  return head + std::string(text);
+  return lines;
 }
 
-std::string one_line(std::string_view text) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::string out;
-  unsigned char before = 0;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    // U+0080 to U+009F steer a terminal as well.
-    const bool steers = byte < 0x20 || byte == 0x7f || (before == 0xc2 && byte < 0xa0);
-    before = byte;
-    if (!steers)
-      out += c;
-    else
-      out += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
-  }
-  return out;
+std::size_t longest_word(std::string_view text) {
+  std::size_t longest = 0;
+  for (const std::string& word : wrapped(text, 1))
+    longest = std::max(longest, display_width(word));
+  return longest;
+}
+
+std::string counted(std::size_t count, std::string_view noun) {
+  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
 }
 
 std::string age(std::chrono::system_clock::time_point then,

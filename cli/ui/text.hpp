@@ -4,21 +4,25 @@
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace fastgpu::cli {
 
 /// Columns that UTF-8 `text` takes; a broken byte counts as one.
 std::size_t display_width(std::string_view text);
 
-/// `text` in at most `width` columns, ending in "…" where something was left out.
-std::string cut_to_width(std::string_view text, std::size_t width);
+/// Returns `text` in at most `width` columns; where something was left out it ends in `ellipsis`.
+std::string cut_to_width(std::string_view text, std::size_t width, std::string_view ellipsis);
 
-/// `text` in at most `width` columns, with "…" where its middle was left out: of names that begin
-/// alike the end is what tells them apart.
-std::string cut_in_middle(std::string_view text, std::size_t width);
+/// Returns `text` in lines of at most `width` columns, broken at blanks; a longer word is a line of
+/// its own. Blanks at a break are dropped, other ones stay. At least one line.
+std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 
-/// `text` with its control characters escaped, so that it stays on one line and steers nothing.
-std::string one_line(std::string_view text);
+/// Returns the columns of the longest word of `text`, words being what wrapped() never breaks.
+std::size_t longest_word(std::string_view text);
+
+/// Returns "1 node", "3 nodes": `noun` is the singular.
+std::string counted(std::size_t count, std::string_view noun);
 
 /// The time since `then` in its one largest unit: "12s", "3m", "5h", "9d"; "0s" for the future.
 std::string age(std::chrono::system_clock::time_point then,

@@ -1,99 +1,240 @@
 #include "cli/ui/ui.hpp"
 
-#include <utility>
+#include <signal.h>
 
-#include "cli/ui/text.hpp"
+#include <algorithm>
+#include <utility>
 
 namespace fastgpu::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kRedraw{80};  // Faster than that nobody reads.
-constexpr std::string_view kEraseLine = "\r\x1b[K";
+/// Signals are for the main thread, whose waiting they end.
+class WithoutSignals {
+ public:
+  WithoutSignals() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~WithoutSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  WithoutSignals(const WithoutSignals&) = delete;
+  WithoutSignals& operator=(const WithoutSignals&) = delete;
+
+ private:
+  sigset_t before_{};
+};
 
 }  // namespace
 
-Ui::Ui(Sink& out, Sink& err, Terminal terminal, std::function<std::string()> read_line)
-    : out_(out), err_(err), terminal_(terminal), read_line_(std::move(read_line)) {}
+using Guard = std::lock_guard<std::recursive_mutex>;
 
-void Ui::say(std::string_view text) {
+Ui::Ui(Sink& out, Sink& err, Terminal terminal, std::function<std::string()> read_line)
+    : out_(out),
+      err_(err),
+      terminal_(terminal),
+      read_line_(std::move(read_line)),
+      progress_(
+          [this](std::string_view line) { write_err(line); },
+          [this] { return static_cast<std::size_t>(std::max(0, this->terminal().err_width)); }) {
+  keep_form();
+}
+
+Ui::~Ui() = default;
+
+void Ui::set_terminal(const Terminal& terminal) {
+  const Guard guard(mutex_);
+  terminal_ = terminal;
+  keep_form();
+}
+
+void Ui::keep_form() {
+  progress_.set_form(terminal_.live ? ProgressForm::live : ProgressForm::plain);
+  progress_.set_ellipsis(terminal_.unicode ? "…" : "...");
+}
+
+Terminal Ui::terminal() const {
+  Terminal now = terminal_;
+  if (!measure_) return now;
+  const Widths widths = measure_();
+  now.width = widths.out;
+  now.err_width = widths.err;
+  return now;
+}
+
+void Ui::keep_ticking() {
+  const WithoutSignals blocked;
+  ticker_ = std::jthread([this](const std::stop_token& stop) { run_ticker(stop); });
+}
+
+void Ui::run_ticker(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (!woken_.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; }) &&
+         !stop.stop_requested())
+    if (line_ == Line::whole) progress_.tick(Progress::Clock::now());
+}
+
+void Ui::write_err(std::string_view bytes) {
   try {
-    err_.write(text);
-  } catch (const Error&) {  // With stderr gone there is nobody left to tell.
+    err_.write(bytes);
+  } catch (const Error&) {  // With stderr gone there is nowhere left to report it.
   }
 }
 
-void Ui::show(const View& view) {
-  end_progress();
-  const std::string text = print_view(view, format_, terminal_);
-  if (text.empty() && for_people() && !view.when_empty.empty()) return note(view.when_empty);
-  out_.write(text);
+void Ui::close_line() {
+  if (std::exchange(line_, Line::whole) == Line::open) write_err("\n");
 }
 
-void Ui::data(std::string_view bytes) {
-  if (!live_.empty()) end_progress();
+void Ui::say(const Styled& text) {
+  progress_.erase();
+  close_line();
+  write_err(text.str());
+}
+
+void Ui::write_out(std::string_view bytes) {
+  progress_.end();
+  answered_ = answered_ || !bytes.empty();
   out_.write(bytes);
 }
 
-void Ui::error_data(std::string_view bytes) {
-  if (!live_.empty()) end_progress();
-  say(bytes);
+void Ui::show(const View& view) {
+  const Guard guard(mutex_);
+  progress_.end();
+  close_line();
+  const Printed printed = print_view(view, format_, terminal());
+  if (printed.text.empty() && for_people() && !view.when_empty.empty())
+    return note(view.when_empty);
+  write_out(printed.text.str());
+  if (!printed.left_out.empty()) note("-o wide also shows " + printed.left_out);
+}
+
+void Ui::show(const Styled& text) {
+  const Guard guard(mutex_);
+  close_line();
+  write_out(text.str());
+}
+
+void Ui::data(std::string_view text) {
+  const Guard guard(mutex_);
+  if (wants_document()) {
+    text_ += text;
+    return;
+  }
+  show(Styled{std::string(text)});
+}
+
+void Ui::complete(Json document) {
+  const Guard guard(mutex_);
+  if (!wants_document() || answered_) return;
+  if (!text_.empty()) document["text"] = std::exchange(text_, {});
+  show(View{.root = std::move(document)});
+}
+
+void Ui::error_data(std::string_view text) {
+  const Guard guard(mutex_);
+  progress_.end();
+  say(Styled{std::string(text)});
 }
 
 void Ui::note(std::string_view line) {
+  const Guard guard(mutex_);
   if (chatter_ == Chatter::quiet) return;
-  end_progress();
-  say(std::string(line) + "\n");
+  if (line.ends_with('\n')) line.remove_suffix(1);
+  Styled text{std::string(line)};
+  text += "\n";
+  say(text);
 }
 
 void Ui::warn(std::string_view line) {
-  end_progress();
-  const bool colored = terminal_.color_err;
-  say((colored ? std::string(escape(Color::yellow)) : "") +
-      "warning:" + (colored ? std::string(kColorEnd) : "") + " " + std::string(line) + "\n");
+  const Guard guard(mutex_);
+  if (line.ends_with('\n')) line.remove_suffix(1);
+  Styled text = Styled::painted("warning:", Color::yellow, terminal_.color_err);
+  text += " ";
+  text += line;
+  text += "\n";
+  say(text);
+}
+
+void Ui::note_table(const Table& table) {
+  if (chatter_ != Chatter::quiet) question_table(table);
+}
+
+void Ui::question_table(const Table& table) {
+  const Guard guard(mutex_);
+  if (table.rows.empty()) return;
+  Terminal aside = terminal();
+  aside.color_out = aside.color_err;
+  aside.width = aside.err_width;
+  say(print_table(table, Detail::usual, aside).text);
+}
+
+void Ui::fail(std::string_view message) {
+  const Guard guard(mutex_);
+  progress_.end();
+  Styled text = Styled::painted("error:", Color::red, terminal_.color_err);
+  text += " ";
+  text += message;
+  text += "\n";
+  say(text);
+}
+
+void Ui::program_output(std::string_view bytes) {
+  const Guard guard(mutex_);
+  if (bytes.empty()) return;
+  write_out(bytes);
+  if (terminal_.out) line_ = bytes.back() == '\n' ? Line::whole : Line::open;
+}
+
+void Ui::program_errors(std::string_view bytes) {
+  const Guard guard(mutex_);
+  if (bytes.empty()) return;
+  progress_.end();
+  write_err(bytes);
+  if (terminal_.err) line_ = bytes.back() == '\n' ? Line::whole : Line::open;
 }
 
 void Ui::next_steps(const std::vector<std::string>& next) {
-  if (!for_people()) return;
-  std::string out = "next:";
+  const Guard guard(mutex_);
+  if (!for_people() || chatter_ == Chatter::quiet) return;
+  Styled out("next:");
   for (const std::string& command : next) {
     const bool first = &command == &next.front();
-    if (!terminal_.err)
-      out += (first ? " " : " | ") + command;
-    else if (terminal_.color_err)
-      out += "\n  " + std::string(escape(Color::dim)) + command + std::string(kColorEnd);
-    else
-      out += "\n  " + command;
+    out += !terminal_.err ? first ? " " : " | " : "\n  ";
+    out += Styled::painted(command, Color::dim, terminal_.err && terminal_.color_err);
   }
-  note(out);
+  out += "\n";
+  say(out);
 }
 
-void Ui::progress(std::string_view line) {
-  if (chatter_ == Chatter::quiet || line == live_) return;
-  if (!terminal_.err) {
-    live_ = line;
-    return say(std::string(line) + "\n");
-  }
-  const auto now = std::chrono::steady_clock::now();
-  if (!live_.empty() && now - drawn_ < kRedraw) return;
-  drawn_ = now;
-  live_ = line;
-  const std::size_t width =
-      terminal_.width > 1 ? static_cast<std::size_t>(terminal_.width) - 1 : 79;
-  say(std::string(kEraseLine) + cut_to_width(line, width));
+void Ui::progress(std::string_view step, std::string_view figures) {
+  const Guard guard(mutex_);
+  if (chatter_ == Chatter::quiet) return;
+  if (line_ == Line::whole) progress_.show(step, figures, Progress::Clock::now());
+}
+
+void Ui::waiting(std::string_view what) {
+  const Guard guard(mutex_);
+  if (chatter_ == Chatter::quiet) return;
+  if (line_ == Line::whole) progress_.wait(what, Progress::Clock::now());
 }
 
 void Ui::end_progress() {
-  if (live_.empty()) return;
-  live_.clear();
-  if (terminal_.err) say(kEraseLine);
+  const Guard guard(mutex_);
+  progress_.end();
+}
+
+void Ui::prompt(std::string_view question) {
+  const Guard guard(mutex_);
+  progress_.end();
+  say(Styled{std::string(question)});
 }
 
 bool Ui::confirm(std::string_view question) {
-  end_progress();
-  if (!terminal_.in || !terminal_.err)
+  if (!terminal_.in || !terminal_.err) {
+    end_progress();
     throw Error(ErrorKind::usage,
                 std::string(question) + " There is no terminal to ask on: give --yes to go ahead");
-  say(std::string(question) + " [y/N] ");
+  }
+  prompt(std::string(question) + " [y/N] ");
   const std::string answer = read_line_();
   return answer == "y" || answer == "Y" || answer == "yes" || answer == "Yes" || answer == "YES";
 }

@@ -1,13 +1,17 @@
 // The user's side of a command: stdout for data, stderr for all that is said beside it.
 #pragma once
 
-#include <chrono>
+#include <condition_variable>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
+#include "cli/ui/progress.hpp"
 #include "cli/ui/sink.hpp"
+#include "cli/ui/styled.hpp"
 #include "cli/ui/terminal.hpp"
 #include "cli/ui/view.hpp"
 
@@ -15,47 +19,95 @@ namespace fastgpu::cli {
 
 enum class Chatter : std::uint8_t { usual, quiet };
 
+/// The one place where text reaches the user's terminal. Everything that steers a terminal is
+/// escaped here, wherever it comes from; only program_output() and program_errors() pass bytes on.
+/// May be used by several threads.
 class Ui {
  public:
-  /// `read_line` gives one line of standard input without its end, "" at the end of input.
+  /// `read_line` returns one line of standard input without its end, "" at the end of input.
   Ui(Sink& out, Sink& err, Terminal terminal, std::function<std::string()> read_line);
+  ~Ui();
+  Ui(const Ui&) = delete;
+  Ui& operator=(const Ui&) = delete;
 
   void set_format(Format format) noexcept { format_ = format; }
   void set_chatter(Chatter chatter) noexcept { chatter_ = chatter; }
-  void set_terminal(const Terminal& terminal) noexcept { terminal_ = terminal; }
+  void set_terminal(const Terminal& terminal);
+  /// Makes `measure` be asked for the widths before anything is drawn: a terminal may be resized.
+  void measure_by(std::function<Widths()> measure) { measure_ = std::move(measure); }
+  /// Starts a thread that keeps the time in progress() moving.
+  void keep_ticking();
+
   Format format() const noexcept { return format_; }
   /// Whether people read along: table or wide output.
   bool for_people() const noexcept { return format_ == Format::table || format_ == Format::wide; }
-  const Terminal& terminal() const noexcept { return terminal_; }
+  /// The terminal as it is now.
+  Terminal terminal() const;
+  /// Whether stdout is to hold one document and nothing else: JSON or YAML.
+  bool wants_document() const noexcept {
+    return format_ == Format::json || format_ == Format::yaml;
+  }
+  /// Whether anything was written to stdout.
+  bool has_answered() const noexcept { return answered_; }
+  /// From now on stdout belongs to a program: complete() adds nothing to it.
+  void give_stdout_away() noexcept { answered_ = true; }
+  /// Shows `document` under -o json and -o yaml, if the command has shown none, so that every
+  /// command answers with one. What data() was given is its field "text".
+  void complete(Json document);
 
   void show(const View& view);
-  void data(std::string_view bytes);        ///< To stdout as they are.
-  void error_data(std::string_view bytes);  ///< To stderr as they are: a program's own errors.
+  void show(const Styled& text);            ///< To stdout.
+  void data(std::string_view text);         ///< To stdout, escaped; see complete().
+  void error_data(std::string_view text);   ///< To stderr, escaped, always.
   void note(std::string_view line);         ///< To stderr; --quiet drops it.
   void warn(std::string_view line);         ///< To stderr, always.
+  void note_table(const Table& table);      ///< To stderr; --quiet drops it.
+  void question_table(const Table& table);  ///< To stderr, always: what a question is about.
+  void fail(std::string_view message);      ///< "error: ..." to stderr, always.
+  /// The bytes of a program that the user runs, unchanged: such a program may steer the terminal.
+  void program_output(std::string_view bytes);
+  void program_errors(std::string_view bytes);
   /// What one may want to do next, only for people: a command a line on a terminal, all of them on
   /// one line elsewhere.
   void next_steps(const std::vector<std::string>& next);
 
-  /// What is going on now: one live line on a terminal, a plain line for each change elsewhere.
-  void progress(std::string_view line);
+  /// Shows what is going on now, and for how long: one live line on a terminal, elsewhere a plain
+  /// line for each step and one now and then. `figures` change all the time, such as bytes.
+  void progress(std::string_view step, std::string_view figures = {});
+  /// The same for what may be over at once: without a terminal there is no line at the beginning.
+  void waiting(std::string_view what);
   void end_progress();
 
+  /// Asks for a line that the caller reads.
+  void prompt(std::string_view question);
   /// Asks a yes-or-no question; no is the default. Without a terminal throws ErrorKind::usage,
   /// naming --yes.
   bool confirm(std::string_view question);
 
  private:
-  void say(std::string_view text);
+  enum class Line : std::uint8_t { whole, open };
+
+  void say(const Styled& text);
+  void write_out(std::string_view bytes);
+  void close_line();
+  void write_err(std::string_view bytes);
+  void keep_form();
+  void run_ticker(const std::stop_token& stop);
 
   Sink& out_;
   Sink& err_;
   Terminal terminal_;
   std::function<std::string()> read_line_;
+  std::function<Widths()> measure_;
   Format format_ = Format::table;
   Chatter chatter_ = Chatter::usual;
-  std::string live_;  ///< What the live line shows; empty while there is none.
-  std::chrono::steady_clock::time_point drawn_{};
+  bool answered_ = false;
+  std::string text_;         ///< Of data(), while it waits for complete().
+  Line line_ = Line::whole;  ///< Of the terminal: a program may not have ended its line.
+  Progress progress_;
+  mutable std::recursive_mutex mutex_;
+  std::condition_variable_any woken_;
+  std::jthread ticker_;  // The last one: it uses all others.
 };
 
 }  // namespace fastgpu::cli

@@ -2,16 +2,18 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "base/utf8.hpp"
 #include "cli/ui/description.hpp"
+#include "cli/ui/json.hpp"
 #include "cli/ui/yaml.hpp"
 
 namespace fastgpu::cli {
 
 namespace {
 
-std::string for_people(const View& view, Detail detail, const Terminal& terminal) {
-  if (!view.described.is_null()) return print_description(view.described, terminal);
-  return view.table.rows.empty() ? "" : print_table(view.table, detail, terminal);
+Printed for_people(const View& view, Detail detail, const Terminal& terminal) {
+  if (!view.described.is_null()) return {print_description(view.described, terminal)};
+  return view.table.rows.empty() ? Printed{} : print_table(view.table, detail, terminal);
 }
 
 }  // namespace
@@ -27,25 +29,25 @@ Format parse_format(std::string_view word) {
               "--output '" + printable(word) + "' is none of table, wide, json, yaml, name");
 }
 
-std::string print_view(const View& view, Format format, const Terminal& terminal) {
+Printed print_view(const View& view, Format format, const Terminal& terminal) {
   switch (format) {
     case Format::table:
       return for_people(view, Detail::usual, terminal);
     case Format::wide:
       return for_people(view, Detail::wide, terminal);
     case Format::json:
-      return view.root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+      return {Styled(json_text(view.root, 2) + "\n")};
     case Format::yaml:
-      return to_yaml(view.root);
+      return {Styled(to_yaml(view.root))};
     case Format::html:
-      return view.page;
+      return {Styled(view.page)};
     case Format::name:
       break;
   }
   std::string out;
   for (const std::string& name : view.names)
-    out += name + "\n";
-  return out;
+    out += escaped(name, Layout::one_line) + "\n";
+  return {Styled(std::move(out))};
 }
 
 Json document(std::string_view kind) {

@@ -19,15 +19,15 @@ Format parse_format(std::string_view word);
 
 struct View {
   Json root;  ///< An object with "schema" first.
-  Table table;
-  Json described{};                ///< One thing in full: printed in place of the table.
-  std::vector<std::string> names;  ///< One a line under -o name.
-  std::string page{};              ///< Under -o html.
-  std::string when_empty{};        ///< Said on stderr in place of a table without rows.
+  Table table{};
+  Json described{};                  ///< One thing in full: printed in place of the table.
+  std::vector<std::string> names{};  ///< One a line under -o name.
+  std::string page{};                ///< Under -o html.
+  std::string when_empty{};          ///< Said on stderr in place of a table without rows.
 };
 
 /// `view` as the text that goes to stdout.
-std::string print_view(const View& view, Format format, const Terminal& terminal);
+Printed print_view(const View& view, Format format, const Terminal& terminal);
 
 /// An object whose first field is its schema: {"schema": "fastgpu.<kind>/1"}.
 Json document(std::string_view kind);

@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "cli/ui/json.hpp"
+
 namespace fastgpu::cli {
 namespace {
 
@@ -27,13 +29,13 @@ bool is_plain(std::string_view text) {
 }
 
 std::string quoted(const std::string& text) {
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(Json(text), -1);
 }
 
 std::string scalar(const Json& value) {
   if (value.is_string() && is_plain(value.get_ref<const std::string&>()))
     return value.get<std::string>();
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(value, -1);
 }
 
 bool is_block(const Json& value) {

@@ -200,7 +200,8 @@ class Installation {
           .on_stdout = hear,
           .on_stderr = hear,
           .next_input = root_input(sudo, options_.sudo_password),
-          .hold_input_open = true};
+          .hold_input_open = true,
+          .most_output = ssh::kEndless};
     };
     const auto results =
         remote::call_agent(nodes_.client, hosts, nodes_.agent, task,

@@ -23,7 +23,7 @@ struct DriverNodes {
   Clock& clock;
   const Cancel& cancel;
   int width = 64;
-  std::chrono::milliseconds connect_timeout{10'000};
+  std::optional<std::chrono::milliseconds> connect_timeout{};
 };
 
 ssh::RunOptions run_options(const DriverNodes& nodes, std::chrono::milliseconds limit);

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <utility>
 
+#include "agent/protocol/index_login.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
 
@@ -78,6 +79,10 @@ int branch_of(std::string_view version) {
 }  // namespace
 
 void check_recipe(const Recipe& recipe, const Matrix& matrix) {
+  if (agent::has_login(recipe.mirror))
+    throw Error(ErrorKind::usage, "--repository '" + agent::hide_logins(recipe.mirror) +
+                                      "' has a password in it, which every user of the nodes could "
+                                      "read in the package manager's files");
   check_version("--driver", recipe.driver, "580 or 580.95.05");
   check_version("--cuda", recipe.cuda, "13.0");
   check_version("--cudnn", recipe.cudnn, "9");

@@ -21,6 +21,7 @@ std::vector<std::string> starter(Sudo sudo) {
     case Sudo::password:
       return {"sudo", "-k", "-S", "-p", "", "--"};
     case Sudo::not_needed:
+    case Sudo::terminal:
     case Sudo::none:
       break;
   }
@@ -63,6 +64,11 @@ void check_rights(const NodeFacts& facts, const std::optional<Secret>& sudo_pass
     throw Error(ErrorKind::denied, "'" + facts.user +
                                        "' is not root there, and there is no sudo: drivers and "
                                        "packages are root's to install");
+  if (facts.sudo == Sudo::terminal)
+    throw Error(ErrorKind::denied,
+                "sudo wants a terminal there (requiretty in sudoers), and commands of fastgpu have "
+                "none: write 'Defaults:" +
+                    facts.user + " !requiretty' in sudoers, or connect as root");
   if (facts.sudo == Sudo::password && !sudo_password)
     throw Error(ErrorKind::denied, "sudo asks '" + facts.user +
                                        "' for a password there: give it by --ask-sudo-password or "

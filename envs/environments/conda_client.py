@@ -6,6 +6,7 @@ Packages go from `solve` to `install` as JSON, "solution": a list of objects wit
 channel's index. An install without link scripts runs nothing of a package.
 """
 import asyncio
+import base64
 import contextlib
 import json
 import os
@@ -13,6 +14,7 @@ import pathlib
 import sys
 import tempfile
 import time
+import urllib.parse
 import zipfile
 
 
@@ -30,16 +32,28 @@ def unpacked_wheel():
 
 sys.path.insert(0, unpacked_wheel())
 import rattler  # noqa: E402
-from rattler.networking import Client, RetryMiddleware  # noqa: E402
+from rattler.networking import AddHeadersMiddleware, Client, RetryMiddleware  # noqa: E402
 
 WHOLE_INDEX = 5  # A channel's index may take so many times what one silence may.
 A_DAY = 24 * 3600
 ELSEWHERE = ("fn", "url", "channel", "sha256", "md5")
 
 
-def client_for(seconds):
-    """Without anybody's credentials or configuration; `seconds` are for one exchange, all of it."""
-    return Client([RetryMiddleware(3)], timeout=seconds)
+def authorization(address):
+    """The host, the path and the header of an address with a user name and a password."""
+    parts = urllib.parse.urlsplit(address)
+    login = f"{urllib.parse.unquote(parts.username or '')}:{urllib.parse.unquote(parts.password or '')}"
+    return parts.hostname, parts.path.rstrip("/") + "/", {"Authorization": "Basic " + base64.b64encode(login.encode()).decode()}
+
+
+def client_for(seconds, request):
+    """Without credentials and configuration but those of the request; `seconds` are for one exchange, all of it."""
+    logins = sorted(map(authorization, request.get("login", [])), key=lambda login: -len(login[1]))
+
+    def headers(host, path):
+        return next((header for known, start, header in logins if host == known and path.startswith(start)), None)
+
+    return Client([AddHeadersMiddleware(headers), RetryMiddleware(3)] if logins else [RetryMiddleware(3)], timeout=seconds)
 
 
 def entry_of(record):
@@ -60,9 +74,11 @@ def record_of(entry, folder):
 
 async def solve(request):
     patience = WHOLE_INDEX * int(request["patience"][0])
-    gateway = rattler.Gateway(cache_dir=pathlib.Path(request["cache"][0], "index"), client=client_for(patience))
+    gateway = rattler.Gateway(cache_dir=pathlib.Path(request["cache"][0], "index"), client=client_for(patience, request))
     channels = [rattler.Channel(channel) for channel in request["channel"]]
-    solving = rattler.solve(channels, request.get("spec", []), gateway=gateway, virtual_packages=rattler.VirtualPackage.detect())
+    # The first channel that has a package is the only one for it, and no channel brings in others.
+    solving = rattler.solve(channels, request.get("spec", []), gateway=gateway, virtual_packages=rattler.VirtualPackage.detect(),
+                            channel_priority=rattler.ChannelPriority.Strict, channel_relations="disabled")
     try:
         records = await asyncio.wait_for(solving, patience)
     except asyncio.TimeoutError:
@@ -109,7 +125,7 @@ async def install(request):
     downloads = Downloads()
     installing = asyncio.ensure_future(rattler.install(
         records, target_prefix=request["prefix"][0], cache_dir=pathlib.Path(request["cache"][0], "packages"), execute_link_scripts=False,
-        show_progress=False, client=client_for(A_DAY), reporter=downloads))
+        show_progress=False, client=client_for(A_DAY, request), reporter=downloads))
     silence = asyncio.ensure_future(downloads.silent_one(patience))
     await asyncio.wait({installing, silence}, return_when=asyncio.FIRST_COMPLETED)
     if not installing.done():

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "agent/protocol/index_login.hpp"
 #include "base/names.hpp"
 
 namespace fastgpu::envs {
@@ -37,8 +38,23 @@ std::string release_of(const Value& value, const char* example) {
 
 std::string url_of(const Value& value, const char* what) {
   std::string text = line_of(value);
-  if (!is_url(text)) throw value.error("'" + printable(text) + "' is no address of " + what);
+  check_url(value, text, what);
   return text;
+}
+
+void check_url(const Value& value, const std::string& text, const char* what) {
+  const std::string shown = "'" + printable(agent::hide_logins(text)) + "'";
+  if (!is_url(text)) throw value.error(shown + " is no address of " + what);
+  if (agent::has_login(text))
+    throw value.error(shown + " has a user name in it, which would be stored on all nodes");
+  const auto begin = text.find("://") + 3;
+  const std::string host = text.substr(begin, text.find_first_of("/?#", begin) - begin);
+  const auto colon = host.rfind(':');
+  const bool has_port = colon != host.npos && host.find(']', colon) == host.npos;
+  const bool is_port = has_port && host.find_first_not_of("0123456789", colon + 1) == host.npos;
+  if (host.empty() || colon == 0 || (has_port && !is_port))  // "user:pass/word@host"
+    throw value.error(std::string("names no host and port of ") + what +
+                      "; in a password '/', '?', '#' and '@' are written %2F, %3F, %23 and %40");
 }
 
 std::string sha256_of(const Value& value) {

@@ -14,8 +14,10 @@ std::string line_of(const config::Value& value);
 std::vector<std::string> lines_of(const config::Value& value);
 /// Digits and dots, as in `example`.
 std::string release_of(const config::Value& value, const char* example);
-/// http or https; `what` it is the address of, for the error.
+/// http or https, without a user name and a password; `what` it is the address of, for the error.
 std::string url_of(const config::Value& value, const char* what);
+/// Throws as url_of where `text`, which is that of `value` or a part of it, is none.
+void check_url(const config::Value& value, const std::string& text, const char* what);
 std::string sha256_of(const config::Value& value);
 
 bool is_url(std::string_view text) noexcept;

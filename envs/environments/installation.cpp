@@ -78,8 +78,29 @@ class Installation {
     });
   }
 
+  /// What nothing reaches is known before a tool is fetched.
   EnvironmentLock solve() {
-    return solve_on_node(access_, nodes_.source(), request_, toolbox(), nodes_.source_status());
+    const IndexWay& open_way = way();
+    return solve_on_node(access_, nodes_.source(), request_, toolbox(), nodes_.source_status(),
+                         open_way);
+  }
+
+  /// Of the node that builds to what it fetches; found out once.
+  const IndexWay& way() {
+    if (!way_) {
+      FetchPlan plan = fetch_plan(request_);
+      plan.may_need_none = lock_ && has_earlier_build();
+      way_.emplace(access_, nodes_.source(), plan, request_.on_doing);
+    }
+    return *way_;
+  }
+
+  /// Packages may be taken out of it.
+  bool has_earlier_build() const {
+    return std::ranges::any_of(nodes_.source_status().versions,
+                               [&](const agent::FoundVersion& found) {
+                                 return found.name == request_.spec.name && !found.manifest.empty();
+                               });
   }
 
   /// On the node that builds; made and brought there once.
@@ -152,16 +173,28 @@ class Installation {
       throw Error(ErrorKind::conflict, node + ": " + why);
     plan().version = version_of(*lock_);
     fault_point("env-solved");
+    const IndexWay& open_way = way();
     put_sources(access_, nodes_.source(), request_, *lock_, nodes_.source_status());
     agent::BuildRequest build =
-        build_request(*lock_, nodes_.prefix(), toolbox().hash, request_.patience);
+        build_request(*lock_, nodes_.prefix(), toolbox().hash, request_.patience, request_.logins);
     const auto along = distribution_.early_receivers(*lock_);
     if (!along.empty()) build.way = distribution_.early_way(along);
-    const auto answer = agent::parse_build_answer(
-        nodes_.on_source({.words = {"env-build"}, .input = to_records(build).text()}));
+    build.builder.proxy = open_way.proxy();
+    const auto answer = build_by(open_way, build);
+    way_.reset();
     plan().manifest = answer.manifest;
+    for (const std::string& warning : answer.warnings)
+      if (request_.on_warning) request_.on_warning(nodes_.source().name, warning);
     for (const std::size_t place : answer.reached)
       if (place < along.size()) nodes_.note_relayed(along[place], true);
+  }
+
+  agent::BuildAnswer build_by(const IndexWay& open_way, const agent::BuildRequest& build) const
+      try {
+    return agent::parse_build_answer(
+        nodes_.on_source({.words = {"env-build"}, .input = to_records(build).text()}));
+  } catch (const Error& e) {
+    throw open_way.explained(e);
   }
 
   void unpack() {
@@ -229,6 +262,7 @@ class Installation {
   Distribution distribution_;
   std::optional<EnvironmentLock> lock_;  // Once it is known.
   bool is_adopted_ = false;              // It is that of another build.
+  std::optional<IndexWay> way_;
   std::optional<Toolbox> toolbox_;
   std::optional<std::optional<PythonArchive>> archive_;
   Bytes size_;  // Of the build; 0 until it is asked for.

@@ -12,6 +12,7 @@
 
 #include "envs/environments/archive.hpp"
 #include "envs/environments/build_copy.hpp"
+#include "envs/environments/index_way.hpp"
 #include "envs/environments/lock.hpp"
 #include "envs/environments/nodes.hpp"
 #include "envs/environments/plan.hpp"
@@ -45,11 +46,15 @@ struct InstallationRequest {
   std::optional<EnvironmentArchive> archive{};  ///< With a build of that lock: none is made.
   /// Also where a build is there of which the solution could be taken.
   bool solves_anew = false;
-  std::string prefix{};                ///< Empty: the usual one.
-  std::string fastgpu{};               ///< Our version, for the lock.
-  std::filesystem::path scratch{};     ///< A directory of ours.
-  std::chrono::seconds patience{30};   ///< So long an index may say nothing.
-  std::vector<KnownPython> pythons{};  ///< For nodes that have none that fits.
+  std::string prefix{};               ///< Empty: the usual one.
+  std::string fastgpu{};              ///< Our version, for the lock.
+  std::filesystem::path scratch{};    ///< A directory of ours.
+  std::chrono::seconds patience{30};  ///< So long an index may say nothing.
+  IndexLogins logins{};               ///< Of indexes, channels and the hosts of their files.
+  Fetch fetch = Fetch::automatic;
+  std::vector<std::string> fetch_hosts{};  ///< That this machine may connect to for a node.
+  http::CurlSettings network{};            ///< How this machine gets to indexes.
+  std::vector<KnownPython> pythons{};      ///< For nodes that have none that fits.
   /// Makes the toolbox for a processor, with that Python in it; called where something is to be
   /// built.
   std::function<Toolbox(const std::string& machine, const std::optional<PythonArchive>& python)>
@@ -105,7 +110,7 @@ void put_toolbox(const NodeAccess& access, const ssh::Host& host, const Toolbox&
 /// Solves a spec on a node that has the toolbox.
 EnvironmentLock solve_on_node(const NodeAccess& access, const ssh::Host& host,
                               const InstallationRequest& request, const Toolbox& toolbox,
-                              const agent::EnvironmentStatus& status);
+                              const agent::EnvironmentStatus& status, const IndexWay& way);
 /// On this machine.
 EnvironmentLock solve_here(const remote::AgentProgram& agent, const InstallationRequest& request,
                            const Toolbox& toolbox, const Cancel& cancel);

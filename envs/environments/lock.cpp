@@ -5,6 +5,7 @@
 #include <iterator>
 #include <map>
 
+#include "agent/protocol/index_login.hpp"
 #include "agent/protocol/package_name.hpp"
 #include "base/join.hpp"
 #include "base/names.hpp"
@@ -83,9 +84,14 @@ Artefact read_artefact(const Value& value) {
   const auto record = value.find("record");
   const auto bytes = value.find("bytes");
   const auto source = value.find("source");
+  const std::string url = need(value, "url").text();
+  if (agent::has_login(url))
+    throw need(value, "url")
+        .error("'" + printable(agent::hide_logins(url)) +
+               "' has a password in it: lock again: fastgpu env lock");
   return {.package = need(value, "package").text(),
           .version = need(value, "version").text(),
-          .url = need(value, "url").text(),
+          .url = url,
           .sha256 = sha256_of(need(value, "sha256")),
           .record = record ? record->text() : "",
           .bytes = bytes ? bytes_of(*bytes) : 0,
@@ -169,6 +175,13 @@ std::string archive_words(const EnvironmentLock& lock) {
   return archive ? archive->url + " " + archive->sha256 : "";
 }
 
+std::string words_of(const std::vector<std::pair<std::string, std::string>>& index_for) {
+  std::string words;
+  for (const auto& [package, address] : index_for)
+    words += (words.empty() ? "" : ", ") + package + " of " + address;
+  return words;
+}
+
 /// What env.yaml asks for.
 void compare_specs(std::vector<std::string>& out, const EnvironmentSpec& before,
                    const EnvironmentSpec& after) {
@@ -178,6 +191,8 @@ void compare_specs(std::vector<std::string>& out, const EnvironmentSpec& before,
   compare(out, "sources", joined(before.sources), joined(after.sources));
   compare(out, "channels", joined(before.channels), joined(after.channels));
   compare(out, "index", joined(before.index), joined(after.index));
+  compare(out, "index_strategy", word_for(before.index_strategy), word_for(after.index_strategy));
+  compare(out, "index_for", words_of(before.index_for), words_of(after.index_for));
   compare(out, "mpi", word_for(before.mpi), word_for(after.mpi));
   compare(out, "bytecode", word_for(before.bytecode), word_for(after.bytecode));
   compare(out, "from", before.from, after.from);

@@ -1,5 +1,6 @@
 #include "envs/environments/nodes.hpp"
 
+#include "base/pulse.hpp"
 #include "process/capture.hpp"
 #include "remote/agent_call.hpp"
 #include "transfer/failure_status.hpp"
@@ -83,7 +84,8 @@ std::vector<HostResult<agent::Records>> call_nodes(
     ssh::Task task{.host = hosts[i],
                    .command = remote::agent_command(access.agent.hash, call.words),
                    .on_stdout = [talk](std::string_view piece) { talk->hear(piece); },
-                   .on_stderr = [talk](std::string_view piece) { talk->hear_error(piece); }};
+                   .on_stderr = [talk](std::string_view piece) { talk->hear_error(piece); },
+                   .most_output = ssh::kEndless};
     if (call.open_input)
       task.next_input = call.open_input();
     else if (!call.input.empty())
@@ -118,7 +120,7 @@ agent::Records call_here(const remote::AgentProgram& agent, const NodeCall& call
   const NodeName here{"this machine"};
   Conversation talk(here, {});
   talk.hear(done.out);
-  talk.hear_error(done.err);
+  talk.hear_error(without_pulses(done.err));
   auto result = talk.outcome(ssh::Exit{.status = done.status.shell_code()});
   if (!result.ok()) throw Error(result.error());
   return result.value();

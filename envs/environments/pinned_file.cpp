@@ -4,7 +4,9 @@
 #include <array>
 
 #include "base/error.hpp"
+#include "envs/environments/index_logins.hpp"
 #include "http/urls.hpp"
+#include "state/directory.hpp"
 #include "transfer/sha256.hpp"
 
 namespace fastgpu::envs {
@@ -31,11 +33,15 @@ std::string redirection(const http::Response& answer, const std::string& url) {
 
 /// Files of GitHub's releases lie elsewhere.
 http::Response get_following(const std::string& url, std::chrono::seconds silence,
-                             http::Client& http, const Cancel& cancel) {
+                             const std::optional<Secret>& authorization, http::Client& http,
+                             const Cancel& cancel) {
   std::string at = url;
   for (int redirects = 0;; ++redirects) {
-    auto answer = http.send(
-        {.url = at, .limit = kPatience, .silence = silence, .largest_answer = kLargest}, cancel);
+    http::Request request{
+        .url = at, .limit = kPatience, .silence = silence, .largest_answer = kLargest};
+    if (authorization && root_of(at) == root_of(url))
+      http::set_header(request.headers, "Authorization", authorization->reveal());
+    auto answer = http.send(request, cancel);
     std::string next = redirection(answer, at);
     if (next.empty() || redirects == kMostRedirects) return answer;
     at = std::move(next);
@@ -53,9 +59,10 @@ const PinnedFile& pinned_for(std::string_view machine, std::span<const PinnedFil
 }
 
 std::string fetch_pinned(const PinnedFile& file, std::string_view hint, http::Client& http,
-                         const Cancel& cancel, std::chrono::seconds silence) {
+                         const Cancel& cancel, std::chrono::seconds silence,
+                         const std::optional<Secret>& authorization) {
   const std::string url(file.url);
-  auto answer = get_following(url, silence, http, cancel);
+  auto answer = get_following(url, silence, authorization, http, cancel);
   if (answer.status != 200)
     throw Error(ErrorKind::remote, "HTTP " + std::to_string(answer.status) + " from " + url + "; " +
                                        std::string(hint));
@@ -64,6 +71,16 @@ std::string fetch_pinned(const PinnedFile& file, std::string_view hint, http::Cl
     throw Error(ErrorKind::remote, url + " has the SHA-256 " + sum + ", not " +
                                        std::string(file.sha256) + ": it is not used");
   return std::move(answer.body);
+}
+
+std::string fetch_kept(const PinnedFile& file, const std::filesystem::path& kept,
+                       std::string_view hint, http::Client& http, const Cancel& cancel) {
+  if (auto bytes = state::read_file(kept); bytes && transfer::sha256_hex(*bytes) == file.sha256)
+    return std::move(*bytes);
+  std::string bytes = fetch_pinned(file, hint, http, cancel);
+  state::make_private_directory(kept.parent_path());
+  state::write_private_file(kept, bytes);
+  return bytes;
 }
 
 }  // namespace fastgpu::envs

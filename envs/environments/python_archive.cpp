@@ -136,12 +136,8 @@ std::filesystem::path fetch_python(const PythonArchive& archive, PythonUse use,
                                    std::string_view mirror, const std::filesystem::path& directory,
                                    http::Client& http, const Cancel& cancel) {
   const auto file = directory / ("python-" + archive.sha256 + ".tar");
-  if (std::filesystem::exists(file)) return file;
   const std::string url = at_mirror(archive.url, mirror);
-  const std::string bytes =
-      fetch_pinned({.url = url, .sha256 = archive.sha256}, other_ways(use), http, cancel);
-  state::make_private_directory(directory);
-  state::write_private_file(file, bytes);
+  fetch_kept({.url = url, .sha256 = archive.sha256}, file, other_ways(use), http, cancel);
   return file;
 }
 

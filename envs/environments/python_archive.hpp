@@ -53,8 +53,8 @@ std::optional<PythonArchive> choose_python(const EnvironmentSpec& spec, const st
 /// it is, and all of them where `mirror` is empty.
 std::string at_mirror(const std::string& url, std::string_view mirror);
 
-/// The archive, in `directory`: kept from earlier, or fetched (from the mirror) and checked. Throws
-/// as fetch_pinned.
+/// The archive, in `directory`: kept from earlier or fetched (from the mirror), its sum compared
+/// each time. Throws as fetch_kept.
 std::filesystem::path fetch_python(const PythonArchive& archive, PythonUse use,
                                    std::string_view mirror, const std::filesystem::path& directory,
                                    http::Client& http, const Cancel& cancel);

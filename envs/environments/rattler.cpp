@@ -33,11 +33,7 @@ fs::path fetch_rattler(std::string_view machine, const fs::path& directory, http
                        const Cancel& cancel) {
   const PinnedFile& wheel = pinned_for(machine, kWheels, "py-rattler");
   const fs::path file = directory / wheel.url.substr(wheel.url.rfind('/') + 1);
-  if (fs::exists(file)) return file;
-  const std::string bytes =
-      fetch_pinned(wheel, "another way to py-rattler: --py-rattler FILE", http, cancel);
-  state::make_private_directory(directory);
-  state::write_private_file(file, bytes);
+  fetch_kept(wheel, file, "another way to py-rattler: --py-rattler FILE", http, cancel);
   return file;
 }
 

@@ -12,8 +12,8 @@ namespace fastgpu::envs {
 
 inline constexpr std::string_view kRattlerVersion = "0.28.0";
 
-/// Its wheel for `machine`, in `directory`: kept from earlier, or fetched and checked. Throws as
-/// fetch_pinned; usage for a processor that has none.
+/// Its wheel for `machine`, in `directory`: kept from earlier or fetched, its sum compared each
+/// time. Throws as fetch_kept; usage for a processor that has none.
 std::filesystem::path fetch_rattler(std::string_view machine,
                                     const std::filesystem::path& directory, http::Client& http,
                                     const Cancel& cancel);

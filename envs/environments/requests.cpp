@@ -1,15 +1,22 @@
 #include "envs/environments/requests.hpp"
 
+#include <algorithm>
+
 #include "envs/environments/activate.hpp"
+#include "envs/environments/fields.hpp"
 #include "envs/environments/installation.hpp"
 #include "envs/environments/parts.hpp"
 #include "envs/environments/pylock.hpp"
+#include "envs/environments/requirement.hpp"
 #include "envs/environments/solution.hpp"
 #include "envs/environments/sources.hpp"
 
 namespace fastgpu::envs {
 
 namespace {
+
+constexpr const char* kUsualIndex = "https://pypi.org/simple";
+constexpr const char* kChannels = "https://conda.anaconda.org/";
 
 std::vector<std::string> parts_in(const EnvironmentLock& lock) {
   std::vector<std::string> parts;
@@ -28,30 +35,78 @@ std::vector<std::string> sources_of(const EnvironmentLock& lock) {
   return sources;
 }
 
+/// Where the files of a lock come from.
+std::vector<std::string> file_addresses(const EnvironmentLock& lock) {
+  std::vector<std::string> addresses = named_addresses(lock.spec);
+  for (const auto* artefacts : {&lock.artefacts, &lock.build_tools})
+    for (const Artefact& one : *artefacts)
+      addresses.push_back(root_of(one.url));
+  std::ranges::sort(addresses);
+  addresses.erase(std::unique(addresses.begin(), addresses.end()), addresses.end());
+  return addresses;
+}
+
 }  // namespace
+
+std::vector<std::string> named_addresses(const EnvironmentSpec& spec) {
+  std::vector<std::string> addresses = spec.index;
+  for (const auto& [package, address] : spec.index_for)
+    addresses.push_back(address);
+  for (const std::string& channel : spec.channels)
+    addresses.push_back(is_url(channel) ? channel : std::string(kChannels) + channel);
+  return addresses;
+}
+
+FetchPlan fetch_plan(const InstallationRequest& request) {
+  FetchPlan plan{.fetch = request.fetch,
+                 .hosts = request.fetch_hosts,
+                 .logins = request.logins,
+                 .network = request.network};
+  if (request.lock) {
+    for (const auto* artefacts : {&request.lock->artefacts, &request.lock->build_tools})
+      for (const Artefact& one : *artefacts)
+        plan.indexes.push_back(root_of(one.url));
+    std::ranges::sort(plan.indexes);
+    plan.indexes.erase(std::unique(plan.indexes.begin(), plan.indexes.end()), plan.indexes.end());
+    return plan;
+  }
+  const auto requirements = requirements_of(request.spec);
+  if (requirements.empty()) return plan;
+  plan.indexes = named_addresses(request.spec);
+  if (request.spec.index.empty() && request.spec.builder == Builder::uv)
+    plan.indexes.emplace_back(kUsualIndex);
+  if (request.spec.builder == Builder::uv)
+    for (const std::string& line : requirements)
+      plan.projects.push_back(parse_requirement(line).project);
+  return plan;
+}
 
 agent::SolveRequest solve_request(const EnvironmentSpec& spec, const agent::BuilderChoice& builder,
                                   const std::string& prefix) {
   agent::SolveRequest request{.builder = builder,
                               .prefix = prefix,
                               .python = spec.python,
-                              .index = spec.index.empty() ? "" : spec.index.front(),
-                              .more_indexes = {},
+                              .indexes = spec.index,
+                              .best_match = spec.index_strategy == IndexStrategy::best_match,
+                              .index_for = {},
                               .channels = spec.channels,
                               .packages = requirements_of(spec),
                               .sources = spec.sources};
-  if (spec.index.size() > 1) request.more_indexes.assign(spec.index.begin() + 1, spec.index.end());
+  for (const auto& [package, address] : spec.index_for)
+    request.index_for.push_back({package, address});
   return request;
 }
 
 agent::BuildRequest build_request(const EnvironmentLock& lock, const std::string& prefix,
-                                  const std::string& tools, std::chrono::seconds patience) {
+                                  const std::string& tools, std::chrono::seconds patience,
+                                  const IndexLogins& logins) {
   const std::string version = version_of(lock);
   const agent::EnvironmentPlaces places{prefix};
   const auto place = places.version(lock.spec.name, version);
   return {.builder = {.name = word_for(lock.spec.builder),
                       .tools = places.tools(tools).string(),
-                      .patience = patience},
+                      .patience = patience,
+                      .logins = logins.for_addresses(file_addresses(lock))},
           .prefix = prefix,
           .name = lock.spec.name,
           .version = version,

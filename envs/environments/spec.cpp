@@ -5,9 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "agent/protocol/environment.hpp"
+#include "agent/protocol/index_login.hpp"
 #include "agent/protocol/package_name.hpp"
 #include "base/names.hpp"
 #include "envs/environments/fields.hpp"
+#include "envs/environments/requirement.hpp"
 #include "envs/matrix/name.hpp"
 #include "transfer/sha256.hpp"
 
@@ -17,22 +19,26 @@ namespace {
 using config::Value;
 
 constexpr const char* kUsualChannel = "conda-forge";
+constexpr const char* kElsewhere =
+    "name an 'index', and give its password by --index-credentials FILE or ~/.netrc";
 /// What activation sets itself.
 constexpr std::array kReserved = {"PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "FASTGPU_ENV"};
 
-/// Builders would take some lines for options, or for files.
 std::vector<std::string> packages_of(const Value& value) {
   std::vector<std::string> packages = lines_of(value);
-  const auto items = value.list();
-  for (std::size_t i = 0; i < packages.size(); ++i) {
-    const char first = packages[i].front();
-    const bool plain = (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z') ||
-                       (first >= '0' && first <= '9') || first == '_';
-    if (!plain || packages[i].find('#') != std::string::npos)
-      throw items[i].error("'" + printable(packages[i]) +
-                           "' is no requirement: write it like numpy<2.3");
-  }
+  for (const Value& item : value.list())
+    item.parsed([](const std::string& line) {
+      check_package_line(line);
+      return 0;
+    });
   return packages;
+}
+
+/// Conda's requirements say such things in another way.
+void check_for_conda(const Value& packages) {
+  for (const Value& item : packages.list())
+    if (!parse_requirement(item.text()).hashes.empty())
+      throw item.error("--hash is pip's, and the builder is conda: write like numpy[sha256=...]");
 }
 
 /// Names alone: the version is the solution's.
@@ -63,6 +69,37 @@ std::string python_of(const Value& value) {
 
 }  // namespace
 
+namespace {
+
+/// Whether what comes before "://" is "name @ https": not a repository's address, nor one alone.
+bool names_wheel(const std::string& before) {
+  const auto at = before.find_last_of(" \t@");
+  if (at == std::string::npos || before.find('@') == std::string::npos) return false;
+  const std::string scheme = before.substr(at + 1);
+  return scheme == "https" || scheme == "http";
+}
+
+}  // namespace
+
+void check_package_line(const std::string& line) {
+  const std::string shown = printable(agent::hide_logins(line));
+  const char first = line.front();
+  const bool plain = (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z') ||
+                     (first >= '0' && first <= '9') || first == '_';
+  if (!plain || line.find('#') != std::string::npos)
+    throw Error(ErrorKind::usage, "'" + shown + "' is no requirement: write it like numpy<2.3");
+  parse_requirement(line);  // Throws for options.
+  if (const auto at = line.find("://"); at != std::string::npos && !names_wheel(line.substr(0, at)))
+    throw Error(ErrorKind::usage, "'" + shown +
+                                      "' is no package of an index: an environment is made of "
+                                      "wheels, so build one of it and put it on an index");
+  if (agent::hide_logins(line) != line)
+    throw Error(ErrorKind::usage, "'" + shown +
+                                      "' has a password in it, which would be stored on "
+                                      "all nodes: " +
+                                      kElsewhere);
+}
+
 PythonArchive read_python_archive(const Value& value) {
   value.allow_only({"archive", "sha256"});
   const auto url = value.find("archive");
@@ -82,13 +119,48 @@ void read_python(EnvironmentSpec& spec, const Value& value) {
     spec.python = python_of(value);
 }
 
-std::vector<std::string> index_of(const Value& value) {
-  constexpr const char* kWhat = "a package index";
-  if (!value.is_list()) return {url_of(value, kWhat)};
+/// The address alone; a user name and password in it go to `logins`.
+std::string index_address(const Value& value, IndexLogins& logins) {
+  std::string text = line_of(value);
+  if (agent::has_login(text)) {
+    value.parsed([&](const std::string& whole) {
+      logins.add(Secret(whole));
+      return 0;
+    });
+    text = agent::without_login(text);
+  }
+  check_url(value, text, "a package index");
+  if (text.find_first_of("?#") != std::string::npos)
+    throw value.error("an index's address has no '?' and no '#'");
+  return text;
+}
+
+std::vector<std::string> index_of(const Value& value, IndexLogins& logins) {
+  if (!value.is_list()) return {index_address(value, logins)};
   std::vector<std::string> addresses;
   for (const Value& item : value.list())
-    addresses.push_back(url_of(item, kWhat));
+    addresses.push_back(index_address(item, logins));
   return addresses;
+}
+
+/// By package, in one order.
+std::vector<std::pair<std::string, std::string>> index_for_of(const Value& value,
+                                                              IndexLogins& logins) {
+  std::vector<std::pair<std::string, std::string>> index_for;
+  for (const auto& [name, address] : value.entries()) {
+    if (!agent::is_package_name(name))
+      throw address.error("'" + printable(name) + "' is no name of a package");
+    index_for.emplace_back(agent::normalized_package_name(name), index_address(address, logins));
+  }
+  std::ranges::sort(index_for);
+  return index_for;
+}
+
+IndexStrategy index_strategy_of(const Value& value) {
+  const std::string text = value.text();
+  if (text == "first-match") return IndexStrategy::first_match;
+  if (text == "best-match") return IndexStrategy::best_match;
+  throw value.error("must be first-match or best-match, not '" + printable(text) + "'");
 }
 
 std::vector<std::pair<std::string, std::string>> variables_of(const Value& value) {
@@ -117,18 +189,23 @@ std::vector<std::vector<std::string>> commands_of(const Value& value) {
   return commands;
 }
 
-std::vector<std::string> channels_of(const Value& value) {
+std::vector<std::string> channels_of(const Value& value, IndexLogins& logins) {
   std::vector<std::string> channels = lines_of(value);
   const auto items = value.list();
   for (std::size_t i = 0; i < channels.size(); ++i) {
-    const std::string& channel = channels[i];
+    std::string& channel = channels[i];
     const bool is_address = is_url(channel);
+    if (is_address) channel = index_address(items[i], logins);
+    if (channel.find("/t/") != std::string::npos)
+      throw items[i].error(
+          "has a token in its path ('/t/...'), which would be stored on all "
+          "nodes: a channel takes a user name and a password only");
     const bool is_name = std::ranges::all_of(channel, [](char c) {
       return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
              c == '-' || c == '_' || c == '.' || c == '/';
     });
     if (!is_address && (!is_name || channel.front() == '/' || channel.front() == '.'))
-      throw items[i].error("'" + printable(channel) +
+      throw items[i].error("'" + printable(agent::hide_logins(channel)) +
                            "' is no channel: write a name such as conda-forge, or an address");
   }
   return channels;
@@ -150,6 +227,9 @@ void check_for_builder(const Value& root, const EnvironmentSpec& spec) {
     throw channels->error("these are conda's, and the builder is uv");
   if (const auto index = root.find("index"); index && is_conda)
     throw index->error("this is uv's, and the builder is conda: name its 'channels'");
+  for (const char* key : {"index_strategy", "index_for"})
+    if (const auto one = root.find(key); one && is_conda)
+      throw one->error("this is uv's; of conda's channels the first that has a package wins");
   if (const auto sources = root.find("sources"); sources && is_conda)
     throw sources->error("these are uv's, and the builder is conda, which builds nothing");
   if (const auto python = root.find("python");
@@ -204,6 +284,16 @@ std::string word_for(Mpi mpi) {
   return "";
 }
 
+std::string word_for(IndexStrategy strategy) {
+  switch (strategy) {
+    case IndexStrategy::first_match:
+      return "first-match";
+    case IndexStrategy::best_match:
+      return "best-match";
+  }
+  return "";
+}
+
 std::string word_for(Bytecode bytecode) {
   switch (bytecode) {
     case Bytecode::compiled:
@@ -216,8 +306,8 @@ std::string word_for(Bytecode bytecode) {
 
 EnvironmentSpec read_environment_spec(const Value& root) {
   root.allow_only({"name", "from", "python", "packages", "sources", "builder", "channels", "mpi",
-                   "bytecode", "index", "apt", "driver", "cuda", "cann", "variables",
-                   "post_install"});
+                   "bytecode", "index", "index_strategy", "index_for", "apt", "driver", "cuda",
+                   "cann", "variables", "post_install"});
   EnvironmentSpec spec;
   if (const auto name = root.find("name"))
     spec.name = name->parsed([](const std::string& text) {
@@ -227,18 +317,26 @@ EnvironmentSpec read_environment_spec(const Value& root) {
   if (const auto from = root.find("from"))
     spec.from =
         from->parsed([](const std::string& text) { return to_string(parse_wanted_name(text)); });
-  if (const auto channels = root.find("channels")) spec.channels = channels_of(*channels);
+  if (const auto channels = root.find("channels"))
+    spec.channels = channels_of(*channels, spec.logins);
   spec.builder = builder_of(root.find("builder"), !spec.channels.empty());
   if (spec.builder == Builder::conda) {
     spec.python.clear();
     if (spec.channels.empty()) spec.channels = {kUsualChannel};
   }
   if (const auto python = root.find("python")) read_python(spec, *python);
-  if (const auto packages = root.find("packages")) spec.packages = packages_of(*packages);
+  if (const auto packages = root.find("packages")) {
+    spec.packages = packages_of(*packages);
+    if (spec.builder == Builder::conda) check_for_conda(*packages);
+  }
   if (const auto sources = root.find("sources")) spec.sources = sources_of(*sources);
   if (const auto mpi = root.find("mpi")) spec.mpi = mpi_of(*mpi);
   if (const auto bytecode = root.find("bytecode")) spec.bytecode = bytecode_of(*bytecode);
-  if (const auto index = root.find("index")) spec.index = index_of(*index);
+  if (const auto index = root.find("index")) spec.index = index_of(*index, spec.logins);
+  if (const auto strategy = root.find("index_strategy"))
+    spec.index_strategy = index_strategy_of(*strategy);
+  if (const auto index_for = root.find("index_for"))
+    spec.index_for = index_for_of(*index_for, spec.logins);
   spec.needs = read_node_needs(root);
   if (const auto variables = root.find("variables")) spec.variables = variables_of(*variables);
   if (const auto commands = root.find("post_install")) spec.post_install = commands_of(*commands);
@@ -261,6 +359,10 @@ std::string to_yaml(const EnvironmentSpec& spec) {
   out += yaml_list("sources", spec.sources);
   out += yaml_list("channels", spec.channels);
   out += yaml_list("index", spec.index);
+  if (spec.index_strategy == IndexStrategy::best_match) out += "index_strategy: best-match\n";
+  if (!spec.index_for.empty()) out += "index_for:\n";
+  for (const auto& [package, address] : spec.index_for)
+    out += "  " + package + ": " + yaml_scalar(address) + "\n";
   out += to_yaml(spec.needs);
   if (!spec.variables.empty()) out += "variables:\n";
   for (const auto& [name, value] : spec.variables)

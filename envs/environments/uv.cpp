@@ -26,20 +26,16 @@ constexpr std::array kWheels = {
 
 }  // namespace
 
-fs::path fetch_uv(std::string_view machine, const fs::path& directory, http::Client& http,
-                  const Cancel& cancel) {
+fs::path fetch_uv(std::string_view machine, const fs::path& directory, const fs::path& scratch,
+                  http::Client& http, const Cancel& cancel) {
   const PinnedFile& wheel = pinned_for(machine, kWheels, "uv");
-  const fs::path program =
-      directory / ("uv-" + std::string(kUvVersion) + "-" + std::string(machine));
-  if (fs::exists(program)) return program;
-  const std::string bytes = fetch_pinned(wheel, "another way to uv: --uv FILE", http, cancel);
+  const fs::path kept = directory / wheel.url.substr(wheel.url.rfind('/') + 1);
+  const std::string bytes = fetch_kept(wheel, kept, "another way to uv: --uv FILE", http, cancel);
   const std::string content =
       file_in_wheel(bytes, "uv-" + std::string(kUvVersion) + ".data/scripts/uv");
-  state::make_private_directory(directory);
-  const fs::path fresh = program.string() + ".new";
-  state::write_private_file(fresh, content);
-  fs::permissions(fresh, fs::perms::owner_all);
-  fs::rename(fresh, program);
+  const fs::path program = scratch / ("uv-" + std::string(machine));
+  state::write_private_file(program, content);
+  fs::permissions(program, fs::perms::owner_all);
   return program;
 }
 

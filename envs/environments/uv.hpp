@@ -11,9 +11,10 @@ namespace fastgpu::envs {
 
 inline constexpr std::string_view kUvVersion = "0.13.9";
 
-/// The program for `machine`, below `directory`: kept from earlier, or fetched and checked. Throws
-/// as fetch_pinned; usage for a processor that has none.
+/// The program for `machine`, in `scratch`, out of its wheel: that is kept in `directory`, and its
+/// sum is compared each time. Throws as fetch_kept; usage for a processor that has none.
 std::filesystem::path fetch_uv(std::string_view machine, const std::filesystem::path& directory,
-                               http::Client& http, const Cancel& cancel);
+                               const std::filesystem::path& scratch, http::Client& http,
+                               const Cancel& cancel);
 
 }  // namespace fastgpu::envs

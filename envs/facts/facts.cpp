@@ -189,6 +189,7 @@ class Reader {
   static Sudo sudo_of(const std::string& word) {
     if (word == "not_needed") return Sudo::not_needed;
     if (word == "free") return Sudo::free;
+    if (word == "terminal") return Sudo::terminal;
     return word == "password" ? Sudo::password : Sudo::none;
   }
 

@@ -24,6 +24,7 @@ enum class Sudo : std::uint8_t {
   not_needed,  ///< We are root.
   free,        ///< sudo asks for no password.
   password,    ///< It asks for one.
+  terminal,    ///< sudo runs from a terminal alone (requiretty), and we have none there.
   none,        ///< There is no sudo, or we may not use it.
 };
 

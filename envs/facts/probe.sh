@@ -37,8 +37,10 @@ system() {
     say sudo not_needed
   elif ! have sudo; then
     say sudo none
-  elif sudo -n true 2>/dev/null; then
+  elif sudo_said=$(LC_ALL=C sudo -n true 2>&1); then
     say sudo free
+  elif [ "${sudo_said#*must have a tty}" != "$sudo_said" ]; then
+    say sudo terminal
   else
     say sudo password
   fi

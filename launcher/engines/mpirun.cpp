@@ -21,6 +21,7 @@ constexpr Setting kAgentArguments = {"plm_rsh_args", "plm_ssh_args"};
 constexpr Setting kNoTree = {"plm_rsh_no_tree_spawn", "plm_ssh_no_tree_spawn"};
 constexpr Setting kConcurrent = {"plm_rsh_num_concurrent", "plm_ssh_num_concurrent"};
 constexpr Setting kDaemonNetwork = {"oob_tcp_if_include", "prte_if_include"};
+constexpr Setting kBeforeKill = {"odls_base_sigkill_timeout", "odls_base_sigkill_timeout"};
 constexpr Setting kDaemon = {"orte_launch_agent", "prte_launch_agent"};
 
 class Arguments {
@@ -45,7 +46,7 @@ class Arguments {
 };
 
 void add_remote_start(Arguments& arguments, const MpirunPlan& plan) {
-  arguments.runtime(kAgent, "ssh");
+  arguments.runtime(kAgent, plan.remote_shell.empty() ? "ssh" : plan.remote_shell);
   arguments.runtime(kAgentArguments, "-x -F " + plan.ssh_config);
   // Only the first node has the key, so it alone starts daemons.
   arguments.runtime(kNoTree, "1");
@@ -77,6 +78,9 @@ std::vector<std::string> mpirun_argv(const MpirunPlan& plan) {
   // The hostfile's slots are the placement. No binding: nodes may share cores without knowing it,
   // and programs with threads of their own are worse off bound to one core than free.
   arguments.add({"--map-by", "slot", "--bind-to", "none"});
+  // Ranks give their programs time by themselves. mpirun's second between SIGTERM and SIGKILL is
+  // waited four times over, also where every rank has ended.
+  arguments.runtime(kBeforeKill, "0");
   if (!plan.ssh_config.empty()) add_remote_start(arguments, plan);
   if (plan.crowded) arguments.add({"--mca", "mpi_yield_when_idle", "1"});
   for (const std::string& name : plan.forward)

@@ -18,7 +18,9 @@ struct MpirunPlan {
   std::string job_id;
   std::string mpirun;  ///< Absolute; the same on every node.
   OpenMpi version = OpenMpi::v4;
-  std::string hostfile;    ///< Absolute, on the first node.
+  std::string hostfile;  ///< Absolute, on the first node.
+  std::string
+      remote_shell{};      ///< What starts daemons in place of ssh, with ssh's words; empty: ssh.
   std::string ssh_config;  ///< Absolute, on the first node; empty where no other node takes part.
   int ranks = 1;
   int nodes = 1;

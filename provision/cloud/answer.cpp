@@ -54,6 +54,17 @@ int Answer::whole() const {
   return static_cast<int>(std::clamp<double>(number().value_or(0), Bounds::min(), Bounds::max()));
 }
 
+std::optional<Money> price_told(const Answer& amount, const Answer& currency, Currency usual) {
+  const auto told = amount.number();
+  const std::string code = currency.text();
+  if (!told || *told <= 0) return std::nullopt;
+  try {
+    return Money{*told, code.empty() ? usual : Currency::parse(code)};
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 json parse_answer(const http::Response& response, std::string_view what) {
   json answer = json::parse(response.body, nullptr, false);
   if (!answer.is_object())

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/money.hpp"
 #include "http/client.hpp"
 
 namespace fastgpu::provision::cloud {
@@ -34,6 +35,10 @@ class Answer {
  private:
   const nlohmann::json* value_;
 };
+
+/// A price as a cloud tells it; an empty currency is the cloud's `usual` one. Absent where the
+/// amount is not more than 0, or the currency is none.
+std::optional<Money> price_told(const Answer& amount, const Answer& currency, Currency usual);
 
 /// The JSON object in an answer. Throws ErrorKind::remote where it is none; `what` says whose
 /// answer to what: "alibaba to RunInstances".

@@ -80,8 +80,8 @@ Instance instance_of(const Machine& machine, PublicAddress which) {
           .id = machine.id,
           .token = {},
           .state = state_of(machine.state),
-          .address = is_reached_inside ? machine.private_address : machine.address,
-          .private_address = machine.private_address};
+          .address = (is_reached_inside ? machine.private_address : machine.address).text(),
+          .private_address = machine.private_address.text()};
 }
 
 bool is_at(const Machine& machine, const Place& place) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/fault_point.hpp"
+#include "provision/cloud/answer_form.hpp"
 
 namespace fastgpu::provision::cloud {
 namespace {
@@ -28,6 +29,13 @@ milliseconds since(steady_clock::time_point start) {
   return duration_cast<milliseconds>(steady_clock::now() - start);
 }
 
+/// "ec2.us-east-1.amazonaws.com" of a URL.
+std::string host_of(const std::string& url) {
+  const std::size_t scheme = url.find("://");
+  const std::size_t begin = scheme == std::string::npos ? 0 : scheme + 3;
+  return url.substr(begin, url.find_first_of("/?", begin) - begin);
+}
+
 }  // namespace
 
 void wait_for(milliseconds duration, const Cancel& cancel) {
@@ -41,11 +49,12 @@ struct Caller::Attempt {
   std::optional<http::Response> response{};
   std::optional<Failure> failure{};
   std::optional<Error> lost{};
+  bool is_page = false;           ///< Of something in between, which will not change its mind.
   std::chrono::seconds ahead{0};  ///< What the cloud's clock was taken to be ahead when signing.
 
   bool is_worth_repeating(const Call& call, int number) const {
     if (failure && failure->kind == FailureKind::throttled) return true;
-    if (!call.is_repeatable) return false;
+    if (!call.is_repeatable || is_page) return false;
     if (!call.is_essential && number >= kAttemptsForInessential) return false;
     return lost || (failure && cloud::is_worth_repeating(failure->kind));
   }
@@ -96,15 +105,29 @@ Caller::Attempt Caller::send(const Call& call, const Cancel& cancel) {
     made.lost = e;
     return made;
   }
+  const std::string what = "what came from " + host_of(request.url) + " to " + call.action;
+  if (is_web_page(*made.response)) {
+    made.is_page = true;
+    made.lost = Error(ErrorKind::transient,
+                      what +
+                          " is HTML, not an API answer: is there a proxy or a login page in "
+                          "between? (https_proxy and no_proxy say which proxy is used)");
+    return made;
+  }
+  if (!is_bounded_json(made.response->body))
+    throw Error(ErrorKind::remote, std::string(dialect_.cloud()) + ": " + what +
+                                       " has more brackets or values than any answer of a cloud (" +
+                                       std::to_string(made.response->body.size()) +
+                                       " bytes): it is not read");
   made.failure = dialect_.failure_in(*made.response);
   if (made.failure) made.failure->cloud = dialect_.cloud();
   if (made.failure && !made.failure->retry_after)
     if (const auto header = made.response->header("Retry-After"))
       made.failure->retry_after = http::parse_retry_after(*header, system_clock::now());
   if (!made.failure && !dialect_.is_answer(*made.response, call))
-    made.lost = Error(ErrorKind::transient,
-                      "what came to " + call.action + " is no answer of that service (" +
-                          std::to_string(made.response->body.size()) + " bytes)");
+    made.lost =
+        Error(ErrorKind::transient, what + " is no answer of that service (" +
+                                        std::to_string(made.response->body.size()) + " bytes)");
   if (!made.failure && !made.lost) accepted_ = true;
   return made;
 }

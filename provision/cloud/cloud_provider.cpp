@@ -86,15 +86,24 @@ void set_end(Launch& launch, FirstBoot& boot, const state::Cluster& cluster, con
   constexpr std::chrono::seconds kShortest = 5min;  // To be reached, and told otherwise.
   const auto now = std::chrono::floor<std::chrono::minutes>(std::chrono::system_clock::now());
   const auto start = cluster.state == state::ClusterState::creating ? cluster.created : now;
-  const auto price =
-      place.price_per_hour ? std::optional(place.price_per_hour->amount) : std::nullopt;
-  const auto end = first_end(spec.guards, cluster.created, start, price, spec.wish.nodes);
+  const auto end =
+      first_end(spec.guards, cluster.created, start, place.price_per_hour, spec.wish.nodes);
   if (end && (has_timer || !spec.guards.idle_stop)) launch.release_at = *end;
   if (!has_timer && spec.guards.idle_delete && !spec.guards.idle_stop)
     launch.release_at = end.value_or(start);
   if (end && !has_timer)
     boot.shut_down_after =
         std::max(kShortest, std::chrono::duration_cast<std::chrono::seconds>(*end - start));
+}
+
+/// What a spot machine may cost, in the currency of the place. A record of a version that wrote the
+/// wish alone has it in that currency.
+std::optional<Money> limit_of(const CloudSpec& spec, const Place& place) {
+  if (place.max_price || !spec.wish.max_price) return place.max_price;
+  if (place.price_per_hour && place.price_per_hour->currency == spec.wish.max_price->currency)
+    return spec.wish.max_price;
+  throw Error(ErrorKind::local, "the maximum price of " + place.type + " in " + place.site.zone +
+                                    " is on record in another currency than its price");
 }
 
 Launch launch_of(const state::Cluster& cluster, const CloudSpec& spec, const Standing& standing,
@@ -107,7 +116,7 @@ Launch launch_of(const state::Cluster& cluster, const CloudSpec& spec, const Sta
                 .image = standing.image,
                 .network = standing.parts,
                 .market = spec.wish.market,
-                .max_price = spec.wish.max_price,
+                .max_price = limit_of(spec, place),
                 .disk_gib = spec.disk_gib,
                 .root_device = standing.root_device,
                 .data_disk = spec.wish.data_disk,
@@ -252,9 +261,8 @@ std::string CloudProvider::network_at(const state::Cluster& /*cluster*/, std::si
   return to_json_text(Standing{.place = place});
 }
 
-std::optional<double> CloudProvider::price_per_hour(const state::Cluster& cluster) const {
-  const auto price = price_of(cluster);
-  return price ? std::optional(price->amount) : std::nullopt;
+std::optional<Money> CloudProvider::price_per_hour(const state::Cluster& cluster) const {
+  return price_of(cluster);
 }
 
 std::map<int, Error> CloudProvider::launch_all(const state::Cluster& cluster,
@@ -266,7 +274,8 @@ std::map<int, Error> CloudProvider::launch_all(const state::Cluster& cluster,
   const Limits limits = cloud_.limits();
   const auto launched = parallel_map(wanted, kLaunchesAtOnce, [&](const auto& batch) {
     Launch launch = launch_of(cluster, spec, standing, owner, batch, limits.has_timer);
-    if (!limits.has_partial_launch) launch.least = launch.count;
+    const bool is_whole = std::ranges::all_of(batch, &NodeRequest::all_or_nothing);
+    if (is_whole || !limits.has_partial_launch) launch.least = launch.count;
     return cloud_.launch(launch, cancel);
   });
   std::map<int, Error> refused;

@@ -37,7 +37,7 @@ class CloudProvider final : public Provider {
   std::string network_at(const state::Cluster& cluster, std::size_t place) const override;
   bool gives_parts() const noexcept override { return cloud_.limits().has_partial_launch; }
   bool lists_late() const noexcept override { return true; }
-  std::optional<double> price_per_hour(const state::Cluster& cluster) const override;
+  std::optional<Money> price_per_hour(const state::Cluster& cluster) const override;
   std::vector<HostResult<Instance>> create(const state::Cluster& cluster,
                                            std::span<const NodeRequest> requests,
                                            const Cancel& cancel) override;

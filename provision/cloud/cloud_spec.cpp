@@ -14,6 +14,15 @@ namespace {
 
 using nlohmann::json;
 
+json json_of(const Money& money) {
+  return {{"amount", money.amount}, {"currency", money.currency.text()}};
+}
+
+Money money_of(const json& object) {
+  return {object.at("amount").get<double>(),
+          Currency::parse(object.at("currency").get<std::string>())};
+}
+
 json to_json(const Wish& wish) {
   json object = {{"gpu", wish.gpu},
                  {"gpu_memory_gib", wish.gpu_memory_gib},
@@ -22,12 +31,17 @@ json to_json(const Wish& wish) {
                  {"zone", wish.zone},
                  {"nodes", wish.nodes},
                  {"spot", wish.market == Market::spot}};
-  if (wish.max_price) object["max_price"] = *wish.max_price;
+  if (wish.max_price) object["max_price"] = json_of(*wish.max_price);
   if (wish.data_disk.gib > 0) object["data_disk"] = to_text(wish.data_disk);
   return object;
 }
 
-Wish wish_of(const json& object) {
+/// A bare number was written when amounts had no currency of their own: it is in that of the price.
+Money money_on_record(const json& value, Currency usual) {
+  return value.is_number() ? Money{value.get<double>(), usual} : money_of(value);
+}
+
+Wish wish_of(const json& object, Currency usual) {
   Wish wish{.gpu = object.at("gpu").get<std::string>(),
             .gpu_memory_gib = object.at("gpu_memory_gib").get<int>(),
             .gpus = object.at("gpus").get<int>(),
@@ -35,7 +49,7 @@ Wish wish_of(const json& object) {
             .zone = object.at("zone").get<std::string>(),
             .nodes = object.at("nodes").get<int>(),
             .market = object.at("spot").get<bool>() ? Market::spot : Market::on_demand};
-  if (object.contains("max_price")) wish.max_price = object.at("max_price").get<double>();
+  if (object.contains("max_price")) wish.max_price = money_on_record(object.at("max_price"), usual);
   if (object.contains("data_disk"))
     wish.data_disk = parse_data_disk(object.at("data_disk").get<std::string>());
   return wish;
@@ -45,8 +59,10 @@ json to_json(const Place& place) {
   json object = {{"region", place.site.region}, {"zone", place.site.zone}, {"type", place.type}};
   if (place.price_per_hour) {
     object["price_per_hour"] = place.price_per_hour->amount;
-    object["currency"] = place.price_per_hour->currency;
+    object["currency"] = place.price_per_hour->currency.text();
   }
+  if (!place.gpus.empty()) object["gpus"] = place.gpus;
+  if (place.max_price) object["max_price"] = json_of(*place.max_price);
   if (place.rdma_interfaces > 0) object["rdma_interfaces"] = place.rdma_interfaces;
   return object;
 }
@@ -56,10 +72,39 @@ Place place_of(const json& object) {
       .site = {object.at("region").get<std::string>(), object.at("zone").get<std::string>()},
       .type = object.at("type").get<std::string>()};
   if (object.contains("price_per_hour"))
-    place.price_per_hour =
-        Money{object.at("price_per_hour").get<double>(), object.at("currency").get<std::string>()};
+    place.price_per_hour = Money{object.at("price_per_hour").get<double>(),
+                                 Currency::parse(object.at("currency").get<std::string>())};
+  place.gpus = object.value("gpus", std::string());
+  if (object.contains("max_price")) place.max_price = money_of(object.at("max_price"));
   place.rdma_interfaces = object.value("rdma_interfaces", 0);
   return place;
+}
+
+Currency usual_currency(const json& spec) {
+  for (const json& place : spec.at("places"))
+    if (place.contains("currency")) return Currency::parse(place.at("currency").get<std::string>());
+  return kUsd;
+}
+
+std::vector<std::string> texts_of(const std::vector<IpRange>& ranges) {
+  std::vector<std::string> texts;
+  for (const IpRange& range : ranges)
+    texts.push_back(range.text());
+  return texts;
+}
+
+/// A text that is no range was written by a version that did not check it, and refused by the
+/// cloud: it is left out, so that the cluster can still be changed and deleted.
+std::vector<IpRange> ranges_on_record(const json& texts) {
+  std::vector<IpRange> ranges;
+  for (const json& text : texts) {
+    try {
+      ranges.push_back(IpRange::parse(text.get<std::string>()));
+    } catch (const Error&) {
+      continue;
+    }
+  }
+  return ranges;
 }
 
 template <class Read>
@@ -81,12 +126,21 @@ std::string shown(const std::string& value) {
   return value.empty() ? "any" : value;
 }
 
+std::string shown_size(int gib) {
+  return gib == 0 ? "as large as the image's" : "of " + std::to_string(gib) + " GiB";
+}
+
+bool holds_all(const std::vector<std::string>& there, const std::vector<std::string>& wanted) {
+  return std::ranges::all_of(
+      wanted, [&](const std::string& one) { return std::ranges::find(there, one) != there.end(); });
+}
+
 std::string shown_disk(const CloudSpec& spec) {
   return spec.wish.data_disk.gib == 0 ? "none" : to_text(spec.wish.data_disk);
 }
 
-std::string shown(const std::optional<double>& price) {
-  return price ? json(*price).dump() : "none";
+std::string shown(const std::optional<Money>& price) {
+  return price ? to_string(*price) : "none";
 }
 
 }  // namespace
@@ -112,7 +166,7 @@ bool has_public_address(PublicAddress which, int index) noexcept {
 std::string to_json_text(const CloudSpec& spec) {
   json object = {{"wish", to_json(spec.wish)}, {"region", spec.region},
                  {"image", spec.image},        {"vpc", spec.vpc},
-                 {"disk_gib", spec.disk_gib},  {"ssh_from", spec.ssh_from},
+                 {"disk_gib", spec.disk_gib},  {"ssh_from", texts_of(spec.ssh_from)},
                  {"ssh_keys", spec.ssh_keys},  {"key_pairs", spec.key_pairs},
                  {"rdma", spec.rdma},          {"public_address", to_string(spec.public_address)},
                  {"places", json::array()}};
@@ -126,12 +180,12 @@ std::string to_json_text(const CloudSpec& spec) {
 CloudSpec parse_cloud_spec(const std::string& text) {
   return read(text, "cluster's wish", [&](const json& object) {
     CloudSpec spec{
-        .wish = wish_of(object.at("wish")),
+        .wish = wish_of(object.at("wish"), usual_currency(object)),
         .region = object.at("region").get<std::string>(),
         .image = object.at("image").get<std::string>(),
         .vpc = object.at("vpc").get<std::string>(),
         .disk_gib = object.at("disk_gib").get<int>(),
-        .ssh_from = object.at("ssh_from").get<std::vector<std::string>>(),
+        .ssh_from = ranges_on_record(object.at("ssh_from")),
         .ssh_keys = object.value("ssh_keys", std::vector<std::string>{}),
         .key_pairs = object.value("key_pairs", std::vector<std::string>{}),
         .rdma = object.at("rdma").get<bool>(),
@@ -174,11 +228,18 @@ std::string difference(const CloudSpec& there, const CloudSpec& wanted) {
            differ("public addresses", std::string(to_string(there.public_address)),
                   std::string(to_string(wanted.public_address))),
            differ("data disk", shown_disk(there), shown_disk(wanted)),
+           differ("system disk", shown_size(there.disk_gib), shown_size(wanted.disk_gib)),
+           differ("RDMA", there.rdma ? "on" : "off", wanted.rdma ? "on" : "off"),
        })
     if (!found.empty()) return found;
   for (const Mount& mount : wanted.mounts)
     if (std::ranges::find(there.mounts, mount) == there.mounts.end())
       return "without " + mount.source + " at " + mount.path + " (`fastgpu mount` adds it)";
+  for (const IpRange& range : wanted.ssh_from)
+    if (std::ranges::find(there.ssh_from, range) == there.ssh_from.end())
+      return "and does not let " + range.text() + " log in (`fastgpu addip` adds it)";
+  if (!holds_all(there.ssh_keys, wanted.ssh_keys)) return "without one of the keys of --ssh-key";
+  if (!holds_all(there.key_pairs, wanted.key_pairs)) return "without one of --key-pair";
   return {};
 }
 

@@ -18,6 +18,8 @@ struct Place {
   std::string type{};
   std::optional<Money> price_per_hour{};  ///< Of one machine, when it was planned.
   int rdma_interfaces = 0;                ///< Of the type; 0: none, or not told.
+  std::string gpus{};                     ///< Of the type, for people: "8xA100-80G".
+  std::optional<Money> max_price{};       ///< Wish::max_price in the currency of this place.
 };
 
 /// Which nodes have an address that the whole world can reach.
@@ -42,7 +44,7 @@ struct CloudSpec {
   std::string image{};   ///< A name or id; empty: the newest that suits.
   std::string vpc{};     ///< The user's own; empty: one of the cluster's.
   int disk_gib = 0;
-  std::vector<std::string> ssh_from{};   ///< CIDRs.
+  std::vector<IpRange> ssh_from{};       ///< Who may log in.
   std::vector<std::string> ssh_keys{};   ///< The user's own, public: "ssh-ed25519 AAAA...".
   std::vector<std::string> key_pairs{};  ///< Of the user's in the cloud, by name.
   Guards guards{};

@@ -8,7 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "base/ip.hpp"
+#include "base/money.hpp"
 #include "base/secret.hpp"
+#include "provision/cloud/machine_address.hpp"
 #include "provision/storage.hpp"
 #include "state/model.hpp"
 
@@ -16,11 +19,6 @@ namespace fastgpu::provision::cloud {
 
 enum class Market : std::uint8_t { on_demand, spot };
 enum class Stock : std::uint8_t { unknown, none, low, enough };
-
-struct Money {
-  double amount = 0;
-  std::string currency = "USD";
-};
 
 struct InstanceType {
   std::string name{};  ///< "p4d.24xlarge", as the cloud writes it.
@@ -48,6 +46,7 @@ struct Offer {
   InstanceType type{};
   Market market = Market::on_demand;
   std::optional<Money> price_per_hour{};  ///< Of one machine; absent where it is not told.
+  std::optional<Money> compared{};        ///< The same in the currency of the ranking.
   Stock stock = Stock::unknown;
   std::optional<int> quota{};  ///< How many more machines the account may have.
 };
@@ -61,9 +60,9 @@ struct Wish {
   std::string zone{};      ///< Exactly there; empty: anywhere.
   int nodes = 1;
   Market market = Market::on_demand;
-  std::optional<double> max_price{};  ///< An hour, of one node, in the cloud's currency.
-  DataDisk data_disk{};               ///< Of each node.
-  bool rdma = false;                  ///< Only types that have it.
+  std::optional<Money> max_price{};  ///< An hour, of one node.
+  DataDisk data_disk{};              ///< Of each node.
+  bool rdma = false;                 ///< Only types that have it.
 };
 
 struct Image {
@@ -103,8 +102,8 @@ struct Machine {
   std::string id{};
   int index = -1;  ///< The node's, from our marks; -1: not known.
   MachineState state = MachineState::pending;
-  std::string address{};  ///< Public; empty: none (yet).
-  std::string private_address{};
+  MachineAddress address{};  ///< Public; empty: none (yet).
+  MachineAddress private_address{};
   Site site{};
   std::string type{};
   std::string launched{};  ///< ISO 8601 UTC.
@@ -137,12 +136,12 @@ using Parts = std::map<std::string, std::string>;
 struct NetworkWish {
   Marks marks{};
   Site site{};
-  std::string vpc{};                    ///< One of the user's own by name or id; empty: ours.
-  std::vector<std::string> ssh_from{};  ///< CIDRs that may reach port 22.
-  std::string public_key{};             ///< "ssh-ed25519 AAAA..."
-  bool close_together = false;          ///< In a placement group, where the cloud has them.
-  std::string type{};                   ///< Of the machines that come into it; empty: not known.
-  bool may_be_there = true;             ///< Some of it, made before.
+  std::string vpc{};                ///< One of the user's own by name or id; empty: ours.
+  std::vector<IpRange> ssh_from{};  ///< May reach port 22.
+  std::string public_key{};         ///< "ssh-ed25519 AAAA..."
+  bool close_together = false;      ///< In a placement group, where the cloud has them.
+  std::string type{};               ///< Of the machines that come into it; empty: not known.
+  bool may_be_there = true;         ///< Some of it, made before.
 };
 
 /// Instances wanted of one call.
@@ -153,13 +152,13 @@ struct Launch {
   std::string image{};
   Parts network{};
   Market market = Market::on_demand;
-  std::optional<double> max_price{};
-  int disk_gib = 0;           ///< 0: the image's own.
-  std::string root_device{};  ///< As Image::root_device.
+  std::optional<Money> max_price{};  ///< In the cloud's own currency.
+  int disk_gib = 0;                  ///< 0: the image's own.
+  std::string root_device{};         ///< As Image::root_device.
   DataDisk data_disk{};
   int first = 0;  ///< Index of the first node.
   int count = 1;
-  int least = 1;        ///< Fewer than that are none.
+  int least = 1;        ///< The launch fails where fewer machines are to be had.
   std::string token{};  ///< 32 hexadecimal digits: a repeated call is the same call.
   Secret user_data{};
   std::optional<std::chrono::system_clock::time_point> release_at{};

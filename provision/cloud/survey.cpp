@@ -1,6 +1,7 @@
 #include "provision/cloud/survey.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -34,23 +35,34 @@ std::vector<Question> questions(std::span<Cloud* const> clouds, const std::strin
   return result;
 }
 
+constexpr const char* kOverThePrice = "over the price";
+
 /// Empty where nothing does.
-std::string speaks_against(const Offer& offer, const Wish& wish) {
+std::string speaks_against(const Offer& offer, const Wish& wish, const std::optional<Money>& most) {
   if (wish.rdma && offer.type.rdma_interfaces == 0) return "without RDMA";
   if (offer.stock == Stock::none) return "without stock";
   if (offer.quota && *offer.quota < wish.nodes) return "beyond the quota";
-  if (wish.max_price && offer.price_per_hour && offer.price_per_hour->amount > *wish.max_price)
-    return "over the price";
+  if (most && !offer.compared) return "without a price";
+  if (most && *most < *offer.compared) return kOverThePrice;
   return {};
 }
 
 auto order(const Offer& offer) {
-  const double price =
-      offer.price_per_hour ? offer.price_per_hour->amount : std::numeric_limits<double>::max();
+  const double price = offer.compared ? offer.compared->amount : std::numeric_limits<double>::max();
   const int stock = offer.stock == Stock::enough ? 0 : offer.stock == Stock::low ? 1 : 2;
   const int size = offer.price_per_hour ? 0 : offer.type.gpus;
   return std::make_tuple(price, stock, size, -offer.type.rdma_interfaces, offer.cloud,
                          offer.site.region, offer.site.zone, offer.type.name);
+}
+
+/// " of 1.00 USD/h (the cheapest is 1.05 USD/h: g4dn.xlarge in us-east-1a)"
+std::string cheapest_over(const RankedOffers& ranked, const Money& most) {
+  const auto cheapest =
+      std::ranges::find(ranked.unusable, kOverThePrice, &std::pair<Offer, std::string>::second);
+  const Offer& offer = cheapest->first;
+  return " of " + per_hour(most) + " (the cheapest is " +
+         per_hour(offer.price_per_hour, offer.compared) + ": " + offer.type.name + " in " +
+         offer.site.zone + ")";
 }
 
 }  // namespace
@@ -78,16 +90,24 @@ Answers survey(std::span<Cloud* const> clouds, const std::string& region, const 
     else
       std::ranges::move(std::get<0>(answers[i]), std::back_inserter(result.offers));
   }
+  result.answered = asked.size() -
+                    static_cast<std::size_t>(std::ranges::count_if(answers, [](const auto& answer) {
+                      return std::holds_alternative<Error>(answer);
+                    }));
   for (Offer& offer : result.offers)
     complete(offer.type, offer.cloud);
   return result;
 }
 
-RankedOffers rank(std::vector<Offer> offers, const Wish& wish) {
+RankedOffers rank(std::vector<Offer> offers, const Wish& wish, const ExchangeRates& rates) {
+  std::optional<Money> most;
+  if (wish.max_price) most = rates.in(kRankingCurrency, *wish.max_price);
+  for (Offer& offer : offers)
+    if (offer.price_per_hour) offer.compared = rates.in(kRankingCurrency, *offer.price_per_hour);
   std::ranges::sort(offers, {}, order);
   RankedOffers ranked;
   for (Offer& offer : offers) {
-    std::string reason = speaks_against(offer, wish);
+    std::string reason = speaks_against(offer, wish, most);
     if (reason.empty())
       ranked.usable.push_back(std::move(offer));
     else
@@ -96,14 +116,44 @@ RankedOffers rank(std::vector<Offer> offers, const Wish& wish) {
   return ranked;
 }
 
-std::string why_none(const RankedOffers& ranked) {
+RankedOffers without_dear(RankedOffers ranked, const Wish& wish) {
+  if (wish.max_price || ranked.usable.empty() || !ranked.usable.front().compared) return ranked;
+  const Money best = *ranked.usable.front().compared;
+  std::vector<Offer> kept;
+  for (Offer& offer : ranked.usable) {
+    const double times = offer.compared ? *offer.compared / best : 0;
+    if (offer.compared && times <= kMostDearer) {
+      kept.push_back(std::move(offer));
+      continue;
+    }
+    char text[64] = "without a price";
+    if (offer.compared)
+      std::snprintf(text, sizeof text, "%.1f times the best price: not without --max-price", times);
+    ranked.unusable.emplace_back(std::move(offer), text);
+  }
+  ranked.usable = std::move(kept);
+  return ranked;
+}
+
+std::string why_none(const RankedOffers& ranked, const Wish& wish) {
   std::map<std::string, int> counts;
   for (const auto& [offer, reason] : ranked.unusable)
     ++counts[reason];
   std::string text;
-  for (const auto& [reason, count] : counts)
+  for (const auto& [reason, count] : counts) {
     text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + reason;
+    if (reason == kOverThePrice && wish.max_price) text += cheapest_over(ranked, *wish.max_price);
+  }
   return text.empty() ? "no cloud has such machines" : text;
+}
+
+std::string per_hour(const std::optional<Money>& price) {
+  return price ? to_string(*price) + "/h" : "price unknown";
+}
+
+std::string per_hour(const std::optional<Money>& price, const std::optional<Money>& compared) {
+  const bool is_other = price && compared && price->currency != compared->currency;
+  return per_hour(price) + (is_other ? " (" + per_hour(compared) + ")" : "");
 }
 
 }  // namespace fastgpu::provision::cloud

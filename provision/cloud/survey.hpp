@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "provision/cloud/cloud.hpp"
+#include "provision/cloud/exchange_rates.hpp"
 
 namespace fastgpu::provision::cloud {
 
 struct Answers {
   std::vector<Offer> offers;
   std::vector<std::pair<std::string, Error>> failures;  ///< By "cloud region".
+  std::size_t answered = 0;                             ///< Regions that gave an answer.
 };
 
 /// In place of a region's name: every region that the account may use.
@@ -32,11 +34,28 @@ struct RankedOffers {
   std::vector<std::pair<Offer, std::string>> unusable{};  ///< With what speaks against each.
 };
 
-/// The cheapest first; among equals those with stock told, with RDMA, and by name. Where prices are
-/// not told, the smaller machine is taken for the cheaper one. Pure.
-RankedOffers rank(std::vector<Offer> offers, const Wish& wish);
+/// The cheapest first, all prices in kRankingCurrency; among equals those with stock told, with
+/// RDMA, and by name. Where prices are not told, the smaller machine is taken for the cheaper one.
+/// With a maximum price an offer without a price is not usable. Throws ErrorKind::usage for a
+/// currency whose rate is unknown. Pure.
+RankedOffers rank(std::vector<Offer> offers, const Wish& wish, const ExchangeRates& rates);
 
-/// What the offers lack, counted: "3 without stock, 1 over the price". Pure.
-std::string why_none(const RankedOffers& ranked);
+/// The most that a place may cost which is taken in place of the best one without being asked for.
+constexpr double kMostDearer = 2;
+
+/// Moves those to the unusable ones that cost more than kMostDearer times the best, or of which the
+/// price is not known where the best one's is: no substitute for the user who named no maximum
+/// price. Pure.
+RankedOffers without_dear(RankedOffers ranked, const Wish& wish);
+
+/// What the offers lack, counted, and the cheapest price where that is over the maximum: "3 without
+/// stock, 1 over the price of 1.00 USD/h (the cheapest is 1.05 USD/h: g4dn.xlarge in us-east-1a)".
+/// Pure.
+std::string why_none(const RankedOffers& ranked, const Wish& wish);
+
+/// "12.24 USD/h"; "price unknown".
+std::string per_hour(const std::optional<Money>& price);
+/// With the same in the currency of the ranking where that is another: "30.00 CNY/h (4.51 USD/h)".
+std::string per_hour(const std::optional<Money>& price, const std::optional<Money>& compared);
 
 }  // namespace fastgpu::provision::cloud

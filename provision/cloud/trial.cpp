@@ -35,7 +35,10 @@ bool is_final(FailureKind kind) {
 TrialOutcome try_best_place(Cloud& cloud, const CloudSpec& spec, int nodes, const Cancel& cancel) {
   const Place& best = spec.places.front();
   const auto images = cloud.images(best.site.region, spec.image, best.type, cancel);
-  if (images.empty()) return TrialOutcome::untold;
+  if (images.empty())
+    throw Error(ErrorKind::not_found, "no image in " + best.site.region + " suits " + best.type);
+  for (const std::string& key_pair : spec.key_pairs)
+    cloud.public_key(best.site.region, key_pair, cancel);
   const auto failure =
       cloud.try_launch({.site = best.site,
                         .type = best.type,

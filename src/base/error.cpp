@@ -1,5 +1,8 @@
 #include "base/error.hpp"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
@@ -12,6 +15,7 @@ ErrorKind kind_of(int error_number) noexcept {
     case EDQUOT:
     case EMFILE:
     case ENFILE:
+    case EFBIG:
       return ErrorKind::capacity;
     case EACCES:
     case EPERM:
@@ -22,11 +26,24 @@ ErrorKind kind_of(int error_number) noexcept {
   }
 }
 
+/// Returns what to do about a limit of this process; empty for any other reason.
+std::string advice_for(int error_number) {
+  rlimit limit{};
+  if (error_number == EFBIG && ::getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+      limit.rlim_cur != RLIM_INFINITY)
+    return " (a file may have " + std::to_string(limit.rlim_cur) +
+           " bytes here: run `ulimit -f unlimited`)";
+  if (error_number != EMFILE || ::getrlimit(RLIMIT_NOFILE, &limit) != 0) return "";
+  return " (this process may have " + std::to_string(limit.rlim_cur) + " open: run `ulimit -n " +
+         std::to_string(std::max<rlim_t>(1'024, 2 * limit.rlim_cur)) + "`)";
+}
+
 }  // namespace
 
 Error system_error(std::string_view doing, int error_number) {
-  return {kind_of(error_number),
-          std::string(doing) + ": " + std::generic_category().message(error_number)};
+  return {kind_of(error_number), std::string(doing) + ": " +
+                                     std::generic_category().message(error_number) +
+                                     advice_for(error_number)};
 }
 
 }  // namespace fastgpu

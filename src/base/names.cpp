@@ -1,9 +1,11 @@
 #include "base/names.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/utf8.hpp"
 
 namespace fastgpu {
 namespace {
@@ -23,21 +25,34 @@ bool is_name(std::string_view value) {
   return std::ranges::all_of(value, [](char c) { return is_lower(c) || is_digit(c) || c == '-'; });
 }
 
-/// Levenshtein distance, one row at a time.
+/// Returns the number of letters to insert, remove, replace or swap with their neighbour on the way
+/// from `a` to `b`.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row_before_last(b.size() + 1);
+  std::vector<std::size_t> last_row(b.size() + 1);
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j)
     row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
+    std::swap(row_before_last, last_row);
+    std::swap(last_row, row);
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+      const std::size_t replaced = last_row[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({last_row[j] + 1, row[j - 1] + 1, replaced});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], row_before_last[j - 2] + 1);
     }
   }
   return row[b.size()];
+}
+
+/// Returns whether `candidate` may be meant by `word`, at this distance: of a short word nearly
+/// everything is near, so that it has to begin alike and differ in one place.
+bool may_be_meant(std::string_view word, std::string_view candidate, std::size_t distance) {
+  constexpr std::size_t kShort = 4;
+  if (word.size() > kShort) return distance <= std::max<std::size_t>(2, word.size() / 3);
+  return distance <= 1 && !word.empty() && !candidate.empty() && word.front() == candidate.front();
 }
 
 }  // namespace
@@ -61,33 +76,25 @@ JobName parse_job_name(std::string_view text) {
 
 std::string nearest_name(std::string_view word, std::span<const std::string> candidates) {
   std::string best;
-  std::size_t least = std::max<std::size_t>(2, word.size() / 3) + 1;
+  std::size_t least = std::string_view::npos;
   if (word.size() > 4 * kLongestName) return best;
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate);
-    if (distance < least) {
-      least = distance;
-      best = candidate;
-    }
+    if (distance >= least || !may_be_meant(word, candidate, distance)) continue;
+    least = distance;
+    best = candidate;
   }
   return best;
 }
 
 std::string printable(std::string_view text, std::size_t most) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::string out;
-  for (const char c : text.substr(0, most)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7f) {
-      out += c;
-    } else if (c == '\n') {
-      out += "\\n";
-    } else {
-      out += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
-    }
+  std::size_t end = 0;
+  while (end < text.size()) {
+    const std::size_t next = end + first_code_point(text.substr(end)).bytes;
+    if (next > most) break;
+    end = next;
   }
-  if (text.size() > most) out += "...";
-  return out;
+  return escaped(text.substr(0, end), Layout::one_line) + (end < text.size() ? "..." : "");
 }
 
 }  // namespace fastgpu

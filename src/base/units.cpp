@@ -1,9 +1,11 @@
 #include "base/units.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <span>
 
 #include "base/error.hpp"
@@ -17,9 +19,20 @@ struct Unit {
   double factor;
 };
 
-constexpr std::array kDurations = {Unit{"", 1e3},    Unit{"ms", 1},    Unit{"s", 1e3},
-                                   Unit{"m", 6e4},   Unit{"min", 6e4}, Unit{"h", 3.6e6},
-                                   Unit{"d", 8.64e7}};
+constexpr double kSecond = 1e3;
+constexpr double kMinute = 6e4;
+constexpr double kHour = 3.6e6;
+constexpr double kDay = 8.64e7;
+constexpr double kWeek = 7 * kDay;
+constexpr std::array kDurations = {
+    Unit{"ms", 1},        Unit{"millisecond", 1},   Unit{"milliseconds", 1},
+    Unit{"s", kSecond},   Unit{"sec", kSecond},     Unit{"secs", kSecond},
+    Unit{"m", kMinute},   Unit{"min", kMinute},     Unit{"mins", kMinute},
+    Unit{"h", kHour},     Unit{"hr", kHour},        Unit{"hrs", kHour},
+    Unit{"d", kDay},      Unit{"day", kDay},        Unit{"days", kDay},
+    Unit{"w", kWeek},     Unit{"week", kWeek},      Unit{"weeks", kWeek},
+    Unit{"hour", kHour},  Unit{"second", kSecond},  Unit{"minute", kMinute},
+    Unit{"hours", kHour}, Unit{"seconds", kSecond}, Unit{"minutes", kMinute}};
 constexpr std::array kSizes = {Unit{"", 1},         Unit{"b", 1},        Unit{"k", 1e3},
                                Unit{"kb", 1e3},     Unit{"m", 1e6},      Unit{"mb", 1e6},
                                Unit{"g", 1e9},      Unit{"gb", 1e9},     Unit{"t", 1e12},
@@ -29,7 +42,7 @@ constexpr std::array kRates = {Unit{"bit", 1},    Unit{"kbit", 1e3}, Unit{"mbit"
                                Unit{"gbit", 1e9}, Unit{"bps", 1},    Unit{"kbps", 1e3},
                                Unit{"mbps", 1e6}, Unit{"gbps", 1e9}};
 
-constexpr double kHundredYears = 100 * 365.25 * 8.64e7;  // In milliseconds.
+constexpr double kHundredYears = 100 * 365.25 * kDay;  // In milliseconds.
 constexpr double kLargestSize = 0x1p60;
 
 std::string lower(std::string_view text) {
@@ -44,16 +57,42 @@ std::string lower(std::string_view text) {
                                     ": write it like " + std::string(examples));
 }
 
-/// number x factor of its suffix; NaN where the text is none of the units.
-double scaled(std::string_view text, std::span<const Unit> units) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || !std::isfinite(number)) return std::nan("");
-  const std::string suffix =
-      lower({end, static_cast<std::size_t>(text.data() + text.size() - end)});
+/// Returns the factor of `name`, in any case of its letters; NaN where it is none of the units.
+double factor_of(std::string_view name, std::span<const Unit> units) {
+  const std::string suffix = lower(name);
   for (const Unit& unit : units)
-    if (unit.suffix == suffix) return number * unit.factor;
+    if (unit.suffix == suffix) return unit.factor;
   return std::nan("");
+}
+
+void skip_blanks(std::string_view& text) {
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+}
+
+/// Takes a decimal number and the blanks behind it off `text`; NaN where none begins there.
+double take_number(std::string_view& text) {
+  double number = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  if (error != std::errc{} || !std::isfinite(number) || std::signbit(number)) return std::nan("");
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  if (!text.empty()) skip_blanks(text);
+  return number;
+}
+
+/// Takes the letters that begin `text` off it.
+std::string_view take_letters(std::string_view& text) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto end = std::ranges::find_if_not(text, is_letter);
+  const std::string_view letters = text.substr(0, static_cast<std::size_t>(end - text.begin()));
+  text.remove_prefix(letters.size());
+  return letters;
+}
+
+/// Returns number x factor of its unit; NaN where the text is none of the units.
+double scaled(std::string_view text, std::span<const Unit> units) {
+  const double number = take_number(text);
+  return number * factor_of(text, units);
 }
 
 std::string print(const char* format, double value) {
@@ -65,10 +104,27 @@ std::string print(const char* format, double value) {
 }  // namespace
 
 std::chrono::milliseconds parse_duration(std::string_view text) {
-  const double value = scaled(text, kDurations);
-  if (!(value >= 0 && value <= kHundredYears))
-    refuse("duration", text, "250ms, 30s, 10m, 2h or 7d");
-  return std::chrono::milliseconds(std::llround(value));
+  constexpr std::string_view kExamples = "250ms, 30s, 10m, 2h, 1h30m, 7d or 1w";
+  if (text == "0") return std::chrono::milliseconds(0);
+  if (text.empty() || text.ends_with(' ')) refuse("duration", text, kExamples);
+  double total = 0;
+  double before = std::numeric_limits<double>::infinity();
+  for (std::string_view rest = text; !rest.empty();) {
+    const double number = take_number(rest);
+    const bool has_unit = !rest.empty();
+    const std::string_view unit = take_letters(rest);
+    if (!has_unit && number >= 0)
+      throw Error(ErrorKind::usage, "'" + printable(text) + "' lacks its unit: write it like " +
+                                        std::string(kExamples));
+    const double factor = factor_of(unit, kDurations);
+    const bool is_part = number >= 0 && factor < before;
+    if (!is_part) refuse("duration", text, kExamples);
+    total += number * factor;
+    before = factor;
+    skip_blanks(rest);
+  }
+  if (!(total <= kHundredYears)) refuse("duration", text, kExamples);
+  return std::chrono::milliseconds(std::llround(total));
 }
 
 Bytes parse_size(std::string_view text) {

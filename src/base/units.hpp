@@ -21,11 +21,11 @@ struct BitRate {
   friend auto operator<=>(const BitRate&, const BitRate&) = default;
 };
 
-/// "30s", "10m", "2h", "7d", "250ms", or a bare number of seconds. Throws ErrorKind::usage for
-/// anything else, for a negative value and for one over 100 years.
+/// Reads "250ms", "30s", "10 min", "1h30m", "1 week" and all that to_string prints; "0" alone needs
+/// no unit. Throws ErrorKind::usage for anything else, a negative value, and one over 100 years.
 std::chrono::milliseconds parse_duration(std::string_view text);
 
-/// "256MB" (10^6), "256MiB" (2^20), "4k", or a bare number of bytes. Throws ErrorKind::usage.
+/// Reads "256MB" (10^6), "256MiB" (2^20), "1.5 GB" or a number of bytes. Throws ErrorKind::usage.
 Bytes parse_size(std::string_view text);
 
 /// "1gbit", "300mbit", "10gbps", "64kbit". Throws ErrorKind::usage; zero is refused.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/literals.hpp"
 #include "base/names.hpp"
 
 namespace fastgpu::config {
@@ -160,8 +161,12 @@ std::vector<std::string> texts_of(const Value& value) {
   return {value.text()};
 }
 
-CloudFields cloud_of(const Value& value) {
+int disk_of(const Value& value) {
   constexpr int kLargestDisk = 32'768;
+  return value.parsed([](const std::string& text) { return parse_gib(text, 1, kLargestDisk); });
+}
+
+CloudFields cloud_of(const Value& value) {
   value.allow_only({"clouds", "gpus", "instance-type", "region", "zone", "image", "vpc",
                     "max-price", "hold-cost", "ssh-from", "disk", "data-disk", "mount", "min-nodes",
                     "hold", "spot", "rdma", "public-address"});
@@ -181,7 +186,7 @@ CloudFields cloud_of(const Value& value) {
   if (const auto clouds = value.find("clouds")) fields.clouds = texts_of(*clouds);
   if (const auto mounts = value.find("mount")) fields.mounts = texts_of(*mounts);
   if (const auto from = value.find("ssh-from")) fields.ssh_from = texts_of(*from);
-  if (const auto disk = value.find("disk")) fields.disk = disk->integer(1, kLargestDisk);
+  if (const auto disk = value.find("disk")) fields.disk = disk_of(*disk);
   if (const auto least = value.find("min-nodes")) fields.min_nodes = least->integer(1, kMostNodes);
   if (const auto hold = value.find("hold")) fields.hold = hold->duration();
   if (const auto spot = value.find("spot")) fields.spot = spot->boolean();
@@ -204,6 +209,10 @@ ClusterFile read_cluster_file(const Document& document) {
   if (const auto rate = root.find("link-rate")) file.link_rate = rate->bit_rate();
   if (const auto user = root.find("user")) file.user = user_of(*user);
   if (const auto hosts = root.find("hosts")) file.hosts = hosts_of(*hosts);
+  if (!file.hosts.empty() && file.provider.value_or("static") != "static")
+    throw root.find("provider")
+        ->error("hosts that are listed are those of provider static, not of '" +
+                printable(*file.provider) + "'");
   file.guards = guards_of(root);
   if (const auto cloud = root.find("cloud")) file.cloud = cloud_of(*cloud);
   return file;

@@ -1,6 +1,7 @@
 #include "config/document.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,23 +18,15 @@
 namespace fastgpu::config {
 namespace {
 
-/// Reads to the end, or just past the size that is refused anyway.
-std::string read_all(int fd, const std::string& source) {
-  std::string text;
-  std::array<char, 1 << 14> buffer{};
-  while (text.size() <= kLargestText) {
-    const ssize_t got = ::read(fd, buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw system_error("reading " + source, errno);
-    if (got == 0) break;
-    text.append(buffer.data(), static_cast<std::size_t>(got));
-  }
-  return text;
-}
-
 UniqueFd open_file(const std::filesystem::path& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (fd) return fd;
+  // A FIFO into which nothing writes would hold an open() that waits.
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat status {};
+  if (fd && ::fstat(fd.get(), &status) == 0) {
+    if (S_ISREG(status.st_mode) || S_ISFIFO(status.st_mode)) return fd;
+    throw Error(ErrorKind::usage, printable(path.string()) + " is no file but a " +
+                                      (S_ISDIR(status.st_mode) ? "directory" : "device"));
+  }
   if (errno == ENOENT)
     throw Error(ErrorKind::not_found, "there is no file " + printable(path.string()));
   throw system_error("opening " + printable(path.string()), errno);
@@ -41,6 +34,11 @@ UniqueFd open_file(const std::filesystem::path& path) {
 
 std::string source_of(const std::filesystem::path& path) {
   return path == "-" ? "standard input" : printable(path.string());
+}
+
+std::string not_empty(std::string text, const std::string& source) {
+  if (text.find_first_not_of(" \t\r\n") != std::string::npos) return text;
+  throw Error(ErrorKind::usage, source + " is empty");
 }
 
 std::vector<std::string> split_path(const std::string& path) {
@@ -120,10 +118,30 @@ TreePtr moved(const TreePtr& tree, const Place& place) {
 
 }  // namespace
 
+std::string read_all(int fd, const std::string& source) {
+  std::string text;
+  std::array<char, 1 << 14> buffer{};
+  while (text.size() <= kLargestText) {
+    const ssize_t got = ::read(fd, buffer.data(), buffer.size());
+    if (got < 0 && errno == EAGAIN) {
+      pollfd ready{fd, POLLIN, 0};
+      if (::poll(&ready, 1, -1) >= 0) continue;
+    }
+    if (got < 0 && errno == EINTR)
+      throw Error(ErrorKind::interrupted, "interrupted while reading " + source);
+    if (got < 0) throw system_error("reading " + source, errno);
+    if (got == 0) break;
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+  return text;
+}
+
 std::string read_text(const std::filesystem::path& path) {
-  if (path == "-") return read_all(STDIN_FILENO, source_of(path));
+  if (path.empty()) throw Error(ErrorKind::usage, "the name of the file is empty");
+  const std::string source = source_of(path);
+  if (path == "-") return not_empty(read_all(STDIN_FILENO, source), source);
   const UniqueFd fd = open_file(path);
-  return read_all(fd.get(), source_of(path));
+  return not_empty(read_all(fd.get(), source), source);
 }
 
 Document::Document() : Document(parse("", "")) {}
@@ -133,7 +151,11 @@ Document Document::parse(const std::string& text, const std::string& source) {
 }
 
 Document Document::read(const std::filesystem::path& path) {
-  return parse(read_text(path), source_of(path));
+  const std::string source = source_of(path);
+  Document document = parse(read_text(path), source);
+  if (document.root().is_null())
+    throw Error(ErrorKind::usage, source + " has no fields: all that is in it is a comment");
+  return document;
 }
 
 void Document::set(const std::string& assignment) {

@@ -8,9 +8,14 @@
 
 namespace fastgpu::config {
 
-/// The text of a file, or of standard input for "-"; a little more than what is too large. Throws
-/// not_found where there is no such file, denied or local where it cannot be read.
+/// Returns the text of a file, or of standard input for "-"; a little more than what is too large.
+/// Throws not_found where there is no such file, denied or local where it cannot be read, and usage
+/// where it is empty, a directory or a device. A FIFO is read like standard input, which lets a
+/// shell's <(...) be named.
 std::string read_text(const std::filesystem::path& path);
+
+/// Reads a descriptor to its end, or a little past what is too large. `source` names it in errors.
+std::string read_all(int fd, const std::string& source);
 
 class Document {
  public:
@@ -19,8 +24,8 @@ class Document {
   /// Throws ErrorKind::usage as parse_yaml does. `source` names the text in errors.
   static Document parse(const std::string& text, const std::string& source);
 
-  /// Reads a file, or standard input for "-". Throws not_found where there is no such file, denied
-  /// or local where it cannot be read, usage where it is too large or no YAML.
+  /// Reads a file, or standard input for "-". Throws as read_text, and usage where it is too large,
+  /// no YAML, or empty.
   static Document read(const std::filesystem::path& path);
 
   /// Applies one `--set`: "nodes=4", "hosts.0.port=2222". The value is read as YAML. Maps are made

@@ -1,7 +1,9 @@
 #include "config/job_file.hpp"
 
 #include <algorithm>
+#include <array>
 
+#include "base/literals.hpp"
 #include "base/names.hpp"
 
 namespace fastgpu::config {
@@ -9,14 +11,7 @@ namespace {
 
 constexpr int kMostRanks = 10'000 * 1'024;
 constexpr int kMostSlots = 1'024;
-
-bool is_variable_name(const std::string& name) {
-  const auto usable = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  };
-  return !name.empty() && !(name.front() >= '0' && name.front() <= '9') &&
-         std::ranges::all_of(name, usable);
-}
+constexpr const char* kEngine = "mpirun";  ///< The only one there is.
 
 std::vector<std::pair<std::string, std::string>> environment_of(const Value& value) {
   std::vector<std::pair<std::string, std::string>> variables;
@@ -63,7 +58,8 @@ JobFile read_job_file(const Document& document) {
   if (const auto command = root.find("command")) file.command = command_of(*command);
   if (const auto timeout = root.find("timeout")) file.timeout = timeout->duration();
   if (const auto detach = root.find("detach")) file.detach = detach->boolean();
-  if (const auto engine = root.find("engine")) file.engine = engine->text();
+  if (const auto engine = root.find("engine"))
+    file.engine = engine->choice(std::vector<std::string>{kEngine});
   return file;
 }
 

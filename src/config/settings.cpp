@@ -1,29 +1,79 @@
 #include "config/settings.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cassert>
+#include <string>
+#include <vector>
 
-#include "base/error.hpp"
+#include "base/names.hpp"
+#include "config/trusted_file.hpp"
 
 namespace fastgpu::config {
 namespace {
 
+constexpr std::array<std::string_view, 5> kFormats = {"table", "wide", "json", "yaml", "name"};
+constexpr std::array<std::string_view, 3> kColors = {"auto", "always", "never"};
+constexpr int kMostNodes = 10'000;
+constexpr int kMostSlots = 1'024;
+constexpr int kMostFanout = 1'024;
+constexpr int kMostKeptJobs = 1'000'000;
+
 constexpr std::array kSettings = {
-    SettingInfo{"provider", "local", "where clusters are made"},
-    SettingInfo{"nodes", "1", "nodes of a new cluster"},
-    SettingInfo{"slots", "1", "ranks a node takes"},
-    SettingInfo{"user", "root", "who we are on the nodes"},
-    SettingInfo{"cluster", "", "the cluster that jobs run on"},
-    SettingInfo{"output", "table", "how results are shown: table, wide, json, yaml, name"},
-    SettingInfo{"color", "auto", "colours on the terminal: auto, always, never"},
-    SettingInfo{"fanout", "256", "hosts worked on at once"},
-    SettingInfo{"connect-timeout", "10s", "how long one host may take to answer"},
-    SettingInfo{"patience", "10s", "how long to wait for another fastgpu on the same cluster"},
-    SettingInfo{"yes", "false", "ask nothing"},
+    SettingInfo{"provider", "local", SettingType::provider, SettingFiles::user,
+                "where clusters are made"},
+    SettingInfo{.key = "nodes",
+                .fallback = "1",
+                .type = SettingType::integer,
+                .files = SettingFiles::user,
+                .description = "nodes of a new cluster",
+                .most = kMostNodes},
+    SettingInfo{.key = "slots",
+                .fallback = "1",
+                .type = SettingType::integer,
+                .files = SettingFiles::any,
+                .description = "ranks a node takes",
+                .most = kMostSlots},
+    SettingInfo{"user", "root", SettingType::text, SettingFiles::user,
+                "the user name on the nodes"},
+    SettingInfo{"cluster", "", SettingType::text, SettingFiles::any,
+                "the cluster that jobs run on"},
+    SettingInfo{"output", "table", SettingType::choice, SettingFiles::any, "how results are shown",
+                kFormats},
+    SettingInfo{"color", "auto", SettingType::choice, SettingFiles::any, "colours on the terminal",
+                kColors},
+    SettingInfo{.key = "fanout",
+                .fallback = "256",
+                .type = SettingType::integer,
+                .files = SettingFiles::any,
+                .description = "hosts worked on at once",
+                .most = kMostFanout},
+    SettingInfo{"connect-timeout", "10s", SettingType::duration, SettingFiles::any,
+                "how long one host may take to let us in"},
+    SettingInfo{"answer-timeout", "60s", SettingType::duration, SettingFiles::any,
+                "how long one host may then be silent where it has something to say"},
+    SettingInfo{"patience", "10s", SettingType::duration, SettingFiles::any,
+                "how long to wait for another fastgpu on the same cluster"},
+    SettingInfo{"exchange-rate", "", SettingType::text, SettingFiles::user,
+                "what currencies are worth in US dollars: CNY=0.14, EUR=1.1"},
+    SettingInfo{.key = "keep-jobs",
+                .fallback = "50",
+                .type = SettingType::integer,
+                .files = SettingFiles::user,
+                .description = "ended jobs whose folders stay on a node",
+                .least = 0,
+                .most = kMostKeptJobs},
+    SettingInfo{"keep-jobs-for", "30d", SettingType::duration, SettingFiles::user,
+                "how long the folder of an ended job stays on a node"},
+    SettingInfo{"yes", "false", SettingType::boolean, SettingFiles::user, "ask nothing"},
 };
 
 /// Of files alone: names of groups of nodes.
 constexpr const char* kGroups = "groups";
+
+/// Groups that every cluster has.
+constexpr std::array<std::string_view, 5> kBuiltInGroups = {"head", "workers", "running", "stopped",
+                                                            "lost"};
 
 std::vector<std::string> keys() {
   std::vector<std::string> names;
@@ -33,30 +83,72 @@ std::vector<std::string> keys() {
   return names;
 }
 
-std::optional<Setting> from_document(const Document& document, const std::string& key,
-                                     Origin origin) {
-  const auto value = document.root().find(key);
-  if (!value) return std::nullopt;
-  return Setting{.text = value->text(), .origin = origin, .where = value->where()};
+/// Throws where `value` is none that the setting can have.
+void check(const SettingInfo& info, const Value& value, const Layers& layers) {
+  switch (info.type) {
+    using enum SettingType;
+    case text:
+      if (value.text().empty()) throw value.error("the value is empty");
+      return;
+    case integer:
+      value.integer(info.least, info.most);
+      return;
+    case duration:
+      value.duration();
+      return;
+    case boolean:
+      value.boolean();
+      return;
+    case choice:
+      value.choice(std::vector<std::string>(info.choices.begin(), info.choices.end()));
+      return;
+    case provider:
+      if (!layers.providers.empty()) value.choice(layers.providers);
+      return;
+  }
 }
 
-std::optional<Setting> from_environment(const Layers& layers, const std::string& key) {
-  if (!layers.environment) return std::nullopt;
-  const std::string name = variable_name(key);
-  auto text = layers.environment(name);
-  if (!text || text->empty()) return std::nullopt;
-  return Setting{.text = *std::move(text), .origin = Origin::environment, .where = name};
+Setting checked(const SettingInfo& info, const Value& value, const Layers& layers, Origin origin) {
+  check(info, value, layers);
+  return {.text = value.text(), .origin = origin, .where = value.where()};
 }
 
-Setting strongest(const Layers& layers, const SettingInfo& info) {
-  const std::string key(info.key);
-  if (const auto flag = layers.flags.find(key); flag != layers.flags.end())
-    return {.text = flag->second, .origin = Origin::flag, .where = "--" + key};
-  if (auto setting = from_environment(layers, key)) return *std::move(setting);
-  if (auto setting = from_document(layers.project, key, Origin::project_file))
-    return *std::move(setting);
-  if (auto setting = from_document(layers.user, key, Origin::user_file)) return *std::move(setting);
-  return {.text = std::string(info.fallback), .origin = Origin::built_in, .where = "default"};
+Value value_of(const Setting& setting, std::string_view key) {
+  Tree tree{.kind = Tree::Kind::scalar,
+            .place = {.source = std::make_shared<const std::string>(setting.where)},
+            .text = setting.text};
+  return {std::make_shared<const Tree>(std::move(tree)), std::string(key)};
+}
+
+/// Returns the groups of a file; throws for one whose name every cluster has.
+std::map<std::string, std::string, std::less<>> groups_in(const Document& document) {
+  std::map<std::string, std::string, std::less<>> groups;
+  const auto found = document.root().find(kGroups);
+  if (!found) return groups;
+  for (const auto& [name, nodes] : found->entries()) {
+    if (std::ranges::find(kBuiltInGroups, name) != kBuiltInGroups.end())
+      throw nodes.error("every cluster has a group '" + printable(name) + "': take another name");
+    groups.emplace(name, nodes.text());
+  }
+  return groups;
+}
+
+/// A file that is named has to be there, and to be one that can be trusted.
+void read_user_layer(Layers& layers) {
+  const auto path = user_file(layers.environment);
+  if (!path) return;
+  const std::string shown = printable(path->string(), 200);
+  const bool is_named = path == layers.environment("FASTGPU_CONFIG");
+  const TrustedFile found = read_trusted(*path);
+  if (found.text) {
+    layers.user = Document::parse(*found.text, shown);
+  } else if (is_named) {
+    throw found.reason.empty()
+        ? Error(ErrorKind::not_found, "FASTGPU_CONFIG: there is no file " + shown)
+        : Error(ErrorKind::denied, "FASTGPU_CONFIG: " + shown + " is not used: " + found.reason);
+  } else if (!found.reason.empty()) {
+    layers.warnings.push_back(shown + " is ignored: " + found.reason);
+  }
 }
 
 }  // namespace
@@ -74,8 +166,9 @@ std::string variable_name(std::string_view key) {
   return name;
 }
 
-std::optional<std::filesystem::path> user_file(
-    const std::function<std::optional<std::string>(const std::string& name)>& environment) {
+std::optional<std::filesystem::path> user_file(const LookUp& environment) {
+  const auto named = environment("FASTGPU_CONFIG");
+  if (named && !named->empty()) return std::filesystem::path(*named);
   const auto config_home = environment("XDG_CONFIG_HOME");
   if (config_home && config_home->starts_with('/'))
     return std::filesystem::path(*config_home) / "fastgpu" / "config.yaml";
@@ -85,34 +178,93 @@ std::optional<std::filesystem::path> user_file(
   return std::nullopt;
 }
 
-Document read_if_there(const std::filesystem::path& path) try {
-  return Document::read(path);
-} catch (const Error& e) {
-  if (e.kind() == ErrorKind::not_found) return {};
-  throw;
+Layers read_layers(const std::filesystem::path& project, const LookUp& environment,
+                   std::vector<std::string> providers) {
+  Layers layers{.environment = environment, .providers = std::move(providers)};
+  const TrustedFile found = read_trusted(project);
+  if (!found.reason.empty())
+    layers.warnings.push_back(printable(project.string()) + " is ignored: " + found.reason);
+  try {
+    if (found.text) layers.project = Document::parse(*found.text, printable(project.string()));
+  } catch (const Error& e) {
+    layers.project_fault = e;
+  }
+  read_user_layer(layers);
+  return layers;
 }
 
-Settings::Settings(const Layers& layers) {
-  layers.project.root().allow_only(keys());
-  layers.user.root().allow_only(keys());
+Settings::Settings(const Layers& layers)
+    : project_fault_(layers.project_fault), warnings_(layers.warnings) {
   for (const SettingInfo& info : kSettings)
-    settings_.emplace(std::string(info.key), strongest(layers, info));
-  // The project's go before the user's: what is there already stays.
-  for (const Document* document : {&layers.project, &layers.user})
-    if (const auto groups = document->root().find(kGroups))
-      for (const auto& [name, nodes] : groups->entries())
-        groups_.emplace(name, nodes.text());
+    settings_[std::string(info.key)] = {
+        .text = std::string(info.fallback), .origin = Origin::built_in, .where = "default"};
+  take_user(layers.user, layers);
+  if (!project_fault_) {
+    const auto before = settings_;
+    try {
+      take_project(layers.project, layers);
+    } catch (const Error& e) {
+      project_fault_ = e;
+      settings_ = before;
+    }
+  }
+  if (project_fault_) warnings_.push_back(std::string(project_fault_->what()));
+  take_environment(layers);
+}
+
+void Settings::take_user(const Document& user, const Layers& layers) {
+  user.root().allow_only(keys());
+  for (const SettingInfo& info : kSettings)
+    if (const auto value = user.root().find(info.key))
+      settings_[std::string(info.key)] = checked(info, *value, layers, Origin::user_file);
+  groups_ = groups_in(user);
+}
+
+void Settings::take_project(const Document& project, const Layers& layers) {
+  project.root().allow_only(keys());
+  for (const SettingInfo& info : kSettings) {
+    const auto value = project.root().find(info.key);
+    if (!value) continue;
+    Setting setting = checked(info, *value, layers, Origin::project_file);
+    if (info.files == SettingFiles::any)
+      settings_[std::string(info.key)] = std::move(setting);
+    else
+      warnings_.push_back(value->where() + ": '" + std::string(info.key) +
+                          "' is ignored: a project's file may not set it; set it in your own "
+                          "(~/.config/fastgpu/config.yaml) or by " +
+                          variable_name(info.key));
+  }
+  groups_.merge(groups_in(project));  // What is there already stays.
+}
+
+void Settings::take_environment(const Layers& layers) {
+  if (!layers.environment) return;
+  for (const SettingInfo& info : kSettings) {
+    const std::string name = variable_name(info.key);
+    const auto text = layers.environment(name);
+    if (!text || text->empty()) continue;
+    Setting setting{.text = *text, .origin = Origin::environment, .where = name};
+    check(info, value_of(setting, info.key), layers);
+    settings_[std::string(info.key)] = std::move(setting);
+  }
+}
+
+/// Throws where the project's file decides, and cannot be read.
+void Settings::check_project() const {
+  if (project_fault_) throw Error(*project_fault_);
 }
 
 std::optional<std::string> Settings::group(std::string_view name) const {
   const auto found = groups_.find(name);
-  if (found == groups_.end()) return std::nullopt;
-  return found->second;
+  if (found != groups_.end()) return found->second;
+  check_project();
+  return std::nullopt;
 }
 
 const Setting& Settings::find(std::string_view key) const {
   const auto found = settings_.find(key);
   assert(found != settings_.end());
+  if (key == "cluster" && found->second.origin != Origin::environment) check_project();
   return found->second;
 }
 
@@ -121,8 +273,6 @@ int Settings::integer(std::string_view key, int least, int most) const {
 }
 
 bool Settings::boolean(std::string_view key) const {
-  const std::string& written = text(key);
-  if (written == "1" || written == "0") return written == "1";
   return value(key).boolean();
 }
 
@@ -131,11 +281,7 @@ std::chrono::milliseconds Settings::duration(std::string_view key) const {
 }
 
 Value Settings::value(std::string_view key) const {
-  const Setting& setting = find(key);
-  Tree tree{.kind = Tree::Kind::scalar,
-            .place = {.source = std::make_shared<const std::string>(setting.where)},
-            .text = setting.text};
-  return {std::make_shared<const Tree>(std::move(tree)), std::string(key)};
+  return value_of(find(key), key);
 }
 
 }  // namespace fastgpu::config

@@ -1,8 +1,8 @@
 #include "config/value.hpp"
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/literals.hpp"
 #include "base/names.hpp"
 
 namespace fastgpu::config {
@@ -36,20 +36,24 @@ std::string Value::text() const {
 
 int Value::integer(int least, int most) const {
   if (tree_->kind != Tree::Kind::scalar || tree_->is_quoted) refuse(range_text(least, most));
-  const std::string& text = tree_->text;
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_whole = error == std::errc{} && end == text.data() + text.size();
-  if (!is_whole || number < least || number > most) refuse(range_text(least, most));
-  return number;
+  try {
+    return parse_integer(tree_->text, least, most);
+  } catch (const Error&) {
+    refuse(range_text(least, most));
+  }
 }
 
 bool Value::boolean() const {
-  if (tree_->kind == Tree::Kind::scalar && !tree_->is_quoted) {
-    if (tree_->text == "true" || tree_->text == "yes") return true;
-    if (tree_->text == "false" || tree_->text == "no") return false;
+  if (tree_->kind != Tree::Kind::scalar || tree_->is_quoted) refuse("true or false");
+  try {
+    return parse_boolean(tree_->text);
+  } catch (const Error&) {
+    refuse("true or false");
   }
-  refuse("true or false");
+}
+
+std::string Value::choice(std::span<const std::string> choices) const {
+  return parsed([&](const std::string& written) { return parse_choice(written, choices); });
 }
 
 std::chrono::milliseconds Value::duration() const {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,6 +32,7 @@ class Value {
   std::string text() const;  ///< Any scalar as it was written, without its quotes.
   int integer(int least, int most) const;
   bool boolean() const;
+  std::string choice(std::span<const std::string> choices) const;
   std::chrono::milliseconds duration() const;
   Bytes size() const;
   BitRate bit_rate() const;

@@ -3,6 +3,7 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -54,6 +55,7 @@ class Builder final : public YAML::EventHandler {
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
+    check_tag(mark, tag);
     add(std::make_shared<const Tree>(Tree{.kind = Tree::Kind::scalar,
                                           .place = place(mark),
                                           .text = value,
@@ -61,14 +63,16 @@ class Builder final : public YAML::EventHandler {
         anchor);
   }
 
-  void OnSequenceStart(const YAML::Mark& mark, const std::string& /*tag*/, YAML::anchor_t anchor,
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value /*style*/) override {
+    check_tag(mark, tag);
     open(Tree::Kind::list, mark, anchor);
   }
   void OnSequenceEnd() override { close(); }
 
-  void OnMapStart(const YAML::Mark& mark, const std::string& /*tag*/, YAML::anchor_t anchor,
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value /*style*/) override {
+    check_tag(mark, tag);
     open(Tree::Kind::map, mark, anchor);
   }
   void OnMapEnd() override { close(); }
@@ -76,6 +80,14 @@ class Builder final : public YAML::EventHandler {
  private:
   Place place(const YAML::Mark& mark) const {
     return {.source = source_, .line = mark.line + 1, .column = mark.column + 1};
+  }
+
+  /// Refuses a type that the file gives a value: it would be ignored. yaml-cpp has "?" for a plain
+  /// value and "!" for one in quotes.
+  void check_tag(const YAML::Mark& mark, const std::string& tag) const {
+    if (!tag.empty() && tag != "?" && tag != "!")
+      refuse(place(mark),
+             "tags such as " + printable(tag) + " are not read: write the value alone");
   }
 
   void open(Tree::Kind kind, const YAML::Mark& mark, YAML::anchor_t anchor) {
@@ -131,9 +143,40 @@ std::string Place::text() const {
   return *source + ":" + std::to_string(line) + ":" + std::to_string(column);
 }
 
+namespace {
+
+/// Refuses what is no text, at its place: yaml-cpp calls it an escape that it does not know.
+void check_is_text(const std::string& text, const Place& file) {
+  Place place{.source = file.source, .line = 1, .column = 1};
+  for (const char c : text) {
+    const bool is_control =
+        (static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7f;
+    if (is_control)
+      refuse(place, "the byte " + printable(std::string(1, c)) +
+                        " is no part of a text: this is not YAML");
+    place.column = c == '\n' ? 1 : place.column + 1;
+    place.line += c == '\n' ? 1 : 0;
+  }
+}
+
+/// Returns whether the line begins with blanks that have a tab among them.
+bool is_indented_by_tab(const std::string& text, int line) {
+  std::size_t begin = 0;
+  for (; line > 1 && begin != std::string::npos; --line)
+    begin = text.find('\n', begin) == std::string::npos ? std::string::npos
+                                                        : text.find('\n', begin) + 1;
+  if (begin == std::string::npos) return false;
+  const std::size_t end = std::min(text.find_first_not_of(" \t", begin), text.size());
+  return text.substr(begin, end - begin).find('\t') != std::string::npos;
+}
+
+}  // namespace
+
 TreePtr parse_yaml(const std::string& text, const std::string& source) {
   if (text.size() > kLargestText)
     throw Error(ErrorKind::usage, source + " is larger than 1 MB, which no such file is");
+  const auto file = std::make_shared<const std::string>(source);
+  check_is_text(text, {.source = file});
   Builder builder(source);
   try {
     std::istringstream stream(text);
@@ -141,9 +184,10 @@ TreePtr parse_yaml(const std::string& text, const std::string& source) {
     while (parser.HandleNextDocument(builder))
       continue;
   } catch (const YAML::Exception& e) {
-    const auto where = std::make_shared<const std::string>(source);
-    const Place place{.source = where, .line = e.mark.line + 1, .column = e.mark.column + 1};
-    refuse(e.mark.is_null() ? Place{.source = where} : place, "this is not YAML: " + e.msg);
+    const Place place{.source = file, .line = e.mark.line + 1, .column = e.mark.column + 1};
+    if (is_indented_by_tab(text, place.line))
+      refuse(place, "this line is indented by a tab, and YAML knows only blanks");
+    refuse(e.mark.is_null() ? Place{.source = file} : place, "this is not YAML: " + e.msg);
   }
   if (builder.root()) return builder.root();
   return std::make_shared<const Tree>(

@@ -44,7 +44,9 @@ std::filesystem::path find_program(const std::string& name, std::string_view pat
   for (std::size_t begin = 0, end = 0; end != std::string_view::npos; begin = end + 1) {
     end = path.find(':', begin);
     const std::string_view directory = path.substr(begin, end - begin);
-    const auto file = std::filesystem::path(directory.empty() ? "." : directory) / name;
+    // Nothing is run out of whatever directory is the current one.
+    if (!directory.starts_with('/')) continue;
+    const auto file = std::filesystem::path(directory) / name;
     std::error_code ignored;
     if (name.empty() || !std::filesystem::is_regular_file(file, ignored)) continue;
     if (::access(file.c_str(), X_OK) == 0) return file;

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 
@@ -17,6 +18,7 @@ namespace {
 
 constexpr std::size_t kPiece = 256UL * 1024;
 constexpr std::size_t kHashDigits = 16;
+constexpr std::size_t kMostSaid = 4096;
 
 /// What the install script exits with, so that its failures have kinds.
 enum InstallStatus : int {
@@ -24,7 +26,8 @@ enum InstallStatus : int {
   not_stored = 12,
   no_sha256sum = 13,
   damaged = 14,
-  other_processor = 15  ///< Its name stands on the error output.
+  other_processor = 15,  ///< Its name is on the error output.
+  not_started = 16
 };
 
 /// A whole file, mapped: all uploads read from the same pages.
@@ -62,23 +65,35 @@ MachineName this_machine() {
 }
 
 /// Reads the program from its input. A connection that breaks leaves a wrong sum and so nothing.
+/// Where the home directory is on a file system that starts no programs, the program is kept in a
+/// directory elsewhere that is this user's alone, and a link leads there.
+constexpr const char* kInstall = R"sh(
+umask 077; d=$HOME/.fastgpu/bin; t=$d/.new.$$
+mkdir -p "$d" && chmod 700 "$HOME/.fastgpu" "$d" && : >"$t" || exit 11
+trap 'rm -f "$t"' 0; trap 'exit 1' 1 2 15
+cat >"$t" || exit 12
+command -v sha256sum >/dev/null || exit 13
+test "$(sha256sum <"$t")" = "$sum  -" || exit 14
+chmod 755 "$t" && mv -f "$t" "$d/$name" || exit 12
+"$d/$name" version >/dev/null 2>&1 && exit 0
+for e in "/var/tmp/fastgpu-$(id -u)" "${XDG_RUNTIME_DIR:-/none}/fastgpu" "/opt/fastgpu-$(id -u)" "/tmp/fastgpu-$(id -u)"; do
+  test -d "${e%/*}" || continue
+  mkdir -m 700 "$e" 2>/dev/null
+  test -d "$e" && test ! -L "$e" && test -O "$e" || continue
+  case $(ls -ld "$e") in drwx------*) ;; *) continue ;; esac
+  cp "$d/$name" "$e/.new.$$" && chmod 755 "$e/.new.$$" && mv -f "$e/.new.$$" "$e/$name" || continue
+  "$e/$name" version >/dev/null 2>&1 || { rm -f "$e/$name"; rmdir "$e"; continue; }
+  ln -s "$e/$name" "$t" && mv -f "$t" "$d/$name" && exit 0
+done
+"$d/$name" version >/dev/null
+exit 16
+)sh";
+
 std::string install_script(const AgentHash& hash, const std::string& sha256,
                            const MachineName& machine) {
-  const std::string script =
-      "m=$(uname -m) && { test \"$m\" = " + shell_quote(machine.value) +
-      " || { echo \"$m\" >&2; exit 15; }; }\n"
-      "umask 077; d=$HOME/.fastgpu/bin; t=$d/.new.$$\n"
-      "mkdir -p \"$d\" && chmod 700 \"$HOME/.fastgpu\" \"$d\" && : >\"$t\" || exit 11\n"
-      "trap 'rm -f \"$t\"' 0; trap 'exit 1' 1 2 15\n"
-      "cat >\"$t\" || exit 12\n"
-      "command -v sha256sum >/dev/null || exit 13\n"
-      "test \"$(sha256sum <\"$t\")\" = '" +
-      sha256 +
-      "  -' || exit 14\n"
-      "chmod 755 \"$t\" && mv -f \"$t\" \"$d/" +
-      name_on_host(hash) + "\" || exit 12\n";
-  const std::vector<std::string> words = {"exec", "/bin/sh", "-c", script};
-  return shell_join(words);
+  return "m=$(uname -m) && { test \"$m\" = " + shell_quote(machine.value) +
+         " || { echo \"$m\" >&2; exit 15; }; }\nsum=" + sha256 + "; name=" + name_on_host(hash) +
+         kInstall;
 }
 
 /// Why the script ended with `status`; `said` is its error output.
@@ -98,6 +113,10 @@ Error install_error(int status, std::string_view said) {
       return with(ErrorKind::remote, "sha256sum is missing");
     case damaged:
       return with(ErrorKind::transient, "it arrived damaged");
+    case not_started:
+      return with(ErrorKind::denied,
+                  "neither the home directory nor /var/tmp, $XDG_RUNTIME_DIR, /opt or /tmp lets it "
+                  "start: are they mounted noexec?");
     default:
       return with(ErrorKind::remote, "the shell ended with " + std::to_string(status));
   }
@@ -144,7 +163,10 @@ std::vector<Attempt> put(ssh::Client& client, std::span<const ssh::Host> hosts,
   for (std::size_t i = 0; i < hosts.size(); ++i)
     tasks.push_back({.host = hosts[i],
                      .command = script,
-                     .on_stderr = [&text = said[i]](std::string_view piece) { text += piece; },
+                     .on_stderr =
+                         [&text = said[i]](std::string_view piece) {
+                           text += piece.substr(0, kMostSaid - std::min(text.size(), kMostSaid));
+                         },
                      .next_input = pieces_of(file)});
   auto ended = client.run(std::move(tasks), options, cancel);
   std::vector<Attempt> attempts;

@@ -5,31 +5,29 @@
 #include <memory>
 #include <optional>
 
+#include "base/pulse.hpp"
+
 namespace fastgpu::remote {
 namespace {
 
-/// Holds error output back for as long as it may be a shell's complaint about a missing agent.
+/// Holds error output back for as long as it may be a shell's complaint about a missing agent. What
+/// start-up files of the shell print may come before it.
 class ComplaintFilter {
  public:
   ComplaintFilter(const AgentHash& hash, std::function<void(std::string_view)> sink)
       : hash_(hash), sink_(std::move(sink)) {}
 
   void add(std::string_view piece) {
-    if (passing_) {
-      give(piece);
-      return;
-    }
+    const bool may_begin = !passing_ || piece.find(hash_.value) != piece.npos;
+    if (held_.empty() && !may_begin) return give(piece);
     held_ += piece;
     constexpr std::size_t kLongestComplaint = 4096;
     const auto line = held_.find('\n');
-    const bool undecided =
-        line == held_.npos || held_.substr(0, line).find(hash_.value) != held_.npos;
+    const bool undecided = line == held_.npos || held_.find(hash_.value) != held_.npos;
     if (!undecided || held_.size() > kLongestComplaint) release();
   }
 
-  bool was_complaint(const ssh::Exit& exit) const {
-    return !passing_ && agent_missing(hash_, exit, held_);
-  }
+  bool was_complaint(const ssh::Exit& exit) const { return agent_missing(hash_, exit, held_); }
 
   void release() {
     passing_ = true;
@@ -83,8 +81,9 @@ class AgentCall {
     for (const std::size_t i : indices) {
       ssh::Task task = make_task_(i);
       filters.push_back(std::make_unique<ComplaintFilter>(agent_.hash, task.on_stderr));
-      task.on_stderr = [filter = filters.back().get()](std::string_view text) {
-        filter->add(text);
+      const bool has_pulse = options_.silence.count() > 0;
+      task.on_stderr = [filter = filters.back().get(), has_pulse](std::string_view text) {
+        filter->add(has_pulse ? without_pulses(text) : std::string(text));
       };
       tasks.push_back(std::move(task));
     }

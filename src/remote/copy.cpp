@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <sstream>
 
 #include "remote/agent_call.hpp"
 #include "remote/kept_copy.hpp"
+#include "remote/local_failure.hpp"
 #include "transfer/failure_status.hpp"
 #include "transfer/pace.hpp"
 #include "transfer/tree_receiver.hpp"
@@ -22,11 +24,19 @@ void keep_message(std::string& said, std::string_view piece) {
   said += piece.substr(0, kLongest - std::min(said.size(), kLongest));
 }
 
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);)
+    lines.push_back(line);
+  return lines;
+}
+
 Error far_error(const NodeName& host, const ssh::Exit& exit, std::string said) {
   while (said.ends_with('\n'))
     said.pop_back();
   const auto kind = exit.signal.empty() ? transfer::failure_kind(exit.status) : std::nullopt;
-  if (kind) return {*kind, host.value + ": " + said};
+  if (kind) return named_failure(*kind, host, said);
   return {ErrorKind::remote, host.value + ": copying ended with " + std::to_string(exit.code()) +
                                  (said.empty() ? "" : ": " + said)};
 }
@@ -36,8 +46,9 @@ HostResult<Copied> outcome(const NodeName& host, const CallResult& called, const
   if (const auto* error = std::get_if<Error>(&called)) return {host, *error};
   if (const auto* without = std::get_if<NoAgent>(&called)) return {host, without->why};
   const auto& exit = std::get<ssh::Exit>(called);
-  if (exit.code() != 0) return {host, far_error(host, exit, said)};
-  return {host, Copied{bytes}};
+  if (exit.code() == 0) return {host, Copied{bytes}};
+  if (exit.code() != transfer::kSomeVanished) return {host, far_error(host, exit, said)};
+  return {host, Copied{.bytes = bytes, .vanished = lines_of(said)}};
 }
 
 std::filesystem::path place_for(const std::filesystem::path& destination, const NodeName& host) {
@@ -46,6 +57,19 @@ std::filesystem::path place_for(const std::filesystem::path& destination, const 
   std::filesystem::create_directories(place, failure);
   if (failure) throw system_error("making the directory " + place.string(), failure.value());
   return place;
+}
+
+/// Tries whether something can be put together at the destination, before any host is asked.
+void check_destination(const std::filesystem::path& destination, SourceCount count,
+                       std::size_t hosts) {
+  if (hosts == 1) {
+    const transfer::TreeReceiver trial(destination, count);
+    return;
+  }
+  std::error_code failure;
+  std::filesystem::create_directories(destination, failure);
+  if (failure) throw system_error("making the directory " + destination.string(), failure.value());
+  const transfer::Staging trial{destination};
 }
 
 /// One host of copy_from.
@@ -59,7 +83,17 @@ struct Incoming {
 ssh::RunOptions run_options(const CopyOptions& options) {
   return {.width = options.width,
           .connect_timeout = options.connect_timeout,
-          .timeout = options.timeout};
+          .timeout = options.timeout,
+          .silence = options.silence};
+}
+
+void check_readable(const std::vector<std::filesystem::path>& sources) {
+  transfer::check_readable(sources);
+}
+
+Error named_failure(ErrorKind kind, const NodeName& host, const std::string& text) {
+  const bool is_disk = kind == ErrorKind::capacity && text.find("open files") == text.npos;
+  return {kind, (is_disk ? "no space left on " : "") + host.value + ": " + text};
 }
 
 std::string key_of(const std::vector<std::filesystem::path>& sources,
@@ -72,6 +106,8 @@ std::vector<HostResult<Copied>> copy_to(ssh::Client& client, std::span<const ssh
                                         const std::string& destination, const AgentProgram& agent,
                                         const CopyOptions& options, CopyProgress* progress,
                                         const Cancel& cancel) {
+  check_readable(sources);
+  LocalFailure local;
   const auto kept = kept_positions(client, hosts, options.key, destination, agent, options, cancel);
   const auto command_for = [&](std::size_t host) {
     std::vector<std::string> words = {"receive"};
@@ -91,17 +127,21 @@ std::vector<HostResult<Copied>> copy_to(ssh::Client& client, std::span<const ssh
             .command = command_for(host),
             .on_stderr = [&text = said[host]](auto piece) { keep_message(text, piece); },
             .next_input =
-                [sender = senders[host].get(), host, progress, &pace, &cancel] {
-                  auto piece = sender->next();
+                [sender = senders[host].get(), host, progress, &pace, &cancel, &local] {
+                  auto piece = local.noting([&] { return sender->next(); });
                   if (piece) pace.pass(piece->size(), cancel);
                   if (progress != nullptr) progress->moved(host, sender->sent().bytes);
                   return piece;
                 }};
   };
   const auto called = call_agent(client, hosts, agent, make, run_options(options), cancel);
+  local.check();
   std::vector<HostResult<Copied>> results;
-  for (std::size_t i = 0; i < hosts.size(); ++i)
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
     results.push_back(outcome(hosts[i].name, called[i], said[i], senders[i]->sent().bytes));
+    if (results.back().ok())
+      results.back().result = Copied{senders[i]->sent().bytes, senders[i]->vanished()};
+  }
   return results;
 }
 
@@ -114,14 +154,17 @@ std::vector<HostResult<Copied>> copy_from(ssh::Client& client, std::span<const s
   words.insert(words.end(), sources.begin(), sources.end());
   const std::string command = agent_command(agent.hash, words);
   const auto count = sources.size() > 1 ? SourceCount::several : SourceCount::one;
+  check_destination(destination, count, hosts.size());
   std::vector<Incoming> incoming(hosts.size());
   transfer::Pace pace(options.rate);
 
   const auto receive = [&](std::size_t host, std::string_view piece) {
     auto& receiver = incoming[host].receiver;
-    if (!receiver)
+    if (!receiver) {
       receiver = std::make_unique<transfer::TreeReceiver>(
           hosts.size() > 1 ? place_for(destination, hosts[host].name) : destination, count);
+      receiver->expect({sources, hosts[host].user});
+    }
     receiver->feed(piece);
     pace.pass(piece.size(), cancel);
     if (progress != nullptr) progress->moved(host, receiver->bytes());
@@ -130,7 +173,8 @@ std::vector<HostResult<Copied>> copy_from(ssh::Client& client, std::span<const s
     return {.host = hosts[host],
             .command = command,
             .on_stdout = [&receive, host](auto piece) { receive(host, piece); },
-            .on_stderr = [&text = incoming[host].said](auto piece) { keep_message(text, piece); }};
+            .on_stderr = [&text = incoming[host].said](auto piece) { keep_message(text, piece); },
+            .most_output = ssh::kEndless};
   };
   const auto called = call_agent(client, hosts, agent, make, run_options(options), cancel);
   std::vector<HostResult<Copied>> results;

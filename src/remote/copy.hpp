@@ -24,7 +24,9 @@ class CopyProgress {
 
 struct CopyOptions {
   int width = 64;
-  std::chrono::milliseconds connect_timeout{10'000};
+  std::optional<std::chrono::milliseconds> connect_timeout{};
+  /// The longest time in which a host neither takes nor gives anything.
+  std::chrono::milliseconds silence{60'000};
   std::chrono::milliseconds timeout{0};  ///< For each host; 0 is without end.
   std::optional<BitRate> rate{};         ///< Of all that leaves or comes in here, at most.
   /// Names the copy (key_of) where hosts are to keep what has come when it is cut off, and to go on
@@ -41,15 +43,25 @@ ssh::RunOptions run_options(const CopyOptions& options);
 
 struct Copied {
   std::uint64_t bytes = 0;
+  /// Files that were gone when their turn came. All others are there.
+  std::vector<std::string> vanished{};
   bool passed_on = false;  ///< Over other hosts, and not from here.
 };
+
+/// Returns what went wrong on a host as its user reads it: "no space left on train-1: writing x:
+/// ...".
+Error named_failure(ErrorKind kind, const NodeName& host, const std::string& text);
+
+/// See transfer::check_readable.
+void check_readable(const std::vector<std::filesystem::path>& sources);
 
 /// Copies files and directories to the same place on every host, as cp -r would: into `destination`
 /// where that is a directory, under its name otherwise. "" and relative paths begin at the home
 /// directory. Modes (without set-ID bits), times and symbolic links are kept. Where a copy fails,
 /// nothing of it is visible on that host. Errors: not_found for a missing source or directory,
 /// conflict where file and directory would replace each other, denied, capacity, remote for content
-/// that arrived changed (naming the file); and as Client::run.
+/// that arrived changed (naming the file); and as Client::run. Throws what is wrong with the
+/// sources, which are looked at before anything is sent, and what goes wrong with them later.
 std::vector<HostResult<Copied>> copy_to(ssh::Client& client, std::span<const ssh::Host> hosts,
                                         const std::vector<std::filesystem::path>& sources,
                                         const std::string& destination, const AgentProgram& agent,
@@ -57,7 +69,7 @@ std::vector<HostResult<Copied>> copy_to(ssh::Client& client, std::span<const ssh
                                         const Cancel& cancel);
 
 /// The other way: from one host as cp -r would, from several into destination/HOST for each, where
-/// the directories are made as needed.
+/// the directories are made as needed. Throws what is wrong with the destination here.
 std::vector<HostResult<Copied>> copy_from(ssh::Client& client, std::span<const ssh::Host> hosts,
                                           const std::vector<std::string>& sources,
                                           const std::filesystem::path& destination,

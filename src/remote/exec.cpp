@@ -1,13 +1,21 @@
 #include "remote/exec.hpp"
 
 #include <memory>
+#include <utility>
 
 #include "base/quote.hpp"
 #include "remote/agent_call.hpp"
 #include "remote/lines.hpp"
+#include "transfer/input_frames.hpp"
 
 namespace fastgpu::remote {
 namespace {
+
+/// Takes as many bytes as $0 says from its input, which say what to export, and becomes the
+/// command.
+constexpr const char* kWithVariables =
+    R"(fastgpu_variables=$(dd bs=1 count="$0" 2>/dev/null) && [ -n "$fastgpu_variables" ] || exit 126
+eval "$fastgpu_variables" && unset fastgpu_variables && exec "$@")";
 
 /// The output of one host on its way to the sink.
 class HostOutput {
@@ -62,16 +70,8 @@ class Execution {
   }
 
   std::vector<HostResult<Executed>> all() {
-    const std::string command = supervised_command();
-    const auto make = [&](std::size_t host) { return task_on(host, command); };
-    const auto called = call_agent(client_, hosts_, agent_, make, run_options_, cancel_);
-    std::vector<HostResult<Executed>> results;
-    std::vector<std::size_t> without;
-    for (std::size_t i = 0; i < hosts_.size(); ++i) {
-      results.push_back(outcome(i, called[i]));
-      if (std::holds_alternative<NoAgent>(called[i])) without.push_back(i);
-    }
-    if (!without.empty()) run_plain(without, called, results);
+    std::vector<HostResult<Executed>> results =
+        options_.input != nullptr ? run_with_input() : run_without_input();
     for (std::size_t i = 0; i < hosts_.size(); ++i) {
       close(i);
       if (closed_[i]->failure) results[i].result = *closed_[i]->failure;
@@ -80,21 +80,103 @@ class Execution {
   }
 
  private:
-  std::string supervised_command() const {
-    std::vector<std::string> words = {"exec"};
-    for (const std::string& assignment : options_.environment)
-      words.insert(words.end(), {"--env", assignment});
-    words.push_back("--");
-    words.insert(words.end(), argv_.begin(), argv_.end());
-    return agent_command(agent_.hash, words);
+  std::vector<HostResult<Executed>> run_without_input() {
+    const auto make = [&](std::size_t host) { return supervised_task(host); };
+    const auto called = call_agent(client_, hosts_, agent_, make, run_options_, cancel_);
+    std::vector<HostResult<Executed>> results;
+    std::vector<std::size_t> without;
+    for (std::size_t i = 0; i < hosts_.size(); ++i) {
+      results.push_back(outcome(i, called[i]));
+      if (std::holds_alternative<NoAgent>(called[i])) without.push_back(i);
+    }
+    run_on(without, called, results);
+    return results;
   }
 
-  std::string plain_command() const {
-    std::vector<std::string> words = {"exec", "env", "--"};
-    if (options_.environment.empty()) words = {"exec"};
-    words.insert(words.end(), options_.environment.begin(), options_.environment.end());
+  /// Input is given once: no part of it may go to a try that finds the agent missing. All hosts run
+  /// at the same time, for each waits until the others have taken what it has.
+  std::vector<HostResult<Executed>> run_with_input() {
+    const std::string probe = agent_command(agent_.hash, std::vector<std::string>{"version"});
+    const auto make = [&](std::size_t i) -> ssh::Task {
+      return {.host = hosts_[i], .command = probe};
+    };
+    ssh::RunOptions probing = run_options_;
+    probing.on_finished = {};
+    probing.keeps_connections = true;
+    const auto called = call_agent(client_, hosts_, agent_, make, probing, cancel_);
+    std::vector<HostResult<Executed>> results;
+    std::vector<std::size_t> reached;
+    for (std::size_t i = 0; i < hosts_.size(); ++i) {
+      results.push_back(outcome(i, called[i]));
+      if (std::holds_alternative<Error>(called[i]))
+        close(i);
+      else
+        reached.push_back(i);
+    }
+    run_on(reached, called, results);
+    return results;
+  }
+
+  /// Runs the command on the hosts at `indices`: without the agent where `called` says that it
+  /// could not be put there.
+  void run_on(const std::vector<std::size_t>& indices, const std::vector<CallResult>& called,
+              std::vector<HostResult<Executed>>& results) {
+    if (indices.empty()) return;
+    std::vector<ssh::Task> tasks;
+    for (const std::size_t i : indices)
+      tasks.push_back(std::holds_alternative<NoAgent>(called[i]) ? plain_task(i)
+                                                                 : supervised_task(i));
+    ssh::RunOptions options = run_options_;
+    options.on_finished = [&](std::size_t at, const auto&) { close(indices[at]); };
+    if (options_.input != nullptr) options.wake = options_.input->wake();
+    const auto ended = client_.run(std::move(tasks), options, cancel_);
+    for (std::size_t at = 0; at < indices.size(); ++at) {
+      const std::size_t i = indices[at];
+      const auto* const without = std::get_if<NoAgent>(&called[i]);
+      if (ended[at].ok())
+        results[i].result =
+            Executed{ended[at].value(), without != nullptr ? without->why.what() : ""};
+      else
+        results[i].result = ended[at].error();
+    }
+  }
+
+  ssh::Task supervised_task(std::size_t host) const {
+    std::vector<std::string> words = {"exec"};
+    if (!options_.environment.empty()) words.emplace_back("--variables");
+    if (options_.input != nullptr) words.emplace_back("--input");
+    words.emplace_back("--");
     words.insert(words.end(), argv_.begin(), argv_.end());
-    return shell_join(words);
+    ssh::Task task = task_on(host, agent_command(agent_.hash, words));
+    task.hold_input_open = true;
+    std::string variables;
+    if (!options_.environment.empty())
+      variables = transfer::to_text({.kind = transfer::InputKind::variables},
+                                    transfer::encode_variables(options_.environment));
+    add_input(task, std::move(variables), framed(host));
+    return task;
+  }
+
+  ssh::Task plain_task(std::size_t host) const {
+    if (options_.environment.empty()) {
+      std::vector<std::string> words = {"exec"};
+      words.insert(words.end(), argv_.begin(), argv_.end());
+      ssh::Task task = task_on(host, shell_join(words));
+      add_input(task, "", unframed(host));
+      return task;
+    }
+    std::string script = "export";
+    for (const std::string& assignment : options_.environment) {
+      const auto equals = assignment.find('=');
+      script +=
+          " " + assignment.substr(0, equals) + "=" + shell_quote(assignment.substr(equals + 1));
+    }
+    std::vector<std::string> words = {"exec", "/bin/sh", "-c", kWithVariables,
+                                      std::to_string(script.size())};
+    words.insert(words.end(), argv_.begin(), argv_.end());
+    ssh::Task task = task_on(host, shell_join(words));
+    add_input(task, std::move(script), unframed(host));
+    return task;
   }
 
   ssh::Task task_on(std::size_t host, const std::string& command) const {
@@ -104,7 +186,35 @@ class Execution {
             .on_stdout = [output](std::string_view text) { output->add(Channel::out, text); },
             .on_stderr = [output](std::string_view text) { output->add(Channel::err, text); },
             .next_input = {},
-            .hold_input_open = true};
+            .hold_input_open = false,
+            .most_output = ssh::kEndless};
+  }
+
+  using NextInput = std::function<std::optional<std::string>()>;
+
+  /// Sends `first`, then what `rest` gives, which may be null.
+  static void add_input(ssh::Task& task, std::string first, NextInput rest) {
+    if (first.empty() && !rest) return;
+    task.next_input = [first = std::move(first),
+                       rest = std::move(rest)]() mutable -> std::optional<std::string> {
+      if (!first.empty()) return std::exchange(first, "");
+      return rest ? rest() : std::nullopt;
+    };
+  }
+
+  NextInput framed(std::size_t host) const {
+    if (options_.input == nullptr) return {};
+    return framed_input(*options_.input, host, Finished::at_once);
+  }
+
+  NextInput unframed(std::size_t host) const {
+    if (options_.input == nullptr) return {};
+    return [&input = *options_.input, host]() -> std::optional<std::string> {
+      const auto piece = input.take(host);
+      if (!piece) return std::nullopt;
+      input.finish(host, piece->offset + piece->bytes.size());
+      return piece->bytes;
+    };
   }
 
   HostResult<Executed> outcome(std::size_t host, const CallResult& called) const {
@@ -114,30 +224,11 @@ class Execution {
     return {name, std::get<Error>(called)};
   }
 
-  void run_plain(const std::vector<std::size_t>& indices, const std::vector<CallResult>& called,
-                 std::vector<HostResult<Executed>>& results) {
-    std::vector<ssh::Task> tasks;
-    for (const std::size_t i : indices) {
-      tasks.push_back(task_on(i, plain_command()));
-      tasks.back().hold_input_open = false;
-    }
-    ssh::RunOptions options = run_options_;
-    options.on_finished = [&](std::size_t at, const auto&) { close(indices[at]); };
-    const auto ended = client_.run(std::move(tasks), options, cancel_);
-    for (std::size_t at = 0; at < indices.size(); ++at) {
-      const std::size_t i = indices[at];
-      if (ended[at].ok()) {
-        results[i].result = Executed{ended[at].value(), std::get<NoAgent>(called[i]).why.what()};
-      } else {
-        results[i].result = ended[at].error();
-      }
-    }
-  }
-
   /// What a host has said is complete.
   void close(std::size_t host) {
     if (closed_[host]) return;
     closed_[host].emplace();
+    if (options_.input != nullptr) options_.input->leave(host);
     try {
       outputs_[host]->finish();
     } catch (const Error& e) {

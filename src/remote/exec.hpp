@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "remote/agent.hpp"
+#include "remote/shared_input.hpp"
 #include "ssh/client.hpp"
 
 namespace fastgpu::remote {
@@ -30,9 +31,10 @@ enum class Delivery : std::uint8_t {
 
 struct ExecOptions {
   int width = 64;
-  std::chrono::milliseconds connect_timeout{10'000};
+  std::optional<std::chrono::milliseconds> connect_timeout{};
   std::chrono::milliseconds timeout{0};    ///< For each host; 0 is without end.
-  std::vector<std::string> environment{};  ///< "KEY=value"
+  std::vector<std::string> environment{};  ///< "KEY=value"; never part of an argument list there.
+  SharedInput* input = nullptr;  ///< With a taker for each host, in their order; null: no input.
   Delivery delivery = Delivery::lines;
 };
 

@@ -8,6 +8,7 @@
 
 #include "remote/agent_call.hpp"
 #include "remote/kept_copy.hpp"
+#include "remote/local_failure.hpp"
 #include "transfer/failure_status.hpp"
 #include "transfer/pace.hpp"
 #include "transfer/relay_report.hpp"
@@ -117,7 +118,7 @@ class Relay {
                   },
               .next_input =
                   [&] {
-                    auto piece = sender->next();
+                    auto piece = local_.noting([&] { return sender->next(); });
                     if (piece) pace.pass(piece->size(), cancel_);
                     if (progress_ != nullptr)
                       for (const std::size_t host : chain)
@@ -126,7 +127,9 @@ class Relay {
                   }};
     };
     call_agent(client_, {&first, 1}, agent_, make, run_options(options_), cancel_);
+    local_.check();
     content_ = sender ? sender->sent().bytes : 0;
+    if (sender) vanished_ = sender->vanished();
     for (const transfer::RelayReport& report : transfer::parse_reports(heard))
       if (report.distance < chain.size()) note(chain[report.distance], report);
   }
@@ -146,10 +149,13 @@ class Relay {
 
   void note(std::size_t host, const transfer::RelayReport& report) {
     const NodeName& name = hosts_[host].name;
-    if (const auto kind = transfer::failure_kind(report.status))
-      results_[host] = {name, Error(*kind, name.value + ": " + report.text)};
+    const auto kind = transfer::failure_kind(report.status);
+    if (kind && cancel_.requested())  // Their streams were cut off by us.
+      results_[host] = {name, Error(ErrorKind::interrupted, name.value + ": interrupted")};
+    else if (kind)
+      results_[host] = {name, named_failure(*kind, name, report.text)};
     else if (report.status == 0)
-      results_[host] = {name, Copied{content_, true}};
+      results_[host] = {name, Copied{content_, vanished_, true}};
   }
 
   void send_from_here(const Indices& indices) {
@@ -171,6 +177,8 @@ class Relay {
   CopyProgress* progress_;
   const Cancel& cancel_;
   const std::string id_ = new_id();
+  LocalFailure local_;
+  std::vector<std::string> vanished_;
   std::uint64_t content_ = 0;  ///< Of the whole copy, as the last stream had it.
   std::vector<std::optional<HostResult<Copied>>> results_;
 };
@@ -187,6 +195,7 @@ std::vector<HostResult<Copied>> copy_through(ssh::Client& client, std::span<cons
                                              const std::string& destination,
                                              const AgentProgram& agent, const CopyOptions& options,
                                              CopyProgress* progress, const Cancel& cancel) {
+  check_readable(sources);
   return Relay(client, hosts, route, sources, destination, agent, options, progress, cancel).run();
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/login_shell.hpp"
 #include "base/units.hpp"
 
 namespace fastgpu::ssh {
@@ -18,6 +19,13 @@ constexpr auto kReconnectPause = 100ms;
 /// For the first answer over a connection that was idle; the host, or what stands in between, may
 /// have forgotten it.
 constexpr auto kIdlePatience = 3s;
+
+/// The script first writes the mark to both outputs, so that what start-up files print before can
+/// be told from the answer: to the error output first, so that it does not follow the other mark
+/// where both are one stream.
+std::string marked(const std::string& script, const std::string& mark) {
+  return login_shell_command("echo " + mark + " >&2; echo " + mark + "; " + script);
+}
 
 Clock::time_point after(Clock::time_point now, std::chrono::milliseconds limit) {
   return limit.count() == 0 ? Clock::time_point::max() : now + limit;
@@ -39,14 +47,17 @@ Exit exit_of(_LIBSSH2_CHANNEL* channel) {
   return exit;
 }
 
-Command::Command(const Task& task, const RunOptions& options, Identities& identities,
-                 IdleConnections& idle, time_point now)
+Command::Command(const Task& task, const RunOptions& options, const Patience& patience,
+                 Identities& identities, IdleConnections& idle, time_point now)
     : task_(task),
       options_(options),
+      patience_(patience),
       identities_(identities),
       idle_(idle),
-      connect_until_(after(now, options.connect_timeout)),
-      run_until_(after(now, options.timeout)) {}
+      connect_until_(after(now, patience.connect)),
+      run_until_(after(now, options.timeout)),
+      output_{0, task.on_stdout, Preamble(mark_)},
+      errors_{SSH_EXTENDED_DATA_STDERR, task.on_stderr, Preamble(mark_)} {}
 
 pollfd Command::wanted() const {
   return connection_ ? connection_->wanted() : pollfd{-1, 0, 0};
@@ -56,7 +67,7 @@ Command::time_point Command::wake_at() const {
   if (more_ || phase_ == Phase::ended) return time_point::min();
   const auto connecting = phase_ < Phase::running ? connect_until_ : time_point::max();
   const auto answering = phase_ == Phase::opening ? idle_until_ : time_point::max();
-  const auto running = why_ ? grace_until_ : run_until_;
+  const auto running = why_ ? grace_until_ : std::min({run_until_, begin_until_, silent_until()});
   const auto starting = connection_                          ? time_point::max()
                         : reconnect_at_ == time_point::max() ? time_point::min()
                                                              : reconnect_at_;
@@ -109,13 +120,12 @@ void Command::check_time(time_point now) {
     more_ = connect_anew();
   if (phase_ < Phase::running && now >= connect_until_)
     throw connection_
-        ? connection_->timed_out(to_string(options_.connect_timeout))
+        ? connection_->timed_out(to_string(patience_.connect))
         : Error(ErrorKind::transient, place(task_.host) + ": closes every connection");
   if (why_ && now >= grace_until_) throw *why_;
-  if (!why_ && now >= run_until_)
-    wind_down(Error(ErrorKind::timeout,
-                    place(task_.host) + ": not finished after " + to_string(options_.timeout)),
-              now);
+  if (!why_ && now >= run_until_) wind_down(too_late(), now);
+  if (!why_ && now >= begin_until_) wind_down(not_begun(), now);
+  if (!why_ && now >= silent_until()) wind_down(too_silent(), now);
 }
 
 bool Command::connect(time_point now) {
@@ -171,23 +181,26 @@ bool Command::open() {
 }
 
 bool Command::start() {
-  if (task_.command.size() > kLongestCommand)
-    throw connection_->error(ErrorKind::usage,
-                             "the command has " + std::to_string(task_.command.size()) +
-                                 " bytes; SSH carries at most " + std::to_string(kLongestCommand));
-  const int code = libssh2_channel_process_startup(channel_.get(), "exec", 4, task_.command.data(),
-                                                   static_cast<unsigned>(task_.command.size()));
+  if (line_.empty()) line_ = marked(task_.command, mark_);  // Unchanged until it has been sent.
+  if (line_.size() > kLongestCommand)
+    throw connection_->error(ErrorKind::usage, "the command has " + std::to_string(line_.size()) +
+                                                   " bytes; SSH carries at most " +
+                                                   std::to_string(kLongestCommand));
+  const int code = libssh2_channel_process_startup(channel_.get(), "exec", 4, line_.data(),
+                                                   static_cast<unsigned>(line_.size()));
   if (code == LIBSSH2_ERROR_EAGAIN) return false;
   if (code != 0)
     throw connection_->error(ErrorKind::remote,
                              "refuses to run commands: " + connection_->session().last_error());
   phase_ = Phase::running;
+  moved_at_ = std::chrono::steady_clock::now();
+  begin_until_ = after(moved_at_, patience_.answer);
   return true;
 }
 
 bool Command::pump(std::span<char> scratch) {
-  const bool out = pump_output(0, task_.on_stdout, scratch);
-  const bool err = pump_output(SSH_EXTENDED_DATA_STDERR, task_.on_stderr, scratch);
+  const bool out = pump_output(output_, scratch);
+  const bool err = pump_output(errors_, scratch);
   more_ = out || err;
   if (phase_ == Phase::running) pump_input();
   if (phase_ == Phase::ended || more_ || libssh2_channel_eof(channel_.get()) == 0) return false;
@@ -196,22 +209,29 @@ bool Command::pump(std::span<char> scratch) {
 }
 
 /// True where there may be more at once.
-bool Command::pump_output(int stream, const std::function<void(std::string_view)>& sink,
-                          std::span<char> scratch) {
+bool Command::pump_output(Stream& stream, std::span<char> scratch) {
   for (int turn = 0; turn < kTurn; ++turn) {
     const ssize_t size =
-        libssh2_channel_read_ex(channel_.get(), stream, scratch.data(), scratch.size());
+        libssh2_channel_read_ex(channel_.get(), stream.id, scratch.data(), scratch.size());
     if (size == LIBSSH2_ERROR_EAGAIN || size == 0) return false;
     if (size < 0) throw lost();
-    if (!sink || silenced_) continue;
-    try {
-      sink({scratch.data(), static_cast<std::size_t>(size)});
-    } catch (const Error& e) {
-      silenced_ = true;
-      wind_down(e, std::chrono::steady_clock::now());
-    }
+    moved_at_ = std::chrono::steady_clock::now();
+    pass(stream, stream.preamble.behind({scratch.data(), static_cast<std::size_t>(size)}));
+    if (output_.preamble.ended()) begin_until_ = time_point::max();
   }
   return true;
+}
+
+void Command::pass(Stream& stream, std::string_view piece) {
+  if (silenced_ || piece.empty()) return;
+  try {
+    stream.passed += piece.size();
+    if (stream.passed > task_.most_output) throw too_long();
+    if (stream.sink) stream.sink(piece);
+  } catch (const Error& e) {
+    silenced_ = true;
+    wind_down(e, moved_at_);
+  }
 }
 
 void Command::pump_input() {
@@ -228,6 +248,7 @@ void Command::pump_input() {
       return;
     }
     input_at_ += static_cast<std::size_t>(size);
+    moved_at_ = std::chrono::steady_clock::now();
   }
   more_ = true;
 }
@@ -240,8 +261,9 @@ bool Command::refill_input() {
       input_given_ = !piece.has_value();
       input_at_ = 0;
       input_ = std::move(piece).value_or("");
-      more_ = !input_given_ && input_.empty();
-      if (!input_given_) return !more_;
+      const bool none_yet = !input_given_ && input_.empty();
+      more_ = none_yet && options_.wake < 0;
+      if (!input_given_) return !none_yet;
     } catch (const Error& e) {
       wind_down(e, std::chrono::steady_clock::now());
       return false;
@@ -264,9 +286,13 @@ bool Command::close() {
   if (code != 0) throw lost();
   if (why_) {
     end(*why_);
-  } else {
-    end(exit_of(channel_.get()));
+    return false;
   }
+  const Exit exit = exit_of(channel_.get());
+  if (output_.preamble.ended())
+    end(exit);
+  else
+    end(not_run(exit));
   return false;
 }
 
@@ -286,6 +312,49 @@ void Command::wind_down(const Error& why, time_point now) {
 
 Error Command::lost() const {
   return connection_->error(ErrorKind::transient, "connection lost while the command ran");
+}
+
+Command::time_point Command::silent_until() const {
+  const bool is_watched = options_.silence.count() > 0 && moved_at_ != time_point::max();
+  return is_watched ? moved_at_ + options_.silence : time_point::max();
+}
+
+Error Command::too_late() const {
+  return {ErrorKind::timeout,
+          place(task_.host) + ": not finished after " + to_string(options_.timeout)};
+}
+
+Error Command::not_begun() const {
+  const std::string said = in_one_line(output_.preamble.text());
+  return {ErrorKind::timeout,
+          place(task_.host) + ": the login shell of " + task_.host.user +
+              " has not begun our command within " + to_string(patience_.answer) +
+              " (FASTGPU_ANSWER_TIMEOUT): one of its start-up files may be waiting" +
+              (said.empty() ? "" : "; it printed: " + said)};
+}
+
+Error Command::too_silent() const {
+  return {ErrorKind::timeout, place(task_.host) + ": no answer for " + to_string(options_.silence) +
+                                  " (FASTGPU_ANSWER_TIMEOUT)"};
+}
+
+Error Command::too_long() const {
+  return connection_->error(
+      ErrorKind::remote,
+      "sent more than " + to_string(Bytes{task_.most_output}) + " where an answer was expected");
+}
+
+/// The login shell ended without having run anything of ours: an account without a shell, a
+/// ForceCommand, a start-up file that fails.
+Error Command::not_run(const Exit& exit) const {
+  std::string said = in_one_line(output_.preamble.text());
+  if (said.empty()) said = in_one_line(errors_.preamble.text());
+  const std::string how =
+      exit.signal.empty() ? "exit code " + std::to_string(exit.code()) : "signal " + exit.signal;
+  return connection_->error(ErrorKind::denied,
+                            "the login shell of " + task_.host.user + " ended with " + how +
+                                " and did not run our command" +
+                                (said.empty() ? ", without a word" : "; it printed: " + said));
 }
 
 std::unique_ptr<Connection> Command::take_connection() {

@@ -10,6 +10,7 @@
 #include "ssh/client.hpp"
 #include "ssh/connection.hpp"
 #include "ssh/idle_connections.hpp"
+#include "ssh/preamble.hpp"
 
 namespace fastgpu::ssh {
 
@@ -19,8 +20,8 @@ class Command {
  public:
   using time_point = Clock::time_point;
 
-  Command(const Task& task, const RunOptions& options, Identities& identities,
-          IdleConnections& idle, time_point now);
+  Command(const Task& task, const RunOptions& options, const Patience& patience,
+          Identities& identities, IdleConnections& idle, time_point now);
 
   /// Goes on without blocking; true once the task has ended. `scratch` is for output on its way.
   bool step(time_point now, std::span<char> scratch);
@@ -50,18 +51,33 @@ class Command {
   bool open();
   bool start();
   bool pump(std::span<char> scratch);
-  bool pump_output(int stream, const std::function<void(std::string_view)>& sink,
-                   std::span<char> scratch);
+  /// One stream of the command on its way to its sink.
+  struct Stream {
+    int id;
+    const std::function<void(std::string_view)>& sink;
+    Preamble preamble;
+    std::uint64_t passed = 0;  ///< Bytes of the answer.
+  };
+
+  bool pump_output(Stream& stream, std::span<char> scratch);
+  void pass(Stream& stream, std::string_view piece);
   void pump_input();
   bool refill_input();
   void close_input();
   bool close();
   void check_time(time_point now);
   void end(std::variant<Exit, Error> result);
+  time_point silent_until() const;
   Error lost() const;
+  Error too_late() const;
+  Error not_begun() const;
+  Error too_silent() const;
+  Error too_long() const;
+  Error not_run(const Exit& exit) const;
 
   const Task& task_;
   const RunOptions& options_;
+  const Patience& patience_;
   Identities& identities_;
   IdleConnections& idle_;
   std::unique_ptr<Connection> connection_;
@@ -74,6 +90,12 @@ class Command {
   time_point reconnect_at_ = time_point::max();
   time_point grace_until_ = time_point::max();
   time_point idle_until_ = time_point::max();
+  std::string mark_ = new_mark();
+  std::string line_;  // What the login shell gets.
+  Stream output_;
+  Stream errors_;
+  time_point begin_until_ = time_point::max();
+  time_point moved_at_ = time_point::max();  // When a byte went in either direction.
   std::string input_;
   std::size_t input_at_ = 0;
   bool input_given_ = false;  // All of it; it may be held open.

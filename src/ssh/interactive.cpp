@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/clock.hpp"
+#include "base/login_shell.hpp"
 #include "base/units.hpp"
 #include "ssh/command.hpp"
 #include "ssh/connection.hpp"
@@ -113,7 +114,8 @@ class Interactive {
   }
 
   bool start() {
-    const std::string& command = options_.command;
+    const std::string command =
+        options_.command.empty() ? "" : login_shell_command(options_.command);
     const int code =
         command.empty() ? libssh2_channel_shell(channel_.get())
                         : libssh2_channel_process_startup(channel_.get(), "exec", 4, command.data(),

@@ -14,7 +14,7 @@
 namespace fastgpu::ssh {
 
 struct InteractiveOptions {
-  std::string command{};  ///< Read by the remote login shell; empty for that shell itself.
+  std::string command{};  ///< A script for /bin/sh; empty for the login shell itself.
   int in = 0;             ///< Descriptors of this side, borrowed and left in their modes.
   int out = 1;
   int err = 2;

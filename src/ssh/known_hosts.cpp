@@ -1,6 +1,5 @@
 #include "ssh/known_hosts.hpp"
 
-#include <fnmatch.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
@@ -11,6 +10,8 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "base/file_status.hpp"
+#include "ssh/host_patterns.hpp"
 #include "ssh/wire.hpp"
 
 namespace fastgpu::ssh {
@@ -39,14 +40,8 @@ bool hashed_match(std::string_view pattern, std::string_view name) {
   return *hash == std::string_view(reinterpret_cast<const char*>(digest.data()), size);
 }
 
-bool pattern_match(std::string_view pattern, const std::string& name) {
-  if (pattern.starts_with("|1|")) return hashed_match(pattern, name);
-  std::string plain;  // Brackets are part of the name here, and a class for fnmatch.
-  for (const char c : pattern) {
-    if (c == '[' || c == ']' || c == '\\') plain += '\\';
-    plain += c;
-  }
-  return ::fnmatch(plain.c_str(), name.c_str(), FNM_CASEFOLD) == 0;
+bool name_match(std::string_view pattern, const std::string& name) {
+  return pattern.starts_with("|1|") ? hashed_match(pattern, name) : pattern_match(pattern, name);
 }
 
 bool names_match(std::string_view patterns, const std::string& name) {
@@ -56,61 +51,108 @@ bool names_match(std::string_view patterns, const std::string& name) {
     patterns.remove_prefix(std::min(one.size() + 1, patterns.size()));
     const bool negated = one.starts_with('!');
     if (negated) one.remove_prefix(1);
-    if (!pattern_match(one, name)) continue;
+    if (!name_match(one, name)) continue;
     if (negated) return false;
     found = true;
   }
   return found;
 }
 
+enum class Marker : std::uint8_t { none, revoked, authority };
+
 struct Entry {
-  bool revoked = false;
-  std::string key;
+  Marker marker = Marker::none;
+  std::string type;
+  std::string key;  // With its type before it.
 };
 
-std::optional<Entry> entry_for(std::string_view line, const std::string& name) {
+std::optional<Marker> marker_of(std::string_view word) {
+  if (word == "@revoked") return Marker::revoked;
+  if (word == "@cert-authority") return Marker::authority;
+  return std::nullopt;
+}
+
+/// Returns the names by which a line may mean the host: what is said of keys in general is said of
+/// a host whatever its port, as OpenSSH takes it.
+bool means_host(Marker marker, std::string_view patterns, std::string_view address,
+                std::uint16_t port) {
+  const std::string plain(address);
+  if (port == 22) return names_match(patterns, plain);
+  return names_match(patterns, "[" + plain + "]:" + std::to_string(port)) ||
+         (marker != Marker::none && names_match(patterns, plain));
+}
+
+/// Absent for a line that says nothing of the host, or cannot be read.
+std::optional<Entry> entry_for(std::string_view line, std::string_view address,
+                               std::uint16_t port) {
   std::string_view first = next_word(line);
-  const bool revoked = first == "@revoked";
-  if (first == "@cert-authority" || first.empty() || first.starts_with('#')) return std::nullopt;
-  if (revoked) first = next_word(line);
-  if (!names_match(first, name)) return std::nullopt;
-  const std::string type(next_word(line));
-  const std::string key = type + " " + std::string(next_word(line));
-  try {
-    public_key_blob(key);
-  } catch (const Error&) {
-    return std::nullopt;  // Of another type, or damaged: nothing we could compare with.
+  if (first.empty() || first.starts_with('#')) return std::nullopt;
+  Entry entry;
+  if (const auto marker = marker_of(first)) {
+    entry.marker = *marker;
+    first = next_word(line);
   }
-  return Entry{revoked, key};
+  if (!means_host(entry.marker, first, address, port)) return std::nullopt;
+  entry.type = next_word(line);
+  const std::string_view encoded = next_word(line);
+  const auto blob = base64_decode(encoded);
+  if (!blob || WireReader(*blob).string() != std::string_view(entry.type)) return std::nullopt;
+  entry.key = entry.type + " " + std::string(encoded);
+  return entry;
+}
+
+bool is_usable(const std::string& key) try {
+  public_key_blob(key);
+  return true;
+} catch (const Error&) {
+  return false;
+}
+
+void take(const Entry& entry, KnownHost& known) {
+  switch (entry.marker) {
+    case Marker::revoked:
+      known.revoked.push_back(entry.key);
+      break;
+    case Marker::authority:
+      known.authorities.push_back(entry.key);
+      break;
+    case Marker::none:
+      if (is_usable(entry.key))
+        known.keys.push_back(entry.key);
+      else if (entry.type != "ssh-ed25519")
+        known.other_types.insert(entry.type);
+      break;
+  }
 }
 
 }  // namespace
 
-std::vector<std::string> known_host_keys(std::string_view text, std::string_view address,
-                                         std::uint16_t port) {
-  std::string name(address);
-  if (port != 22) name = "[" + name + "]:" + std::to_string(port);
-  std::vector<std::string> keys;
-  std::vector<std::string> revoked;
+bool KnownHost::is_revoked(const std::string& key) const {
+  return std::ranges::find(revoked, key) != revoked.end();
+}
+
+KnownHost known_host(std::string_view text, std::string_view address, std::uint16_t port) {
+  KnownHost known;
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
-    const auto entry = entry_for(line, name);
-    if (entry) (entry->revoked ? revoked : keys).push_back(entry->key);
+    if (const auto entry = entry_for(line, address, port)) take(*entry, known);
   }
-  std::erase_if(keys, [&](const std::string& key) {
-    return std::ranges::find(revoked, key) != revoked.end();
-  });
-  return keys;
+  return known;
 }
 
-std::vector<std::string> known_host_keys_in(const std::filesystem::path& file,
-                                            std::string_view address, std::uint16_t port) {
-  if (!std::filesystem::exists(file)) return {};
-  std::ifstream in(file, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in) throw system_error("reading " + file.string(), errno);
-  return known_host_keys(text, address, port);
+KnownHost known_host_in(std::span<const std::filesystem::path> files, std::string_view address,
+                        std::uint16_t port) {
+  std::string text;
+  for (const std::filesystem::path& file : files) {
+    if (!path_exists(file)) continue;
+    if (!std::filesystem::is_regular_file(file))
+      throw Error(ErrorKind::usage, file.string() + " is no regular file");
+    std::ifstream in(file, std::ios::binary);
+    text.append(std::istreambuf_iterator<char>(in), {}) += '\n';
+    if (!in) throw system_error("reading " + file.string(), errno);
+  }
+  return known_host(text, address, port);
 }
 
 }  // namespace fastgpu::ssh

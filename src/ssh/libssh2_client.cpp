@@ -1,5 +1,6 @@
 #include "ssh/libssh2_client.hpp"
 
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -42,13 +43,19 @@ int poll_timeout(time_point now, time_point wake) {
   return static_cast<int>(std::min(rest, milliseconds(3'600'000)).count());
 }
 
+Patience patience_for(const RunOptions& options, Patience patience) {
+  patience.connect = options.connect_timeout.value_or(patience.connect);
+  return patience;
+}
+
 /// One call of Client::run.
 class Run {
  public:
-  Run(std::vector<Task> tasks, const RunOptions& options, Identities& identities,
-      IdleConnections& idle, const Cancel& cancel)
+  Run(std::vector<Task> tasks, const RunOptions& options, const Patience& patience,
+      Identities& identities, IdleConnections& idle, const Cancel& cancel)
       : tasks_(std::move(tasks)),
         options_(options),
+        patience_(patience_for(options, patience)),
         identities_(identities),
         idle_(idle),
         cancel_(cancel),
@@ -77,10 +84,10 @@ class Run {
  private:
   struct Flight {
     Flight(std::size_t task_index, std::string where, const Task& task, const RunOptions& options,
-           Identities& identities, IdleConnections& idle, time_point now)
+           const Patience& patience, Identities& identities, IdleConnections& idle, time_point now)
         : index(task_index),
           door(std::move(where)),
-          command(task, options, identities, idle, now) {}
+          command(task, options, patience, identities, idle, now) {}
 
     std::size_t index;
     std::string door;
@@ -98,7 +105,8 @@ class Run {
         queue.pop_front();
         ++logins_[where];
         if (flights_.size() + idle_.size() >= room_) idle_.drop_one();
-        flights_.emplace_back(index, where, tasks_[index], options_, identities_, idle_, now);
+        flights_.emplace_back(index, where, tasks_[index], options_, patience_, identities_, idle_,
+                              now);
       }
       door = queue.empty() ? waiting_.erase(door) : std::next(door);
       if (flights_.size() >= width_) return;
@@ -114,12 +122,16 @@ class Run {
       wake = std::min(wake, flight.command.wake_at());
     }
     polled_.push_back({cancelled_ ? -1 : cancel_.fd(), POLLIN, 0});
+    polled_.push_back({options_.wake, POLLIN, 0});
     const int count = ::poll(polled_.data(), polled_.size(), poll_timeout(now, wake));
+    const bool has_input = count > 0 && polled_.back().revents != 0;
+    eventfd_t ignored = 0;
+    if (has_input) ::eventfd_read(options_.wake, &ignored);
     const time_point after = std::chrono::steady_clock::now();
     std::size_t at = 0;
     for (Flight& flight : flights_) {
       const short events = count > 0 ? polled_[at].revents : short{0};
-      flight.ready = events != 0 || flight.command.wake_at() <= after;
+      flight.ready = has_input || events != 0 || flight.command.wake_at() <= after;
       ++at;
     }
   }
@@ -168,6 +180,7 @@ class Run {
 
   std::vector<Task> tasks_;
   const RunOptions& options_;
+  const Patience patience_;
   Identities& identities_;
   IdleConnections& idle_;
   const Cancel& cancel_;
@@ -187,7 +200,7 @@ class Run {
 
 std::vector<HostResult<Exit>> Libssh2Client::run(std::vector<Task> tasks, const RunOptions& options,
                                                  const Cancel& cancel) {
-  return Run(std::move(tasks), options, identities_, idle_, cancel).all();
+  return Run(std::move(tasks), options, patience_, identities_, idle_, cancel).all();
 }
 
 }  // namespace fastgpu::ssh

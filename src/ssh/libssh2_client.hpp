@@ -8,10 +8,13 @@ namespace fastgpu::ssh {
 
 class Libssh2Client final : public Client {
  public:
+  explicit Libssh2Client(const Patience& patience = {}) : patience_(patience) {}
+
   std::vector<HostResult<Exit>> run(std::vector<Task> tasks, const RunOptions& options,
                                     const Cancel& cancel) override;
 
  private:
+  Patience patience_;
   Identities identities_;  // Idle connections borrow them.
   IdleConnections idle_;
 };

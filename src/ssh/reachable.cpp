@@ -15,8 +15,6 @@ using std::chrono::milliseconds;
 using time_point = Clock::time_point;
 using Result = std::variant<Reachable, Error>;
 
-constexpr milliseconds kOneTry{5'000};
-
 class Waiting {
  public:
   Waiting(std::span<const Host> hosts, const ReachOptions& options)
@@ -39,11 +37,8 @@ class Waiting {
       tasks.push_back({.host = hosts_[i], .command = "true"});
     }
     const milliseconds rest = std::max(milliseconds(1), left());
-    const auto outcomes = client.run(std::move(tasks),
-                                     {.connect_timeout = std::min(kOneTry, rest),
-                                      .timeout = std::min(2 * kOneTry, rest),
-                                      .keeps_connections = true},
-                                     cancel);
+    const auto outcomes =
+        client.run(std::move(tasks), {.timeout = rest, .keeps_connections = true}, cancel);
     for (std::size_t i = 0; i < indices.size(); ++i)
       settle(indices[i], outcomes[i]);
   }

@@ -39,10 +39,11 @@ UniqueFd socket_behind(const std::filesystem::path& door) {
 }
 
 Error connect_error(int error_number) {
+  if (error_number == EMFILE || error_number == ENFILE)
+    return system_error("opening a connection", error_number);
   std::string reason = std::generic_category().message(error_number);
   if (error_number == ECONNREFUSED) reason = "connection refused; does sshd run there?";
-  const bool ours = error_number == EMFILE || error_number == ENFILE;
-  return {ours ? ErrorKind::capacity : ErrorKind::transient, reason};
+  return {ErrorKind::transient, reason};
 }
 
 }  // namespace

@@ -20,6 +20,8 @@ class WireReader {
   std::optional<std::string_view> string() noexcept;
   /// The next `count` bytes as they stand.
   std::optional<std::string_view> bytes(std::size_t count) noexcept;
+  /// How many bytes have not been taken.
+  std::size_t left() const noexcept { return rest_.size(); }
 
  private:
   std::string_view rest_;

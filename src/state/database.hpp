@@ -17,6 +17,9 @@ namespace fastgpu::state {
 class Store::Database {
  public:
   explicit Database(const std::filesystem::path& directory);
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
 
   const std::filesystem::path& directory() const noexcept { return directory_; }
   bool writable() const noexcept { return open_.writable; }

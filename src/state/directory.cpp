@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "base/error.hpp"
+#include "base/file_status.hpp"
 #include "base/unique_fd.hpp"
 
 namespace fastgpu::state {
@@ -61,14 +62,20 @@ fs::path choose_directory(const Environment& environment) {
 
 void make_private_directory(const fs::path& path) {
   if (path.empty() || path == path.root_path()) return;
-  struct stat status {};
-  if (::stat(path.c_str(), &status) == 0) {
-    if (S_ISDIR(status.st_mode)) return;
-    throw system_error("using " + path.string() + " as a directory", ENOTDIR);
+  if (const auto status = find_status(path)) {
+    if (!S_ISDIR(status->st_mode))
+      throw system_error("using " + path.string() + " as a directory", ENOTDIR);
+    if (status->st_uid == ::geteuid() || status->st_uid == 0) return;
+    throw Error(ErrorKind::denied, "the directory " + path.string() + " belongs to uid " +
+                                       std::to_string(status->st_uid) +
+                                       ", and not to this account");
   }
   make_private_directory(path.parent_path());
-  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
-    throw system_error("making the directory " + path.string(), errno);
+  if (::mkdir(path.c_str(), 0700) == 0) return;
+  const int error = errno;
+  if (error != EEXIST || !path_exists(path))  // A link to nothing exists, too.
+    throw system_error("making the directory " + path.string(), error);
+  make_private_directory(path);  // Another process has made it just now.
 }
 
 fs::path cluster_directory(const fs::path& directory, const ClusterId& cluster) {

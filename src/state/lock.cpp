@@ -54,8 +54,11 @@ void sign(int fd) noexcept {
 /// The lock's file, locked; none where another process holds it.
 UniqueFd attempt(const fs::path& path) {
   for (;;) {
-    UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!file) throw system_error("opening the lock " + path.string(), errno);
+    struct stat status {};
+    if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
+      throw Error(ErrorKind::local, "the lock " + path.string() + " is no regular file");
     if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno == EINTR) continue;
       if (errno == EWOULDBLOCK) return {};
@@ -86,12 +89,15 @@ void wait_a_little(milliseconds limit, const Cancel& cancel) {
 
 }  // namespace
 
-ClusterLock::ClusterLock(UniqueFd file, fs::path path)
-    : file_(std::move(file)), path_(std::move(path)) {}
+ClusterLock::ClusterLock(const Store& store, ClusterName cluster, fs::path path, UniqueFd file)
+    : store_(&store),
+      cluster_(std::move(cluster)),
+      path_(std::move(path)),
+      file_(std::move(file)) {}
 
-ClusterLock::ClusterLock(const fs::path& state_directory, const ClusterName& cluster,
-                         milliseconds patience, const Cancel& cancel)
-    : path_(lock_file(state_directory, cluster)) {
+ClusterLock::ClusterLock(const Store& store, const ClusterName& cluster, milliseconds patience,
+                         const Cancel& cancel)
+    : ClusterLock(store, cluster, lock_file(store.directory(), cluster), {}) {
   make_private_directory(path_.parent_path());
   const auto deadline = steady_clock::now() + patience;
   for (;;) {
@@ -105,17 +111,22 @@ ClusterLock::ClusterLock(const fs::path& state_directory, const ClusterName& clu
   }
 }
 
-std::optional<ClusterLock> ClusterLock::try_lock(const fs::path& state_directory,
-                                                 const ClusterName& cluster) {
-  fs::path path = lock_file(state_directory, cluster);
+/// Removed while it is held: a process that waits for it sees that, and locks a new file.
+ClusterLock::~ClusterLock() {
+  if (!file_) return;
+  try {
+    if (!store_->find_cluster(cluster_)) ::unlink(path_.c_str());
+  } catch (const Error&) {  // The file stays: it costs nothing but its name.
+    return;
+  }
+}
+
+std::optional<ClusterLock> ClusterLock::try_lock(const Store& store, const ClusterName& cluster) {
+  fs::path path = lock_file(store.directory(), cluster);
   make_private_directory(path.parent_path());
   UniqueFd file = attempt(path);
   if (!file) return std::nullopt;
-  return ClusterLock(std::move(file), std::move(path));
-}
-
-void ClusterLock::remove_file() noexcept {
-  ::unlink(path_.c_str());
+  return ClusterLock(store, cluster, std::move(path), std::move(file));
 }
 
 }  // namespace fastgpu::state

@@ -8,31 +8,35 @@
 #include "base/cancel.hpp"
 #include "base/names.hpp"
 #include "base/unique_fd.hpp"
+#include "state/store.hpp"
 
 namespace fastgpu::state {
 
 /// Held as long as the object lives; the kernel releases it when the process dies, however it dies.
 /// A child that outlives its parent must not inherit the descriptor: exec closes it, fork does not.
+/// The lock's file goes with the cluster: the object's end removes it if no cluster has the name.
 class ClusterLock {
  public:
   /// Waits up to `patience` for another process. Throws ErrorKind::conflict, naming the holder's
   /// process and since when, when it does not let go; interrupted when `cancel` comes first.
-  ClusterLock(const std::filesystem::path& state_directory, const ClusterName& cluster,
-              std::chrono::milliseconds patience, const Cancel& cancel);
+  /// Borrows `store`.
+  ClusterLock(const Store& store, const ClusterName& cluster, std::chrono::milliseconds patience,
+              const Cancel& cancel);
+  ClusterLock(ClusterLock&&) noexcept = default;
+  ClusterLock& operator=(ClusterLock&&) = delete;
+  ~ClusterLock();
 
-  /// The lock where nobody holds it; absent where somebody does. Throws as the constructor does
-  /// where the state directory cannot be written.
-  static std::optional<ClusterLock> try_lock(const std::filesystem::path& state_directory,
-                                             const ClusterName& cluster);
-
-  /// Removes the lock's file while it is held: its cluster is gone. Others then lock a new file.
-  void remove_file() noexcept;
+  /// Returns the lock if no other process holds it, and is absent otherwise. Throws as the
+  /// constructor does where the state directory cannot be written.
+  static std::optional<ClusterLock> try_lock(const Store& store, const ClusterName& cluster);
 
  private:
-  ClusterLock(UniqueFd file, std::filesystem::path path);
+  ClusterLock(const Store& store, ClusterName cluster, std::filesystem::path path, UniqueFd file);
 
-  UniqueFd file_;
+  const Store* store_;
+  ClusterName cluster_;
   std::filesystem::path path_;
+  UniqueFd file_;
 };
 
 }  // namespace fastgpu::state

@@ -12,8 +12,11 @@
 
 #include "base/error.hpp"
 #include "base/fault_point.hpp"
+#include "base/file_status.hpp"
 #include "base/unique_fd.hpp"
 #include "state/directory.hpp"
+#include "state/private_place.hpp"
+#include "state/reserve.hpp"
 
 namespace fastgpu::state {
 namespace {
@@ -67,8 +70,12 @@ constexpr std::array kSecondTables = {
 }
 
 bool has_bytes(const fs::path& file) {
-  struct stat status {};
-  return ::stat(file.c_str(), &status) == 0 && status.st_size > 0;
+  const auto status = find_status(file);
+  return status && status->st_size > 0;
+}
+
+fs::path log_of(const fs::path& file) {
+  return file.string() + "-wal";
 }
 
 std::uint32_t big_endian(std::string_view bytes) {
@@ -91,13 +98,6 @@ void check_header(const fs::path& file) {
   const std::string_view header(buffer.data(), static_cast<std::size_t>(got));
   if (header.size() < kHeader || header.substr(0, kMagic.size()) != kMagic) refuse_foreign(file);
   const std::uint32_t version = big_endian(header.substr(60, 4));
-  if (version > kSchemaVersion) refuse_newer(file, version);
-}
-
-/// The version as the tables' readers see it: a log beside the file may be ahead of its header.
-void check_log(const fs::path& file) {
-  Connection connection(file, Mode::read_only);
-  const std::int64_t version = connection.number("PRAGMA user_version");
   if (version > kSchemaVersion) refuse_newer(file, version);
 }
 
@@ -137,18 +137,38 @@ void make_file(const fs::path& file) {
   if (!fd) throw system_error("making the state database " + file.string(), errno);
 }
 
-Connection open_writable(const fs::path& file) {
-  fault_point("store:opening");
-  make_file(file);
+/// Whether other processes may have the database open, too. Alone takes no room on the disk, where
+/// sharing takes some for the index of the log.
+enum class Sharing : std::uint8_t { with_others, alone };
+
+Connection connect(const fs::path& file, Sharing sharing) {
   Connection connection(file, Mode::read_write);
-  if (connection.number("PRAGMA user_version") != kSchemaVersion) {
+  if (sharing == Sharing::alone) connection.run("PRAGMA locking_mode=EXCLUSIVE");
+  const std::int64_t version = connection.number("PRAGMA user_version");
+  if (version > kSchemaVersion) refuse_newer(file, version);
+  connection.allow_checkpoints();
+  if (version != kSchemaVersion) {
     use_write_ahead_log(connection);
     fault_point("store:converted");
     create_tables(connection, file);
   }
   connection.run("PRAGMA synchronous=FULL");
   connection.run("PRAGMA foreign_keys=ON");
+  connection.run("PRAGMA wal_autocheckpoint=" + std::to_string(kPagesInLog));
   return connection;
+}
+
+Connection open_writable(const fs::path& file) {
+  fault_point("store:opening");
+  make_file(file);
+  try {
+    Connection connection = connect(file, Sharing::with_others);
+    reserve_room(log_of(file));
+    return connection;
+  } catch (const Error& e) {
+    if (e.kind() != ErrorKind::capacity) throw;
+  }
+  return connect(file, Sharing::alone);
 }
 
 Connection open_readable(const fs::path& file) {
@@ -157,8 +177,10 @@ Connection open_readable(const fs::path& file) {
     create_tables(empty, file);
     return empty;
   }
-  const bool has_log = has_bytes(file.string() + "-wal");
-  return {file, has_log ? Mode::read_only : Mode::immutable};
+  Connection connection(file, has_bytes(log_of(file)) ? Mode::read_only : Mode::immutable);
+  const std::int64_t version = connection.number("PRAGMA user_version");
+  if (version > kSchemaVersion) refuse_newer(file, version);
+  return connection;
 }
 
 bool may_write(const fs::path& path) {
@@ -169,7 +191,7 @@ bool may_write(const fs::path& path) {
 bool prepare_directory(const fs::path& directory) try {
   make_private_directory(directory);
   const fs::path file = database_file(directory);
-  return may_write(directory) && (!fs::exists(file) || may_write(file));
+  return may_write(directory) && (!path_exists(file) || may_write(file));
 } catch (const Error& e) {
   if (e.kind() == ErrorKind::denied) return false;
   throw;
@@ -181,16 +203,20 @@ fs::path database_file(const fs::path& directory) {
   return directory / "state.db";
 }
 
+void empty_log(Connection& connection, const fs::path& directory) noexcept try {
+  const fs::path log = log_of(database_file(directory));
+  if (!can_reserve_again(log)) return;
+  connection.empty_log();
+  reserve_room(log);
+} catch (const Error&) {
+  return;  // Another process works with it, or it is emptied the next time.
+}
+
 OpenDatabase open_database(const fs::path& directory) {
   const fs::path file = database_file(directory);
+  require_private_place(directory);
   const bool writable = prepare_directory(directory);
-  if (has_bytes(file)) {
-    if (has_bytes(file.string() + "-wal")) {
-      check_log(file);
-    } else if (!has_bytes(file.string() + "-journal")) {
-      check_header(file);
-    }
-  }
+  if (has_bytes(file) && !has_bytes(file.string() + "-journal")) check_header(file);
   return {writable ? open_writable(file) : open_readable(file), writable};
 }
 

@@ -20,6 +20,11 @@ struct OpenDatabase {
 /// directory gives a connection for reading; one without a database then reads as empty.
 OpenDatabase open_database(const std::filesystem::path& directory);
 
+/// Empties the log before the connection's end, and gives its file its room again: pages of an
+/// earlier time must not meet a database that somebody has put back from a copy. On a full disk the
+/// log stays as it is, for the room would be lost.
+void empty_log(sqlite::Connection& connection, const std::filesystem::path& directory) noexcept;
+
 std::filesystem::path database_file(const std::filesystem::path& directory);
 
 }  // namespace fastgpu::state

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "state/directory.hpp"
+#include "state/private_place.hpp"
 
 namespace fastgpu::state {
 namespace {
@@ -34,6 +35,7 @@ void remove_abandoned(const fs::path& parent) {
 }  // namespace
 
 ScratchDirectory::ScratchDirectory(const fs::path& state_directory) {
+  require_private_place(state_directory);
   const fs::path parent = state_directory / "scratch";
   make_private_directory(parent);
   remove_abandoned(parent);

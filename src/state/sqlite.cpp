@@ -4,6 +4,7 @@
 
 #include <cassert>
 #include <cerrno>
+#include <system_error>
 
 #include "base/error.hpp"
 
@@ -43,7 +44,11 @@ Error error_of(int code, sqlite3* connection, const std::filesystem::path& file)
     return {ErrorKind::local, "the state database " + path + " is corrupt (" + detail +
                                   "): move it away, then `fastgpu gc` removes what its clusters "
                                   "left behind"};
-  return {ErrorKind::local, "the state database " + path + ": " + detail};
+  if (error_number == EMFILE || error_number == ENFILE || error_number == EFBIG)
+    return system_error("the state database " + path, error_number);
+  const std::string reason =
+      error_number == 0 ? "" : " (" + std::generic_category().message(error_number) + ")";
+  return {ErrorKind::local, "the state database " + path + ": " + detail + reason};
 }
 
 std::string address_of(const std::filesystem::path& file) {
@@ -146,6 +151,19 @@ Connection::Connection(const std::filesystem::path& file, Mode mode) : file_(fil
   sqlite3_extended_result_codes(connection, 1);
   if (code != SQLITE_OK) throw error_of(sqlite3_extended_errcode(connection), connection, file_);
   sqlite3_busy_timeout(connection, kBusyMilliseconds);
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+}
+
+void Connection::allow_checkpoints() {
+  int keep = 1;
+  sqlite3_file_control(handle_.get(), nullptr, SQLITE_FCNTL_PERSIST_WAL, &keep);
+  sqlite3_db_config(handle_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
+}
+
+void Connection::empty_log() {
+  sqlite3_busy_timeout(handle_.get(), 0);
+  run("PRAGMA wal_checkpoint(TRUNCATE)");
+  sqlite3_busy_timeout(handle_.get(), kBusyMilliseconds);
 }
 
 std::int64_t Connection::number(std::string_view sql) {

@@ -71,6 +71,15 @@ class Connection {
   }
 
   std::int64_t number(std::string_view sql);  ///< The first column of the first row.
+
+  /// Lets the connection move what is in the write-ahead log into the database. Before this call
+  /// nothing does, not even the end of the connection. The log's file keeps its size afterwards.
+  void allow_checkpoints();
+
+  /// Moves what is in the log into the database and cuts the log's file to nothing, unless another
+  /// process has the database open.
+  void empty_log();
+
   std::int64_t last_row_id() const noexcept;
 
  private:

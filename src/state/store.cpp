@@ -59,6 +59,10 @@ void refuse_value(std::string_view what, std::string_view value) {
 Store::Database::Database(const std::filesystem::path& directory)
     : directory_(directory), open_(open_database(directory)) {}
 
+Store::Database::~Database() {
+  if (open_.writable) empty_log(open_.connection, directory_);
+}
+
 void Store::Database::require_writable() const {
   if (open_.writable) return;
   throw Error(ErrorKind::denied, "the state directory " + directory_.string() +

@@ -62,6 +62,7 @@ class Store {
   /// "<name>-1", "<name>-2", ...: reserved for ever by the insertion. Sets `job.id`.
   void insert_job(Job& job, const JobName& name);
   void update_job(const Job& job);
+  void erase_job(const std::string& id);  ///< Its number is not given again.
 
   IntentId open_intent(const Intent& intent);  ///< `intent.id` and `opened` are set by the store.
   void close_intent(IntentId id);

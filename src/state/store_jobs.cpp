@@ -68,4 +68,8 @@ void Store::update_job(const Job& job) {
   if (updated == 0) throw Error(ErrorKind::not_found, "there is no job '" + job.id + "'");
 }
 
+void Store::erase_job(const std::string& id) {
+  database_->write("store:erase_job", "DELETE FROM jobs WHERE id=?", id);
+}
+
 }  // namespace fastgpu::state

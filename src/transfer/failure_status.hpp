@@ -7,6 +7,10 @@
 
 namespace fastgpu::transfer {
 
+/// Everything was sent but files that vanished meanwhile, which are named on the error output, a
+/// line each.
+inline constexpr int kSomeVanished = 24;
+
 inline constexpr int kFirstFailureStatus = 64;  ///< Below what shells use for themselves.
 
 constexpr int failure_status(ErrorKind kind) noexcept {

@@ -32,6 +32,12 @@ std::pair<std::string, std::string> split_path(const std::string& path) {
   return {path.substr(0, slash), path.substr(slash + 1)};
 }
 
+std::string top_name(const std::filesystem::path& source) {
+  std::filesystem::path name = source.filename();
+  if (name.empty()) name = source.parent_path().filename();
+  return name == "." || name == ".." || name == "/" ? "" : name.string();
+}
+
 UniqueFd open_below(int root, std::string_view path) {
   UniqueFd at(::openat(root, ".", kDirectoryFlags));
   while (at && !path.empty()) {

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,6 +25,10 @@ void check_inner_path(std::string_view path);
 
 /// "a/b/c" as "a/b" and "c"; "c" as "" and "c".
 std::pair<std::string, std::string> split_path(const std::string& path);
+
+/// Returns what a source is called at its destination: empty for "." and the like, whose content is
+/// meant.
+std::string top_name(const std::filesystem::path& source);
 
 /// Opens the directory `path` below `root` without following a link on the way; empty, with errno,
 /// where there is none.

@@ -1,88 +1,174 @@
 #include "transfer/publish.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
+#include <map>
+#include <memory>
+#include <optional>
 
-#include "base/c_handle.hpp"
 #include "base/error.hpp"
+#include "base/names.hpp"
 #include "base/unique_fd.hpp"
+#include "transfer/across.hpp"
+#include "transfer/own_directory.hpp"
 #include "transfer/paths.hpp"
+#include "transfer/staging.hpp"
 
 namespace fastgpu::transfer {
 namespace {
 
 enum class Kind : std::uint8_t { nothing, directory, other };
-enum class Pass : std::uint8_t { check, move };
+
+Error cannot_look(const std::string& path) {
+  return system_error("looking at " + printable(path), errno);
+}
 
 Kind kind_of(int parent, const std::string& name) {
   struct stat info {};
   if (::fstatat(parent, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
     if (errno == ENOENT) return Kind::nothing;
-    throw system_error("looking at " + name, errno);
+    throw cannot_look(name);
   }
   return S_ISDIR(info.st_mode) ? Kind::directory : Kind::other;
 }
 
 UniqueFd open_inner(int parent, const std::string& name) {
   UniqueFd fd(::openat(parent, name.c_str(), kDirectoryFlags));
-  if (!fd) throw system_error("opening the directory " + name, errno);
+  if (!fd) throw system_error("opening the directory " + printable(name), errno);
   return fd;
 }
 
-std::vector<std::string> names_in(int fd) {
-  const int own = ::openat(fd, ".", kDirectoryFlags);
-  const CHandle<DIR, ::closedir> dir(own < 0 ? nullptr : ::fdopendir(own));
-  if (!dir) throw system_error("reading a directory", errno);
-  std::vector<std::string> names;
-  while (const dirent* entry = ::readdir(dir.get())) {
-    const std::string name = entry->d_name;
-    if (name != "." && name != "..") names.push_back(name);
-  }
-  return names;
+/// Returns true for a file over which another one is mounted; false where the kernel does not say.
+bool is_mount_point(int parent, const std::string& name) {
+  struct statx info {};
+  constexpr int kFlags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
+  return ::statx(parent, name.c_str(), kFlags, STATX_TYPE, &info) == 0 &&
+         (info.stx_attributes & info.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
+/// Returns true if the sticky bit of `directory` keeps us from replacing the file there.
+bool is_kept_by_owner(int directory, const std::string& name) {
+  struct stat file {};
+  struct stat above {};
+  if (::geteuid() == 0 || ::fstat(directory, &above) != 0 || (above.st_mode & S_ISVTX) == 0 ||
+      ::fstatat(directory, name.c_str(), &file, AT_SYMLINK_NOFOLLOW) != 0)
+    return false;
+  return file.st_uid != ::geteuid() && above.st_uid != ::geteuid();
+}
+
+/// Makes a finished tree visible in two steps: all that can fail is tried before anything moves.
 class Publisher {
  public:
-  explicit Publisher(Pass pass) : pass_(pass) {}
+  Publisher(int from, int to) : from_(from), to_(to) {}
 
-  void directory(int from, int to, const std::string& path) {
-    for (const std::string& name : names_in(from))
-      entry(from, to, name, path.empty() ? name : path + "/" + name);
+  std::set<std::string> run() {
+    plan(from_, to_, "");
+    for (const Move& move : moves_)
+      if (move.bridge != nullptr) take_across(move);
+    for (const Move& move : moves_)
+      put_in_place(move);
+    return std::move(existing_);
   }
 
-  std::set<std::string> take_existing() { return std::move(existing_); }
-
  private:
-  void entry(int from, int to, const std::string& name, const std::string& path) {
-    const Kind source = kind_of(from, name);
-    const Kind target = kind_of(to, name);
-    if (target == Kind::nothing || (source == Kind::other && target == Kind::other)) {
-      move(from, to, name, path);
-    } else if (source == Kind::directory && target == Kind::directory) {
-      const UniqueFd inner_from = open_inner(from, name);
-      const UniqueFd inner_to = open_inner(to, name);
-      existing_.insert(path);
-      directory(inner_from.get(), inner_to.get(), path);
-    } else {
-      throw Error(ErrorKind::conflict,
-                  path + (target == Kind::directory ? " is a directory there, and a file here"
-                                                    : " is no directory there, but one here"));
+  /// What is on the way to one entry of the destination.
+  struct Move {
+    std::string path;
+    Staging* bridge = nullptr;  ///< On the destination's file system, where that is another one.
+    std::string name_there{};
+  };
+
+  void plan(int from, int to, const std::string& path) {
+    std::optional<Staging*> way;  // How things get into `to`, once something has to.
+    for (const std::string& name : names_in_directory(from)) {
+      const std::string inner = path.empty() ? name : path + "/" + name;
+      const Kind source = kind_of(from, name);
+      const Kind target = kind_of(to, name);
+      if (source == Kind::directory && target == Kind::directory) {
+        existing_.insert(inner);
+        plan(open_inner(from, name).get(), open_inner(to, name).get(), inner);
+        continue;
+      }
+      if (target != Kind::nothing) check_replaceable(to, name, inner, source, target);
+      if (!way) way = path.empty() ? nullptr : way_into(to, path);
+      moves_.push_back({inner, *way, std::to_string(moves_.size())});
     }
   }
 
-  void move(int from, int to, const std::string& name, const std::string& path) const {
-    if (pass_ == Pass::check) return;
-    if (::renameat(from, name.c_str(), to, name.c_str()) != 0)
-      throw system_error("putting " + path + " in its place", errno);
+  static void check_replaceable(int to, const std::string& name, const std::string& path,
+                                Kind source, Kind target) {
+    if (source != target)
+      throw Error(
+          ErrorKind::conflict,
+          printable(path) + (target == Kind::directory ? " is a directory there, and a file here"
+                                                       : " is no directory there, but one here"));
+    if (is_mount_point(to, name))
+      throw Error(ErrorKind::conflict, printable(path) +
+                                           " is a mount point there, which cannot be "
+                                           "replaced");
+    if (is_kept_by_owner(to, name))
+      throw Error(ErrorKind::denied, printable(path) +
+                                         " belongs to another user there, and its "
+                                         "directory lets owners alone replace files");
   }
 
-  Pass pass_;
+  /// The staging directory from which a rename leads into `to`; null for the copy's own. Throws
+  /// where nothing can be put there.
+  Staging* way_into(int to, const std::string& path) {
+    if (leads(from_, to, path)) return nullptr;
+    for (const auto& bridge : bridges_)
+      if (leads(bridge->fd(), to, path)) return bridge.get();
+    UniqueFd own(::openat(to, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!own) throw cannot_look(path);
+    bridges_.push_back(std::make_unique<Staging>(std::move(own), printable(path), ""));
+    return bridges_.back().get();
+  }
+
+  /// Tries it: file systems refuse renames for more reasons than device numbers tell.
+  static bool leads(int from, int to, const std::string& path) {
+    const std::string name = unused_name();
+    constexpr int kNew = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    if (!UniqueFd(::openat(from, name.c_str(), kNew, S_IRUSR | S_IWUSR)))
+      throw system_error("writing into " + printable(path), errno);
+    const bool is_moved = ::renameat(from, name.c_str(), to, name.c_str()) == 0;
+    const int why = errno;
+    ::unlinkat(is_moved ? to : from, name.c_str(), 0);
+    if (!is_moved && why != EXDEV) throw system_error("writing into " + printable(path), why);
+    return is_moved;
+  }
+
+  void take_across(const Move& move) const {
+    const auto [parent, name] = split_path(move.path);
+    const UniqueFd from = open_below(from_, parent);
+    if (!from) throw cannot_look(move.path);
+    copy_across(from.get(), name, move.bridge->fd(), move.name_there, printable(move.path));
+  }
+
+  void put_in_place(const Move& move) {
+    const auto [parent, name] = split_path(move.path);
+    if (parent != parent_path_) {
+      from_parent_ = open_below(from_, parent);
+      to_parent_ = open_below(to_, parent);
+      parent_path_ = parent;
+    }
+    const bool is_across = move.bridge != nullptr;
+    const int from = is_across ? move.bridge->fd() : from_parent_.get();
+    const std::string& old_name = is_across ? move.name_there : name;
+    if (::renameat(from, old_name.c_str(), to_parent_.get(), name.c_str()) != 0)
+      throw system_error("putting " + printable(move.path) + " in its place", errno);
+  }
+
+  int from_;
+  int to_;
+  std::vector<Move> moves_;
   std::set<std::string> existing_;
+  std::vector<std::unique_ptr<Staging>> bridges_;
+  std::optional<std::string> parent_path_;  // The directory that the two have open.
+  UniqueFd from_parent_;
+  UniqueFd to_parent_;
 };
 
 void finish_directory(int root, const DirectoryRecord& record, Rights rights) {
@@ -98,10 +184,7 @@ void finish_directory(int root, const DirectoryRecord& record, Rights rights) {
 }  // namespace
 
 std::set<std::string> publish(int from, int to) {
-  Publisher(Pass::check).directory(from, to, "");
-  Publisher mover(Pass::move);
-  mover.directory(from, to, "");
-  return mover.take_existing();
+  return Publisher(from, to).run();
 }
 
 void finish_directories(int root, const std::vector<DirectoryRecord>& directories,

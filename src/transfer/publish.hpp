@@ -10,10 +10,11 @@
 
 namespace fastgpu::transfer {
 
-/// Moves everything in the directory `from` into the directory `to`, replacing files one by one
-/// and merging directories that exist. Throws conflict, before anything has moved, where a
-/// directory would replace a file or the other way round. Returns the paths of the directories
-/// that were there already.
+/// Moves everything in the directory `from` into the directory `to`, replacing files one by one and
+/// merging directories that exist; into those that are on other file systems it is copied first.
+/// Throws before anything has moved: conflict where a directory would replace a file or the other
+/// way round, denied or capacity where a directory takes nothing. Returns the paths of the
+/// directories that were there already.
 std::set<std::string> publish(int from, int to);
 
 /// Gives the directories below `root` their modes and times, the innermost first, leaving out those

@@ -1,6 +1,5 @@
 #include "transfer/staging.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -10,19 +9,17 @@
 #include <chrono>
 #include <fstream>
 #include <optional>
-#include <random>
 #include <sstream>
 #include <thread>
 #include <vector>
 
-#include "base/c_handle.hpp"
 #include "base/error.hpp"
+#include "transfer/own_directory.hpp"
 #include "transfer/paths.hpp"
 
 namespace fastgpu::transfer {
 namespace {
 
-constexpr std::string_view kMarker = ".fastgpu-copy-";
 constexpr const char* kTree = "tree";
 constexpr const char* kNotes = "notes";
 constexpr std::size_t kMostNotes = 8192;  // A path, and a little.
@@ -30,20 +27,10 @@ constexpr std::chrono::hours kKept{24};
 /// For a copy that was cut off, and has not noticed yet.
 constexpr std::chrono::milliseconds kPatience{3'000};
 constexpr std::chrono::milliseconds kBetweenTries{10};
-constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+constexpr int kMostTries = 100;  // Of names that another user takes first, or takes away.
 
 std::string marked(std::string_view rest) {
-  return std::string(kMarker).append(rest);
-}
-
-std::vector<std::string> names_in(int fd) {
-  const int own = ::openat(fd, ".", kDirectory);
-  const CHandle<DIR, ::closedir> dir(own < 0 ? nullptr : ::fdopendir(own));
-  std::vector<std::string> names;
-  while (const dirent* entry = dir ? ::readdir(dir.get()) : nullptr)
-    names.emplace_back(entry->d_name);
-  std::erase_if(names, [](const std::string& name) { return name == "." || name == ".."; });
-  return names;
+  return std::string(kCopyMarker).append(rest);
 }
 
 /// Notes say that somebody may come back for it.
@@ -54,24 +41,28 @@ bool may_go_on(int directory) {
              std::chrono::system_clock::now();
 }
 
-/// Of copies that have ended, those of which `is_wanted` does not hold; `own` is not looked at.
+/// Removes this user's copies that have ended and for which `is_wanted` is false, but for `own`.
 template <class IsWanted>
 void remove_copies(int parent, const std::string& own, const IsWanted& is_wanted) {
-  for (const std::string& name : names_in(parent)) {
-    if (!name.starts_with(kMarker) || name == marked(own)) continue;
-    const UniqueFd left(::openat(parent, name.c_str(), kDirectory));
-    if (left && ::flock(left.get(), LOCK_EX | LOCK_NB) == 0 && !is_wanted(name, left.get()))
-      remove_tree(parent, name);
+  for (const std::string& name : names_in_directory(parent)) {
+    if (!name.starts_with(kCopyMarker) || name == marked(own)) continue;
+    const UniqueFd left = open_own_directory(parent, name);
+    if (!left || ::flock(left.get(), LOCK_EX | LOCK_NB) != 0 || is_wanted(name, left.get()))
+      continue;
+    remove_content(left.get());
+    ::unlinkat(parent, name.c_str(), AT_REMOVEDIR);
   }
 }
 
-/// Of other copies. What was to come to the same place as `own` is no longer wanted.
-void remove_leftovers(int parent, const std::string& own) {
+/// Removes other copies. What was to come to the same place as `own` is no longer wanted.
+void remove_leftovers(int parent, const std::string& own) try {
   const std::string place = marked(own.substr(0, std::min(own.size(), kPlaceDigits)));
   remove_copies(parent, own, [&](const std::string& name, int left) {
     const bool is_replaced = !own.empty() && name.starts_with(place);
     return may_go_on(left) && !is_replaced;
   });
+} catch (const Error&) {
+  return;  // One may be allowed to write here and not to look.
 }
 
 bool is_linked(int directory) {
@@ -104,11 +95,19 @@ struct Notes {
   std::string path{};
 };
 
+/// Returns true for a regular file of this user with no other name: nothing else is written into.
+bool is_own_file(int file) noexcept {
+  struct stat info {};
+  return ::fstat(file, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == ::geteuid() &&
+         info.st_nlink == 1;
+}
+
 /// Absent where there are none of this boot.
 std::optional<Notes> read_notes(int directory) {
-  const UniqueFd file(::openat(directory, kNotes, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  const UniqueFd file(::openat(directory, kNotes, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   std::string text(kMostNotes, '\0');
-  const ssize_t size = file ? ::pread(file.get(), text.data(), text.size(), 0) : -1;
+  const bool is_ours = file && is_own_file(file.get());
+  const ssize_t size = is_ours ? ::pread(file.get(), text.data(), text.size(), 0) : -1;
   if (size <= 0) return std::nullopt;
   std::istringstream lines(text.substr(0, static_cast<std::size_t>(size)));
   std::string boot;
@@ -123,9 +122,9 @@ std::optional<Notes> read_notes(int directory) {
 }
 
 Position position_in(int directory) {
-  const UniqueFd tree(::openat(directory, kTree, kDirectory));
+  const UniqueFd tree = open_own_directory(directory, kTree);
   const auto notes = read_notes(directory);
-  if (!tree || !notes) return {};
+  if (!tree || !notes || !is_inner_path(notes->path.empty() ? "-" : notes->path)) return {};
   Position position{.files = notes->files, .bytes = 0};
   if (notes->path.empty()) return position;
   const auto [folder, name] = split_path(notes->path);
@@ -137,80 +136,67 @@ Position position_in(int directory) {
   return position;
 }
 
-std::string random_name() {
-  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789";
-  std::random_device random;
-  std::string name(kMarker);
-  for (int i = 0; i < 12; ++i)
-    name += kLetters[random() % kLetters.size()];
-  return name;
+UniqueFd open_parent(const std::filesystem::path& parent) {
+  UniqueFd fd(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd && errno == ENOENT)
+    throw Error(ErrorKind::not_found, "the directory " + parent.string() + " does not exist");
+  if (!fd) throw system_error("opening the directory " + parent.string(), errno);
+  return fd;
 }
 
 }  // namespace
 
 void drop_kept_copies(const std::filesystem::path& parent) noexcept try {
-  const UniqueFd directory(::open(parent.c_str(), kDirectory));
+  const UniqueFd directory(::open(parent.c_str(), kDirectoryFlags));
   if (directory) remove_copies(directory.get(), {}, [](const std::string&, int) { return false; });
 } catch (...) {
   return;  // No memory: they stay for the next copy to remove.
 }
 
-void remove_tree(int parent, const std::string& name) noexcept try {
-  if (::unlinkat(parent, name.c_str(), 0) == 0) return;
-  if (const UniqueFd directory(::openat(parent, name.c_str(), kDirectory)); directory) {
-    ::fchmod(directory.get(), S_IRWXU);
-    for (const std::string& inner : names_in(directory.get()))
-      remove_tree(directory.get(), inner);
-  }
-  ::unlinkat(parent, name.c_str(), AT_REMOVEDIR);
-} catch (...) {
-  return;  // No memory: it stays for the next copy to remove.
-}
-
 Staging::Staging(const std::filesystem::path& parent, const std::string& key)
-    : parent_(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
-      shown_(parent.string()),
-      key_(key) {
-  if (!parent_ && errno == ENOENT)
-    throw Error(ErrorKind::not_found, "the directory " + shown_ + " does not exist");
-  if (!parent_) throw system_error("opening the directory " + shown_, errno);
+    : Staging(open_parent(parent), parent.string(), key) {}
+
+Staging::Staging(UniqueFd parent, const std::string& shown, const std::string& key)
+    : parent_(std::move(parent)), shown_(shown), key_(key) {
   remove_leftovers(parent_.get(), key_);
   if (!take_up()) {
     key_.clear();
-    while (!make_locked(random_name())) {
-    }
+    make_unnamed();
   }
   open_tree();
 }
 
-/// False without a key, and where another copy has the one with that key.
+/// False without a key, where another copy has the one with that key, and where something else has
+/// its name.
 bool Staging::take_up() {
   if (key_.empty()) return false;
   name_ = marked(key_);
-  directory_ = UniqueFd(::openat(parent_.get(), name_.c_str(), kDirectory));
+  directory_ = open_own_directory(parent_.get(), name_);
   if (!directory_) return make_locked(name_);
   return ::flock(directory_.get(), LOCK_EX | LOCK_NB) == 0 && is_linked(directory_.get());
 }
 
-/// False where another copy was quicker: made one of this name, or took ours for a leftover before
-/// it had its lock.
+void Staging::make_unnamed() {
+  for (int tries = 0; tries < kMostTries; ++tries)
+    if (make_locked(unused_name())) return;
+  throw Error(ErrorKind::denied,
+              "writing into " + shown_ + ": what is made there does not stay ours");
+}
+
+/// False where the name was taken, or the directory was taken away: by another user, or by a copy
+/// that took it for a leftover before it had its lock.
 bool Staging::make_locked(const std::string& name) {
   name_ = name;
-  if (::mkdirat(parent_.get(), name_.c_str(), S_IRWXU) != 0) {
-    if (errno == EEXIST) return false;
-    throw system_error("writing into " + shown_, errno);
-  }
-  directory_ = UniqueFd(::openat(parent_.get(), name_.c_str(), kDirectory));
-  if (!directory_ && errno == ENOENT) return false;
-  if (!directory_ || ::flock(directory_.get(), LOCK_EX) != 0)
-    throw system_error("writing into " + shown_, errno);
+  directory_ = make_own_directory(parent_.get(), name_, shown_);
+  if (!directory_) return false;
+  if (::flock(directory_.get(), LOCK_EX) != 0) throw system_error("locking in " + shown_, errno);
   return is_linked(directory_.get());
 }
 
 void Staging::open_tree() {
   if (::mkdirat(directory_.get(), kTree, S_IRWXU) != 0 && errno != EEXIST)
     throw system_error("writing into " + shown_, errno);
-  tree_ = UniqueFd(::openat(directory_.get(), kTree, kDirectory));
+  tree_ = UniqueFd(::openat(directory_.get(), kTree, kDirectoryFlags));
   if (!tree_) throw system_error("writing into " + shown_, errno);
 }
 
@@ -220,7 +206,8 @@ void Staging::note(std::uint64_t files, const std::string& path) {
       this_boot() + "\n" + std::to_string(files) + " " + std::to_string(path.size()) + "\n" + path;
   if (!notes_)
     notes_ = UniqueFd(::openat(directory_.get(), kNotes,
-                               O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
+                               O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+                               S_IRUSR | S_IWUSR));
   if (!notes_ || ::pwrite(notes_.get(), text.data(), text.size(), 0) < 0)
     throw system_error("writing into " + shown_, errno);
 }
@@ -238,12 +225,16 @@ void Staging::clear() {
 }
 
 Staging::~Staging() {
-  if (!is_kept_) remove_tree(parent_.get(), name_);
+  if (is_kept_) return;
+  tree_ = UniqueFd();
+  notes_ = UniqueFd();
+  remove_content(directory_.get());
+  ::unlinkat(parent_.get(), name_.c_str(), AT_REMOVEDIR);
 }
 
 Position kept_position(const std::filesystem::path& parent, const std::string& key) {
-  const std::string name = marked(key);
-  const UniqueFd directory(::open((parent / name).c_str(), kDirectory));
+  const UniqueFd above(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const UniqueFd directory = above ? open_own_directory(above.get(), marked(key)) : UniqueFd();
   if (!directory || !lock_within(kPatience, directory.get())) return {};
   return position_in(directory.get());
 }

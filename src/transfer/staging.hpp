@@ -14,9 +14,12 @@ namespace fastgpu::transfer {
 /// may outlive both for a day: the copy with that key goes on with what is in it.
 class Staging {
  public:
-  /// Makes one inside `parent`, or with a key takes up the one that was kept; two copies with the
-  /// same key at once are two. Throws denied, capacity or local.
+  /// Makes one inside `parent`, or with a key takes up the one that was kept. Two copies with the
+  /// same key at once are two. A directory with that name that others could have changed is left
+  /// alone, and nothing is kept then. Throws denied, capacity or local.
   explicit Staging(const std::filesystem::path& parent, const std::string& key = {});
+  /// The same in an open directory, which messages call `shown`.
+  Staging(UniqueFd parent, const std::string& shown, const std::string& key);
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
   ~Staging();
@@ -37,6 +40,7 @@ class Staging {
 
  private:
   bool make_locked(const std::string& name);
+  void make_unnamed();
   bool take_up();
   void open_tree();
 
@@ -55,8 +59,5 @@ Position kept_position(const std::filesystem::path& parent, const std::string& k
 
 /// Away with all copies that are kept in `parent`, but for those that go on just now. Best effort.
 void drop_kept_copies(const std::filesystem::path& parent) noexcept;
-
-/// Removes `name` in the directory `parent` and all below it, following no link. Best effort.
-void remove_tree(int parent, const std::string& name) noexcept;
 
 }  // namespace fastgpu::transfer

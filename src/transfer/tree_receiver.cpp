@@ -99,6 +99,7 @@ void TreeReceiver::finish() {
     staging_->keep();
     throw Error(ErrorKind::transient, "the stream of files was cut off; nothing was changed");
   }
+  if (asked_) asked_->check_complete();
   parent_ = UniqueFd();
   finish_directories(staging_->fd(), directories_, {}, Rights::owner_may_write);
   const auto existing = publish(staging_->fd(), staging_->parent_fd());
@@ -108,13 +109,16 @@ void TreeReceiver::finish() {
 }
 
 /// Where the entry goes below the staging directory; empty for the staging directory itself.
-std::string TreeReceiver::placed(const std::string& path, bool is_directory) {
+std::string TreeReceiver::placed(const std::string& path, EntryKind kind) {
   if (file_) throw Error(ErrorKind::remote, "the stream of files leaves out a sum");
   if (!path.empty()) check_inner_path(path);
+  if (asked_) asked_->take(path, kind);
   if (new_name_.empty()) return path;
+  if (path.empty()) is_content_ = true;
+  if (is_content_) return path.empty() ? new_name_ : new_name_ + "/" + path;
   const auto slash = path.find('/');
   const bool top = slash == path.npos;
-  if (top && must_be_directory_ && !is_directory)
+  if (top && must_be_directory_ && kind != EntryKind::directory)
     throw Error(ErrorKind::not_found, "the directory " + shown_ + " does not exist");
   return top ? new_name_ : new_name_ + path.substr(slash);
 }
@@ -132,7 +136,7 @@ int TreeReceiver::open_parent(const std::string& parent) {
 
 void TreeReceiver::take(const DirectoryRecord& record) {
   DirectoryRecord here = record;
-  here.path = placed(record.path, true);
+  here.path = placed(record.path, EntryKind::directory);
   if (here.path.empty()) return;  // The content of a directory, into one that exists.
   const auto [parent, name] = split_path(here.path);
   if (::mkdirat(open_parent(parent), name.c_str(), S_IRWXU) != 0 && errno != EEXIST)
@@ -146,7 +150,7 @@ void TreeReceiver::take(const DirectoryRecord& record) {
 
 void TreeReceiver::take(const FileRecord& record) {
   File file{UniqueFd(), record};
-  file.record.path = placed(record.path, false);
+  file.record.path = placed(record.path, EntryKind::file);
   staging_->note(files_, file.record.path);
   if (const std::uint64_t kept = std::exchange(bytes_kept_, 0); kept > 0)
     file.fd = open_kept(file.record.path, kept);
@@ -161,12 +165,19 @@ int TreeReceiver::own_fd() {
   return file_->fd.get();
 }
 
-/// Of the copy that was cut off.
+/// Opens the file that a copy that was cut off has left, whatever its mode. It is looked at before
+/// anything of it is changed: the name might be another thing's by now.
 UniqueFd TreeReceiver::open_kept(const std::string& path, std::uint64_t kept) {
   const auto [parent, name] = split_path(path);
-  const int at = open_parent(parent);
-  ::fchmodat(at, name.c_str(), kMode, 0);  // It may have been complete, and read-only.
-  UniqueFd fd(::openat(at, name.c_str(), kFlags));
+  const UniqueFd found(
+      ::openat(open_parent(parent), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  struct stat info {};
+  if (!found || ::fstat(found.get(), &info) != 0) throw cannot_write(path);
+  if (!S_ISREG(info.st_mode) || info.st_nlink != 1)
+    throw Error(ErrorKind::conflict, printable(path) + " is not the file that was kept of it");
+  const std::string itself = "/proc/self/fd/" + std::to_string(found.get());
+  ::chmod(itself.c_str(), kMode);  // It may have been complete, and read-only.
+  UniqueFd fd(::open(itself.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
   const auto size = static_cast<off_t>(kept);
   if (!fd || ::ftruncate(fd.get(), size) != 0 || ::lseek(fd.get(), size, SEEK_SET) != size)
     throw cannot_write(path);
@@ -310,7 +321,7 @@ void TreeReceiver::end_file() {
 }
 
 void TreeReceiver::take(const LinkRecord& record) {
-  const std::string path = placed(record.path, false);
+  const std::string path = placed(record.path, EntryKind::link);
   const auto [parent, name] = split_path(path);
   const int at = open_parent(parent);
   if (goes_on_) ::unlinkat(at, name.c_str(), 0);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/unique_fd.hpp"
+#include "transfer/asked_names.hpp"
 #include "transfer/record.hpp"
 #include "transfer/staging.hpp"
 
@@ -58,6 +59,10 @@ class TreeReceiver {
                const std::optional<Resumption>& resumption = {}, OnFile on_file = {},
                const BaseTree& base = {});
 
+  /// From now on nothing comes but what was asked for, and all of that: for a stream from a machine
+  /// that is not to choose what is written here. feed() and finish() throw as AskedNames then.
+  void expect(AskedNames names) { asked_ = std::move(names); }
+
   /// Throws remote for a malformed stream and for content that is not what was sent (naming the
   /// file), denied for a path that leads out of the destination, capacity for a full disk.
   void feed(std::string_view piece);
@@ -89,7 +94,7 @@ class TreeReceiver {
   void take(const GivenUpRecord& record);
   void take(const AliveRecord& record);
 
-  std::string placed(const std::string& path, bool is_directory);
+  std::string placed(const std::string& path, EntryKind kind);
   int open_parent(const std::string& parent);
   void go_on(const Resumption& resumption);
   UniqueFd open_file(const std::string& path);
@@ -105,10 +110,12 @@ class TreeReceiver {
   std::uint64_t size_of_content();
   void check_content(const Digest& expected);
 
+  std::optional<AskedNames> asked_;
   OnFile on_file_;
   std::string shown_;     // The destination, for messages.
   std::string new_name_;  // What the source is called here; empty where it keeps its name.
   bool must_be_directory_ = false;
+  bool is_content_ = false;  // Of a directory, without its name.
   std::unique_ptr<Staging> staging_;
   UniqueFd base_;
   BaseTree::KnownSum known_sum_;

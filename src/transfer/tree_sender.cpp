@@ -11,12 +11,14 @@
 
 #include "base/c_handle.hpp"
 #include "base/error.hpp"
+#include "transfer/paths.hpp"
 
 namespace fastgpu::transfer {
 namespace {
 
 constexpr std::size_t kPiece = 256UL * 1024;
 constexpr std::size_t kRead = 128UL * 1024;
+constexpr std::size_t kMostVanished = 1000;
 constexpr int kMostSteps = 64;  // Before others have their turn, where nothing comes of them.
 
 FileTime time_of(const struct stat& info) {
@@ -24,8 +26,12 @@ FileTime time_of(const struct stat& info) {
 }
 
 Error cannot_read(const std::string& shown, int error_number) {
-  if (error_number == ENOENT) return {ErrorKind::not_found, shown + " does not exist (any more)"};
+  if (error_number == ENOENT) return {ErrorKind::not_found, shown + " does not exist"};
   return system_error("reading " + shown, error_number);
+}
+
+Error no_source(const std::string& shown) {
+  return {ErrorKind::usage, shown + " is neither a file nor a directory"};
 }
 
 std::vector<std::string> names_in(int fd, const std::string& shown) {
@@ -42,13 +48,6 @@ std::vector<std::string> names_in(int fd, const std::string& shown) {
   if (errno != 0) throw cannot_read(shown, errno);
   std::ranges::sort(names);
   return names;
-}
-
-/// What a source is called at its destination: empty for "." and the like, whose content is meant.
-std::string name_of(const std::filesystem::path& source) {
-  std::filesystem::path name = source.filename();
-  if (name.empty()) name = source.parent_path().filename();
-  return name == "." || name == ".." || name == "/" ? "" : name.string();
 }
 
 std::string joined(const std::string& path, const std::string& name) {
@@ -120,7 +119,7 @@ void TreeSender::step(std::string& out) {
 }
 
 void TreeSender::begin_source(std::string& out, const std::filesystem::path& source) {
-  begin_entry(out, AT_FDCWD, source.string(), name_of(source), source.string(), 0);
+  begin_entry(out, AT_FDCWD, source.string(), top_name(source), source.string(), 0);
 }
 
 TreeSender::Stamp TreeSender::stamp_of(const struct stat& info) {
@@ -143,7 +142,7 @@ void TreeSender::begin_first(std::string& out, const std::string& path) {
   if (::fstatat(root_.get(), path.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 ||
       !S_ISREG(info.st_mode))
     return;
-  const std::string here = joined(name_of(source), path);
+  const std::string here = joined(top_name(source), path);
   encode_parents(out, path);
   begin_entry(out, root_.get(), path, here, source.string() + "/" + path, O_NOFOLLOW);
   sent_first_[here] = stamp_of(info);
@@ -151,7 +150,7 @@ void TreeSender::begin_first(std::string& out, const std::string& path) {
 
 /// The directories that lead to it, the source's own the first, once each.
 void TreeSender::encode_parents(std::string& out, const std::string& path) {
-  const std::string top = name_of(sources_.front());
+  const std::string top = top_name(sources_.front());
   for (std::size_t end = 0; end != std::string::npos; end = path.find('/', end + 1)) {
     const std::string parent = path.substr(0, end);
     const std::string here = parent.empty() ? top : joined(top, parent);
@@ -172,15 +171,22 @@ void TreeSender::begin_entry(std::string& out, int parent, const std::string& na
                              const std::string& path, const std::string& shown, int follow) {
   struct stat info {};
   const int flags = follow == O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0;
-  if (::fstatat(parent, name.c_str(), &info, flags) != 0) throw cannot_read(shown, errno);
+  if (::fstatat(parent, name.c_str(), &info, flags) != 0) {
+    if (has_vanished(errno, shown, follow)) return;
+    throw cannot_read(shown, errno);
+  }
   if (S_ISLNK(info.st_mode)) {
     begin_link(out, parent, name, path, shown, time_of(info));
     return;
   }
-  if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode)) return;
+  if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode)) {
+    if (follow == O_NOFOLLOW) return;
+    throw no_source(shown);
+  }
   if (S_ISREG(info.st_mode) && (was_first(path, info) || begin_same(out, path, info))) return;
   // Should a pipe have taken the file's place by now, opening it does not wait for a writer.
   UniqueFd fd(::openat(parent, name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | follow));
+  if (!fd && has_vanished(errno, shown, follow)) return;
   if (!fd || ::fstat(fd.get(), &info) != 0) throw cannot_read(shown, errno);
   const std::uint32_t mode = info.st_mode & 07777;
   if (S_ISDIR(info.st_mode)) {
@@ -215,9 +221,18 @@ void TreeSender::begin_link(std::string& out, int parent, const std::string& nam
                             const std::string& path, const std::string& shown, FileTime modified) {
   std::array<char, PATH_MAX> target{};
   const ssize_t size = ::readlinkat(parent, name.c_str(), target.data(), target.size());
+  if (size < 0 && has_vanished(errno, shown, O_NOFOLLOW)) return;
   if (size < 0) throw cannot_read(shown, errno);
   encode(out, LinkRecord{path, {target.data(), static_cast<std::size_t>(size)}, modified});
   ++sent_.files;
+}
+
+/// Takes note of an entry of a directory that is gone by now; false for a source, and for any other
+/// failure.
+bool TreeSender::has_vanished(int error_number, const std::string& shown, int follow) {
+  if (follow != O_NOFOLLOW || (error_number != ENOENT && error_number != ESTALE)) return false;
+  if (vanished_.size() < kMostVanished) vanished_.push_back(shown);
+  return true;
 }
 
 void TreeSender::enter(UniqueFd fd, const std::string& path, const std::string& shown) {
@@ -246,6 +261,28 @@ void TreeSender::send_block(std::string& out) {
   sent_.bytes += bytes.size();
   if (is_known) return;
   encode(out, BlockRecord{bytes});
+}
+
+void check_readable(const std::vector<std::filesystem::path>& sources) {
+  namespace fs = std::filesystem;
+  const auto check = [](const fs::path& path, int access) {
+    if (::faccessat(AT_FDCWD, path.c_str(), access, AT_EACCESS) != 0 && errno != ENOENT)
+      throw cannot_read(path.string(), errno);
+  };
+  for (const fs::path& source : sources) {
+    struct stat info {};
+    if (::stat(source.c_str(), &info) != 0) throw cannot_read(source.string(), errno);
+    if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode)) throw no_source(source.string());
+    check(source, S_ISDIR(info.st_mode) ? R_OK | X_OK : R_OK);
+    if (!S_ISDIR(info.st_mode)) continue;
+    std::error_code ignored;
+    for (auto item = fs::recursive_directory_iterator(source, ignored);
+         item != fs::recursive_directory_iterator(); item.increment(ignored)) {
+      const fs::file_status status = item->symlink_status(ignored);
+      if (fs::is_directory(status)) check(item->path(), R_OK | X_OK);
+      if (fs::is_regular_file(status)) check(item->path(), R_OK);
+    }
+  }
 }
 
 Sent measure(const std::vector<std::filesystem::path>& sources) {

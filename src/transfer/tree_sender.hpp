@@ -66,7 +66,7 @@ using FirstFiles = std::function<FirstFile(bool may_wait)>;
 using OnSent = std::function<void(const std::string& file, const Digest& sum)>;
 
 /// One stream. A symbolic link named as a source is followed, further ones are sent as links. What
-/// is neither file, directory nor link is passed over.
+/// is neither file, directory nor link is passed over inside a directory, and refused as a source.
 class TreeSender {
  public:
   /// What lies before `from` is known to be there, and is read where a sum needs it, but not sent.
@@ -77,10 +77,15 @@ class TreeSender {
              OnSent on_sent = {});
 
   /// The next piece, perhaps an empty one; absent at the end. Throws not_found for a source that
-  /// does not exist or vanishes on the way, denied for one that cannot be read.
+  /// does not exist, denied for a file that cannot be read, usage for a source that is neither a
+  /// file nor a directory.
   std::optional<std::string> next();
 
   const Sent& sent() const noexcept { return sent_; }
+
+  /// Files and directories below the sources that were there when their directory was read and were
+  /// gone when their turn came: the copy is complete without them. The first thousand.
+  const std::vector<std::string>& vanished() const noexcept { return vanished_; }
 
  private:
   struct Directory {
@@ -119,6 +124,7 @@ class TreeSender {
   bool begin_same(std::string& out, const std::string& path, const struct stat& info);
   void begin_link(std::string& out, int parent, const std::string& name, const std::string& path,
                   const std::string& shown, FileTime modified);
+  bool has_vanished(int error_number, const std::string& shown, int follow);
   void enter(UniqueFd fd, const std::string& path, const std::string& shown);
   void send_block(std::string& out);
 
@@ -138,9 +144,14 @@ class TreeSender {
   std::set<std::string> first_parents_;      // Likewise.
   std::uint64_t files_ = 0;                  // Begun, or passed over.
   Sent sent_;
+  std::vector<std::string> vanished_;
   bool waits_ = false;  // For a first file.
   bool ended_ = false;
 };
+
+/// Throws for the first source that is not there, is neither a file nor a directory, or has
+/// something in it that cannot be read, naming it: before anything of a copy is sent.
+void check_readable(const std::vector<std::filesystem::path>& sources);
 
 /// Files and bytes in the trees, for showing progress; what cannot be read counts as nothing.
 Sent measure(const std::vector<std::filesystem::path>& sources);

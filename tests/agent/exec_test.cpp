@@ -1,7 +1,11 @@
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <signal.h>
 
+#include <thread>
+
 #include "support/agent_process.hpp"
+#include "transfer/input_frames.hpp"
 
 namespace fastgpu::agent {
 namespace {
@@ -30,6 +34,26 @@ std::string read_all(const UniqueFd& from) {
   return text;
 }
 
+/// The agent may have ended by now.
+void send(process::Child& child, std::string_view bytes) {
+  const auto before = ::signal(SIGPIPE, SIG_IGN);
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(child.in().get(), bytes.data(), bytes.size());
+    if (put <= 0) break;
+    bytes.remove_prefix(static_cast<std::size_t>(put));
+  }
+  ::signal(SIGPIPE, before);
+}
+
+std::string variables(const std::vector<std::string>& assignments) {
+  return transfer::to_text({.kind = transfer::InputKind::variables},
+                           transfer::encode_variables(assignments));
+}
+
+std::string data(const std::string& bytes) {
+  return transfer::to_text({.kind = transfer::InputKind::data}, bytes);
+}
+
 TEST_SUITE_BEGIN("agent/exec");
 
 TEST_CASE("the agent ends as the command ends") {
@@ -47,15 +71,77 @@ TEST_CASE("a command that is not there is named, with 127") {
   CHECK(missing.wait().code == 127);
   CHECK(start(home, {"--", "/etc/passwd"}).wait().code == 126);
   CHECK(start(home, {"--"}).wait().code == 2);
-  CHECK(start(home, {"--env", "X", "--", "true"}).wait().code == 2);
+  CHECK(start(home, {"--env", "X=1", "--", "true"}).wait().code == 2);
 }
 
 TEST_CASE("arguments and variables arrive unchanged") {
   const ScratchHome home;
   const std::string odd = "a b'\"$HOME;`id`\n\xc3\xa4*";
-  process::Child child = start(
-      home, {"--env", "V=" + odd, "--", "sh", "-c", "printf '%s|%s' \"$V\" \"$1\"", "x", odd});
+  process::Child child =
+      start(home, {"--variables", "--", "sh", "-c", "printf '%s|%s' \"$V\" \"$1\"", "x", odd});
+  send(child, variables({"V=" + odd, "PATH=" + std::string(::getenv("PATH"))}));
   CHECK(read_all(child.out()) == odd + "|" + odd);
+}
+
+TEST_CASE("variables are in no argument list, and without them nothing starts") {
+  const ScratchHome home;
+  process::Child child =
+      start(home, {"--variables", "--", "sh", "-c", "echo ran; cat /proc/*/cmdline"});
+  send(child, variables({"TOKEN=value-4711"}));
+  const std::string seen = read_all(child.out());
+  CHECK(seen.starts_with("ran\n"));
+  CHECK(seen.find("value-4711") == std::string::npos);
+  process::Child lost = start(home, {"--variables", "--", "echo", "ran"});
+  lost.in() = UniqueFd();
+  CHECK(read_all(lost.out()).empty());
+  CHECK(lost.wait().code == 1);
+  process::Child odd = start(home, {"--variables", "--", "echo", "ran"});
+  send(odd, std::string(100, 'x'));
+  CHECK(read_all(odd.out()).empty());
+  CHECK(odd.wait().code == 1);
+}
+
+TEST_CASE("standard input arrives byte for byte, and so does its end") {
+  const ScratchHome home;
+  const std::string bytes = std::string("a\0b\xff\n", 5) + std::string(3'000'000, 'x');
+  process::Child child = start(home, {"--variables", "--input", "--", "sh", "-c", "cat; echo $A"});
+  std::string said;
+  std::jthread reader([&] { said = read_all(child.out()); });
+  send(child, variables({"A=end"}));
+  for (std::size_t at = 0; at < bytes.size(); at += 200'000)
+    send(child, data(bytes.substr(at, 200'000)));
+  send(child, transfer::to_text({.kind = transfer::InputKind::end}, ""));
+  reader.join();
+  CHECK(said == bytes + "end\n");
+  CHECK(child.wait().ok());
+}
+
+TEST_CASE("a program that does not read its input is still ended with the connection") {
+  const ScratchHome home;
+  process::Child child = start(home, {"--input", "--", "sleep", "4711.4"});
+  CHECK(eventually([] { return running("sleep 4711.4") == 1; }));
+  ::fcntl(child.in().get(), F_SETFL, O_NONBLOCK);
+  const std::string piece = data(std::string(100'000, 'x'));
+  std::size_t sent = 0;  // Until the pipes and the agent are full.
+  for (int idle = 0; idle < 20;) {
+    const std::string_view rest = std::string_view(piece).substr(sent % piece.size());
+    const ssize_t put = ::write(child.in().get(), rest.data(), rest.size());
+    if (put > 0) sent += static_cast<std::size_t>(put);
+    idle = put > 0 ? 0 : idle + 1;
+    if (put <= 0) std::this_thread::sleep_for(10ms);
+  }
+  CHECK(sent < 2'000'000);
+  child.in() = UniqueFd();
+  CHECK(child.wait_for(10s, nullptr).has_value());
+  CHECK(running("sleep 4711.4") == 0);
+}
+
+TEST_CASE("a program that ends before its input does ends as it would") {
+  const ScratchHome home;
+  process::Child child = start(home, {"--input", "--", "sh", "-c", "exec <&-; read x; exit 3"});
+  for (int i = 0; i < 5; ++i)
+    send(child, data(std::string(100'000, 'x')));
+  CHECK(child.wait().code == 3);
 }
 
 TEST_CASE("the command's own standard input is empty") {

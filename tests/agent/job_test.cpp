@@ -2,6 +2,9 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include <set>
+#include <sstream>
+
 #include "agent/protocol/facts.hpp"
 #include "agent/protocol/files.hpp"
 #include "support/agent_process.hpp"
@@ -35,7 +38,11 @@ class Job {
 
   void write() const {
     write_file(directory() / "spec", to_text(spec));
+    write_ranks();
+  }
+  void write_ranks() const {
     write_file(directory() / "rank", to_text(rank));
+    write_file(directory() / "variables", variables_text(variables));
   }
   process::Captured start() const {
     write();
@@ -45,11 +52,20 @@ class Job {
 
   ScratchHome home;
   Plan spec, rank;
+  std::vector<std::string> variables;
 };
 
 const std::string kOneRank = "OMPI_COMM_WORLD_RANK=0 exec \"$AGENT\" rank job";
 const std::string kTwoRanks =
     "OMPI_COMM_WORLD_RANK=0 \"$AGENT\" rank job & OMPI_COMM_WORLD_RANK=1 \"$AGENT\" rank job; wait";
+
+/// Makes everything below `directory` look as if it was last written so long ago.
+void age(const std::filesystem::path& directory, std::chrono::seconds since) {
+  const auto when = std::filesystem::file_time_type::clock::now() - since;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory))
+    std::filesystem::last_write_time(entry.path(), when);
+  std::filesystem::last_write_time(directory, when);
+}
 
 TEST_SUITE_BEGIN("agent/job");
 
@@ -120,11 +136,133 @@ TEST_CASE("a rank's output is on the disk byte for byte, with how it ended") {
 
 TEST_CASE("a rank knows who it is, and gets its variables from the file") {
   Job job(kOneRank, "echo \"$FASTGPU_RANK $FASTGPU_JOB_ID $SECRET\"; pwd");
-  job.rank.environment = {"SECRET=a b\n$c"};
+  job.variables = {"SECRET=a b\n$c"};
   job.rank.directory = "job/ranks";
   CHECK(job.start().status.ok());
   CHECK(follow(job.home, {"job"}).logs.at("0.out") ==
         "0 " + job.spec.id + " a b\n$c\n" + (job.directory() / "ranks").string() + "\n");
+}
+
+TEST_CASE("a rank finds its place under the names that training scripts read") {
+  Job job(
+      "OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_LOCAL_RANK=1 OMPI_COMM_WORLD_SIZE=2 "
+      "exec \"$AGENT\" rank job",
+      "echo \"$RANK/$WORLD_SIZE $LOCAL_RANK $FASTGPU_RANK/$FASTGPU_WORLD_SIZE\"", {1});
+  CHECK(job.start().status.ok());
+  CHECK(follow(job.home, {"job"}).logs.at("1.out") == "1/2 1 1/2\n");
+}
+
+TEST_CASE("every port that a job asks for is another") {
+  Job job("echo $A $B $C");
+  job.spec.port_variables = {"A", "B", "C"};
+  CHECK(job.start().status.ok());
+  std::istringstream said(follow(job.home, {"job"}).logs.at("launcher.out"));
+  const std::set<int> ports{std::istream_iterator<int>(said), {}};
+  CHECK(ports.size() == 3);
+  for (const int port : ports)
+    CHECK(port >= 20'000);
+}
+
+TEST_CASE("a job's variables are on the disk for no longer than its ranks run") {
+  Job job(kTwoRanks,
+          "cat job/variables | tr '\\000' '\\n'; while [ ! -e job/go ]; do sleep 0.01; done",
+          {0, 1});
+  job.variables = {"TOKEN=secret-4718"};
+  CHECK(job.start().status.ok());
+  const auto said = [&] { return read_text(job.directory() / "ranks" / "1.out"); };
+  CHECK(eventually([&] { return said().find("TOKEN=secret-4718") != std::string::npos; }));
+  write_file(job.directory() / "go", "");
+  follow(job.home, {"job"});
+  CHECK_FALSE(std::filesystem::exists(job.directory() / "variables"));
+}
+
+TEST_CASE("variables of ranks that were killed go when the job is stopped, swept or tidied") {
+  for (const std::string way : {"stop", "sweep", "tidy"}) {
+    CAPTURE(way);
+    const ScratchHome home;
+    const auto directory = home.path() / ".fastgpu/jobs/killed-1";
+    Plan rank;
+    rank.id = "killed-1";
+    rank.argv = {"sleep", "4718.1"};
+    rank.ranks = {3};
+    write_file(directory / "rank", to_text(rank));
+    write_file(directory / "variables", variables_text({"TOKEN=x"}));
+    process::Command command = test::agent_command(home, {"rank", ".fastgpu/jobs/killed-1"});
+    process::set_variable(*command.environment, "OMPI_COMM_WORLD_RANK=3");
+    process::Child child(command);
+    CHECK(eventually([] { return running("sleep 4718.1") == 1; }));
+    const std::string self = std::to_string(child.pid());
+    const int inner = std::stoi(read_text("/proc/" + self + "/task/" + self + "/children"));
+    ::kill(inner, SIGKILL);
+    CHECK(eventually([] { return running("sleep 4718.1") == 0; }));
+    CHECK(eventually([&] { return child.poll().has_value(); }));
+    CHECK(std::filesystem::exists(directory / "variables"));
+    if (way == "stop") run_agent(home, {"job-stop", ".fastgpu/jobs/killed-1"});
+    if (way == "sweep") run_agent(home, {"job-sweep", "killed-1"});
+    if (way == "tidy") {
+      CHECK(run_agent(home, {"put-files", ".fastgpu", "--tidy", "10:1000000"}, encode_files({}))
+                .status.ok());
+    }
+    CHECK(eventually([&] { return !std::filesystem::exists(directory / "variables"); }));
+    CHECK(std::filesystem::exists(directory));
+  }
+}
+
+TEST_CASE("folders of ended jobs go by number and by age, with what was copied for them") {
+  const ScratchHome home;
+  const auto jobs = home.path() / ".fastgpu/jobs";
+  const auto add = [&](const std::string& name, const std::string& how,
+                       std::chrono::seconds since) {
+    Plan plan;
+    plan.id = name;
+    plan.argv = {"true"};
+    plan.ranks = {0};
+    write_file(jobs / name / (how == "rank" ? "rank" : "spec"), to_text(plan));
+    write_file(jobs / name / "work/data", "data");
+    if (how == "status") write_file(jobs / name / "status", "x");
+    if (how == "rank") write_file(jobs / name / "ranks/0.out", "x");
+    age(jobs / name, since);
+  };
+  add("new-1", "status", 1s);
+  add("new-2", "rank", 2s);
+  add("new-3", "status", 3s);
+  add("old-1", "status", 1000h);
+  add("preparing-1", "none", 1h);  // Its copy may take hours.
+  add("never-1", "none", 25h);
+  write_file(home.path() / "precious/data", "");
+  std::filesystem::create_directory_symlink(home.path() / "precious", jobs / "link");
+  const auto tidy = [&](const std::string& retention) {
+    CHECK(run_agent(home, {"put-files", ".fastgpu", "--tidy", retention}, encode_files({}))
+              .status.ok());
+  };
+  const auto left = [&] {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(jobs))
+      names.insert(entry.path().filename());
+    return names;
+  };
+  tidy("10:86400");
+  CHECK(eventually([&] {
+    return left() == std::set<std::string>{"new-1", "new-2", "new-3", "preparing-1", "link"};
+  }));
+  tidy("2:86400");
+  CHECK(eventually([&] {
+    return left() == std::set<std::string>{"new-1", "new-2", "preparing-1", "link"};
+  }));
+  process::Command command{.argv = {"sleep", "4718.2"}};
+  command.environment = process::current_environment();
+  process::set_variable(*command.environment, "FASTGPU_JOB_ID=new-2");
+  {
+    const process::Child runs(command);
+    CHECK(eventually([] { return running("sleep 4718.2") == 1; }));
+    tidy("0:86400");
+    CHECK(eventually([&] {
+      return left() == std::set<std::string>{"new-2", "preparing-1", "link"};
+    }));
+  }
+  tidy("0:86400");
+  CHECK(eventually([&] { return left() == std::set<std::string>{"preparing-1", "link"}; }));
+  CHECK(std::filesystem::exists(home.path() / "precious/data"));
 }
 
 TEST_CASE("a program that does not exist is named with its node") {
@@ -155,6 +293,21 @@ TEST_CASE("a rank that is told to stop says so, also where it ignores SIGTERM") 
   const Followed seen = follow(job.home, {"job"});
   CHECK(seen.ranks.at(0).told);
   CHECK(seen.ranks.at(0).how.signal == SIGKILL);
+}
+
+TEST_CASE(
+    "a rank whose launcher kills it at once still gives its program time, and says how it ended") {
+  Job job(
+      "OMPI_COMM_WORLD_RANK=0 \"$AGENT\" rank job & pid=$!; "
+      "while ! grep -q ready job/ranks/0.out; do sleep 0.01; done; kill $pid; kill -KILL $pid; "
+      "exit 1",
+      "trap 'sleep 0.3; echo saved; exit 5' TERM; echo ready; while :; do sleep 0.01; done");
+  CHECK(job.start().status.ok());
+  const Followed seen = follow(job.home, {"job"});
+  REQUIRE(seen.ranks.contains(0));
+  CHECK(seen.ranks.at(0).told);
+  CHECK(seen.ranks.at(0).how.code == 5);
+  CHECK(seen.logs.at("0.out") == "ready\nsaved\n");
 }
 
 TEST_CASE("100 MB of output pass through follow byte for byte") {
@@ -259,7 +412,7 @@ TEST_CASE("on a node with ranks only, stopping and sweeping find them by their m
   for (const bool sweep : {false, true}) {
     CAPTURE(sweep);
     Job job("", "sleep 4714.1");
-    write_file(job.directory() / "rank", to_text(job.rank));
+    job.write_ranks();
     process::Command command = test::agent_command(job.home, {"rank", "job"});
     process::set_variable(*command.environment, "OMPI_COMM_WORLD_RANK=0");
     process::Child rank(command);
@@ -274,11 +427,11 @@ TEST_CASE("on a node with ranks only, stopping and sweeping find them by their m
 
 TEST_CASE("a rank's program does not outlive a killed agent") {
   Job job("", "sleep 4715.1");
-  write_file(job.directory() / "rank", to_text(job.rank));
+  job.write_ranks();
   process::Command command = test::agent_command(job.home, {"rank", "job"});
   process::set_variable(*command.environment, "OMPI_COMM_WORLD_RANK=0");
   job.rank.argv = {"sleep", "4715.1"};
-  write_file(job.directory() / "rank", to_text(job.rank));
+  job.write_ranks();
   process::Child rank(command);
   CHECK(eventually([] { return running("sleep 4715.1") == 1; }));
   rank.signal(SIGKILL);
@@ -288,7 +441,7 @@ TEST_CASE("a rank's program does not outlive a killed agent") {
 TEST_CASE("a follower on a node with ranks only ends after the last of them, or when it is left") {
   Job job("", "echo hello");
   job.rank.ranks = {0, 5};
-  write_file(job.directory() / "rank", to_text(job.rank));
+  job.write_ranks();
   process::Child follower = start_follower(job.home, {"job"});
   const auto run_rank = [&](const std::string& rank) {
     process::Command command = test::agent_command(job.home, {"rank", "job"});

@@ -44,6 +44,28 @@ TEST_CASE("the nearest name is found for a slip of the finger and not for anothe
   CHECK(nearest_name("node", names) == "nodes");
   CHECK(nearest_name("provder", names) == "provider");
   CHECK(nearest_name("banana", names).empty());
+  CHECK(nearest_name("ndoes", names) == "nodes");
+}
+
+TEST_CASE("a short word is near to what begins alike and differs in one place") {
+  const std::vector<std::string> verbs = {"stop", "cp",  "run",  "logs", "wait", "get",  "exec",
+                                          "bash", "zsh", "init", "ssh",  "job",  "mount"};
+  for (const char* word : {"top", "up", "man", "edit", "tcsh", "foo", "x", "", "ps"}) {
+    CAPTURE(word);
+    CHECK(nearest_name(word, verbs).empty());
+  }
+  for (const auto& [word, meant] : {std::pair{"gte", "get"},
+                                    {"ge", "get"},
+                                    {"lgos", "logs"},
+                                    {"exce", "exec"},
+                                    {"stp", "stop"},
+                                    {"sssh", "ssh"},
+                                    {"inti", "init"},
+                                    {"mout", "mount"}}) {
+    const auto& shown = word;
+    CAPTURE(shown);
+    CHECK(nearest_name(word, verbs) == meant);
+  }
 }
 
 TEST_SUITE_END();

@@ -2,10 +2,15 @@
 
 #include <doctest/doctest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <array>
 #include <cstdio>
 #include <memory>
 #include <vector>
+
+#include "base/login_shell.hpp"
 
 namespace fastgpu {
 namespace {
@@ -35,6 +40,60 @@ TEST_CASE("every word arrives unchanged through a shell") {
   for (const std::string& word : words)
     expected += "<" + word + ">";
   CHECK(through_a_shell(words) == expected);
+}
+
+/// What a program that `shell` was told to start prints, and how it ended.
+std::pair<std::string, int> by_shell(std::vector<const char*> shell, const std::string& command) {
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::dup2(ends[1], STDOUT_FILENO);
+    ::close(ends[0]);
+    shell.insert(shell.end(), {"-c", command.c_str(), nullptr});
+    ::execvp(shell[0], const_cast<char* const*>(shell.data()));
+    ::_exit(127);
+  }
+  ::close(ends[1]);
+  std::string out;
+  std::array<char, 4096> buffer{};
+  for (ssize_t got = 0; (got = ::read(ends[0], buffer.data(), buffer.size())) > 0;)
+    out.append(buffer.data(), static_cast<std::size_t>(got));
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  return {out, status};
+}
+
+TEST_CASE("a command means the same to every login shell that is installed here") {
+  std::string every_byte;
+  for (int byte = 1; byte < 256; ++byte)
+    every_byte += static_cast<char>(byte);
+  const std::vector<std::string> words = {
+      "printf", "<%s>", every_byte, "",    "=ls",  "!!", "'\\'",  "a\nb\n", "\\' ; echo ran #",
+      "ends\\", "~",    "\\0101",   "\\c", "%d%%", "-n", "$(id)", "{a,b}",  std::string(300, '!')};
+  std::string expected;
+  for (std::size_t i = 2; i < words.size(); ++i)
+    expected += "<" + words[i] + ">";
+  const std::string command = login_shell_command("exec " + shell_join(words));
+  CHECK(command.find('\n') == command.npos);
+  const std::vector<std::vector<const char*>> shells = {{"sh"},   {"bash"},  {"dash"},
+                                                        {"zsh"},  {"fish"},  {"tcsh"},
+                                                        {"mksh"}, {"ksh93"}, {"busybox", "ash"}};
+  for (const auto& shell : shells) {
+    CAPTURE(shell[0]);
+    const auto [out, status] = by_shell(shell, command);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 127) continue;  // Not installed.
+    CHECK(out == expected);
+    CHECK(status == 0);
+    CHECK(WEXITSTATUS(by_shell(shell, login_shell_command("exit 42")).second) == 42);
+    CHECK(WTERMSIG(by_shell(shell, login_shell_command("kill -9 $$")).second) == 9);
+  }
+}
+
+TEST_CASE("a command of plain words can be read") {
+  CHECK(login_shell_command("exec uname -m") == "exec /bin/sh -c 'exec uname -m'");
+  CHECK(login_shell_command("test \"$x\" && exec y") == "exec /bin/sh -c 'test \"$x\" && exec y'");
 }
 
 TEST_SUITE_END();

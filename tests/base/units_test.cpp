@@ -13,10 +13,51 @@ using test::failure_of;
 TEST_SUITE_BEGIN("base/units");
 
 TEST_CASE("durations are read in the units that people write") {
-  CHECK(parse_duration("30") == 30s);
   CHECK(parse_duration("250ms") == 250ms);
   CHECK(parse_duration("1.5h") == 90min);
   CHECK(parse_duration("7d") == 168h);
+}
+
+TEST_CASE("durations are read as people say them, in parts and in words") {
+  const std::pair<const char*, std::chrono::milliseconds> cases[] = {
+      {"1h30m", 90min}, {"1h 30m", 90min},    {"1 hour 30 minutes", 90min},
+      {"1w", 168h},     {"1 week", 168h},     {"2 weeks", 336h},
+      {"2d", 48h},      {"1day", 24h},        {"2d03h", 51h},
+      {"3m20s", 200s},  {"90 min", 90min},    {"1hour", 1h},
+      {"2hrs", 2h},     {"1hr", 1h},          {"10 secs", 10s},
+      {"10min", 10min}, {"1s500ms", 1500ms},  {"1H30M", 90min},
+      {"0", 0s},        {"0s", 0s},           {"1w2d3h4m5s6ms", 788'645'006ms},
+      {"0.5d", 12h},    {"1.5 hours", 90min}, {"5 sec", 5s}};
+  for (const auto& [text, wanted] : cases) {
+    const auto& shown = text;
+    CAPTURE(shown);
+    CHECK(parse_duration(text) == wanted);
+  }
+}
+
+TEST_CASE("a number without a unit is no duration, whatever it was meant in") {
+  for (const char* text : {"8", "5", "30", "1.5", "00", "0.0", "1h30", "1 ", "8 "}) {
+    const auto& shown = text;
+    CAPTURE(shown);
+    CHECK(failure_of([&] { parse_duration(text); }).kind() == ErrorKind::usage);
+  }
+  CHECK(std::string(failure_of([] { parse_duration("8"); }).what()) ==
+        "'8' lacks its unit: write it like 250ms, 30s, 10m, 2h, 1h30m, 7d or 1w");
+}
+
+TEST_CASE("every duration and size that is printed is read back, up to its last digit") {
+  std::uint64_t step = 1;
+  for (std::int64_t count = 0; count < 3'155'000'000'000;
+       count += static_cast<std::int64_t>(step)) {
+    step += 1 + step / 7;
+    const std::chrono::milliseconds wanted(count);
+    const std::string text = to_string(wanted);
+    CAPTURE(text);
+    CHECK(to_string(parse_duration(text)) == text);
+    const std::string size = to_string(Bytes{static_cast<std::uint64_t>(count)});
+    CAPTURE(size);
+    CHECK(to_string(parse_size(size)) == size);
+  }
 }
 
 TEST_CASE("sizes tell powers of ten from powers of two") {
@@ -32,7 +73,10 @@ TEST_CASE("link rates are read and printed alike") {
 }
 
 TEST_CASE("what is no quantity is refused with the value met") {
-  for (const char* text : {"", "x", "-1s", "1y", "nan", "inf", "1e300d", "10 m", "0x10"}) {
+  for (const char* text :
+       {"",       "x",     "-1s",   "1y",   "nan",    "inf", "1e300d", "1e3s",   "0x10",
+        "-0s",    "1h-5m", "30m1h", "1h1h", "1m1min", "h",   "1,5h",   "1h,30m", "1h and",
+        "1month", "5 ",    " 5s",   "5s ",  "1:30",   "+5s", "1h30m ", "200y",   "101000w"}) {
     CAPTURE(text);
     CHECK(failure_of([&] { parse_duration(text); }).kind() == ErrorKind::usage);
   }

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <set>
+#include "cli/commands/lookup.hpp"
+#include "cli/common_flags.hpp"
 #include "cli/completion.hpp"
 #include "cli/parser.hpp"
 #include "support/cli_session.hpp"
@@ -68,6 +71,26 @@ TEST_CASE("what the user must change is a usage error that says how") {
       {{"create", "cluster", "x", "y"}, "unexpected 'y'"},
       {{"get", "clusters", "-o", "jsn"}, "json"},
       {{"-o"}, "no command"},
+      {{"get", "-o", "json"}, "fastgpu get clusters"},
+      {{"jobs"}, "did you mean fastgpu get jobs?"},
+      {{"create", "cluster", "x", "--state-dir=", "--dry-run"}, "--state-dir is empty"},
+      {{"create", "cluster", "x", "--nodes=", "--dry-run"}, "--nodes is empty"},
+      {{"create", "cluster", "x", "--ssh-from=", "--yes", "--dry-run"}, "--ssh-from is empty"},
+      {{"create", "cluster", "x", "--ssh-from", "--dry-run"}, "it is the flag --dry-run"},
+      {{"create", "cluster", "x", "-f", ""}, "-f is empty"},
+      {{"create", "cluster", "x", "-f=", "y"}, "-f is empty"},
+      {{"create", "cluster", ""}, "NAME is empty"},
+      {{"get", "nodes", ""}, "NAME is empty"},
+      {{"--state-dir=", "get", "clusters"}, "--state-dir is empty"},
+      {{"-o=", "get", "clusters"}, "-o is empty"},
+      {{"run", "job", "-np=", "4", "--", "true"}, "-np is empty"},
+      {{"create", "cluster", "x", "--max-life", "8"}, "lacks its unit"},
+      {{"create", "cluster", "x", "--timeout", "5"}, "lacks its unit"},
+      {{"create", "cluster", "x", "--link-rate", "1gbit", "--provider", "static"}, "local alone"},
+      {{"create", "cluster", "x", "--accept-host-keys"}, "static alone"},
+      {{"exec", "x", "-e", "A B=1", "--", "true"}, "'A B' is not the name"},
+      {{"exec", "x", "-e", "=1", "--", "true"}, "'' is not the name"},
+      {{"exec", "x", "--env=A", "--", "true"}, "A is not set here"},
       {{"tmux", "demo", "--session", "a.b"}, "session name 'a.b'"},
       {{"tmux", "demo", "--list", "--detach"}, "--list starts nothing"},
   };
@@ -86,6 +109,41 @@ TEST_CASE("a cluster that is not there is not found, with the nearest name") {
   const Error e = failure_of([&] { session.run({"describe", "cluster", "trian"}); });
   CHECK(e.kind() == ErrorKind::not_found);
   CHECK(std::string(e.what()).find("did you mean train?") != std::string::npos);
+}
+
+TEST_CASE("nodes are named as they are shown") {
+  Session session;
+  put_cluster(session, "train", 3);
+  const auto nodes = [&](const std::string& target) {
+    session.out.text.clear();
+    session.run({"get", "nodes", target, "-o", "name"});
+    return session.out.text;
+  };
+  CHECK(nodes("train-1") == "train-1\n");
+  CHECK(nodes("train/1") == "train-1\n");
+  CHECK(nodes("train-[0-1]") == "train-0\ntrain-1\n");
+  CHECK(nodes("train/!0") == "train-1\ntrain-2\n");
+  CHECK(nodes("train") == "train-0\ntrain-1\ntrain-2\n");
+  CHECK(failure_of([&] { nodes("train-7"); }).kind() == ErrorKind::not_found);
+  CHECK(std::string(failure_of([&] {
+                      session.run({"delete", "cluster", "train-0", "-y"});
+                    }).what()) == "there is no cluster 'train-0': that is a node of cluster train");
+}
+
+TEST_CASE("the word for a node and for a cluster is the cluster's; two owners are told apart") {
+  Session session;
+  const state::Cluster cluster = put_cluster(session, "train", 1);
+  state::Cluster other{.id = {"0a1b2c3e"}, .name = {"train-0"}, .provider = "static"};
+  other.state = state::ClusterState::running;
+  session.context.store().insert_cluster(other);
+  CHECK(find_target(session.context, "train-0").cluster == "train-0");
+  CHECK(find_target(session.context, "train-0").node_set.empty());
+  state::Node twin{.cluster = other.id, .index = 0, .name = {"n9"}};
+  session.context.store().put_node(twin);
+  twin.cluster = cluster.id;
+  twin.index = 7;
+  session.context.store().put_node(twin);
+  CHECK(failure_of([&] { find_target(session.context, "n9"); }).kind() == ErrorKind::usage);
 }
 
 TEST_CASE("deleting asks, and without a terminal names --yes") {
@@ -126,11 +184,11 @@ TEST_CASE("the fields of what is described keep their names and their order in J
     return keys;
   };
   CHECK(keys_of({"describe", "cluster", "train", "-o", "json"}) ==
-        "schema name id provider state slots user network created spec price_per_hour currency "
-        "cost_so_far guards ends ends_because taken_back nodes open_intents");
+        "schema name id provider state slots user network created spec machine price_per_hour "
+        "currency cost_so_far guards ends ends_because taken_back nodes open_intents");
   CHECK(keys_of({"describe", "node", "train-0", "-o", "json"}) ==
         "schema name index state address port private_address user slots instance host_keys "
-        "cluster");
+        "cluster type region zone gpus market price_per_hour currency");
 }
 
 TEST_CASE("a flag comes from the command line first, then from the environment") {
@@ -141,6 +199,9 @@ TEST_CASE("a flag comes from the command line first, then from the environment")
   session.out.text.clear();
   session.run({"version", "-o", "name"});
   CHECK(session.out.text == FASTGPU_VERSION "\n");
+  session.variables["FASTGPU_FILE"] = "x";
+  CHECK(failure_of([&] { session.run({"create", "cluster", "x"}); }).kind() == ErrorKind::usage);
+  session.variables.erase("FASTGPU_FILE");
   session.variables["FASTGPU_NODES"] = "abc";
   const Error e = failure_of([&] { session.run({"create", "cluster", "x"}); });
   CHECK(std::string(e.what()).find("FASTGPU_NODES") != std::string::npos);
@@ -155,14 +216,54 @@ TEST_CASE("values and words that stand alone arrive as they are, whatever they l
   arguments.text("--file", "F", "a file", value).letter = "-f";
   arguments.list("--env", "K=V", "variables", several).letter = "-e";
   const state::Environment none = [](const char*) { return std::nullopt; };
-  const Words line = {"[a,b]", "-f", "-",      "-e",  "A=[1,2]", "--env",
-                      "B=",    "-e", "-C=x y", "ü;$", ""};
+  const Words line = {"[a,b]", "-f",     "-",   "-e", "A=[1,2]", "--env",   "B=",
+                      "-e",    "-C=x y", "ü;$", "-e", "[x,y]",   "--env={}"};
 
   parse_words("test", line, arguments, none);
 
-  CHECK(words == Words{"[a,b]", "ü;$", ""});
+  CHECK(words == Words{"[a,b]", "ü;$"});
   CHECK(value == "-");
-  CHECK(several == Words{"A=[1,2]", "B=", "-C=x y"});
+  CHECK(several == Words{"A=[1,2]", "B=", "-C=x y", "[x,y]", "{}"});
+}
+
+TEST_CASE("no flag of any command takes the next word for an empty value, or is content with it") {
+  const state::Environment none = [](const char*) { return std::nullopt; };
+  for (const Command& command : commands()) {
+    const Arguments all = arguments_of(command);
+    for (const Argument& argument : all.all()) {
+      if (argument.positional() || argument.bare()) continue;
+      for (const std::string& spelling : {argument.name, argument.letter}) {
+        if (spelling.empty()) continue;
+        CAPTURE(command.words());
+        CAPTURE(spelling);
+        const Words line = {spelling + "=", "--quiet"};
+        const Arguments arguments = arguments_of(command);
+        const Error e = failure_of([&] { parse_words(command.words(), line, arguments, none); });
+        CHECK(std::string(e.what()).find("the value of " + spelling + " is empty") !=
+              std::string::npos);
+      }
+    }
+  }
+}
+
+TEST_CASE("two dashes end the flags of a command that starts no program") {
+  Session session;
+  put_cluster(session, "train", 1);
+  CHECK(session.run({"describe", "cluster", "-o", "name", "--", "train"}) == 0);
+  CHECK(session.out.text == "train\n");
+  CHECK(std::string(failure_of([&] {
+                      session.run({"describe", "cluster", "--", "-o"});
+                    }).what())
+            .find("'-o'") != std::string::npos);
+}
+
+TEST_CASE("flags that people know from elsewhere are understood") {
+  Session session;
+  session.run({"version", "--json"});
+  CHECK(session.out.text.starts_with("{"));
+  for (const Words& words : {Words{"version", "-v"}, Words{"version", "-vv"},
+                             Words{"version", "-vvv"}, Words{"-V"}, Words{"--version"}})
+    CHECK(session.run(words) == 0);
 }
 
 TEST_CASE("what follows two dashes is the program's, read by nobody") {
@@ -182,6 +283,11 @@ TEST_CASE("JSON is wanted even where the rest makes no sense") {
   CHECK(wants_json(Words{"bla", "-o", "json"}, none));
   CHECK(wants_json(Words{"-ojson"}, none));
   CHECK(wants_json(Words{"--output=json", "x"}, none));
+  CHECK(wants_json(Words{"get", "nodes", "--json"}, none));
+  CHECK(wants_json(Words{"exec", "-qojson", "x"}, none));
+  CHECK_FALSE(wants_json(Words{"get", "nodes", "-o=", "json"}, none));
+  CHECK_FALSE(wants_json(Words{"get", "nodes", "--output=", "json"}, none));
+  CHECK_FALSE(wants_json(Words{"create", "cluster", "--image", "-ojson"}, none));
   CHECK_FALSE(wants_json(Words{"exec", "x", "--", "-o", "json"}, none));
 }
 
@@ -192,6 +298,12 @@ TEST_CASE("the words that people try lead to the command that they mean") {
   CHECK(found({"kill", "demo"}) == "delete cluster");
   CHECK(found({"kill", "cluster", "demo"}) == "delete cluster");
   CHECK(found({"-o", "json", "get", "nodes"}) == "get nodes");
+  CHECK(found({"-q", "--state-dir=/x", "-ojson", "get", "nodes"}) == "get nodes");
+  CHECK(found({"get", "-o", "json", "nodes"}) == "get nodes");
+  CHECK(found({"--cluster", "demo", "run", "job"}) == "run job");
+  CHECK(found({"--fanout", "3", "-qv", "exec", "demo", "--", "-o", "x"}) == "exec");
+  CHECK(verb_first(commands(), {"--yes", "--timeout", "5m", "delete", "cluster", "x", "--", "y"}) ==
+        Words{"delete", "cluster", "x", "--yes", "--timeout", "5m", "--", "y"});
 }
 
 TEST_CASE("completion answers with what may stand next") {
@@ -207,6 +319,16 @@ TEST_CASE("completion answers with what may stand next") {
   CHECK(completed(session, {"create", "cluster", "--nod"}) == Words{"--nodes"});
   CHECK(completed(session, {"get", "clusters", "-o", "y"}) == Words{"yaml"});
   CHECK(completed(session, {"nonsense", "x"}).empty());
+  CHECK(completed(session, {"help", "desc"}) == Words{"describe"});
+  CHECK(completed(session, {"help", "get", "n"}) == Words{"nodes"});
+  CHECK(completed(session, {"--state-dir", session.directory.path().string(), "desc"}) ==
+        Words{"describe"});
+  CHECK(completed(session, {"-o", "y"}) == Words{"yaml"});
+  CHECK(completed(session, {"-q", "get", "n"}) == Words{"nodes"});
+  CHECK(completed(session, {"exec", "train/train-0,train-"}) ==
+        Words{"train/train-0,train-0", "train/train-0,train-1"});
+  CHECK(completed(session, {"exec", "train/@w"}) == Words{"train/@workers"});
+  CHECK(completed(session, {"get", "prices", "--cloud", "aw"}) == Words{"aws"});
 }
 
 TEST_CASE("completion answers from the state directory that the line names") {
@@ -243,6 +365,19 @@ TEST_CASE("every command has a page with a summary and an example, and every fla
       CAPTURE(argument.name);
       CHECK_FALSE(argument.help.empty());
     }
+  }
+}
+
+/// Commands that change something and have no --dry-run yet.
+const std::set<std::string> kWithoutDryRun = {"cp"};
+
+TEST_CASE("a command that changes something can be tried with --dry-run") {
+  for (const Command& command : commands()) {
+    CAPTURE(command.words());
+    if (kWithoutDryRun.contains(command.words())) continue;
+    const bool has_dry_run = arguments_of(command).find("--dry-run") != nullptr;
+    CHECK((has_dry_run || command.effect != Effect::changes));
+    CHECK((!has_dry_run || command.effect == Effect::changes));
   }
 }
 

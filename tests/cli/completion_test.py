@@ -20,7 +20,7 @@ FASTGPU, SEED = (str(pathlib.Path(path).resolve()) for path in sys.argv[1:3])
 # one cluster, demo, with two nodes and a job, and the files of setUpModule.
 UNIQUE = [
     ("fastgpu descr", ["fastgpu", "describe"]),
-    ("fastgpu --", ["fastgpu", "--help"]),
+    ("fastgpu --he", ["fastgpu", "--help"]),
     ("fastgpu ssh de", ["fastgpu", "ssh", "demo"]),
     ("fastgpu ssh demo/demo-1", ["fastgpu", "ssh", "demo/demo-1"]),
     ("fastgpu describe node demo-1", ["fastgpu", "describe", "node", "demo-1"]),
@@ -37,6 +37,7 @@ UNIQUE = [
     ("fastgpu cp odd\\ \\$name\\;\\(1\\).yaml de", ["fastgpu", "cp", "odd $name;(1).yaml", "demo:"]),
 ]
 SEVERAL = [
+    ("fastgpu --", ["--help", "--output", "--state-dir"]),
     ("fastgpu ssh demo/", ["demo/demo-0", "demo/demo-1"]),
     ("fastgpu get nodes -o ", ["table", "wide", "json", "yaml", "name"]),
     ("fastgpu completion ", ["bash", "zsh", "fish"]),

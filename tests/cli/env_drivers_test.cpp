@@ -22,7 +22,7 @@ TEST_SUITE_BEGIN("cli env drivers");
 
 TEST_CASE("the matrix is shown with its date, as a whole or for one CUDA") {
   const auto whole = shown({"env", "matrix", "-o", "json"});
-  CHECK(whole["schema"] == "fastgpu.env_matrix/1");
+  CHECK(whole["schema"] == "fastgpu.env-matrix/1");
   CHECK(whole["date"].get<std::string>().size() == 10);
   CHECK(whole["cuda"].size() > 10);
 

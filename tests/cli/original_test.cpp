@@ -19,18 +19,18 @@ TEST_SUITE_BEGIN("cli/original");
 
 TEST_CASE("the original's create is ours") {
   CHECK(ours({"create", "-n", "vm", "-np", "2", "-i", "ecs.gn6v-c8g1.16xlarge", "--spot"}) ==
-        Words{"create", "cluster", "vm", "--nodes", "2", "--instance-type",
-              "ecs.gn6v-c8g1.16xlarge", "--spot"});
+        Words{"create", "cluster", "vm", "--nodes=2", "--instance-type=ecs.gn6v-c8g1.16xlarge",
+              "--spot"});
   CHECK(ours({"create", "--name=vm", "--machines", "1", "--image_type", "Ubuntu",
               "--data_disk_size", "0", "--system_disk_size", "300", "--confirm_cost",
               "--skip_setup", "-vpc", "mine", "--zone_id", "cn-beijing-h"}) ==
-        Words{"create", "cluster", "vm", "--nodes", "1", "--disk", "300", "--yes", "--vpc", "mine",
-              "--zone", "cn-beijing-h"});
+        Words{"create", "cluster", "vm", "--nodes=1", "--disk=300", "--yes", "--vpc=mine",
+              "--zone=cn-beijing-h"});
 }
 
 TEST_CASE("the original's data disk is ours, and its mount takes clusters") {
   CHECK(ours({"create", "-n", "vm", "--data_disk_size", "500"}) ==
-        Words{"create", "cluster", "vm", "--data-disk", "500"});
+        Words{"create", "cluster", "vm", "--data-disk=500"});
   CHECK(ours({"mount", "{demo}", "10.0.0.4:/"}) == Words{"mount", "demo", "10.0.0.4:/"});
   CHECK(failure_of([] { ours({"mount", "task0.demo"}); }).kind() == ErrorKind::usage);
 }
@@ -61,15 +61,39 @@ vpc_name=ncluster-vpc
 install_script=pwd
 )";
   CHECK(ours({"create", "--config", "create.cfg"}, file) ==
-        Words{"create", "cluster", "ncluster-v100", "--nodes", "1", "--disk", "300",
-              "--instance-type", "ecs.gn6v-c8g1.16xlarge", "--yes", "--zone", "cn-beijing-h",
-              "--vpc", "ncluster-vpc"});
+        Words{"create", "cluster", "ncluster-v100", "--nodes=1", "--disk=300",
+              "--instance-type=ecs.gn6v-c8g1.16xlarge", "--yes", "--zone=cn-beijing-h",
+              "--vpc=ncluster-vpc"});
   CHECK(failure_of([&] {
           ours({"create", "-c", "x"}, "[ncluster]\nmachine=1\n");
         }).kind() == ErrorKind::usage);
   CHECK(failure_of([&] {
           ours({"create", "-c", "x"}, "no ini at all\n");
         }).kind() == ErrorKind::usage);
+}
+
+TEST_CASE("an empty value of the original is refused, and takes no other word") {
+  for (const Words& words :
+       {Words{"create", "--name=", "--dry-run"}, Words{"create", "-n=", "vm"},
+        Words{"create", "-n", "vm", "--image=", "--dry-run"}, Words{"create", "-n", ""},
+        Words{"create", "-n", "vm", "-np=", "4"}, Words{"create", "-n", "-np", "4"},
+        Words{"create", "-n", "vm", "--spot=False"}, Words{"create", "--config="}}) {
+    CAPTURE(words.back());
+    CHECK(failure_of([&] { ours(words); }).kind() == ErrorKind::usage);
+  }
+  CHECK(ours({"create", "-n=vm", "-np=2"}) == Words{"create", "cluster", "vm", "--nodes=2"});
+}
+
+TEST_CASE("a boolean of a create.cfg is read as everywhere, and refused where it is none") {
+  const auto spot = [](const std::string& value) {
+    return ours({"create", "-c", "x"}, "[ncluster]\nname=vm\nspot=" + value + "\n").size() == 4;
+  };
+  for (const char* text : {"True", "true", "1", "yes", "on"})
+    CHECK(spot(text));
+  for (const char* text : {"False", "false", "0", "no", "No", "off", ""})
+    CHECK_FALSE(spot(text));
+  const Error e = failure_of([&] { spot("none"); });
+  CHECK(std::string(e.what()).find("[ncluster] spot: 'none' is not usable") != std::string::npos);
 }
 
 TEST_CASE("what the original had and we have not says what to do instead") {

@@ -26,8 +26,8 @@ std::string shown_on(const Terminal& terminal) {
 TEST_SUITE_BEGIN("cli/remote_output");
 
 TEST_CASE("a terminal shows who has not ended, and nothing of it at the end") {
-  const std::string text = shown_on({.err = true});
-  CHECK(text.find("1 of 3 nodes have ended, not yet: n-[0,2]") != std::string::npos);
+  const std::string text = shown_on({.err = true, .err_width = 80, .live = true});
+  CHECK(text.find("running on 3 nodes: 1 ended, not yet n-[0,2]") != std::string::npos);
   CHECK(text.ends_with("\r\x1b[K"));
 }
 

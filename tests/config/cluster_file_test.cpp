@@ -117,6 +117,12 @@ TEST_CASE("what cannot be is refused with line and column") {
       {"a: 1\n---\nb: 2\n",
        "cluster.yaml:2:1: a second document begins here, and only one is read"},
       {"hosts: []\n", "cluster.yaml:1:8: 'hosts': there must be at least one host"},
+      {"provider: local\nhosts: [a]\n",
+       "cluster.yaml:1:11: 'provider': hosts that are listed are those of provider static, not of "
+       "'local'"},
+      {"hosts: [a]\nprovider: aws\n",
+       "cluster.yaml:2:11: 'provider': hosts that are listed are those of provider static, not of "
+       "'aws'"},
       {"hosts:\n  - port: 22\n", "cluster.yaml:2:5: 'hosts[0]': 'address' is missing"},
       {"hosts:\n  - address: -oProxyCommand=x\n",
        "cluster.yaml:2:14: 'hosts[0].address': '-oProxyCommand=x' is no address and no host name"},

@@ -1,6 +1,7 @@
 #include "config/document.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -111,7 +112,51 @@ TEST_CASE("a file is read by its path, and one that is missing is not found") {
   std::ofstream(path) << "nodes: x\n";
   const Error e = failure_of([&] { read_cluster_file(Document::read(path)); });
   CHECK(std::string(e.what()).starts_with(path.string() + ":1:8: "));
-  CHECK(failure_of([&] { Document::read(temp.path()); }).kind() == ErrorKind::local);
+  CHECK(std::string(failure_of([&] { Document::read(temp.path()); }).what()) ==
+        temp.path().string() + " is no file but a directory");
+}
+
+TEST_CASE("a file without a field is named, and nothing is waited for") {
+  const TempDirectory temp;
+  const auto path = temp.path() / "c.yaml";
+  for (const char* text : {"", " \n\t\n", "# only a comment\n", "---\n", "~\n"}) {
+    CAPTURE(text);
+    std::ofstream(path) << text;
+    const Error e = failure_of([&] { Document::read(path); });
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(std::string(e.what()).starts_with(path.string() + " "));
+  }
+  CHECK(failure_of([] { Document::read(""); }).kind() == ErrorKind::usage);
+  REQUIRE(::mkfifo((temp.path() / "fifo").c_str(), 0600) == 0);
+  CHECK(failure_of([&] { Document::read(temp.path() / "fifo"); }).kind() == ErrorKind::usage);
+  CHECK(failure_of([] { Document::read("/dev/null"); }).kind() == ErrorKind::usage);
+}
+
+TEST_CASE("a type that is given to a value is refused rather than ignored") {
+  for (const char* text :
+       {"a: !!python/object:os.system x\n", "a: !!python/object/apply:os.system ['x']\n",
+        "a: !!int 5\n", "a: !mine {b: 1}\n", "a: !!map {b: 1}\n", "!!set {a: 1}\n",
+        "!!python/name:x a: 1\n"}) {
+    CAPTURE(text);
+    const Error e = failure_of([&] { parse(text); });
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(std::string(e.what()).find("tags such as ") != std::string::npos);
+  }
+}
+
+TEST_CASE("what is no text, or is indented by tabs, is called so at its place") {
+  CHECK(std::string(failure_of([] { parse("a: 1\nb:\n\tc: 2\n"); }).what()) ==
+        "f.yaml:3:3: this line is indented by a tab, and YAML knows only blanks");
+  CHECK(std::string(failure_of([] { parse("a: 1\n\tb: 2\n"); }).what()).find("by a tab") !=
+        std::string::npos);
+  CHECK(std::string(failure_of([] { parse(std::string("a: 1\nb: \0x\n", 11)); }).what()) ==
+        "f.yaml:2:4: the byte \\x00 is no part of a text: this is not YAML");
+  CHECK(failure_of([] {
+          parse(
+              "\x7f"
+              "ELF\x02\x01");
+        }).kind() == ErrorKind::usage);
+  CHECK(parse("a: 'x\ty'\n").root().find("a")->text() == "x\ty");
 }
 
 TEST_CASE("a dash reads standard input, and no more of it than is allowed") {

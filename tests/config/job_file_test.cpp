@@ -53,8 +53,16 @@ TEST_CASE("what cannot be is refused with line and column") {
       {"command: [a, [b]]\n", "job.yaml:1:14: 'command[1]' must be text, not a list"},
       {"np: -1\n", "job.yaml:1:5: 'np' must be a whole number from 1 to 10240000, not '-1'"},
       {"timeout: soon\n",
-       "job.yaml:1:10: 'timeout': 'soon' is not a duration: write it like 250ms, 30s, 10m, 2h or "
-       "7d"},
+       "job.yaml:1:10: 'timeout': 'soon' is not a duration: write it like 250ms, 30s, 10m, 2h, "
+       "1h30m, 7d or 1w"},
+      {"timeout: 5\n",
+       "job.yaml:1:10: 'timeout': '5' lacks its unit: write it like 250ms, 30s, 10m, 2h, 1h30m, 7d "
+       "or 1w"},
+      {"engine: slurm\n", "job.yaml:1:9: 'engine': 'slurm' is none of mpirun"},
+      {"engine: mpirrun\n",
+       "job.yaml:1:9: 'engine': 'mpirrun' is none of mpirun; did you mean mpirun?"},
+      {"engine: ''\n", "job.yaml:1:9: 'engine': '' is none of mpirun"},
+      {"engine: [mpirun]\n", "job.yaml:1:9: 'engine' must be text, not a list"},
       {"detach: maybe\n", "job.yaml:1:9: 'detach' must be true or false, not 'maybe'"},
       {"env:\n  A B: 1\n", "job.yaml:2:8: 'env.A B': 'A B' is no name of an environment variable"},
       {"env:\n  A:\n", "job.yaml:2:3: 'env.A' must be text, not nothing"},

@@ -123,7 +123,7 @@ class FakeCloud final : public provision::cloud::Cloud {
       made.push_back({.id = "m" + std::to_string(all.size() + made.size()),
                       .index = launch.first + i,
                       .state = MachineState::running,
-                      .address = "198.51.100.1",
+                      .address = provision::cloud::MachineAddress(IpAddress::parse("198.51.100.1")),
                       .site = launch.site,
                       .type = launch.type,
                       .launched = std::to_string(all.size() + made.size() + 1000),

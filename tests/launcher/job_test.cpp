@@ -54,6 +54,16 @@ TEST_CASE("what cannot run is refused before anything is done") {
   CHECK(refused([](JobSpec& s) { s.environment = {"A"}; }) == "job: variable 'A' has no '='");
   CHECK(refused([](JobSpec& s) { s.environment = {"1A=x"}; }) ==
         "job: '1A' is not a variable's name");
+  for (const std::string name :
+       {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "NODE_RANK", "GROUP_RANK",
+        "FASTGPU_RANK", "FASTGPU_NODE_RANK", "FASTGPU_JOB_ID"})
+    CHECK(refused([&](JobSpec& s) { s.environment = {name + "=0"}; }) ==
+          "job: the variable " + name + " is set for each rank and cannot be given");
+  for (const std::string own : {"MASTER_ADDR=10.0.0.9", "MASTER_PORT=29500", "RANKS=2"}) {
+    JobSpec spec = example().spec;
+    spec.environment = {own};
+    CHECK_NOTHROW(validate(spec));
+  }
   CHECK(refused([](JobSpec& s) { s.ranks = 0; }).find("0 is not within 1 to") != std::string::npos);
   CHECK(refused([](JobSpec& s) { s.name = {"a/b"}; }).find("a/b") != std::string::npos);
 }

@@ -37,8 +37,9 @@ TEST_CASE("one node needs no ssh and no network") {
   plan.ssh_config.clear();
   plan.ranks = 2;
   CHECK(mpirun_argv(plan) == Words{"/usr/bin/mpirun", "--hostfile", "/root/hosts", "-np", "2",
-                                   "--map-by", "slot", "--bind-to", "none", "-x", "PORT", "agent",
-                                   "rank", "a b"});
+                                   "--map-by", "slot", "--bind-to", "none", "--mca",
+                                   "odls_base_sigkill_timeout", "0", "-x", "PORT", "agent", "rank",
+                                   "a b"});
 }
 
 TEST_CASE("Open MPI 4.1 starts its daemons by our ssh configuration, on the cluster's network") {
@@ -51,6 +52,9 @@ TEST_CASE("Open MPI 4.1 starts its daemons by our ssh configuration, on the clus
                                           "slot",
                                           "--bind-to",
                                           "none",
+                                          "--mca",
+                                          "odls_base_sigkill_timeout",
+                                          "0",
                                           "--mca",
                                           "plm_rsh_agent",
                                           "ssh",
@@ -136,14 +140,20 @@ const NodeCommands kCommands({"0123456789abcdef"}, "train-1");
 
 TEST_CASE("each node gets its ranks, the program and the variables in a private file") {
   const auto files = rank_files(request(), request().nodes[1]);
-  REQUIRE(files.size() == 1);
+  REQUIRE(files.size() == 2);
   CHECK(files[0].name == "jobs/train-1/rank");
-  CHECK(files[0].mode == 0600);
+  CHECK(files[0].content.find("hush") == std::string::npos);
+  CHECK(files[0].content.find("secret") == std::string::npos);
+  CHECK(files[1].name == "jobs/train-1/variables");
+  CHECK(files[1].mode == 0600);
+  const Words variables = agent::parse_variables(files[1].content);
   const agent::Plan plan = agent::parse_plan(files[0].content);
   CHECK(plan.argv == Words{"python", "a b.py"});
   CHECK(plan.ranks == std::vector<int>{2});
-  CHECK(has(plan.environment, {"FASTGPU_COMM_MASTER_ADDR=10.0.0.1", "FASTGPU_COMM_SECRET=hush",
-                               "PYTHONUNBUFFERED=1", "TOKEN=secret"}));
+  CHECK(has(variables, {"FASTGPU_COMM_MASTER_ADDR=10.0.0.1", "MASTER_ADDR=10.0.0.1",
+                        "FASTGPU_COMM_SECRET=hush", "PYTHONUNBUFFERED=1", "TOKEN=secret"}));
+  CHECK(has(variables, {"LOCAL_WORLD_SIZE=1", "NODE_RANK=1", "GROUP_RANK=1", "FASTGPU_NODE_RANK=1",
+                        "FASTGPU_NUM_NODES=2", "FASTGPU_NODE_IPS=10.0.0.1\n10.0.0.2"}));
 }
 
 TEST_CASE("the first node gets the key, the pinned hosts, the hostfile and the plan") {
@@ -158,7 +168,9 @@ TEST_CASE("the first node gets the key, the pinned hosts, the hostfile and the p
   const agent::Plan plan = agent::parse_plan(files[4].content);
   CHECK(plan.lease == std::chrono::seconds(30));
   CHECK(plan.timeout == std::chrono::seconds(5));
-  CHECK(plan.port_variable == "FASTGPU_COMM_MASTER_PORT");
+  CHECK(plan.port_variables == Words{"FASTGPU_COMM_MASTER_PORT", "MASTER_PORT"});
+  CHECK(has(plan.argv, {"-x", "FASTGPU_COMM_MASTER_PORT"}));
+  CHECK(has(plan.argv, {"-x", "MASTER_PORT"}));
   for (const std::string& word : plan.argv) {
     CHECK(word.find("secret") == std::string::npos);
     CHECK(word.find("hush") == std::string::npos);

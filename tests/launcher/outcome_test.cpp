@@ -57,6 +57,13 @@ TEST_CASE("the first rank that failed by itself decides, not those ended after i
   CHECK(decide(report({rank(0, 3, 0, 9, false), rank(1, 4, 0, 7, false)}, job(3))).exit_code == 4);
 }
 
+TEST_CASE("a full disk is named beside how the rank ended") {
+  RankEnd full = rank(1, 1, 0, 7, false);
+  full.full = "/root/.fastgpu/jobs/x-1/ranks";
+  CHECK(decide(report({full}, job(1))).reason ==
+        "rank 1 on demo-1: exited with 1; no space left on demo-1: /root/.fastgpu/jobs/x-1/ranks");
+}
+
 TEST_CASE("a program that is not there is said in the agent's words") {
   RankEnd missing = rank(1, 127, 0, 1, false);
   missing.reason = "trian: No such file or directory";

@@ -36,7 +36,7 @@ int ask_everything(const http::Response& answer, MakeCloud make_cloud) {
                              .type = "p2s.2xlarge.8",
                              .token = std::string(32, 'a')};
   const cloud::NetworkWish network{
-      .marks = launch.marks, .site = launch.site, .ssh_from = {"192.0.2.1/32"}};
+      .marks = launch.marks, .site = launch.site, .ssh_from = {IpRange::parse("192.0.2.1/32")}};
   attempt([&](auto& c) { c.account(never); });
   attempt([&](auto& c) { c.regions(never); });
   attempt([&](auto& c) { c.offers("r", {.gpu = "V100", .gpus = 1}, never); });

@@ -43,7 +43,7 @@ TEST_CASE("gc leaves a cluster alone that somebody is working on") {
                                 .token = {},
                                 .detail = {}});
   {
-    const auto lock = state::ClusterLock::try_lock(world.shop.store.directory(), kDemo);
+    const auto lock = state::ClusterLock::try_lock(world.shop.store, kDemo);
     CHECK(collect_garbage(world.tools, GcMode::remove).empty());
     CHECK(world.shop.provider.machines() == 2);
   }

@@ -15,14 +15,18 @@ using test::failure_of;
 const TimePoint kCreated{std::chrono::seconds(1'700'000'000)};
 
 Guards all() {
-  return {
-      .max_life = 8h, .max_cost = 50.5, .unattended = 2h, .idle_stop = 30min, .idle_delete = 168h};
+  return {.max_life = 8h,
+          .max_cost = Money{50.5, kCny},
+          .unattended = 2h,
+          .idle_stop = 30min,
+          .idle_delete = 168h};
 }
 
 /// Two nodes at 5 an hour each since the creation.
 Watched at(TimePoint now) {
   const std::vector<Run> runs = {{.index = 0, .began = kCreated}, {.index = 1, .began = kCreated}};
-  return {.created = kCreated, .contact = kCreated, .spending = spending_of(runs, 5, now)};
+  return {
+      .created = kCreated, .contact = kCreated, .spending = spending_of(runs, Money{5, kUsd}, now)};
 }
 
 TEST_SUITE_BEGIN("provision/guards");
@@ -43,13 +47,14 @@ TEST_CASE("only the time in which a node ran costs") {
       {.index = 0, .began = kCreated, .ended = kCreated + 1h},         // Stopped,
       {.index = 0, .began = kCreated + 10h, .ended = kCreated + 12h},  // started, removed.
       {.index = 1, .began = kCreated + 11h}};
-  const Spending spending = spending_of(runs, 4, kCreated + 13h);
-  CHECK(spending.so_far == doctest::Approx(4 * (1 + 2 + 2)));
-  CHECK(spending.per_hour == 4);
+  const Spending spending = spending_of(runs, Money{4, kUsd}, kCreated + 13h);
+  CHECK(spending.so_far.amount == doctest::Approx(4 * (1 + 2 + 2)));
+  CHECK(spending.per_hour == Money{4, kUsd});
   CHECK_FALSE(stopped_since(runs));
   CHECK(stopped_since(std::span(runs).first(2)) == kCreated + 12h);
   CHECK_FALSE(stopped_since({}));
-  CHECK(spending_of(runs, 4, kCreated).so_far >= 0);  // A clock that was set back.
+  CHECK(spending_of(runs, Money{4, kUsd}, kCreated).so_far.amount >=
+        0);  // A clock that was set back.
 }
 
 TEST_CASE("a life is over so long after the creation, whatever happens in between") {
@@ -61,23 +66,30 @@ TEST_CASE("a life is over so long after the creation, whatever happens in betwee
 }
 
 TEST_CASE("a cost becomes a time by the price of what runs") {
-  const Guards guards{.max_cost = 50};
+  const Guards guards{.max_cost = Money{50, kUsd}};
   CHECK(end_of(guards, at(kCreated), kCreated)->when == kCreated + 5h);
   // As long as nothing changes it is the same time, whenever it is asked for.
   CHECK(end_of(guards, at(kCreated + 3h), kCreated + 3h)->when == kCreated + 5h);
   // With one of two nodes gone after three hours, 20 are left at 5 an hour.
   Watched half = at(kCreated + 3h);
-  half.spending.per_hour = 5;
+  half.spending.per_hour = {5, kUsd};
   CHECK(end_of(guards, half, kCreated + 3h)->when == kCreated + 7h);
   // What is stopped costs nothing, what has cost too much ends now.
-  half.spending.per_hour = 0;
+  half.spending.per_hour = {0, kUsd};
   CHECK_FALSE(end_of(guards, half, kCreated + 3h));
   CHECK(end_of(guards, at(kCreated + 9h), kCreated + 9h)->when == kCreated + 9h);
   CHECK(end_of(guards, at(kCreated + 9h), kCreated + 9h)->cause == EndCause::max_cost);
 }
 
+TEST_CASE("a cost on record without a currency is in that of the cluster's price") {
+  const Guards old =
+      guards_of(R"({"guards":{"max_cost":50},"places":[{"price_per_hour":30,"currency":"CNY"}]})");
+  CHECK(old.max_cost == Money{50, kCny});
+  CHECK(guards_of(R"({"guards":{"max_cost":50}})").max_cost == Money{50, kUsd});
+}
+
 TEST_CASE("a cost that is far away is no overflow") {
-  const Guards guards{.max_cost = 1e15};
+  const Guards guards{.max_cost = Money{1e15, kUsd}};
   CHECK(end_of(guards, at(kCreated), kCreated)->when > kCreated + 24h * 365);
 }
 
@@ -103,16 +115,18 @@ TEST_CASE("a stopped cluster may be left alone until its idle time is over") {
 }
 
 TEST_CASE("machines are launched with the nearest of the limits") {
-  CHECK_FALSE(first_end({}, kCreated, kCreated, 5, 2));
-  CHECK(first_end({.max_life = 8h, .max_cost = 50}, kCreated, kCreated, 5, 2) == kCreated + 5h);
-  CHECK(first_end({.max_life = 8h, .max_cost = 50}, kCreated, kCreated, {}, 2) == kCreated + 8h);
-  CHECK(first_end({.max_life = 8h, .unattended = 1h}, kCreated, kCreated + 6h, 5, 2) ==
+  CHECK_FALSE(first_end({}, kCreated, kCreated, Money{5, kUsd}, 2));
+  CHECK(first_end({.max_life = 8h, .max_cost = Money{50, kUsd}}, kCreated, kCreated, Money{5, kUsd},
+                  2) == kCreated + 5h);
+  CHECK(first_end({.max_life = 8h, .max_cost = Money{50, kCny}}, kCreated, kCreated, {}, 2) ==
+        kCreated + 8h);
+  CHECK(first_end({.max_life = 8h, .unattended = 1h}, kCreated, kCreated + 6h, Money{5, kUsd}, 2) ==
         kCreated + 7h);
 }
 
 TEST_CASE("the reason of an end names its limit") {
   CHECK(reason_of(all(), EndCause::max_life) == "its life of 8h is over");
-  CHECK(reason_of(all(), EndCause::max_cost) == "its cost has reached 50.5");
+  CHECK(reason_of(all(), EndCause::max_cost) == "its cost has reached 50.50 CNY");
   CHECK(reason_of(all(), EndCause::unattended) == "nobody looked after it for 2h");
   CHECK(reason_of(all(), EndCause::idle) == "it has been idle for 7d");
 }

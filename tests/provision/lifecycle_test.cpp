@@ -302,7 +302,7 @@ TEST_CASE("a cluster that somebody else has taken over is not renamed") {
 TEST_CASE("a cluster that another fastgpu is changing is a conflict") {
   World world;
   world.create();
-  const auto lock = state::ClusterLock::try_lock(world.shop.store.directory(), kDemo);
+  const auto lock = state::ClusterLock::try_lock(world.shop.store, kDemo);
   CHECK(failure_of([&] { delete_cluster(world.tools, kDemo); }).kind() == ErrorKind::conflict);
   CHECK(failure_of([&] { stop_cluster(world.tools, kDemo); }).kind() == ErrorKind::conflict);
   CHECK(failure_of([&] { world.create(); }).kind() == ErrorKind::conflict);

@@ -12,12 +12,14 @@ using test::mentions;
 
 TEST_CASE("a data disk is its size, and its type where one is said") {
   CHECK(parse_data_disk("500") == DataDisk{500, ""});
+  CHECK(parse_data_disk("10TB") == DataDisk{9314, ""});
+  CHECK(parse_data_disk("500GiB:gp3") == DataDisk{500, "gp3"});
   CHECK(parse_data_disk("500:gp3") == DataDisk{500, "gp3"});
   CHECK(to_text(parse_data_disk("40:CLOUD_BSSD")) == "40:CLOUD_BSSD");
   CHECK(to_text(DataDisk{}).empty());
   for (const char* text :
-       {"", "0", "-1", "70000", "500G", "500:", "500:-x", "500:a b", "500:gp3:x",
-        "99999999999999999999", "500:\n", "1:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}) {
+       {"", "0", "-1", "70000", "500:", "500:-x", "500:a b", "500:gp3:x", "99999999999999999999",
+        "500:\n", "1:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}) {
     CAPTURE(text);
     CHECK(failure_of([&] { parse_data_disk(text); }).kind() == ErrorKind::usage);
   }

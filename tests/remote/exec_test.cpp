@@ -1,9 +1,12 @@
 #include "remote/exec.hpp"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 
 #include "fakes/fake_ssh.hpp"
+#include "process/capture.hpp"
 #include "support/sshd_fixture.hpp"
+#include "transfer/input_frames.hpp"
 
 namespace fastgpu::remote {
 namespace {
@@ -70,6 +73,23 @@ TEST_CASE("where the agent is present one command a host is enough") {
   CHECK(sink.out[1] == "x\n");
 }
 
+TEST_CASE("a missing agent is noticed behind what start-up files of the shell print") {
+  const World world;
+  bool present = false;
+  FakeSsh client([&](const FakeSsh::Seen& seen) -> FakeReply {
+    FakeReply missing = world.missing();
+    missing.err = "cat: write error: No space left on device\n" + missing.err;
+    if (world.calls_agent(seen)) return present ? FakeReply{.err = "said\n"} : missing;
+    present = seen.input == "the program";
+    return {};
+  });
+  Recorded sink;
+  const auto results = world.exec(client, 1, sink);
+  REQUIRE(results[0].ok());
+  CHECK(results[0].value().exit.code() == 0);
+  CHECK(sink.err[0] == "said\n");
+}
+
 TEST_CASE("a missing agent is put there, only where it is missing, and its absence is not shown") {
   const World world;
   bool present = false;
@@ -115,6 +135,104 @@ TEST_CASE(
   CHECK(results[0].value().unsupervised.find("Read-only file system") != std::string::npos);
   CHECK(sink.out[0] == "plain\n");
   CHECK(client.seen.back().command == "exec printf 'a b'");
+}
+
+/// Its input, as the agent would decode it.
+struct Decoded {
+  explicit Decoded(const std::string& input) {
+    transfer::InputDecoder decoder(
+        [this](const transfer::InputFrame& frame, std::string_view text) {
+          if (frame.kind == transfer::InputKind::variables)
+            variables = transfer::decode_variables(text);
+          if (frame.kind == transfer::InputKind::data) data += text;
+          if (frame.kind == transfer::InputKind::end) ended = true;
+        });
+    decoder.feed(input);
+  }
+  std::vector<std::string> variables;
+  std::string data;
+  bool ended = false;
+};
+
+TEST_CASE("variables go by standard input and are in no command line, with the agent or without") {
+  const World world;
+  for (const bool has_agent : {true, false}) {
+    CAPTURE(has_agent);
+    FakeSsh client([&](const FakeSsh::Seen& seen) -> FakeReply {
+      if (has_agent) return {};
+      if (world.calls_agent(seen)) return world.missing();
+      if (seen.input.starts_with("the program"))
+        return {.exit = {.status = 11}, .err = "Read-only file system\n"};
+      return {};
+    });
+    Recorded sink;
+    const Cancel cancel;
+    ExecOptions options;
+    options.environment = {"TOKEN=se'cret\n", "B=2"};
+    exec_everywhere(client, hosts(1), {"env"}, world.agent, options, sink, cancel);
+    for (const FakeSsh::Seen& seen : client.seen)
+      CHECK(seen.command.find("cret") == std::string::npos);
+    if (has_agent)
+      CHECK(Decoded(client.seen.back().input).variables == options.environment);
+    else
+      CHECK(client.seen.back().input == "export TOKEN='se'\\''cret\n' B=2");
+  }
+}
+
+TEST_CASE("what a host without the agent gets is run by any shell") {
+  const test::TemporaryDirectory dir;
+  test::write_file(dir.path() / "agent", "the program", std::filesystem::perms::owner_all);
+  const AgentProgram agent = read_agent_program(dir.path() / "agent");
+  FakeSsh client([&](const FakeSsh::Seen& seen) -> FakeReply {
+    if (seen.command.starts_with("test -s"))
+      return {.exit = {.status = 127}, .err = "exec: fastgpu-agent-" + agent.hash.value + "\n"};
+    if (seen.input.starts_with("the program")) return {.exit = {.status = 11}};
+    const Cancel never;
+    process::CaptureOptions with;
+    with.input = seen.input;
+    return {.out = process::capture({.argv = {"/bin/sh", "-c", seen.command}}, with, never).out};
+  });
+  Recorded sink;
+  const Cancel cancel;
+  ExecOptions options;
+  options.environment = {"ODD=a b\n'\"$HOME`id`\\\xff", "EMPTY="};
+  exec_everywhere(client, hosts(1), {"sh", "-c", "printf %s \"$ODD|$EMPTY|$1\"", "x", "a b"}, agent,
+                  options, sink, cancel);
+  CHECK(sink.out[0] == "a b\n'\"$HOME`id`\\\xff||a b");
+}
+
+TEST_CASE("standard input goes to each host once, and none of it to a try without the agent") {
+  const World world;
+  const auto path = world.dir.path() / "input";
+  test::write_file(path, "hello", std::filesystem::perms::owner_all);
+  bool present = false;
+  FakeSsh client([&](const FakeSsh::Seen& seen) -> FakeReply {
+    if (seen.host == "n1" && world.calls_agent(seen) && !present) return world.missing();
+    if (seen.host == "n2") return {.failure = Error(ErrorKind::transient, "gone")};
+    present = present || seen.input == "the program";
+    return {};
+  });
+  const UniqueFd file(::open(path.c_str(), O_RDONLY));
+  SharedInput input(file.get(), 3);
+  Recorded sink;
+  const Cancel cancel;
+  ExecOptions options;
+  options.input = &input;
+  options.environment = {"A=1"};
+  const auto results =
+      exec_everywhere(client, hosts(3), {"cat"}, world.agent, options, sink, cancel);
+  CHECK(results[0].ok());
+  CHECK(results[1].ok());
+  CHECK_FALSE(results[2].ok());
+  std::string given;
+  for (const FakeSsh::Seen& seen : client.seen) {
+    if (seen.input.empty() || seen.input == "the program") continue;
+    const Decoded decoded(seen.input);
+    CHECK(decoded.ended);
+    CHECK(decoded.variables == options.environment);
+    given += seen.host + ":" + decoded.data + " ";
+  }
+  CHECK(given == "n0:hello n1:hello ");
 }
 
 TEST_CASE("a program that itself ends with 127 is no missing agent") {

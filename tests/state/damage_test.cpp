@@ -109,6 +109,7 @@ TEST_CASE("a corrupt database is refused with its path and what to do") {
        {std::string("no database"), std::string(5000, 'x'), whole.substr(0, 60), scribbled}) {
     CAPTURE(bytes.size());
     write_bytes(temp.path() / "state.db", bytes);
+    fs::remove(temp.path() / "state.db-wal");
     const Error e = failure_of([&] { Store(temp.path()).clusters(); });
     CHECK(e.kind() == ErrorKind::local);
     CHECK(mentions(e, "corrupt"));
@@ -145,7 +146,7 @@ TEST_CASE("a read-only state directory can be read and refuses to be written") {
     if (failure_of([&] { store.open_intent(sample_intent("x")); }).kind() != ErrorKind::denied)
       return 3;
     const Cancel cancel;
-    const Error e = failure_of([&] { ClusterLock(temp.path(), {"demo"}, {}, cancel); });
+    const Error e = failure_of([&] { ClusterLock(store, {"demo"}, {}, cancel); });
     return e.kind() == ErrorKind::denied ? 0 : 4;
   });
   check_end(end);

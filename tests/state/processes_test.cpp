@@ -1,5 +1,6 @@
 // Several processes on one state directory, and processes that die.
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -57,7 +58,8 @@ class Holder {
   explicit Holder(const std::filesystem::path& directory)
       : child_([&directory, this] {
           const Cancel cancel;
-          const ClusterLock lock(directory, {"demo"}, 0ms, cancel);
+          const Store store(directory);
+          const ClusterLock lock(store, {"demo"}, 0ms, cancel);
           [[maybe_unused]] const auto told = ::write(pipe_.ends[1], "x", 1);
           for (;;)
             ::pause();
@@ -144,46 +146,85 @@ TEST_CASE("a process killed while it makes the store does not spoil it for the n
 TEST_CASE("a lock that is held is a conflict that names its holder") {
   const TempDirectory temp;
   Holder holder(temp.path());
+  const Store store(temp.path());
   const Cancel cancel;
-  const Error e = failure_of([&] { ClusterLock(temp.path(), {"demo"}, 30ms, cancel); });
+  const Error e = failure_of([&] { ClusterLock(store, {"demo"}, 30ms, cancel); });
   CHECK(e.kind() == ErrorKind::conflict);
   CHECK(std::string(e.what()).find("'demo'") != std::string::npos);
   CHECK(std::string(e.what()).find("process ") != std::string::npos);
-  CHECK_FALSE(ClusterLock::try_lock(temp.path(), {"demo"}));
-  CHECK(ClusterLock::try_lock(temp.path(), {"other"}));
+  CHECK_FALSE(ClusterLock::try_lock(store, {"demo"}));
+  CHECK(ClusterLock::try_lock(store, {"other"}));
 }
 
 TEST_CASE("a lock is free as soon as its holder is killed") {
   const TempDirectory temp;
   Holder holder(temp.path());
   holder.kill();
-  CHECK(ClusterLock::try_lock(temp.path(), {"demo"}));
+  const Store store(temp.path());
+  CHECK(ClusterLock::try_lock(store, {"demo"}));
 }
 
 TEST_CASE("a cancel ends the wait for a lock at once") {
   const TempDirectory temp;
   Holder holder(temp.path());
+  const Store store(temp.path());
   Cancel cancel;
   std::jthread user([&] { cancel.request(); });
-  const Error e = failure_of([&] { ClusterLock(temp.path(), {"demo"}, 1h, cancel); });
+  const Error e = failure_of([&] { ClusterLock(store, {"demo"}, 1h, cancel); });
   CHECK(e.kind() == ErrorKind::interrupted);
 }
 
-TEST_CASE("a lock whose file its holder removed is taken on a new file, by one only") {
+TEST_CASE("a lock's file stays with its cluster, and goes with it") {
   const TempDirectory temp;
+  const std::filesystem::path file = temp.path() / "locks" / "demo.lock";
   const Cancel cancel;
+  Store store(temp.path());
   {
-    ClusterLock lock(temp.path(), {"demo"}, 0ms, cancel);
-    lock.remove_file();
+    const ClusterLock lock(store, {"demo"}, 0ms, cancel);
+    store.insert_cluster(sample_cluster());
   }
-  const ClusterLock lock(temp.path(), {"demo"}, 0ms, cancel);
-  CHECK_FALSE(ClusterLock::try_lock(temp.path(), {"demo"}));
+  CHECK(std::filesystem::exists(file));
+  {
+    const ClusterLock lock(store, {"demo"}, 0ms, cancel);
+    CHECK_FALSE(ClusterLock::try_lock(store, {"demo"}));
+    store.erase_cluster(sample_cluster().id);
+  }
+  CHECK_FALSE(std::filesystem::exists(file));
+}
+
+TEST_CASE("a process that waited for a lock while the cluster was deleted leaves no file") {
+  const TempDirectory temp;
+  Store store(temp.path());
+  store.insert_cluster(sample_cluster());
+  Holder holder(temp.path());
+  test::Child waiter([&] {
+    const Store own(temp.path());
+    const Cancel cancel;
+    const ClusterLock lock(own, {"demo"}, 30s, cancel);
+    return own.find_cluster(ClusterName{"demo"}) ? 1 : 0;
+  });
+  std::this_thread::sleep_for(50ms);
+  store.erase_cluster(sample_cluster().id);
+  holder.kill();
+  CHECK(waiter.wait().status == 0);
+  CHECK(std::filesystem::is_empty(temp.path() / "locks"));
+}
+
+TEST_CASE("a lock that is a link or no regular file is refused") {
+  const TempDirectory temp;
+  const Store store(temp.path());
+  make_private_directory(temp.path() / "locks");
+  std::filesystem::create_symlink(temp.path() / "elsewhere", temp.path() / "locks" / "demo.lock");
+  CHECK(failure_of([&] { ClusterLock::try_lock(store, {"demo"}); }).kind() == ErrorKind::local);
+  CHECK_FALSE(std::filesystem::exists(temp.path() / "elsewhere"));
+  REQUIRE(::mkfifo((temp.path() / "locks" / "pipe.lock").c_str(), 0600) == 0);
+  CHECK(failure_of([&] { ClusterLock::try_lock(store, {"pipe"}); }).kind() == ErrorKind::local);
 }
 
 TEST_CASE("a lock cannot leave its folder by its name") {
   const TempDirectory temp;
-  CHECK(failure_of([&] { ClusterLock::try_lock(temp.path(), {"../x"}); }).kind() ==
-        ErrorKind::usage);
+  const Store store(temp.path());
+  CHECK(failure_of([&] { ClusterLock::try_lock(store, {"../x"}); }).kind() == ErrorKind::usage);
 }
 
 TEST_SUITE_END();

@@ -143,6 +143,20 @@ TEST_CASE("jobs are numbered by name, and a number is never used again") {
   CHECK(store.jobs().front().id == "eval-1");
 }
 
+TEST_CASE("a job that is erased is gone, and its number is not given again") {
+  const TempDirectory temp;
+  Store store(temp.path());
+  Job first{.id = "", .cluster = {"0badcafe"}, .spec_json = "{}", .reason = ""};
+  Job second = first;
+  store.insert_job(first, {"train"});
+  store.erase_job(first.id);
+  CHECK_FALSE(store.find_job(first.id).has_value());
+  CHECK(store.jobs().empty());
+  store.insert_job(second, {"train"});
+  CHECK(second.id == "train-2");
+  store.erase_job("nothing-1");
+}
+
 TEST_CASE("a job's end is remembered, and an unknown job cannot end") {
   const TempDirectory temp;
   Store store(temp.path());

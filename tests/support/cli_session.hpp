@@ -14,7 +14,9 @@ namespace fastgpu::cli::test {
 /// What the program sees of the user: nothing but the variables set here.
 class Session {
  public:
-  Session() : ui(out, err, {}, [] { return std::string(); }), context(ui, cancel, environment()) {
+  Session()
+      : ui(out, err, {}, [] { return std::string(); }),
+        context(ui, cancel, environment(), names()) {
     context.set_state_directory(directory.path());
   }
 
@@ -34,6 +36,15 @@ class Session {
       const auto found = variables.find(name);
       if (found == variables.end()) return std::nullopt;
       return found->second;
+    };
+  }
+
+  VariableNames names() {
+    return [this] {
+      std::vector<std::string> all;
+      for (const auto& [name, value] : variables)
+        all.push_back(name);
+      return all;
     };
   }
 };

@@ -1,7 +1,8 @@
 """Writes docs/commands/: each command's help, and an example that is run now: command_pages.py FASTGPU CLOUDSIM [PAGE...]
 
 Needs root (it makes a local cluster of two nodes) and leaves nothing behind. Clouds are the stand-in. With names of pages
-("attach cluster") only those are written, and only their examples run.
+("attach cluster") only those are written, and only their examples run. `command_pages.py FASTGPU --help-only [PAGE...]` writes the
+help anew in pages that exist, and runs nothing else.
 """
 import os
 import pathlib
@@ -14,7 +15,7 @@ from cloud_sim import CLOUDS, CloudSim, known_to_the_stand_in  # noqa: E402
 
 # In the order in which they are run.
 PAGES = [
-    ("version", ["fastgpu version"]),
+    ("version", ["fastgpu version", "fastgpu version -o json"]),
     ("doctor", ["fastgpu doctor"]),
     ("init", ["fastgpu init cluster", "cat cluster.yaml"]),
     ("create cluster", ["fastgpu create cluster demo --nodes 2 --dry-run", "fastgpu create cluster demo --nodes 2",
@@ -25,7 +26,7 @@ PAGES = [
     ("get nodes", ["fastgpu get nodes demo -o wide", "fastgpu get nodes demo -o name"]),
     ("get providers", ["fastgpu get providers"]),
     ("get prices", ["fastgpu get prices --gpus A100:8 --cloud aws --region us-east-1",
-                    "fastgpu get prices --gpus A100:8 --cloud aws --region us-east-1 --spot --max-price 8 -o name"]),
+                    "fastgpu get prices --gpus A100:8 --cloud aws --region us-east-1 --spot --max-price 8USD -o name"]),
     ("get instance-types", ["fastgpu get instance-types --gpus A100:8 --cloud alibaba --region cn-hangzhou"]),
     ("get zones", ["fastgpu get zones --gpus V100:8 --cloud tencent --region ap-guangzhou"]),
     ("get images", ["fastgpu get images --cloud aws --region us-east-1"]),
@@ -35,7 +36,8 @@ PAGES = [
     ("ssh", ["fastgpu ssh demo/0 -- hostname", "echo three words here | fastgpu ssh demo/1 -- wc -w"]),
     ("tmux", ["fastgpu tmux demo/1 --session train --detach -- sleep 600", "fastgpu tmux demo --list",
               "fastgpu exec demo/1 -- tmux kill-session -t train", "fastgpu tmux demo --list"]),
-    ("exec", ["fastgpu exec demo -- hostname", "fastgpu exec demo -b -- uname -r", "fastgpu exec demo/0 -- sh -c 'exit 3'"]),
+    ("exec", ["fastgpu exec demo -- hostname", "fastgpu exec demo -b -- uname -r", "fastgpu exec demo/0 -- sh -c 'exit 3'",
+              "echo three words here | fastgpu exec demo/0 -- wc -w"]),
     ("cp", ["fastgpu cp cluster.yaml demo:/tmp/", "fastgpu cp demo/0:/etc/hostname node-0", "cat node-0"]),
     ("env create", ["cat env.yaml", "fastgpu env create -f env.yaml --cluster demo --dry-run", "fastgpu env create -f env.yaml --cluster demo",
                     "fastgpu env create -f env.yaml --cluster demo",
@@ -51,11 +53,11 @@ PAGES = [
     ("env verify", ["fastgpu env verify train --cluster demo"]),
     ("env activate", ["fastgpu env activate train --cluster demo -- python -c 'import sys; print(sys.prefix)'",
                       "fastgpu env activate train --cluster demo", "fastgpu env activate train --cluster demo --off"]),
-    ("env lock", ["fastgpu env lock -f env.yaml -o env.lock", "head -16 env.lock",
+    ("env lock", ["fastgpu env lock -f env.yaml --out env.lock", "head -16 env.lock",
                   "cat old.yaml", "fastgpu env lock -f old.yaml", "echo 'sources: [gast]' >>old.yaml",
                   "fastgpu env lock -f old.yaml | sed -n '/^artefacts/,$p'"]),
     ("env diff", ["fastgpu env diff env.lock env.lock"]),
-    ("env pack", ["fastgpu env pack train --cluster demo -o train.tar.zst"]),
+    ("env pack", ["fastgpu env pack train --cluster demo --out train.tar.zst"]),
     ("env unpack", ["fastgpu env remove train --cluster demo", "fastgpu env unpack train.tar.zst --cluster demo --dry-run",
                     "fastgpu env unpack train.tar.zst --cluster demo", "fastgpu env unpack train.tar.zst --cluster demo"]),
     ("env install-frameworks", ["fastgpu env create torch -f env.yaml --from tr2.5.1_cpu_py311 --cluster demo",
@@ -87,6 +89,7 @@ PAGES = [
     ]),
     ("cancel job", ["fastgpu cancel job long-1"]),
     ("wait job", ["fastgpu wait job broken-1"]),
+    ("delete job", ["fastgpu delete job --all --dry-run", "fastgpu delete job hello-1 --yes", "fastgpu delete job --older-than 7d --yes"]),
     ("env matrix", ["fastgpu env matrix tf1.15_tr1.4.0_mx1.5.0_cu10.0_py36", "fastgpu env matrix tf1.12_tr1.3.0_mx1.5.0_cu9.0_py36",
                     "fastgpu env matrix tr2.5.1_cu13.0_py312",
                     "fastgpu env matrix tr2.8.0_py311", "fastgpu env matrix --cuda 12.4"]),
@@ -133,9 +136,24 @@ def program_of(environment):
     return environment["PATH"].split(":")[0] + "/fastgpu"
 
 
+def help_of(program, name):
+    shown = subprocess.run([program, *name.split(), "--help"], capture_output=True, text=True, check=True)
+    return f"```\n{shown.stdout.rstrip()}\n```\n"
+
+
+def write_help_only(program, pages, wanted):
+    """Replaces the first block of each page by the command's help as it is now."""
+    for name, _ in PAGES:
+        if wanted and name not in wanted:
+            continue
+        file = pages / (name.replace(" ", "-") + ".md")
+        head, _, rest = file.read_text().partition("```\n")
+        _, _, tail = rest.partition("\n```\n")
+        file.write_text(head + help_of(program, name) + tail)
+
+
 def page(name, examples, folder, environment):
-    told = subprocess.run([program_of(environment), *name.split(), "--help"], env=environment, capture_output=True, text=True, check=True)
-    parts = [f"# fastgpu {name}\n", f"```\n{told.stdout.rstrip()}\n```\n"]
+    parts = [f"# fastgpu {name}\n", help_of(program_of(environment), name)]
     if examples:
         shown = "\n".join(transcript(command, folder, environment) for command in examples)
         parts.append(f"```console\n{shown}\n```\n")
@@ -145,6 +163,9 @@ def page(name, examples, folder, environment):
 def main():
     program = pathlib.Path(sys.argv[1]).resolve()
     pages = pathlib.Path("docs/commands")
+    if sys.argv[2] == "--help-only":
+        write_help_only(program, pages, sys.argv[3:])
+        return
     with tempfile.TemporaryDirectory() as folder, CloudSim(sys.argv[2], "local") as sim:
         clouds = {}
         for cloud in CLOUDS.keys() & set(known_to_the_stand_in()):

@@ -48,6 +48,23 @@ TEST_CASE("a directory goes under a new name, or merges its content where there 
   CHECK(test::read_file(world.to() / "e/kept") == "kept");
 }
 
+TEST_CASE("the content of a directory goes under a new name, too") {
+  const World world;
+  put(world.from() / "d/f", "1");
+  put(world.from() / "d/sub/g", "2");
+  receive(stream_of({world.from() / "d" / "."}), world.to() / "e");
+  CHECK(test::read_file(world.to() / "e/f") == "1");
+  CHECK(test::read_file(world.to() / "e/sub/g") == "2");
+}
+
+TEST_CASE("a source that is neither a file nor a directory is refused by its name") {
+  const World world;
+  REQUIRE(::mkfifo((world.from() / "pipe").c_str(), 0600) == 0);
+  const Error e = failure_of([&] { stream_of({world.from() / "pipe"}); });
+  CHECK(e.kind() == ErrorKind::usage);
+  CHECK(std::string(e.what()).find("pipe is neither a file nor a directory") != std::string::npos);
+}
+
 TEST_CASE("several sources need a directory") {
   const World world;
   put(world.from() / "a", "1");
@@ -141,6 +158,7 @@ TEST_CASE("what a killed copy left is removed by the next, what a living one hol
   put(world.from() / "f", "x");
   fs::create_directories(world.to() / ".fastgpu-copy-abandoned" / "sub");
   put(world.to() / ".fastgpu-copy-abandoned/sub/half", "ha");
+  fs::permissions(world.to() / ".fastgpu-copy-abandoned", fs::perms::owner_all);
   TreeReceiver living(world.to(), SourceCount::one);
   receive(stream_of({world.from() / "f"}), world.to());
   CHECK(!fs::exists(world.to() / ".fastgpu-copy-abandoned"));
@@ -187,6 +205,53 @@ TEST_CASE("senders that share sums give the same stream as one alone") {
   }
   CHECK((a == b));
   CHECK((a == stream_of({world.from() / "f"})));
+}
+
+TEST_CASE("what vanishes from a tree while it is sent is left out and named, and the rest comes") {
+  const World world;
+  for (int i = 1000; i < 1200; ++i)
+    put(world.from() / "d" / ("f" + std::to_string(i)), "x");
+  put(world.from() / "d/g/inner", "x");
+  fs::create_symlink("f1000", world.from() / "d/h");
+  TreeSender sender({world.from() / "d"}, std::make_shared<FileSums>());
+  std::string stream = sender.next().value();
+  for (const char* gone : {"f1150", "f1151", "g", "h"})
+    fs::remove_all(world.from() / "d" / gone);
+  while (const auto piece = sender.next())
+    stream += *piece;
+  receive(stream, world.to());
+  std::vector<std::string> expected;
+  for (const char* gone : {"f1150", "f1151", "g", "h"})
+    expected.push_back((world.from() / "d" / gone).string());
+  CHECK(sender.vanished() == expected);
+  CHECK(listing(world.to() / "d") == listing(world.from() / "d"));
+}
+
+TEST_CASE("sources are looked at as a whole before anything is sent") {
+  const World world;
+  put(world.from() / "d/sub/f", "x");
+  REQUIRE(::mkfifo((world.from() / "pipe").c_str(), 0600) == 0);
+  const auto kind = [&](const std::vector<fs::path>& sources) {
+    return failure_of([&] { check_readable(sources); }).kind();
+  };
+  CHECK_NOTHROW(check_readable({world.from() / "d", world.from() / "d/sub/f"}));
+  CHECK(kind({world.from() / "d", world.from() / "none"}) == ErrorKind::not_found);
+  CHECK(kind({world.from() / "pipe"}) == ErrorKind::usage);
+  if (::geteuid() != 0) return;
+  for (const auto& part : {world.from().parent_path(), world.from(), world.from() / "d"})
+    fs::permissions(part, static_cast<fs::perms>(0755));
+  const auto as_another = [&](const fs::path& source) {
+    REQUIRE(::seteuid(65'532) == 0);
+    const Error e = failure_of([&] { check_readable({source}); });
+    REQUIRE(::seteuid(0) == 0);
+    return e;
+  };
+  fs::permissions(world.from() / "d/sub/f", fs::perms::owner_read);
+  const Error e = as_another(world.from() / "d");
+  CHECK(e.kind() == ErrorKind::denied);
+  CHECK(std::string(e.what()).find("d/sub/f: Permission denied") != std::string::npos);
+  fs::permissions(world.from() / "d/sub", fs::perms::owner_all);
+  CHECK(as_another(world.from() / "d").kind() == ErrorKind::denied);
 }
 
 TEST_SUITE_END();

@@ -67,12 +67,14 @@ std::string address_of(const Answer& instance) {
 Machine machine_of(const Answer& instance, const std::string& region) {
   const cloud::Marks marks = marks_in(instance);
   const std::string launched_as = tag_in(instance, cloud::kLaunchedTag);
-  return {.id = instance["InstanceId"].text(),
+  const std::string id = instance["InstanceId"].text();
+  const std::string inside =
+      first_of(instance["VpcAttributes"]["PrivateIpAddress"]["IpAddress"].items());
+  return {.id = id,
           .index = index_of(instance, launched_as.empty() ? marks.cluster_name : launched_as),
           .state = state_of(instance),
-          .address = address_of(instance),
-          .private_address =
-              first_of(instance["VpcAttributes"]["PrivateIpAddress"]["IpAddress"].items()),
+          .address = cloud::MachineAddress::told("alibaba", id, address_of(instance)),
+          .private_address = cloud::MachineAddress::told("alibaba", id, inside),
           .site = {region, instance["ZoneId"].text()},
           .type = instance["InstanceType"].text(),
           .launched = instance["CreationTime"].text(),
@@ -118,7 +120,7 @@ void add_market(Parameters& parameters, const cloud::Launch& launch) {
   parameters.emplace_back("SpotInterruptionBehavior", "Terminate");
   if (!launch.max_price) return;
   char price[32];
-  std::snprintf(price, sizeof price, "%.3f", *launch.max_price);
+  std::snprintf(price, sizeof price, "%.3f", launch.max_price->amount);
   parameters.emplace_back("SpotPriceLimit", price);
 }
 

@@ -201,8 +201,8 @@ void open_group(Network& network, const NetworkWish& wish, const cloud::FoundOrM
     rules.emplace_back(rule + "Priority", "1");
   };
   add({"all", group.id}, "-1/-1", "SourceGroupId");
-  for (const std::string& range : wish.ssh_from)
-    add({"tcp", range}, "22/22", "SourceCidrIp");
+  for (const IpRange& range : wish.ssh_from)
+    add({"tcp", range.text()}, "22/22", "SourceCidrIp");
   if (n > 0)
     network.call("ecs", "AuthorizeSecurityGroup", std::move(rules), "opening the security group");
 }

@@ -18,7 +18,6 @@ namespace {
 using namespace std::chrono_literals;
 using cloud::InstanceType;
 using cloud::Market;
-using cloud::Money;
 using cloud::Offer;
 using cloud::Stock;
 using cloud::Wish;
@@ -192,8 +191,7 @@ class Surveyor {
         answer_about(question("DescribePrice", std::move(parameters), "the price of " + type));
     if (!answer) return;
     const Answer price = Answer(*answer)["PriceInfo"]["Price"];
-    if (const auto amount = price["TradePrice"].number(); amount && *amount > 0)
-      set_price(type, "", {*amount, price["Currency"].text()});
+    set_price(type, "", cloud::price_told(price["TradePrice"], price["Currency"], kCny));
   }
 
   /// The newest price of each zone.
@@ -207,21 +205,20 @@ class Surveyor {
                                {"StartTime", signing::utc_text(start, "%Y-%m-%dT%H:%M:%SZ")}},
                               "spot prices of " + type));
     if (!answer) return;
-    const std::string currency = Answer(*answer)["Currency"].text();
     std::map<std::string, std::string> newest;
     for (const Answer& price : Answer(*answer)["SpotPrices"]["SpotPriceType"].items()) {
       const std::string zone = price["ZoneId"].text();
-      const auto amount = price["SpotPrice"].number();
-      if (!amount || *amount <= 0 || price["Timestamp"].text() < newest[zone]) continue;
+      const auto told = cloud::price_told(price["SpotPrice"], Answer(*answer)["Currency"], kCny);
+      if (!told || price["Timestamp"].text() < newest[zone]) continue;
       newest[zone] = price["Timestamp"].text();
-      set_price(type, zone, {*amount, currency});
+      set_price(type, zone, told);
     }
   }
 
-  void set_price(const std::string& type, const std::string& zone, Money price) {
-    if (price.currency.empty()) price.currency = "CNY";
+  void set_price(const std::string& type, const std::string& zone,
+                 const std::optional<Money>& price) {
     const std::lock_guard lock(mutex_);
-    survey_.price[{type, zone}] = std::move(price);
+    if (price) survey_.price.insert_or_assign({type, zone}, *price);
   }
 
   void ask_quota() {

@@ -3,6 +3,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "provision/cloud/answer.hpp"
 #include "provision/providers/aws/xml.hpp"
 #include "provision/signing/signing.hpp"
 
@@ -74,14 +75,14 @@ constexpr std::array kMeanings = {
 
 /// `{"__type": "prefix#Code", "message": ...}`, of the JSON services.
 std::optional<Failure> failure_in_json(const http::Response& response) {
-  const auto answer = nlohmann::json::parse(response.body, nullptr, false);
-  if (!answer.is_object()) return std::nullopt;
-  std::string code = answer.value("__type", "");
+  const auto document = nlohmann::json::parse(response.body, nullptr, false);
+  const cloud::Answer answer(document);
+  std::string code = answer["__type"].text();
   code.erase(0, code.find('#') == std::string::npos ? 0 : code.find('#') + 1);
   if (code.empty()) return std::nullopt;
   return Failure{.kind = kind_of(code, response.status),
                  .code = code,
-                 .message = answer.value("message", answer.value("Message", ""))};
+                 .message = answer["message"].text() + answer["Message"].text()};
 }
 
 /// <Response><Errors><Error>, or <ErrorResponse><Error> of the security token service.

@@ -42,11 +42,13 @@ int index_of(const pugi::xml_node& instance) {
 }
 
 Machine machine_of(const pugi::xml_node& instance, const std::string& region) {
-  return {.id = instance.child_value("instanceId"),
+  const char* const id = instance.child_value("instanceId");
+  return {.id = id,
           .index = index_of(instance),
           .state = state_named(instance.child("instanceState").child_value("name")),
-          .address = instance.child_value("ipAddress"),
-          .private_address = instance.child_value("privateIpAddress"),
+          .address = cloud::MachineAddress::told("aws", id, instance.child_value("ipAddress")),
+          .private_address =
+              cloud::MachineAddress::told("aws", id, instance.child_value("privateIpAddress")),
           .site = {region, instance.child("placement").child_value("availabilityZone")},
           .type = instance.child_value("instanceType"),
           .launched = instance.child_value("launchTime"),
@@ -100,7 +102,7 @@ void add_market(Parameters& parameters, const cloud::Launch& launch) {
   parameters.emplace_back(market + "SpotOptions.InstanceInterruptionBehavior", "terminate");
   if (!launch.max_price) return;
   char price[32];
-  std::snprintf(price, sizeof price, "%.4f", *launch.max_price);
+  std::snprintf(price, sizeof price, "%.4f", launch.max_price->amount);
   parameters.emplace_back(market + "SpotOptions.MaxPrice", price);
 }
 

@@ -313,13 +313,13 @@ Parameters missing_rules(const pugi::xml_node& group, const std::string& id,
     rule("IpProtocol", "-1");
     rule("Groups.1.GroupId", id);
   }
-  for (const std::string& range : wish.ssh_from) {
-    if (allows(group, "tcp", range)) continue;
+  for (const IpRange& range : wish.ssh_from) {
+    if (allows(group, "tcp", range.text())) continue;
     ++n;
     rule("IpProtocol", "tcp");
     rule("FromPort", "22");
     rule("ToPort", "22");
-    rule("IpRanges.1.CidrIp", range);
+    rule("IpRanges.1.CidrIp", range.text());
   }
   return rules;
 }

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <set>
 
+#include "provision/cloud/answer.hpp"
 #include "provision/cloud/at_once.hpp"
 #include "provision/cloud/catalogue.hpp"
 #include "provision/cloud/where_told.hpp"
@@ -16,7 +17,6 @@ namespace {
 
 using cloud::InstanceType;
 using cloud::Market;
-using cloud::Money;
 using cloud::Offer;
 using cloud::Quota;
 using cloud::Wish;
@@ -165,25 +165,27 @@ class Surveyor {
                  .doing = "asking for spot prices"};
     add_list(call.parameters, "InstanceType", names_);
     each(call, "spotPriceHistorySet", [&](const pugi::xml_node& item) {
+      const double price = item.child("spotPrice").text().as_double();
+      if (!(price > 0)) return;  // None was told.
       survey_.spot.try_emplace(
           {item.child_value("instanceType"), item.child_value("availabilityZone")},
-          Money{item.child("spotPrice").text().as_double(), "USD"});
+          Money{price, kUsd});
     });
   }
 
   void ask_price(const std::string& type) {
     const auto price = prices_.of(type, region_, cancel_);
     const std::lock_guard lock(mutex_);
-    if (price) survey_.on_demand[type] = *price;
+    if (price) survey_.on_demand.insert_or_assign(type, *price);
   }
 
   void ask_quota(const QuotaCode& quota) {
     const json answer =
         ec2_.json("servicequotas", region_, "ServiceQuotasV20190624.GetServiceQuota",
                   {{"ServiceCode", "ec2"}, {"QuotaCode", quota.code}}, cancel_);
-    const json value = answer.value("Quota", json::object()).value("Value", json());
+    const auto value = cloud::Answer(answer)["Quota"]["Value"].number();
     const std::lock_guard lock(mutex_);
-    if (value.is_number()) survey_.cores_allowed[quota.family] = value.get<double>();
+    if (value) survey_.cores_allowed[quota.family] = *value;
   }
 
   Ec2& ec2_;
@@ -243,9 +245,9 @@ std::vector<Quota> AwsCloud::quotas(const std::string& region, const Cancel& can
   for (const QuotaCode& quota : kQuotas) {
     const json answer = ec2_.json("servicequotas", region, "ServiceQuotasV20190624.GetServiceQuota",
                                   {{"ServiceCode", "ec2"}, {"QuotaCode", quota.code}}, cancel);
-    const json value = answer.value("Quota", json::object()).value("Value", json());
-    if (!value.is_number()) continue;
-    quotas.push_back({.name = quota.name, .limit = value.get<double>(), .unit = "vCPU"});
+    const auto value = cloud::Answer(answer)["Quota"]["Value"].number();
+    if (!value) continue;
+    quotas.push_back({.name = quota.name, .limit = *value, .unit = "vCPU"});
     if (used) quotas.back().used = (*used)[{quota.family, quota.market}];
   }
   return quotas;

@@ -2,10 +2,11 @@
 
 #include <stdexcept>
 
+#include "provision/cloud/answer_form.hpp"
+
 namespace fastgpu::provision::aws {
 namespace {
 
-using cloud::Money;
 using nlohmann::json;
 
 constexpr int kMostPages = 10;  // Of 100 products each; there are some 30 regions.
@@ -16,16 +17,20 @@ std::optional<Money> price_in(const json& product) {
     for (const json& dimension : term.at("priceDimensions"))
       for (const auto& [currency, amount] : dimension.at("pricePerUnit").items())
         if (const double value = std::stod(amount.get<std::string>()); value > 0)
-          return Money{value, currency};
+          return Money{value, Currency::parse(currency)};
   return std::nullopt;
 }
 
 void add_price(const json& text, PricesByRegion& prices) try {
-  const json product = text.is_string() ? json::parse(text.get<std::string>()) : text;
+  const std::string written = text.is_string() ? text.get<std::string>() : "";
+  if (!cloud::is_bounded_json(written)) return;
+  const json product = text.is_string() ? json::parse(written) : text;
   const json& attributes = product.at("product").at("attributes");
   const auto price = price_in(product);
   if (price) prices.try_emplace(attributes.at("regionCode").get<std::string>(), *price);
 } catch (const json::exception&) {
+  return;
+} catch (const Error&) {  // A currency that is none.
   return;
 } catch (const std::logic_error&) {
   return;

@@ -13,7 +13,7 @@
 namespace fastgpu::provision::aws {
 
 /// Of one machine an hour, by region.
-using PricesByRegion = std::map<std::string, cloud::Money>;
+using PricesByRegion = std::map<std::string, Money>;
 
 /// Adds what a page of GetProducts tells of regions; what cannot be read is not told.
 void add_prices(const nlohmann::json& page, PricesByRegion& prices);
@@ -25,8 +25,7 @@ class Prices {
   explicit Prices(Ec2& ec2) : ec2_(ec2) {}
 
   /// Absent where it is not told. Throws as Ec2::json does, to everybody who asks for that type.
-  std::optional<cloud::Money> of(const std::string& type, const std::string& region,
-                                 const Cancel& cancel);
+  std::optional<Money> of(const std::string& type, const std::string& region, const Cancel& cancel);
 
  private:
   PricesByRegion ask(const std::string& type, const Cancel& cancel);

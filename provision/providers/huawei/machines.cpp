@@ -114,7 +114,7 @@ json market_of(const Launch& launch) {
   extended["interruption_policy"] = "immediate";
   if (launch.max_price) {
     char price[32];
-    std::snprintf(price, sizeof price, "%.4f", *launch.max_price);
+    std::snprintf(price, sizeof price, "%.4f", launch.max_price->amount);
     extended["spotPrice"] = price;
   }
   return extended;
@@ -202,11 +202,12 @@ json trial_body(const cloud::Trial& trial, const Answer& subnet) {
 
 Machine machine_of(const json& server, const std::string& region) {
   const Answer answer(server);
-  return {.id = answer["id"].text(),
+  const std::string id = answer["id"].text();
+  return {.id = id,
           .index = index_of(answer),
           .state = state_of(answer),
-          .address = address_in(server, "floating"),
-          .private_address = address_in(server, "fixed"),
+          .address = cloud::MachineAddress::told("huawei", id, address_in(server, "floating")),
+          .private_address = cloud::MachineAddress::told("huawei", id, address_in(server, "fixed")),
           .site = {region, answer["OS-EXT-AZ:availability_zone"].text()},
           .type = answer["flavor"]["id"].text(),
           .launched = answer["created"].text(),

@@ -267,11 +267,11 @@ std::string security_group(Network& network, const NetworkWish& wish) {
                          .part;
   const std::string id = Answer(group)["id"].text();
   std::vector<json> wanted = {{{"remote_group_id", id}}};
-  for (const std::string& range : wish.ssh_from)
+  for (const IpRange& range : wish.ssh_from)
     wanted.push_back({{"protocol", "tcp"},
                       {"port_range_min", 22},
                       {"port_range_max", 22},
-                      {"remote_ip_prefix", range}});
+                      {"remote_ip_prefix", range.text()}});
   cloud::Tasks rules;
   for (const json& rule : wanted)
     if (!allows(group, rule)) rules.emplace_back([&] { network.allow(id, rule); });

@@ -21,7 +21,6 @@ using cloud::Answer;
 using cloud::FailureKind;
 using cloud::InstanceType;
 using cloud::Market;
-using cloud::Money;
 using cloud::Offer;
 using cloud::Quota;
 using cloud::Stock;
@@ -182,11 +181,10 @@ class Surveyor {
                               .body = {{"project_id", api_.project(region_, cancel_).id},
                                        {"product_infos", std::move(products)}},
                               .doing = "asking for prices in " + region_});
-    const std::string currency = Answer(answer)["currency"].text();
     const std::lock_guard lock(mutex_);
     for (const Answer& rating : Answer(answer)["product_rating_results"].items())
-      if (const auto price = rating["amount"].number(); price && *price > 0)
-        survey_.prices[rating["id"].text()] = {*price, currency.empty() ? "CNY" : currency};
+      if (const auto price = cloud::price_told(rating["amount"], Answer(answer)["currency"], kCny))
+        survey_.prices.insert_or_assign(rating["id"].text(), *price);
     return !answer.empty();
   }
 
@@ -250,10 +248,8 @@ std::optional<int> quota_for(const json& limits, const InstanceType& type, Marke
 std::optional<Money> price_of(const Survey& survey, const std::string& type) {
   const auto machine = survey.prices.find(type);
   if (machine == survey.prices.end()) return std::nullopt;
-  Money price = machine->second;
-  if (const auto disk = survey.prices.find(kDataDisk); disk != survey.prices.end())
-    price.amount += disk->second.amount;
-  return price;
+  const auto disk = survey.prices.find(kDataDisk);
+  return disk == survey.prices.end() ? machine->second : machine->second + disk->second;
 }
 
 /// Absent where the type is not on sale in the zone.

@@ -12,6 +12,7 @@
 #include <csignal>
 #include <thread>
 
+#include "base/descriptors.hpp"
 #include "base/unique_fd.hpp"
 #include "process/child.hpp"
 #include "provision/providers/local/files.hpp"
@@ -23,6 +24,7 @@ namespace fs = std::filesystem;
 using std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kLimit{90};  // A loaded machine may take its time.
+constexpr std::size_t kDescriptors = 6;     // Of a boot while it begins.
 
 UniqueFd in_memory(const std::string& text) {
   UniqueFd file(::memfd_create("fastgpu-boot-order", MFD_CLOEXEC));
@@ -60,7 +62,8 @@ class Booter {
 
   std::vector<std::optional<Error>> run(const Cancel& cancel) {
     // Booting waits for the kernel now and then; twice the processors keep all of them busy.
-    const std::size_t width = std::max(4U, 2 * std::thread::hardware_concurrency());
+    const std::size_t wanted = std::max(4U, 2 * std::thread::hardware_concurrency());
+    const std::size_t width = std::clamp(free_descriptors() / kDescriptors, std::size_t{1}, wanted);
     while ((next_ < jobs_.size() || !boots_.empty()) && !cancel.requested()) {
       while (next_ < jobs_.size() && boots_.size() < width)
         start(next_++);

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "base/error.hpp"
+#include "base/file_status.hpp"
 #include "base/unique_fd.hpp"
 
 namespace fastgpu::provision::local {
@@ -63,7 +64,7 @@ std::optional<std::string> read_file(const fs::path& path) {
 }
 
 void make_private_folder(const fs::path& path) {
-  if (path.has_parent_path() && !fs::exists(path.parent_path()))
+  if (path.has_parent_path() && !path_exists(path.parent_path()))
     make_private_folder(path.parent_path());
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
     throw system_error("making " + path.string(), errno);

@@ -26,8 +26,12 @@ void make_private_folder(const std::filesystem::path& path);
 /// The names of the folders in `path`; none where there is no `path`.
 std::vector<std::string> folders_in(const std::filesystem::path& path);
 
+/// The most folders that remove_tree has open at once.
+constexpr int kDeepest = 64;
+
 /// Deletes a whole tree, however deep and whatever flags its files carry, without following links.
-/// Succeeds where nothing is there.
-void remove_tree(const std::filesystem::path& path);
+/// Succeeds where nothing is there. Has at most `deepest` folders open at once, which must be at
+/// least 2.
+void remove_tree(const std::filesystem::path& path, int deepest = kDeepest);
 
 }  // namespace fastgpu::provision::local

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/fault_point.hpp"
+#include "base/file_status.hpp"
 #include "base/units.hpp"
 #include "provision/providers/local/files.hpp"
 #include "provision/providers/local/node_process.hpp"
@@ -150,7 +151,7 @@ Results LocalProvider::destroy(const state::Cluster& cluster, std::span<const st
   const fs::path folder = find_cluster_folder(config_, cluster.id.value);
   std::vector<Task> tasks = tasks_for(nodes);
   auto record = folder.empty() ? std::nullopt : read_cluster(folder);
-  if (fs::exists(folder)) {
+  if (path_exists(folder)) {
     end(folder, cluster.id.value, tasks, Ending::at_once);
     delete_folders(folder, tasks);
   }

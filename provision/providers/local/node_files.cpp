@@ -41,9 +41,11 @@ std::string sshd_config() {
   return std::string(
              "Port 22\n"
              "HostKey /etc/ssh/ssh_host_ed25519_key\n"
-             "AuthorizedKeysFile /etc/fastgpu/authorized_keys .ssh/authorized_keys\n"
+             "AuthorizedKeysFile /etc/fastgpu/authorized_keys\n"
+             "AuthenticationMethods publickey\n"
              "PasswordAuthentication no\n"
              "KbdInteractiveAuthentication no\n"
+             "HostbasedAuthentication no\n"
              "PermitRootLogin prohibit-password\n"
              "UsePAM no\n"
              "UseDNS no\n"

@@ -25,7 +25,9 @@ std::string merge_hosts(std::string_view existing, std::string_view block);
 /// A whole /etc/hosts for a node that has none yet.
 std::string first_hosts(std::string_view block);
 
-/// sshd's configuration: keys alone, one host key, no look-ups, room for many sessions.
+/// Returns sshd's configuration: the cluster's key opens every account and no other key does, also
+/// none in an account's own ~/.ssh, which may come from this machine. One host key, no name
+/// look-ups, room for many sessions.
 std::string sshd_config();
 
 /// An /etc/shadow for the accounts in the text of /etc/passwd: open to keys, to no password.

@@ -6,9 +6,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <iterator>
+
+#include "base/descriptors.hpp"
 
 namespace fastgpu::provision::local {
 namespace {
@@ -96,7 +100,10 @@ bool is_live(const fs::path& folder) {
   return lock_holder(folder).has_value();
 }
 
-std::vector<std::optional<Error>> end_nodes(std::span<const fs::path> folders, Ending ending) {
+namespace {
+
+/// Each node that ends takes a descriptor until it has.
+std::vector<std::optional<Error>> end_at_once(std::span<const fs::path> folders, Ending ending) {
   std::vector<std::optional<Error>> failures(folders.size());
   std::vector<std::optional<LiveNode>> nodes(folders.size());
   for (std::size_t i = 0; i < folders.size(); ++i)
@@ -115,6 +122,18 @@ std::vector<std::optional<Error>> end_nodes(std::span<const fs::path> folders, E
     if (nodes[i])
       failures[i] = Error(ErrorKind::local, "process " + std::to_string(nodes[i]->pid) +
                                                 " does not end, even when killed");
+  return failures;
+}
+
+}  // namespace
+
+std::vector<std::optional<Error>> end_nodes(std::span<const fs::path> folders, Ending ending) {
+  std::vector<std::optional<Error>> failures;
+  while (!folders.empty()) {
+    const auto some = folders.first(std::min(folders.size(), free_descriptors()));
+    std::ranges::move(end_at_once(some, ending), std::back_inserter(failures));
+    folders = folders.subspan(some.size());
+  }
   return failures;
 }
 

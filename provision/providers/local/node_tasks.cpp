@@ -6,6 +6,7 @@
 #include <exception>
 #include <thread>
 
+#include "base/descriptors.hpp"
 #include "base/fault_point.hpp"
 #include "provision/providers/local/files.hpp"
 #include "provision/providers/local/links.hpp"
@@ -47,12 +48,12 @@ void mark_unfinished(const fs::path& folder) {
   }
 }
 
-void delete_folder(const fs::path& cluster_folder, Task& task) noexcept try {
+void delete_folder(const fs::path& cluster_folder, Task& task, int deepest) noexcept try {
   const fs::path folder = cluster_folder / std::to_string(task.index);
   mark_unfinished(folder);
-  remove_tree(folder / "layers");
+  remove_tree(folder / "layers", deepest);
   fault_point("local:layers_removed");
-  remove_tree(folder);
+  remove_tree(folder, deepest);
 } catch (const Error& e) {
   task.failure = e.during(task.name.value);
 } catch (const std::exception& e) {
@@ -161,6 +162,15 @@ ImagePlan image_plan(const Site& site, const LocalConfig& config, const std::str
   return plan;
 }
 
+RemovalWidth removal_width(std::size_t descriptors) {
+  constexpr std::size_t kTrees = 8;
+  constexpr std::size_t kUsualDepth = 16;
+  const std::size_t trees = std::clamp(descriptors / kUsualDepth, std::size_t{1}, kTrees);
+  // One more is taken by what is looked at in the deepest folder, one by the name's new place.
+  const std::size_t each = descriptors / trees;
+  return {trees, each <= 4 ? 2 : std::min(kDeepest, static_cast<int>(each - 2))};
+}
+
 void end(const fs::path& cluster_folder, const std::string& cluster_id, std::vector<Task>& tasks,
          Ending ending) {
   const auto outcomes = end_nodes(folders_of(cluster_folder, tasks), ending);
@@ -172,14 +182,14 @@ void end(const fs::path& cluster_folder, const std::string& cluster_id, std::vec
 
 void delete_folders(const fs::path& cluster_folder, std::vector<Task>& tasks) {
   // Deleting waits for the disk far more than it computes: several at a time overlap the waits.
-  constexpr std::size_t kWidth = 8;
+  const RemovalWidth width = removal_width(free_descriptors());
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
     for (std::size_t i; (i = next++) < tasks.size();)
-      if (!tasks[i].failure) delete_folder(cluster_folder, tasks[i]);
+      if (!tasks[i].failure) delete_folder(cluster_folder, tasks[i], width.deepest);
   };
   std::vector<std::jthread> helpers;
-  while (helpers.size() + 1 < std::min(kWidth, tasks.size()))
+  while (helpers.size() + 1 < std::min(width.trees, tasks.size()))
     helpers.emplace_back(work);
   work();
 }

@@ -54,6 +54,15 @@ void tell_hosts(const std::filesystem::path& cluster_folder, const ClusterRecord
 void end(const std::filesystem::path& cluster_folder, const std::string& cluster_id,
          std::vector<Task>& tasks, Ending ending);
 
+/// How many trees are removed at once, and how many folders of each are open at once.
+struct RemovalWidth {
+  std::size_t trees = 1;
+  int deepest = 2;
+};
+
+/// Returns the width that so many free descriptors allow.
+RemovalWidth removal_width(std::size_t descriptors);
+
 /// Deletes what ended nodes had. The record goes last: while anything is there, `list` says so.
 void delete_folders(const std::filesystem::path& cluster_folder, std::vector<Task>& tasks);
 

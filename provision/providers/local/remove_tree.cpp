@@ -16,8 +16,6 @@
 namespace fastgpu::provision::local {
 namespace {
 
-constexpr int kDeepest = 64;  // Each level holds a descriptor.
-
 int close_directory(DIR* directory) {
   return ::closedir(directory);
 }
@@ -34,7 +32,7 @@ void clear_flags(int folder, const char* name, int open_flags) {
 
 class TreeRemover {
  public:
-  explicit TreeRemover(std::string top) : top_(std::move(top)) {}
+  TreeRemover(std::string top, int deepest) : top_(std::move(top)), deepest_(deepest) {}
 
   void remove(int parent, const std::string& name, const std::string& shown, int depth) {
     if (unlink(parent, name, 0)) return;
@@ -42,7 +40,7 @@ class TreeRemover {
     struct stat found {};
     if (::fstatat(parent, name.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0) return;
     if (!S_ISDIR(found.st_mode)) return insist(parent, name, shown, 0);
-    if (depth >= kDeepest && lift(parent, name)) return;
+    if (depth >= deepest_ && lift(parent, name)) return;
     empty(parent, name, shown, depth);
     if (!unlink(parent, name, AT_REMOVEDIR)) insist(parent, name, shown, AT_REMOVEDIR);
   }
@@ -88,15 +86,16 @@ class TreeRemover {
   }
 
   std::string top_;
+  int deepest_;  ///< Each level holds a descriptor.
   int serial_ = 0;
   int lifted_ = 0;
 };
 
 }  // namespace
 
-void remove_tree(const std::filesystem::path& path) {
+void remove_tree(const std::filesystem::path& path, int deepest) {
   const std::string top = path.string();
-  TreeRemover remover(top);
+  TreeRemover remover(top, deepest);
   struct stat found {};
   while (::lstat(top.c_str(), &found) == 0) {
     try {

@@ -80,12 +80,16 @@ std::string first_of(const std::vector<Answer>& items) {
 Machine machine_from(const Answer& instance, const std::string& region) {
   const cloud::Marks marks = marks_in(instance["Tags"]);
   const std::string launched_as = tag_in(instance["Tags"], cloud::kLaunchedTag);
+  const std::string id = instance["InstanceId"].text();
+  const auto address = [&](const char* kind) {
+    return cloud::MachineAddress::told("tencent", id, first_of(instance[kind].items()));
+  };
   Machine machine{
-      .id = instance["InstanceId"].text(),
+      .id = id,
       .index = index_of(instance, launched_as.empty() ? marks.cluster_name : launched_as),
       .state = state_of(instance),
-      .address = first_of(instance["PublicIpAddresses"].items()),
-      .private_address = first_of(instance["PrivateIpAddresses"].items()),
+      .address = address("PublicIpAddresses"),
+      .private_address = address("PrivateIpAddresses"),
       .site = {region, instance["Placement"]["Zone"].text()},
       .type = instance["InstanceType"].text(),
       .launched = instance["CreatedTime"].text(),
@@ -110,7 +114,7 @@ void add_market(json& body, const cloud::Launch& launch) {
   body["InstanceMarketOptions"] = {
       {"MarketType", "spot"},
       {"SpotOptions",
-       {{"MaxPrice", json(*launch.max_price).dump()}, {"SpotInstanceType", "one-time"}}}};
+       {{"MaxPrice", json(launch.max_price->amount).dump()}, {"SpotInstanceType", "one-time"}}}};
 }
 
 json internet_access(const cloud::Launch& launch) {

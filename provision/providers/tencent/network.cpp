@@ -99,8 +99,8 @@ json accept(const char* protocol, const char* port, const char* source, const st
 /// new group lets nothing through at all.
 void open_group(PartsCalls& network, const NetworkWish& wish, const cloud::FoundOrMade& group) {
   json in = json::array({accept("ALL", "ALL", "SecurityGroupId", group.id)});
-  for (const std::string& range : wish.ssh_from)
-    in.push_back(accept("TCP", "22", "CidrBlock", range));
+  for (const IpRange& range : wish.ssh_from)
+    in.push_back(accept("TCP", "22", "CidrBlock", range.text()));
   const json out = json::array({accept("ALL", "ALL", "CidrBlock", "0.0.0.0/0")});
   const json policies = group.is_new ? json::object() : network.policies(group.id);
   const Answer there(policies);

@@ -17,13 +17,12 @@ namespace {
 
 using cloud::InstanceType;
 using cloud::Market;
-using cloud::Money;
 using cloud::Offer;
 using cloud::Stock;
 using cloud::Wish;
 
 constexpr std::size_t kValuesAFilter = 5;
-constexpr const char* kCurrency = "CNY";  // The cloud's prices name none.
+constexpr Currency kCurrency = kCny;  // The cloud's prices name none.
 
 /// Instances are counted by zone.
 struct QuotaName {

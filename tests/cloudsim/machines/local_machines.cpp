@@ -14,6 +14,12 @@
 namespace fastgpu::cloudsim {
 namespace {
 
+/// Makes sshd take the keys of ~/.ssh/authorized_keys, as it does on a machine of a cloud and not
+/// on a local node.
+const std::string kOwnKeys =
+    "mkdir -p -m 700 /root/.ssh && ln -sf /etc/fastgpu/authorized_keys "
+    "/root/.ssh/authorized_keys\n";
+
 /// As a file has them, without the last newline.
 std::string lines_of(const std::vector<std::string>& keys) {
   std::string text;
@@ -293,7 +299,8 @@ void LocalMachines::create(const std::vector<Task>& tasks) {
       fail(ids[i], results[i].error().what());
       continue;
     }
-    run_script(requests[i].index, (is_public(ids[i]) ? "" : hide_from(gateway())) + scripts[i]);
+    run_script(requests[i].index,
+               kOwnKeys + (is_public(ids[i]) ? "" : hide_from(gateway())) + scripts[i]);
     report_([&](World& world) { world.booted(ids[i], results[i].value().address); });
   }
 }

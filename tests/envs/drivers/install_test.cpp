@@ -299,9 +299,15 @@ TEST_CASE("without root's rights nothing is touched") {
   site.nodes["a"] = {.sudo = "password"};
   site.nodes["b"] = {.sudo = "none"};
   site.nodes["c"] = {.sudo = "free"};
+  site.nodes["d"] = {.sudo = "terminal"};
 
   const auto results = site.install();
 
+  CHECK(results[3].error().kind() == ErrorKind::denied);
+  CHECK(
+      test::mentions(results[3].error(),
+                     "sudo wants a terminal there (requiretty in sudoers), and commands of fastgpu "
+                     "have none: write 'Defaults:user !requiretty' in sudoers"));
   CHECK(results[0].error().kind() == ErrorKind::denied);
   CHECK(test::mentions(results[0].error(),
                        "sudo asks 'user' for a password there: give it by "

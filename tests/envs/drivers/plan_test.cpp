@@ -369,6 +369,12 @@ TEST_CASE("recipes that cannot be are refused before anything is asked of a node
   CHECK(refusal(recipe_of("", "12.7")).find("--cuda 12.7 is not known") == 0);
   CHECK(refusal(recipe_of("", "13.0", "8")) == "cuDNN 8 is not made for CUDA 13.0, but 9 is");
   check_recipe(recipe_of("535", "12.4", "9"), matrix);
+
+  Recipe secret;
+  secret.mirror = "https://joe:s3cret@mirror.example/cuda";
+  CHECK(refusal(secret) ==
+        "--repository 'https://****@mirror.example/cuda' has a password in it, which every user of "
+        "the nodes could read in the package manager's files");
 }
 
 TEST_CASE("each system has its folder, and those without are told which have") {

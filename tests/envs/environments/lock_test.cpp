@@ -117,6 +117,11 @@ TEST_CASE("locks without a difference have the same text") {
       {"wanted packages", [](auto& lock) { lock.spec.packages = {"scipy"}; }},
       {"channels", [](auto& lock) { lock.spec.channels = {"bioconda"}; }},
       {"index", [](auto& lock) { lock.spec.index = {"http://index/"}; }},
+      {"index_strategy", [](auto& lock) { lock.spec.index_strategy = IndexStrategy::best_match; }},
+      {"index_for",
+       [](auto& lock) {
+         lock.spec.index_for = {{"torch", "http://index/"}};
+       }},
       {"sources", [](auto& lock) { lock.spec.sources = {"numpy"}; }},
       {"build tool setuptools",
        [](auto& lock) {

@@ -2,9 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include <fstream>
 #include <map>
 
+#include "state/directory.hpp"
 #include "support/failure.hpp"
+#include "support/temp_directory.hpp"
 #include "transfer/sha256.hpp"
 
 namespace fastgpu::envs {
@@ -69,6 +72,28 @@ TEST_CASE("neither a circle is followed for ever, nor a way out of TLS at all") 
   CHECK(servers.asked.size() == 6);
   CHECK(failure_of([&] { fetched(servers, "https://g.example/open"); }).kind() ==
         ErrorKind::remote);
+}
+
+TEST_CASE("what was kept is used while it is the file, and fetched again once it is not") {
+  const test::TempDirectory directory;
+  const auto kept = directory.path() / "tools" / "uv.whl";
+  const Cancel never;
+  FakeServers servers;
+  servers.answers["https://f.example/uv.whl"] = {.status = 200, .headers = {}, .body = "content"};
+  const auto fetch = [&] {
+    return fetch_kept({.url = "https://f.example/uv.whl", .sha256 = kSum}, kept, "a hint", servers,
+                      never);
+  };
+  CHECK(fetch() == "content");
+  CHECK(fetch() == "content");
+  CHECK(servers.asked.size() == 1);
+  std::ofstream(kept) << "something else";
+  CHECK(fetch() == "content");
+  CHECK(servers.asked.size() == 2);
+  CHECK(state::read_file(kept) == "content");
+  std::ofstream(kept) << "something else";
+  servers.answers.clear();
+  CHECK(failure_of([&] { fetch(); }).kind() == ErrorKind::remote);
 }
 
 TEST_SUITE_END();

@@ -3,6 +3,7 @@ import contextlib
 import json
 import os
 import pathlib
+import shutil
 import socket
 import sqlite3
 import subprocess
@@ -114,6 +115,116 @@ def test_a_state_directory_that_can_only_be_read(user):
     user.refused(["delete", "cluster", name, "--yes"], 3, str(view), environment=environment)
     user.refused(["run", "job", "-c", name, "--", "true"], 3, str(view), environment=environment)
     user.run("exec", name, "--", "true")
+
+
+def test_a_state_directory_that_others_may_change(user):
+    user.folder.chmod(0o755)
+    user.run("get", "clusters")
+    stranger = 54321
+    for part in (user.state, user.state / "state.db"):
+        user.run("get", "clusters")
+        os.chown(part, stranger, stranger)
+        user.refused(["get", "clusters"], 3, str(part), "belongs to uid 54321", "--state-dir")
+        user.refused(["create", "cluster", "x"], 3, str(part))
+        user.refused(["gc"], 3, str(part))
+        os.chown(part, 0, 0)
+        mode = part.stat().st_mode
+        part.chmod(0o777)
+        user.refused(["exec", "x", "--", "true"], 3, f"{part} may be written by others (mode 0777)", f"chmod go-w {part}")
+        part.chmod(mode)
+    open_place = user.folder / "open"
+    open_place.mkdir()
+    open_place.chmod(0o777)
+    for directory in (open_place / "state", open_place / "new" / "state"):
+        user.refused(["create", "cluster", "x"], 3, f"{open_place} may be written", environment={"FASTGPU_STATE_DIR": str(directory)})
+    user.refused(["create", "cluster", "x"], 3, f"{open_place} may be written", environment={"FASTGPU_LOCAL_DIR": str(open_place / "local")})
+    check(not list(open_place.iterdir()), "something was made in a place that others may change")
+    done = user.run("doctor", code=None, environment={"FASTGPU_STATE_DIR": str(open_place)})
+    check(done.returncode == 1 and "may be written by others (mode 0777)" in done.out.decode(), done.out)
+    open_place.chmod(0o1777)  # As /tmp has it.
+    user.run("get", "clusters", environment={"FASTGPU_STATE_DIR": str(open_place / "state")})
+
+
+def test_a_state_directory_that_may_not_be_entered(user):
+    user.folder.chmod(0o755)
+    closed = user.folder / "closed"
+    closed.mkdir(mode=0o700)
+    environment = {"FASTGPU_STATE_DIR": str(closed / "state"), "HOME": str(user.folder)}
+    stranger = ["setpriv", "--reuid", "54321", "--regid", "54321", "--clear-groups"]
+    for there in (False, True):
+        if there:
+            user.run("get", "clusters", environment=environment)
+        for words in (["get", "clusters"], ["get", "nodes"], ["get", "jobs"], ["exec", "x", "--", "true"], ["delete", "cluster", "x", "--yes"],
+                      ["describe", "cluster", "x"], ["gc"], ["logs", "x-1"]):
+            user.refused(words, 3, str(closed), "Permission denied", "--state-dir", prefix=stranger, environment=environment)
+        done = user.run("doctor", code=None, prefix=stranger, environment=environment)
+        check(done.returncode == 1 and "Permission denied" in done.out.decode(), done.out)
+
+
+def test_doctor_tries_to_write(user):
+    read_only = user.tmpfs("read-only", "size=1m,ro")
+    full = user.tmpfs("full", "size=64k")
+    with contextlib.suppress(OSError), open(full / "ballast", "wb", buffering=0) as ballast:
+        while ballast.write(bytes(4096)):
+            pass
+    for place, reason in ((read_only, "Read-only file system"), (full, "No space left")):
+        done = user.run("doctor", "-o", "json", code=1, environment={"FASTGPU_STATE_DIR": str(place)})
+        state = [check for check in json.loads(done.out)["checks"] if check["name"] == "state"]
+        check(state[0]["result"] == "fail" and reason in state[0]["found"] and str(place) in state[0]["found"], state)
+    user.run("get", "clusters")
+    before = sorted(user.state.iterdir())
+    user.run("doctor", code=None)
+    check(sorted(user.state.iterdir()) == before, "doctor has left something")
+
+
+def test_limits_of_this_process(user):
+    def limited(limit):
+        return ["bash", "-c", f'ulimit {limit}; exec "$@"', "-"]
+    user.run("get", "clusters")
+    for limit in range(4, 9):
+        done = user.run("get", "clusters", code=None, prefix=limited(f"-n {limit}"))
+        if done.returncode not in (0, 127):
+            check(done.returncode == 4 and "Too many open files" in done.err and "ulimit -n" in done.err, (limit, done.returncode, done.err))
+    done = user.run("create", "cluster", "x", code=None, prefix=limited("-f 0"))
+    check(done.returncode == 4 and "File too large" in done.err and "ulimit -f" in done.err, (done.returncode, done.err))
+    user.check_nothing_is_left()
+
+
+def test_many_nodes_under_a_small_limit_of_open_files(user):
+    user.run("create", "cluster", "many", "--nodes", "16", prefix=["prlimit", "--nofile=64:64"])
+    user.run("exec", "many", "--", "sh", "-c", "mkdir -p /root/" + "d/" * 60, prefix=["prlimit", "--nofile=64:64"])
+    user.run("stop", "cluster", "many", prefix=["prlimit", "--nofile=40:40"])
+    user.run("start", "cluster", "many", prefix=["prlimit", "--nofile=64:64"])
+    user.run("delete", "cluster", "many", "--yes", prefix=["prlimit", "--nofile=40:40"])
+    user.check_nothing_is_left()
+
+
+def test_helpers_of_others_are_not_run(user):
+    user.folder.chmod(0o755)
+    place = user.folder / "program" / "bin"
+    place.mkdir(parents=True)
+    helpers = user.folder / "program" / "libexec" / "fastgpu"
+    helpers.mkdir(parents=True)
+    shutil.copy(user.fastgpu, place / "fastgpu")
+    said = user.folder / "said"
+    said.write_text("")
+    said.chmod(0o666)
+    helper = helpers / "fastgpu-node-init"
+    helper.write_text(f"#!/bin/sh\nid >>{said}\n")
+    helper.chmod(0o755)
+    program = user.fastgpu
+    user.fastgpu = str(place / "fastgpu")
+    try:
+        for part, change in ((helper, lambda path: os.chown(path, 54321, 54321)), (helper, lambda path: path.chmod(0o757)),
+                             (helpers, lambda path: os.chown(path, 54321, 54321)), (helpers, lambda path: path.chmod(0o777)),
+                             (helpers.parent, lambda path: path.chmod(0o773))):
+            change(part)
+            user.refused(["create", "cluster", "x"], 3, str(helper), str(part), "not used")
+            os.chown(part, 0, 0)
+            part.chmod(0o755)
+    finally:
+        user.fastgpu = program
+    check(said.read_text() == "", f"it was run: {said.read_text()}")
 
 
 def test_a_database_that_is_broken(user):

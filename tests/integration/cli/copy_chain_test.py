@@ -3,6 +3,7 @@ import hashlib
 import json
 import os
 import pathlib
+import signal
 import sys
 import time
 
@@ -217,6 +218,49 @@ def test_no_more_than_the_rate_that_is_allowed_leaves_here(user):
         copies = 2 if way else 1
         check(time.monotonic() - began >= 8 * copies * SIZE / 100e6 * 0.95, f"{way}: too fast")
     user.refused(["cp", path, f"{name}:", "--limit-rate", "fast"], 2, "fast")
+
+
+def test_local_sources_are_looked_at_first_and_named_once(user):
+    name = user.nodes(NODES)
+    path, _ = random_file(user, "first")
+    for way in ((), ("--direct",)):
+        before = got_by(user, 0)
+        done = user.refused(["cp", path, user.folder / "missing", f"{name}:", *way], 5, f"{user.folder}/missing does not exist")
+        check(f"{name}-" not in done.err and done.err.count("missing") == 1, done.err)
+        check(got_by(user, 0) - before < SIZE // 2, "something was sent")
+    os.mkfifo(user.folder / "pipe")
+    user.refused(["cp", user.folder / "pipe", f"{name}:"], 2, "neither a file nor a directory")
+
+
+def test_ctrl_c_is_130_whichever_way(user):
+    name = user.nodes(NODES)
+    path, _ = random_file(user, "stopped")
+    user.run("cp", path, f"{name}/0:there")
+    for words in ([path, f"{name}:"], [path, f"{name}:", "--direct"], [f"{name}/0:there", user.folder / "back"]):
+        process = user.start("cp", *words, "--limit-rate", "10mbit")
+        time.sleep(2)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        check(process.returncode == 130 and b"cut off" not in err, f"{words}: {process.returncode} {err}")
+    check(not (user.folder / "back").exists(), "a part became visible")
+    user.run("exec", name, "--", "sh", "-c", "rm -rf .fastgpu-copy-* there")
+
+
+def test_what_vanishes_meanwhile_is_named_and_the_rest_is_there(user):
+    name = user.nodes(NODES)
+    live = user.folder / "live"
+    live.mkdir()
+    for number in range(400):
+        (live / f"f{number}").write_bytes(os.urandom(30_000))
+    before = got_by(user, 0)
+    process = user.start("cp", live, f"{name}:", "--limit-rate", "10mbit")
+    check(within(30, lambda: got_by(user, 0) - before > 500_000), "nothing arrives")
+    for number in range(300, 400):
+        (live / f"f{number}").unlink(missing_ok=True)
+    _, err = process.communicate(timeout=120)
+    check(process.returncode == 1 and b"f99 vanished" not in err and b"vanished while it was copied" in err, f"{process.returncode} {err}")
+    there = user.run("exec", f"{name}/0", "-o", "json", "--", "sh", "-c", "ls live | wc -l").out
+    check(int(json.loads(there)["hosts"][0]["stdout"]) >= 300, there)
 
 
 if __name__ == "__main__":

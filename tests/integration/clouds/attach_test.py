@@ -109,7 +109,7 @@ def test_environments_are_ready_for_who_takes_the_cluster_over(user):
         spec.write_text("name: train\npython: /usr/bin/python3\nmpi: system\n")
         customer.run("env", "create", "-c", "t", "-f", str(spec), "--uv", uv)
         other.run(*attachment(other))
-        job = other.run("run", "job", "-c", "t", "-np", "1", "--env", "train", "--", "python", "-c", "import sys; print(sys.prefix)")
+        job = other.run("run", "job", "-c", "t", "-np", "1", "--environment", "train", "--", "python", "-c", "import sys; print(sys.prefix)")
         check(b"/envs/train/" in job.out, job.out)
         other.run("delete", "cluster", "t", "--yes")
         customer.run("delete", "cluster", "t", "--forget", "--yes")

@@ -87,7 +87,7 @@ def check_holds_no_secret(content, secrets):
 def is_in_service(customer):
     """Nothing lies in the node's memory any more, and a job runs."""
     check(on_node(customer, "grep -c fastgpu-bake /proc/mounts; ls /run/fastgpu-bake 2>&1 | head -1").startswith("0\n"), "left in memory")
-    job = customer.run("run", "job", "-c", "t", "-np", "1", "--env", "train", "--", "python", "-c", "print('at work')")
+    job = customer.run("run", "job", "-c", "t", "-np", "1", "--environment", "train", "--", "python", "-c", "print('at work')")
     check(b"at work" in job.out, job.out)
 
 
@@ -120,7 +120,7 @@ def test_an_image_is_made_once_used_and_deleted_in_each_cloud(user):
             customer.create("u", "--image", made["name"], "--timeout", "90s", nodes=1)
             found = json.loads(customer.run("env", "list", "-c", "u", "-o", "json").out)["environments"]
             check([one["state"] for one in found] == ["complete"], found)
-            job = customer.run("run", "job", "-c", "u", "-np", "1", "--env", "train", "--", "python", "-c", "print('ready at once')")
+            job = customer.run("run", "job", "-c", "u", "-np", "1", "--environment", "train", "--", "python", "-c", "print('ready at once')")
             check(b"ready at once" in job.out, job.out)
             customer.run("env", "create", "-c", "u", "-f", str(user.folder / "env.yaml"), "--uv", UV)
             customer.run("env", "verify", "train", "-c", "u")

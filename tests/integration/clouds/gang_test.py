@@ -141,7 +141,7 @@ def test_where_one_cloud_has_no_room_the_next_one_is_asked(user):
         aws, tencent = Customer(user, sim, "aws"), Customer(user, sim, "tencent")
         both = sim.environment("tencent")
         words = ("create", "cluster", "t", "--cloud", "aws", "--cloud", "tencent", "--gpus", "V100:1", "--nodes", "2",
-                 "--ssh-from", "127.0.0.1/32", "--yes", "--detach")
+                 "--ssh-from", "127.0.0.1/32", "--yes", "--detach", "--max-price", "100USD")
         sim.control("prices", {"vendor": "aws", "price": 0.01})
         sim.control("stock", {"vendor": "aws", "stock": 0})  # Which no plan tells there.
         made = aws.run(*words, environment=both)

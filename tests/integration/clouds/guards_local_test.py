@@ -31,7 +31,7 @@ def test_an_idle_local_node_stops_and_a_busy_one_does_not(user):
 
 
 def test_guards_that_nobody_could_keep_are_refused(user):
-    user.refused(("create", "cluster", "t", "--max-cost", "5"), 2, "--max-life")
+    user.refused(("create", "cluster", "t", "--max-cost", "5USD"), 2, "--max-life")
     user.refused(("create", "cluster", "t", "--idle-stop", "soon"), 2, "soon")
     check(json.loads(user.run("get", "clusters", "-o", "json").out)["clusters"] == [], "a cluster was made")
 

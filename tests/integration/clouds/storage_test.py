@@ -212,7 +212,7 @@ def test_what_cannot_be_storage_is_refused_before_anybody_is_asked(user):
     with CloudSim(CLOUDSIM) as sim:
         customer = Customer(user, sim, "aws")
         for options, said in (
-            (("--data-disk", "0"), "'0' is no data disk"),
+            (("--data-disk", "0"), "'0' is not usable"),
             (("--data-disk", "500:gp3,x"), "is no data disk"),
             (("--mount", "10.0.0.4"), "write ADDRESS:/EXPORT"),
             (("--mount", "-o:/x"), "write ADDRESS:/EXPORT"),

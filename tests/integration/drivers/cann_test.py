@@ -90,7 +90,7 @@ def test_cann_is_brought_and_entered_and_a_second_run_does_nothing(user):
         check("python3-pip 99-1" in site.on_nodes("dpkg-query -W -f '${Package} ${Version}\\n' python3-pip"), "what installers ask for is not there")
         left = site.on_nodes("ls -d /var/cache/fastgpu /var/lib/fastgpu/* /etc/apt/apt.conf.d/*fastgpu* 2>/dev/null || :")
         check("/fastgpu" not in left and "99fastgpu" not in left, left)
-        said = user.run("run", "job", "-c", "t", "-np", "2", "--env", "train", "--", "sh", "-c", "echo in $ASCEND_TOOLKIT_HOME").out
+        said = user.run("run", "job", "-c", "t", "-np", "2", "--environment", "train", "--", "sh", "-c", "echo in $ASCEND_TOOLKIT_HOME").out
         check(said.count(b"in /usr/local/Ascend/ascend-toolkit/latest") == 2, f"{said}")
         fetched = len(site.server.requests)
         check(site.prepared() == [[], []] and site.ran() == ran and len(site.server.requests) == fetched, "it was done again")

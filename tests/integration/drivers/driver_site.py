@@ -152,7 +152,7 @@ class Worker:
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
         public = key.with_suffix(".pub").read_text().strip()
         site.on_nodes("useradd --create-home --shell /bin/bash worker && mkdir -p /home/worker/.ssh && "
-                      f"echo '{public}' >/home/worker/.ssh/authorized_keys && chown -R worker:worker /home/worker/.ssh && usermod --password '*' worker", "t/0")
+                      f"echo '{public}' >/home/worker/.ssh/authorized_keys && sed -i 's,^AuthorizedKeysFile.*,& .ssh/authorized_keys,' /etc/fastgpu/sshd_config && kill -HUP $(cat /run/sshd.pid) && chown -R worker:worker /home/worker/.ssh && usermod --password '*' worker", "t/0")
         node = json.loads(self.user.run("get", "nodes", "t", "-o", "json").out)["nodes"][0]
         words = site.on_nodes("cat /etc/ssh/ssh_host_ed25519_key.pub", "t/0").split()
         host_key = " ".join(words[words.index("ssh-ed25519"):][:2])

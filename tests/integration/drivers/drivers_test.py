@@ -168,7 +168,7 @@ def test_an_environment_brings_packages_and_driver_with_it(user):
         check(all(node["steps"][2] == "Install media-tools" and "Install driver 580, open modules" in node["steps"] for node in plan["nodes"]), f"{plan}")
         done = json.loads(user.run(*words, timeout=600).out)
         check(all("Install media-tools" in node["prepared"] and "Load driver 580.95.05" in node["prepared"] for node in done["nodes"]), f"{done}")
-        job = user.run("run", "job", "-c", "t", "-np", "2", "--env", "train", "--", "sh", "-c", "media; nvidia-smi | head -1")
+        job = user.run("run", "job", "-c", "t", "-np", "2", "--environment", "train", "--", "sh", "-c", "media; nvidia-smi | head -1")
         check(job.out.count(b"media") == 2 and job.out.count(b"580.95.05") == 2, f"{job.out}")
         again = json.loads(user.run(*words).out)
         check(all(node["prepared"] == [] and node["done"] == "nothing" for node in again["nodes"]), f"{again}")

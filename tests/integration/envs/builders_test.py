@@ -61,7 +61,7 @@ class Node:
     def solving(self, builder, prefix="envs", **more):
         place = str(self.folder / prefix)
         subprocess.run([self.agent, "env-status", "--prepare", "t", place], check=True, stdout=subprocess.DEVNULL)
-        return self.start("env-solve", request={"builder": builder, "tools": self.tools, "patience": 9, "prefix": place, "python": "3.11", "index": ""}, **more)
+        return self.start("env-solve", request={"builder": builder, "tools": self.tools, "patience": 9, "prefix": place, "python": "3.11", "best_match": "0"}, **more)
 
 
 def ended(process, code=0):

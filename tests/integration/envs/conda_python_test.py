@@ -128,7 +128,7 @@ def test_a_lock_that_is_made_here_needs_no_python_of_this_machine_either(site):
     locks = []
     for path in (None, {"PATH": str(programs)}):
         file = site.user.folder / f"{len(locks)}.lock"
-        done = site.user.run("env", "lock", "-f", str(site.file), "-o", str(file), *site.TOOL, environment=path)
+        done = site.user.run("env", "lock", "-f", str(site.file), "--force", "--out", str(file), *site.TOOL, environment=path)
         check((f"this machine {site.note}" in done.err) == (path is not None), done.err)
         locks.append(file.read_text())
     check(locks[0] == locks[1] and "archive" not in locks[0], f"{locks}")

@@ -37,5 +37,5 @@ class Conda(Site):
 
     def lock(self, name="env.lock"):
         file = self.user.folder / name
-        self.user.run("env", "lock", "-f", str(self.file), "-o", str(file), *self.TOOL, "-c", self.name)
+        self.user.run("env", "lock", "-f", str(self.file), "--force", "--out", str(file), *self.TOOL, "-c", self.name)
         return file

@@ -23,7 +23,7 @@ def test_made_once_copied_used_and_removed_without_a_trace(site):
     check(site.program("sh", "-c", ". $CONDA_PREFIX/.fastgpu/activate.sh; echo $BETA_HOME").count(f"{place}/share\n") == 2, "no activation")
     check("alpha.cpython" in site.on_nodes("ls", f"{place}/{MODULES}/__pycache__", nodes="/1"), "not compiled")
     check(site.on_nodes("ls", f"{place}/lib/fastgpu").count("libfastgpu_comm.so.0") == 2, "what every environment has is missing")
-    job = site.user.run("run", "job", "-c", site.name, "-np", "2", "--env", "train", "--", "python", "-c", "import alpha")
+    job = site.user.run("run", "job", "-c", site.name, "-np", "2", "--environment", "train", "--", "python", "-c", "import alpha")
     check(job.out.count(b"alpha one") == 2, f"{job.out}")
     check(site.on_nodes("sh", "-c", "cat /tmp/mpirun-of-channel; rm /tmp/mpirun-of-channel", nodes="/0").count("bin/mpirun") == 1, "another mpirun")
     asked = len(site.index.asked)

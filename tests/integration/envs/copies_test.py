@@ -248,7 +248,7 @@ def test_another_build_of_the_same_packages_is_not_solved_and_hardly_sent_unless
     again = json.loads(site.create("--upgrade", "-o", "json").out)
     check([node["done"] for node in again["nodes"]] == ["nothing"] * 4, f"{again}")
     locked = site.user.folder / "env.lock"
-    site.user.run("env", "lock", "-f", str(site.file), "-c", site.name, *site.TOOL, "-o", str(locked))
+    site.user.run("env", "lock", "-f", str(site.file), "-c", site.name, *site.TOOL, "--out", str(locked))
     refused = site.user.run("env", "create", "-c", site.name, "-f", str(locked), "--upgrade", *site.TOOL, code=2)
     check("leave out --upgrade" in refused.err, refused.err)
 

@@ -61,7 +61,7 @@ def test_open_mpi_is_the_environments_own(nodes):
     said = nodes.program("train", "mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "2", "python", "-c", by_itself, nodes="/0")
     check(said.count(f"carried by {PREFIX}/train/") == 2, said)
     nodes.job("train", "sh", "-c", "exit $((OMPI_COMM_WORLD_RANK * 3))", code=3)
-    job = nodes.user.run("run", "job", "-c", nodes.name, "-np", "2", "--env", "train", "--detach", "-o", "name", "--", "sleep", "987").out.decode().strip()
+    job = nodes.user.run("run", "job", "-c", nodes.name, "-np", "2", "--environment", "train", "--detach", "-o", "name", "--", "sleep", "987").out.decode().strip()
     check(within(30, lambda: nodes.on_nodes("pgrep", "-xc", "sleep", code=None).count(": 1") == 2), "the job does not run")
     nodes.user.run("cancel", "job", job)
     left = nodes.on_nodes("sh", "-c", "pgrep -x 'sleep|prterun|prted|mpirun' || true")

@@ -14,7 +14,7 @@ from cli_user import SKIPPED, check  # noqa: E402
 
 PREFIX = "/opt/fastgpu/envs"
 # What is not an environment's: the agent, the cluster's key, jobs, and what is logged whatever is run.
-STAYS = ("/root/.fastgpu/bin", "/root/.fastgpu/clusters", "/root/.fastgpu/jobs", "/var/log")
+STAYS = ("/root/.fastgpu/bin", "/root/.fastgpu/clusters", "/root/.fastgpu/jobs", "/root/.fastgpu/jobs.lock", "/var/log")
 
 
 def look_of(path):

@@ -36,7 +36,7 @@ def test_made_listed_verified_used_and_removed_without_a_trace(site):
     check(found["state"] == "complete" and len(found["nodes"]) == 2 and not found["active"], f"{found}")
     site.user.run("env", "verify", "train", "-c", site.name)
     check(site.program("python", "-c", "import alpha").count("alpha one") == 2, "the program does not run in it")
-    job = site.user.run("run", "job", "-c", site.name, "-np", "2", "--env", "train", "--env", "K=v", "--", "sh", "-c",
+    job = site.user.run("run", "job", "-c", site.name, "-np", "2", "--environment", "train", "--env", "K=v", "--", "sh", "-c",
                         "python -c 'import alpha'; echo $FASTGPU_ENV $K")
     check(job.out.count(b"alpha one") == 2 and job.out.count(b"train v") == 2, f"{job.out}")
     site.user.run("env", "activate", "train", "-c", site.name)
@@ -78,7 +78,7 @@ def test_two_builds_of_the_same_are_the_same_to_the_last_file(site):
 @with_site(Wheels)
 def test_locks_say_every_artefact_and_cannot_be_edited(site):
     lock = site.user.folder / "env.lock"
-    site.user.run("env", "lock", "-f", str(site.file), "-o", str(lock), "--uv", UV, "-c", site.name)
+    site.user.run("env", "lock", "-f", str(site.file), "--out", str(lock), "--uv", UV, "-c", site.name)
     text = lock.read_text()
     for name, files in site.index.files.items():
         for file, content in files.items():
@@ -91,7 +91,7 @@ def test_locks_say_every_artefact_and_cannot_be_edited(site):
     check(site.program("python", "-c", "import alpha").count("alpha one") == 2, "the lock was not kept to")
     other = site.user.folder / "other.lock"
     site.write("alpha")
-    site.user.run("env", "lock", "-f", str(site.file), "-o", str(other), "--uv", UV, "-c", site.name)
+    site.user.run("env", "lock", "-f", str(site.file), "--out", str(other), "--uv", UV, "-c", site.name)
     diff = site.user.run("env", "diff", str(lock), str(other), code=1).out.decode()
     check("beta 1.0 -> 9.0" in diff, diff)
     site.user.refused(["env", "diff", "a.lock", "b.lock"], 5, "a.lock")
@@ -107,7 +107,7 @@ def test_an_artefact_with_another_hash_stops_it_all(site):
     site.nothing_is_used()
     site.index.fault = ""
     lock = site.user.folder / "env.lock"
-    site.user.run("env", "lock", "-f", str(site.file), "-o", str(lock), "--uv", UV, "-c", site.name)
+    site.user.run("env", "lock", "-f", str(site.file), "--out", str(lock), "--uv", UV, "-c", site.name)
     site.index.files["beta"].clear()  # The same file name with another content: the index has changed.
     site.index.add("beta", "1.0", {"beta.py": "word = 'other'\n"})
     site.file.write_text(lock.read_text())
@@ -254,7 +254,7 @@ def test_frameworks_are_a_new_build_and_an_archive_has_all_of_it(site):
     site.user.refused(["env", "install-frameworks", "train", "-c", site.name, "--uv", UV], 2, "--framework")
     archive = site.user.folder / "train.tar.zst"
     site.on_nodes("mount", "--bind", "/bin/false", "/usr/bin/zstd")  # Nodes need none.
-    site.user.run("env", "pack", "train", "-c", site.name, "-o", str(archive))
+    site.user.run("env", "pack", "train", "-c", site.name, "--force", "--out", str(archive))
     names = subprocess.run(["tar", "--use-compress-program=zstd", "-tf", archive], capture_output=True, check=True, text=True).stdout
     check("gamma/__init__.py" in names and ".fastgpu/manifest" in names and "libfastgpu_comm.so.0" in names, names[:2000])
     check("gamma/__pycache__/__init__.cpython-311.pyc" in names and "gamma/tests/__pycache__" not in names, "what is compiled")
@@ -332,7 +332,7 @@ def test_frameworks_that_no_index_offers_are_refused_with_the_reason_and_what_is
     site.file.write_text(f"{spec}index: {site.index.url}\n".replace("tf1.12_tr1.3.0_mx1.5.0_cu9.0", "tf1.15_tr1.4.0_mx1.5.0_cu10.0"))
     site.create()
     done = site.user.run(*words, "--dry-run")
-    check("requires tensorflow-gpu==1.15.5" in done.err and "from https://download.pytorch.org/whl/cu100\n" in done.err, done.err)
+    check("requires tensorflow-gpu==1.15.5" in done.err and "torch from https://download.pytorch.org/whl/cu100\n" in done.err, done.err)
 
 
 @with_site(Wheels)

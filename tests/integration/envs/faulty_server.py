@@ -1,4 +1,5 @@
 """An HTTP server of a test that can misbehave in the ways that servers of packages do."""
+import base64
 import contextlib
 import http.server
 import threading
@@ -7,12 +8,12 @@ import time
 
 class FaultyServer:
     """Serves until it is closed. `fault` is "", "500", "hang" and "hang files" (no answer), or "corrupt" and "truncated" (files are not what
-    the index says). Who inherits says what there is: `find(path)` gives the content and whether it is a package's file, or nothing."""
+    the index says). With `login`, "user:password", other requests are answered 401. Who inherits says what there is: `find(path)` gives the content and whether it is a package's file, or nothing."""
 
     page_type = "text/html"
 
     def __init__(self, address):
-        self.fault, self.asked = "", []
+        self.fault, self.asked, self.login = "", [], ""
         self._closed = threading.Event()
         server = self
 
@@ -39,6 +40,12 @@ class FaultyServer:
 
     def answer(self, request):
         self.asked.append(request.path)
+        if self.login and request.headers.get("Authorization") != "Basic " + base64.b64encode(self.login.encode()).decode():
+            request.send_response(401)
+            request.send_header("WWW-Authenticate", 'Basic realm="index"')
+            request.send_header("Content-Length", "0")
+            request.end_headers()
+            return
         found = self.find(request.path)
         status, content = (404, b"no such thing") if found is None else (200, found[0])
         is_file = found is not None and found[1]

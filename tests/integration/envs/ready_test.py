@@ -29,7 +29,7 @@ def job(site, ranks, *more, **options):
 def test_what_another_machine_has_made_is_found_on_the_nodes(site):
     site.create()
     forget(site)
-    check(job(site, 2, "--env", "train").out.count(b"in train") == 2, "a job does not run in it")
+    check(job(site, 2, "--environment", "train").out.count(b"in train") == 2, "a job does not run in it")
     check(json.loads(next(site.user.state.glob("clusters/*/environments.json")).read_text())["prefix"] == {"train": PREFIX}, "it is not written down")
     forget(site)
     check(site.program("python", "-c", "import alpha").count("alpha one") == 2, "a program does not run in it")
@@ -42,7 +42,7 @@ def test_what_another_machine_has_made_is_found_on_the_nodes(site):
     forget(site)
     for words in (["env", "activate", "nothing"], ["env", "demo", "nothing"], ["env", "verify", "nothing"], ["env", "remove", "nothing"]):
         site.user.refused([*words, "-c", site.name], 5, "there is no environment 'nothing' on the nodes of cluster")
-    site.user.refused(["run", "job", "-c", site.name, "--env", "nothing", "--", "true"], 5, "there is no environment 'nothing'")
+    site.user.refused(["run", "job", "-c", site.name, "--environment", "nothing", "--", "true"], 5, "there is no environment 'nothing'")
     site.user.run("env", "remove", "train", "-c", site.name)
     check(site.listed() == {}, "it is still there")
 
@@ -52,7 +52,7 @@ def test_one_in_another_place_is_known_after_it_was_activated_there(site):
     place = ("--prefix", "/opt/other/envs")
     site.create(*place)
     forget(site)
-    site.user.refused(["run", "job", "-c", site.name, "--env", "train", "--", "true"], 5, "there is no environment 'train'")
+    site.user.refused(["run", "job", "-c", site.name, "--environment", "train", "--", "true"], 5, "there is no environment 'train'")
     site.user.run("env", "activate", "train", "-c", site.name, *place)
     check(job(site, 2).out.count(b"in train") == 2, "jobs do not get it")
     site.user.refused(["env", "activate", "train", "-c", site.name, "--prefix", "/opt/third"], 5, "there is no environment 'train'")
@@ -67,14 +67,14 @@ def test_new_nodes_without_an_environment_are_named_with_the_command_that_brings
     repair = f"fastgpu env create train --cluster {site.name}"
     try:
         check(f"next: {repair}\n" in scaled.err, scaled.err)
-        check(job(site, 2, "--env", "train").out.count(b"in train") == 2, "it does not run where the environment is")
+        check(job(site, 2, "--environment", "train").out.count(b"in train") == 2, "it does not run where the environment is")
         refused = f"{third} does not have environment 'train': {repair} brings it there"
-        site.user.refused(["run", "job", "-c", site.name, "-np", "3", "--env", "train", "--", "true"], 5, refused)
+        site.user.refused(["run", "job", "-c", site.name, "-np", "3", "--environment", "train", "--", "true"], 5, refused)
         forget(site)
-        site.user.refused(["run", "job", "-c", site.name, "-np", "3", "--env", "train", "--", "true"], 5, refused)
+        site.user.refused(["run", "job", "-c", site.name, "-np", "3", "--environment", "train", "--", "true"], 5, refused)
         done = json.loads(site.user.run(*repair.split()[1:], "--uv", UV, "-o", "json").out)
         check([node["done"] for node in done["nodes"]] == ["nothing", "nothing", "received"], f"{done}")
-        check(job(site, 3, "--env", "train").out.count(b"in train") == 3, "it does not run on all")
+        check(job(site, 3, "--environment", "train").out.count(b"in train") == 3, "it does not run on all")
     finally:
         site.user.run("scale", "cluster", site.name, "--nodes", "2", "--yes")
 
@@ -150,7 +150,7 @@ def test_from_in_a_file_says_what_it_says_on_the_command_line(site):
 @with_site(Wheels)
 def test_a_lock_is_taken_without_a_builder_or_anything_else_beside_it(site):
     lock = site.user.folder / "env.lock"
-    site.user.run("env", "lock", "-f", str(site.file), "-o", str(lock), "--uv", UV, "-c", site.name)
+    site.user.run("env", "lock", "-f", str(site.file), "--out", str(lock), "--uv", UV, "-c", site.name)
     site.file.write_text(lock.read_text())
     for more in (("--builder", "conda"), ("--from", "tf2.20_cpu_py311"), ("--set", "mpi=package")):
         site.user.refused(site.words(*more), 2, "a lock is taken as it is, without --set, --from or --builder")

@@ -39,7 +39,7 @@ class Sources(Wheels):
 
     def locked(self):
         """A lock, made on the nodes, in place of env.yaml."""
-        self.user.run("env", "lock", "-f", str(self.file), "-o", str(self.file), *self.TOOL, "-c", self.name)
+        self.user.run("env", "lock", "-f", str(self.file), "--force", "--out", str(self.file), *self.TOOL, "-c", self.name)
         self.on_nodes("rm", "-f", RAN)
         return self.file.read_text()
 

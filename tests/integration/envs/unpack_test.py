@@ -33,7 +33,7 @@ class Archived(Wheels):
         self.archive = user.folder / "train.tar.zst"
         self.create()
         self.program("python", "-c", "import alpha")
-        self.user.run("env", "pack", "train", "-c", self.name, "-o", str(self.archive))
+        self.user.run("env", "pack", "train", "-c", self.name, "--force", "--out", str(self.archive))
         self.user.run("env", "remove", "train", "-c", self.name)
         self.index.asked = []
 
@@ -81,7 +81,7 @@ def test_an_archive_is_unpacked_once_copied_and_used_like_any_environment(site):
     site.is_complete()
     check(site.done() == ["nothing", "nothing"], "done again")
     check("nothing: it is there" in site.unpack("--dry-run").out.decode(), "not said")
-    job = site.user.run("run", "job", "-c", site.name, "-np", "2", "--env", "train", "--", "python", "-c", "import alpha")
+    job = site.user.run("run", "job", "-c", site.name, "-np", "2", "--environment", "train", "--", "python", "-c", "import alpha")
     check(job.out.count(b"alpha one") == 2, f"{job.out}")
     site.user.run("env", "activate", "train", "-c", site.name)
     check(site.on_nodes("bash", "-lc", "echo $FASTGPU_ENV").count("train") == 2, "logins do not get it")
@@ -113,7 +113,7 @@ def test_what_it_replaces_stays_for_running_jobs_and_another_build_of_its_lock_d
 def test_it_goes_where_it_was_packed_for_and_nowhere_else(site):
     site.write("alpha")
     site.create("--prefix", "/srv/envs")
-    site.user.run("env", "pack", "train", "-c", site.name, "-o", str(site.archive))
+    site.user.run("env", "pack", "train", "-c", site.name, "--force", "--out", str(site.archive))
     site.user.run("env", "remove", "--all", "-c", site.name, "--prefix", "/srv/envs")
     for words in (site.unpack_words(), site.unpack_words("--dry-run"), site.unpack_words("--prefix", "/srv/other")):
         site.user.refused(words, 2, "train.tar.zst was packed for /srv/envs, and environments lie in ", ": unpack it with --prefix /srv/envs")
@@ -257,7 +257,7 @@ def test_without_room_on_the_node_nothing_is_sent_and_nothing_is_half_there(site
 @with_site(Archived)
 def test_whoever_packs_is_warned_of_what_would_not_come_back(site):
     site.unpack()
-    pack = ["env", "pack", "train", "-c", site.name, "-o", str(site.archive)]
+    pack = ["env", "pack", "train", "-c", site.name, "--force", "--out", str(site.archive)]
     check("warning" not in site.user.run(*pack).err, "warned of what is good")
     site.on_nodes("sh", "-c", f"echo more >>{PREFIX}/train/current/lib/python3.11/site-packages/beta.py", nodes="/0")
     said = site.user.run(*pack).err
@@ -276,7 +276,7 @@ def test_a_place_that_nodes_share_gets_it_once(site):
     prefix = ("--prefix", "/srv/home/work/envs")
     try:
         site.create(*prefix)
-        site.user.run("env", "pack", "train", "-c", site.name, "-o", str(site.archive))
+        site.user.run("env", "pack", "train", "-c", site.name, "--force", "--out", str(site.archive))
         site.user.run("env", "remove", "--all", "-c", site.name, *prefix)
         check(site.done(*prefix) == ["unpacked", "switched"], "sent where it was already")
         builds = [entry.name for entry in (place / "work/envs/train").iterdir() if entry.is_dir() and not entry.is_symlink()]

@@ -46,7 +46,7 @@ class Nodes:
         return self.user.run("env", "activate", name, "-c", self.name + nodes, "--", *command).out.decode()
 
     def job(self, name, *command, code=0, more=()):
-        return self.user.run("run", "job", "-c", self.name, "-np", "2", "--env", name, *more, "--", *command, code=code).out.decode()
+        return self.user.run("run", "job", "-c", self.name, "-np", "2", "--environment", name, *more, "--", *command, code=code).out.decode()
 
     def on_nodes(self, *command, nodes="", **options):
         return self.user.run("exec", self.name + nodes, "--", *command, **options).out.decode()

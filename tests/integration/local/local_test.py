@@ -140,6 +140,21 @@ def test_nodes_are_hosts_of_their_own(m):
     assert m.sure(0, "cat /proc/sys/kernel/random/boot_id") != m.sure(1, "cat /proc/sys/kernel/random/boot_id")
 
 
+def test_only_the_clusters_key_opens_an_account(m):
+    m.run("create", CLUSTER, 1)
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", m.keys / "own"], check=True)
+    own = (m.keys / "own.pub").read_text().strip()
+    m.sure(0, "useradd --create-home --shell /bin/sh guest && usermod --password '*' guest && cd /home/guest && mkdir -m 700 .ssh && "
+              f"echo '{own}' >.ssh/authorized_keys && cp .ssh/authorized_keys .ssh/authorized_keys2 && chown -R guest: .ssh")
+    m.sure(0, f"mkdir -p /root/.ssh && echo '{own}' >/root/.ssh/authorized_keys && chmod -R go= /root/.ssh")
+    words = m.ssh_argv(0, "id -un")
+    for account in ("guest", "root"):
+        for key, opens in (("user", True), ("own", False)):
+            argv = [*words[:-4], "-o", "IdentitiesOnly=yes", "-i", str(m.keys / key), words[-2].replace("root@", account + "@"), words[-1]]
+            done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+            assert (done.stdout.strip() == account) == opens, f"{account}'s account and the key {key}: {done.returncode} {done.stdout}{done.stderr}"
+
+
 def test_killing_on_one_node_kills_nobody_else(m):
     m.run("create", CLUSTER, 2)
     sleeper = subprocess.Popen(m.ssh_argv(1, "sleep 60"))

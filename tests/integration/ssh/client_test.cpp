@@ -157,9 +157,9 @@ TEST_CASE("where a connection that was kept has died, another one is made") {
   const test::Sshd sshd;
   const Host host = sshd.host("a");
   ssh::Libssh2Client client;
-  const std::string first =
-      way_to(client, host, {.keeps_connections = true},
-             "(sleep 0.2; kill -9 $PPID; echo gone) >/dev/null 2>&1 </dev/null &");
+  const std::string first = way_to(client, host, {.keeps_connections = true},
+                                   "(sleep 0.2; kill -9 $PPID) >/dev/null 2>&1 </dev/null & true");
+  CHECK(first.size() > 10);
   std::this_thread::sleep_for(600ms);
   CHECK(way_to(client, host, {}) != first);
 }
@@ -376,6 +376,82 @@ TEST_CASE("a scan shows the key that a host owns, without logging in") {
   CHECK(results[0].value() == sshd.host_key());
   REQUIRE(!results[1].ok());
   CHECK(results[1].error().kind() == ErrorKind::transient);
+}
+
+/// The failure of one task on that sshd; the test fails where there is none.
+Error failure_on(const test::Sshd& sshd, Task task, const ssh::RunOptions& options,
+                 const ssh::Patience& patience = {}) {
+  ssh::Libssh2Client client(patience);
+  const Cancel cancel;
+  task.host = sshd.host("a");
+  const auto results = client.run({std::move(task)}, options, cancel);
+  REQUIRE(!results[0].ok());
+  return results[0].error();
+}
+
+bool says(const Error& e, const char* part) {
+  CAPTURE(e.what());
+  return std::string(e.what()).find(part) != std::string::npos;
+}
+
+TEST_CASE("a host that sends without end where an answer is expected is cut off") {
+  const test::Sshd sshd;
+  std::uint64_t heard = 0;
+  Task task{.host = {}, .command = "exec yes", .on_stdout = [&](std::string_view text) {
+              heard += text.size();
+            }};
+  task.most_output = 1 << 20;
+  const Error e = failure_on(sshd, std::move(task), {.grace = 0ms});
+  CHECK(e.kind() == ErrorKind::remote);
+  CHECK(says(e, "sent more than 1.05 MB"));
+  CHECK(heard <= 1 << 20);
+  Task complaint{.host = {}, .command = "exec yes >&2"};
+  complaint.most_output = 1 << 20;
+  CHECK(failure_on(sshd, std::move(complaint), {.grace = 0ms}).kind() == ErrorKind::remote);
+}
+
+TEST_CASE("a login shell that does not begin is given up, and what it printed is shown") {
+  const test::Sshd sshd("ForceCommand echo please wait; sleep 100");
+  const Error e =
+      failure_on(sshd, {.host = {}, .command = "true"}, {.grace = 0ms}, {.answer = 500ms});
+  CHECK(e.kind() == ErrorKind::timeout);
+  CHECK(says(e, "within 500ms"));
+  CHECK(says(e, "please wait"));
+}
+
+TEST_CASE("a command that always has something to say is given up when it falls silent") {
+  const test::Sshd sshd;
+  const ssh::RunOptions options{.silence = 700ms, .grace = 0ms};
+  const Error e = failure_on(sshd, {.host = {}, .command = "echo once; exec sleep 100"}, options);
+  CHECK(e.kind() == ErrorKind::timeout);
+  CHECK(says(e, "no answer for 700ms"));
+  const auto talks = "for i in 1 2 3 4 5 6; do echo .; sleep 0.3; done";
+  ssh::Libssh2Client client;
+  const Cancel cancel;
+  CHECK(client.run({{.host = sshd.host("a"), .command = talks}}, options, cancel)[0].ok());
+}
+
+TEST_CASE("what start-up files print is no answer, and an account that runs nothing is explained") {
+  const test::Sshd noisy(
+      "ForceCommand echo noise; echo noise >&2; exec /bin/sh -c \"$SSH_ORIGINAL_COMMAND\"");
+  std::string out;
+  std::string err;
+  ssh::Libssh2Client client;
+  const Cancel cancel;
+  const auto results = client.run({{.host = noisy.host("a"),
+                                    .command = "echo out; echo err >&2; exit 3",
+                                    .on_stdout = [&](std::string_view text) { out += text; },
+                                    .on_stderr = [&](std::string_view text) { err += text; }}},
+                                  {}, cancel);
+  REQUIRE(results[0].ok());
+  CHECK(results[0].value().code() == 3);
+  CHECK(out == "out\n");
+  CHECK(err == "err\n");
+  const test::Sshd closed("ForceCommand echo Please login as ubuntu; exit 142");
+  const Error e = failure_on(closed, {.host = {}, .command = "true"}, {});
+  CHECK(e.kind() == ErrorKind::denied);
+  CHECK(says(e, "exit code 142"));
+  CHECK(says(e, "Please login as ubuntu"));
 }
 
 TEST_SUITE_END();

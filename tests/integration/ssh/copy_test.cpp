@@ -7,6 +7,7 @@
 #include <deque>
 
 #include "ssh/libssh2_client.hpp"
+#include "support/failure.hpp"
 #include "support/sshd_fixture.hpp"
 
 namespace fastgpu {
@@ -85,9 +86,9 @@ TEST_CASE("one host is copied from straight") {
 
 TEST_CASE("what is missing is not_found on either side, with its name") {
   World world(1);
-  const auto to = world.to({world.here.path() / "none"}, "");
-  REQUIRE(!to[0].ok());
-  CHECK(to[0].error().kind() == ErrorKind::not_found);
+  const Error here = test::failure_of([&] { world.to({world.here.path() / "none"}, ""); });
+  CHECK(here.kind() == ErrorKind::not_found);
+  CHECK(std::string(here.what()).find("/none does not exist") != std::string::npos);
   const auto from = world.from({"none"}, world.here.path());
   REQUIRE(!from[0].ok());
   CHECK(from[0].error().kind() == ErrorKind::not_found);

@@ -24,6 +24,7 @@ BRIDGE = f"fgst{os.getpid() % 100000}"
 START = """
 set -e
 mount --bind {home} /root
+[ ! -e {folder}/passwd ] || mount --bind {folder}/passwd /etc/passwd
 hostname {name}
 if [ -n "{address}" ]; then
   until ip -o address show dev eth0 2>/dev/null | grep -q inet; do sleep 0.02; done
@@ -56,7 +57,7 @@ def free_port(address):
 class Host:
     """One sshd. With `network` it has an address that this machine and the other such hosts reach, and port 22."""
 
-    def __init__(self, lab, name, address="127.0.0.2", network=False, inside=None):
+    def __init__(self, lab, name, address="127.0.0.2", network=False, inside=None, shell=None, config=""):
         self.name, self.address, self.network = name, address, network
         self.folder = lab.folder / name
         self.home = self.folder / "root"
@@ -70,7 +71,11 @@ class Host:
         (self.folder / "config").write_text(
             f"ListenAddress {address}\nPort {self.port}\nHostKey {self.key}\nPidFile none\nUsePAM no\n"
             "PasswordAuthentication no\nPermitRootLogin yes\nPrintMotd no\nPrintLastLog no\nLogLevel VERBOSE\n"
-            "Subsystem sftp internal-sftp\nMaxStartups 100\n")
+            "Subsystem sftp internal-sftp\nMaxStartups 100\n" + config)
+        if shell:  # Of root, there.
+            lines = [line.rpartition(":")[0] + ":" + shell if line.startswith("root:") else line
+                     for line in pathlib.Path("/etc/passwd").read_text().splitlines()]
+            (self.folder / "passwd").write_text("\n".join(lines) + "\n")
         self.process = None
         self.start()
 
@@ -345,6 +350,129 @@ def test_host_keys_come_from_the_file_or_known_hosts_or_are_accepted(lab):
     lab.check_nothing_known()
 
 
+def test_a_node_does_not_choose_what_a_copy_writes_here(lab):
+    one = lab.host("one", "127.0.0.2")
+    lab.create(one.entry())
+    for name, text in (("results.csv", "1,2"), (".bashrc", "echo theirs")):
+        (one.home / name).write_text(text)
+    lab.run("cp", "lab/one:results.csv", str(lab.folder / "honest"))
+    check((lab.folder / "honest").read_text() == "1,2", "an honest copy")
+    program = next((one.home / ".fastgpu" / "bin").iterdir())
+    program.rename(one.home / "honest")
+    program.write_text('#!/bin/sh\ncase $1 in send) exec /root/honest send -- /root/results.csv /root/.bashrc;; esac\nexec /root/honest "$@"\n')
+    program.chmod(0o755)
+    here = lab.folder / "here"
+    here.mkdir()
+    refused = lab.run("cp", "lab/one:results.csv", str(here), code=3)
+    check("one" in refused.stderr and "'.bashrc'" in refused.stderr, refused.stderr)
+    check(not list(here.iterdir()), f"{list(here.iterdir())}")
+    program.unlink()
+    lab.run("delete", "cluster", "lab", "--yes")
+
+
+def test_a_node_that_falls_silent_in_a_copy_is_given_up(lab):
+    one = lab.host("one", "127.0.0.2")
+    lab.create(one.entry())
+    lab.run("exec", "lab", "--", "true")
+    program = next((one.home / ".fastgpu" / "bin").iterdir())
+    program.rename(one.home / "honest")
+    program.write_text('#!/bin/sh\ncase $1 in send|receive) exec sleep 300;; esac\nexec /root/honest "$@"\n')
+    program.chmod(0o755)
+    for words in (["lab/one:results.csv", str(lab.folder / "here")], [str(lab.user_key) + ".pub", "lab:"]):
+        began = time.monotonic()
+        silent = lab.run("cp", *words, code=124, environment={"FASTGPU_ANSWER_TIMEOUT": "2s"})
+        check("one" in silent.stderr and "no answer for 2s (FASTGPU_ANSWER_TIMEOUT)" in silent.stderr, silent.stderr)
+        check(time.monotonic() - began < 30, "it took too long")
+    program.unlink()
+    lab.run("delete", "cluster", "lab", "--yes")
+
+
+def known_hosts(lab, *lines):
+    (lab.home / ".ssh" / "known_hosts").write_text("".join(line + "\n" for line in lines))
+
+
+def refused_both_ways(lab, host, *said):
+    """With and without --accept-host-keys, and nothing is written on the host."""
+    before = host.keys_file.read_bytes()
+    for more in ([], ["--accept-host-keys"]):
+        refused = lab.create(host.entry(host_key=False), code=3, more=more)
+        check(all(text in refused.stderr for text in said), refused.stderr)
+    check(host.keys_file.read_bytes() == before, "a refused host was changed")
+    lab.check_nothing_known()
+
+
+def test_a_revoked_key_is_refused_whatever_else_is_said_of_it(lab):
+    one = lab.host("one", "127.0.0.2")
+    place, key = f"[127.0.0.2]:{one.port}", line_of(one.key)
+    for lines in ([f"{place} {key}", f"@revoked * {key}"], [f"@revoked * {key}"], [f"@revoked 127.0.0.2 {key}"], [f"@revoked {place} {key}"]):
+        known_hosts(lab, *lines)
+        if len(lines) == 2:
+            refused_both_ways(lab, one, "@revoked", fingerprint(one.key))
+        check("@revoked" in lab.create(one.entry(host_key=False), code=3, more=["--accept-host-keys"]).stderr, "accepted")
+        check("@revoked" in lab.create(one.entry(), code=3).stderr, "the file's key counts although it is revoked")
+    known_hosts(lab, f"@revoked 127.0.0.9 {key}")
+    lab.create(one.entry(host_key=False), more=["--accept-host-keys"])
+    lab.run("delete", "cluster", "lab", "--yes")
+
+
+def test_a_host_that_is_known_by_another_type_of_key_is_not_unknown(lab):
+    one = lab.host("one", "127.0.0.2")
+    for number, words in enumerate((["-t", "rsa", "-b", "2048"], ["-t", "ecdsa"])):
+        key = lab.folder / f"other{number}"
+        subprocess.run(["ssh-keygen", "-q", *words, "-N", "", "-C", "", "-f", key], check=True)
+        known_hosts(lab, f"[127.0.0.2]:{one.port} {line_of(key)}")
+        refused_both_ways(lab, one, "another type", line_of(key).split()[0], "ssh-keyscan -t ed25519")
+
+
+class Authority:
+    def __init__(self, lab, name, *words):
+        self.key = lab.folder / name
+        subprocess.run(["ssh-keygen", "-q", *(words or ["-t", "ed25519"]), "-N", "", "-C", "", "-f", self.key], check=True)
+
+    def certify(self, host, *words, key=None):
+        """From now on the host shows a certificate of this authority."""
+        key = key or host.key
+        subprocess.run(["ssh-keygen", "-q", "-s", self.key, "-I", host.name, "-h", *words, key.with_suffix(".pub")], check=True)
+        host.stop()
+        config = host.folder / "config"
+        text = "".join(line + "\n" for line in config.read_text().splitlines() if not line.startswith("HostCertificate"))
+        config.write_text(text + f"HostCertificate {key.parent / (key.name + '-cert.pub')}\n")
+        host.start()
+
+    def line(self, pattern):
+        return f"@cert-authority {pattern} {line_of(self.key)}"
+
+
+def test_a_certificate_of_a_known_authority_vouches_for_a_host(lab):
+    one = lab.host("one", "127.0.0.2")
+    for number, words in enumerate((["-t", "ed25519"], ["-t", "rsa", "-b", "2048"], ["-t", "ecdsa"])):
+        authority = Authority(lab, f"authority{number}", *words)
+        authority.certify(one, "-n", "127.0.0.2,one.lab", "-V", "-1h:+1h")
+        known_hosts(lab, authority.line("*.lab,127.0.0.2"))
+        lab.create(one.entry(host_key=False))
+        check(lab.run("exec", "lab", "--", "echo", "here").stdout == "one: here\n", "exec")
+        lab.run("delete", "cluster", "lab", "--yes")
+
+
+def test_a_certificate_that_does_not_hold_is_refused(lab):
+    one = lab.host("one", "127.0.0.2")
+    good, other = Authority(lab, "good"), Authority(lab, "other")
+    known_hosts(lab, good.line("*"))
+    good.certify(one, "-n", "127.0.0.2", "-V", "-2h:-1h")
+    refused_both_ways(lab, one, "expired")
+    good.certify(one, "-n", "127.0.0.3")
+    refused_both_ways(lab, one, "not for 127.0.0.2")
+    other.certify(one, "-n", "127.0.0.2")
+    refused_both_ways(lab, one, "@cert-authority")
+    good.certify(one, "-n", "127.0.0.2")
+    known_hosts(lab, good.line("*"), f"@revoked * {line_of(good.key)}")
+    refused_both_ways(lab, one, "@revoked")
+    known_hosts(lab, good.line("*"), f"@revoked * {line_of(one.key)}")
+    refused_both_ways(lab, one, "@revoked")
+    known_hosts(lab, good.line("*.elsewhere"))
+    check("--accept-host-keys" in lab.create(one.entry(host_key=False), code=3).stderr, "an authority for other hosts")
+
+
 def test_a_host_whose_key_changes_later_is_refused(lab):
     one = lab.host("one", "127.0.0.2")
     lab.create(one.entry())
@@ -430,14 +558,15 @@ def test_an_sshd_that_reads_other_files_is_explained(lab):
     lab.check_nothing_known()
 
 
-def main():
+def main(tests):
+    """Every function of that dictionary whose name begins with test_, or those that the command line names."""
     if os.geteuid() != 0 or not all(map(shutil.which, ("unshare", "nsenter", "ip", "mpirun", "ssh-keygen", "/usr/sbin/sshd"))):
         sys.exit(SKIPPED)
     fastgpu, wanted = os.path.abspath(sys.argv[1]), sys.argv[2:]
     os.makedirs("/run/sshd", exist_ok=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     failed = 0
-    for name, test in list(globals().items()):
+    for name, test in list(tests.items()):
         if not name.startswith("test_") or (wanted and name not in wanted):
             continue
         with tempfile.TemporaryDirectory(prefix="fastgpu-static-", dir="/var/tmp") as folder:
@@ -457,4 +586,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(globals())

@@ -123,7 +123,7 @@ TEST_CASE("a spot launch names its limit with three decimals, or takes the marke
   cloud::Launch wanted = launch();
   wanted.market = cloud::Market::spot;
   CHECK(parameters_of(wanted).at("SpotStrategy") == "SpotAsPriceGo");
-  wanted.max_price = 12.34567;
+  wanted.max_price = Money{12.34567, kCny};
   CHECK(parameters_of(wanted).at("SpotStrategy") == "SpotWithPriceLimit");
   CHECK(parameters_of(wanted).at("SpotPriceLimit") == "12.346");
 }
@@ -161,14 +161,20 @@ TEST_CASE("the cloud's timer goes off at a full minute, and no earlier than the 
   CHECK(release_time(kNow - 1h, kNow) == "2026-09-21T14:45:00Z");
 }
 
+TEST_CASE("an address that is none is an error of the cloud") {
+  const json hostile = {{"PublicIpAddress", {{"IpAddress", {"1.2.3.4\nProxyCommand x"}}}}};
+  CHECK_THROWS_WITH_AS(read(instance(hostile)), doctest::Contains("alibaba says that machine i-1"),
+                       Error);
+}
+
 TEST_CASE("an instance is read with its index, addresses and marks") {
   const auto machines = read(instance());
   REQUIRE(machines.size() == 1);
   CHECK(machines[0].id == "i-1");
   CHECK(machines[0].index == 5);
   CHECK(machines[0].state == MachineState::running);
-  CHECK(machines[0].address == "198.51.100.7");
-  CHECK(machines[0].private_address == "10.77.0.4");
+  CHECK(machines[0].address.text() == "198.51.100.7");
+  CHECK(machines[0].private_address.text() == "10.77.0.4");
   CHECK(machines[0].site == cloud::Site{"cn-hangzhou", "cn-hangzhou-h"});
   CHECK(machines[0].marks.cluster.value == "0123abcd");
   CHECK(machines[0].marks.owner == "owner");

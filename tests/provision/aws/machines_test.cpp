@@ -4,6 +4,9 @@
 
 #include <map>
 
+#include "base/error.hpp"
+#include "provision/providers/aws/xml.hpp"
+
 namespace fastgpu::provision::aws {
 namespace {
 
@@ -36,6 +39,15 @@ TEST_CASE("a data disk is a device of its own that goes with its machine") {
 TEST_CASE("the system disk is the image's own root device") {
   const auto named = parameters_of({.disk_gib = 100, .root_device = "/dev/xvda"});
   CHECK(named.at("BlockDeviceMapping.1.DeviceName") == "/dev/xvda");
+}
+
+TEST_CASE("an address that is none is an error of the cloud") {
+  const auto document = parse_xml(
+      "<R><instancesSet><item><instanceId>i-1</instanceId><ipAddress>1.2.3.4&#10;ProxyCommand "
+      "x</ipAddress></item></instancesSet></R>");
+  REQUIRE(document);
+  CHECK_THROWS_WITH_AS(machines_in(document->document_element(), "us-east-1"),
+                       doctest::Contains("aws says that machine i-1"), Error);
 }
 
 TEST_SUITE_END();

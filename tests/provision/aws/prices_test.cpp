@@ -26,7 +26,7 @@ TEST_CASE("a page of the price list tells a type's price in each of its regions"
       prices_in({product("us-east-1", "32.77").dump(), product("eu-west-1", "35.40").dump()});
   REQUIRE(prices.size() == 2);
   CHECK(prices.at("us-east-1").amount == doctest::Approx(32.77));
-  CHECK(prices.at("eu-west-1").currency == "USD");
+  CHECK(prices.at("eu-west-1").currency == kUsd);
 }
 
 TEST_CASE("what cannot be read and what costs nothing is not told, and the rest is") {

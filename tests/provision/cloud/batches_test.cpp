@@ -56,7 +56,7 @@ TEST_CASE("a node with a public address is not asked for together with those tha
 
 TEST_CASE("a machine that is to have no public address is reached inside, once it is there") {
   Machine inside = machine("m", 1, "1");
-  inside.private_address = "10.0.0.2";
+  inside.private_address = MachineAddress(IpAddress::parse("10.0.0.2"));
   CHECK(instance_of(inside, PublicAddress::all).address.empty());
   CHECK(instance_of(inside, PublicAddress::head).address == "10.0.0.2");
   inside.state = MachineState::pending;
@@ -65,7 +65,8 @@ TEST_CASE("a machine that is to have no public address is reached inside, once i
   inside.index = kHead;
   CHECK(instance_of(inside, PublicAddress::head).address.empty());
   CHECK(instance_of(inside, PublicAddress::none).address == "10.0.0.2");
-  inside.address = "198.51.100.1";  // Given by somebody in the console.
+  inside.address =
+      MachineAddress(IpAddress::parse("198.51.100.1"));  // Given by somebody in the console.
   CHECK(instance_of(inside, PublicAddress::none).address == "198.51.100.1");
 }
 

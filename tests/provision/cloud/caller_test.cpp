@@ -4,6 +4,7 @@
 
 #include <deque>
 
+#include "provision/cloud/answer_form.hpp"
 #include "support/failure.hpp"
 
 namespace fastgpu::provision::cloud {
@@ -45,7 +46,7 @@ class PlainDialect final : public Dialect {
     return failure;
   }
   bool is_answer(const http::Response& response, const Call&) const override {
-    return response.body != "<html>";
+    return response.body != "<other>";
   }
   std::string request_id(const http::Response&) const override { return "request-1"; }
 };
@@ -118,17 +119,17 @@ TEST_CASE(
 TEST_CASE(
     "a success that the service has not sent is no answer: it may have done what it was told") {
   Bench bench;
-  const auto from_between = [] { return http::Response{.status = 200, .body = "<html>"}; };
+  const auto from_between = [] { return http::Response{.status = 200, .body = "<other>"}; };
   bench.http.script.emplace_back(from_between);
   bench.answers({200});
   CHECK(bench.caller.call(kCall, "doing", bench.cancel).body == "Code");
-  CHECK(bench.reports.failures[0].find("no answer of that service (6 bytes)") != std::string::npos);
+  CHECK(bench.reports.failures[0].find("no answer of that service (7 bytes)") != std::string::npos);
   bench.http.script.assign({from_between});
   Call once = kCall;
   once.is_repeatable = false;
   const Error e = failure_of([&] { bench.caller.call(once, "doing", bench.cancel); });
   CHECK(e.kind() == ErrorKind::transient);
-  CHECK(mentions(e, "plain: what came to Do"));
+  CHECK(mentions(e, "plain: what came from "));
 }
 
 TEST_CASE("we are known to be accepted once a call was answered as wished, not once refused") {
@@ -211,6 +212,56 @@ TEST_CASE("an answer that is too long is one of the other side's faults, not a w
   const Error refused = failure_of([&] { bench.caller.call(kCall, "doing", bench.cancel); });
   CHECK(refused.kind() == ErrorKind::remote);
   CHECK(bench.http.sent.front().largest_answer == 16U << 20U);
+}
+
+TEST_CASE("a web page in place of an answer is named at once and not asked for again") {
+  for (const http::Response& page :
+       {http::Response{.status = 200, .body = "<!DOCTYPE html><title>Log in"},
+        http::Response{.status = 200, .body = "\n <HTML lang=en>"},
+        http::Response{.status = 200, .body = "\xEF\xBB\xBF<head>"},
+        http::Response{.status = 511, .body = "Log in"}}) {
+    Bench bench;
+    bench.http.script.push_back([&] { return page; });
+    const Error e = failure_of([&] { bench.caller.call(kCall, "doing", bench.cancel); });
+    CHECK(mentions(e, "is HTML, not an API answer"));
+    CHECK(mentions(e, "proxy"));
+    CHECK(bench.http.sent.size() == 1);
+    CHECK(bench.waits.empty());
+  }
+}
+
+TEST_CASE("an answer is none the less one for a wrong type on it") {
+  Bench bench;
+  bench.http.script.push_back([] {
+    return http::Response{.status = 200,
+                          .headers = {{"Content-Type", "text/html"}},
+                          .body = "<?xml version='1.0'?><RunInstancesResponse/>"};
+  });
+  CHECK(bench.caller.call(kCall, "doing", bench.cancel).status == 200);
+}
+
+TEST_CASE("JSON that is deeper or longer than any answer is not read") {
+  const std::string deep = R"({"a":)" + std::string(3'000'000, '[');
+  std::string wide = "[";
+  for (int i = 0; i < 600'000; ++i)
+    wide += "[],";
+  for (const std::string& body : {deep, wide, std::string(1'000'000, '{')}) {
+    Bench bench;
+    bench.http.script.push_back([&] { return http::Response{.status = 200, .body = body}; });
+    const Error e = failure_of([&] { bench.caller.call(kCall, "doing", bench.cancel); });
+    CHECK(e.kind() == ErrorKind::remote);
+    CHECK(mentions(e, "plain: "));
+    CHECK(mentions(e, "it is not read"));
+    CHECK(bench.http.sent.size() == 1);
+  }
+}
+
+TEST_CASE("brackets within strings are none, and a usual answer is within bounds") {
+  CHECK(is_bounded_json(R"({"a":")" + std::string(1000, '[') + R"(\"[[","b":[1,2,{"c":3}]})"));
+  CHECK(is_bounded_json("<a>" + std::string(1000, '[')));
+  CHECK(is_bounded_json(std::string(64, '[') + std::string(64, ']')));
+  CHECK_FALSE(is_bounded_json(std::string(65, '[')));
+  CHECK(is_bounded_json("\"unterminated"));
 }
 
 TEST_CASE("attempts come to an end") {

@@ -141,7 +141,7 @@ TEST_CASE("machines are launched with their end: the cloud's timer, or their own
     bench.cloud.has_timer = has_timer;
     bench.cluster.created = state::TimePoint(1000h);
     bench.cluster.spec_json =
-        to_json_text({.guards = guards, .places = {{{"r1", "r1a"}, "big", Money{2, "USD"}}}});
+        to_json_text({.guards = guards, .places = {{{"r1", "r1a"}, "big", Money{2, kUsd}}}});
     bench.create(1);
     return bench.cloud.launches.front();
   };
@@ -151,7 +151,8 @@ TEST_CASE("machines are launched with their end: the cloud's timer, or their own
   const Launch timed = launched(true, {.max_life = 8h});
   CHECK(timed.release_at == state::TimePoint(1008h));
   CHECK_FALSE(shuts_down(timed));
-  CHECK(launched(true, {.max_life = 8h, .max_cost = 10}).release_at == state::TimePoint(1005h));
+  CHECK(launched(true, {.max_life = 8h, .max_cost = Money{10, kUsd}}).release_at ==
+        state::TimePoint(1005h));
   const Launch own = launched(false, {.max_life = 8h});
   CHECK(own.release_at);
   CHECK(shuts_down(own));

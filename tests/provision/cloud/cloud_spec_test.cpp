@@ -15,29 +15,29 @@ CloudSpec spec() {
                    .gpus = 8,
                    .nodes = 4,
                    .market = Market::spot,
-                   .max_price = 20.5,
+                   .max_price = Money{20.5, kUsd},
                    .data_disk = {500, "gp3"}},
           .region = "us-east-1",
           .image = "ami-1",
           .vpc = "mine",
           .disk_gib = 100,
-          .ssh_from = {"203.0.113.7/32"},
-          .guards = {.max_life = std::chrono::hours(8), .max_cost = 99.5},
+          .ssh_from = {IpRange::parse("203.0.113.7/32")},
+          .guards = {.max_life = std::chrono::hours(8), .max_cost = Money{99.5, kUsd}},
           .rdma = true,
           .mounts = {{"10.0.0.4:/models", "/models"}},
-          .places = {{{"us-east-1", "us-east-1a"}, "p4de.24xlarge", Money{27.4, "USD"}},
+          .places = {{{"us-east-1", "us-east-1a"}, "p4de.24xlarge", Money{27.4, kUsd}},
                      {{"us-east-1", "us-east-1b"}, "p4de.24xlarge", {}}}};
 }
 
 TEST_CASE("a cluster's wish and places are read as they were written") {
   const CloudSpec there = parse_cloud_spec(to_json_text(spec()));
   CHECK(to_json_text(there) == to_json_text(spec()));
-  CHECK(there.wish.max_price == 20.5);
+  CHECK(there.wish.max_price == Money{20.5, kUsd});
   CHECK(there.guards == spec().guards);
   CHECK(there.wish.data_disk == DataDisk{500, "gp3"});
   CHECK(there.mounts == spec().mounts);
   REQUIRE(there.places.size() == 2);
-  CHECK(there.places[0].price_per_hour->currency == "USD");
+  CHECK(there.places[0].price_per_hour->currency == kUsd);
   CHECK(!there.places[1].price_per_hour);
 }
 
@@ -107,6 +107,41 @@ TEST_CASE("a record that cannot be read is a failure of this machine") {
     CHECK(failure_of([&] { parse_cloud_spec(text); }).kind() == ErrorKind::local);
     CHECK(failure_of([&] { parse_standing(text); }).kind() == ErrorKind::local);
   }
+}
+
+TEST_CASE("every wish that a repeated creation changes is told as a difference") {
+  const CloudSpec there = spec();
+  CloudSpec wanted = there;
+  CHECK(difference(there, wanted).empty());
+  wanted.ssh_from.clear();
+  CHECK(difference(there, wanted).empty());
+  wanted.ssh_from = {IpRange::parse("198.51.100.0/24")};
+  CHECK(difference(there, wanted) ==
+        "and does not let 198.51.100.0/24 log in (`fastgpu addip` adds it)");
+  const auto differs = [&](auto change) {
+    CloudSpec other = there;
+    change(other);
+    return !difference(there, other).empty();
+  };
+  CHECK(differs([](CloudSpec& s) { s.disk_gib = 200; }));
+  CHECK(differs([](CloudSpec& s) { s.rdma = false; }));
+  CHECK(differs([](CloudSpec& s) { s.ssh_keys = {"ssh-ed25519 AAAA"}; }));
+  CHECK(differs([](CloudSpec& s) { s.key_pairs = {"mine"}; }));
+  CHECK(differs([](CloudSpec& s) { s.wish.max_price = Money{20.5, kCny}; }));
+}
+
+TEST_CASE("a record of amounts without a currency, and of ranges that are none, is read") {
+  std::string text = to_json_text(spec());
+  const auto replace = [&](const std::string& from, const std::string& to) {
+    const std::size_t at = text.find(from);
+    REQUIRE(at != std::string::npos);
+    text.replace(at, from.size(), to);
+  };
+  replace(R"({"amount":20.5,"currency":"USD"})", "20.5");
+  replace("203.0.113.7/32", "banana");
+  const CloudSpec there = parse_cloud_spec(text);
+  CHECK(there.wish.max_price == Money{20.5, kUsd});
+  CHECK(there.ssh_from.empty());
 }
 
 }  // namespace

@@ -32,10 +32,11 @@ struct Bench {
   Bench() {
     tools.providers = [this](const std::string&) -> Provider& { return provider; };
     spec.provider = "aws";
-    spec.spec_json = to_json_text(cloud::CloudSpec{.wish = {.type = "big"},
-                                                   .places = {{{"r1", "r1a"}, "big", {{10.0}}},
-                                                              {{"r1", "r1b"}, "big", {{10.0}}},
-                                                              {{"r2", "r2a"}, "big", {{10.0}}}}});
+    spec.spec_json =
+        to_json_text(cloud::CloudSpec{.wish = {.type = "big"},
+                                      .places = {{{"r1", "r1a"}, "big", Money{10.0, kUsd}},
+                                                 {{"r1", "r1b"}, "big", Money{10.0, kUsd}},
+                                                 {{"r2", "r2a"}, "big", Money{10.0, kUsd}}}});
   }
 
   ClusterView create() { return create_cluster(tools, spec, OnFailure::remove).view; }
@@ -97,7 +98,7 @@ TEST_CASE("what an earlier run has asked for is looked for by the one that goes 
   CHECK(bench.cloud.launches.size() == 1);
 }
 
-TEST_CASE("without holding what was got is given back before the next place is asked") {
+TEST_CASE("without holding a place gives all or nothing, and no machine is paid for in vain") {
   Bench bench;
   bench.cloud.stock = {{"r1a", 3}};
   int most = 0;
@@ -108,6 +109,9 @@ TEST_CASE("without holding what was got is given back before the next place is a
   bench.create();
   CHECK(bench.alive() == Zones{{"r1b", 4}});
   CHECK(most == 0);
+  CHECK(bench.cloud.all.size() == 4);
+  for (const cloud::Launch& launch : bench.cloud.launches)
+    CHECK(launch.least == launch.count);
   CHECK(bench.shop.events.moves.size() == 1);
 }
 
@@ -187,7 +191,8 @@ TEST_CASE("holding ends at its time, with what is enough or with nothing") {
 TEST_CASE("holding ends once the idle machines have cost what they may") {
   Bench bench;
   bench.cloud.stock = {{"r1a", 3}, {"r1b", 0}, {"r2a", 0}};
-  bench.spec.holding = {.longest = 24h, .most_cost = 15};  // 3 x 10 an hour: half an hour.
+  bench.spec.holding = {.longest = 24h,
+                        .most_cost = Money{15, kUsd}};  // 3 x 10 an hour: half an hour.
   CHECK(failure_of([&] { bench.create(); }).kind() == ErrorKind::capacity);
   CHECK(bench.shop.clock.now() >= Clock::time_point(30min));
   CHECK(bench.shop.clock.now() <= Clock::time_point(32min));

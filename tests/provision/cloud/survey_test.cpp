@@ -11,9 +11,11 @@ Offer offer(const std::string& zone, std::optional<double> price, Stock stock = 
             std::optional<int> quota = {}) {
   Offer made{
       .cloud = "aws", .site = {"r", zone}, .type = {.name = "t"}, .stock = stock, .quota = quota};
-  if (price) made.price_per_hour = Money{*price, "USD"};
+  if (price) made.price_per_hour = Money{*price, kUsd};
   return made;
 }
+
+const auto kRates = ExchangeRates::parse("date 2026-01-02\nEUR 1\nUSD 1\nCNY 8\n");
 
 std::vector<std::string> zones(const std::vector<Offer>& offers) {
   std::vector<std::string> all;
@@ -31,7 +33,7 @@ TEST_CASE("a wish for no region means the usual ones, for all what the cloud tel
 }
 
 TEST_CASE("the cheapest offer comes first, and one without a price last") {
-  const auto ranked = rank({offer("none", {}), offer("dear", 9), offer("cheap", 1)}, {});
+  const auto ranked = rank({offer("none", {}), offer("dear", 9), offer("cheap", 1)}, {}, kRates);
   CHECK(zones(ranked.usable) == std::vector<std::string>{"cheap", "dear", "none"});
 }
 
@@ -40,7 +42,7 @@ TEST_CASE("among equal prices stock that is told comes first, then RDMA, then th
   fast.type.rdma_interfaces = 4;
   const auto ranked = rank({offer("b", 1), offer("low", 1, Stock::low), fast, offer("a", 1),
                             offer("unknown", 1, Stock::unknown)},
-                           {});
+                           {}, kRates);
   CHECK(zones(ranked.usable) == std::vector<std::string>{"z", "a", "b", "low", "unknown"});
 }
 
@@ -50,25 +52,92 @@ TEST_CASE("where no price is told the smaller machine comes first") {
   large.type.rdma_interfaces = 4;
   Offer small = offer("small", {});
   small.type.gpus = 1;
-  CHECK(zones(rank({large, small}, {}).usable) == std::vector<std::string>{"small", "large"});
+  CHECK(zones(rank({large, small}, {}, kRates).usable) ==
+        std::vector<std::string>{"small", "large"});
 }
 
 TEST_CASE("what cannot be had is told apart by its reason: stock, quota, price") {
-  const Wish wish{.nodes = 4, .max_price = 5};
+  const Wish wish{.nodes = 4, .max_price = Money{5, kUsd}};
   const auto ranked = rank({offer("sold", 1, Stock::none), offer("quota", 1, Stock::enough, 3),
                             offer("dear", 6), offer("good", 5, Stock::enough, 4)},
-                           wish);
+                           wish, kRates);
   CHECK(zones(ranked.usable) == std::vector<std::string>{"good"});
-  CHECK(why_none(ranked) == "1 beyond the quota, 1 over the price, 1 without stock");
-  CHECK(why_none({}) == "no cloud has such machines");
+  CHECK(why_none(ranked, wish) ==
+        "1 beyond the quota, 1 over the price of 5.00 USD/h (the cheapest is 6.00 USD/h: t in "
+        "dear), 1 without stock");
+  CHECK(why_none({}, wish) == "no cloud has such machines");
 }
 
 TEST_CASE("who wishes for RDMA gets no machine without it") {
   Offer fast = offer("fast", 2);
   fast.type.rdma_interfaces = 1;
-  const auto ranked = rank({offer("plain", 1), fast}, {.rdma = true});
+  const auto ranked = rank({offer("plain", 1), fast}, {.rdma = true}, kRates);
   CHECK(zones(ranked.usable) == std::vector<std::string>{"fast"});
-  CHECK(why_none(ranked) == "1 without RDMA");
+  CHECK(why_none(ranked, {}) == "1 without RDMA");
+}
+
+Offer in_yuan(const std::string& zone, double price) {
+  Offer made = offer(zone, price);
+  made.cloud = "alibaba";
+  made.price_per_hour->currency = kCny;
+  return made;
+}
+
+TEST_CASE("offers of several currencies are ranked and bounded in one") {
+  const auto all = {offer("dollars", 2), in_yuan("yuan", 8), in_yuan("many", 80)};
+  const auto ranked = rank(all, {}, kRates);
+  CHECK(zones(ranked.usable) == std::vector<std::string>{"yuan", "dollars", "many"});
+  CHECK(ranked.usable[0].price_per_hour == Money{8, kCny});
+  CHECK(ranked.usable[0].compared == Money{1, kUsd});
+  for (const Money& most : {Money{3, kUsd}, Money{24, kCny}}) {
+    const auto bounded = rank(all, {.max_price = most}, kRates);
+    CHECK(zones(bounded.usable) == std::vector<std::string>{"yuan", "dollars"});
+    CHECK(bounded.unusable.size() == 1);
+  }
+}
+
+TEST_CASE("a maximum price is not kept by an offer without a price") {
+  const Wish wish{.max_price = Money{5, kUsd}};
+  const auto ranked = rank({offer("untold", {})}, wish, kRates);
+  CHECK(ranked.usable.empty());
+  CHECK(why_none(ranked, wish) == "1 without a price");
+}
+
+TEST_CASE("the rates of the user hold") {
+  ExchangeRates rates = kRates;
+  rates.set("CNY=0.5");
+  const auto ranked = rank({offer("dollars", 2), in_yuan("yuan", 8)}, {}, rates);
+  CHECK(zones(ranked.usable) == std::vector<std::string>{"dollars", "yuan"});
+}
+
+TEST_CASE("a currency without a rate is refused, and the message says how to give one") {
+  Offer odd = offer("odd", 2);
+  odd.price_per_hour->currency = Currency("XTS");
+  try {
+    rank({odd}, {}, kRates);
+    FAIL("ranked");
+  } catch (const Error& e) {
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(std::string(e.what()).find("--exchange-rate XTS=") != std::string::npos);
+  }
+}
+
+TEST_CASE("what costs far more than the best is no substitute that nobody asked for") {
+  const std::vector<Offer> all = {offer("best", 1), offer("near", 2), offer("dear", 7.4),
+                                  offer("untold", {})};
+  const auto ranked = without_dear(rank(all, {}, kRates), {});
+  CHECK(zones(ranked.usable) == std::vector<std::string>{"best", "near"});
+  REQUIRE(ranked.unusable.size() == 2);
+  CHECK(ranked.unusable[0].second == "7.4 times the best price: not without --max-price");
+  CHECK(ranked.unusable[1].second == "without a price");
+  const Wish wish{.max_price = Money{8, kUsd}};
+  const auto wished = without_dear(rank(all, wish, kRates), wish);
+  CHECK(zones(wished.usable) == std::vector<std::string>{"best", "near", "dear"});
+}
+
+TEST_CASE("where no price at all is known every offer stays") {
+  const auto ranked = without_dear(rank({offer("a", {}), offer("b", {})}, {}, kRates), {});
+  CHECK(ranked.usable.size() == 2);
 }
 
 }  // namespace

@@ -45,6 +45,17 @@ TEST_CASE("a right that lacks is told, a network that lacks is not") {
   CHECK(try_best_place(cloud, spec_of_two_places(), 1, Cancel{}) == TrialOutcome::untold);
 }
 
+TEST_CASE("an image or a key pair that is not there is not found before anything is launched") {
+  test::FakeCloud cloud;
+  CloudSpec spec = spec_of_two_places();
+  spec.image = "none";
+  CHECK_THROWS_AS(try_best_place(cloud, spec, 1, Cancel{}), Error);
+  spec = spec_of_two_places();
+  spec.key_pairs = {"unknown"};
+  CHECK_THROWS_AS(try_best_place(cloud, spec, 1, Cancel{}), Error);
+  CHECK(cloud.trials.empty());
+}
+
 TEST_SUITE_END();
 
 }  // namespace

@@ -54,7 +54,7 @@ TEST_CASE("the wish for machines names all that they are made of") {
 TEST_CASE("a spot price and a disk are asked for where they are wished") {
   cloud::Launch wish = launch();
   wish.market = cloud::Market::spot;
-  wish.max_price = 12.5;
+  wish.max_price = Money{12.5, kCny};
   wish.disk_gib = 200;
   const json server = launch_body(wish, kNow).at("server");
   CHECK(server.at("extendparam").at("marketType") == "spot");
@@ -136,6 +136,14 @@ TEST_CASE("the task under way tells what the status does not") {
   CHECK(state("NEW", nullptr) == MachineState::pending);
 }
 
+TEST_CASE("an address that is none is an error of the cloud") {
+  json listed = server("demo-node", "0");
+  listed["addresses"] = json::parse(
+      R"({"vpc": [{"addr": "10.77.0.4 slots=99", "version": "4", "OS-EXT-IPS:type": "fixed"}]})");
+  CHECK_THROWS_WITH_AS(machine_of(listed, "r"), doctest::Contains("huawei says that machine"),
+                       Error);
+}
+
 TEST_CASE("addresses are told apart by their kind") {
   json listed = server("demo-node", "0");
   listed["addresses"] = json::parse(R"({"vpc": [
@@ -143,8 +151,8 @@ TEST_CASE("addresses are told apart by their kind") {
       {"addr": "10.77.0.4", "version": "4", "OS-EXT-IPS:type": "fixed"},
       {"addr": "198.18.0.1", "version": 4, "OS-EXT-IPS:type": "floating"}]})");
   const cloud::Machine machine = machine_of(listed, "r");
-  CHECK(machine.private_address == "10.77.0.4");
-  CHECK(machine.address == "198.18.0.1");
+  CHECK(machine.private_address.text() == "10.77.0.4");
+  CHECK(machine.address.text() == "198.18.0.1");
 }
 
 TEST_CASE("a job tells what it made, what it left broken, and why") {

@@ -1,4 +1,5 @@
 #include "provision/providers/local/files.hpp"
+#include "provision/providers/local/node_tasks.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -58,6 +59,33 @@ TEST_CASE("a tree deeper than any path is deleted") {
   remove_tree(top);
   CHECK_FALSE(fs::exists(top));
   CHECK_NOTHROW(remove_tree(top));
+}
+
+TEST_CASE("a deep and wide tree is deleted with few folders open at once") {
+  for (const int deepest : {2, 3, 7}) {
+    const Scratch scratch;
+    const fs::path top = scratch.path / "top";
+    for (const char* branch : {"a", "b", "c"}) {
+      make_private_folder(top / branch);
+      make_deep(top / branch, 40);
+    }
+    remove_tree(top, deepest);
+    CHECK_FALSE(fs::exists(top));
+  }
+}
+
+TEST_CASE("as many trees are removed at once as there are descriptors for") {
+  for (const std::size_t descriptors : {1, 2, 5, 30, 44, 100, 1'000, 65'536}) {
+    CAPTURE(descriptors);
+    const RemovalWidth width = removal_width(descriptors);
+    CHECK(width.trees >= 1);
+    CHECK(width.trees <= 8);
+    CHECK(width.deepest >= 2);
+    CHECK(width.deepest <= 64);
+    if (descriptors >= 5)
+      CHECK(width.trees * (static_cast<std::size_t>(width.deepest) + 2) <= descriptors);
+  }
+  CHECK(removal_width(1'000).trees == 8);
 }
 
 TEST_CASE("deleting a tree does not follow its links") {

@@ -45,6 +45,13 @@ TEST_CASE("an account that is locked by its password opens to keys, and only tha
         "root:*:1:0::::\nann:*:1:0::::\nbob:!:1:::::\ncy:$6$y:1:::::\n");
 }
 
+TEST_CASE("sshd of a node takes the cluster's key and none from an account's home") {
+  const std::string config = sshd_config();
+  CHECK(config.find("AuthorizedKeysFile /etc/fastgpu/authorized_keys\n") != config.npos);
+  CHECK(config.find("AuthenticationMethods publickey\n") != config.npos);
+  CHECK(config.find(".ssh") == config.npos);
+}
+
 TEST_CASE("a boot order is read back as it was written") {
   BootOrder order{.directory = "/x/a=b,\nc",
                   .node_name = "demo-3",

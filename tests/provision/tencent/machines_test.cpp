@@ -89,7 +89,7 @@ TEST_CASE("a launch says which nodes, where, how paid and whose") {
 TEST_CASE("a launch asks for spot machines, disk, timer and RDMA where they are wished") {
   cloud::Launch launch = usual_launch();
   launch.market = cloud::Market::spot;
-  launch.max_price = 4.25;
+  launch.max_price = Money{4.25, kCny};
   launch.disk_gib = 80;
   launch.type = "HCCG5v.24XLARGE384";
   launch.release_at = kNow + 8h;
@@ -126,14 +126,20 @@ TEST_CASE("a timer is never sooner than the cloud allows") {
   CHECK(end_timer(kNow - 1h, kNow)["ActionTime"] == "2023-11-14T22:20:00Z");
 }
 
+TEST_CASE("an address that is none is an error of the cloud") {
+  json hostile = usual_instance();
+  hostile["PrivateIpAddresses"] = {"10.77.48.5\nProxyCommand touch /tmp/x"};
+  CHECK_THROWS_WITH_AS(read(hostile), doctest::Contains("tencent says that machine ins-1"), Error);
+}
+
 TEST_CASE("an instance is read with its node's index, addresses and marks") {
   const Machine machine = read(usual_instance()).at(0);
 
   CHECK(machine.id == "ins-1");
   CHECK(machine.index == 5);
   CHECK(machine.state == MachineState::running);
-  CHECK(machine.address == "203.0.113.5");
-  CHECK(machine.private_address == "10.77.48.5");
+  CHECK(machine.address.text() == "203.0.113.5");
+  CHECK(machine.private_address.text() == "10.77.48.5");
   CHECK(machine.site == cloud::Site{"ap-guangzhou", "ap-guangzhou-3"});
   CHECK(machine.marks.cluster == state::ClusterId{"c0ffee00"});
   CHECK(machine.failure.empty());

@@ -37,7 +37,7 @@ json made_vpc() {
 cloud::NetworkWish usual_wish() {
   return {.marks = {{"c0ffee00"}, "demo", "me"},
           .site = {"ap-guangzhou", "ap-guangzhou-3"},
-          .ssh_from = {"192.0.2.1/32"}};
+          .ssh_from = {IpRange::parse("192.0.2.1/32")}};
 }
 
 /// In which there is nothing but what a test says.
@@ -259,7 +259,7 @@ TEST_CASE_FIXTURE(TencentAccount, "offers have price, stock and quota of their z
   CHECK(offers[0].type.gpu == "V100");
   CHECK(offers[0].type.gpu_memory_gib == 32);
   CHECK(offers[0].price_per_hour->amount == 4.1);
-  CHECK(offers[0].price_per_hour->currency == "CNY");
+  CHECK(offers[0].price_per_hour->currency == kCny);
   CHECK(offers[0].stock == cloud::Stock::low);
   CHECK(offers[0].quota == 7);
   const json filters = service.last("DescribeZoneInstanceConfigInfos")["Filters"];

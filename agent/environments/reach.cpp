@@ -1,0 +1,151 @@
+// `env-reach`: whether this node gets to hosts, asked before something is fetched from them.
+// `env-tunnel`: connections of this node's programs, carried to whoever has started it.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <future>
+#include <sstream>
+
+#include "agent/environments/call.hpp"
+#include "agent/options.hpp"
+#include "agent/subcommands.hpp"
+#include "base/error.hpp"
+#include "base/names.hpp"
+#include "process/capture.hpp"
+#include "transfer/tunnel.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kPatience = 3s;
+constexpr std::array kProxies = {"https_proxy", "HTTPS_PROXY", "http_proxy",
+                                 "HTTP_PROXY",  "all_proxy",   "ALL_PROXY"};
+
+bool has_proxy() {
+  return std::ranges::any_of(kProxies, [](const char* name) {
+    const char* value = std::getenv(name);
+    return value != nullptr && *value != '\0';
+  });
+}
+
+/// The addresses of a host. This program is static: the C library's own look-up is in another.
+std::vector<std::string> addresses_of(const std::string& host) {
+  const Cancel never;
+  const auto done =
+      process::capture({.argv = {"getent", "ahosts", "--", host}}, {.timeout = kPatience}, never);
+  std::vector<std::string> addresses;
+  std::istringstream lines(done.out);
+  for (std::string line; std::getline(lines, line);) {
+    const std::string address = line.substr(0, line.find(' '));
+    if (std::ranges::find(addresses, address) == addresses.end()) addresses.push_back(address);
+  }
+  return addresses;
+}
+
+/// A socket address out of its text; its family is AF_UNSPEC for another text.
+sockaddr_storage parse_address(const std::string& address, std::uint16_t port) {
+  sockaddr_storage out{};
+  auto& v4 = reinterpret_cast<sockaddr_in&>(out);
+  auto& v6 = reinterpret_cast<sockaddr_in6&>(out);
+  if (::inet_pton(AF_INET, address.c_str(), &v4.sin_addr) == 1) {
+    v4.sin_family = AF_INET;
+    v4.sin_port = htons(port);
+  } else if (::inet_pton(AF_INET6, address.c_str(), &v6.sin6_addr) == 1) {
+    v6.sin6_family = AF_INET6;
+    v6.sin6_port = htons(port);
+  }
+  return out;
+}
+
+/// Connects to a numeric address; returns 0, or the system's error.
+int connect_to(const std::string& address, std::uint16_t port) {
+  const sockaddr_storage to = parse_address(address, port);
+  const UniqueFd socket(
+      ::socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
+  if (!socket) return errno;
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0) return 0;
+  if (errno != EINPROGRESS) return errno;
+  pollfd waiting{socket.get(), POLLOUT, 0};
+  if (::poll(&waiting, 1, std::chrono::milliseconds(kPatience).count()) <= 0) return ETIMEDOUT;
+  int failure = 0;
+  socklen_t size = sizeof failure;
+  ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &failure, &size);
+  return failure;
+}
+
+/// Why `place`, "host:port", is not reached; empty where it is.
+std::string failure_at(const std::string& place) try {
+  const auto colon = place.rfind(':');
+  std::uint16_t port = 0;
+  if (colon != std::string::npos)
+    std::from_chars(place.data() + colon + 1, place.data() + place.size(), port);
+  if (port == 0) return "it has no port";
+  std::string host = place.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  const auto addresses = addresses_of(host);
+  if (addresses.empty()) return "its name cannot be resolved";
+  std::string why;
+  for (const std::string& address : addresses) {
+    const int failure = connect_to(address, port);
+    if (failure == 0) return "";
+    if (why.empty()) why = std::strerror(failure);
+  }
+  return why;
+} catch (const Error& e) {
+  return e.kind() == ErrorKind::timeout ? "its name is not resolved within 3 s" : e.what();
+}
+
+UniqueFd listen_here(std::uint16_t& port) {
+  UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  constexpr int kQueue = 64;
+  if (!listener || ::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+      ::listen(listener.get(), kQueue) != 0 ||
+      ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
+    throw system_error("listening on this node's loopback address", errno);
+  port = ntohs(address.sin_port);
+  return listener;
+}
+
+}  // namespace
+
+int run_env_reach(Arguments places) {
+  return run_call([&] {
+    Records answer;
+    if (has_proxy()) answer.add("proxied", 1);
+    std::vector<std::future<std::string>> failures;
+    for (const std::string& place : places)
+      failures.push_back(std::async(std::launch::async, failure_at, place));
+    for (std::size_t i = 0; i < failures.size(); ++i)
+      if (const std::string why = failures[i].get(); !why.empty())
+        answer.add("unreached", places[i] + " " + why);
+    write_answer(answer);
+  });
+}
+
+/// Writes its port in one line, and is a tunnel from then on.
+int run_env_tunnel(Arguments) {
+  std::uint16_t port = 0;
+  const UniqueFd listener = listen_here(port);
+  const std::string line = "\nfastgpu-tunnel " + std::to_string(port) + "\n";
+  if (::write(STDOUT_FILENO, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
+    return 1;
+  const Cancel never;
+  transfer::Tunnel(STDIN_FILENO, STDOUT_FILENO, listener.get()).serve(never);
+  return 0;
+}
+
+}  // namespace fastgpu::agent

@@ -1,0 +1,53 @@
+// The folders of jobs on this node: which have ended, and what is removed when.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/protocol/plan.hpp"
+
+namespace fastgpu::agent {
+
+inline constexpr const char* kJobs = ".fastgpu/jobs";  ///< Below home.
+
+/// The supervisor's plan, or the ranks'; absent where the folder has neither.
+std::optional<Plan> any_plan(const std::filesystem::path& directory);
+
+/// Whether the supervisor of that job lives.
+bool has_supervisor(const std::filesystem::path& directory);
+
+bool all_ranks_have_ended(const std::filesystem::path& directory, const Plan& ranks);
+
+/// Removes the variables of an ended job, which may be secrets. Never throws: a folder that cannot
+/// be written to is left as it is.
+void drop_variables(const std::filesystem::path& directory) noexcept;
+
+/// What is kept of jobs that have ended.
+struct Retention {
+  std::size_t count = 0;        ///< The newest so many,
+  std::chrono::seconds age{0};  ///< as far as they ended within this time.
+};
+
+/// Reads "COUNT:SECONDS". Throws usage.
+Retention parse_retention(const std::string& text);
+
+/// An ended job, newest first in lists of them.
+struct EndedJob {
+  std::filesystem::path directory;
+  std::filesystem::file_time_type ended;
+};
+
+/// Returns the folders that go: beyond the count, or older than the age. Pure.
+std::vector<EndedJob> outdated(std::vector<EndedJob> jobs, const Retention& retention,
+                               std::filesystem::file_time_type now);
+
+/// Removes the variables of all jobs that have ended here, and the folders that `retention` does
+/// not keep, with what was copied for those jobs. A job with a process anywhere on this node has
+/// not ended; one that was never started counts as ended after a day. Goes on in a process of its
+/// own, as removing large folders takes its time.
+void tidy_jobs(const Retention& retention);
+
+}  // namespace fastgpu::agent

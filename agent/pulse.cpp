@@ -1,0 +1,30 @@
+#include "agent/pulse.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <system_error>
+#include <thread>
+
+#include "base/pulse.hpp"
+
+namespace fastgpu::agent {
+
+void start_pulse() try {
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // Signals are the main thread's.
+  std::thread([] {
+    for (;;) {
+      std::this_thread::sleep_for(kBetweenPulses);
+      if (::write(STDERR_FILENO, &kPulse, 1) < 0) return;
+    }
+  }).detach();
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+} catch (const std::system_error&) {
+  return;  // No thread left: the call may still end in time.
+}
+
+}  // namespace fastgpu::agent

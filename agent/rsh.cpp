@@ -1,0 +1,45 @@
+// `rsh`: how mpirun starts its daemon on another node. mpirun writes a command for the login shell
+// that it takes the node to have; here it becomes one that every login shell reads alike.
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "agent/options.hpp"
+#include "agent/subcommands.hpp"
+#include "base/login_shell.hpp"
+
+namespace fastgpu::agent {
+namespace {
+
+/// For a user whose login shell is csh or tcsh mpirun writes in its language, which /bin/sh does
+/// not read: that goes to the node's login shell as it is.
+bool is_for_csh(const std::string& command) {
+  return command.find("set path = (") != command.npos || command.find("setenv ") != command.npos;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words)
+    text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+}  // namespace
+
+int run_rsh(Arguments arguments) {
+  Options options(arguments);
+  std::vector<std::string> argv = {"ssh"};
+  if (options.take_flag("-x")) argv.emplace_back("-x");
+  if (const auto config = options.take_value("-F")) argv.insert(argv.end(), {"-F", *config});
+  argv.push_back(options.take_word("the node"));
+  const std::string command = joined(options.take_rest());
+  argv.push_back(is_for_csh(command) ? command : login_shell_command(command));
+  std::vector<char*> words;
+  for (std::string& word : argv)
+    words.push_back(word.data());
+  words.push_back(nullptr);
+  ::execvp(words[0], words.data());
+  throw system_error("starting ssh", errno);
+}
+
+}  // namespace fastgpu::agent

@@ -1,0 +1,30 @@
+// How far a copy is, in figures: part, rate and time left.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/units.hpp"
+
+namespace fastgpu::cli {
+
+class CopyMeter {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// `total` is what one node gets; absent if it is not known before the end.
+  explicit CopyMeter(std::optional<Bytes> total) : total_(total) {}
+
+  /// Returns "42% of 1.2 GB, 310 MB/s, 2s left" after `done` bytes of one node. The rate is that
+  /// since the first call: what an earlier, interrupted copy brought counts as done, not as fast.
+  std::string figures(Bytes done, Clock::time_point now);
+
+ private:
+  std::optional<Bytes> total_;
+  std::optional<Bytes> first_;
+  Clock::time_point began_{};
+};
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,30 @@
+// The flags that every command takes, and what a command takes with them.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "cli/arguments.hpp"
+#include "cli/command.hpp"
+
+namespace fastgpu::cli {
+
+struct CommonFlags {
+  std::string output;
+  std::string color;
+  std::string state_directory;
+  bool quiet = false;
+  bool verbose = false;
+};
+
+/// Adds the common flags behind those that the command has described.
+void describe_common(Arguments& arguments, CommonFlags& common);
+
+/// Returns the arguments of `command`, the common ones included. For help, completion and checks.
+Arguments arguments_of(const Command& command);
+
+/// Returns the flags that may stand in front of the verb, spelling by spelling: all but those that
+/// take a value in one command and none in another.
+Arguments leading_flags(std::span<const Command> table);
+
+}  // namespace fastgpu::cli

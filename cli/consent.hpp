@@ -1,0 +1,22 @@
+// The question before something is paid for or deleted: the only place that asks one.
+#pragma once
+
+#include <string_view>
+
+#include "cli/arguments.hpp"
+#include "cli/context.hpp"
+
+namespace fastgpu::cli {
+
+/// Adds --yes.
+void describe_consent(Arguments& arguments, bool& yes);
+
+/// Returns whether the user has agreed beforehand: by --yes (`yes`) or by the setting of that name.
+bool has_consent(Context& context, bool yes);
+
+/// Returns whether the user agrees: by --yes (`yes`), by the setting of that name, or by an answer
+/// to `question`. Throws ErrorKind::usage where there is no terminal to ask on, or
+/// FASTGPU_IN_AUTOMATION forbids to ask.
+bool consents(Context& context, bool yes, std::string_view question);
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,30 @@
+// requirements.txt, as far as an environment can be made of one.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/secret.hpp"
+
+namespace fastgpu::envs {
+
+struct RequirementsFile {
+  std::vector<std::string> packages;  ///< With their hashes, without comments.
+  std::vector<Secret> index;          ///< In the order of pip's options; may have passwords.
+};
+
+/// The text of a file; absent where there is none.
+using ReadFile = std::function<std::optional<std::string>(const std::filesystem::path& file)>;
+
+/// Reads the file, and those that it names by -r. Throws ErrorKind::usage with the file and the
+/// line for what cannot be: other options of pip, packages from a repository or a directory;
+/// not_found for a missing file.
+RequirementsFile read_requirements(const std::filesystem::path& file, const ReadFile& read);
+
+/// The same as an env.yaml.
+std::string to_yaml(const RequirementsFile& requirements);
+
+}  // namespace fastgpu::envs

@@ -1,0 +1,120 @@
+#include "provision/cloud/exchange_rates.hpp"
+
+#include <charconv>
+#include <cstdio>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/names.hpp"
+
+namespace fastgpu::provision::cloud {
+namespace {
+
+constexpr std::string_view kBuiltIn =
+#include "exchange_rates.inc"
+    ;
+
+/// A rate that is further from 1 than this is a slip of the pen.
+constexpr double kMostWorth = 1e6;
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (text.starts_with(' '))
+    text.remove_prefix(1);
+  while (text.ends_with(' '))
+    text.remove_suffix(1);
+  return text;
+}
+
+/// A positive number in plain digits; 0 where it is none.
+double number_in(std::string_view digits) {
+  double value = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, value, std::chars_format::fixed);
+  const bool is_usable =
+      error == std::errc{} && stop == end && value > 1 / kMostWorth && value < kMostWorth;
+  return is_usable ? value : 0;
+}
+
+std::string rate_text(double rate) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", rate);
+  return text;
+}
+
+}  // namespace
+
+ExchangeRates ExchangeRates::built_in() {
+  return parse(kBuiltIn);
+}
+
+ExchangeRates ExchangeRates::parse(std::string_view text) {
+  ExchangeRates rates;
+  for (const std::string_view line : split(text, '\n')) {
+    if (line.empty() || line.starts_with('#')) continue;
+    const std::size_t space = line.find(' ');
+    const std::string_view value = space == line.npos ? "" : line.substr(space + 1);
+    if (line.starts_with("date ")) {
+      rates.date_ = value;
+      continue;
+    }
+    const double rate = number_in(value);
+    if (rate == 0)
+      throw Error(ErrorKind::internal, "the exchange rate '" + printable(line) + "' is none");
+    rates.rates_.insert_or_assign(Currency::parse(line.substr(0, space)), Rate{rate, false});
+  }
+  if (rates.date_.empty() || !rates.rates_.contains(kRankingCurrency))
+    throw Error(ErrorKind::internal, "the exchange rates have no date, or no US dollar");
+  return rates;
+}
+
+void ExchangeRates::set(std::string_view assignments) {
+  for (const std::string_view part : split(assignments, ',')) {
+    const std::string_view one = trimmed(part);
+    const std::size_t equals = one.find('=');
+    const double rate = equals == one.npos ? 0 : number_in(one.substr(equals + 1));
+    if (rate == 0)
+      throw Error(ErrorKind::usage, "--exchange-rate '" + printable(one) +
+                                        "' is no rate: write CNY=0.14, what 1 CNY is in USD");
+    const Currency currency = Currency::parse(one.substr(0, equals));
+    if (currency == kRankingCurrency)
+      throw Error(ErrorKind::usage, "--exchange-rate '" + printable(one) +
+                                        "': all rates are in USD, which is worth 1");
+    rates_.insert_or_assign(currency, Rate{per_euro(kRankingCurrency) / rate, true});
+  }
+}
+
+double ExchangeRates::per_euro(Currency currency) const {
+  const auto found = rates_.find(currency);
+  if (found != rates_.end()) return found->second.per_euro;
+  throw Error(ErrorKind::usage, "no exchange rate of " + currency.text() +
+                                    " is known: say what it is worth in US dollars, as in "
+                                    "--exchange-rate " +
+                                    currency.text() + "=0.14");
+}
+
+Money ExchangeRates::in(Currency currency, const Money& money) const {
+  if (currency == money.currency) return money;
+  return {money.amount / per_euro(money.currency) * per_euro(currency), currency};
+}
+
+std::string ExchangeRates::basis(Currency from, Currency to) const {
+  const auto is_users = [&](Currency one) {
+    const auto found = rates_.find(one);
+    return found != rates_.end() && found->second.is_users;
+  };
+  const bool is_own = is_users(from) || is_users(to);
+  return "1 " + from.text() + " = " + rate_text(in(to, {1, from}).amount) + " " + to.text() +
+         (is_own ? " (--exchange-rate)" : " (reference rate of " + date_ + ")");
+}
+
+}  // namespace fastgpu::provision::cloud

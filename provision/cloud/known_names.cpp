@@ -1,0 +1,133 @@
+#include "provision/cloud/known_names.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "base/names.hpp"
+#include "http/urls.hpp"
+#include "provision/cloud/catalogue.hpp"
+#include "provision/cloud/survey.hpp"
+
+namespace fastgpu::provision::cloud {
+namespace {
+
+bool is_identifier(char c) {
+  const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  return is_letter || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+}
+
+bool is_control(char c) {
+  return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+}
+
+[[noreturn]] void refuse(const std::string& what, const std::string& word,
+                         const std::set<std::string>& known, const std::string& otherwise) {
+  const std::vector<std::string> names(known.begin(), known.end());
+  const std::string near = nearest_name(word, names);
+  throw Error(ErrorKind::not_found,
+              what + " '" + printable(word) + "'" +
+                  (near.empty() ? otherwise : ", did you mean " + near + "?"));
+}
+
+/// "aws", "aws and huawei"
+std::string names_of(std::span<Cloud* const> clouds) {
+  std::string names;
+  for (const Cloud* cloud : clouds)
+    names += (names.empty() ? "" : " and ") + std::string(cloud->name());
+  return names;
+}
+
+bool is_usual(const Cloud& cloud, const std::string& region) {
+  const auto usual = usual_regions(cloud.name());
+  return std::ranges::find(usual, region) != usual.end();
+}
+
+/// Adds the cloud's regions to `known`; true where it has this one, or does not tell.
+bool has_region(Cloud& cloud, const std::string& region, std::set<std::string>& known,
+                const Cancel& cancel) {
+  if (is_usual(cloud, region)) return true;
+  try {
+    const auto regions = cloud.regions(cancel);
+    known.insert(regions.begin(), regions.end());
+    return std::ranges::find(regions, region) != regions.end();
+  } catch (const Error&) {
+    cancel.check();
+    return true;
+  }
+}
+
+void check_zone(std::span<Cloud* const> clouds, const std::string& region, const Wish& wish,
+                const Cancel& cancel) {
+  Wish anywhere = wish;
+  anywhere.zone.clear();
+  std::set<std::string> zones;
+  for (const Offer& offer : survey(clouds, region, anywhere, cancel).offers)
+    zones.insert(offer.site.zone);
+  if (!zones.empty() && !zones.contains(wish.zone))
+    refuse(names_of(clouds) + (clouds.size() == 1 ? " has" : " have") +
+               " such machines, but not in zone",
+           wish.zone, zones, ": they are in " + *zones.begin() + " and others");
+}
+
+void check_type(std::span<Cloud* const> clouds, const Wish& wish) {
+  std::set<std::string> types;
+  for (const CatalogueRow& row : catalogue())
+    for (const Cloud* cloud : clouds)
+      if (row.cloud == cloud->name()) types.emplace(row.type);
+  if (!types.contains(wish.type))
+    refuse(names_of(clouds) + (clouds.size() == 1 ? " offers" : " offer") + " no type", wish.type,
+           types, " there; `fastgpu get instance-types` lists those with GPUs");
+}
+
+}  // namespace
+
+void check_identifier(std::string_view flag, std::string_view text) {
+  if (text.size() <= 64 && !text.empty() && std::ranges::all_of(text, is_identifier)) return;
+  throw Error(ErrorKind::usage, std::string(flag) + " '" + printable(text) +
+                                    "' can be no name: it has letters, digits and '-_.' alone, at "
+                                    "most 64");
+}
+
+void check_title(std::string_view flag, std::string_view text) {
+  if (text.size() <= 255 && !text.empty() && std::ranges::none_of(text, is_control)) return;
+  throw Error(ErrorKind::usage, std::string(flag) + " '" + printable(text) +
+                                    "' can be no name: it is longer than 255 bytes, or has control "
+                                    "characters");
+}
+
+void check_gpu(const Wish& wish) {
+  if (wish.gpu.empty() || !wish.type.empty()) return;
+  std::set<std::string> gpus;
+  for (const CatalogueRow& row : catalogue()) {
+    if (http::same_word(row.gpu, wish.gpu)) return;
+    gpus.emplace(row.gpu);
+  }
+  std::string all;
+  for (const std::string& gpu : gpus)
+    all += (all.empty() ? ": it is one of " : ", ") + gpu;
+  refuse("--gpus: the list of " + std::string(kCatalogueDate) + " has no GPU", wish.gpu, gpus,
+         all + "; --instance-type TYPE takes any type of machine");
+}
+
+std::vector<Cloud*> clouds_with_region(std::span<Cloud* const> clouds, const std::string& region,
+                                       const Cancel& cancel) {
+  std::vector<Cloud*> found(clouds.begin(), clouds.end());
+  if (region.empty() || region == kAllRegions) return found;
+  std::set<std::string> known;
+  for (const Cloud* cloud : clouds)
+    for (const std::string_view usual : usual_regions(cloud->name()))
+      known.emplace(usual);
+  std::erase_if(found, [&](Cloud* cloud) { return !has_region(*cloud, region, known, cancel); });
+  if (found.empty())
+    refuse(names_of(clouds) + (clouds.size() == 1 ? " has" : " have") + " no region", region, known,
+           "; --region all looks in every one");
+  return found;
+}
+
+void check_names(std::span<Cloud* const> clouds, const std::string& region, const Wish& wish,
+                 const Cancel& cancel) {
+  if (!wish.type.empty()) check_type(clouds, wish);
+  if (!wish.zone.empty()) check_zone(clouds, region, wish, cancel);
+}
+
+}  // namespace fastgpu::provision::cloud

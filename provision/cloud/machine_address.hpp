@@ -1,0 +1,32 @@
+// The address of a machine as its cloud tells it, checked before anything is written with it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/ip.hpp"
+
+namespace fastgpu::provision::cloud {
+
+/// An IP address, or none yet. What a cloud answers gets into configuration files of SSH and MPI on
+/// this machine and on nodes by this type alone.
+class MachineAddress {
+ public:
+  MachineAddress() = default;
+  explicit MachineAddress(const IpAddress& address) : text_(address.text()) {}
+
+  /// An empty text is no address yet. Throws ErrorKind::remote, naming the cloud, the machine and
+  /// the value met, for any other text that is no IP address.
+  static MachineAddress told(std::string_view cloud, std::string_view machine,
+                             std::string_view text);
+
+  bool empty() const noexcept { return text_.empty(); }
+  const std::string& text() const noexcept { return text_; }
+
+  friend bool operator==(const MachineAddress&, const MachineAddress&) = default;
+
+ private:
+  std::string text_;
+};
+
+}  // namespace fastgpu::provision::cloud

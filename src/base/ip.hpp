@@ -1,0 +1,51 @@
+// IP addresses and ranges from outside: checked once, and written in one way.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace fastgpu {
+
+/// An IPv4 or IPv6 address. Its text has digits, letters, dots and colons alone, so that it may
+/// stand in any configuration file.
+class IpAddress {
+ public:
+  /// "192.0.2.7", "2001:db8::7". Throws ErrorKind::usage with the value met.
+  static IpAddress parse(std::string_view text);
+
+  bool is_v6() const noexcept { return is_v6_; }
+  std::string text() const;
+
+  friend auto operator<=>(const IpAddress&, const IpAddress&) = default;
+
+ private:
+  friend class IpRange;
+  bool is_v6_ = false;
+  std::array<std::uint8_t, 16> bytes_{};  ///< An IPv4 address fills the first four.
+};
+
+/// All addresses that begin with the same bits.
+class IpRange {
+ public:
+  /// "192.0.2.0/24", "2001:db8::/32", or an address alone, which is a range of one. Throws
+  /// ErrorKind::usage with the value met, also where bits behind the prefix are set: the message
+  /// names the range that was probably meant.
+  static IpRange parse(std::string_view text);
+
+  bool is_v6() const noexcept { return first_.is_v6(); }
+  int prefix() const noexcept { return prefix_; }
+  /// Whether a large part of the world is in it: IPv4 with a prefix under 8, IPv6 under 16.
+  bool is_world() const noexcept { return prefix_ < (is_v6() ? 16 : 8); }
+  std::string text() const;  ///< "192.0.2.0/24"
+
+  friend auto operator<=>(const IpRange&, const IpRange&) = default;
+
+ private:
+  IpAddress first_;
+  int prefix_ = 0;
+};
+
+}  // namespace fastgpu

@@ -1,0 +1,75 @@
+#include "base/literals.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "base/error.hpp"
+#include "base/join.hpp"
+#include "base/names.hpp"
+#include "base/units.hpp"
+
+namespace fastgpu {
+namespace {
+
+constexpr std::array<std::string_view, 4> kTrue = {"true", "yes", "on", "1"};
+constexpr std::array<std::string_view, 4> kFalse = {"false", "no", "off", "0"};
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+}  // namespace
+
+bool parse_boolean(std::string_view text) {
+  const std::string word = lower(text);
+  if (std::ranges::find(kTrue, word) != kTrue.end()) return true;
+  if (std::ranges::find(kFalse, word) != kFalse.end()) return false;
+  throw Error(ErrorKind::usage, "'" + printable(text) + "' is not usable: give true or false");
+}
+
+int parse_integer(std::string_view text, int least, int most) {
+  long long number = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, number);
+  const bool is_whole = end == last && !text.empty() && error == std::errc{};
+  if (is_whole && number >= least && number <= most) return static_cast<int>(number);
+  throw Error(ErrorKind::usage, "'" + printable(text) +
+                                    "' is not usable: give a whole number from " +
+                                    std::to_string(least) + " to " + std::to_string(most));
+}
+
+std::string parse_choice(std::string_view text, std::span<const std::string> choices) {
+  if (std::ranges::find(choices, text) != choices.end()) return std::string(text);
+  const std::string near = nearest_name(text, choices);
+  throw Error(ErrorKind::usage, "'" + printable(text) + "' is none of " + joined(choices) +
+                                    (near.empty() ? "" : "; did you mean " + near + "?"));
+}
+
+bool is_variable_name(std::string_view text) {
+  const auto is_usable = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  return !text.empty() && !(text.front() >= '0' && text.front() <= '9') &&
+         std::ranges::all_of(text, is_usable);
+}
+
+int parse_gib(std::string_view text, int least, int most) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const std::string usable = "a size from " + std::to_string(least) + " to " +
+                             std::to_string(most) + " GiB, like 500, 500GB or 10TB";
+  try {
+    if (std::ranges::all_of(text, is_digit)) return parse_integer(text, least, most);
+    const bool has_unit = !text.empty() && !is_digit(text.back()) && text.back() != ' ';
+    const double gib = std::ceil(static_cast<double>(parse_size(text).count) / 0x1p30);
+    if (has_unit && gib >= least && gib <= most) return static_cast<int>(gib);
+  } catch (const Error&) {  // The sentence below says it for disks.
+  }
+  throw Error(ErrorKind::usage, "'" + printable(text) + "' is not usable: give " + usable);
+}
+
+}  // namespace fastgpu

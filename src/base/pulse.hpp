@@ -1,0 +1,20 @@
+// A byte on the error output of the agent that says: still here, and nothing to say.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <string_view>
+
+namespace fastgpu {
+
+inline constexpr char kPulse = '\x16';  // ASCII's own: synchronous idle.
+inline constexpr std::chrono::seconds kBetweenPulses{5};
+
+inline std::string without_pulses(std::string_view text) {
+  std::string out(text);
+  std::erase(out, kPulse);
+  return out;
+}
+
+}  // namespace fastgpu

@@ -1,0 +1,18 @@
+// Host files of other launchers: the hosts of a static cluster as Open MPI, MPICH or DeepSpeed list
+// them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/cluster_file.hpp"
+
+namespace fastgpu::config {
+
+/// Reads one host a line: "n1", "n1 slots=4", "n1:4", "user@n1"; a comment begins with '#'. The
+/// slots of a host that is listed several times are added up. Throws ErrorKind::usage with the line
+/// for anything else, and for a file without a host; `source` names the file.
+std::vector<HostEntry> read_host_file(std::string_view text, const std::string& source);
+
+}  // namespace fastgpu::config

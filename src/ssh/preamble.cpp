@@ -1,0 +1,64 @@
+#include "ssh/preamble.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <random>
+
+#include "base/names.hpp"
+
+namespace fastgpu::ssh {
+namespace {
+
+constexpr std::size_t kMostKept = 4096;
+constexpr std::size_t kMostShown = 300;
+
+}  // namespace
+
+std::string new_mark() {
+  std::random_device random;
+  char digits[33];
+  std::snprintf(digits, sizeof digits, "%08x%08x%08x%08x", static_cast<unsigned>(random()),
+                static_cast<unsigned>(random()), static_cast<unsigned>(random()),
+                static_cast<unsigned>(random()));
+  return std::string("fastgpu-") + digits;
+}
+
+std::string_view Preamble::behind(std::string_view piece) {
+  if (!ended_) {
+    const std::size_t before = recent_.size();
+    recent_ += piece;
+    const auto found = recent_.find(mark_);
+    ended_ = found != recent_.npos;
+    const std::size_t used = ended_ ? found + mark_.size() - before : piece.size();
+    text_ += piece.substr(0, std::min(used, kMostKept - std::min(text_.size(), kMostKept)));
+    if (!ended_) {
+      recent_.erase(0, recent_.size() - std::min(recent_.size(), mark_.size()));
+      return {};
+    }
+    if (const auto at = text_.find(mark_); at != text_.npos) text_.resize(at);
+    recent_.clear();
+    wants_newline_ = true;
+    piece.remove_prefix(used);
+  }
+  while (wants_newline_ && !piece.empty()) {  // A terminal's line ends are two characters.
+    wants_newline_ = piece.front() != '\n';
+    piece.remove_prefix(1);
+  }
+  return piece;
+}
+
+std::string in_one_line(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    const bool is_space = c == '\n' || c == '\r' || c == '\t' || c == ' ';
+    if (!is_space)
+      line += c;
+    else if (!line.empty() && line.back() != ' ')
+      line += ' ';
+  }
+  while (line.ends_with(' '))
+    line.pop_back();
+  return printable(line, kMostShown);
+}
+
+}  // namespace fastgpu::ssh

@@ -1,0 +1,54 @@
+// Standard input, and the environment of the program that reads it, on the way to a node. The
+// connection stays open behind the last frame: its end is the order to end the program.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fastgpu::transfer {
+
+enum class InputKind : std::uint8_t {
+  variables = 1,  ///< "K=V" ended by NUL, any number of times. Comes first.
+  data,           ///< Bytes for the program.
+  end,            ///< The end of the input; nothing follows.
+};
+
+struct InputFrame {
+  InputKind kind = InputKind::end;
+  std::uint64_t offset = 0;  ///< Of the first byte in the input.
+};
+
+inline constexpr std::size_t kLargestInputFrame = 1UL << 18U;
+
+/// Returns a whole frame. `bytes` are at most kLargestInputFrame.
+std::string to_text(const InputFrame& frame, std::string_view bytes);
+
+/// Returns the content of a frame of variables. Throws usage, naming the sizes, for more than a
+/// frame takes, and for one that no program could be started with.
+std::string encode_variables(std::span<const std::string> assignments);
+/// Throws remote for a text that is cut off, and for a variable without a '='.
+std::vector<std::string> decode_variables(std::string_view text);
+
+/// Puts frames together again from pieces of any size; holds at most one in memory.
+class InputDecoder {
+ public:
+  using Sink = std::function<void(const InputFrame&, std::string_view)>;
+
+  explicit InputDecoder(Sink sink) : sink_(std::move(sink)) {}
+
+  /// Throws remote for bytes that are no frame, and for anything behind the last one.
+  void feed(std::string_view bytes);
+
+ private:
+  bool take_whole();
+
+  Sink sink_;
+  std::string pending_;
+  bool ended_ = false;
+};
+
+}  // namespace fastgpu::transfer

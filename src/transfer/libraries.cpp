@@ -1,0 +1,13 @@
+#include "transfer/libraries.hpp"
+
+#include <openssl/opensslv.h>
+#include <zstd.h>
+
+namespace fastgpu::transfer {
+
+std::map<std::string, std::string> library_versions() {
+  // Not OpenSSL_version: it would bring half of libcrypto into the agent.
+  return {{"openssl", OPENSSL_VERSION_STR}, {"zstd", ::ZSTD_versionString()}};
+}
+
+}  // namespace fastgpu::transfer

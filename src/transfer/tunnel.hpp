@@ -1,0 +1,75 @@
+// Many streams of bytes over one pair of descriptors, each with a bound on what is on its way.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/cancel.hpp"
+#include "base/unique_fd.hpp"
+
+namespace fastgpu::transfer {
+
+/// One end of a tunnel. The end with a listener opens a stream for each connection that it accepts;
+/// the other end decides where each leads. What comes from the other end is checked: nonsense ends
+/// the tunnel, and no stream holds more than kTunnelWindow here.
+class Tunnel {
+ public:
+  /// Returns our end of a stream that the other end has opened; one without a descriptor refuses
+  /// it.
+  using OnOpen = std::function<UniqueFd()>;
+
+  /// `in` and `out` are borrowed and become non-blocking. `listener` accepts connections; -1: the
+  /// other end opens the streams.
+  Tunnel(int in, int out, int listener, OnOpen on_open = {});
+
+  /// Moves bytes until `in` ends or a stop is requested. Throws ErrorKind::remote for what no
+  /// tunnel sends, local where `out` fails.
+  void serve(const Cancel& cancel);
+
+ private:
+  struct Stream {
+    UniqueFd fd;
+    std::string waiting{};         // For fd.
+    std::size_t credit = 0;        // What the other end may still get.
+    std::size_t taken = 0;         // What fd has got, and the other end has not been told.
+    bool is_read_out = false;      // fd has ended, and the other end knows.
+    bool is_other_done = false;    // The other end has ended.
+    bool is_write_closed = false;  // fd knows that.
+  };
+  using Streams = std::map<std::uint32_t, Stream>;
+
+  void wait(const Cancel& cancel);
+  void accept_one();
+  void read_frames();
+  void take(char kind, std::uint32_t id, std::string_view payload);
+  void open(std::uint32_t id);
+  void take_data(Stream& stream, std::uint32_t id, std::string_view payload);
+  void take_credit(Stream& stream, std::string_view payload);
+  bool step(std::uint32_t id, Stream& stream, short events);
+  bool write_waiting(std::uint32_t id, Stream& stream);
+  bool read_some(std::uint32_t id, Stream& stream);
+  void put(char kind, std::uint32_t id, std::string_view payload = {});
+  void write_out();
+  bool has_room() const noexcept;
+
+  int in_;
+  int out_;
+  int listener_;
+  OnOpen on_open_;
+  Streams streams_;
+  std::uint32_t last_ = 0;  // The newest stream.
+  std::string input_;
+  std::string output_;
+  bool ended_ = false;
+};
+
+/// Bytes of one stream that are on their way in one direction at most.
+inline constexpr std::size_t kTunnelWindow = std::size_t{1} << 20;
+/// Streams at a time; further ones are refused.
+inline constexpr std::size_t kMostStreams = 128;
+
+}  // namespace fastgpu::transfer

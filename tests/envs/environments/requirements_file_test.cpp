@@ -1,0 +1,91 @@
+#include "envs/environments/requirements_file.hpp"
+
+#include <doctest/doctest.h>
+
+#include <map>
+
+#include "envs/environments/spec.hpp"
+#include "support/failure.hpp"
+
+namespace fastgpu::envs {
+namespace {
+
+using test::failure_of;
+
+const std::string kSum(64, 'a');
+
+RequirementsFile read(const std::map<std::string, std::string>& files) {
+  const ReadFile reader = [&](const std::filesystem::path& file) -> std::optional<std::string> {
+    const auto found = files.find(file.string());
+    return found == files.end() ? std::nullopt : std::optional(found->second);
+  };
+  return read_requirements("dir/r.txt", reader);
+}
+
+TEST_SUITE_BEGIN("envs/requirements_file");
+
+TEST_CASE("a file as pip's tools write it is read, with the files that it names") {
+  const auto got =
+      read({{"dir/r.txt", "# made by pip-compile\n\nnumpy==2.2.6 \\\n    --hash=sha256:" + kSum +
+                              " \\\n    --hash=sha256:" + kSum +
+                              "\n    # via pandas\n"
+                              "pandas>=2  # the table\r\n"
+                              "six ; python_version < '3'\n-r more/base.txt\n"
+                              "-i https://joe:pw@i.example/simple\n"
+                              "--extra-index-url=https://e.example/simple"},
+            {"dir/more/base.txt", "uvicorn[standard]~=0.30"}});
+  CHECK(got.packages == std::vector<std::string>{
+                            "numpy==2.2.6     --hash=sha256:" + kSum + "     --hash=sha256:" + kSum,
+                            "pandas>=2", "six ; python_version < '3'", "uvicorn[standard]~=0.30"});
+  const auto spec = read_environment_spec(config::Document::parse(to_yaml(got), "r.txt").root());
+  CHECK(spec.packages == got.packages);
+  CHECK(spec.index ==
+        std::vector<std::string>{"https://i.example/simple", "https://e.example/simple"});
+}
+
+TEST_CASE("an extra index comes after the usual one") {
+  const auto got = read({{"dir/r.txt", "--extra-index-url https://e.example/simple\na\n"}});
+  REQUIRE(got.index.size() == 2);
+  CHECK(got.index[0].reveal() == "https://pypi.org/simple");
+  CHECK(read({{"dir/r.txt", "a\n"}}).index.empty());
+}
+
+TEST_CASE("what cannot be part of an environment is refused with its file and line") {
+  struct Row {
+    std::string line;
+    std::string wanted;
+  };
+  for (const Row& row : {Row{"-e .", "'-e .' cannot be part"},
+                         {"--no-binary :all:", "cannot be part"},
+                         {"-c constraints.txt", "cannot be part"},
+                         {"--require-hashes", "cannot be part"},
+                         {"--find-links https://joe:s3cret@h/", "https://****@h/"},
+                         {"git+https://github.com/x/y", "is no package of an index"},
+                         {"x @ git+ssh://git@h/x", "is no package of an index"},
+                         {"https://h/x.whl", "is no package of an index"},
+                         {"./local.whl", "is no requirement"},
+                         {"x --pre", "'--pre'"},
+                         {"x --hash=md5:1", "cannot be checked"},
+                         {"x @ https://joe:s3cret@h/x.whl", "has a password"}}) {
+    CAPTURE(row.line);
+    const auto failure = failure_of([&] { read({{"dir/r.txt", "a\n\n" + row.line + "\n"}}); });
+    CHECK(failure.kind() == ErrorKind::usage);
+    CHECK(std::string(failure.what()).find("dir/r.txt:3: ") == 0);
+    CHECK(test::mentions(failure, row.wanted));
+    CHECK(std::string(failure.what()).find("s3cret") == std::string::npos);
+  }
+  CHECK(test::mentions(failure_of([] {
+                         read({{"dir/r.txt", "-r sub.txt\n"}, {"dir/sub.txt", "a\n-e .\n"}});
+                       }),
+                       "dir/sub.txt:2: "));
+  CHECK(failure_of([] { read({{"dir/r.txt", "-r gone.txt\n"}}); }).kind() == ErrorKind::not_found);
+  CHECK(test::mentions(failure_of([] {
+                         read({{"dir/r.txt", "-r r.txt\n"}});
+                       }),
+                       "files name each other"));
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::envs

@@ -1,0 +1,60 @@
+// What ranks read before they train: an invitation by MPI, what tuning has kept, images.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/unique_fd.hpp"
+#include "comm/entry/tuner_cache.hpp"
+#include "comm/examples/fashion/idx.hpp"
+#include "comm/rendezvous/invitation.hpp"
+
+namespace comm = fastgpu::comm;
+
+namespace {
+
+void decode_invitation(std::span<const std::byte> bytes) try {
+  comm::InvitationBytes invitation{};
+  std::ranges::copy(bytes.first(std::min(bytes.size(), invitation.size())), invitation.begin());
+  const comm::Invitation found = comm::decode_invitation(invitation);
+  if (comm::decode_invitation(comm::encode(found)).points.size() != found.points.size())
+    __builtin_trap();
+} catch (const fastgpu::Error&) {
+}
+
+void load_setting(std::span<const std::uint8_t> bytes) {
+  const fastgpu::UniqueFd file(::memfd_create("setting", MFD_CLOEXEC));
+  if (!file ||
+      ::write(file.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
+    __builtin_trap();
+  const auto setting = comm::load_setting("/proc/self/fd/" + std::to_string(file.get()));
+  if (setting && !comm::is_possible(*setting)) __builtin_trap();
+}
+
+void decode_images(std::span<const std::uint8_t> bytes) {
+  for (const std::size_t dimensions : {1, 3})
+    try {
+      const fashion::Idx idx = fashion::decode_idx(bytes, dimensions, "images");
+      std::size_t values = 1;
+      for (const std::size_t length : idx.lengths)
+        values *= length;
+      if (idx.lengths.size() != dimensions || values != idx.values.size()) __builtin_trap();
+    } catch (const std::runtime_error&) {
+    }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::span bytes(data, size);
+  decode_invitation(std::as_bytes(bytes));
+  load_setting(bytes);
+  decode_images(bytes);
+  return 0;
+}

@@ -1,0 +1,39 @@
+// Lines that programs on nodes print for us: results of measurements and demonstrations, sessions.
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include "base/error.hpp"
+#include "cli/commands/env_demo_report.hpp"
+#include "cli/commands/tmux_script.hpp"
+#include "comm/bench/result.hpp"
+
+namespace {
+
+template <class Work>
+void attempt(Work work) {
+  try {
+    work();
+  } catch (const fastgpu::Error& e) {
+    if (e.kind() != fastgpu::ErrorKind::remote) __builtin_trap();
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  attempt([&] {
+    namespace bench = fastgpu::comm::bench;
+    const std::string once = bench::to_json(bench::parse_result(text));
+    if (bench::to_json(bench::parse_result(once)) != once) __builtin_trap();
+  });
+  attempt([&] {
+    const auto run = fastgpu::cli::parse_demo_report(text);
+    if (run && !std::isfinite(run->accuracy)) __builtin_trap();
+  });
+  for (const auto& session : fastgpu::cli::parse_sessions(text))
+    if (session.name.find('\n') != std::string::npos) __builtin_trap();
+  fastgpu::cli::listing_failure(1, text);
+  return 0;
+}

@@ -1,0 +1,143 @@
+"""What a user sees: progress bars of jobs as they come, JSON on every verb, terminals of every width and kind, and nothing of a node that steers them."""
+import json
+import os
+import pathlib
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import fcntl
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
+from cli_user import check, run_tests, within  # noqa: E402
+
+BAR = "import sys,time\nfor i in range(5): sys.stderr.write('\\rstep %d' % i); sys.stderr.flush(); time.sleep(1)"
+
+
+class Reader:
+    """What comes from a descriptor, with the time of each piece."""
+
+    def __init__(self, fd):
+        self.fd, self.text = fd, b""
+
+    def read(self, seconds, wanted=None):
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0 and not (wanted and wanted in self.text):
+            if not select.select([self.fd], [], [], left)[0]:
+                break
+            try:
+                piece = os.read(self.fd, 65536)
+            except OSError:  # The terminal's last user is gone.
+                break
+            if not piece:
+                break
+            self.text += piece
+        return self.text
+
+
+def on_terminal(user, *words, columns=80, kind="xterm", locale="C.UTF-8"):
+    """The process, and a reader of its terminal."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    environment = {**user.environment(), "TERM": kind, "LC_ALL": locale}
+    process = subprocess.Popen([user.fastgpu, *words], env=environment, stdin=theirs, stdout=theirs, stderr=theirs,
+                               start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+    os.close(theirs)
+    process.reader = Reader(ours)
+    return process
+
+
+def shown_on_terminal(user, *words, **more):
+    process = on_terminal(user, *words, **more)
+    text = process.reader.read(120).decode()
+    check(process.wait(10) == 0, f"{words}: {text}")
+    return text
+
+
+def test_a_bar_is_seen_as_it_comes(user):
+    name = user.two_nodes()
+    job = ("run", "job", "bar", "-c", name, "-np", "1", "--", "python3", "-c", BAR)
+    process = user.start(*job)
+    reader = Reader(process.stderr.fileno())
+    check(b"step 0" in reader.read(30, b"step 0") and b"step 3" not in reader.text, f"{reader.text}")
+    check(b"job bar-" in reader.text.split(b"step 0")[0], f"the job is not named: {reader.text}")
+    process.communicate(timeout=60)
+    process = on_terminal(user, *job)
+    text = process.reader.read(30, b"step 1")
+    check(b"\r\x1b" not in text.split(b"step 0")[1] and b"step 4" not in text, f"{text}")
+    process.reader.read(30)
+    check(process.wait(10) == 0, "the job fails")
+
+
+def test_ctrl_c_says_at_once_what_ends(user):
+    name = user.two_nodes()
+    process = user.start("run", "job", "long", "-c", name, "-np", "2", "--", "sleep", "60")
+    reader = Reader(process.stderr.fileno())
+    check(b"job long-" in reader.read(30, b"2 nodes\n"), f"{reader.text}")
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    check(b"stopping job long-" in reader.read(1, b"stopping job long-"), f"{reader.text}")
+    process.communicate(timeout=60)
+    check(process.returncode == 130, f"exit code {process.returncode}")
+
+
+def test_every_verb_answers_in_json(user):
+    name = user.two_nodes()
+    user.run("run", "job", "say", "-c", name, "-np", "2", "--", "sh", "-c", "echo out $FASTGPU_RANK; echo err >&2; printf open")
+    logs = json.loads(user.run("logs", "say", "-o", "json").out)
+    check(logs["schema"] == "fastgpu.logs/1" and logs["job"].startswith("say-"), f"{logs}")
+    lines = [(one["rank"], one["stream"], one["text"]) for one in logs["lines"] if one["rank"] is not None]
+    check(sorted(lines) == sorted((rank, *line) for rank in (0, 1)
+                                  for line in (("stdout", f"out {rank}"), ("stderr", "err"), ("stdout", "open"))), f"{lines}")
+    for words in (["cancel", "job", "say"], ["ssh", name, "--config"], ["completion", "bash"], ["tmux", name, "-d", "-s", "json"],
+                  ["env", "list", "-c", name], ["stop", "cluster", name], ["start", "cluster", name], ["doctor"]):
+        done = user.run(*words, "-o", "json", code=None)
+        found = json.loads(done.out)
+        check(re.fullmatch(r"fastgpu\.[a-z0-9]+(-[a-z0-9]+)*/\d+", found["schema"]), f"{words}: {found}")
+
+
+def test_nothing_of_a_node_steers_the_terminal(user):
+    name = user.two_nodes()
+    hostile = r"\033]0;title\007\033[2J\302\23331m\342\200\256"
+    agent = "$(ls /root/.fastgpu/agent-* /root/.fastgpu/bin/* 2>/dev/null | head -1)"
+    user.run("exec", f"{name}/0", "--", "sh", "-c",
+             f"a={agent}; test -n \"$a\" && mv \"$a\" /root/agent && printf '#!/bin/sh\\nprintf \"{hostile}\" >&2; exit 9\\n' >\"$a\" && chmod 755 \"$a\"",
+             code=None)
+    try:
+        for words in (["cp", f"{name}/0:/etc/hostname", str(user.folder)], ["cp", "/etc/hostname", f"{name}/0:/tmp/"],
+                      ["why-awake", name], ["env", "list", "-c", name], ["run", "job", "-c", name, "-np", "1", "--", "true"]):
+            done = user.run(*words, code=None)
+            text = done.out + done.err.encode()
+            check(b"\\x1b]0;title\\x07\\x1b[2J\\u009b31m\\u202e" in text, f"{words}: what the node said is not shown: {text}")
+            check(not re.search(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]", text), f"{words}: {text}")
+    finally:
+        user.run("ssh", f"{name}/0", "--", "sh", "-c", f"a={agent}; mv /root/agent \"$a\"", code=None)
+
+
+def test_terminals_of_every_width_and_kind(user):
+    name = user.two_nodes()
+    nodes = json.loads(user.run("get", "nodes", name, "-o", "json").out)["nodes"]
+    for columns in (40, 60, 80, 120):
+        for words in (["get", "nodes", name], ["get", "nodes", name, "-o", "wide"], ["describe", "cluster", name], ["get", "clusters"]):
+            text = shown_on_terminal(user, *words, columns=columns)
+            check("…" not in text and name in text, f"{columns}: {text}")
+            longest = max(len(word) for node in nodes for key in node["host_keys"] for word in key.split())
+            wide = [line for line in text.splitlines() if len(line) > max(columns, longest + 6)]
+            check(not wide, f"{columns}: {wide}")
+            if words[:2] == ["get", "nodes"]:
+                check(all(node["address"] in text and node["name"] in text for node in nodes), f"{columns}: {text}")
+        help_text = shown_on_terminal(user, "create", "cluster", "--help", columns=columns)
+        usage = [line for line in help_text.splitlines() if len(line) > columns]
+        check(len(usage) <= 1, f"{columns}: {usage}")
+    for kind in ("dumb", ""):
+        text = shown_on_terminal(user, "scale", "cluster", name, "--nodes", "2", kind=kind)
+        check("\x1b" not in text and "\r\r" not in text, f"{kind}: {text!r}")
+
+
+if __name__ == "__main__":
+    run_tests(globals())

@@ -1,0 +1,265 @@
+#include "launcher/following.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "fakes/fake_ssh.hpp"
+#include "launcher/job_runner.hpp"
+#include "support/failure.hpp"
+#include "support/temp_directory.hpp"
+
+namespace fastgpu::launcher {
+namespace {
+
+using agent::FrameHeader;
+using agent::FrameKind;
+using agent::OutputStream;
+using test::failure_of;
+using test::FakeReply;
+using test::FakeSsh;
+
+std::string frame(FrameHeader header, const std::string& bytes) {
+  header.length = static_cast<std::uint32_t>(bytes.size());
+  const auto start = agent::encode(header);
+  return std::string(start.data(), start.size()) + bytes;
+}
+
+std::string data(int rank, const std::string& bytes) {
+  return frame({.kind = FrameKind::data, .rank = rank}, bytes);
+}
+
+std::string rank_status(int rank, int said = -1) {
+  agent::RankEnd end;
+  end.rank = said < 0 ? rank : said;
+  return frame({.kind = FrameKind::rank_status, .rank = rank}, to_text(end));
+}
+
+std::string job_status() {
+  return frame({.kind = FrameKind::job_status}, to_text(agent::JobEnd{}));
+}
+
+std::string last() {
+  return frame({.kind = FrameKind::end}, "");
+}
+
+struct Recorder final : JobObserver {
+  void output(int rank, OutputStream, std::string_view bytes) override {
+    ++pieces;
+    logs[rank] += bytes;
+  }
+  void rank_ended(const agent::RankEnd& end, const NodeName&) override { ended.insert(end.rank); }
+  void disk_full(const NodeName& node, const std::string& path) override {
+    full.push_back(node.value + ":" + path);
+  }
+  std::map<int, std::string> logs;
+  std::set<int> ended;
+  std::vector<std::string> full;
+  int pieces = 0;
+};
+
+/// Two nodes with two ranks each; what they answer to job-follow.
+struct World {
+  explicit World(std::string first, std::string second)
+      : client([this](const FakeSsh::Seen& asked) -> FakeReply {
+          if (asked.command.find("job-follow") == std::string::npos) return {};
+          return {.out = asked.host == "n-0" ? answers[0] : answers[1]};
+        }),
+        answers{std::move(first), std::move(second)} {}
+
+  Following following(FollowingOptions options = {}) {
+    return {client, {{.name = {"n-0"}}, {.name = {"n-1"}}}, kPlacement, commands, options, seen};
+  }
+  Error refused() {
+    const Cancel never;
+    Following one = following();
+    return failure_of([&] { one.run(never); });
+  }
+
+  const std::vector<NodeRanks> kPlacement = {{{"n-0"}, 0, 2}, {{"n-1"}, 2, 2}};
+  NodeCommands commands{{"0123456789abcdef"}, "train-1"};
+  FakeSsh client;
+  std::vector<std::string> answers;
+  Recorder seen;
+};
+
+TEST_SUITE_BEGIN("launcher/following");
+
+TEST_CASE("each node speaks for its own ranks, and the first one for the job") {
+  World world(
+      data(0, "a") + data(-1, "mpirun's") + rank_status(0) + rank_status(1) + job_status() + last(),
+      data(2, "b") + data(3, "c") + rank_status(2) + rank_status(3) + last());
+  const Cancel never;
+  Following following = world.following();
+  following.run(never);
+  CHECK(following.report().launcher.has_value());
+  CHECK(following.report().ranks.size() == 4);
+  CHECK(world.seen.logs ==
+        std::map<int, std::string>{{-1, "mpirun's"}, {0, "a"}, {2, "b"}, {3, "c"}});
+}
+
+TEST_CASE("what is not a node's to send is refused, with its name, and reaches nobody") {
+  struct Case {
+    std::string sent;
+    std::string said;
+  };
+  const std::vector<Case> cases = {
+      {data(0, "forged"), "n-1: sends output of rank 0, which does not run there"},
+      {data(4, "forged"), "n-1: sends output of rank 4, which does not run there"},
+      {data(1 << 20, "forged"), "n-1: sends output of rank 1048576, which does not run there"},
+      {data(-1, "forged"), "n-1: sends output of mpirun, which runs on n-0"},
+      {rank_status(0), "n-1: sends the end of rank 0, which does not run there"},
+      {rank_status(1 << 20), "n-1: sends the end of rank 1048576, which does not run there"},
+      {rank_status(-1, 2), "n-1: sends the end of rank -1, which does not run there"},
+      {rank_status(2, 0), "n-1: sends the end of rank 0 as that of rank 2"},
+      {job_status(), "n-1: sends the end of the job, which n-0 alone decides"},
+  };
+  for (const Case& one : cases) {
+    CAPTURE(one.said);
+    World world(last(), data(2, "own") + one.sent + data(3, "later") + last());
+    const Error e = world.refused();
+    CHECK(e.kind() == ErrorKind::denied);
+    CHECK(std::string(e.what()).starts_with(one.said));
+    CHECK(world.seen.logs == std::map<int, std::string>{{2, "own"}});
+    CHECK(world.seen.ended.empty());
+  }
+}
+
+TEST_CASE("a flood of ranks that do not exist ends at the first, and costs no memory") {
+  std::string flood;
+  for (int rank = 4; rank < 20'000; ++rank)
+    flood += data(rank, "x");
+  World world(last(), flood);
+  CHECK(world.refused().kind() == ErrorKind::denied);
+  CHECK(world.seen.pieces == 0);
+}
+
+TEST_CASE("the first node cannot speak for the ranks of another either") {
+  World world(data(2, "forged") + job_status() + last(), last());
+  CHECK(std::string(world.refused().what()).starts_with("n-0: sends output of rank 2"));
+}
+
+TEST_CASE("a part of the nodes can be read without the one that has the supervisor") {
+  World world("", data(2, "b") + last());
+  FollowingOptions options;
+  options.supervisor = NodeName{"n-0"};
+  const Cancel never;
+  const std::vector<NodeRanks> part = {{{"n-1"}, 2, 2}};
+  Following one(world.client, {{.name = {"n-1"}}}, part, world.commands, options, world.seen);
+  one.read_all(never);
+  CHECK(world.seen.logs.at(2) == "b");
+  world.answers[1] = job_status() + last();
+  CHECK(failure_of([&] { one.read_all(never); }).kind() == ErrorKind::denied);
+}
+
+TEST_CASE("thousands of logs that go on make no longer command line") {
+  std::vector<NodeRanks> placement = {{{"n-0"}, 0, 5'000}};
+  World world("", "");
+  for (int rank = 0; rank < 5'000; ++rank)
+    world.answers[0] += data(rank, "x");
+  world.answers[0] += last();
+  Following one(world.client, {{.name = {"n-0"}}}, placement, world.commands, {}, world.seen);
+  one.catch_up(std::chrono::seconds(1));
+  one.catch_up(std::chrono::seconds(1));
+  REQUIRE(world.client.seen.size() == 2);
+  CHECK(world.client.seen[0].input.empty());
+  CHECK(world.client.seen[1].command.size() < 1'000);
+  CHECK(world.client.seen[1].command.find("--from-input") != std::string::npos);
+  CHECK(world.client.seen[1].input.starts_with(std::string("0.out=1\0", 8)));
+  CHECK(world.client.seen[1].input.ends_with(std::string("\0\0", 2)));
+}
+
+TEST_CASE("a full disk is told once for each node") {
+  agent::RankEnd end;
+  end.full = "/root/.fastgpu/jobs/train-1/ranks";
+  const auto status = [&](int rank) {
+    end.rank = rank;
+    return frame({.kind = FrameKind::rank_status, .rank = rank}, to_text(end));
+  };
+  World world(status(0) + status(1) + job_status() + last(), status(2) + rank_status(3) + last());
+  const Cancel never;
+  Following following = world.following();
+  following.run(never);
+  CHECK(world.seen.full == std::vector<std::string>{"n-0:" + end.full, "n-1:" + end.full});
+}
+
+TEST_CASE("statuses of any length are kept short") {
+  agent::RankEnd end;
+  end.reason = std::string(10'000, 'x');
+  end.host = std::string(5'000, 'h');
+  CHECK(agent::parse_rank_end(to_text(end)).reason.size() == 1'024);
+  CHECK(agent::parse_rank_end(to_text(end)).host.size() == 1'024);
+  const std::string large = frame({.kind = FrameKind::rank_status, .rank = 2},
+                                  std::string(agent::kLargestStatus + 1, 'x'));
+  CHECK_FALSE(agent::decode_header(large).has_value());
+  const std::string tail = frame({.kind = FrameKind::end}, "x");
+  CHECK_FALSE(agent::decode_header(tail).has_value());
+}
+
+TEST_CASE("nothing is waited for once all ranks of a failed job have said how they ended") {
+  const test::TempDirectory directory;
+  const auto program = directory.path() / "agent";
+  std::ofstream(program) << "the program";
+  agent::RankEnd failed;
+  failed.how.code = 3;
+  agent::JobEnd end;
+  end.how.code = 3;
+  const std::string job_failed = frame({.kind = FrameKind::job_status}, to_text(end));
+  const std::string failure = frame({.kind = FrameKind::rank_status, .rank = 0}, to_text(failed));
+  const auto commands_for = [&](const std::string& second, const std::string& word) {
+    World world(failure + rank_status(1) + job_failed + last(), second);
+    std::vector<ClusterNode> nodes(2);
+    nodes[0].host.name = {"n-0"};
+    nodes[1].host.name = {"n-1"};
+    JobRunner runner(world.client, nodes, {"c0ffee00", Secret("none")},
+                     {.agent = remote::read_agent_program(program)});
+    const JobRecord job{.spec = {.name = {"train"}, .argv = {"x"}}, .placement = world.kPlacement};
+    const Cancel never;
+    const Outcome outcome =
+        runner.follow("train-1", job, OnCancel::stop_job, {}, world.seen, never);
+    CHECK(outcome.exit_code == 3);
+    return std::ranges::count_if(world.client.seen, [&](const FakeSsh::Seen& seen) {
+      return seen.command.find(word) != std::string::npos;
+    });
+  };
+  const std::string all = rank_status(2) + rank_status(3) + last();
+  CHECK(commands_for(all, "job-stop") == 0);
+  CHECK(commands_for(all, "job-sweep") == 0);
+  CHECK(commands_for(all, "job-follow") == 2);
+  CHECK(commands_for(rank_status(2) + last(), "job-sweep") == 2);
+}
+
+TEST_CASE("a job that a node tells lies about is stopped on all nodes") {
+  const test::TempDirectory directory;
+  const auto program = directory.path() / "agent";
+  std::ofstream(program) << "the program";
+  World world(last(), job_status());
+  std::vector<ClusterNode> nodes(2);
+  nodes[0].host.name = {"n-0"};
+  nodes[1].host.name = {"n-1"};
+  JobRunner runner(world.client, nodes, {"c0ffee00", Secret("none")},
+                   {.agent = remote::read_agent_program(program)});
+  const JobRecord job{.spec = {.name = {"train"}, .argv = {"x"}}, .placement = world.kPlacement};
+  const Cancel never;
+  const auto follow = [&](OnCancel on_cancel) {
+    world.client.seen.clear();
+    const Error e =
+        failure_of([&] { runner.follow("train-1", job, on_cancel, {}, world.seen, never); });
+    CHECK(e.kind() == ErrorKind::denied);
+    std::string done;
+    for (const FakeSsh::Seen& seen : world.client.seen)
+      for (const std::string word : {"job-stop", "job-sweep"})
+        if (seen.command.find(word) != std::string::npos) done += word + " " + seen.host + ", ";
+    return done;
+  };
+  CHECK(follow(OnCancel::stop_job) == "job-stop n-0, job-sweep n-0, job-sweep n-1, ");
+  CHECK(follow(OnCancel::leave_job).empty());
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::launcher
