@@ -39,6 +39,7 @@ TrialOutcome try_best_place(Cloud& cloud, const CloudSpec& spec, int nodes, cons
     throw Error(ErrorKind::not_found, "no image in " + best.site.region + " suits " + best.type);
   for (const std::string& key_pair : spec.key_pairs)
     cloud.public_key(best.site.region, key_pair, cancel);
+  if (!spec.vpc.empty()) cloud.check_network(best.site, spec.vpc, cancel);
   const auto failure =
       cloud.try_launch({.site = best.site,
                         .type = best.type,

@@ -12,7 +12,7 @@ enum class TrialOutcome : std::uint8_t {
 };
 
 /// Of the machines of a cluster at the best place that was planned for it. Throws what a launch
-/// would: denied, capacity, or not_found for an image or a key pair.
+/// would: denied, capacity, or not_found for an image, a key pair or a network.
 TrialOutcome try_best_place(Cloud& cloud, const CloudSpec& spec, int nodes, const Cancel& cancel);
 
 }  // namespace fastgpu::provision::cloud

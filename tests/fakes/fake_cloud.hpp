@@ -94,6 +94,12 @@ class FakeCloud final : public provision::cloud::Cloud {
   std::vector<provision::cloud::Quota> quotas(const std::string&, const Cancel&) override {
     return {};
   }
+  void check_network(const provision::cloud::Site& site, const std::string& vpc,
+                     const Cancel&) override {
+    if (!vpcs.contains(vpc))
+      throw Error(ErrorKind::not_found, "there is no VPC '" + vpc + "' in " + site.region);
+  }
+  std::set<std::string> vpcs;  ///< The networks of the user, in every region.
   provision::cloud::Parts make_network(const provision::cloud::NetworkWish& wish,
                                        const Cancel&) override {
     network_wishes.push_back(wish);

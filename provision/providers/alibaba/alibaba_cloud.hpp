@@ -30,6 +30,8 @@ class AlibabaCloud final : public cloud::Cloud {
   void make_image(const cloud::ImageWish& wish, const Cancel& cancel) override;
   void remove_image(const std::string& region, const cloud::OwnImage& image) override;
   std::vector<cloud::Quota> quotas(const std::string& region, const Cancel& cancel) override;
+  void check_network(const cloud::Site& site, const std::string& vpc,
+                     const Cancel& cancel) override;
   cloud::Parts make_network(const cloud::NetworkWish& wish, const Cancel& cancel) override;
   void remove_network(const std::string& region, const state::ClusterId& cluster) override;
   std::vector<cloud::Machine> launch(const cloud::Launch& launch, const Cancel& cancel) override;

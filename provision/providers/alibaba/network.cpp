@@ -274,6 +274,12 @@ std::string deployment_set(Network& network, const NetworkWish& wish) {
 
 }  // namespace
 
+void AlibabaCloud::check_network(const cloud::Site& site, const std::string& vpc,
+                                 const Cancel& cancel) {
+  Network network(api_, site.region, cancel);
+  vswitch_in(network, {.site = site, .vpc = vpc}, existing_vpc(network, vpc));
+}
+
 Parts AlibabaCloud::make_network(const NetworkWish& wish, const Cancel& cancel) {
   Network network(api_, wish.site.region, cancel);
   // What was made just now is pending for some seconds, and nothing can be put into it.

@@ -386,6 +386,14 @@ void remove_placement_groups(Network& network, const state::ClusterId& cluster) 
 
 }  // namespace
 
+void AwsCloud::check_network(const cloud::Site& site, const std::string& vpc,
+                             const Cancel& cancel) {
+  Network network(ec2_, site.region, wait_, cancel);
+  const NetworkWish wish{.site = site, .vpc = vpc};
+  const Bearers there;
+  subnet_in({network, wish, there}, existing_vpc(network, vpc));
+}
+
 Parts AwsCloud::make_network(const NetworkWish& wish, const Cancel& cancel) {
   Network network(ec2_, wish.site.region, wait_, cancel);
   const bool is_ours = wish.vpc.empty();

@@ -281,6 +281,12 @@ std::string security_group(Network& network, const NetworkWish& wish) {
 
 }  // namespace
 
+void HuaweiCloud::check_network(const cloud::Site& site, const std::string& vpc,
+                                const Cancel& cancel) {
+  Network network(api_, site.region, wait_, cancel);
+  subnet_in(network, {.site = site, .vpc = vpc}, existing_vpc(network, vpc));
+}
+
 Parts HuaweiCloud::make_network(const NetworkWish& wish, const Cancel& cancel) {
   Network network(api_, wish.site.region, wait_, cancel);
   std::string vpc;

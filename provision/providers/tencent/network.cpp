@@ -143,6 +143,12 @@ std::string hpc_cluster(PartsCalls& network, const NetworkWish& wish) {
 
 }  // namespace
 
+void TencentCloud::check_network(const cloud::Site& site, const std::string& vpc,
+                                 const Cancel& cancel) {
+  PartsCalls network(api_, wait_, site.region, cancel);
+  subnet_in(network, {.site = site, .vpc = vpc}, existing_vpc(network, vpc));
+}
+
 Parts TencentCloud::make_network(const NetworkWish& wish, const Cancel& cancel) {
   PartsCalls network(api_, wait_, wish.site.region, cancel);
   std::string vpc;

@@ -56,6 +56,17 @@ TEST_CASE("an image or a key pair that is not there is not found before anything
   CHECK(cloud.trials.empty());
 }
 
+TEST_CASE("a network of the user's that is not there is not found before anything is launched") {
+  test::FakeCloud cloud;
+  CloudSpec spec = spec_of_two_places();
+  spec.vpc = "lab";
+  CHECK_THROWS_WITH_AS(try_best_place(cloud, spec, 1, Cancel{}), "there is no VPC 'lab' in r1",
+                       Error);
+  CHECK(cloud.trials.empty());
+  cloud.vpcs = {"lab"};
+  CHECK(try_best_place(cloud, spec, 1, Cancel{}) == TrialOutcome::accepted);
+}
+
 TEST_SUITE_END();
 
 }  // namespace
