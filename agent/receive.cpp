@@ -34,6 +34,8 @@ int run_receive(Arguments arguments) try {
   const auto count = options.take_flag("--several") ? SourceCount::several : SourceCount::one;
   const auto asked = options.take_value("--position");
   const auto resumption = options.take_value("--resume");
+  const auto trial = options.take_value("--try");  // The size of the copy, in bytes.
+  const bool is_file = options.take_flag("--file");
   options.take_flag("--");
   const auto destination = transfer::below_home(options.take_word("the destination"));
   options.expect_end();
@@ -41,6 +43,13 @@ int run_receive(Arguments arguments) try {
     const auto position = transfer::kept_position(transfer::staging_parent(destination),
                                                   transfer::parse_resumption(*asked + ":0:0").key);
     write_all(STDOUT_FILENO, to_text(position) + "\n");
+    return 0;
+  }
+  if (trial) {
+    using transfer::EntryKind;
+    transfer::try_receiving(destination, {.count = count,
+                                          .first = is_file ? EntryKind::file : EntryKind::directory,
+                                          .bytes = parse_number<std::uint64_t>(*trial, "--try")});
     return 0;
   }
   transfer::TreeReceiver receiver(

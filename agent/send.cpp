@@ -29,11 +29,16 @@ void write_out(std::string_view bytes) {
 
 int run_send(Arguments arguments) try {
   Options options(arguments);
+  const bool is_trial = options.take_flag("--try");
   options.take_flag("--");
   std::vector<std::filesystem::path> sources;
   for (const std::string& word : options.take_rest())
     sources.push_back(transfer::below_home(word));
   if (sources.empty()) throw Error(ErrorKind::usage, "send has no source");
+  if (is_trial) {
+    transfer::check_readable(sources);
+    return 0;
+  }
   transfer::TreeSender sender(sources, std::make_shared<transfer::FileSums>());
   while (const auto piece = sender.next())
     write_out(*piece);

@@ -6,6 +6,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/copy_meter.hpp"
+#include "cli/commands/dry_run.hpp"
 #include "cli/commands/remote_output.hpp"
 #include "cli/node_route.hpp"
 #include "cli/ui/text.hpp"
@@ -29,6 +30,7 @@ struct Options {
   std::optional<std::chrono::milliseconds> timeout;
   std::string rate;
   bool direct = false;
+  bool dry_run = false;
   bool recursive = false;  ///< Changes nothing: directories are always copied whole.
 };
 
@@ -53,7 +55,7 @@ struct Copy {
   bool to_nodes = true;
 };
 
-Copy plan(const std::vector<std::string>& paths) {
+Copy parse_copy(const std::vector<std::string>& paths) {
   if (paths.size() < 2)
     throw Error(ErrorKind::usage, "cp: give at least one source and a destination");
   const Place last = parse_place(paths.back());
@@ -135,14 +137,19 @@ std::optional<remote::NodeRoute> route_for(Context& context, const RemoteTarget&
 
 using Results = std::vector<HostResult<remote::Copied>>;
 
-Results copy(Context& context, const Copy& wanted, const RemoteTarget& target,
-             const Options& options) {
+remote::CopyOptions copy_options(Context& context, const Options& options) {
   remote::CopyOptions settings;
   settings.width = options.fanout.value_or(context.settings().integer("fanout", 1, kMostFanout));
   settings.connect_timeout = context.settings().duration("connect-timeout");
   settings.silence = context.settings().duration("answer-timeout");
   settings.timeout = options.timeout.value_or(settings.timeout);
   if (!options.rate.empty()) settings.rate = parse_bit_rate(options.rate);
+  return settings;
+}
+
+Results copy(Context& context, const Copy& wanted, const RemoteTarget& target,
+             const Options& options) {
+  remote::CopyOptions settings = copy_options(context, options);
   const std::string step = step_of(wanted, target.hosts.size());
   if (!wanted.to_nodes) {
     ShownProgress progress(context.ui(), step, target.hosts.size(), std::nullopt);
@@ -160,6 +167,17 @@ Results copy(Context& context, const Copy& wanted, const RemoteTarget& target,
   }
   return remote::copy_to(context.ssh(), target.hosts, sources, wanted.destination, context.agent(),
                          settings, &progress, context.cancel());
+}
+
+Results try_copy(Context& context, const Copy& wanted, const RemoteTarget& target,
+                 const Options& options) {
+  const remote::CopyOptions settings = copy_options(context, options);
+  if (!wanted.to_nodes)
+    return remote::try_copy_from(context.ssh(), target.hosts, wanted.sources, wanted.destination,
+                                 context.agent(), settings, context.cancel());
+  return remote::try_copy_to(context.ssh(), target.hosts,
+                             {wanted.sources.begin(), wanted.sources.end()}, wanted.destination,
+                             context.agent(), settings, context.cancel());
 }
 
 View view_of(const Results& results) {
@@ -200,24 +218,54 @@ std::size_t name_vanished(Context& context, const Results& results) {
   return names.size();
 }
 
+/// Shows the error of each host that has one; returns the exit code.
+int show_failures(Ui& ui, const Results& results) {
+  int code = 0;
+  for (const auto& result : results) {
+    if (result.ok()) continue;
+    code = std::max(code, exit_code(result.error().kind()));
+    ui.error_data(host_line(result.host, result.error().what()));
+  }
+  return code;
+}
+
+/// "copy data.bin (63 MB) to /tmp/ on demo-0" for each source and node.
+std::vector<std::string> steps_of(const Copy& wanted, const RemoteTarget& target) {
+  std::vector<std::string> steps;
+  for (const ssh::Host& host : target.hosts)
+    for (const std::string& source : wanted.sources) {
+      const std::string size =
+          wanted.to_nodes ? " (" + to_string(Bytes{remote::content_of({source})}) + ")" : "";
+      const std::string on_node = " on " + host.name.value;
+      steps.push_back("copy " + source + size + (wanted.to_nodes ? "" : on_node) + " to " +
+                      (wanted.destination.empty() ? "~" : wanted.destination) +
+                      (wanted.to_nodes ? on_node : ""));
+    }
+  return steps;
+}
+
+int plan(Context& context, const Copy& wanted, const RemoteTarget& target, const Options& options) {
+  const Results results = try_copy(context, wanted, target, options);
+  if (const int code = show_failures(context.ui(), results); code != 0) return code;
+  return show_dry_run(context.ui(), "cp", options.paths.back(), steps_of(wanted, target));
+}
+
 int run(Context& context, const Options& options) {
-  const Copy wanted = plan(options.paths);
+  const Copy wanted = parse_copy(options.paths);
   if (wanted.to_nodes) remote::check_readable({wanted.sources.begin(), wanted.sources.end()});
   const RemoteTarget target = running_nodes(context, wanted.target);
+  if (options.dry_run) return plan(context, wanted, target, options);
   context.set_stopping_words("stopping the copy");
   const Results results = copy(context, wanted, target, options);
   context.ui().end_progress();
   if (!context.ui().for_people()) context.ui().show(view_of(results));
-  int code = 0;
+  int code = show_failures(context.ui(), results);
   std::uint64_t sum = 0;
   std::uint64_t most = 0;
   for (const auto& result : results) {
-    if (result.ok()) {
-      sum += result.value().bytes;
-      most = std::max(most, result.value().bytes);
-    }
-    if (!result.ok()) code = std::max(code, exit_code(result.error().kind()));
-    if (!result.ok()) context.ui().error_data(host_line(result.host, result.error().what()));
+    if (!result.ok()) continue;
+    sum += result.value().bytes;
+    most = std::max(most, result.value().bytes);
   }
   if (const std::size_t vanished = name_vanished(context, results); vanished > 0)
     code = std::max(code, kSomeVanished);
@@ -251,6 +299,7 @@ Action describe_cp(Arguments& arguments) {
       .flag("--recursive", "Directories with all that is in them, as without it",
             options->recursive)
       .letter = "-r";
+  describe_dry_run(arguments, options->dry_run);
   arguments.flag("--direct", "To every node from here, and not from node to node", options->direct);
   return [options](Context& context) { return run(context, *options); };
 }

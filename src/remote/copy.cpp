@@ -8,6 +8,7 @@
 #include "remote/agent_call.hpp"
 #include "remote/kept_copy.hpp"
 #include "remote/local_failure.hpp"
+#include "remote/relay.hpp"
 #include "transfer/failure_status.hpp"
 #include "transfer/pace.hpp"
 #include "transfer/tree_receiver.hpp"
@@ -62,14 +63,40 @@ std::filesystem::path place_for(const std::filesystem::path& destination, const 
 /// Tries whether something can be put together at the destination, before any host is asked.
 void check_destination(const std::filesystem::path& destination, SourceCount count,
                        std::size_t hosts) {
-  if (hosts == 1) {
-    const transfer::TreeReceiver trial(destination, count);
-    return;
-  }
+  if (hosts == 1) return transfer::try_receiving(destination, {.count = count});
   std::error_code failure;
   std::filesystem::create_directories(destination, failure);
   if (failure) throw system_error("making the directory " + destination.string(), failure.value());
   const transfer::Staging trial{destination};
+}
+
+/// The same without making a directory.
+void check_destination_only(const std::filesystem::path& destination, SourceCount count,
+                            std::size_t hosts) {
+  if (hosts == 1) return transfer::try_receiving(destination, {.count = count});
+  std::filesystem::path there = std::filesystem::absolute(destination);
+  while (!std::filesystem::exists(there) && there.has_relative_path())
+    there = there.parent_path();
+  const transfer::Staging trial{there};
+}
+
+/// Runs a trial of the agent on every host.
+std::vector<HostResult<Copied>> try_on(ssh::Client& client, std::span<const ssh::Host> hosts,
+                                       const std::vector<std::string>& words,
+                                       const AgentProgram& agent, const CopyOptions& options,
+                                       const Cancel& cancel) {
+  const std::string command = agent_command(agent.hash, words);
+  std::vector<std::string> said(hosts.size());
+  const auto make = [&](std::size_t host) -> ssh::Task {
+    return {.host = hosts[host], .command = command, .on_stderr = [&text = said[host]](auto piece) {
+              keep_message(text, piece);
+            }};
+  };
+  const auto called = call_agent(client, hosts, agent, make, run_options(options), cancel);
+  std::vector<HostResult<Copied>> results;
+  for (std::size_t i = 0; i < hosts.size(); ++i)
+    results.push_back(outcome(hosts[i].name, called[i], said[i], 0));
+  return results;
 }
 
 /// One host of copy_from.
@@ -143,6 +170,32 @@ std::vector<HostResult<Copied>> copy_to(ssh::Client& client, std::span<const ssh
       results.back().result = Copied{senders[i]->sent().bytes, senders[i]->vanished()};
   }
   return results;
+}
+
+std::vector<HostResult<Copied>> try_copy_to(ssh::Client& client, std::span<const ssh::Host> hosts,
+                                            const std::vector<std::filesystem::path>& sources,
+                                            const std::string& destination,
+                                            const AgentProgram& agent, const CopyOptions& options,
+                                            const Cancel& cancel) {
+  check_readable(sources);
+  std::vector<std::string> words = {"receive"};
+  if (sources.size() > 1) words.emplace_back("--several");
+  words.insert(words.end(), {"--try", std::to_string(content_of(sources))});
+  if (!std::filesystem::is_directory(sources.front())) words.emplace_back("--file");
+  words.insert(words.end(), {"--", destination});
+  return try_on(client, hosts, words, agent, options, cancel);
+}
+
+std::vector<HostResult<Copied>> try_copy_from(ssh::Client& client, std::span<const ssh::Host> hosts,
+                                              const std::vector<std::string>& sources,
+                                              const std::filesystem::path& destination,
+                                              const AgentProgram& agent, const CopyOptions& options,
+                                              const Cancel& cancel) {
+  check_destination_only(destination, sources.size() > 1 ? SourceCount::several : SourceCount::one,
+                         hosts.size());
+  std::vector<std::string> words = {"send", "--try", "--"};
+  words.insert(words.end(), sources.begin(), sources.end());
+  return try_on(client, hosts, words, agent, options, cancel);
 }
 
 std::vector<HostResult<Copied>> copy_from(ssh::Client& client, std::span<const ssh::Host> hosts,

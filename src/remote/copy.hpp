@@ -68,6 +68,22 @@ std::vector<HostResult<Copied>> copy_to(ssh::Client& client, std::span<const ssh
                                         const CopyOptions& options, CopyProgress* progress,
                                         const Cancel& cancel);
 
+/// Tries what copy_to would do, and copies nothing: looks at the sources, and on each host at the
+/// destination, its rights and its free space. Errors as copy_to.
+std::vector<HostResult<Copied>> try_copy_to(ssh::Client& client, std::span<const ssh::Host> hosts,
+                                            const std::vector<std::filesystem::path>& sources,
+                                            const std::string& destination,
+                                            const AgentProgram& agent, const CopyOptions& options,
+                                            const Cancel& cancel);
+
+/// Tries what copy_from would do, and copies nothing: looks at the sources on each host and at the
+/// destination here. Errors as copy_from.
+std::vector<HostResult<Copied>> try_copy_from(ssh::Client& client, std::span<const ssh::Host> hosts,
+                                              const std::vector<std::string>& sources,
+                                              const std::filesystem::path& destination,
+                                              const AgentProgram& agent, const CopyOptions& options,
+                                              const Cancel& cancel);
+
 /// The other way: from one host as cp -r would, from several into destination/HOST for each, where
 /// the directories are made as needed. Throws what is wrong with the destination here.
 std::vector<HostResult<Copied>> copy_from(ssh::Client& client, std::span<const ssh::Host> hosts,

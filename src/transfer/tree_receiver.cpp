@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "base/units.hpp"
 #include "transfer/paths.hpp"
 #include "transfer/publish.hpp"
 
@@ -45,6 +46,21 @@ fs::path staging_parent(const fs::path& destination) {
   if (fs::is_directory(asked, ignored)) return asked;
   const fs::path plain = asked.has_filename() ? asked : asked.parent_path();
   return plain.has_parent_path() ? plain.parent_path() : ".";
+}
+
+void try_receiving(const fs::path& destination, const Announced& copy) {
+  std::error_code unknown;
+  const bool must_be_directory = !destination.empty() && !destination.has_filename();
+  if (must_be_directory && copy.first != EntryKind::directory &&
+      !fs::is_directory(destination, unknown))
+    throw Error(ErrorKind::not_found,
+                "the directory " + printable(destination.string()) + " does not exist");
+  const TreeReceiver trial(destination, copy.count);
+  const fs::space_info space = fs::space(staging_parent(destination), unknown);
+  if (!unknown && space.available < copy.bytes)
+    throw Error(ErrorKind::capacity, "the copy has " + to_string(Bytes{copy.bytes}) + ", and " +
+                                         printable(destination.string()) + " has room for " +
+                                         to_string(Bytes{space.available}));
 }
 
 TreeReceiver::TreeReceiver(const fs::path& destination, SourceCount count,

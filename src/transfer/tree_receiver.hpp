@@ -46,6 +46,17 @@ struct BaseTree {
   KnownSum known_sum{};          ///< May be empty: nothing is known.
 };
 
+/// A copy that may come.
+struct Announced {
+  SourceCount count = SourceCount::one;
+  EntryKind first = EntryKind::directory;  ///< The kind of the first source.
+  std::uint64_t bytes = 0;                 ///< Content of all sources.
+};
+
+/// Tries whether the copy can be put together at the destination: throws as a TreeReceiver would,
+/// and capacity if the file system has less room. Leaves nothing behind.
+void try_receiving(const std::filesystem::path& destination, const Announced& copy);
+
 /// As cp -r has it: into a destination that is a directory, or under the destination's name where
 /// there is nothing yet or a file. A directory that exists is merged into.
 class TreeReceiver {

@@ -99,6 +99,58 @@ TEST_CASE("what is missing is not_found on either side, with its name") {
   CHECK(nowhere[0].error().kind() == ErrorKind::not_found);
 }
 
+TEST_CASE("a trial finds what a copy would, and leaves nothing there") {
+  World world(2);
+  const fs::path file = world.here.path() / "f";
+  test::write_file(file, "x", kMode);
+  const auto trial = [&](const Paths& sources, const std::string& destination) {
+    return remote::try_copy_to(world.client, world.hosts, sources, destination, world.agent, {},
+                               world.cancel);
+  };
+  const auto before = std::distance(fs::directory_iterator(world.sshds[0].home()), {});
+  REQUIRE(trial({file}, "g")[1].ok());  // Puts the agent there.
+  const auto with_agent = std::distance(fs::directory_iterator(world.sshds[0].home()), {});
+  CHECK(with_agent <= before + 1);
+  CHECK_FALSE(fs::exists(world.sshds[0].home() / "g"));
+  for (const char* destination : {"no/such/g", "g/"}) {
+    const auto results = trial({file}, destination);
+    for (const auto& result : results) {
+      REQUIRE(!result.ok());
+      CHECK(result.error().kind() == ErrorKind::not_found);
+    }
+  }
+  CHECK(trial({world.here.path()}, "g/")[0].ok());
+  CHECK_FALSE(trial({file, file}, "g")[0].ok());
+  CHECK(test::failure_of([&] { trial({world.here.path() / "none"}, ""); }).kind() ==
+        ErrorKind::not_found);
+  const auto home = fs::space(world.sshds[0].home());
+  fs::resize_file(file, home.available + (1ULL << 30));  // A hole.
+  const auto full = trial({file}, "g");
+  REQUIRE(!full[0].ok());
+  CHECK(full[0].error().kind() == ErrorKind::capacity);
+  CHECK(std::distance(fs::directory_iterator(world.sshds[0].home()), {}) == with_agent);
+}
+
+TEST_CASE("a trial of a copy from hosts finds what is missing there and here") {
+  World world(2);
+  for (const test::Sshd& sshd : world.sshds)
+    test::write_file(sshd.home() / "f", "x", kMode);
+  const auto trial = [&](const std::vector<std::string>& sources, const fs::path& destination) {
+    return remote::try_copy_from(world.client, world.hosts, sources, destination, world.agent, {},
+                                 world.cancel);
+  };
+  const fs::path back = world.here.path() / "back";
+  CHECK(trial({"f"}, back)[1].ok());
+  CHECK_FALSE(fs::exists(back));
+  fs::remove(world.sshds[1].home() / "f");
+  const auto results = trial({"f"}, back);
+  CHECK(results[0].ok());
+  REQUIRE(!results[1].ok());
+  CHECK(results[1].error().kind() == ErrorKind::not_found);
+  test::write_file(back, "x", kMode);
+  CHECK_THROWS_AS(trial({"f"}, back), Error);
+}
+
 TEST_CASE("a full disk is capacity, and leaves nothing there") {
   World world(1);
   const fs::path mount = world.sshds[0].home() / "small";
