@@ -113,7 +113,8 @@ ssize_t TcpStream::write_some(const char* data, std::size_t size) {
 }
 
 pollfd TcpStream::wanted() const {
-  if (!resolution_.done()) return {resolution_.fd(), POLLIN, 0};
+  // The answer may have come after connect() looked for it: its descriptor stays readable.
+  if (!socket_ && resolution_.fd() >= 0) return {resolution_.fd(), POLLIN, 0};
   if (!connected_) return {socket_.get(), POLLOUT, 0};
   return {socket_.get(), static_cast<short>(write_blocked_ ? POLLIN | POLLOUT : POLLIN), 0};
 }
