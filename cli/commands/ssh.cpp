@@ -24,7 +24,9 @@ int print_config(Context& context, const Options& options) {
   const RemoteTarget found = running_nodes(context, options.target, Coming::to_look);
   const auto known_hosts =
       state::cluster_directory(context.state_directory(), found.cluster.id) / "known_hosts";
-  const std::string text = ssh::openssh_config(found.hosts, known_hosts);
+  const bool is_whole = options.target == found.cluster.name.value;
+  const std::string text =
+      ssh::openssh_config(found.hosts, known_hosts, is_whole ? options.target : "");
   state::write_private_file(known_hosts, ssh::openssh_known_hosts(found.hosts));
   context.ui().data(text);
   return 0;

@@ -30,12 +30,13 @@ std::string way_to(const Host& host) {
   return names.empty() ? "none" : names;
 }
 
-std::string section_of(const Host& host, const std::filesystem::path& known_hosts) {
+std::string section_of(const Host& host, const std::filesystem::path& known_hosts,
+                       const std::string& alias) {
   if (!host.door.empty())
     throw Error(ErrorKind::usage, host.name.value +
                                       " is in a network of its own that OpenSSH does not reach: "
                                       "use `fastgpu ssh`");
-  return "Host " + host.name.value + "\n  HostName " + host.address + "\n  Port " +
+  return "Host " + host.name.value + (alias.empty() ? "" : " " + alias) + "\n  HostName " + host.address + "\n  Port " +
          std::to_string(host.port) + "\n  User " + host.user + "\n  IdentityFile " +
          quoted(host.identity) + "\n  IdentitiesOnly yes\n  HostKeyAlias " + host.name.value +
          "\n  UserKnownHostsFile " + quoted(known_hosts) +
@@ -53,10 +54,11 @@ std::string openssh_known_hosts(std::span<const Host> hosts) {
   return text;
 }
 
-std::string openssh_config(std::span<const Host> hosts, const std::filesystem::path& known_hosts) {
+std::string openssh_config(std::span<const Host> hosts, const std::filesystem::path& known_hosts,
+                           const std::string& alias) {
   std::string text;
   for (const Host& host : all_of(hosts))
-    text += section_of(host, known_hosts);
+    text += section_of(host, known_hosts, text.empty() ? alias : "");
   return text;
 }
 

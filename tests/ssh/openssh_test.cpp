@@ -25,6 +25,13 @@ TEST_CASE("OpenSSH is told of a host what we know of it, and to believe nothing 
   CHECK(openssh_known_hosts(hosts) == "t-0 ssh-ed25519 KEYt-0\n");
 }
 
+TEST_CASE("the first host of a cluster answers to the name of the cluster, too") {
+  const std::vector<Host> hosts = {host("t-0", "198.51.100.1"), host("t-1", "198.51.100.2")};
+  const std::string text = openssh_config(hosts, "/k", "t");
+  CHECK(text.starts_with("Host t-0 t\n"));
+  CHECK(text.find("\nHost t-1\n") != std::string::npos);
+}
+
 TEST_CASE("who is on the way has a section of its own, once") {
   std::vector<Host> hosts = {host("t-1", "10.0.0.2"), host("t-2", "10.0.0.3")};
   for (Host& each : hosts)
