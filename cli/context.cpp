@@ -9,6 +9,7 @@
 #include "cli/lease.hpp"
 #include "cli/local_place.hpp"
 #include "provision/cloud/cloud_provider.hpp"
+#include "provision/cloud/exchange_rates.hpp"
 #include "provision/providers.hpp"
 #include "provision/providers/local/local_provider.hpp"
 #include "provision/providers/local/rootless/rootless_provider.hpp"
@@ -42,6 +43,21 @@ state::Store& Context::store() {
   return *store_;
 }
 
+namespace {
+
+/// Throws ErrorKind::usage with the place of a setting that is no list of rates. src/config knows
+/// no rates.
+void check_exchange_rates(const config::Setting& setting) {
+  if (setting.text.empty()) return;
+  try {
+    provision::cloud::ExchangeRates::built_in().set(setting.text);
+  } catch (const Error& e) {
+    throw e.during(setting.where);
+  }
+}
+
+}  // namespace
+
 const config::Settings& Context::settings() {
   if (settings_) return *settings_;
   std::vector<std::string> providers;
@@ -52,6 +68,7 @@ const config::Settings& Context::settings() {
       config::read_layers("fastgpu.yaml", look_up, std::move(providers)));
   for (const std::string& warning : settings_->warnings())
     ui_.warn(warning);
+  check_exchange_rates(settings_->find("exchange-rate"));
   return *settings_;
 }
 

@@ -48,8 +48,8 @@ bool is_of_family(std::string_view name) {
   return std::ranges::any_of(kFamilies, [&](auto family) { return name.starts_with(family); });
 }
 
-/// Returns the variables of the flags that `name` would serve if their variables had no command in
-/// them; that of `command` alone where it has one.
+/// Returns the variables of the flags that `name` would serve if those of all flags had, or none
+/// had, a command in them; that of `command` alone if it has such a flag.
 std::vector<std::string> meant_flags(const std::string& name, std::span<const Command> table,
                                      const Command& command) {
   std::set<std::string> found;
@@ -57,9 +57,9 @@ std::vector<std::string> meant_flags(const std::string& name, std::span<const Co
     const Arguments arguments = arguments_of(other);
     for (const Argument& argument : arguments.all()) {
       if (argument.positional()) continue;
-      Argument as_shared = argument;
-      as_shared.shared = true;
-      if (as_shared.variable("") != name) continue;
+      Argument other_way = argument;
+      other_way.shared = !argument.shared;
+      if (other_way.variable(other.words()) != name) continue;
       if (&other == &command) return {argument.variable(other.words())};
       found.insert(argument.variable(other.words()));
     }

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "base/ip.hpp"
 #include "base/literals.hpp"
+#include "base/money.hpp"
 #include "base/names.hpp"
 
 namespace fastgpu::config {
@@ -125,6 +127,19 @@ std::string time_of(const Value& value) {
   return value.text();
 }
 
+std::string money_of(const Value& value) {
+  value.parsed([](const std::string& text) { return parse_money(text); });
+  return value.text();
+}
+
+/// "20USD", "20USD/h"
+std::string price_of(const Value& value) {
+  value.parsed([](std::string_view text) {
+    return parse_money(text.ends_with("/h") ? text.substr(0, text.size() - 2) : text);
+  });
+  return value.text();
+}
+
 /// "stop after 30m, delete after 7d"; one of both is enough.
 void read_idle(const Value& value, GuardEntry& guards) {
   constexpr std::string_view kStop = "stop after ";
@@ -149,7 +164,7 @@ void read_idle(const Value& value, GuardEntry& guards) {
 GuardEntry guards_of(const Value& root) {
   GuardEntry guards;
   if (const auto life = root.find("max-life")) guards.max_life = time_of(*life);
-  if (const auto cost = root.find("max-cost")) guards.max_cost = cost->text();
+  if (const auto cost = root.find("max-cost")) guards.max_cost = money_of(*cost);
   if (const auto time = root.find("unattended")) guards.unattended = time_of(*time);
   if (const auto idle = root.find("idle")) read_idle(*idle, guards);
   return guards;
@@ -159,6 +174,13 @@ GuardEntry guards_of(const Value& root) {
 std::vector<std::string> texts_of(const Value& value) {
   if (value.is_list()) return value.texts();
   return {value.text()};
+}
+
+std::vector<std::string> ranges_of(const Value& value) {
+  const std::vector<Value> values = value.is_list() ? value.list() : std::vector{value};
+  for (const Value& one : values)
+    one.parsed([](const std::string& text) { return IpRange::parse(text); });
+  return texts_of(value);
 }
 
 int disk_of(const Value& value) {
@@ -177,15 +199,15 @@ CloudFields cloud_of(const Value& value) {
                                                         {"zone", &fields.zone},
                                                         {"image", &fields.image},
                                                         {"vpc", &fields.vpc},
-                                                        {"max-price", &fields.max_price},
-                                                        {"hold-cost", &fields.hold_cost},
                                                         {"public-address", &fields.public_address},
                                                         {"data-disk", &fields.data_disk}};
   for (const auto& [key, field] : texts)
     if (const auto text = value.find(key)) *field = text->text();
+  if (const auto price = value.find("max-price")) fields.max_price = price_of(*price);
+  if (const auto cost = value.find("hold-cost")) fields.hold_cost = money_of(*cost);
   if (const auto clouds = value.find("clouds")) fields.clouds = texts_of(*clouds);
   if (const auto mounts = value.find("mount")) fields.mounts = texts_of(*mounts);
-  if (const auto from = value.find("ssh-from")) fields.ssh_from = texts_of(*from);
+  if (const auto from = value.find("ssh-from")) fields.ssh_from = ranges_of(*from);
   if (const auto disk = value.find("disk")) fields.disk = disk_of(*disk);
   if (const auto least = value.find("min-nodes")) fields.min_nodes = least->integer(1, kMostNodes);
   if (const auto hold = value.find("hold")) fields.hold = hold->duration();

@@ -94,7 +94,7 @@ std::vector<std::pair<std::string, Value>> Value::entries() const {
 
 std::optional<Value> Value::find(std::string_view key) const {
   for (auto& [name, value] : entries())
-    if (name == key && !value.is_null()) return std::move(value);
+    if (name == key) return std::move(value);
   return std::nullopt;
 }
 
@@ -120,6 +120,9 @@ Error Value::error(const std::string& message) const {
 
 void Value::refuse(const std::string& wanted) const {
   const std::string subject = name_.empty() ? "the file" : quoted_name();
+  if (is_null() && !name_.empty())
+    throw Error(ErrorKind::usage,
+                where() + ": " + subject + " has no value: write one, or leave the field out");
   throw Error(ErrorKind::usage,
               where() + ": " + subject + " must be " + wanted + ", not " + shown(*tree_));
 }

@@ -41,7 +41,8 @@ class Value {
   std::vector<std::string> texts() const;                      ///< A list of texts.
   std::vector<std::pair<std::string, Value>> entries() const;  ///< Of a map; null is empty.
 
-  /// The value of `key` in this map; absent where it is missing or null.
+  /// Returns the value of `key` in this map, absent if the map has no such key. A key without a
+  /// value ("nodes:") is there: it reads as an empty list or map, and as nothing else.
   std::optional<Value> find(std::string_view key) const;
 
   /// Throws for a key that is none of `known`, with the nearest that is.

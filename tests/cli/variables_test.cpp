@@ -91,6 +91,8 @@ TEST_CASE("a variable without a meaning is refused with the one that is meant") 
   CHECK(first_fault("FASTGPU_TIMEOUT", {"run", "job"}) ==
         "the environment variable FASTGPU_TIMEOUT has no meaning: the flag's variable is "
         "FASTGPU_RUN_JOB_TIMEOUT");
+  CHECK(first_fault("FASTGPU_CREATE_CLUSTER_NODES", {"create", "cluster"})
+            .ends_with("the flag's variable is FASTGPU_NODES"));
   for (const char* name : {"FASTGPU_TIMEOUT", "FASTGPU_FILE", "FASTGPU_DETACH", "FASTGPU_DRY_RUN"})
     CHECK(first_fault(name).find("differs from command to command") != std::string::npos);
   for (const char* name :
@@ -120,6 +122,17 @@ TEST_CASE("a wrong variable stops every command but those that help to find it")
     CHECK(completing.out.text.starts_with("version"));
     CHECK(completing.err.text.empty());
   }
+}
+
+TEST_CASE("exchange rates are looked at by every command, where they come from is named") {
+  CHECK(
+      std::string(failure_of([] {
+                    Session session;
+                    session.variables["FASTGPU_EXCHANGE_RATE"] = "CNY=abc";
+                    session.run({"get", "clusters"});
+                  }).what()) ==
+      "FASTGPU_EXCHANGE_RATE: --exchange-rate 'CNY=abc' is no rate: write CNY=0.14, what 1 CNY is "
+      "in USD");
 }
 
 TEST_CASE("a job may start fastgpu, whatever its agent has set") {

@@ -76,7 +76,7 @@ hosts:
 }
 
 TEST_CASE("what is not written is absent, also in an empty file") {
-  for (const char* text : {"", "# nothing\n", "name:\n", "---\n"}) {
+  for (const char* text : {"", "# nothing\n", "hosts:\n", "cloud:\n", "---\n"}) {
     CAPTURE(text);
     const ClusterFile file = read(text);
     CHECK_FALSE(file.name);
@@ -94,6 +94,15 @@ TEST_CASE("what cannot be is refused with line and column") {
   const std::vector<Bad> table = {
       {"name: a\nnode: 2\n", "cluster.yaml:2:1: unknown field 'node', did you mean 'nodes'?"},
       {"banana: 2\n", "cluster.yaml:1:1: unknown field 'banana'"},
+      {"nodes:\n", "cluster.yaml:1:1: 'nodes' has no value: write one, or leave the field out"},
+      {"cloud: {gpus: }\n", "'cloud.gpus' has no value"},
+      {"cloud: {gpus: A100:8, region: ~}\n", "'cloud.region' has no value"},
+      {"max-life:\n", "'max-life' has no value"},
+      {"max-cost: 8\n", "cluster.yaml:1:11: 'max-cost': '8' has no currency"},
+      {"cloud:\n  max-price: 3\n", "cluster.yaml:2:14: 'cloud.max-price': '3' has no currency"},
+      {"cloud:\n  hold-cost: cheap\n", "cluster.yaml:2:14: 'cloud.hold-cost'"},
+      {"cloud:\n  ssh-from: [192.0.2.1, banana]\n",
+       "cluster.yaml:2:25: 'cloud.ssh-from[1]': 'banana' is no range"},
       {"nodes: many\n",
        "cluster.yaml:1:8: 'nodes' must be a whole number from 1 to 10000, not 'many'"},
       {"nodes: 0\n", "cluster.yaml:1:8: 'nodes' must be a whole number from 1 to 10000, not '0'"},
