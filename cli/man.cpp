@@ -47,6 +47,33 @@ std::string tagged(const HelpRows& rows) {
   return out;
 }
 
+/// Of the page for all commands; docs/formats has the whole of each.
+HelpRows exit_rows() {
+  return {{"0", "Success"},
+          {"1", "The command failed"},
+          {"2", "Wrong usage: a flag, a name or a file"},
+          {"3", "Denied: credentials, rights or host keys"},
+          {"4", "No capacity: machines, disk space or open files"},
+          {"5", "Not found: something that was named does not exist"},
+          {"6", "Conflict: it exists in another form, or another fastgpu works on it"},
+          {"124", "Timeout"},
+          {"130", "Interrupted"}};
+}
+
+HelpRows file_rows() {
+  return {{"fastgpu.yaml", "Settings of a project, in the current directory"},
+          {"~/.config/fastgpu/config.yaml", "Settings of the user"},
+          {"~/.local/state/fastgpu", "Clusters, jobs and keys (--state-dir)"}};
+}
+
+HelpRows variable_rows() {
+  return {{"FASTGPU_<FLAG>", "The value of a flag that means the same in every command"},
+          {"FASTGPU_<COMMAND>_<FLAG>", "The value of any other flag; each page names one"},
+          {"FASTGPU_CONFIG", "The file of the user's settings"},
+          {"FASTGPU_IN_AUTOMATION", "true: a question is an error, also on a terminal"},
+          {"NO_COLOR, CLICOLOR, CLICOLOR_FORCE", "Colours, as other programs take them"}};
+}
+
 std::string as_typed(std::string_view line) {
   return ".nf\n" + roff(line) + "\n.fi";
 }
@@ -66,7 +93,14 @@ std::string man_page_for_all(std::span<const Command> table) {
       see += (see.empty() ? "" : ",\n") + (".BR " + roff(man_name(command)) + " (1)");
   return heading("fastgpu", "make clusters of machines and run distributed jobs on them") +
          section("SYNOPSIS", ".B fastgpu\nCOMMAND [flags]") +
-         section("COMMANDS", tagged(command_rows(table))) + section("SEE ALSO", see);
+         section("COMMANDS", tagged(command_rows(table))) +
+         section("EXIT STATUS",
+                 tagged(exit_rows()) +
+                     "\n.PP\nrun job, wait job and ssh return the code of the program, or 128 plus "
+                     "the number of the signal that ended it; exec returns the highest of all "
+                     "hosts.") +
+         section("ENVIRONMENT", tagged(variable_rows())) + section("FILES", tagged(file_rows())) +
+         section("SEE ALSO", see);
 }
 
 std::string man_page(const Command& command, const Arguments& arguments) {

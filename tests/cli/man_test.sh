@@ -12,6 +12,9 @@ for page in fastgpu fastgpu-create-cluster fastgpu-get-nodes fastgpu-ssh fastgpu
   [[ -s $pages/$page.1 ]] || fail "no page $page"
 done
 [[ ! -e $pages/fastgpu-__complete.1 ]] || fail "a hidden command has a page"
+for heading in "EXIT STATUS" ENVIRONMENT FILES; do
+  grep -q "^.SH $heading" "$pages/fastgpu.1" || fail "fastgpu(1) has no section $heading"
+done
 for page in "$pages"/*.1; do
   if command -v groff >/dev/null; then
     said=$(groff -man -ww -Tutf8 "$page" 2>&1 >/dev/null)
