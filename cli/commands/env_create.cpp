@@ -93,7 +93,7 @@ PythonOf python_of(const config::Document& document, const Options& options,
 
 config::Document document_of(const Options& options) {
   if (options.requirements.empty())
-    return options.file.empty() ? config::Document() : config::Document::read(options.file);
+    return options.file.empty() ? config::Document() : read_environment_file(options.file);
   if (!options.file.empty()) throw Error(ErrorKind::usage, "env create: give -f or -r, not both");
   return config::Document::parse(
       to_yaml(envs::read_requirements(options.requirements, state::read_file)),

@@ -7,6 +7,7 @@
 #include "base/join.hpp"
 #include "cli/node_route.hpp"
 #include "envs/environments/accelerator.hpp"
+#include "envs/environments/conda_file.hpp"
 #include "envs/environments/pinned_file.hpp"
 #include "envs/facts/probe.hpp"
 #include "http/curl_client.hpp"
@@ -225,6 +226,12 @@ void complete_from(Context& context, const EnvCluster* cluster, const std::strin
     context.ui().warn(warning);
   spec.from = to_string(combination.name);
   if (python == PythonOf::name) spec.python = combination.name.python;
+}
+
+config::Document read_environment_file(const std::string& file) {
+  config::Document document = config::Document::read(file);
+  if (!envs::is_conda_file(document)) return document;
+  return config::Document::parse(envs::conda_file_as_yaml(document, file, state::read_file), file);
 }
 
 envs::EnvironmentLock read_lock_file(const std::filesystem::path& file) {

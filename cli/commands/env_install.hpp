@@ -29,6 +29,10 @@ void describe_install_options(Arguments& arguments, InstallOptions& options);
 /// --limit-rate and --dry-run alone.
 void describe_copy_options(Arguments& arguments, InstallOptions& options);
 
+/// Reads env.yaml, a lock, or conda's environment.yml, which comes as the env.yaml of the same.
+/// Throws as Document::read and envs::conda_file_as_yaml.
+config::Document read_environment_file(const std::string& file);
+
 /// A lock from a file. Throws as Document::read and parse_lock.
 envs::EnvironmentLock read_lock_file(const std::filesystem::path& file);
 

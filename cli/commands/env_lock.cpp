@@ -29,7 +29,7 @@ struct DiffOptions {
 
 envs::EnvironmentSpec spec_of(Context& context, const EnvCluster* cluster,
                               const LockOptions& options) {
-  auto document = config::Document::read(options.file);
+  auto document = read_environment_file(options.file);
   for (const std::string& assignment : options.set)
     document.set(assignment);
   auto spec = envs::read_environment_spec(document.root());

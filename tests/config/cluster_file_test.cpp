@@ -76,7 +76,7 @@ hosts:
 }
 
 TEST_CASE("what is not written is absent, also in an empty file") {
-  for (const char* text : {"", "# nothing\n", "hosts:\n", "cloud:\n", "---\n"}) {
+  for (const char* text : {"", "# nothing\n", "cloud:\n", "---\n"}) {
     CAPTURE(text);
     const ClusterFile file = read(text);
     CHECK_FALSE(file.name);
@@ -95,14 +95,22 @@ TEST_CASE("what cannot be is refused with line and column") {
       {"name: a\nnode: 2\n", "cluster.yaml:2:1: unknown field 'node', did you mean 'nodes'?"},
       {"banana: 2\n", "cluster.yaml:1:1: unknown field 'banana'"},
       {"nodes:\n", "cluster.yaml:1:1: 'nodes' has no value: write one, or leave the field out"},
-      {"cloud: {gpus: }\n", "'cloud.gpus' has no value"},
-      {"cloud: {gpus: A100:8, region: ~}\n", "'cloud.region' has no value"},
-      {"max-life:\n", "'max-life' has no value"},
-      {"max-cost: 8\n", "cluster.yaml:1:11: 'max-cost': '8' has no currency"},
-      {"cloud:\n  max-price: 3\n", "cluster.yaml:2:14: 'cloud.max-price': '3' has no currency"},
-      {"cloud:\n  hold-cost: cheap\n", "cluster.yaml:2:14: 'cloud.hold-cost'"},
+      {"cloud: {gpus: }\n",
+       "cluster.yaml:1:9: 'cloud.gpus' has no value: write one, or leave the field out"},
+      {"cloud: {gpus: A100:8, region: ~}\n",
+       "cluster.yaml:1:23: 'cloud.region' has no value: write one, or leave the field out"},
+      {"max-life:\n",
+       "cluster.yaml:1:1: 'max-life' has no value: write one, or leave the field out"},
+      {"max-cost: 8\n",
+       "cluster.yaml:1:11: 'max-cost': '8' has no currency: write 8USD, or another one"},
+      {"cloud:\n  max-price: 3\n",
+       "cluster.yaml:2:14: 'cloud.max-price': '3' has no currency: write 3USD, or another one"},
+      {"cloud:\n  hold-cost: cheap\n",
+       "cluster.yaml:2:14: 'cloud.hold-cost': 'cheap' is no amount of money: write 3USD or "
+       "0.25CNY"},
       {"cloud:\n  ssh-from: [192.0.2.1, banana]\n",
-       "cluster.yaml:2:25: 'cloud.ssh-from[1]': 'banana' is no range"},
+       "cluster.yaml:2:25: 'cloud.ssh-from[1]': 'banana' is no range of addresses: write "
+       "192.0.2.7/32 or 192.0.2.0/24"},
       {"nodes: many\n",
        "cluster.yaml:1:8: 'nodes' must be a whole number from 1 to 10000, not 'many'"},
       {"nodes: 0\n", "cluster.yaml:1:8: 'nodes' must be a whole number from 1 to 10000, not '0'"},
@@ -166,7 +174,7 @@ TEST_CASE("machines of clouds are wished for by the names of the flags") {
   const CloudFields cloud = read(R"(cloud:
   clouds: [aws, tencent]
   gpus: A100:8
-  max-price: 20/h
+  max-price: 20USD/h
   ssh-from: 192.0.2.0/24
   disk: 200
   data-disk: 500:gp3
@@ -179,7 +187,7 @@ TEST_CASE("machines of clouds are wished for by the names of the flags") {
                                 .cloud;
   CHECK(cloud.clouds == std::vector<std::string>{"aws", "tencent"});
   CHECK(cloud.gpus == "A100:8");
-  CHECK(cloud.max_price == "20/h");
+  CHECK(cloud.max_price == "20USD/h");
   CHECK(cloud.ssh_from == std::vector<std::string>{"192.0.2.0/24"});
   CHECK(cloud.disk == 200);
   CHECK(cloud.data_disk == "500:gp3");

@@ -65,7 +65,7 @@ TEST_CASE("what cannot be is refused with line and column") {
       {"engine: [mpirun]\n", "job.yaml:1:9: 'engine' must be text, not a list"},
       {"detach: maybe\n", "job.yaml:1:9: 'detach' must be true or false, not 'maybe'"},
       {"env:\n  A B: 1\n", "job.yaml:2:8: 'env.A B': 'A B' is no name of an environment variable"},
-      {"env:\n  A:\n", "job.yaml:2:3: 'env.A' has no value"},
+      {"env:\n  A:\n", "job.yaml:2:3: 'env.A' has no value: write one, or leave the field out"},
       {"env: [A]\n", "job.yaml:1:6: 'env' must be a map of names and values, not a list"},
       {"sync: ''\n", "job.yaml:1:7: 'sync': the path is empty"},
       {"command: [\"a\\0b\"]\n",
