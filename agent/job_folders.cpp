@@ -95,7 +95,7 @@ void tidy(const Retention& retention) {
   const Time now = Time::clock::now();
   const auto ended = ended_jobs(jobs, now);
   for (const EndedJob& job : ended)
-    drop_variables(job.directory);
+    drop_secrets(job.directory);
   for (const EndedJob& job : outdated(ended, retention, now)) {
     std::error_code left;
     fs::remove_all(job.directory, left);
@@ -120,8 +120,9 @@ bool all_ranks_have_ended(const fs::path& directory, const Plan& ranks) {
   });
 }
 
-void drop_variables(const fs::path& directory) noexcept {
-  ::unlink((directory / kVariables).c_str());
+void drop_secrets(const fs::path& directory) noexcept {
+  for (const char* name : {kVariables, kCommSecret})
+    ::unlink((directory / name).c_str());
 }
 
 Retention parse_retention(const std::string& text) {

@@ -21,9 +21,9 @@ bool has_supervisor(const std::filesystem::path& directory);
 
 bool all_ranks_have_ended(const std::filesystem::path& directory, const Plan& ranks);
 
-/// Removes the variables of an ended job, which may be secrets. Never throws: a folder that cannot
-/// be written to is left as it is.
-void drop_variables(const std::filesystem::path& directory) noexcept;
+/// Removes the variables of an ended job, which may be secrets, and the secret of its ranks. Never
+/// throws: a folder that cannot be written to is left as it is.
+void drop_secrets(const std::filesystem::path& directory) noexcept;
 
 /// What is kept of jobs that have ended.
 struct Retention {
@@ -44,7 +44,7 @@ struct EndedJob {
 std::vector<EndedJob> outdated(std::vector<EndedJob> jobs, const Retention& retention,
                                std::filesystem::file_time_type now);
 
-/// Removes the variables of all jobs that have ended here, and the folders that `retention` does
+/// Removes the secrets of all jobs that have ended here, and the folders that `retention` does
 /// not keep, with what was copied for those jobs. A job with a process anywhere on this node has
 /// not ended; one that was never started counts as ended after a day. Goes on in a process of its
 /// own, as removing large folders takes its time.

@@ -46,7 +46,7 @@ void write_never_ran(const std::filesystem::path& directory, StopCause cause, in
                    .host = host_name(),
                    .reason = {}};
   write_atomically(directory / "status", to_text(end));
-  drop_variables(directory);
+  drop_secrets(directory);
 }
 
 /// Holds the lock from here to the end of the process, and with it the right to be the supervisor.

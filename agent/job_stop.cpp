@@ -74,7 +74,7 @@ int run_job_stop(Arguments arguments) {
   const auto left =
       end_processes(members_of(plan->id), supervised ? milliseconds(0) : grace, nullptr);
   if (supervised) supervisor_ends_within(directory, milliseconds(3'000));
-  drop_variables(directory);
+  drop_secrets(directory);
   return report_left(left, plan->id);
 }
 
@@ -84,7 +84,7 @@ int run_job_sweep(Arguments arguments) {
   options.expect_end();
   if (id.empty() || id.find('/') != std::string::npos || id.starts_with('.'))
     throw Error(ErrorKind::usage, "'" + printable(id) + "' is not the id of a job");
-  drop_variables(below_home(kJobs) / id);
+  drop_secrets(below_home(kJobs) / id);
   return report_left(end_processes(members_of(id), milliseconds(0), nullptr), id);
 }
 

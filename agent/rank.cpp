@@ -65,8 +65,21 @@ Plan read_plan(const std::filesystem::path& directory, std::vector<std::string> 
   return plan;
 }
 
-std::vector<std::string> environment_of(const Plan& plan, const Place& place) {
+/// Names the file of the secret, which a program that shows its environment then does not show. A
+/// secret out of this node's start-up files would be no other node's.
+void name_secret(std::vector<std::string>& environment, const std::filesystem::path& directory) {
+  const auto file = directory / kCommSecret;
+  if (!std::filesystem::exists(file)) return;
+  std::erase_if(environment, [](const std::string& assignment) {
+    return assignment.starts_with("FASTGPU_COMM_SECRET=");
+  });
+  process::set_variable(environment, "FASTGPU_COMM_SECRET_FILE=" + file.string());
+}
+
+std::vector<std::string> environment_of(const std::filesystem::path& directory, const Plan& plan,
+                                        const Place& place) {
   auto environment = process::current_environment();
+  name_secret(environment, directory);
   const auto set = [&](const std::string& name, const std::string& value) {
     process::set_variable(environment, name + "=" + value);
   };
@@ -133,7 +146,7 @@ RankEnd run_program(const std::filesystem::path& directory, const Plan& plan, co
   command.out.fd = out.get();
   command.err.fd = err.get();
   command.directory = below_home(plan.directory);
-  command.environment = environment_of(plan, place);
+  command.environment = environment_of(directory, plan, place);
   command.grouping = process::Grouping::group;
   command.orphaned = process::Orphaned::is_killed;
   process::Child child(command);
@@ -172,7 +185,7 @@ int run_here(const std::filesystem::path& directory, std::vector<std::string> ar
   end.host = host_name();
   if (is_full(ranks)) end.full = ranks.string();
   status.commit(to_text(end));
-  if (all_ranks_have_ended(directory, plan)) drop_variables(directory);
+  if (all_ranks_have_ended(directory, plan)) drop_secrets(directory);
   return end.how.shell_code();
 }
 

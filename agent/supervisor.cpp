@@ -149,7 +149,7 @@ void supervise(const std::filesystem::path& directory, const Plan& plan,
   }
   end.ended = now_ns();
   status.commit(to_text(end));
-  drop_variables(directory);
+  drop_secrets(directory);
   started();
 }
 

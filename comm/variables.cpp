@@ -17,7 +17,7 @@ constexpr std::string_view kNames[] = {
     "ALGORITHM",   "COLLECTIVES", "COUNTERS",      "DEVICE",     "FLOWS",
     "FUSION",      "INTERFACE",   "LANES",         "LIBRARY",    "MASTER_ADDR",
     "MASTER_PORT", "MIXED_KEEP",  "MIXED_SMALL",   "MPI_PLUGIN", "NANCHECK",
-    "NCCL",        "SECRET",      "SHARED_MEMORY", "SIMD",       "STALL",
+    "NCCL",        "SECRET",      "SECRET_FILE", "SHARED_MEMORY", "SIMD",       "STALL",
     "TIMELINE",    "TIMEOUT",     "TRANSPORT",     "TUNE",       "WIRE"};
 
 }  // namespace

@@ -46,8 +46,7 @@ std::vector<std::string> rank_environment(const JobFilesRequest& request, const 
   const std::string& master = request.nodes.front().peer.address;
   std::vector<std::string> environment = node_variables(request, node);
   environment.insert(environment.end(),
-                     {"FASTGPU_COMM_MASTER_ADDR=" + master, "MASTER_ADDR=" + master,
-                      "FASTGPU_COMM_SECRET=" + request.communicator_secret.reveal()});
+                     {"FASTGPU_COMM_MASTER_ADDR=" + master, "MASTER_ADDR=" + master});
   // Output goes to a file, which Python would buffer; a user wants to see it now.
   if (!has_variable(request.spec, "PYTHONUNBUFFERED")) environment.push_back("PYTHONUNBUFFERED=1");
   const auto& own = request.spec.environment;
@@ -124,7 +123,8 @@ std::vector<agent::SmallFile> rank_files(const JobFilesRequest& request, const J
     plan.ranks.push_back(node.ranks.first + i);
   return {{below_fastgpu(request, "rank"), to_text(plan)},
           {below_fastgpu(request, agent::kVariables),
-           agent::variables_text(rank_environment(request, node))}};
+           agent::variables_text(rank_environment(request, node))},
+          {below_fastgpu(request, agent::kCommSecret), request.communicator_secret.reveal()}};
 }
 
 std::vector<agent::SmallFile> start_files(const JobFilesRequest& request,

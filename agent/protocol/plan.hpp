@@ -4,6 +4,7 @@
 //   spec               what the supervisor runs; only on the node where the job starts
 //   rank               what every rank on this node runs; only on nodes with ranks
 //   variables          the environment of those ranks, secrets included; gone once they have ended
+//   comm-secret        what the ranks' library proves by that they belong together; gone with them
 //   lock, started      held and written by the supervisor while it lives
 //   stopped            somebody asked for its end, perhaps before it began
 //   lease              its modification time is the last sign of life of the job's owner
@@ -25,6 +26,7 @@ inline constexpr std::string_view kExecMarker = "FASTGPU_EXEC_ID";
 
 inline constexpr const char* kStoppedMark = "stopped";
 inline constexpr const char* kVariables = "variables";
+inline constexpr const char* kCommSecret = "comm-secret";
 
 /// The agent's exit code where a disk is full, or nothing else is left of what it needs.
 inline constexpr int kNoRoom = 4;

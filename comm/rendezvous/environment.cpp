@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "base/units.hpp"
+#include "comm/rendezvous/secret.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -122,7 +123,7 @@ JobPlace job_place(const Environment& environment) {
   if (is_one_host) place.hosts = Hosts::one;
   place.mpi_plugin = environment("FASTGPU_COMM_MPI_PLUGIN").value_or("");
   place.interface = environment("FASTGPU_COMM_INTERFACE").value_or("");
-  place.secret = Secret(environment("FASTGPU_COMM_SECRET").value_or(""));
+  if (place.size > 1) place.secret = read_secret(environment);
   if (const auto text = environment("FASTGPU_COMM_TIMEOUT")) place.timeout = timeout(*text);
   if (const auto text = environment("FASTGPU_COMM_FLOWS"))
     place.flows = number({"FASTGPU_COMM_FLOWS", *text}, 1, kMostFlows);

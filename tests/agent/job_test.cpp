@@ -143,6 +143,27 @@ TEST_CASE("a rank knows who it is, and gets its variables from the file") {
         "0 " + job.spec.id + " a b\n$c\n" + (job.directory() / "ranks").string() + "\n");
 }
 
+TEST_CASE("a rank finds the secret in a file that goes with it, not in a variable") {
+  const std::string launcher = "FASTGPU_COMM_SECRET=of-this-node " + kOneRank;
+  const std::string program =
+      "echo \"${FASTGPU_COMM_SECRET-none} $FASTGPU_COMM_SECRET_FILE\"; "
+      "cat \"$FASTGPU_COMM_SECRET_FILE\"";
+  Job job(launcher, program);
+  const auto file = job.directory() / "comm-secret";
+  write_file(file, "hush");
+  CHECK(job.start().status.ok());
+  CHECK(follow(job.home, {"job"}).logs.at("0.out") == "none " + file.string() + "\nhush");
+  CHECK_FALSE(std::filesystem::exists(file));
+}
+
+TEST_CASE("a secret among the job's own variables reaches its ranks") {
+  Job job(kOneRank, "echo \"$FASTGPU_COMM_SECRET\"");
+  job.variables = {"FASTGPU_COMM_SECRET=mine"};
+  write_file(job.directory() / "comm-secret", "hush");
+  CHECK(job.start().status.ok());
+  CHECK(follow(job.home, {"job"}).logs.at("0.out") == "mine\n");
+}
+
 TEST_CASE("a rank finds its place under the names that training scripts read") {
   Job job(
       "OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_LOCAL_RANK=1 OMPI_COMM_WORLD_SIZE=2 "
@@ -187,6 +208,7 @@ TEST_CASE("variables of ranks that were killed go when the job is stopped, swept
     rank.ranks = {3};
     write_file(directory / "rank", to_text(rank));
     write_file(directory / "variables", variables_text({"TOKEN=x"}));
+    write_file(directory / "comm-secret", "hush");
     process::Command command = test::agent_command(home, {"rank", ".fastgpu/jobs/killed-1"});
     process::set_variable(*command.environment, "OMPI_COMM_WORLD_RANK=3");
     process::Child child(command);
@@ -204,6 +226,7 @@ TEST_CASE("variables of ranks that were killed go when the job is stopped, swept
                 .status.ok());
     }
     CHECK(eventually([&] { return !std::filesystem::exists(directory / "variables"); }));
+    CHECK(eventually([&] { return !std::filesystem::exists(directory / "comm-secret"); }));
     CHECK(std::filesystem::exists(directory));
   }
 }

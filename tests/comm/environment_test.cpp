@@ -1,11 +1,14 @@
 #include "comm/rendezvous/environment.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
+#include <fstream>
 #include <map>
 #include <string>
 
 #include "support/failure.hpp"
+#include "support/temp_directory.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -95,6 +98,38 @@ TEST_CASE("without mpirun and without an address, the sentence says who tells it
   const Error e = failure_of([&] { place_with(variables); });
   CHECK(std::string(e.what()).find("where mpirun starts them, and RANK is not set, MPI tells it") !=
         std::string::npos);
+}
+
+TEST_CASE("the secret may be in a file that a variable names") {
+  const test::TempDirectory directory;
+  const auto file = directory.path() / "secret";
+  std::ofstream(file) << "from a file\n";
+  Variables variables = plain_but("FASTGPU_COMM_SECRET_FILE", file.string());
+  CHECK(place_with(variables).secret.reveal() == "from a file");
+  variables["FASTGPU_COMM_SECRET"] = "itself";
+  CHECK(place_with(variables).secret.reveal() == "itself");
+}
+
+TEST_CASE("a file without a secret is named, and a job of one needs none") {
+  const test::TempDirectory directory;
+  const auto refusal = [&](const std::string& file) {
+    const Variables variables = plain_but("FASTGPU_COMM_SECRET_FILE", file);
+    const Error e = failure_of([&] { place_with(variables); });
+    CHECK(e.kind() == ErrorKind::usage);
+    return std::string(e.what());
+  };
+  const std::string missing = directory.path() / "missing", empty = directory.path() / "empty",
+                    long_one = directory.path() / "long", pipe = directory.path() / "pipe";
+  std::ofstream(empty) << "\n";
+  std::ofstream(long_one) << std::string(5'000, 'x');
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const std::string before = "FASTGPU_COMM_SECRET_FILE is '";
+  CHECK(refusal(missing) == before + missing + "': No such file or directory");
+  CHECK(refusal(empty) == before + empty + "': the file is empty");
+  CHECK(refusal(long_one) == before + long_one + "': larger than 4096 bytes");
+  CHECK(refusal(pipe) == before + pipe + "': not a regular file");
+  CHECK(refusal("/dev/null") == before + "/dev/null': not a regular file");
+  CHECK(place_with({{"FASTGPU_COMM_SECRET_FILE", missing}}).size == 1);
 }
 
 TEST_CASE("our own master variables win over those of others") {

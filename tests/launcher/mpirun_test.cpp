@@ -140,7 +140,7 @@ const NodeCommands kCommands({"0123456789abcdef"}, "train-1");
 
 TEST_CASE("each node gets its ranks, the program and the variables in a private file") {
   const auto files = rank_files(request(), request().nodes[1]);
-  REQUIRE(files.size() == 2);
+  REQUIRE(files.size() == 3);
   CHECK(files[0].name == "jobs/train-1/rank");
   CHECK(files[0].content.find("hush") == std::string::npos);
   CHECK(files[0].content.find("secret") == std::string::npos);
@@ -151,9 +151,13 @@ TEST_CASE("each node gets its ranks, the program and the variables in a private 
   CHECK(plan.argv == Words{"python", "a b.py"});
   CHECK(plan.ranks == std::vector<int>{2});
   CHECK(has(variables, {"FASTGPU_COMM_MASTER_ADDR=10.0.0.1", "MASTER_ADDR=10.0.0.1",
-                        "FASTGPU_COMM_SECRET=hush", "PYTHONUNBUFFERED=1", "TOKEN=secret"}));
+                        "PYTHONUNBUFFERED=1", "TOKEN=secret"}));
   CHECK(has(variables, {"LOCAL_WORLD_SIZE=1", "NODE_RANK=1", "GROUP_RANK=1", "FASTGPU_NODE_RANK=1",
                         "FASTGPU_NUM_NODES=2", "FASTGPU_NODE_IPS=10.0.0.1\n10.0.0.2"}));
+  CHECK(files[1].content.find("hush") == std::string::npos);
+  CHECK(files[2].name == "jobs/train-1/comm-secret");
+  CHECK(files[2].mode == 0600);
+  CHECK(files[2].content == "hush");
 }
 
 TEST_CASE("the first node gets the key, the pinned hosts, the hostfile and the plan") {

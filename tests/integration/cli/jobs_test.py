@@ -108,10 +108,11 @@ def test_variables_are_seen_by_the_program_alone(user):
         check(spied(user, name, [*words, *program]) == "", f"{words[:2]}: other users see the secret")
     check(user.run("exec", f"{name}/0", "--env-file", str(secrets), "--", "sh", "-c", "echo $TOKEN $ODD").out.decode()
           == f'{name}-0: {SECRET} "a b"\n', "the file's variables do not arrive")
-    for word in (SECRET, "FASTGPU_COMM_SECRET"):
-        left = user.run("exec", name, "--", "sh", "-c", f"grep -rl {word[:-1]}[{word[-1]}] /root/.fastgpu --exclude=*.out "
-                        "--exclude=fastgpu-agent*; true")
-        check(left.out == b"", f"{word} is left on a node: {left.out}")
+    shown = user.run("run", "job", "shown", "-c", f"{name}/0", "-np", "1", "--", "sh", "-c", "env; ! env | grep -qF $(cat $FASTGPU_COMM_SECRET_FILE)")
+    check("FASTGPU_COMM_SECRET=" not in shown.out.decode(), "the program's environment shows the secret of its ranks")
+    left = user.run("exec", name, "--", "sh", "-c", f"grep -rl {SECRET[:-1]}[{SECRET[-1]}] /root/.fastgpu --exclude=*.out "
+                    "--exclude=fastgpu-agent*; find /root/.fastgpu -name comm-secret -o -name variables")
+    check(left.out == b"", f"secrets are left on a node: {left.out}")
     # The nodes' own files are there as well, with what the programs wrote.
     kept = subprocess.run(["grep", "-rl", "--exclude=*.out", SECRET, user.state], capture_output=True, text=True, check=False).stdout
     check(kept == "", f"the secret is in {kept}")

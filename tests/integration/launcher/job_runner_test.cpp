@@ -98,17 +98,20 @@ TEST_CASE("a program that ends well is a success, with the output of every rank"
   CHECK(cluster.seen.logs.at("1.out") == "rank 1 of 2\n");
 }
 
-TEST_CASE("ranks are told where to meet, and the secret is in no argument list") {
+TEST_CASE("ranks are told where to meet, and the secret is in no argument list and no variable") {
   Cluster cluster;
   cluster.job.spec.environment = {"TOKEN=token-4716"};
   // By the shell's own means, for a grep would have the secret among its arguments.
   cluster.run(shell("all=$(cat /proc/[0-9]*/cmdline | tr '\\0' ' ')\n"
-                    "case \"$all\" in *$FASTGPU_COMM_SECRET*|*token-''4716*) echo leak;; esac\n"
+                    "secret=$(cat \"$FASTGPU_COMM_SECRET_FILE\")\n"
+                    "case \"$all\" in *$secret*|*token-''4716*) echo leak;; esac\n"
+                    "case \"$(env)\" in *$secret*) echo shown;; esac\n"
+                    "stat -c %a \"$FASTGPU_COMM_SECRET_FILE\"\n"
                     "echo \"$FASTGPU_COMM_MASTER_ADDR $FASTGPU_COMM_MASTER_PORT "
-                    "${#FASTGPU_COMM_SECRET} $TOKEN\""),
+                    "${#secret} $TOKEN\""),
               2);
   CHECK(cluster.seen.logs.at("0.out") == cluster.seen.logs.at("1.out"));
-  CHECK(cluster.seen.logs.at("0.out").find("127.0.0.1 ") == 0);
+  CHECK(cluster.seen.logs.at("0.out").find("600\n127.0.0.1 ") == 0);
   CHECK(cluster.seen.logs.at("0.out").ends_with(" 64 token-4716\n"));
 }
 
