@@ -131,6 +131,7 @@ int run(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) try {
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);  // A write past the limit of a file's size fails with a reason.
   return fastgpu::agent::run({argv + 1, argv + argc});
 } catch (const fastgpu::Error& e) {
   std::fprintf(stderr, "%s\n", e.what());

@@ -16,7 +16,8 @@ ReservedFile::ReservedFile(std::filesystem::path path)
       file_(::open(place_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)) {
   if (!file_) throw disk_error("making", path_, errno);
   const int trouble = ::posix_fallocate(file_.get(), 0, kRoom);
-  if (trouble != ENOSPC && trouble != EDQUOT) return;  // Others: a file system without it.
+  if (trouble != ENOSPC && trouble != EDQUOT && trouble != EFBIG)
+    return;  // Others: a file system without it.
   ::unlink(place_.c_str());
   throw disk_error("making", path_, trouble);
 }

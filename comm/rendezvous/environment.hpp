@@ -66,9 +66,10 @@ Environment process_environment();
 /// Reads RANK and WORLD_SIZE, or Open MPI's OMPI_COMM_WORLD_RANK and _SIZE, or takes a world of
 /// one; then FASTGPU_COMM_MASTER_ADDR and _PORT, or MASTER_ADDR and MASTER_PORT, for which MPI
 /// stands in where the rank is Open MPI's; the secret of several ranks as read_secret() finds it;
-/// then FASTGPU_COMM_INTERFACE, FASTGPU_COMM_TIMEOUT, FASTGPU_COMM_FLOWS, FASTGPU_COMM_SHARED_MEMORY, FASTGPU_COMM_TRANSPORT,
-/// FASTGPU_COMM_ALGORITHM, FASTGPU_COMM_COLLECTIVES and FASTGPU_COMM_MPI_PLUGIN. Throws
-/// ErrorKind::usage, naming the variable, for whatever is missing or makes no sense.
+/// then FASTGPU_COMM_INTERFACE, FASTGPU_COMM_TIMEOUT, FASTGPU_COMM_FLOWS,
+/// FASTGPU_COMM_SHARED_MEMORY, FASTGPU_COMM_TRANSPORT, FASTGPU_COMM_ALGORITHM,
+/// FASTGPU_COMM_COLLECTIVES and FASTGPU_COMM_MPI_PLUGIN. Throws ErrorKind::usage, naming the
+/// variable, for whatever is missing or makes no sense.
 JobPlace job_place(const Environment& environment);
 
 }  // namespace fastgpu::comm

@@ -220,8 +220,10 @@ std::optional<ExitStatus> Child::wait_for(std::chrono::milliseconds limit, const
 
 void Child::signal(int number) noexcept {
   if (pid_ <= 0 || ended_) return;
+  // Once to each: a handler that runs twice may take the second time for an order to hurry.
+  const bool is_in_group = leads_group_ && ::getpgid(pid_) == pid_;
   if (leads_group_) ::kill(-pid_, number);
-  ::kill(pid_, number);
+  if (!is_in_group) ::kill(pid_, number);
 }
 
 }  // namespace fastgpu::process

@@ -38,7 +38,8 @@ class Child {
   /// Waits at most `limit`; nothing where it still runs then, or where `cancel` came first.
   std::optional<ExitStatus> wait_for(std::chrono::milliseconds limit, const Cancel* cancel);
 
-  /// To the child, and to its group where it has one of its own. Too late is no error.
+  /// Sends the signal once to the child, and to its group if it has one of its own. Too late is no
+  /// error.
   void signal(int number) noexcept;
 
   /// Leaves the child to itself: neither killed nor reaped by us from here on.

@@ -501,6 +501,22 @@ TEST_CASE("files are put where they belong, private, and nowhere else") {
   CHECK_FALSE(std::filesystem::exists(home.path() / "c"));
 }
 
+TEST_CASE("a limit of file sizes is a sentence that names it, and ends nothing silently") {
+  const ScratchHome home;
+  process::Command command{
+      .argv = {"sh", "-c", "ulimit -f 8; exec \"$0\" put-files a", test::agent_path()}};
+  command.environment = process::current_environment();
+  process::set_variable(*command.environment, "HOME=" + home.path().string());
+  process::CaptureOptions options;
+  options.input = encode_files({{"large", std::string(100'000, 'x')}});
+  const auto answer = process::capture(command, options, Cancel());
+  CHECK(answer.status.signal == 0);
+  CHECK(answer.status.code == kNoRoom);
+  CHECK(answer.err.find(": File too large (a file may have ") != std::string::npos);
+  CHECK(answer.err.find(" bytes here: run `ulimit -f unlimited`)") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(home.path() / "a/large"));
+}
+
 TEST_CASE("a job's directory is removed once it has ended, and only such a directory") {
   Job job("sleep 60");
   CHECK(job.start().status.ok());

@@ -127,6 +127,46 @@ TEST_CASE("a moved child is owned once") {
   CHECK(second.wait().signal == SIGTERM);
 }
 
+/// A program that says how often a signal that queues has reached it.
+constexpr const char* kCounting =
+    "import signal\n"
+    "wanted = {signal.SIGRTMIN}\n"
+    "signal.pthread_sigmask(signal.SIG_BLOCK, wanted)\n"
+    "print('r', end='', flush=True)\n"
+    "signal.sigwait(wanted)\n"
+    "count = 1\n"
+    "while signal.sigtimedwait(wanted, 0.2):\n"
+    "    count += 1\n"
+    "print(count, end='')\n";
+
+TEST_CASE("a signal reaches a child once, in whatever group it is") {
+  for (const Grouping grouping : {Grouping::shared, Grouping::group, Grouping::session}) {
+    Command command{.argv = {"python3", "-c", kCounting}};
+    command.grouping = grouping;
+    command.out = {.mode = StreamMode::pipe};
+    Child child(command);
+    char text = 0;
+    REQUIRE(::read(child.out().get(), &text, 1) == 1);
+    child.signal(SIGRTMIN);
+    REQUIRE(::read(child.out().get(), &text, 1) == 1);
+    CHECK(text == '1');
+    CHECK(child.wait().ok());
+  }
+}
+
+TEST_CASE("a signal reaches a child that has left its group, too") {
+  Command command = shell(
+      "exec python3 -c 'import os, time; os.setpgid(0, os.getpgid(os.getppid()));"
+      "print(end=\"r\", flush=True); time.sleep(60)'");
+  command.grouping = Grouping::group;
+  command.out = {.mode = StreamMode::pipe};
+  Child child(command);
+  char text = 0;
+  REQUIRE(::read(child.out().get(), &text, 1) == 1);
+  child.signal(SIGTERM);
+  CHECK(child.wait().signal == SIGTERM);
+}
+
 TEST_CASE("a session of its own is one") {
   Command command = shell("ps -o sid= -p $$ | tr -d ' '");
   command.grouping = Grouping::session;
