@@ -315,7 +315,7 @@ class Receiver {
 
   transfer::RelayReport report() const {
     if (failure_) return {0, transfer::failure_status(failure_->kind()), failure_->what()};
-    return {0, 0, std::to_string(tree_->bytes())};
+    return {0, 0, transfer::hex(*tree_->account())};  // A tree that is complete has one.
   }
 
  private:

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <optional>
 #include <random>
+#include <set>
 
 #include "remote/agent_call.hpp"
 #include "remote/kept_copy.hpp"
@@ -18,7 +19,7 @@ namespace fastgpu::remote {
 namespace {
 
 constexpr int kMostChains = 3;
-constexpr std::size_t kMostReports = 16 << 20;
+constexpr std::size_t kMostOfReport = 4'096;
 
 using Indices = std::vector<std::size_t>;
 
@@ -46,9 +47,7 @@ class Relay {
     Indices suspects;  // Who broke a chain, or stood at its head.
     for (int chain = 0; chain < kMostChains && left.size() > 1 && !cancel_.requested(); ++chain) {
       send_through(left);
-      drop_known(left);
-      if (left.empty()) break;
-      ask_for_reports(left);  // Somebody may have it all, and could not say so.
+      ask_for_reports(left);
       drop_known(left);
       if (left.empty()) break;
       suspects.push_back(left.front());
@@ -99,52 +98,43 @@ class Relay {
     return agent_command(agent_.hash, words);
   }
 
-  /// Notes what those say that could be heard.
+  /// What the nodes say there is not listened to: each is asked itself afterwards.
   void send_through(const Indices& chain) {
     const transfer::Position from = kept_by(chain);
     const auto sums = std::make_shared<transfer::FileSums>();
     std::unique_ptr<transfer::TreeSender> sender;
     transfer::Pace pace(options_.rate);
-    std::string heard;
     const ssh::Host& first = hosts_[chain.front()];
     const auto make = [&](std::size_t) -> ssh::Task {
       sender = std::make_unique<transfer::TreeSender>(sources_, sums, from);
-      heard.clear();
-      return {.host = first,
-              .command = command_for(chain, from),
-              .on_stdout =
-                  [&](std::string_view piece) {
-                    heard += piece.substr(0, kMostReports - std::min(heard.size(), kMostReports));
-                  },
-              .next_input =
-                  [&] {
-                    auto piece = local_.noting([&] { return sender->next(); });
-                    if (piece) pace.pass(piece->size(), cancel_);
-                    if (progress_ != nullptr)
-                      for (const std::size_t host : chain)
-                        progress_->moved(host, sender->sent().bytes);
-                    return piece;
-                  }};
+      return {.host = first, .command = command_for(chain, from), .next_input = [&] {
+                auto piece = local_.noting([&] { return sender->next(); });
+                if (piece) pace.pass(piece->size(), cancel_);
+                if (progress_ != nullptr)
+                  for (const std::size_t host : chain)
+                    progress_->moved(host, sender->sent().bytes);
+                return piece;
+              }};
     };
     call_agent(client_, {&first, 1}, agent_, make, run_options(options_), cancel_);
     local_.check();
     content_ = sender ? sender->sent().bytes : 0;
     if (sender) vanished_ = sender->vanished();
-    for (const transfer::RelayReport& report : transfer::parse_reports(heard))
-      if (report.distance < chain.size()) note(chain[report.distance], report);
+    if (sender && sender->account()) accounts_.insert(transfer::hex(*sender->account()));
   }
 
   void drop_known(Indices& left) const {
     std::erase_if(left, [&](std::size_t host) { return results_[host].has_value(); });
   }
 
+  /// Over a connection of its own, so that no node of the chain speaks for another.
   void ask_for_reports(const Indices& indices) {
     const std::vector<std::string> words = {"relay-report", id_};
-    const auto heard = ask_agents(client_, hosts_of(indices), agent_, words, kMostReports,
+    const auto heard = ask_agents(client_, hosts_of(indices), agent_, words, kMostOfReport,
                                   run_options(options_), cancel_);
     for (std::size_t i = 0; i < indices.size(); ++i)
       for (const transfer::RelayReport& report : transfer::parse_reports(heard[i]))
-        note(indices[i], report);
+        if (report.distance == 0) note(indices[i], report);
   }
 
   void note(std::size_t host, const transfer::RelayReport& report) {
@@ -154,8 +144,17 @@ class Relay {
       results_[host] = {name, Error(ErrorKind::interrupted, name.value + ": interrupted")};
     else if (kind)
       results_[host] = {name, named_failure(*kind, name, report.text)};
-    else if (report.status == 0)
+    else if (report.status == 0 && accounts_.contains(report.text))
       results_[host] = {name, Copied{content_, vanished_, true}};
+    else if (report.status == 0)
+      results_[host] = {name, changed_on_its_way(name)};
+  }
+
+  /// Not sent again: a directory that is there by now would get another into it.
+  static Error changed_on_its_way(const NodeName& name) {
+    return {ErrorKind::remote, name.value +
+                                   ": what arrived is not what was sent: a node that passed it on "
+                                   "has changed it; look at the nodes, and copy with --direct"};
   }
 
   void send_from_here(const Indices& indices) {
@@ -179,7 +178,8 @@ class Relay {
   const std::string id_ = new_id();
   LocalFailure local_;
   std::vector<std::string> vanished_;
-  std::uint64_t content_ = 0;  ///< Of the whole copy, as the last stream had it.
+  std::set<std::string> accounts_;  ///< Of the streams that were sent to their end.
+  std::uint64_t content_ = 0;       ///< Of the whole copy, as the last stream had it.
   std::vector<std::optional<HostResult<Copied>>> results_;
 };
 

@@ -146,6 +146,16 @@ Record read_record(Fields& fields) {
 
 }  // namespace
 
+void StreamAccount::add(const Record& record) {
+  const bool is_passed_over =
+      std::holds_alternative<BlockRecord>(record) || std::holds_alternative<AliveRecord>(record);
+  if (is_passed_over || total_) return;  // Content is in the sums of files.
+  std::string text;
+  encode(text, record);
+  sum_.add(text);
+  if (std::holds_alternative<EndRecord>(record)) total_ = sum_.finish();
+}
+
 void encode(std::string& out, const Record& record) {
   std::visit(Encoder{out}, record);
 }

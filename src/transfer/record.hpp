@@ -60,6 +60,19 @@ struct AliveRecord {};
 using Record = std::variant<DirectoryRecord, FileRecord, BlockRecord, SameRecord, SumRecord,
                             LinkRecord, EndRecord, GivenUpRecord, AliveRecord>;
 
+/// The sum of all that a stream says but content: names, kinds, modes, times, and the sums of
+/// files. Equal on both sides only if what was received is what was sent.
+class StreamAccount {
+ public:
+  void add(const Record& record);
+  /// The sum, once the last record has been added; absent before.
+  const std::optional<Digest>& sum() const noexcept { return total_; }
+
+ private:
+  Sha256 sum_;
+  std::optional<Digest> total_;
+};
+
 inline constexpr std::size_t kLargestBlock = 256UL * 1024;
 
 void encode(std::string& out, const Record& record);

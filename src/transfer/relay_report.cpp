@@ -21,7 +21,7 @@ std::optional<Number> take_number(std::string_view& text) {
 std::optional<RelayReport> parse_line(std::string_view line) {
   const auto distance = take_number<std::size_t>(line);
   const auto status = distance ? take_number<int>(line) : std::nullopt;
-  if (!status) return std::nullopt;
+  if (!status || *distance > kMaxDistance) return std::nullopt;
   return RelayReport{*distance, *status, std::string(line.substr(0, kLongestText))};
 }
 

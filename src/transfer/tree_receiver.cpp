@@ -106,6 +106,7 @@ void TreeReceiver::feed(std::string_view piece) {
   decoder_.add(piece);
   while (const auto record = decoder_.next()) {
     if (ended_) throw Error(ErrorKind::remote, "the stream of files goes on after its end");
+    account_.add(*record);
     std::visit([this](const auto& one) { take(one); }, *record);
   }
 }

@@ -81,6 +81,9 @@ class TreeReceiver {
   /// Content that has come in by this stream.
   std::uint64_t bytes() const noexcept { return bytes_; }
 
+  /// What the sender's account must be; absent before the last record.
+  const std::optional<Digest>& account() const noexcept { return account_.sum(); }
+
   /// The end of the stream. Throws transient where it is cut off; otherwise all is in its place.
   void finish();
 
@@ -133,6 +136,7 @@ class TreeReceiver {
   UniqueFd base_parent_;
   std::optional<std::string> base_parent_path_;  // The directory that base_parent_ has open.
   Decoder decoder_;
+  StreamAccount account_;
   std::optional<File> file_;
   std::vector<DirectoryRecord> directories_;
   std::unordered_map<std::string, std::size_t> directory_at_;  // In directories_, by path.

@@ -113,9 +113,14 @@ void TreeSender::step(std::string& out) {
   } else if (next_source_ < sources_.size()) {
     begin_source(out, sources_[next_source_++]);
   } else {
-    encode(out, EndRecord{});
+    give(out, EndRecord{});
     ended_ = true;
   }
+}
+
+void TreeSender::give(std::string& out, const Record& record) {
+  encode(out, record);
+  account_.add(record);
 }
 
 void TreeSender::begin_source(std::string& out, const std::filesystem::path& source) {
@@ -158,7 +163,7 @@ void TreeSender::encode_parents(std::string& out, const std::string& path) {
     if (here.empty() || !first_parents_.insert(here).second) continue;
     if (::fstatat(root_.get(), parent.empty() ? "." : parent.c_str(), &info, 0) != 0)
       throw cannot_read(here, errno);
-    encode(out, DirectoryRecord{here, info.st_mode & 07777, time_of(info)});
+    give(out, DirectoryRecord{here, info.st_mode & 07777, time_of(info)});
   }
 }
 
@@ -190,13 +195,13 @@ void TreeSender::begin_entry(std::string& out, int parent, const std::string& na
   if (!fd || ::fstat(fd.get(), &info) != 0) throw cannot_read(shown, errno);
   const std::uint32_t mode = info.st_mode & 07777;
   if (S_ISDIR(info.st_mode)) {
-    encode(out, DirectoryRecord{path, mode, time_of(info)});
+    give(out, DirectoryRecord{path, mode, time_of(info)});
     enter(std::move(fd), path, shown);
   } else if (const std::uint64_t number = files_++; number < from_.files) {
     ++sent_.files;
     sent_.bytes += static_cast<std::uint64_t>(info.st_size);
   } else {
-    encode(out, FileRecord{path, mode, time_of(info)});
+    give(out, FileRecord{path, mode, time_of(info)});
     ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
     const std::uint64_t known = number == from_.files ? from_.bytes : 0;
     file_ = File{std::move(fd), shown, sums_->at(shown), known};
@@ -211,9 +216,9 @@ bool TreeSender::begin_same(std::string& out, const std::string& path, const str
   if (!sum) return false;
   ++files_;
   ++sent_.files;
-  encode(out, FileRecord{path, info.st_mode & 07777, time_of(info)});
-  encode(out, SameRecord{});
-  encode(out, SumRecord{*sum});
+  give(out, FileRecord{path, info.st_mode & 07777, time_of(info)});
+  give(out, SameRecord{});
+  give(out, SumRecord{*sum});
   return true;
 }
 
@@ -223,7 +228,7 @@ void TreeSender::begin_link(std::string& out, int parent, const std::string& nam
   const ssize_t size = ::readlinkat(parent, name.c_str(), target.data(), target.size());
   if (size < 0 && has_vanished(errno, shown, O_NOFOLLOW)) return;
   if (size < 0) throw cannot_read(shown, errno);
-  encode(out, LinkRecord{path, {target.data(), static_cast<std::size_t>(size)}, modified});
+  give(out, LinkRecord{path, {target.data(), static_cast<std::size_t>(size)}, modified});
   ++sent_.files;
 }
 
@@ -249,7 +254,7 @@ void TreeSender::send_block(std::string& out) {
   if (size < 0) throw cannot_read(file_->shown, errno);
   if (size == 0) {
     const Digest sum = file_->sum->finish();
-    encode(out, SumRecord{sum});
+    give(out, SumRecord{sum});
     if (on_sent_) on_sent_(file_->shown, sum);
     ++sent_.files;
     file_.reset();
@@ -260,7 +265,7 @@ void TreeSender::send_block(std::string& out) {
   file_->offset += bytes.size();
   sent_.bytes += bytes.size();
   if (is_known) return;
-  encode(out, BlockRecord{bytes});
+  give(out, BlockRecord{bytes});
 }
 
 void check_readable(const std::vector<std::filesystem::path>& sources) {

@@ -83,6 +83,9 @@ class TreeSender {
 
   const Sent& sent() const noexcept { return sent_; }
 
+  /// What the receiver's account must be; absent before the end.
+  const std::optional<Digest>& account() const noexcept { return account_.sum(); }
+
   /// Files and directories below the sources that were there when their directory was read and were
   /// gone when their turn came: the copy is complete without them. The first thousand.
   const std::vector<std::string>& vanished() const noexcept { return vanished_; }
@@ -113,6 +116,7 @@ class TreeSender {
   };
 
   static Stamp stamp_of(const struct stat& info);
+  void give(std::string& out, const Record& record);
   void step(std::string& out);
   void step_first(std::string& out);
   void begin_first(std::string& out, const std::string& path);
@@ -144,6 +148,7 @@ class TreeSender {
   std::set<std::string> first_parents_;      // Likewise.
   std::uint64_t files_ = 0;                  // Begun, or passed over.
   Sent sent_;
+  StreamAccount account_;
   std::vector<std::string> vanished_;
   bool waits_ = false;  // For a first file.
   bool ended_ = false;

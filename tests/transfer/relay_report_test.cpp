@@ -18,8 +18,9 @@ TEST_CASE("a report is read as it was written, with its text on one line") {
 }
 
 TEST_CASE("what is no report, or is cut off, is passed over") {
-  for (const char* text : {"", "\n", "1\n", "1 2\n", "x 0 17\n", "0 x 17\n", "-1 0 17\n", "0 0 17",
-                           "99999999999999999999999 0 17\n", "0 99999999999 17\n"})
+  for (const char* text :
+       {"", "\n", "1\n", "1 2\n", "x 0 17\n", "0 x 17\n", "-1 0 17\n", "0 0 17",
+        "99999999999999999999999 0 17\n", "18446744073709551615 0 17\n", "0 99999999999 17\n"})
     CHECK_MESSAGE(parse_reports(text).empty(), text);
   CHECK(parse_reports("garbage\n0 0 17\n0 0 1").size() == 1);
 }
