@@ -10,6 +10,7 @@
 #include <cstring>
 #include <new>
 #include <optional>
+#include <span>
 
 #include "base/c_handle.hpp"
 #include "base/error.hpp"
@@ -32,7 +33,13 @@ constexpr std::array kNotPublic = {
     Range{0x00000000, 8},  Range{0x0a000000, 8},  Range{0x64400000, 10}, Range{0x7f000000, 8},
     Range{0xa9fe0000, 16}, Range{0xac100000, 12}, Range{0xc0000000, 24}, Range{0xc0a80000, 16},
     Range{0xc6120000, 15}, Range{0xe0000000, 4},  Range{0xf0000000, 4}};
-constexpr Range kLinkLocal{0xa9fe0000, 16};
+constexpr std::array kMetadata = {Range{0xa9fe0000, 16},   // Link-local.
+                                  Range{0x646464c8, 32},   // 100.100.100.200: Alibaba Cloud.
+                                  Range{0xa83f8110, 32}};  // 168.63.129.16: Azure.
+/// fd00:ec2::254 of AWS, fd20:ce::254 of Google Cloud.
+constexpr std::array<std::array<std::uint8_t, 16>, 2> kMetadataV6 = {
+    {{0xfd, 0x00, 0x0e, 0xc2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x02, 0x54},
+     {0xfd, 0x20, 0x00, 0xce, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x02, 0x54}}};
 
 bool is_in(std::uint32_t address, const Range& range) {
   return address >> (32 - range.bits) == range.base >> (32 - range.bits);
@@ -89,7 +96,7 @@ extern "C" curl_socket_t open_socket(void* context, curlsocktype, curl_sockaddr*
   auto& attempt = *static_cast<Attempt*>(context);
   if (attempt.checks) {
     attempt.is_public = is_public_address(address->addr);
-    if (is_link_local_address(address->addr) ||
+    if (is_metadata_address(address->addr) ||
         (attempt.addresses == Addresses::public_only && !attempt.is_public)) {
       attempt.refused = true;
       return CURL_SOCKET_BAD;
@@ -120,6 +127,19 @@ void prepare(CURL* transfer, const Destination& to, const Proxy& proxy, Attempt&
   curl_easy_setopt(transfer, CURLOPT_XFERINFODATA, &attempt);
 }
 
+/// Whether the host is such an address itself, in any spelling: a proxy would connect to it.
+bool is_metadata_literal(const std::string& host) {
+  sockaddr_in v4{};
+  v4.sin_family = AF_INET;
+  if (::inet_aton(host.c_str(), &v4.sin_addr) != 0)
+    return is_metadata_address(reinterpret_cast<const sockaddr&>(v4));
+  sockaddr_in6 v6{};
+  v6.sin6_family = AF_INET6;
+  const std::string plain = host.substr(0, host.find('%'));
+  return ::inet_pton(AF_INET6, plain.c_str(), &v6.sin6_addr) == 1 &&
+         is_metadata_address(reinterpret_cast<const sockaddr&>(v6));
+}
+
 std::string named(const Destination& to) {
   return printable(to.host, 100) + ":" + std::to_string(to.port);
 }
@@ -135,17 +155,26 @@ bool is_public_address(const sockaddr& address) noexcept {
   return (bytes[0] & 0xe0U) == 0x20;  // 2000::/3 is all that was given out.
 }
 
-bool is_link_local_address(const sockaddr& address) noexcept {
-  if (const auto v4 = ipv4_of(address)) return is_in(*v4, kLinkLocal);
+bool is_metadata_address(const sockaddr& address) noexcept {
+  if (const auto v4 = ipv4_of(address))
+    return std::ranges::any_of(kMetadata, [&](const Range& one) { return is_in(*v4, one); });
   if (address.sa_family != AF_INET6) return false;
   const std::uint8_t* const bytes =
       reinterpret_cast<const sockaddr_in6&>(address).sin6_addr.s6_addr;
-  return bytes[0] == 0xfe && (bytes[1] & 0xc0U) == 0x80;
+  const bool is_link_local = bytes[0] == 0xfe && (bytes[1] & 0xc0U) == 0x80;
+  return is_link_local || std::ranges::any_of(kMetadataV6, [&](const auto& one) {
+           return std::ranges::equal(one, std::span(bytes, one.size()));
+         });
 }
 
 Connected connect_to(const Destination& to, const CurlSettings& settings,
                      std::chrono::milliseconds limit, const Cancel& cancel) {
   cancel.check();
+  const auto refusal = [&to] {
+    return Error(ErrorKind::denied,
+                 named(to) + " is an address within a network: no connection is made there");
+  };
+  if (is_metadata_literal(to.host)) throw refusal();
   if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
     throw Error(ErrorKind::local, "libcurl does not start");
   const Easy transfer(curl_easy_init());
@@ -161,10 +190,7 @@ Connected connect_to(const Destination& to, const CurlSettings& settings,
   curl_easy_setopt(transfer.get(), CURLOPT_TIMEOUT_MS, static_cast<long>(limit.count()));
   const CURLcode code = curl_easy_perform(transfer.get());
   cancel.check();
-  if (code != CURLE_OK && attempt.refused)
-    throw Error(ErrorKind::denied, named(to) +
-                                       " is an address within a network: no connection is "
-                                       "made there");
+  if (code != CURLE_OK && attempt.refused) throw refusal();
   curl_socket_t socket = CURL_SOCKET_BAD;
   if (code == CURLE_OK) curl_easy_getinfo(transfer.get(), CURLINFO_ACTIVESOCKET, &socket);
   if (code != CURLE_OK || socket == CURL_SOCKET_BAD)

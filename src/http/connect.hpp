@@ -13,8 +13,7 @@
 
 namespace fastgpu::http {
 
-/// Which addresses a name may stand for. Link-local ones, where clouds keep their machines'
-/// credentials, are refused always.
+/// Which addresses a name may stand for. Those of is_metadata_address are refused always.
 enum class Addresses : std::uint8_t { any, public_only };
 
 struct Destination {
@@ -36,6 +35,8 @@ Connected connect_to(const Destination& to, const CurlSettings& settings,
 /// True for addresses of the public Internet: not private, shared, loopback, link-local or
 /// multicast ones.
 bool is_public_address(const sockaddr& address) noexcept;
-bool is_link_local_address(const sockaddr& address) noexcept;
+/// True for addresses at which clouds give their machines credentials: all link-local ones, and
+/// those of Alibaba Cloud, AWS, Azure and Google Cloud that are none.
+bool is_metadata_address(const sockaddr& address) noexcept;
 
 }  // namespace fastgpu::http

@@ -142,7 +142,7 @@ TEST_CASE("addresses of the public Internet are told from all others") {
     CAPTURE(text);
     const auto one = address(text);
     CHECK(is_public_address(reinterpret_cast<const sockaddr&>(one)));
-    CHECK_FALSE(is_link_local_address(reinterpret_cast<const sockaddr&>(one)));
+    CHECK_FALSE(is_metadata_address(reinterpret_cast<const sockaddr&>(one)));
   }
   for (const char* text : {"127.0.0.1", "10.1.2.3", "172.31.0.1", "192.168.0.1", "100.64.0.1",
                            "0.0.0.0", "224.0.0.1", "255.255.255.255", "::1", "fd00::1",
@@ -150,13 +150,14 @@ TEST_CASE("addresses of the public Internet are told from all others") {
     CAPTURE(text);
     const auto one = address(text);
     CHECK_FALSE(is_public_address(reinterpret_cast<const sockaddr&>(one)));
-    CHECK_FALSE(is_link_local_address(reinterpret_cast<const sockaddr&>(one)));
+    CHECK_FALSE(is_metadata_address(reinterpret_cast<const sockaddr&>(one)));
   }
-  for (const char* text : {"169.254.169.254", "fe80::1", "::ffff:169.254.169.254"}) {
+  for (const char* text :
+       {"169.254.169.254", "fe80::1", "::ffff:169.254.169.254", "100.100.100.200", "168.63.129.16",
+        "fd00:ec2::254", "fd20:ce::254", "64:ff9b::a9fe:a9fe"}) {
     CAPTURE(text);
     const auto one = address(text);
-    CHECK_FALSE(is_public_address(reinterpret_cast<const sockaddr&>(one)));
-    CHECK(is_link_local_address(reinterpret_cast<const sockaddr&>(one)));
+    CHECK(is_metadata_address(reinterpret_cast<const sockaddr&>(one)));
   }
 }
 
@@ -185,6 +186,15 @@ TEST_CASE("a connection is made to what is allowed, and to nothing else") {
   CHECK(failure({"127.0.0.1", port, Addresses::public_only}).kind() == ErrorKind::denied);
   CHECK(failure({"169.254.169.254", 80, Addresses::any}).kind() == ErrorKind::denied);
   CHECK(failure({"127.0.0.1", 1, Addresses::any}).kind() == ErrorKind::transient);
+  CurlSettings by_proxy;
+  by_proxy.environment = [port](const std::string& name) -> std::optional<std::string> {
+    if (name != "http_proxy") return std::nullopt;
+    return "http://127.0.0.1:" + std::to_string(port);
+  };
+  for (const char* host : {"169.254.169.254", "2852039166", "0xa9.0xfe.43518", "fe80::1%eth0"})
+    CHECK(test::failure_of([&] {
+            connect_to({host, 80, Addresses::any}, by_proxy, 5s, never);
+          }).kind() == ErrorKind::denied);
   Cancel stopped;
   stopped.request();
   CHECK(test::failure_of([&] {
