@@ -33,7 +33,9 @@ std::string login_shell_command(std::string_view script) {
       text += is_same_in_both_quotes(c) ? std::string(1, c) : as_octal(c);
     text += "\")\"";
   }
-  return "exec /bin/sh -c '" + text + "'";
+  // A word with quotes in it is no alias, and is exec to all of them. A word that is quoted as a
+  // whole, or from its first letter on, is a program's name to tcsh.
+  return "ex''ec /bin/sh -c '" + text + "'";
 }
 
 }  // namespace fastgpu

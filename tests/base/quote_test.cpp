@@ -91,9 +91,31 @@ TEST_CASE("a command means the same to every login shell that is installed here"
   }
 }
 
+TEST_CASE("an alias of a start-up file changes no command") {
+  const std::string in_posix = "alias exec='echo aliased'; alias echo='exec false'\n";
+  const std::string in_csh = "alias exec 'echo aliased'; alias echo 'exec false'\n";
+  const std::string line = login_shell_command("echo here");
+  const std::vector<std::pair<std::vector<const char*>, std::string>> shells = {
+      {{"bash"}, "shopt -s expand_aliases\n" + in_posix},
+      {{"dash"}, in_posix},
+      {{"zsh"}, in_posix},
+      {{"fish"}, "alias sh='echo aliased'; abbr exec 'echo aliased'\n"},
+      {{"tcsh"}, in_csh},
+      {{"mksh"}, in_posix},
+      {{"ksh93"}, in_posix},
+      {{"busybox", "ash"}, in_posix}};
+  for (const auto& [shell, start_up] : shells) {
+    CAPTURE(shell[0]);
+    const auto [out, status] = by_shell(shell, start_up + line);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 127) continue;  // Not installed.
+    CHECK(out == "here\n");
+  }
+}
+
 TEST_CASE("a command of plain words can be read") {
-  CHECK(login_shell_command("exec uname -m") == "exec /bin/sh -c 'exec uname -m'");
-  CHECK(login_shell_command("test \"$x\" && exec y") == "exec /bin/sh -c 'test \"$x\" && exec y'");
+  CHECK(login_shell_command("exec uname -m") == "ex''ec /bin/sh -c 'exec uname -m'");
+  CHECK(login_shell_command("test \"$x\" && exec y") ==
+        "ex''ec /bin/sh -c 'test \"$x\" && exec y'");
 }
 
 TEST_SUITE_END();

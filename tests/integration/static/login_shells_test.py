@@ -111,6 +111,27 @@ def test_start_up_files_may_print_what_they_like(lab):
     check("warning" not in done.stderr and b"fastgpu-" not in one.keys_file.read_bytes(), done.stderr)
 
 
+ALIASES = {
+    "bash": (".bashrc", "shopt -s expand_aliases; alias exec='echo aliased' command='echo aliased' printf='echo aliased'\n"),
+    "zsh": (".zshenv", "alias exec='echo aliased' command='echo aliased' printf='echo aliased'\n"),
+    "tcsh": (".cshrc", "alias exec 'echo aliased'; alias printf 'echo aliased'\n"),
+    "fish": (".config/fish/config.fish", "alias command='echo aliased'; alias printf='echo aliased'; abbr exec 'echo aliased'\n"),
+}
+
+
+def test_aliases_of_start_up_files_change_nothing(lab):
+    shells = [shell for shell in SHELLS if pathlib.Path(shell).name in ALIASES and os.path.exists(shell)]
+    hosts = [host_with(lab, shell, number + 40) for number, shell in enumerate(shells)]
+    for host in hosts:
+        file, text = ALIASES[host.name]
+        (host.home / file).parent.mkdir(parents=True, exist_ok=True)
+        (host.home / file).write_text(text)
+    lab.create(*(host.entry() for host in hosts))
+    for host in hosts:
+        check_everything(lab, host.name)
+    lab.run("delete", "cluster", "lab", "--yes")
+
+
 def test_an_account_that_runs_nothing_says_why(lab):
     for number, (shell, config, said) in enumerate((
             (None, "ForceCommand echo 'Please login as the user \"ubuntu\" rather than the user \"root\".'; exit 142\n", "exit code 142"),
