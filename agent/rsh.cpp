@@ -3,10 +3,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 
 #include "agent/options.hpp"
+#include "agent/protocol/plan.hpp"
 #include "agent/subcommands.hpp"
 #include "base/login_shell.hpp"
+#include "base/quote.hpp"
 
 namespace fastgpu::agent {
 namespace {
@@ -15,6 +18,16 @@ namespace {
 /// not read: that goes to the node's login shell as it is.
 bool is_for_csh(const std::string& command) {
   return command.find("set path = (") != command.npos || command.find("setenv ") != command.npos;
+}
+
+/// Sets the job's marker on the other node, too: what mpirun leaves running there keeps the job's
+/// folder, and is ended with the job.
+std::string marked(const std::string& command) {
+  const std::string name(kJobMarker);
+  const char* const job = ::getenv(name.c_str());
+  if (job == nullptr) return command;
+  if (is_for_csh(command)) return "setenv " + name + " " + shell_quote(job) + "; " + command;
+  return name + "=" + shell_quote(job) + "; export " + name + "; " + command;
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -32,7 +45,7 @@ int run_rsh(Arguments arguments) {
   if (options.take_flag("-x")) argv.emplace_back("-x");
   if (const auto config = options.take_value("-F")) argv.insert(argv.end(), {"-F", *config});
   argv.push_back(options.take_word("the node"));
-  const std::string command = joined(options.take_rest());
+  const std::string command = marked(joined(options.take_rest()));
   argv.push_back(is_for_csh(command) ? command : login_shell_command(command));
   std::vector<char*> words;
   for (std::string& word : argv)

@@ -149,11 +149,32 @@ void scan_unknown(Context& context, std::vector<provision::StaticHost>& hosts, K
   }
 }
 
-/// The address of the first place on the way to `host` whose key is not known; "" for none.
-std::string unknown_place(const provision::StaticHost& host) {
-  for (const state::JumpHost& jump : host.jumps)
-    if (jump.host_keys.empty()) return jump.address;
-  return host.host_keys.empty() ? host.address : "";
+/// Returns the first place on the way to `host` whose key is not known.
+std::optional<ssh::Host> unknown_place(const provision::StaticHost& host) {
+  for (std::size_t distance = 0; distance < host.jumps.size(); ++distance)
+    if (host.jumps[distance].host_keys.empty()) return place_on_way(host, distance);
+  if (!host.host_keys.empty()) return std::nullopt;
+  return place_on_way(host, host.jumps.size());
+}
+
+std::string as_ssh_has_it(const ssh::Host& host) {
+  const std::string address =
+      host.address.find(':') == std::string::npos ? host.address : "[" + host.address + "]";
+  return host.user + "@" + address + (host.port == 22 ? "" : ":" + std::to_string(host.port));
+}
+
+/// Returns how OpenSSH, which checks certificates behind jump hosts, too, shows the key of a place
+/// that an authority of the user vouches for; empty for any other place.
+std::string certificate_advice(const ssh::Host& place, const ssh::KnownHost& known) {
+  if (place.jumps.empty() || known.authorities.empty()) return "";
+  std::string way;
+  for (const ssh::Host& jump : place.jumps)
+    way += (way.empty() ? "" : ",") + as_ssh_has_it(jump);
+  return ". An @cert-authority of known_hosts is for " + place.address +
+         ", but its certificate cannot be asked for behind a jump host; ssh checks it and shows "
+         "the "
+         "key: ssh -J " +
+         way + " ssh://" + as_ssh_has_it(place) + " cat /etc/ssh/ssh_host_ed25519_key.pub";
 }
 
 }  // namespace
@@ -187,15 +208,19 @@ std::vector<provision::StaticHost> ready_static_hosts(Context& context,
     }
   }
   if (unknown == UnknownHosts::accept) scan_unknown(context, hosts, known);
+  std::string advice;
   for (const provision::StaticHost& host : hosts) {
-    const std::string place = unknown_place(host);
-    if (!place.empty()) missing += (missing.empty() ? "" : ", ") + place;
+    const auto place = unknown_place(host);
+    if (!place) continue;
+    missing += (missing.empty() ? "" : ", ") + place->address;
+    if (advice.empty()) advice = certificate_advice(*place, known.of(place->address, place->port));
   }
   if (!missing.empty())
     throw Error(ErrorKind::denied,
                 "the host key of " + missing +
                     " is known neither to the file nor to ~/.ssh/known_hosts: write it into the "
-                    "file as host_keys, or trust what answers with --accept-host-keys");
+                    "file as host_keys, or trust what answers with --accept-host-keys" +
+                    advice);
   return hosts;
 }
 

@@ -15,6 +15,9 @@
 namespace fastgpu::cli {
 namespace {
 
+/// A start-up file of the login shell may have gone to another directory.
+constexpr const char* kFromHome = R"(exec "$HOME/$0" "$@")";
+
 struct Options {
   EnvTarget target;
   std::string name;
@@ -101,7 +104,11 @@ int run(Context& context, const Options& options) {
   EnvCluster cluster(context, options.target);
   const EnvBuild build = complete_builds(cluster, options.name).front();
   Archive archive(options.out);
-  const std::vector<std::string> argv = {remote::agent_path(context.agent().hash), "env-pack",
+  const std::vector<std::string> argv = {"/bin/sh",
+                                         "-c",
+                                         kFromHome,
+                                         remote::agent_path(context.agent().hash),
+                                         "env-pack",
                                          build.directory.parent_path().string(),
                                          build.directory.filename().string()};
   const auto done =

@@ -1,9 +1,22 @@
 #include "provision/cloud/machine_address.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "base/names.hpp"
 
 namespace fastgpu::provision::cloud {
+
+std::string machine_id_told(std::string_view cloud, std::string_view text) {
+  constexpr std::size_t kMaxLength = 64;
+  const bool is_id = std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_';
+  });
+  if (is_id && text.size() <= kMaxLength && !text.starts_with('-')) return std::string(text);
+  throw Error(ErrorKind::remote, std::string(cloud) + " says that a machine has the id '" +
+                                     printable(text) + "', which is none: it is not used");
+}
 
 MachineAddress MachineAddress::told(std::string_view cloud, std::string_view machine,
                                     std::string_view text) {

@@ -1,4 +1,5 @@
-// The address of a machine as its cloud tells it, checked before anything is written with it.
+// The id and the addresses of a machine as its cloud tells them, checked before anything is written
+// with them.
 #pragma once
 
 #include <string>
@@ -7,6 +8,11 @@
 #include "base/ip.hpp"
 
 namespace fastgpu::provision::cloud {
+
+/// Returns a machine's id as the cloud tells it: letters, digits, "-" and "_", at most 64. An empty
+/// one is not known. Throws ErrorKind::remote, naming the cloud and the value met, for any other
+/// text: ids get into addresses of requests, plans and names of files.
+std::string machine_id_told(std::string_view cloud, std::string_view text);
 
 /// An IP address, or none yet. What a cloud answers gets into configuration files of SSH and MPI on
 /// this machine and on nodes by this type alone.

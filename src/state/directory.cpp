@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -11,12 +12,15 @@
 
 #include "base/error.hpp"
 #include "base/file_status.hpp"
+#include "base/names.hpp"
 #include "base/unique_fd.hpp"
 
 namespace fastgpu::state {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::size_t kLongestClusterId = 64;
 
 std::optional<fs::path> absolute_path(const Environment& environment, const char* name) {
   const std::optional<std::string> value = environment(name);
@@ -79,6 +83,12 @@ void make_private_directory(const fs::path& path) {
 }
 
 fs::path cluster_directory(const fs::path& directory, const ClusterId& cluster) {
+  const bool is_name = !cluster.value.empty() && std::ranges::all_of(cluster.value, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  });
+  if (!is_name || cluster.value.size() > kLongestClusterId)
+    throw Error(ErrorKind::remote,
+                "'" + printable(cluster.value) + "' is not the identity of a cluster");
   return directory / "clusters" / cluster.value;
 }
 

@@ -501,6 +501,25 @@ TEST_CASE("files are put where they belong, private, and nowhere else") {
   CHECK_FALSE(std::filesystem::exists(home.path() / "c"));
 }
 
+TEST_CASE("what mpirun starts on another node has the job's marker, in whatever language") {
+  const ScratchHome home;
+  write_file(home.path() / "ssh",
+             "#!/bin/sh\nfor word; do line=$word; done\nexec env -i \"$BY\" -fc \"$line\"\n");
+  std::filesystem::permissions(home.path() / "ssh", std::filesystem::perms::owner_all);
+  for (const auto& [shell, line] : {std::pair("sh", "printenv FASTGPU_JOB_ID"),
+                                    std::pair("tcsh", "setenv A b; printenv FASTGPU_JOB_ID")}) {
+    process::Command command =
+        test::agent_command(home, {"rsh", "-x", "-F", "config", "node-1", line});
+    process::set_variable(*command.environment, std::string("BY=") + shell);
+    process::set_variable(*command.environment, "FASTGPU_JOB_ID=train-1");
+    process::set_variable(*command.environment,
+                          "PATH=" + home.path().string() + ":" + ::getenv("PATH"));
+    const auto answer = process::capture(command, {}, Cancel());
+    if (answer.status.code == 127) continue;  // There is no tcsh here.
+    CHECK_MESSAGE(answer.out == "train-1\n", answer.err);
+  }
+}
+
 TEST_CASE("a limit of file sizes is a sentence that names it, and ends nothing silently") {
   const ScratchHome home;
   process::Command command{

@@ -57,6 +57,14 @@ TEST_CASE("a private file is 0600, replaced whole, and read back") {
   CHECK((status.st_mode & 0777) == 0600);
 }
 
+TEST_CASE("an identity out of a cloud's tag leads nowhere else") {
+  for (const std::string text : {"", "..", "../../home", "a/b", "/etc", ".hidden", "a\nb", "A",
+                                 std::string(65, 'a').c_str()}) {
+    CAPTURE(text);
+    CHECK(failure_of([&] { cluster_directory("/s", {text}); }).kind() == ErrorKind::remote);
+  }
+}
+
 TEST_CASE("a cluster's key lies in the cluster's own place") {
   CHECK(identity_file("/s", {"0badcafe"}) == "/s/clusters/0badcafe/id_ed25519");
 }

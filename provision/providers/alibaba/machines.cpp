@@ -67,7 +67,7 @@ std::string address_of(const Answer& instance) {
 Machine machine_of(const Answer& instance, const std::string& region) {
   const cloud::Marks marks = marks_in(instance);
   const std::string launched_as = tag_in(instance, cloud::kLaunchedTag);
-  const std::string id = instance["InstanceId"].text();
+  const std::string id = cloud::machine_id_told("alibaba", instance["InstanceId"].text());
   const std::string inside =
       first_of(instance["VpcAttributes"]["PrivateIpAddress"]["IpAddress"].items());
   return {.id = id,

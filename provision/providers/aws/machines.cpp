@@ -42,7 +42,7 @@ int index_of(const pugi::xml_node& instance) {
 }
 
 Machine machine_of(const pugi::xml_node& instance, const std::string& region) {
-  const char* const id = instance.child_value("instanceId");
+  const std::string id = cloud::machine_id_told("aws", instance.child_value("instanceId"));
   return {.id = id,
           .index = index_of(instance),
           .state = state_named(instance.child("instanceState").child_value("name")),

@@ -202,7 +202,7 @@ json trial_body(const cloud::Trial& trial, const Answer& subnet) {
 
 Machine machine_of(const json& server, const std::string& region) {
   const Answer answer(server);
-  const std::string id = answer["id"].text();
+  const std::string id = cloud::machine_id_told("huawei", answer["id"].text());
   return {.id = id,
           .index = index_of(answer),
           .state = state_of(answer),

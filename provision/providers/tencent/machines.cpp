@@ -80,7 +80,7 @@ std::string first_of(const std::vector<Answer>& items) {
 Machine machine_from(const Answer& instance, const std::string& region) {
   const cloud::Marks marks = marks_in(instance["Tags"]);
   const std::string launched_as = tag_in(instance["Tags"], cloud::kLaunchedTag);
-  const std::string id = instance["InstanceId"].text();
+  const std::string id = cloud::machine_id_told("tencent", instance["InstanceId"].text());
   const auto address = [&](const char* kind) {
     return cloud::MachineAddress::told("tencent", id, first_of(instance[kind].items()));
   };

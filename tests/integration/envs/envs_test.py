@@ -254,6 +254,7 @@ def test_frameworks_are_a_new_build_and_an_archive_has_all_of_it(site):
     site.user.refused(["env", "install-frameworks", "train", "-c", site.name, "--uv", UV], 2, "--framework")
     archive = site.user.folder / "train.tar.zst"
     site.on_nodes("mount", "--bind", "/bin/false", "/usr/bin/zstd")  # Nodes need none.
+    site.on_nodes("sh", "-c", "sed -i '1i cd /' /root/.bashrc")
     site.user.run("env", "pack", "train", "-c", site.name, "--force", "--out", str(archive))
     names = subprocess.run(["tar", "--use-compress-program=zstd", "-tf", archive], capture_output=True, check=True, text=True).stdout
     check("gamma/__init__.py" in names and ".fastgpu/manifest" in names and "libfastgpu_comm.so.0" in names, names[:2000])

@@ -492,6 +492,9 @@ def test_through_a_jump_host(lab):
     inner = lab.host("inner", "127.0.0.1", inside=gate)
     before = inner.keys_file.read_bytes(), gate.keys_file.read_bytes()
     jump = f"{{address: {gate.address}, user: root, host_keys: ['{line_of(gate.key)}']}}"
+    known_hosts(lab, Authority(lab, "authority").line("*"))
+    unknown = lab.create(inner.entry(host_key=False, jump=jump), code=3)
+    check(f"ssh -J root@{gate.address} ssh://root@127.0.0.1 cat" in unknown.stderr, unknown.stderr)
     lab.create(inner.entry(jump=jump))
     check(gate.keys_file.read_bytes() == before[1], "the jump host was changed")
     check(lab.run("exec", "lab", "--", "hostname").stdout == "inner: inner\n", "exec")

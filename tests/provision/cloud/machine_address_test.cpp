@@ -30,6 +30,23 @@ TEST_CASE("a text that is no address never gets any further, and the cloud is na
   }
 }
 
+TEST_CASE("an id is taken as the cloud tells it, and an empty one is not known") {
+  for (const char* text :
+       {"i-0123456789abcdef0", "i-bp1A_b", "ins-8a9b", "", "3b1c5a52-9d4e-4b4f-8c3d-1c2a0e9f7a6b"})
+    CHECK(machine_id_told("aws", text) == text);
+}
+
+TEST_CASE("a text that is no id never gets any further, and the cloud is named") {
+  for (const std::string text :
+       {"..", "../../tags", "i-1/../x", "i-1 --force", "i-1\n", "-i", "$(id)", "i-1;reboot", "i-1.",
+        "\x1b]0;x", std::string(65, 'a').c_str()}) {
+    CAPTURE(text);
+    const Error error = failure_of([&] { machine_id_told("huawei", text); });
+    CHECK(error.kind() == ErrorKind::remote);
+    CHECK(std::string(error.what()).starts_with("huawei says that a machine has the id '"));
+  }
+}
+
 TEST_SUITE_END();
 
 }  // namespace
