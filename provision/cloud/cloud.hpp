@@ -92,8 +92,8 @@ class Cloud {
 
   virtual std::vector<Quota> quotas(const std::string& region, const Cancel& cancel) = 0;
 
-  /// Throws not_found if the user's network (a name or an id) is not in the region, or has no subnet
-  /// at the site. Changes nothing.
+  /// Throws not_found if the user's network (a name or an id) is not in the region, or has no
+  /// subnet at the site. Changes nothing.
   virtual void check_network(const Site& site, const std::string& vpc, const Cancel& cancel) = 0;
 
   /// Finds the cluster's parts by their marks and makes what is missing, in order. May be repeated.

@@ -36,10 +36,10 @@ std::string section_of(const Host& host, const std::filesystem::path& known_host
     throw Error(ErrorKind::usage, host.name.value +
                                       " is in a network of its own that OpenSSH does not reach: "
                                       "use `fastgpu ssh`");
-  return "Host " + host.name.value + (alias.empty() ? "" : " " + alias) + "\n  HostName " + host.address + "\n  Port " +
-         std::to_string(host.port) + "\n  User " + host.user + "\n  IdentityFile " +
-         quoted(host.identity) + "\n  IdentitiesOnly yes\n  HostKeyAlias " + host.name.value +
-         "\n  UserKnownHostsFile " + quoted(known_hosts) +
+  return "Host " + host.name.value + (alias.empty() ? "" : " " + alias) + "\n  HostName " +
+         host.address + "\n  Port " + std::to_string(host.port) + "\n  User " + host.user +
+         "\n  IdentityFile " + quoted(host.identity) + "\n  IdentitiesOnly yes\n  HostKeyAlias " +
+         host.name.value + "\n  UserKnownHostsFile " + quoted(known_hosts) +
          "\n  GlobalKnownHostsFile /dev/null\n  StrictHostKeyChecking yes\n  ProxyJump " +
          way_to(host) + "\n";
 }

@@ -24,8 +24,9 @@ std::filesystem::path choose_directory(const Environment& environment);
 /// ErrorKind::denied or capacity with the path.
 void make_private_directory(const std::filesystem::path& path);
 
-/// Returns a cluster's own place for files: `directory`/clusters/<id>. Not made by this call. Throws
-/// ErrorKind::remote for an identity that is no name of a directory: it may be out of a cloud's tag.
+/// Returns a cluster's own place for files: `directory`/clusters/<id>. Not made by this call.
+/// Throws ErrorKind::remote for an identity that is no name of a directory: it may be out of a
+/// cloud's tag.
 std::filesystem::path cluster_directory(const std::filesystem::path& directory,
                                         const ClusterId& cluster);
 

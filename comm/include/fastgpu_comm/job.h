@@ -47,8 +47,8 @@ typedef struct fgc_comm fgc_comm;
 /* Joins the job that the environment describes: RANK and WORLD_SIZE, or mpirun's own variables; the
  * address of rank 0 in FASTGPU_COMM_MASTER_ADDR and FASTGPU_COMM_MASTER_PORT, or MASTER_ADDR and
  * MASTER_PORT; FASTGPU_COMM_SECRET, or FASTGPU_COMM_SECRET_FILE and the file that it names, without
- * which only ranks on one machine can meet; and the other variables of the library's documentation. Without a rank in the environment the process is
- * a job of one.
+ * which only ranks on one machine can meet; and the other variables of the library's documentation.
+ * Without a rank in the environment the process is a job of one.
  *
  * `settings` overrules the environment: "NAME=VALUE" for such variables, the last one followed by
  * NULL; "NAME=" hides a variable. NULL: there are none. */
