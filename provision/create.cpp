@@ -161,8 +161,12 @@ void keep(const Tools& tools, Cluster cluster) {
 Plan plan_cluster(const Tools& tools, const ClusterSpec& spec) {
   check_spec(spec);
   check_provider_name(spec.provider);
-  Plan plan = make_plan(spec, find(tools, spec));
-  if (plan.kind != PlanKind::unchanged) state::require_room(tools.store.directory());
+  const Found found = find(tools, spec);
+  if (found.cluster) require_ours(*found.cluster, found.instances);
+  Plan plan = make_plan(spec, found);
+  if (plan.kind == PlanKind::unchanged) return plan;
+  state::require_room(tools.store.directory());
+  tools.providers(spec.provider).check_usable();
   return plan;
 }
 

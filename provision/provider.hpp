@@ -79,7 +79,8 @@ class Provider {
 
   virtual HostKeyUse host_key_use() const noexcept { return HostKeyUse::one_a_node; }
 
-  /// Whether this place can be used by us now; throws with the reason and the way out where not.
+  /// Throws, with the reason and the way out, if this place cannot be used by us now. Changes
+  /// nothing: a dry run asks it, too.
   virtual void check_usable() = 0;
 
   /// Says of a node what this place knows before it is asked for: its name, user, slots, keys where

@@ -119,6 +119,7 @@ Scaling plan_scale(const Tools& tools, const ClusterName& name, int nodes) {
     scaling.removed.push_back(view.nodes[i]);
   if (wanted <= view.nodes.size()) return scaling;
   Provider& provider = tools.providers(view.cluster.provider);
+  provider.check_usable();
   const auto indexes =
       provider.new_indexes(view.cluster, view.nodes, tools.store.next_node_index(view.cluster.id),
                            static_cast<int>(wanted - view.nodes.size()));

@@ -142,6 +142,7 @@ int plan_start(Context& context, const Options& options, const ClusterName& name
   add_steps(steps, "start node", in_state(view.nodes, state::NodeState::stopped));
   const Nodes lost = in_state(view.nodes, state::NodeState::lost);
   if (options.replace_lost) add_steps(steps, "make a new machine for lost node", lost);
+  if (!steps.empty()) context.tools().providers(view.cluster.provider).check_usable();
   return show_dry_run(context.ui(), "start cluster", name.value, steps);
 }
 

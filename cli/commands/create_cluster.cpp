@@ -196,7 +196,7 @@ Wanted wanted_of(Context& context, const Options& options) {
 
 /// What all nodes cost an hour; nothing where they are ours.
 std::string price_of(const Wanted& wanted) {
-  return wanted.plan ? plan_price(*wanted.plan, wanted.spec.nodes) : "0/h";
+  return wanted.plan ? plan_price(*wanted.plan, wanted.spec.nodes) : "none";
 }
 
 /// What each node is given once it is there, as steps of the plan.

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -39,10 +40,12 @@ class FakeProvider final : public provision::Provider {
   std::vector<std::string> renamed{};  ///< The names that clusters were given.
   int create_calls = 0;
   int destroy_calls = 0;
-  int check_calls = 0;
+  std::optional<Error> unusable{};  ///< Why this place cannot be used.
 
   std::string_view name() const noexcept override { return name_; }
-  void check_usable() override { ++check_calls; }
+  void check_usable() override {
+    if (unusable) throw *unusable;
+  }
   provision::HostKeyUse host_key_use() const noexcept override {
     return shares_host_keys ? provision::HostKeyUse::first_boot : provision::HostKeyUse::one_a_node;
   }

@@ -325,6 +325,27 @@ TEST_CASE("what a deletion has to leave is said in one sentence, and the deletio
   world.check_nothing_left();
 }
 
+TEST_CASE("a plan finds that the place cannot be used, as the real call does") {
+  World world;
+  world.shop.provider.unusable = Error(ErrorKind::denied, "this place needs root");
+  CHECK(failure_of([&] { plan_cluster(world.tools, sample_spec()); }).kind() == ErrorKind::denied);
+  world.shop.provider.unusable.reset();
+  const ClusterView view = world.create();
+  world.shop.provider.unusable = Error(ErrorKind::denied, "this place needs root");
+  CHECK(plan_cluster(world.tools, sample_spec()).kind == PlanKind::unchanged);
+  CHECK(failure_of([&] { plan_scale(world.tools, kDemo, 3); }).kind() == ErrorKind::denied);
+  CHECK(plan_scale(world.tools, kDemo, 1).removed.size() == 1);
+  CHECK(world.shop.store.nodes(view.cluster.id).size() == 2);
+}
+
+TEST_CASE("a plan is refused for a cluster that another machine has taken over") {
+  World world;
+  world.create();
+  world.shop.provider.taken_by = "state directory 1a2b3c4d (on laptop)";
+  CHECK(failure_of([&] { plan_cluster(world.tools, sample_spec()); }).kind() ==
+        ErrorKind::conflict);
+}
+
 TEST_SUITE_END();
 
 }  // namespace

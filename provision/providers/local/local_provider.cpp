@@ -16,7 +16,6 @@
 #include "provision/providers/local/orphans.hpp"
 #include "provision/providers/local/records.hpp"
 #include "provision/providers/local/site.hpp"
-#include "provision/providers/local/storage.hpp"
 
 namespace fastgpu::provision {
 namespace {
@@ -59,12 +58,15 @@ void LocalProvider::check_usable() {
     throw Error(ErrorKind::denied,
                 "local nodes need root's rights on this machine: run fastgpu as root, or use hosts "
                 "that you have with --provider static");
+  check_programs();
+}
+
+void LocalProvider::check_programs() const {
   find_sshd(config_);
   if (::access(config_.init_program.c_str(), X_OK) != 0)
     throw Error(ErrorKind::local, config_.init_program.string() +
                                       " is missing, which local nodes begin with: install fastgpu "
                                       "again");
-  choose_storage(config_);
 }
 
 void LocalProvider::describe_node(const state::Cluster& /*cluster*/, state::Node& node) const {

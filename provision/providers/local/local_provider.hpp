@@ -39,6 +39,10 @@ class LocalProvider : public Provider {
   Orphans orphans(std::span<const state::ClusterId> known) override;
   void remove_orphan(const Orphan& orphan) override;
 
+ protected:
+  /// Throws ErrorKind::local, naming the package, for a program that nodes need and that is missing.
+  void check_programs() const;
+
  private:
   local::LocalConfig config_;
 };

@@ -33,12 +33,10 @@ std::string RootlessProvider::inside(Work work, const Cancel& cancel) {
 }
 
 void RootlessProvider::check_usable() {
-  inside(
-      [&](const Cancel&) {
-        LocalProvider::check_usable();
-        return std::string();
-      },
-      Cancel());
+  const local::RootlessFacts facts = local::look_at_machine();
+  if (const auto in_the_way = local::obstacles(facts); !in_the_way.empty())
+    throw local::refusal_of(facts, in_the_way);
+  check_programs();
 }
 
 std::string RootlessProvider::prepare(const state::Cluster& cluster, bool may_be_there) {
