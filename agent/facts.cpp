@@ -9,6 +9,7 @@
 #include "agent/options.hpp"
 #include "agent/protocol/facts.hpp"
 #include "agent/subcommands.hpp"
+#include "base/names.hpp"
 #include "process/capture.hpp"
 
 namespace fastgpu::agent {
@@ -50,13 +51,29 @@ void find_mpirun(const std::string& preferred, NodeFacts& facts) try {
   facts.mpirun.clear();  // The launcher says so, with the node's name.
 }
 
+/// Throws not_found for what a rank could not enter or run. A program without a slash is looked for
+/// in the PATH of the rank, which is not known here.
+void check_can_run(const std::filesystem::path& directory, const std::string& program) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(directory, ignored))
+    throw Error(ErrorKind::not_found,
+                "the working directory " + printable(directory.string()) + " does not exist");
+  if (program.find('/') == program.npos) return;
+  const std::filesystem::path file = directory / program;
+  if (!std::filesystem::is_regular_file(file, ignored) || ::access(file.c_str(), X_OK) != 0)
+    throw Error(ErrorKind::not_found, printable(file.string()) + " is no program that can be run");
+}
+
 }  // namespace
 
 int run_facts(Arguments arguments) {
   Options options(arguments);
   const bool wants_mpirun = options.take_flag("--mpirun");
   const auto mpirun_in = options.take_value("--mpirun-in");
+  const auto directory = options.take_value("--workdir");
+  const auto program = options.take_value("--program");
   options.expect_end();
+  if (directory) check_can_run(below_home(*directory), program.value_or(""));
   NodeFacts facts{.host = host_name(),
                   .home = below_home("").string(),
                   .root = ::geteuid() == 0,

@@ -41,7 +41,7 @@ constexpr std::array kSubcommands = {
     Subcommand{"version", "", run_version},
     Subcommand{"libraries", "", run_libraries},
     Subcommand{"exec", "[--variables] [--input] -- COMMAND < FRAMES", run_exec},
-    Subcommand{"facts", "[--mpirun [--mpirun-in DIR]]", run_facts},
+    Subcommand{"facts", "[--mpirun [--mpirun-in DIR]] [--workdir DIR [--program PROGRAM]]", run_facts},
     Subcommand{"put-files", "DIR [--facts] [--tidy COUNT:SECONDS] [--start JOB_DIR] < FILES",
                run_put_files},
     Subcommand{"receive",

@@ -44,8 +44,7 @@ JobRunner::JobRunner(ssh::Client& client, std::vector<ClusterNode> nodes, Cluste
       access_(std::move(access)),
       options_(std::move(options)) {}
 
-void JobRunner::start(const std::string& id, const JobRecord& job, const Cancel& cancel,
-                      const std::function<void()>& when_prepared) {
+JobFilesRequest JobRunner::request_for(const std::string& id, const JobRecord& job) const {
   validate(job.spec);
   JobFilesRequest request{.id = id,
                           .spec = job.spec,
@@ -61,6 +60,27 @@ void JobRunner::start(const std::string& id, const JobRecord& job, const Cancel&
                                       .user = place.host.user,
                                       .host_keys = place.host.host_keys}});
   }
+  return request;
+}
+
+void JobRunner::try_start(const JobRecord& job, const Cancel& cancel) {
+  const JobFilesRequest request = request_for("trial", job);
+  const NodeCommands on_node = commands(request.id);
+  std::vector<NodeTask> tasks;
+  for (const JobNode& member : request.nodes)
+    tasks.push_back(
+        {.host = node(member.ranks.node).host, .command = on_node.trial_facts(job.spec)});
+  const auto answers = ask_agent(client_, tasks, options_.agent, kPatience, cancel);
+  check(answers, "trying job " + job.spec.name.value);
+  std::vector<agent::NodeFacts> facts;
+  for (const NodeAnswer& answer : answers)
+    facts.push_back(agent::parse_node_facts(answer.out));
+  start_files(request, facts, on_node);  // Throws where mpirun is missing or unknown.
+}
+
+void JobRunner::start(const std::string& id, const JobRecord& job, const Cancel& cancel,
+                      const std::function<void()>& when_prepared) {
+  const JobFilesRequest request = request_for(id, job);
   try {
     const auto facts = put_ranks(request, cancel);
     if (when_prepared) when_prepared();

@@ -53,6 +53,10 @@ class JobRunner {
   void start(const std::string& id, const JobRecord& job, const Cancel& cancel,
              const std::function<void()>& when_prepared = {});
 
+  /// Tries what `start` would do, and starts nothing: the nodes answer, mpirun is there, and so are
+  /// the working directory and a program that is named by a path. Throws as `start`.
+  void try_start(const JobRecord& job, const Cancel& cancel);
+
   /// Follows a job, from wherever it is, to its end; a cancel stops it everywhere within five
   /// seconds, or leaves it. With leave_job, a cancel throws ErrorKind::interrupted.
   Outcome follow(const std::string& id, const JobRecord& job, OnCancel on_cancel,
@@ -77,6 +81,7 @@ class JobRunner {
   const ClusterNode& node(const NodeName& name) const;
   std::vector<ssh::Host> hosts(const JobRecord& job) const;
   NodeCommands commands(const std::string& id) const;
+  JobFilesRequest request_for(const std::string& id, const JobRecord& job) const;
   std::vector<agent::NodeFacts> put_ranks(const JobFilesRequest& request, const Cancel& cancel);
   void put_and_start(const JobFilesRequest& request, std::span<const agent::NodeFacts> facts,
                      const Cancel& cancel);

@@ -1,7 +1,6 @@
 #include "launcher/node_commands.hpp"
 
 #include "agent/protocol/records.hpp"
-#include "launcher/job.hpp"
 
 namespace fastgpu::launcher {
 
@@ -18,6 +17,15 @@ std::string NodeCommands::put_files_and_facts(const std::string& mpirun_in,
   if (!mpirun_in.empty()) words.insert(words.end(), {"--mpirun-in", mpirun_in});
   words.insert(words.end(), {"--tidy", std::to_string(retention.count) + ":" +
                                            std::to_string(retention.age.count())});
+  return call(std::move(words));
+}
+
+std::string NodeCommands::trial_facts(const JobSpec& spec) const {
+  std::vector<std::string> words = {"facts", "--mpirun"};
+  if (!spec.mpirun_in.empty()) words.insert(words.end(), {"--mpirun-in", spec.mpirun_in});
+  const bool is_made_by_us = spec.directory.empty() && !spec.sync.empty();
+  if (!is_made_by_us)
+    words.insert(words.end(), {"--workdir", spec.directory, "--program", spec.argv.front()});
   return call(std::move(words));
 }
 

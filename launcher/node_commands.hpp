@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "launcher/job.hpp"
 #include "remote/agent.hpp"
 
 namespace fastgpu::launcher {
@@ -27,6 +28,8 @@ class NodeCommands {
 
   /// Files below ~/.fastgpu, from standard input, and then in the same round trip:
   std::string put_files_and_facts(const std::string& mpirun_in, const Retention& retention) const;
+  /// Asks for the same facts, fails where a rank could not start, and changes nothing.
+  std::string trial_facts(const JobSpec& spec) const;
   std::string put_files_and_start() const;
 
   struct Follow {

@@ -184,7 +184,9 @@ int run(Context& context, const Options& options) {
   launcher::JobRecord record = placed_on(cluster.target(), spec);
   enter_environment(options, cluster, record);
   if (options.dry_run) {
+    runner_for(context, cluster.target().cluster).try_start(record, context.cancel());
     context.ui().show(view_of(record));
+    context.ui().note("dry run: nothing was started");
     return 0;
   }
   const auto input = input_for(options, record.spec);

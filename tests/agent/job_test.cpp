@@ -565,6 +565,24 @@ TEST_CASE("what is not understood is refused with 2 and a sentence") {
   }
 }
 
+TEST_CASE("facts fail where a rank could not start") {
+  const ScratchHome home;
+  std::filesystem::create_directory(home.path() / "work");
+  write_file(home.path() / "work/run.sh", "#!/bin/sh\n");
+  std::filesystem::permissions(home.path() / "work/run.sh", std::filesystem::perms::owner_all);
+  write_file(home.path() / "work/data", "x");
+  const auto code_of = [&](const char* directory, const char* program) {
+    return run_agent(home, {"facts", "--workdir", directory, "--program", program}).status;
+  };
+  CHECK(code_of("work", "./run.sh").ok());
+  CHECK(code_of("", "work/run.sh").ok());
+  CHECK(code_of("work", "anything-in-the-path").ok());
+  CHECK_FALSE(code_of("none", "true").ok());
+  CHECK_FALSE(code_of("work", "./none").ok());
+  CHECK_FALSE(code_of("work", "./data").ok());
+  CHECK_FALSE(code_of("work", "/").ok());
+}
+
 TEST_CASE("facts tell what the launcher must know") {
   const ScratchHome home;
   const NodeFacts facts = parse_node_facts(run_agent(home, {"facts"}).out);

@@ -98,6 +98,23 @@ TEST_CASE("a program that ends well is a success, with the output of every rank"
   CHECK(cluster.seen.logs.at("1.out") == "rank 1 of 2\n");
 }
 
+TEST_CASE("a trial finds that a job cannot start, and starts nothing") {
+  Cluster cluster(2);
+  cluster.job.spec.name = {"test"};
+  cluster.job.placement = {{{"demo-0"}, 0, 1}, {{"demo-1"}, 1, 1}};
+  cluster.job.spec.argv = {"true"};
+  cluster.runner->try_start(cluster.job, Cancel());
+  CHECK_FALSE(std::filesystem::exists(cluster.home.path() / ".fastgpu/jobs"));
+  cluster.job.spec.argv = {"/nonexistent/program"};
+  const Error program = failure_of([&] { cluster.runner->try_start(cluster.job, Cancel()); });
+  CHECK(std::string(program.what()) ==
+        "trying job test on demo-0: /nonexistent/program is no program that can be run");
+  cluster.job.spec.argv = {"true"};
+  cluster.job.spec.directory = "/nonexistent";
+  const Error directory = failure_of([&] { cluster.runner->try_start(cluster.job, Cancel()); });
+  CHECK(std::string(directory.what()).find("/nonexistent does not exist") != std::string::npos);
+}
+
 TEST_CASE("ranks are told where to meet, and the secret is in no argument list and no variable") {
   Cluster cluster;
   cluster.job.spec.environment = {"TOKEN=token-4716"};
