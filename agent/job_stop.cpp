@@ -9,6 +9,7 @@
 #include "agent/processes.hpp"
 #include "agent/protocol/plan.hpp"
 #include "agent/subcommands.hpp"
+#include "base/counted.hpp"
 
 namespace fastgpu::agent {
 namespace {
@@ -22,8 +23,8 @@ Belonging members_of(const std::string& id) {
 
 int report_left(std::size_t left, const std::string& id) {
   if (left == 0) return 0;
-  throw Error(ErrorKind::local, host_name() + ": " + std::to_string(left) + " processes of job " +
-                                    id + " do not end, even by SIGKILL");
+  throw Error(ErrorKind::local, host_name() + ": " + counted(left, "process") + " of job " + id +
+                                    " do not end, even by SIGKILL");
 }
 
 bool supervisor_ends_within(const std::filesystem::path& directory, milliseconds limit) {

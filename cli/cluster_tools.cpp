@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/counted.hpp"
 #include "cli/host_keys.hpp"
 #include "cli/node_storage.hpp"
 #include "provision/cloud/cloud_spec.hpp"
@@ -77,7 +78,7 @@ void ProgressEvents::replacing(std::string_view reason) {
 void ProgressEvents::shrunk(std::size_t wanted, std::size_t got) {
   try {
     ui_.end_progress();
-    ui_.warn("no place has room for " + std::to_string(wanted) + " nodes: going on with " +
+    ui_.warn("no place has room for " + counted(wanted, "node") + ": going on with " +
              std::to_string(got));
   } catch (const Error&) {  // The cluster begins unannounced.
   }

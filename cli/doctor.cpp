@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/file_status.hpp"
 #include "base/names.hpp"
@@ -188,9 +189,9 @@ Check check_state(const std::filesystem::path& directory) {
               "make it and its state.db writable, or choose another place with --state-dir"};
     const std::size_t open = store.open_intents().size();
     const std::string found =
-        directory.string() + ": " + std::to_string(store.clusters().size()) + " clusters";
+        directory.string() + ": " + counted(store.clusters().size(), "cluster");
     if (open == 0) return {"state", Verdict::ok, found, ""};
-    return {"state", Verdict::warn, found + ", " + std::to_string(open) + " steps not settled",
+    return {"state", Verdict::warn, found + ", " + counted(open, "step") + " not settled",
             "settle them: fastgpu gc"};
   } catch (const std::exception& e) {
     return {"state", Verdict::fail, e.what(), "choose another place with --state-dir"};

@@ -8,8 +8,8 @@ namespace {
 
 constexpr DocumentsOf kDocuments[] = {
     {"create cluster", {"cluster", "plan"}},
-    {"start cluster", {"cluster"}},
-    {"stop cluster", {"cluster"}},
+    {"start cluster", {"cluster", "results"}},
+    {"stop cluster", {"cluster", "results"}},
     {"scale cluster", {"cluster"}},
     {"guard cluster", {"guards"}},
     {"why-awake", {"why-awake"}},

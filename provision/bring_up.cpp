@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/counted.hpp"
 #include "base/fault_point.hpp"
 #include "provision/failures.hpp"
 #include "provision/marks.hpp"
@@ -141,10 +142,6 @@ Error gone_machine(const Node& node) {
                                    " did not start or was taken back"};
 }
 
-std::string count_of_nodes(std::size_t count) {
-  return std::to_string(count) + (count == 1 ? " node" : " nodes");
-}
-
 std::vector<Node> new_nodes(const Tools& tools, Provider& provider, const state::Cluster& cluster,
                             std::span<const int> indexes) {
   std::vector<Node> nodes;
@@ -201,7 +198,7 @@ std::vector<HostResult<Instance>> request_nodes(const Tools& tools, Provider& pr
 
 void bring_up(const Tools& tools, Provider& provider, const state::Cluster& cluster,
               std::vector<Node>& nodes, const HostKeys& host_keys) {
-  run_step(tools, "creating " + count_of_nodes(nodes.size()), [&] {
+  run_step(tools, "creating " + counted(nodes.size(), "node"), [&] {
     tools.cancel.check();
     fault_point("provision:create");
     const auto results =
@@ -217,7 +214,7 @@ void make_ours(const Tools& tools, Provider& provider, const state::Cluster& clu
                std::vector<Node>& nodes) {
   await_nodes(tools, provider, cluster, nodes);
   if (provider.host_key_use() == HostKeyUse::first_boot)
-    run_step(tools, "giving " + count_of_nodes(nodes.size()) + " host keys of their own",
+    run_step(tools, "giving " + counted(nodes.size(), "node") + " host keys of their own",
              [&] { renew_host_keys(tools, cluster, nodes); });
   if (const Storage storage = provider.storage(cluster); !storage.is_empty())
     attach_storage(tools, cluster, nodes, storage);
@@ -226,7 +223,7 @@ void make_ours(const Tools& tools, Provider& provider, const state::Cluster& clu
 void attach_storage(const Tools& tools, const state::Cluster& cluster, std::span<const Node> nodes,
                     const Storage& storage) {
   if (nodes.empty()) return;
-  run_step(tools, "mounting storage on " + count_of_nodes(nodes.size()), [&] {
+  run_step(tools, "mounting storage on " + counted(nodes.size(), "node"), [&] {
     require_all(tools, "mounting storage",
                 tools.reachability.attach_storage(cluster, nodes, storage, tools.cancel));
   });
@@ -235,7 +232,7 @@ void attach_storage(const Tools& tools, const state::Cluster& cluster, std::span
 
 void await_nodes(const Tools& tools, Provider& provider, const state::Cluster& cluster,
                  std::vector<Node>& nodes) {
-  run_step(tools, "waiting for " + count_of_nodes(nodes.size()), [&] {
+  run_step(tools, "waiting for " + counted(nodes.size(), "node"), [&] {
     await_addresses(tools, provider, cluster, nodes);
     await_reachable(tools, cluster, nodes);
   });

@@ -68,6 +68,4 @@ void store_nodes(const Tools& tools, const std::vector<state::Node>& nodes);
 /// Nobody will give it an address.
 Error gone_machine(const state::Node& node);
 
-std::string count_of_nodes(std::size_t count);  ///< "1 node", "2 nodes"
-
 }  // namespace fastgpu::provision

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "base/counted.hpp"
 #include "base/fault_point.hpp"
 #include "provision/bring_up.hpp"
 #include "provision/failures.hpp"
@@ -71,7 +72,7 @@ Error as_one(const std::map<std::size_t, Error>& refusals) {
     if (told.size() < kTold && told.insert(refusal.what()).second)
       all += (all.empty() ? "" : "; and elsewhere ") + std::string(refusal.what());
   if (told.size() == kTold && refusals.size() > kTold)
-    all += "; all " + std::to_string(refusals.size()) + " places that were asked refused";
+    all += "; all " + counted(refusals.size(), "place") + " that were asked refused";
   return {refusals.begin()->second.kind(), all};
 }
 
@@ -271,7 +272,7 @@ class Gathering {
 
   /// Where a place gives all or nothing, fewer are asked for until some are had.
   void request(Haul& haul) {
-    run_step(tools_, "creating " + count_of_nodes(haul.nodes.size()), [&] {
+    run_step(tools_, "creating " + counted(haul.nodes.size(), "node"), [&] {
       std::size_t most = haul.nodes.size();
       for (;;) {
         const std::size_t before = size_of(haul);

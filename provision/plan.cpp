@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "provision/observe.hpp"
 #include "provision/providers.hpp"
@@ -11,14 +12,10 @@ namespace {
 
 using state::ClusterState;
 
-std::string count_of_nodes(std::size_t count) {
-  return std::to_string(count) + (count == 1 ? " node" : " nodes");
-}
-
 [[noreturn]] void refuse_size(const ClusterSpec& wanted, const Found& found) {
   const std::string& name = wanted.name.value;
   const std::string nodes = std::to_string(wanted.nodes);
-  const std::string there = count_of_nodes(found.nodes.size());
+  const std::string there = counted(found.nodes.size(), "node");
   if (found.cluster->state == ClusterState::creating)
     throw Error(ErrorKind::conflict,
                 "cluster '" + name + "' was left half-made with " + there + ", not " + nodes +
@@ -49,10 +46,10 @@ void check_same(const ClusterSpec& wanted, const Found& found) {
                                          "cluster " + name + "` finishes that");
   if (!has_wanted_size(wanted, found)) refuse_size(wanted, found);
   if (there.slots != wanted.slots)
-    throw Error(ErrorKind::conflict,
-                "cluster '" + name + "' exists already with " + std::to_string(there.slots) +
-                    (there.slots == 1 ? " slot" : " slots") + " a node, not " +
-                    std::to_string(wanted.slots) + ": delete it first, or leave --slots out");
+    throw Error(ErrorKind::conflict, "cluster '" + name + "' exists already with " +
+                                         counted(there.slots, "slot") + " a node, not " +
+                                         std::to_string(wanted.slots) +
+                                         ": delete it first, or leave --slots out");
   if (there.user != wanted.user)
     throw Error(ErrorKind::conflict, "cluster '" + name + "' exists already with user '" +
                                          there.user + "', not '" + wanted.user +

@@ -1,6 +1,7 @@
 // Starting and stopping a cluster.
 #include <algorithm>
 
+#include "base/counted.hpp"
 #include "base/fault_point.hpp"
 #include "provision/bring_up.hpp"
 #include "provision/failures.hpp"
@@ -24,7 +25,7 @@ std::vector<Node> nodes_in(const ClusterView& view, NodeState state) {
 
 void start_nodes(const Tools& tools, const HeldCluster& held, std::vector<Node> nodes) {
   std::vector<Failure> failures;
-  run_step(tools, "starting " + count_of_nodes(nodes.size()), [&] {
+  run_step(tools, "starting " + counted(nodes.size(), "node"), [&] {
     const auto results = held.provider().start(held.cluster(), nodes, tools.cancel);
     fault_point("provision:started");
     note_results(tools, nodes, results);
@@ -50,7 +51,7 @@ void mount_all(const Tools& tools, const HeldCluster& held) {
 }
 
 void stop_nodes(const Tools& tools, const HeldCluster& held, const std::vector<Node>& nodes) {
-  run_step(tools, "stopping " + count_of_nodes(nodes.size()), [&] {
+  run_step(tools, "stopping " + counted(nodes.size(), "node"), [&] {
     const auto results = held.provider().stop(held.cluster(), nodes, tools.cancel);
     fault_point("provision:stopped");
     std::vector<Failure> failures;

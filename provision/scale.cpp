@@ -1,4 +1,5 @@
 // More nodes, fewer, or others in place of those that were lost.
+#include "base/counted.hpp"
 #include "base/fault_point.hpp"
 #include "provision/bring_up.hpp"
 #include "provision/held_cluster.hpp"
@@ -95,7 +96,7 @@ void remove_nodes(const Tools& tools, const HeldCluster& held, std::size_t keep)
     }
   });
   fault_point("provision:marked");
-  run_step(tools, "removing " + count_of_nodes(nodes.size()),
+  run_step(tools, "removing " + counted(nodes.size(), "node"),
            [&] { take_down_nodes(tools, held.provider(), held.cluster(), nodes); });
 }
 

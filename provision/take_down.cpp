@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/counted.hpp"
 #include "base/fault_point.hpp"
 #include "provision/bring_up.hpp"
 #include "provision/cluster_keys.hpp"
@@ -141,7 +142,7 @@ void mark_deleting(const Tools& tools, state::Cluster& cluster) {
 void finish_delete(const Tools& tools, Provider& provider, const state::Cluster& cluster) {
   const std::vector<Node> nodes = tools.store.nodes(cluster.id);
   const std::string step =
-      nodes.empty() ? "tidying up" : "deleting " + count_of_nodes(nodes.size());
+      nodes.empty() ? "tidying up" : "deleting " + counted(nodes.size(), "node");
   run_step(tools, step, [&] {
     take_down_nodes(tools, provider, cluster, nodes);
     provider.release(cluster);

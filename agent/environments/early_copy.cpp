@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "agent/environments/sum_lines.hpp"
+#include "base/counted.hpp"
 #include "transfer/relay_report.hpp"
 
 namespace fastgpu::agent {
@@ -74,7 +75,7 @@ void EarlyCopy::offer(std::span<const std::string> paths) {
 std::vector<std::size_t> EarlyCopy::finish(Listener& listener) {
   if (!relay_) return {};
   const auto nodes = way_.end() - std::ranges::find(way_, "--") - 1;
-  listener.tell("copying to " + std::to_string(nodes) + (nodes == 1 ? " node" : " nodes"));
+  listener.tell("copying to " + counted(nodes, "node"));
   say(BuildWord::rest);
   while (!is_over()) {
     listener.gone().check();

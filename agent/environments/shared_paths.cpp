@@ -7,6 +7,7 @@
 #include "agent/disk.hpp"
 #include "agent/environments/wheel_record.hpp"
 #include "agent/protocol/package_name.hpp"
+#include "base/counted.hpp"
 #include "base/join.hpp"
 #include "base/names.hpp"
 
@@ -83,7 +84,7 @@ std::vector<std::string> describe(const std::vector<SharedPath>& shared) {
   std::vector<std::string> out;
   for (const auto& [packages, of_them] : paths)
     out.push_back("packages " + joined(packages, " and ") + " have " +
-                  (of_them.size() == 1 ? "a file" : std::to_string(of_them.size()) + " files") +
+                  (of_them.size() == 1 ? "a file" : counted(of_them.size(), "file")) +
                   " in common with different content" +
                   (of_them.size() == 1 ? " (" : ", such as ") + printable(of_them.front(), 200) +
                   (of_them.size() == 1 ? ")" : "") + ": that of " + packages.back() + " is used");

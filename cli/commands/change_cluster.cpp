@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/counted.hpp"
+#include "cli/app.hpp"
 #include "cli/commands/cluster_options.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/dry_run.hpp"
@@ -23,6 +25,8 @@ namespace fastgpu::cli {
 namespace {
 
 struct Options : ClusterOptions {
+  std::vector<std::string> names;  ///< Of the commands that take several clusters.
+  bool all = false;
   std::string new_name;
   std::optional<int> nodes;
   bool replace_lost = false;
@@ -31,11 +35,87 @@ struct Options : ClusterOptions {
   bool dry_run = false;
 };
 
-std::string counted(std::size_t count) {
-  return std::to_string(count) + (count == 1 ? " node" : " nodes");
+using Nodes = std::vector<state::Node>;
+using Names = std::vector<std::string>;
+
+/// The clusters that are named, each once, or all of them.
+Names wanted_names(Context& context, const Options& options, const std::string& command) {
+  if (options.names.empty() == !options.all)
+    throw Error(ErrorKind::usage, command + (options.all ? ": name clusters, or say --all; not both"
+                                                         : ": name a cluster, or say --all"));
+  Names names;
+  const auto add = [&](const std::string& name) {
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  };
+  std::ranges::for_each(options.names, add);
+  if (options.all)
+    for (const state::Cluster& cluster : context.store().clusters())
+      add(cluster.name.value);
+  return names;
 }
 
-using Nodes = std::vector<state::Node>;
+/// Those of `names` that are clusters: of the others the result tells. A name alone has to be one.
+std::vector<state::Cluster> known_clusters(Context& context, const Names& names) {
+  if (names.size() == 1) return {find_cluster(context, names.front())};
+  std::vector<state::Cluster> known;
+  for (const std::string& name : names)
+    if (auto cluster = context.store().find_cluster(parse_cluster_name(name)))
+      known.push_back(std::move(*cluster));
+  return known;
+}
+
+std::string joined(const Names& names) {
+  std::string out;
+  for (const std::string& name : names)
+    out += (out.empty() ? "" : ", ") + name;
+  return out;
+}
+
+/// What has become of one cluster of several.
+struct Result {
+  std::string cluster;
+  std::optional<Error> failure{};
+};
+
+View view_of(const std::vector<Result>& results, std::string_view kind, const std::string& done) {
+  View view;
+  view.when_empty = "no clusters";
+  view.root = document(kind);
+  view.root["clusters"] = Json::array();
+  view.table.columns = {{"CLUSTER"}, {"RESULT", false, Fit::prose}};
+  for (const Result& one : results) {
+    const std::string text = one.failure ? one.failure->what() : done;
+    Json item;
+    item["name"] = one.cluster;
+    item["error"] = one.failure ? Json(text) : Json(nullptr);
+    view.root["clusters"].push_back(std::move(item));
+    view.table.rows.push_back({one.cluster, Cell(text, one.failure ? Color::red : Color::green)});
+    view.names.push_back(one.cluster);
+  }
+  return view;
+}
+
+/// Does `act` to each cluster, whatever has become of the others, and shows the results. Returns
+/// the exit code of the worst.
+template <class Act>
+int for_each_cluster(Context& context, const Names& names, std::string_view kind,
+                     const std::string& done, Act act) {
+  std::vector<Result> results;
+  int code = 0;
+  for (const std::string& name : names) {
+    results.push_back({.cluster = name});
+    try {
+      context.cancel().check();
+      act(name);
+    } catch (const Error& e) {
+      results.back().failure = e;
+      code = std::max(code, exit_code(e.kind()));
+    }
+  }
+  context.ui().end_progress();
+  context.ui().show(view_of(results, kind, done));
+  return code;
+}
 
 /// The nodes that scaling down to `wanted` removes.
 Nodes last_nodes(const Nodes& nodes, std::size_t wanted) {
@@ -55,7 +135,7 @@ void add_job_steps(Context& context, std::vector<std::string>& steps, const stat
 
 /// "3 nodes; 1 job runs on it: train-1"
 std::string what_goes(const Nodes& nodes, const std::vector<std::string>& jobs) {
-  return counted(nodes.size()) + (jobs.empty() ? "" : "; " + jobs_text(jobs));
+  return counted(nodes.size(), "node") + (jobs.empty() ? "" : "; " + jobs_text(jobs));
 }
 
 Nodes in_state(const Nodes& nodes, state::NodeState state) {
@@ -76,74 +156,121 @@ void show_environments_to_bring(Context& context, const state::Cluster& cluster)
 }
 
 /// What others own goes on without this state directory.
-int run_forget(Context& context, const Options& options) {
-  const ClusterName name = find_cluster(context, options.name).name;
+int run_forget(Context& context, const Options& options, const Names& names) {
   if (options.dry_run) {
-    provision::check_forgettable(context.tools(), name);
-    return show_dry_run(context.ui(), "delete cluster", name.value,
-                        {"forget cluster " + name.value + "; its machines go on"});
+    Names steps;
+    for (const state::Cluster& cluster : known_clusters(context, names)) {
+      provision::check_forgettable(context.tools(), cluster.name);
+      steps.push_back("forget cluster " + cluster.name.value + "; its machines go on");
+    }
+    return show_dry_run(context.ui(), "delete cluster", joined(names), steps);
   }
-  provision::forget_cluster(tools_for(context, options), name);
+  const auto forget = [&](const std::string& name) {
+    provision::forget_cluster(tools_for(context, options), find_cluster(context, name).name);
+  };
+  if (names.size() != 1) return for_each_cluster(context, names, "forgotten", "forgotten", forget);
+  forget(names.front());
   View view;
   view.root = document("forgotten");
-  view.root["cluster"] = options.name;
-  view.names = {options.name};
+  view.root["cluster"] = names.front();
+  view.names = names;
   if (context.ui().for_people())
-    context.ui().note("forgot cluster " + options.name + "; its machines are somebody else's");
+    context.ui().note("forgot cluster " + names.front() + "; its machines are somebody else's");
   else
     context.ui().show(view);
   return 0;
 }
 
-int plan_delete(Context& context, const state::Cluster& cluster) {
-  provision::require_ours(context.tools(), cluster);
-  const Nodes nodes = context.store().nodes(cluster.id);
-  std::vector<std::string> steps;
-  add_job_steps(context, steps, cluster, nodes);
-  add_steps(steps, "delete node", nodes);
-  steps.push_back("delete what the nodes share, and cluster " + cluster.name.value);
-  return show_dry_run(context.ui(), "delete cluster", cluster.name.value, steps);
+int plan_delete(Context& context, const Names& names) {
+  Names steps;
+  for (const std::string& name : names) {
+    const state::Cluster cluster = find_cluster(context, name);
+    provision::require_ours(context.tools(), cluster);
+    const Nodes nodes = context.store().nodes(cluster.id);
+    add_job_steps(context, steps, cluster, nodes);
+    add_steps(steps, "delete node", nodes);
+    steps.push_back("delete what the nodes share, and cluster " + name);
+  }
+  return show_dry_run(context.ui(), "delete cluster", joined(names), steps);
 }
 
-bool may_delete(Context& context, const Options& options, const state::Cluster& cluster) {
+/// A cluster and the jobs that run on it.
+struct Affected {
+  state::Cluster cluster;
+  Nodes nodes;
+  std::vector<std::string> jobs;
+};
+
+std::vector<Affected> affected_by(Context& context, const Names& names) {
+  std::vector<Affected> all;
+  for (const state::Cluster& cluster : known_clusters(context, names)) {
+    Nodes nodes = context.store().nodes(cluster.id);
+    auto jobs = running_jobs(context, cluster, nodes, JobSource::nodes);
+    all.push_back({cluster, std::move(nodes), std::move(jobs)});
+  }
+  return all;
+}
+
+/// "Delete cluster a (2 nodes)?", "Delete 2 clusters: a (2 nodes), b (1 node)?"
+std::string question_of(const std::string& verb, const std::vector<Affected>& affected) {
+  std::string list;
+  for (const Affected& one : affected)
+    list += (list.empty() ? "" : ", ") + one.cluster.name.value + " (" +
+            what_goes(one.nodes, one.jobs) + ")";
+  if (affected.size() == 1) return verb + " cluster " + list + "?";
+  return verb + " " + counted(affected.size(), "cluster") + ": " + list + "?";
+}
+
+bool may_delete(Context& context, const Options& options, const Names& names) {
   if (has_consent(context, options.yes)) return true;
-  const Nodes nodes = context.store().nodes(cluster.id);
-  const auto jobs = running_jobs(context, cluster, nodes, JobSource::nodes);
-  if (consents(context, options.yes,
-               "Delete cluster " + options.name + " (" + what_goes(nodes, jobs) + ")?"))
+  const auto affected = affected_by(context, names);
+  if (affected.empty() || consents(context, options.yes, question_of("Delete", affected)))
     return true;
   context.ui().note("nothing deleted");
   return false;
 }
 
-int run_delete(Context& context, const Options& options) {
-  if (options.forget) return run_forget(context, options);
-  const state::Cluster cluster = find_cluster(context, options.name);
-  if (options.dry_run) return plan_delete(context, cluster);
-  if (!may_delete(context, options, cluster)) return 1;
-  context.set_parting_words("cluster " + options.name +
-                            " is half deleted; remove the rest with: fastgpu gc");
+void delete_one(Context& context, const Options& options, const std::string& name) {
+  const state::Cluster cluster = find_cluster(context, name);
+  context.set_parting_words("cluster " + name +
+                            " is half deleted; remove the rest with: " + "fastgpu gc");
   provision::delete_cluster(tools_for(context, options), cluster.name);
+}
+
+int run_delete(Context& context, const Options& options) {
+  const Names names = wanted_names(context, options, "delete cluster");
+  if (options.forget) return run_forget(context, options, names);
+  if (options.dry_run) return plan_delete(context, names);
+  if (!may_delete(context, options, names)) return 1;
+  if (names.size() != 1)
+    return for_each_cluster(context, names, "deleted", "deleted",
+                            [&](const std::string& name) { delete_one(context, options, name); });
+  delete_one(context, options, names.front());
   View view;
   view.root = document("deleted");
-  view.root["cluster"] = options.name;
-  view.names = {options.name};
+  view.root["cluster"] = names.front();
+  view.names = names;
   context.ui().end_progress();
   if (context.ui().for_people())
-    context.ui().note("deleted cluster " + options.name);
+    context.ui().note("deleted cluster " + names.front());
   else
     context.ui().show(view);
   return 0;
 }
 
-int plan_start(Context& context, const Options& options, const ClusterName& name) {
-  const auto view = provision::look_before_change(context.tools(), name);
-  std::vector<std::string> steps;
-  add_steps(steps, "start node", in_state(view.nodes, state::NodeState::stopped));
-  const Nodes lost = in_state(view.nodes, state::NodeState::lost);
-  if (options.replace_lost) add_steps(steps, "make a new machine for lost node", lost);
-  if (!steps.empty()) context.tools().providers(view.cluster.provider).check_usable();
-  return show_dry_run(context.ui(), "start cluster", name.value, steps);
+int plan_start(Context& context, const Options& options, const Names& names) {
+  Names steps;
+  for (const std::string& name : names) {
+    const auto view =
+        provision::look_before_change(context.tools(), find_cluster(context, name).name);
+    const Nodes stopped = in_state(view.nodes, state::NodeState::stopped);
+    const Nodes lost = in_state(view.nodes, state::NodeState::lost);
+    if (!stopped.empty() || (options.replace_lost && !lost.empty()))
+      context.tools().providers(view.cluster.provider).check_usable();
+    add_steps(steps, "start node", stopped);
+    if (options.replace_lost) add_steps(steps, "make a new machine for lost node", lost);
+  }
+  return show_dry_run(context.ui(), "start cluster", joined(names), steps);
 }
 
 /// A start takes no question: what is paid for again was asked about when it was made.
@@ -153,63 +280,81 @@ void show_cost_of_start(Context& context, const state::Cluster& cluster) {
   const auto count = static_cast<int>(in_state(nodes, state::NodeState::stopped).size());
   if (count == 0) return;
   const CloudPlan plan = plan_of_more(context, cluster);
-  context.ui().note("starting " + counted(static_cast<std::size_t>(count)) + " (" +
-                    plan.spec.places.front().type + ") for " + plan_price(plan, count));
+  context.ui().note("starting " + counted(count, "node") + " (" + plan.spec.places.front().type +
+                    ") for " + plan_price(plan, count));
 }
 
-int run_start(Context& context, const Options& options) {
-  const ClusterName name = find_cluster(context, options.name).name;
-  if (options.dry_run) return plan_start(context, options, name);
-  show_cost_of_start(context, find_cluster(context, name.value));
+provision::ClusterView start_one(Context& context, const Options& options,
+                                 const std::string& given) {
+  const state::Cluster cluster = find_cluster(context, given);
+  const ClusterName& name = cluster.name;
+  show_cost_of_start(context, cluster);
   const provision::Tools tools = tools_for(context, options);
   auto view = provision::start_cluster(tools, name);
-  const auto is_lost = [](const state::Node& node) { return node.state == state::NodeState::lost; };
-  const auto lost = static_cast<std::size_t>(std::ranges::count_if(view.nodes, is_lost));
+  const std::size_t lost = in_state(view.nodes, state::NodeState::lost).size();
   if (options.replace_lost)
     view = provision::replace_lost_nodes(tools, name);
   else if (lost > 0)
-    context.ui().warn(counted(lost) + " of cluster " + options.name +
-                      " lost: `fastgpu start cluster " + options.name +
+    context.ui().warn(counted(lost, "node") + " of cluster " + name.value +
+                      " lost: `fastgpu start cluster " + name.value +
                       " --replace-lost` makes new ones in place");
   if (lost == 0 || options.replace_lost) meet(context, tools, view.cluster);
   keep_guards(context, name, Occasion::changed);
   publish_record(context, name);
-  show_cluster(context, view);
   if (lost > 0 && options.replace_lost) show_environments_to_bring(context, view.cluster);
+  return view;
+}
+
+int run_start(Context& context, const Options& options) {
+  const Names names = wanted_names(context, options, "start cluster");
+  if (options.dry_run) return plan_start(context, options, names);
+  if (names.size() != 1)
+    return for_each_cluster(context, names, "results", "started",
+                            [&](const std::string& name) { start_one(context, options, name); });
+  show_cluster(context, start_one(context, options, names.front()));
   return 0;
 }
 
-int plan_stop(Context& context, const ClusterName& name) {
-  const auto view = provision::look_before_change(context.tools(), name);
-  const Nodes running = in_state(view.nodes, state::NodeState::running);
-  std::vector<std::string> steps;
-  add_job_steps(context, steps, view.cluster, running);
-  add_steps(steps, "stop node", running);
-  return show_dry_run(context.ui(), "stop cluster", name.value, steps);
+int plan_stop(Context& context, const Names& names) {
+  Names steps;
+  for (const std::string& name : names) {
+    const auto view =
+        provision::look_before_change(context.tools(), find_cluster(context, name).name);
+    const Nodes running = in_state(view.nodes, state::NodeState::running);
+    add_job_steps(context, steps, view.cluster, running);
+    add_steps(steps, "stop node", running);
+  }
+  return show_dry_run(context.ui(), "stop cluster", joined(names), steps);
 }
 
-/// A cluster without jobs is stopped without a question: nothing on it is lost.
-bool may_stop(Context& context, const Options& options, const ClusterName& name) {
+/// Clusters without jobs are stopped without a question: nothing on them is lost.
+bool may_stop(Context& context, const Options& options, const Names& names) {
   if (has_consent(context, options.yes)) return true;
-  const state::Cluster cluster = find_cluster(context, name.value);
-  const Nodes nodes = context.store().nodes(cluster.id);
-  const auto jobs = running_jobs(context, cluster, nodes, JobSource::nodes);
-  if (jobs.empty()) return true;
-  if (consents(context, options.yes,
-               "Stop cluster " + name.value + " (" + what_goes(nodes, jobs) + ")?"))
+  const auto affected = affected_by(context, names);
+  if (std::ranges::all_of(affected, [](const Affected& one) { return one.jobs.empty(); }))
     return true;
+  if (consents(context, options.yes, question_of("Stop", affected))) return true;
   context.ui().note("nothing stopped");
   return false;
 }
 
-int run_stop(Context& context, const Options& options) {
-  const ClusterName name = find_cluster(context, options.name).name;
-  if (options.dry_run) return plan_stop(context, name);
-  if (!may_stop(context, options, name)) return 1;
-  const auto view = provision::stop_cluster(tools_for(context, options), name);
+provision::ClusterView stop_one(Context& context, const Options& options,
+                                const std::string& given) {
+  const ClusterName name = find_cluster(context, given).name;
+  auto view = provision::stop_cluster(tools_for(context, options), name);
   keep_guards(context, name, Occasion::changed, Reach::cloud_alone);
-  show_cluster(context, view);
-  context.ui().next_steps({"fastgpu start cluster " + options.name});
+  return view;
+}
+
+int run_stop(Context& context, const Options& options) {
+  const Names names = wanted_names(context, options, "stop cluster");
+  if (options.dry_run) return plan_stop(context, names);
+  if (!may_stop(context, options, names)) return 1;
+  if (names.size() != 1)
+    return for_each_cluster(context, names, "results", "stopped",
+                            [&](const std::string& name) { stop_one(context, options, name); });
+  show_cluster(context, stop_one(context, options, names.front()));
+  context.ui().next_steps({"fastgpu start cluster " + names.front()});
   return 0;
 }
 
@@ -224,7 +369,7 @@ int plan_rename(Context& context, const ClusterName& from, const ClusterName& to
 }
 
 int run_rename(Context& context, const Options& options) {
-  const ClusterName from = parse_cluster_name(options.name);
+  const ClusterName from = find_cluster(context, options.name).name;
   const ClusterName to = parse_cluster_name(options.new_name);
   if (options.dry_run) return plan_rename(context, from, to);
   const auto view = provision::rename_cluster(tools_for(context, options), from, to);
@@ -239,8 +384,8 @@ void show_cost_of_more(Context& context, const state::Cluster& cluster, int coun
   if (!provision::is_cloud(cluster.provider)) return;
   const CloudPlan plan = plan_of_more(context, cluster);
   context.ui().note_table(plan_table(plan, count));
-  context.ui().note("adding " + counted(static_cast<std::size_t>(count)) + " to cluster " +
-                    cluster.name.value + " for " + plan_price(plan, count));
+  context.ui().note("adding " + counted(count, "node") + " to cluster " + cluster.name.value +
+                    " for " + plan_price(plan, count));
 }
 
 int plan_scale(Context& context, const ClusterName& name, std::size_t wanted) {
@@ -260,7 +405,7 @@ bool may_remove(Context& context, const Options& options, const state::Cluster& 
   const Nodes nodes = last_nodes(context.store().nodes(cluster.id), wanted);
   const std::string jobs = jobs_text(running_jobs(context, cluster, nodes, JobSource::nodes));
   if (consents(context, options.yes,
-               "Delete the last " + counted(nodes.size()) + " of cluster " + options.name +
+               "Delete the last " + counted(nodes.size(), "node") + " of cluster " + options.name +
                    (jobs.empty() ? "" : " (" + jobs + ")") + "?"))
     return true;
   context.ui().note("nothing deleted");
@@ -294,10 +439,20 @@ std::shared_ptr<Options> describe_options(Arguments& arguments) {
   return options;
 }
 
+/// For commands that take several clusters.
+std::shared_ptr<Options> describe_several(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  arguments.list("NAME", "", "One cluster or several", options->names).values = Values::cluster;
+  describe_limits(arguments, *options);
+  arguments.flag("--all", "All clusters", options->all);
+  describe_dry_run(arguments, options->dry_run);
+  return options;
+}
+
 }  // namespace
 
 Action describe_delete_cluster(Arguments& arguments) {
-  const auto options = describe_options(arguments);
+  const auto options = describe_several(arguments);
   describe_consent(arguments, options->yes);
   arguments.flag("--forget", "Only forget a cluster that another machine has taken over",
                  options->forget);
@@ -305,14 +460,14 @@ Action describe_delete_cluster(Arguments& arguments) {
 }
 
 Action describe_start_cluster(Arguments& arguments) {
-  const auto options = describe_options(arguments);
+  const auto options = describe_several(arguments);
   arguments.flag("--replace-lost", "Make new machines for nodes whose machines are gone",
                  options->replace_lost);
   return [options](Context& context) { return run_start(context, *options); };
 }
 
 Action describe_stop_cluster(Arguments& arguments) {
-  const auto options = describe_options(arguments);
+  const auto options = describe_several(arguments);
   describe_consent(arguments, options->yes);
   return [options](Context& context) { return run_stop(context, *options); };
 }

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/counted.hpp"
+#include "cli/checked_flag.hpp"
 #include "cli/commands/money_options.hpp"
 #include "cli/commands/views.hpp"
 #include "provision/cloud/catalogue.hpp"
@@ -413,8 +415,7 @@ CloudPlan plan_in_clouds(Context& context, const CloudOptions& options, const st
   plan.offers =
       provision::cloud::without_dear(asked(context, clouds, options.region, wish, rates), wish);
   if (plan.offers.usable.empty())
-    throw Error(ErrorKind::capacity, "there is no place for " + std::to_string(nodes) +
-                                         (nodes == 1 ? " such node: " : " such nodes: ") +
+    throw Error(ErrorKind::capacity, "there is no place for " + counted(nodes, "such node") + ": " +
                                          provision::cloud::why_none(plan.offers, wish) +
                                          types_to_take(clouds, wish));
   return plan_elsewhere(plan, {}).value();

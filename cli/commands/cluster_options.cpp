@@ -3,13 +3,18 @@
 #include "cli/commands/views.hpp"
 
 namespace fastgpu::cli {
+
+void describe_limits(Arguments& arguments, ClusterOptions& options) {
+  arguments.duration("--timeout", "Give up after this time (10m)", options.timeout);
+  arguments.duration("--wait", "How long to wait for another fastgpu on this cluster (10s)",
+                     options.wait);
+}
+
 Argument& describe_cluster_options(Arguments& arguments, ClusterOptions& options) {
   Argument& name = arguments.text("NAME", "", "The cluster", options.name);
   name.required = true;
   name.values = Values::cluster;
-  arguments.duration("--timeout", "Give up after this time (10m)", options.timeout);
-  arguments.duration("--wait", "How long to wait for another fastgpu on this cluster (10s)",
-                     options.wait);
+  describe_limits(arguments, options);
   return name;
 }
 

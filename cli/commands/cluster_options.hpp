@@ -23,6 +23,8 @@ inline constexpr std::chrono::minutes kUsualTimeout{10};
 
 /// NAME, which is returned, --timeout and --wait.
 Argument& describe_cluster_options(Arguments& arguments, ClusterOptions& options);
+/// --timeout and --wait alone.
+void describe_limits(Arguments& arguments, ClusterOptions& options);
 
 /// The tools for one operation under the limits of `options`; what earlier runs left open is
 /// settled first.

@@ -1,3 +1,5 @@
+#include "base/counted.hpp"
+#include "cli/checked_flag.hpp"
 #include "remote/copy.hpp"
 
 #include <memory>
@@ -118,7 +120,7 @@ std::string step_of(const Copy& wanted, std::size_t nodes) {
   const std::size_t count = wanted.sources.size();
   const std::string& first = wanted.sources.front();
   const std::string name = std::filesystem::path(first).filename().string();
-  const std::string what = count > 1      ? std::to_string(count) + " files or directories"
+  const std::string what = count > 1      ? counted(count, "file") + " or directories"
                            : name.empty() ? first
                                           : name;
   return "copying " + what + (wanted.to_nodes ? " to " : " from ") + counted(nodes, "node");

@@ -2,6 +2,7 @@
 #include <memory>
 #include <set>
 
+#include "base/counted.hpp"
 #include "base/units.hpp"
 #include "cli/commands/cloud_options.hpp"
 #include "cli/commands/cluster_options.hpp"
@@ -281,8 +282,8 @@ provision::CreateResult create_somewhere(Context& context, const provision::Tool
 void tell_unmet(Context& context, const state::Cluster& cluster) {
   const std::size_t count = provision::unmet_nodes(context.store(), cluster.id).size();
   if (count == 0) return;
-  context.ui().note("cluster " + cluster.name.value + ": " + std::to_string(count) +
-                    (count == 1 ? " machine is" : " machines are") +
+  context.ui().note("cluster " + cluster.name.value + ": " + counted(count, "machine") +
+                    (count == 1 ? " is" : " are") +
                     " on the way; the first command that uses the nodes waits for them and gives "
                     "them host keys of their own");
 }
@@ -345,8 +346,7 @@ int plan(Context& context, const Wanted& wanted) {
 }
 
 std::string machines_text(const provision::ClusterSpec& spec) {
-  return std::to_string(spec.nodes) + (spec.nodes == 1 ? " machine of " : " machines of ") +
-         spec.provider;
+  return counted(spec.nodes, "machine") + " of " + spec.provider;
 }
 
 /// Shows what is about to be bought, and asks where nobody has said yes to it.

@@ -1,6 +1,7 @@
 // delete image: one that we have made, wherever it is.
 #include <memory>
 
+#include "base/counted.hpp"
 #include "base/parallel.hpp"
 #include "cli/commands/cloud_options.hpp"
 #include "cli/commands/commands.hpp"
@@ -49,7 +50,7 @@ Found the_one(Context& context, const Options& options) {
                                           "': `fastgpu get images --mine` lists them");
   if (found.size() > 1)
     throw Error(ErrorKind::conflict,
-                std::to_string(found.size()) + " images are called '" + shown +
+                counted(found.size(), "image") + " are called '" + shown +
                     "': name one by its id, or say where by --cloud and --region");
   if (found[0].image.state == provision::cloud::ImageState::pending)
     throw Error(ErrorKind::conflict, "image '" + shown + "' is still being made");

@@ -3,6 +3,7 @@
 #include <memory>
 #include <set>
 
+#include "base/counted.hpp"
 #include "cli/app.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/lookup.hpp"
@@ -57,12 +58,8 @@ std::vector<state::Job> old_jobs(Context& context, const Options& options) {
   return jobs;
 }
 
-std::string counted(std::size_t jobs) {
-  return std::to_string(jobs) + (jobs == 1 ? " job" : " jobs");
-}
-
 bool is_agreed(Context& context, const Options& options, const std::vector<state::Job>& jobs) {
-  const std::string what = jobs.size() == 1 ? "job " + jobs[0].id : counted(jobs.size());
+  const std::string what = jobs.size() == 1 ? "job " + jobs[0].id : counted(jobs.size(), "job");
   return consents(context, options.yes, "Delete " + what + " with logs and copied files?");
 }
 

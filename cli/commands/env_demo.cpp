@@ -1,6 +1,7 @@
 #include <memory>
 #include <numeric>
 
+#include "base/counted.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/env_demo_report.hpp"
 #include "cli/commands/env_tools.hpp"
@@ -74,8 +75,7 @@ launcher::JobSpec spec_of(EnvCluster& cluster, const Options& options, const std
 std::optional<DemoRun> train(Context& context, EnvCluster& cluster, const Options& options,
                              const std::string& framework, int ranks) {
   const auto record = placed_on(cluster.target(), spec_of(cluster, options, framework, ranks));
-  context.ui().progress(framework + " on " + std::to_string(ranks) +
-                        (ranks == 1 ? " rank" : " ranks"));
+  context.ui().progress(framework + " on " + counted(ranks, "rank"));
   StartedJob started = start_job(context, cluster.target(), record);
   std::optional<DemoRun> report;
   FirstRankLines output(context, [&](const std::string& line) {
@@ -90,8 +90,8 @@ std::optional<DemoRun> train(Context& context, EnvCluster& cluster, const Option
   if (!report)
     throw Error(ErrorKind::remote, "job " + job->id + ": the demonstration has reported nothing");
   if (report->ranks != ranks)
-    throw Error(ErrorKind::remote, "job " + job->id + ": " + std::to_string(ranks) +
-                                       " ranks were started, and the demonstration counted " +
+    throw Error(ErrorKind::remote, "job " + job->id + ": " + "started " + counted(ranks, "rank") +
+                                       ", and the demonstration counted " +
                                        std::to_string(report->ranks));
   return report;
 }

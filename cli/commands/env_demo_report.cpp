@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "base/counted.hpp"
 #include "base/json.hpp"
 
 namespace fastgpu::cli {
@@ -44,7 +45,7 @@ std::string percent(double share) {
 }
 
 std::string ranks_of(const DemoRun& run) {
-  return std::to_string(run.ranks) + (run.ranks == 1 ? " rank" : " ranks");
+  return counted(run.ranks, "rank");
 }
 
 bool is_share(double value) {

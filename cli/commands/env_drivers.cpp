@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/counted.hpp"
 #include "base/quote.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/node_goals.hpp"
@@ -172,8 +173,7 @@ View view_of(const Outcomes& outcomes) {
       item["driver"] = done.driver;
       item["did"] = done.did;
       item["wants_reboot"] = done.wants_reboot;
-      const std::string steps =
-          std::to_string(done.did.size()) + (done.did.size() == 1 ? " step" : " steps") + " done";
+      const std::string steps = counted(done.did.size(), "step") + " done";
       const std::string result = done.wants_reboot  ? "reboot it, and run this again"
                                  : done.did.empty() ? "nothing to do: all is as wanted"
                                                     : steps;

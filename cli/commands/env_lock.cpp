@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/counted.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/env_install.hpp"
 #include "cli/commands/out_file.hpp"
@@ -104,7 +105,7 @@ int lock(Context& context, const LockOptions& options) {
     context.ui().data(text);
   else if (!context.ui().for_people())
     context.ui().show(view_of(locked, text, options.out));
-  context.ui().note("locked " + std::to_string(locked.artefacts.size()) + " artefacts for " +
+  context.ui().note("locked " + counted(locked.artefacts.size(), "artefact") + " for " +
                     locked.machine + ", " + locked.libc + ", Python " + locked.python_version);
   return 0;
 }

@@ -1,4 +1,5 @@
 #include "remote/exec.hpp"
+#include "base/counted.hpp"
 
 #include <unistd.h>
 

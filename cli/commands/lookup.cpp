@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "cli/node_set.hpp"
@@ -46,7 +47,7 @@ state::Node find_node(Context& context, std::string_view name) {
     const auto nodes = find_nodes(context, find_cluster(context, target.cluster), target.node_set);
     if (nodes.size() == 1) return nodes.front();
     throw Error(ErrorKind::usage, "'" + printable(name) + "' names " +
-                                      std::to_string(nodes.size()) + " nodes, one is wanted");
+                                      counted(nodes.size(), "node") + ", one is wanted");
   }
   std::vector<std::string> known;
   std::vector<state::Node> found;

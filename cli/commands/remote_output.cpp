@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/counted.hpp"
 #include "base/utf8.hpp"
 #include "cli/commands/cluster_options.hpp"
 #include "cli/commands/lookup.hpp"

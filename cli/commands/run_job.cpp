@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
 #include "cli/commands/commands.hpp"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/counted.hpp"
 #include "cli/job_access.hpp"
 
 namespace fastgpu::cli {
@@ -46,7 +47,7 @@ std::vector<std::string> running_jobs(Context& context, const state::Cluster& cl
 std::string jobs_text(const std::vector<std::string>& jobs) {
   if (jobs.empty()) return {};
   std::string text =
-      jobs.size() == 1 ? "1 job runs on it: " : std::to_string(jobs.size()) + " jobs run on it: ";
+      counted(jobs.size(), "job") + (jobs.size() == 1 ? " runs on it: " : " run on it: ");
   for (std::size_t i = 0; i < std::min(jobs.size(), kMostNamed); ++i)
     text += (i == 0 ? "" : ", ") + jobs[i];
   return text + (jobs.size() > kMostNamed ? ", ..." : "");

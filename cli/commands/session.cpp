@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 
+#include "base/counted.hpp"
 #include "cli/commands/lookup.hpp"
 #include "ssh/interactive.hpp"
 
@@ -34,7 +35,7 @@ RemoteTarget one_node(Context& context, const std::string& text, std::string_vie
   RemoteTarget found = running_nodes(context, wanted);
   if (found.hosts.size() != 1)
     throw Error(ErrorKind::usage, std::string(who) + ": '" + printable(text) + "' names " +
-                                      std::to_string(found.hosts.size()) + " nodes, one is wanted");
+                                      counted(found.hosts.size(), "node") + ", one is wanted");
   return found;
 }
 

@@ -97,10 +97,6 @@ std::size_t longest_word(std::string_view text) {
   return longest;
 }
 
-std::string counted(std::size_t count, std::string_view noun) {
-  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
-}
-
 std::string age(std::chrono::system_clock::time_point then,
                 std::chrono::system_clock::time_point now) {
   using std::chrono::seconds;

@@ -21,9 +21,6 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 /// Returns the columns of the longest word of `text`, words being what wrapped() never breaks.
 std::size_t longest_word(std::string_view text);
 
-/// Returns "1 node", "3 nodes": `noun` is the singular.
-std::string counted(std::size_t count, std::string_view noun);
-
 /// The time since `then` in its one largest unit: "12s", "3m", "5h", "9d"; "0s" for the future.
 std::string age(std::chrono::system_clock::time_point then,
                 std::chrono::system_clock::time_point now);

@@ -6,6 +6,7 @@
 
 #include "agent/protocol/environment.hpp"
 #include "agent/protocol/manifest_line.hpp"
+#include "base/counted.hpp"
 #include "base/names.hpp"
 #include "base/quote.hpp"
 #include "envs/environments/archive_file.hpp"
@@ -67,7 +68,7 @@ class Check {
         !parent.empty() && !directories_.contains(parent))
       throw refused("'" + shown + "' comes before the folder that it lies in");
     if (lines_.size() >= kMostEntries)
-      throw refused("it has more than " + std::to_string(kMostEntries) + " files");
+      throw refused("it has more than " + counted(kMostEntries, "file"));
     if (!lines_.emplace(path, line_for(entry, path)).second)
       throw refused("'" + shown + "' comes twice");
   }

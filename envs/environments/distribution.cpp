@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/counted.hpp"
 #include "base/fault_point.hpp"
 
 namespace fastgpu::envs {
@@ -39,8 +40,7 @@ void Distribution::copy(Bytes size) {
         nodes_.is_relayed(node) || is_among(node, receivers);
   leave_out_full_ones(receivers, size);
   if (receivers.empty()) return;
-  nodes_.tell(nodes_.source().name, "copying to " + std::to_string(receivers.size()) +
-                                        (receivers.size() == 1 ? " node" : " nodes"));
+  nodes_.tell(nodes_.source().name, "copying to " + counted(receivers.size(), "node"));
   const BuildCopy what = build_copy();
   receivers = give_what_is_new(std::move(receivers), what, size);
   if (nodes_.request.route) receivers = relay_to_all(std::move(receivers), what);

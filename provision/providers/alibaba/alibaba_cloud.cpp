@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/counted.hpp"
 #include "base/parallel.hpp"
 #include "provision/cloud/batches.hpp"
 #include "provision/providers/alibaba/machines.hpp"
@@ -20,7 +21,7 @@ ApiCall about(const std::string& region, const std::string& action,
               std::span<const std::string> ids, const std::string& doing) {
   ApiCall call{.region = region,
                .action = action,
-               .doing = doing + " " + std::to_string(ids.size()) + " machines in " + region};
+               .doing = doing + " " + counted(ids.size(), "machine") + " in " + region};
   cloud::add_list(call.parameters, "InstanceId", ids);
   return call;
 }
@@ -85,9 +86,8 @@ std::vector<Machine> AlibabaCloud::launch(const cloud::Launch& launch, const Can
     std::vector<Machine> listed = described(launch.site.region, ids, cancel);
     if (listed.size() >= ids.size()) return listed;
     if (waited > kPatience)
-      throw Error(ErrorKind::transient, "alibaba: " + doing + ": " +
-                                            std::to_string(ids.size() - listed.size()) +
-                                            " machines were accepted and are in no list yet");
+      throw Error(ErrorKind::transient, "alibaba: " + doing + ": accepted, and in no list yet: " +
+                                            counted(ids.size() - listed.size(), "machine"));
     wait_(pause, cancel);
     cancel.check();
     waited += pause;
@@ -235,7 +235,7 @@ void AlibabaCloud::tag(const std::string& region, std::span<const std::string> i
     ApiCall call{.region = region,
                  .action = "TagResources",
                  .parameters = {{"ResourceType", "instance"}},
-                 .doing = "marking " + std::to_string(some.size()) + " machines in " + region};
+                 .doing = "marking " + counted(some.size(), "machine") + " in " + region};
     cloud::add_list(call.parameters, "ResourceId", some);
     int n = 0;
     for (const auto& [key, value] : cloud::pairs_of(tags)) {

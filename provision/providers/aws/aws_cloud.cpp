@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/counted.hpp"
 #include "provision/cloud/batches.hpp"
 #include "provision/providers/aws/machines.hpp"
 
@@ -19,7 +20,7 @@ Ec2Call about(const std::string& region, const std::string& action,
               std::span<const std::string> ids, const std::string& doing) {
   Ec2Call call{.region = region,
                .action = action,
-               .doing = doing + " " + std::to_string(ids.size()) + " machines in " + region};
+               .doing = doing + " " + counted(ids.size(), "machine") + " in " + region};
   add_list(call.parameters, "InstanceId", ids);
   return call;
 }
@@ -151,7 +152,7 @@ void AwsCloud::tag(const std::string& region, std::span<const std::string> ids,
   for (const auto& some : cloud::chunks(ids, kMost)) {
     Ec2Call call{.region = region,
                  .action = "CreateTags",
-                 .doing = "marking " + std::to_string(some.size()) + " machines in " + region};
+                 .doing = "marking " + counted(some.size(), "machine") + " in " + region};
     add_list(call.parameters, "ResourceId", some);
     int n = 0;
     for (const auto& [key, value] : cloud::pairs_of(tags)) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/counted.hpp"
 #include "base/join.hpp"
 #include "base/parallel.hpp"
 #include "provision/next_look.hpp"
@@ -31,10 +32,6 @@ json ids_of(std::span<const std::string> ids) {
   for (const std::string& id : ids)
     servers.push_back({{"id", id}});
   return servers;
-}
-
-std::string count_text(std::size_t count) {
-  return std::to_string(count) + (count == 1 ? " machine" : " machines");
 }
 
 std::string doing_of(const cloud::Launch& launch) {
@@ -141,7 +138,7 @@ void HuaweiCloud::terminate(const std::string& region, std::span<const std::stri
         .method = "POST",
         .path = "/v1/{project}/cloudservers/delete",
         .body = {{"servers", ids_of(left)}, {"delete_publicip", true}, {"delete_volume", true}},
-        .doing = "ending " + count_text(left.size()) + " in " + region};
+        .doing = "ending " + counted(left.size(), "machine") + " in " + region};
     const auto reply = api_.try_call(call, never_);
     const auto* failure = std::get_if<Failure>(&reply);
     if (failure == nullptr) return;
@@ -175,7 +172,7 @@ void HuaweiCloud::change(const std::string& region, std::span<const std::string>
       .body = {{action, std::move(what)}},
       .holds = "job_id",
       .doing = (wanted == MachineState::running ? "starting " : "stopping ") +
-               count_text(others.size()) + " in " + region};
+               counted(others.size(), "machine") + " in " + region};
   const json answer = api_.call(call, cancel);
   const std::chrono::milliseconds asked = paused_;
   const std::scoped_lock in_turn(turn_);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 
 namespace fastgpu::provision::local {
@@ -79,8 +80,8 @@ Subnet choose_subnet(std::span<const AddressRange> taken) {
 
 void check_index(int index) {
   if (index >= 0 && index < kMostNodes) return;
-  throw Error(ErrorKind::usage, "a local cluster has at most " + std::to_string(kMostNodes) +
-                                    " nodes (index " + std::to_string(index) + " was asked for)");
+  throw Error(ErrorKind::usage, "a local cluster has at most " + counted(kMostNodes, "node") +
+                                    " (index " + std::to_string(index) + " was asked for)");
 }
 
 }  // namespace fastgpu::provision::local

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/counted.hpp"
 #include "base/fault_point.hpp"
 #include "provision/failures.hpp"
 #include "provision/providers/static/hosts.hpp"
@@ -98,9 +99,9 @@ std::vector<int> StaticProvider::new_indexes(const state::Cluster& cluster,
   if (static_cast<int>(indexes.size()) == count) return indexes;
   throw Error(ErrorKind::usage,
               "cluster '" + cluster.name.value + "' cannot have " +
-                  std::to_string(present.size() + static_cast<std::size_t>(count)) +
-                  " nodes: its file listed " + std::to_string(listed) +
-                  " hosts; list more of them in a file and create a cluster from that");
+                  counted(present.size() + static_cast<std::size_t>(count), "node") +
+                  ": its file listed " + counted(listed, "host") +
+                  "; list more of them in a file and create a cluster from that");
 }
 
 void StaticProvider::check_nodes(const state::Cluster& cluster, std::span<const state::Node> nodes,

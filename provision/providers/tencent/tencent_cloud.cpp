@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/counted.hpp"
 #include "provision/cloud/batches.hpp"
 #include "provision/providers/tencent/machines.hpp"
 
@@ -22,7 +23,7 @@ ApiCall about(const std::string& region, const std::string& action,
   return {.region = region,
           .action = action,
           .body = {{"InstanceIds", std::vector<std::string>(ids.begin(), ids.end())}},
-          .doing = doing + " " + std::to_string(ids.size()) + " machines in " + region};
+          .doing = doing + " " + counted(ids.size(), "machine") + " in " + region};
 }
 
 }  // namespace
@@ -74,9 +75,8 @@ std::vector<Machine> TencentCloud::launch(const cloud::Launch& launch, const Can
     std::vector<Machine> listed = described(launch.site.region, ids, cancel);
     if (listed.size() >= ids.size()) return listed;
     if (waited > kPatience)
-      throw Error(ErrorKind::transient, "tencent: " + doing + ": " +
-                                            std::to_string(ids.size() - listed.size()) +
-                                            " machines were accepted and are in no list yet");
+      throw Error(ErrorKind::transient, "tencent: " + doing + ": accepted, and in no list yet: " +
+                                            counted(ids.size() - listed.size(), "machine"));
     wait_(pause, cancel);
     cancel.check();
     waited += pause;
@@ -216,7 +216,7 @@ void TencentCloud::remove_timers(const std::string& region, std::span<const std:
   api_.call({.region = region,
              .action = "DeleteInstancesActionTimer",
              .body = {{"ActionTimerIds", timers}},
-             .doing = "removing " + std::to_string(timers.size()) + " timers in " + region},
+             .doing = "removing " + counted(timers.size(), "timer") + " in " + region},
             cancel);
 }
 
@@ -234,11 +234,10 @@ void TencentCloud::tag(const std::string& region, std::span<const std::string> i
     json resources = json::array();
     for (const std::string& id : some)
       resources.push_back(start + id);
-    const ApiCall call{
-        .service = "tag",
-        .action = "TagResources",
-        .body = {{"ResourceList", std::move(resources)}, {"Tags", list}},
-        .doing = "marking " + std::to_string(some.size()) + " machines in " + region};
+    const ApiCall call{.service = "tag",
+                       .action = "TagResources",
+                       .body = {{"ResourceList", std::move(resources)}, {"Tags", list}},
+                       .doing = "marking " + counted(some.size(), "machine") + " in " + region};
     const json answer = api_.call(call, cancel);
     for (const Answer& failed : Answer(answer)["FailedResources"].items())
       throw Error(ErrorKind::remote, "tencent: " + call.doing + ": " + failed["Resource"].text() +

@@ -1,0 +1,19 @@
+// A number of things in words.
+#pragma once
+
+#include <concepts>
+#include <string>
+#include <string_view>
+
+namespace fastgpu {
+
+/// Returns the plural of an English noun that has a regular one: "nodes", "processes".
+std::string plural(std::string_view noun);
+
+/// Returns "1 node", "3 nodes": `noun` is the singular.
+template <std::integral Number>
+std::string counted(Number count, std::string_view noun) {
+  return std::to_string(count) + " " + (count == 1 ? std::string(noun) : plural(noun));
+}
+
+}  // namespace fastgpu
