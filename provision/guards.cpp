@@ -43,14 +43,6 @@ void keep_cost_end(std::optional<End>& nearest, const Money& most, const Spendin
     keep_nearest(nearest, later(now, Hours(left / spending.per_hour)), EndCause::max_cost);
 }
 
-/// "8h" where to_string says "8h00m".
-std::string brief(seconds time) {
-  std::string text = to_string(std::chrono::milliseconds(time));
-  for (const char* rest : {"00m", "00s", "00h"})
-    if (text.size() > 3 && text.ends_with(rest)) text.resize(text.size() - 3);
-  return text;
-}
-
 /// A bare number was written when a cost had no currency of its own: it is in that of the price.
 Money cost_in(const json& value, const json& spec) {
   if (value.is_object())
@@ -139,7 +131,7 @@ std::optional<TimePoint> first_end(const Guards& guards, TimePoint created, Time
 
 std::string reason_of(const Guards& guards, EndCause cause) {
   const auto text = [](const std::optional<seconds>& time) {
-    return brief(time.value_or(seconds(0)));
+    return to_string(std::chrono::milliseconds(time.value_or(seconds(0))));
   };
   switch (cause) {
     case EndCause::max_life:

@@ -4,11 +4,9 @@
 #include <memory>
 
 #include "cli/commands/commands.hpp"
+#include "cli/commands/descriptions.hpp"
 #include "cli/commands/lookup.hpp"
-#include "cli/commands/views.hpp"
 #include "cli/job_access.hpp"
-#include "cli/ui/fold.hpp"
-#include "launcher/job.hpp"
 #include "provision/lifecycle.hpp"
 
 namespace fastgpu::cli {
@@ -22,13 +20,10 @@ Standing standing_now(Context& context, const state::Cluster& cluster) {
   return standing_of(context.store(), cluster, std::chrono::system_clock::now());
 }
 
-/// What one of the nodes has cost, in the currency of the cluster.
-Json cost_of(const Standing& standing, const state::Node& node) {
-  if (!standing.price) return nullptr;
-  std::vector<state::Run> runs = standing.runs;
-  std::erase_if(runs, [&](const state::Run& run) { return run.index != node.index; });
-  const auto now = std::chrono::system_clock::now();
-  return provision::spending_of(runs, *standing.price, now).so_far.amount;
+/// What one of the nodes has cost, as a number, in the currency of the cluster.
+Json cost_json(const Standing& standing, const state::Node& node) {
+  const auto cost = cost_of(standing, node, std::chrono::system_clock::now());
+  return cost ? Json(cost->amount) : Json();
 }
 
 /// The cluster as its provider finds it now, or, where that cannot be asked, as it was last known.
@@ -72,25 +67,6 @@ state::Job now(Context& context, const state::Job& job) {
     context.cancel().check();
     context.ui().warn(job.id + ": shown as last known: " + e.what());
     return job;
-  }
-}
-
-/// How long the job has run, or runs.
-std::chrono::seconds duration_of(const state::Job& job) {
-  const auto end = job.ended.value_or(std::chrono::system_clock::now());
-  return std::chrono::duration_cast<std::chrono::seconds>(std::max(end, job.created) - job.created);
-}
-
-/// "~/.fastgpu/jobs/train-1 on demo-[0-1]"
-std::string place_of_logs(const state::Job& job) {
-  const std::string place = "~/" + launcher::job_directory(job.id);
-  try {
-    std::vector<std::string> nodes;
-    for (const launcher::NodeRanks& ranks : launcher::parse_job_record(job.spec_json).placement)
-      nodes.push_back(ranks.node.value);
-    return place + " on " + fold_names(nodes);
-  } catch (const Error&) {  // Written by another version.
-    return place;
   }
 }
 
@@ -161,10 +137,14 @@ Action describe_describe_cluster(Arguments& arguments) {
     fields["nodes"] = Json::array();
     for (const state::Node& node : nodes) {
       fields["nodes"].push_back(to_json(node));
-      fields["nodes"].back()["cost_so_far"] = cost_of(standing, node);
+      fields["nodes"].back()["cost_so_far"] = cost_json(standing, node);
     }
-    fields["open_intents"] = context.store().open_intents(cluster.id).size();
-    context.ui().show(view_of_one("cluster", fields, cluster.name.value));
+    const std::size_t open_intents = context.store().open_intents(cluster.id).size();
+    fields["open_intents"] = open_intents;
+    View view = view_of_one("cluster", fields, cluster.name.value);
+    view.described = description_of(shown, context.store().jobs(), open_intents,
+                                    std::chrono::system_clock::now());
+    context.ui().show(view);
     return 0;
   };
 }
@@ -175,14 +155,16 @@ Action describe_describe_node(Arguments& arguments) {
   return [options](Context& context) {
     state::Node node = find_node(context, options->name);
     const auto cluster = context.store().find_cluster(node.cluster);
-    if (cluster) {
-      for (state::Node& found : as_it_is(context, *cluster).nodes)
-        if (found.index == node.index) node = std::move(found);
-    }
+    ClusterAndNodes shown;
+    if (cluster) shown = as_it_is(context, *cluster);
+    for (const state::Node& found : shown.nodes)
+      if (found.index == node.index) node = found;
     Json fields = to_json(node);
     fields["cluster"] = cluster ? cluster->name.value : "";
     if (cluster) fields.update(machine_fields(*cluster));
-    context.ui().show(view_of_one("node", fields, node.name.value));
+    View view = view_of_one("node", fields, node.name.value);
+    view.described = description_of(node, shown, std::chrono::system_clock::now());
+    context.ui().show(view);
     return 0;
   };
 }
@@ -193,9 +175,12 @@ Action describe_describe_job(Arguments& arguments) {
     const JobAndCluster found = wanted_jobs(context, options->name).front();
     Json fields = to_json(found.job);
     fields["cluster"] = found.cluster;
-    fields["duration_seconds"] = duration_of(found.job).count();
+    const auto now = std::chrono::system_clock::now();
+    fields["duration_seconds"] = duration_of(found.job, now).count();
     fields["logs"] = place_of_logs(found.job);
-    context.ui().show(view_of_one("job", fields, found.job.id));
+    View view = view_of_one("job", fields, found.job.id);
+    view.described = description_of(found, now);
+    context.ui().show(view);
     return 0;
   };
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cli/commands/cloud_options.hpp"
-#include "cli/commands/readable.hpp"
+#include "cli/commands/machine.hpp"
 #include "cli/ui/text.hpp"
 #include "provision/cloud/cloud_spec.hpp"
 #include "provision/providers.hpp"
@@ -43,6 +43,21 @@ std::string end_text(const Standing& standing, state::TimePoint now) {
   return "in " + age(now, standing.end->when);
 }
 
+Json seconds_json(const std::optional<std::chrono::seconds>& time) {
+  return time ? Json(time->count()) : Json();
+}
+
+/// "0/h" for a machine of the user's own.
+std::string price_cell(const Machine& machine) {
+  return machine.type.empty() && machine.price ? "0/h" : price_text(machine.price, 1);
+}
+
+std::string or_dash(const std::string& text) {
+  return text.empty() ? "-" : text;
+}
+
+}  // namespace
+
 std::string_view cause_word(provision::EndCause cause) {
   switch (cause) {
     case provision::EndCause::max_life:
@@ -56,46 +71,6 @@ std::string_view cause_word(provision::EndCause cause) {
   }
   return "";
 }
-
-Json seconds_json(const std::optional<std::chrono::seconds>& time) {
-  return time ? Json(time->count()) : Json();
-}
-
-/// What one machine of a cluster is; empty, and for nothing, where it is not a cloud's.
-struct Machine {
-  std::string type{};
-  std::string region{};
-  std::string zone{};
-  std::string gpus{};
-  std::string market{};
-  std::optional<Money> price = Money{0, kUsd};
-};
-
-Machine machine_of(const state::Cluster& cluster) {
-  if (!provision::is_cloud(cluster.provider)) return {};
-  const auto spec = provision::cloud::parse_cloud_spec(cluster.spec_json);
-  const std::size_t at = provision::cloud::parse_standing(cluster.network).place;
-  if (at >= spec.places.size()) return {.price = std::nullopt};
-  const provision::cloud::Place& place = spec.places[at];
-  const bool is_spot = spec.wish.market == provision::cloud::Market::spot;
-  return {place.type,
-          place.site.region,
-          place.site.zone,
-          place.gpus,
-          is_spot ? "spot" : "on-demand",
-          place.price_per_hour};
-}
-
-/// "0/h" for a machine of the user's own.
-std::string price_cell(const Machine& machine) {
-  return machine.type.empty() && machine.price ? "0/h" : price_text(machine.price, 1);
-}
-
-std::string or_dash(const std::string& text) {
-  return text.empty() ? "-" : text;
-}
-
-}  // namespace
 
 Json machine_fields(const state::Cluster& cluster) {
   const Machine machine = machine_of(cluster);
@@ -230,11 +205,12 @@ View view_of(std::span<const ClusterAndNodes> clusters, state::TimePoint now) {
       slots += node.slots;
     view.names.push_back(cluster.name.value);
     const Machine machine = machine_of(cluster);
-    view.table.rows.push_back(
-        {cluster.name.value, cluster.provider, state_cell(state::to_string(cluster.state)),
-         running_of_all(nodes), std::to_string(slots), price_cell(standing), cost_text(standing),
-         end_text(standing, now), age(cluster.created, now), or_dash(machine.type),
-         or_dash(machine.zone), or_dash(machine.gpus), cluster.network, cluster.id.value});
+    view.table.rows.push_back({cluster.name.value, cluster.provider,
+                               state_cell(state::to_string(cluster.state)), running_of_all(nodes),
+                               std::to_string(slots), price_cell(standing), cost_text(standing),
+                               end_text(standing, now), age(cluster.created, now),
+                               or_dash(machine.type), or_dash(machine.zone), or_dash(machine.gpus),
+                               or_dash(network_word(cluster)), cluster.id.value});
     Json item = cluster_fields(shown);
     item["nodes"] = nodes.size();
     view.root["clusters"].push_back(std::move(item));
@@ -305,7 +281,6 @@ View view_of_one(std::string_view kind, const Json& fields, std::string name) {
   view.root = document(kind);
   view.root.update(fields);
   view.names = {std::move(name)};
-  view.described = readable(fields, std::chrono::system_clock::now());
   return view;
 }
 

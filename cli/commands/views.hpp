@@ -38,7 +38,8 @@ Json storage_fields(const provision::DataDisk& disk, std::span<const provision::
 /// The guards, the cost and the end.
 Json guard_fields(const Standing& standing);
 
-std::string cost_text(const Standing& standing);  ///< "12.30 USD", "0", "?"
+std::string_view cause_word(provision::EndCause cause);  ///< "max-life", "idle-delete"
+std::string cost_text(const Standing& standing);         ///< "12.30 USD", "0", "?"
 
 View view_of(std::span<const ClusterAndNodes> clusters, state::TimePoint now);
 /// All nodes of all `clusters`.
@@ -51,7 +52,7 @@ struct JobAndCluster {
 };
 View view_of(std::span<const JobAndCluster> jobs, state::TimePoint now);
 
-/// One cluster, node or job, field by field.
+/// The document of one cluster, node or job. People are shown what its `described` is set to.
 View view_of_one(std::string_view kind, const Json& fields, std::string name);
 
 }  // namespace fastgpu::cli

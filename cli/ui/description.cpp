@@ -13,9 +13,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kNothing = "<none>";
 constexpr std::size_t kIndent = 2;
 constexpr std::size_t kReadable = 20;  ///< Fewer columns are no room for words.
+
+bool is_nothing(const Json& value) {
+  return value.empty() || value == "";
+}
 
 bool is_plain(const Json& value) {
   return value.empty() || !value.is_structured();
@@ -82,15 +85,15 @@ class Printer {
 void Printer::fields(const Json& object, std::size_t depth) {
   std::size_t width = 0;
   for (const auto& [key, value] : object.items())
-    if (is_plain(value)) width = std::max(width, display_width(label_of(key)));
+    if (!is_nothing(value) && is_plain(value))
+      width = std::max(width, display_width(label_of(key)));
   for (const auto& [key, value] : object.items()) {
+    if (is_nothing(value)) continue;
     const std::string label = escaped(label_of(key), Layout::one_line) + ":";
     if (is_plain(value)) {
       const std::string words = words_of(value);
       const std::string gap(width + 3 - std::min(width + 1, display_width(label)), ' ');
-      put_value(depth, label + gap,
-                {words.empty() ? std::string(kNothing) : words,
-                 key == "state" ? color_of(words) : Color::none});
+      put_value(depth, label + gap, {words, key == "state" ? color_of(words) : Color::none});
       continue;
     }
     line(depth, label);

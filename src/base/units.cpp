@@ -140,19 +140,19 @@ BitRate parse_bit_rate(std::string_view text) {
 }
 
 std::string to_string(std::chrono::milliseconds duration) {
+  const auto in_two = [](long long first, char unit, long long rest, char rest_unit) {
+    std::string text = std::to_string(first) + unit;
+    if (rest == 0) return text;
+    return text + (rest < 10 ? "0" : "") + std::to_string(rest) + rest_unit;
+  };
+  if (duration.count() == 0) return "0s";
   const double seconds = static_cast<double>(duration.count()) / 1e3;
   if (seconds < 1) return std::to_string(duration.count()) + "ms";
   if (seconds < 60) return print("%.3gs", seconds);
   const long long whole = std::llround(seconds);
-  std::array<char, 48> buffer{};
-  if (whole < 3600) {
-    std::snprintf(buffer.data(), buffer.size(), "%lldm%02llds", whole / 60, whole % 60);
-  } else if (whole < 48LL * 3600) {
-    std::snprintf(buffer.data(), buffer.size(), "%lldh%02lldm", whole / 3600, whole / 60 % 60);
-  } else {
-    std::snprintf(buffer.data(), buffer.size(), "%lldd%02lldh", whole / 86400, whole / 3600 % 24);
-  }
-  return buffer.data();
+  if (whole < 3600) return in_two(whole / 60, 'm', whole % 60, 's');
+  if (whole < 48LL * 3600) return in_two(whole / 3600, 'h', whole / 60 % 60, 'm');
+  return in_two(whole / 86400, 'd', whole / 3600 % 24, 'h');
 }
 
 std::string to_string(Bytes size) {

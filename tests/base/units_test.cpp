@@ -90,6 +90,10 @@ TEST_CASE("durations and sizes are printed at a readable length") {
   CHECK(to_string(std::chrono::milliseconds(1500)) == "1.5s");
   CHECK(to_string(std::chrono::milliseconds(200s)) == "3m20s");
   CHECK(to_string(std::chrono::milliseconds(7500s)) == "2h05m");
+  CHECK(to_string(std::chrono::milliseconds(0)) == "0s");
+  CHECK(to_string(std::chrono::milliseconds(120s)) == "2m");
+  CHECK(to_string(std::chrono::milliseconds(2h)) == "2h");
+  CHECK(to_string(std::chrono::milliseconds(72h)) == "3d");
   CHECK(to_string(Bytes{1'500'000'000}) == "1.5 GB");
 }
 

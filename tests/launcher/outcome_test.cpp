@@ -77,7 +77,7 @@ TEST_CASE("whatever made the job end comes before what its ranks did then") {
     return decide(report({rank(1, 1, 0, 1, false)}, job(0, 15, cause)));
   };
   CHECK(stopped(StopCause::timeout).exit_code == 124);
-  CHECK(stopped(StopCause::timeout).reason == "ran longer than 10m00s");
+  CHECK(stopped(StopCause::timeout).reason == "ran longer than 10m");
   CHECK(stopped(StopCause::request).state == JobState::cancelled);
   CHECK(stopped(StopCause::request).exit_code == 130);
   CHECK(stopped(StopCause::lease).state == JobState::lost);

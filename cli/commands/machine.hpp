@@ -1,0 +1,28 @@
+// What one machine of a cluster is.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/money.hpp"
+#include "state/model.hpp"
+
+namespace fastgpu::cli {
+
+/// Empty, and for nothing, where the machine is not a cloud's.
+struct Machine {
+  std::string type{};
+  std::string region{};
+  std::string zone{};
+  std::string gpus{};                           ///< "8xA100-80G"
+  std::string market{};                         ///< "spot" or "on-demand"
+  std::optional<Money> price = Money{0, kUsd};  ///< An hour; absent: unknown.
+};
+
+Machine machine_of(const state::Cluster& cluster);
+
+/// Returns the network that the cluster is in, as one word: its range of addresses, or the
+/// identifier of a cloud's network; empty where there is none.
+std::string network_word(const state::Cluster& cluster);
+
+}  // namespace fastgpu::cli
