@@ -1,12 +1,16 @@
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 
+#include "base/quote.hpp"
 #include "cli/commands/bench_comm_job.hpp"
 #include "cli/commands/bench_comm_report.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/job_result.hpp"
 #include "cli/commands/job_start.hpp"
 #include "cli/program_variables.hpp"
+#include "cli/ui/text.hpp"
 #include "comm/bench/models.hpp"
 #include "comm/bench/settings.hpp"
 
@@ -69,6 +73,17 @@ void show(Context& context, const BenchReport& report) {
     ui.show(view_of(report));
 }
 
+/// The command line, for whoever reads the page later.
+std::string command_of(const Options& options) {
+  std::vector<std::string> words = {"fastgpu", "bench", "comm", options.cluster};
+  std::ranges::copy(options.measured, std::back_inserter(words));
+  if (!options.model.empty()) words.push_back("--model=" + options.model);
+  if (options.ranks) words.push_back("-np=" + std::to_string(*options.ranks));
+  if (options.per_node) words.push_back("--npernode=" + std::to_string(*options.per_node));
+  if (options.oversubscribe) words.emplace_back("--oversubscribe");
+  return shell_join(words);
+}
+
 int run(Context& context, const Options& options) {
   check(options);
   launcher::JobSpec spec = spec_of(options, context.environment());
@@ -80,7 +95,8 @@ int run(Context& context, const Options& options) {
   const auto job = follow_to_end(context, started.runner, started.open,
                                  {.on_cancel = launcher::OnCancel::stop_job}, output);
   if (!job) return kBrokenPipe;
-  const BenchReport report{target.cluster.name.value, job->id, output.results()};
+  const BenchReport report{target.cluster.name.value, job->id, output.results(),
+                           command_of(options), timestamp(job->created)};
   const bool has_succeeded = job->state == state::JobState::succeeded;
   if (has_succeeded || (context.ui().for_people() && !report.results.empty()))
     show(context, report);

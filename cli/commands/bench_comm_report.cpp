@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 
+#include "base/counted.hpp"
 #include "cli/ui/html.hpp"
 #include "cli/ui/text.hpp"
 
@@ -90,7 +91,7 @@ Table table_of_models(const std::vector<Result>& results) {
     table.rows.push_back({result.library, step.model, std::to_string(result.ranks),
                           std::to_string(result.bytes.count), std::to_string(step.gradients),
                           std::to_string(step.buckets), std::to_string(step.seconds.size()),
-                          figure(step.negotiation_bytes), figure(result.seconds * 1e3),
+                          number("%.0f", step.negotiation_bytes), figure(result.seconds * 1e3),
                           figure(best * 1e3), gigabytes(result.algbw), gigabytes(result.busbw)});
   }
   return right_aligned(std::move(table), 2);
@@ -131,19 +132,60 @@ std::vector<std::string> averages(const std::vector<Result>& results) {
   return lines;
 }
 
+bool is_numeric(const Table& table, std::size_t column) {
+  return std::ranges::all_of(table.rows, [&](const auto& row) {
+    return row[column].text.find_first_not_of("0123456789. ") == std::string::npos;
+  });
+}
+
+/// Whether a column that is no measured figure says the same in every row.
+bool is_constant(const Table& table, std::size_t column) {
+  const std::string& title = table.columns[column].title;
+  if (table.rows.size() < 2 || title.find('(') != std::string::npos) return false;
+  return std::ranges::all_of(table.rows, [&](const auto& row) {
+    return row[column].text == table.rows.front()[column].text;
+  });
+}
+
+std::string trimmed(std::string text) {
+  text.erase(0, std::min(text.find_first_not_of(' '), text.size()));
+  return text;
+}
+
+/// The table with what is the same in all rows as a sentence above it.
 std::string html_table(const Table& table) {
   if (table.rows.empty()) return "";
-  std::string out = "<div class=\"wide\"><table>\n<thead><tr>";
-  for (const Column& column : table.columns)
-    out += "<th>" + html_text(column.title) + "</th>";
-  out += "</tr></thead>\n<tbody>\n";
+  std::string same;
+  std::string head;
+  std::vector<std::size_t> shown;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    const std::string title = trimmed(table.columns[i].title);
+    if (is_constant(table, i)) {
+      same += (same.empty() ? "" : ", ") + title + " " + trimmed(table.rows.front()[i].text);
+      continue;
+    }
+    shown.push_back(i);
+    head += (is_numeric(table, i) ? "<th class=\"n\">" : "<th>") + html_text(title) + "</th>";
+  }
+  std::string out = same.empty() ? "" : "<p>In all rows: " + html_text(same) + ".</p>\n";
+  out += "<div class=\"wide\"><table>\n<thead><tr>" + head + "</tr></thead>\n<tbody>\n";
   for (const auto& row : table.rows) {
     out += "<tr>";
-    for (const Cell& cell : row)
-      out += "<td>" + html_text(cell.text) + "</td>";
+    for (const std::size_t i : shown)
+      out += (is_numeric(table, i) ? "<td class=\"n\">" : "<td>") +
+             html_text(trimmed(row[i].text)) + "</td>";
     out += "</tr>\n";
   }
   return out + "</tbody>\n</table></div>\n";
+}
+
+/// Three digits that count, without an exponent.
+std::string plain(double value) {
+  std::string text = value >= 100 ? number("%.0f", value) : number("%.3g", value);
+  if (text.find('e') == std::string::npos) return text;
+  text = number("%.9f", value);
+  text.erase(text.find_last_not_of('0') + 1);
+  return text;
 }
 
 std::string bytes_text(double bytes) {
@@ -153,6 +195,7 @@ std::string bytes_text(double bytes) {
 Plot plot_of(const std::vector<Result>& results, double (*value)(const Result&)) {
   Plot plot;
   plot.x_text = bytes_text;
+  plot.x_label = "size of the message";
   for (const Group& group : groups_of(results)) {
     plot.curves.push_back({group.name, {}});
     for (const Result* result : group.results)
@@ -164,13 +207,13 @@ Plot plot_of(const std::vector<Result>& results, double (*value)(const Result&))
 
 std::string figures(const std::vector<Result>& results) {
   Plot bandwidth = plot_of(results, [](const Result& result) { return result.busbw / 1e9; });
-  bandwidth.title = "Bus bandwidth";
-  bandwidth.y_label = "GB/s against bytes";
-  bandwidth.y_text = [](double value) { return number("%.3g", value); };
+  bandwidth.title = "Bus bandwidth (higher is better)";
+  bandwidth.y_label = "GB/s";
+  bandwidth.y_text = plain;
   Plot latency = plot_of(results, [](const Result& result) { return result.seconds * 1e6; });
-  latency.title = "Time of a call";
-  latency.y_label = "us against bytes";
-  latency.y_text = [](double value) { return number(value >= 1000 ? "%.0f" : "%.3g", value); };
+  latency.title = "Time of a call (lower is better)";
+  latency.y_label = "microseconds";
+  latency.y_text = plain;
   return plot_figure(bandwidth) + plot_figure(latency);
 }
 
@@ -178,8 +221,8 @@ constexpr std::string_view kPageStyle =
     "body{background:var(--paper);color:var(--ink);font:15px/1.5 system-ui,sans-serif;"
     "max-width:60em;margin:2em auto;padding:0 1em}\n"
     "table{border-collapse:collapse;font-variant-numeric:tabular-nums}.wide{overflow-x:auto}\n"
-    "th,td{padding:.2em .8em;text-align:right;border-bottom:1px solid var(--rule);"
-    "white-space:nowrap}\n";
+    "th,td{padding:.2em .8em;text-align:left;border-bottom:1px solid var(--rule);"
+    "white-space:nowrap}\n.n{text-align:right}\n";
 
 }  // namespace
 
@@ -232,9 +275,12 @@ std::string page_of(const BenchReport& report) {
       std::string(plot_style()) + "</style>\n</head>\n<body>\n<h1>" + html_text(title) + "</h1>\n";
   if (!report.results.empty())
     out += "<p>" + html_text(report.results.front().library) + ", " +
-           std::to_string(report.results.front().ranks) + " ranks, job " + html_text(report.job) +
+           counted(report.results.front().ranks, "rank") + ", job " + html_text(report.job) +
            ". The slowest rank, the median of several batches; bandwidths as nccl-tests define "
            "them.</p>\n";
+  if (!report.command.empty())
+    out += "<p>fastgpu " FASTGPU_VERSION ", " + html_text(report.when) + ": <code>" +
+           html_text(report.command) + "</code></p>\n";
   out += figures(report.results);
   out += html_table(table_of_collectives(report.results));
   for (const std::string& line : averages(report.results))

@@ -13,6 +13,8 @@ struct BenchReport {
   std::string cluster;
   std::string job;
   std::vector<comm::bench::Result> results;
+  std::string command{};  ///< What was typed, for the page.
+  std::string when{};     ///< "2026-03-01T12:00:00Z"
 };
 
 /// For programs: JSON, YAML, names and the page.

@@ -13,9 +13,9 @@ namespace {
 constexpr double kWidth = 720;
 constexpr double kHeight = 360;
 constexpr double kLeft = 76;
-constexpr double kRight = 12;
-constexpr double kTop = 12;
-constexpr double kBottom = 44;
+constexpr double kRight = 40;   ///< Half of the last label stands there.
+constexpr double kTop = 32;     ///< The name of the upright axis stands there.
+constexpr double kBottom = 56;  ///< The labels and the name of the other axis.
 constexpr double kFuzz = 1e-9;
 constexpr std::size_t kColors = 8;  ///< As many as plot_style() has.
 
@@ -111,17 +111,23 @@ std::string line(double x1, double y1, double x2, double y2) {
          "\" y2=\"" + number(y2) + "\"/>\n";
 }
 
-std::string label(double x, double y, std::string_view anchor, const std::string& text) {
-  return "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\" text-anchor=\"" +
+/// `kind` "second" is hidden on a narrow screen.
+std::string label(double x, double y, std::string_view anchor, const std::string& text,
+                  std::string_view kind = "") {
+  const std::string cls = kind.empty() ? "" : "class=\"" + std::string(kind) + "\" ";
+  return "<text " + cls + "x=\"" + number(x) + "\" y=\"" + number(y) + "\" text-anchor=\"" +
          std::string(anchor) + "\">" + html_text(text) + "</text>\n";
 }
 
 std::string grid(const Plot& plot, const Axis& x, const Axis& y) {
   std::string out = "<g class=\"grid\">\n";
+  bool is_second = false;
   for (const double tick : x_ticks(x)) {
     const double at = x.place(tick);
     out += line(at, kTop, at, kHeight - kBottom);
-    out += label(at, kHeight - kBottom + 18, "middle", plot.x_text(tick));
+    out +=
+        label(at, kHeight - kBottom + 20, "middle", plot.x_text(tick), is_second ? "second" : "");
+    is_second = !is_second;
   }
   for (const double tick : y_ticks(y)) {
     const double at = y.place(tick);
@@ -191,7 +197,8 @@ std::string plot_figure(const Plot& plot) {
                     html_text(plot.title) + "\">\n" + grid(plot, x, y);
   for (std::size_t i = 0; i < curves.size(); ++i)
     out += drawn(plot, curves[i], i, x, y);
-  out += label(kLeft, kHeight - 6, "start", plot.y_label);
+  out += label(kLeft - 6, kTop - 14, "start", plot.y_label);
+  out += label((kLeft + kWidth - kRight) / 2, kHeight - 8, "middle", plot.x_label);
   return out + "</svg>\n" + legend(curves) + "</figure>\n";
 }
 
@@ -207,6 +214,7 @@ std::string_view plot_style() noexcept {
          "figure{margin:2em 0}figure h2{margin:0 0 .4em}figcaption span{margin-right:1.2em}\n"
          "figcaption b{color:var(--k)}svg{width:100%;height:auto;display:block}\n"
          "svg text{fill:var(--ink);font-size:12px}.grid line{stroke:var(--rule)}\n"
+         "@media(max-width:600px){svg text{font-size:20px}svg .second{display:none}}\n"
          ".curve polyline{fill:none;stroke:var(--k);stroke-width:2}.curve circle{fill:var(--k)}\n";
 }
 

@@ -24,6 +24,7 @@ struct Curve {
 
 struct Plot {
   std::string title;
+  std::string x_label;
   std::string y_label;
   std::vector<Curve> curves;
   std::function<std::string(double)> x_text;  ///< What stands at a value, unit included.

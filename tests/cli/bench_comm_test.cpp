@@ -81,7 +81,7 @@ TEST_CASE("text in a page cannot become markup") {
 
 TEST_CASE("a plot leaves out what has no logarithm, and is none without a point") {
   const auto text = [](double value) { return std::to_string(value); };
-  Plot plot{"title", "label", {{"a", {{0, 1}, {1, 0}, {-1, -1}}}}, text, text};
+  Plot plot{"title", "bytes", "label", {{"a", {{0, 1}, {1, 0}, {-1, -1}}}}, text, text};
   CHECK(plot_figure(plot).empty());
   plot.curves.push_back({"b", {{8, 2}}});
   const std::string figure = plot_figure(plot);

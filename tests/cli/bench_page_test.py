@@ -59,6 +59,27 @@ class Page(unittest.TestCase):
                 self.assertRegex(circle.find("title").text, r"^all_\w+ float\d+, .*: .*")
             self.assertGreater(len(list(picture.iter("text"))), 6)
 
+    def test_every_label_lies_inside_and_axes_have_names(self):
+        for picture in ElementTree.fromstring(PAGE).iter("svg"):
+            _, _, width, _ = map(float, picture.get("viewBox").split())
+            labels = list(picture.iter("text"))
+            for label in labels:
+                half = {"middle": 0.5, "start": 1, "end": 0}[label.get("text-anchor")] * 7 * len(label.text)
+                self.assertLessEqual(float(label.get("x")) + half, width, label.text)
+                self.assertNotRegex(label.text, "e-?[0-9]")
+            self.assertEqual(labels[-1].text, "size of the message")
+
+    def test_what_is_the_same_in_every_row_is_said_once(self):
+        first = next(ElementTree.fromstring(PAGE).iter("table"))
+        titles = [cell.text for cell in first.iter("th")]
+        self.assertNotIn("LIBRARY", titles)
+        self.assertNotIn("RANKS", titles)
+        self.assertIn("BUSBW(GB/s)", titles)
+        self.assertIn("In all rows: LIBRARY fastgpu, RANKS 4.", PAGE)
+
+    def test_it_says_when_and_how_it_was_made(self):
+        self.assertRegex(PAGE, r"fastgpu [0-9.]+, 2026-03-01T12:00:00Z: <code>fastgpu bench comm demo --sizes=8:4M</code>")
+
     def test_more_bandwidth_is_higher_up_and_more_bytes_further_right(self):
         first = next(ElementTree.fromstring(PAGE).iter("svg"))
         low, high = list(first.iter("circle"))[:2]
