@@ -35,7 +35,9 @@ std::string Argument::variable(std::string_view command) const {
 }
 
 Argument& Arguments::add(Argument argument) {
-  return all_.emplace_back(std::move(argument));
+  Argument& added = all_.emplace_back(std::move(argument));
+  if (added.group.empty()) added.group = group_;
+  return added;
 }
 
 Argument& Arguments::text(std::string_view name, std::string_view value, std::string_view help,

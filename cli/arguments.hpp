@@ -24,6 +24,10 @@ enum class Values : std::uint8_t {
   provider,
   path,
   choice,
+  environment,
+  matrix_name,  ///< Of an environment: "torch2.5.1-cu124-py312"
+  region,
+  gpus,
 };
 
 struct Argument {
@@ -31,6 +35,7 @@ struct Argument {
   std::string value{};  ///< How help calls the value; empty for a bare flag.
   std::string help{};
   std::string letter{};  ///< A second spelling: "-f", "-np".
+  std::string group{};   ///< The heading under which help shows the flag; empty: the first one.
   Values values = Values::none;
   std::vector<std::string> choices{};  ///< Checked; beside Values::path offered alone.
   bool required = false;
@@ -73,6 +78,14 @@ class Arguments {
   Argument& duration(std::string_view name, std::string_view help,
                      std::optional<std::chrono::milliseconds>& target);
 
+  /// Begins a group: help shows the flags that are added from now on under this heading, such as
+  /// "Storage". An empty title goes back to the flags without a group.
+  void group(std::string_view title) { group_ = title; }
+
+  /// The command's result is a table, whose rows can be sorted and whose titles can be left out.
+  void offer_table() noexcept { offers_table_ = true; }
+  bool offers_table() const noexcept { return offers_table_; }
+
   /// The command can show its results as one HTML page, too.
   void offer_page() noexcept { offers_page_ = true; }
   bool offers_page() const noexcept { return offers_page_; }
@@ -85,7 +98,9 @@ class Arguments {
  private:
   std::deque<Argument> all_;  // References into it stay good.
   std::optional<ProgramArgument> program_;
+  std::string group_;
   bool offers_page_ = false;
+  bool offers_table_ = false;
 };
 
 /// Marks `flag` as one that means the same in every command that has it.

@@ -25,9 +25,13 @@ enum class Effect : std::uint8_t {
   changes,  ///< Changes clusters, nodes, clouds or the state directory: it has --dry-run.
 };
 
+/// What a command is about: `fastgpu --help` lists the commands by it.
+enum class Topic : std::uint8_t { clusters, nodes, jobs, environments, clouds, program };
+
 struct Command {
   std::string_view verb;
   std::string_view noun;  ///< Singular; empty where the verb stands alone.
+  Topic topic;
   Effect effect;
   std::string_view summary;
   std::string_view example;

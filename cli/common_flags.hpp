@@ -13,6 +13,8 @@ struct CommonFlags {
   std::string output;
   std::string color;
   std::string state_directory;
+  std::string sort_by;
+  bool no_headers = false;
   bool quiet = false;
   bool verbose = false;
 };

@@ -33,11 +33,14 @@ class Completer {
   void offer_flags(const Arguments& arguments);
   void offer_values(const Argument& argument);
   void offer_targets(bool with_paths);
+  void offer_nodes();
+  void note_clouds(const std::vector<Token>& tokens);
   void offer_argument(const Arguments& arguments, std::span<const std::string> words);
 
   std::span<const Command> table_;
   const KnownNames& known_;
   std::string typed_;
+  std::vector<std::string> clouds_;  ///< That the line names.
   Completion out_;
 };
 
@@ -89,8 +92,19 @@ void Completer::offer_targets(bool with_paths) {
   const std::string before = typed_.substr(0, word);
   for (const std::string& node : known_.nodes(cluster))
     offer(before + node + end);
+  if (typed_.find('@', word) != word) return;
   for (const std::string_view group : {"@head", "@workers", "@running", "@stopped", "@lost"})
-    if (typed_.find('@', word) == word) offer(before + std::string(group) + end);
+    offer(before + std::string(group) + end);
+  for (const std::string& group : known_.groups())
+    offer(before + "@" + group + end);
+}
+
+/// Offers a node by its name or as CLUSTER/NODE; after a comma, another one.
+void Completer::offer_nodes() {
+  if (typed_.find('/') != std::string::npos) return offer_targets(false);
+  const std::string before = typed_.substr(0, typed_.rfind(',') + 1);
+  for (const std::string& node : known_.nodes(""))
+    offer(before + node);
 }
 
 void Completer::offer_values(const Argument& argument) {
@@ -106,7 +120,16 @@ void Completer::offer_values(const Argument& argument) {
     case Values::job:
       return offer_all(known_.jobs());
     case Values::node:
-      return offer_all(known_.nodes(""));
+      return offer_nodes();
+    case Values::environment:
+      return offer_all(known_.environments());
+    case Values::matrix_name:
+      return offer_all(known_.matrix_names());
+    case Values::region:
+      offer("all");
+      return offer_all(known_.regions(clouds_));
+    case Values::gpus:
+      return offer_all(known_.gpus());
     case Values::provider:
       return offer_all(known_.providers());
     case Values::choice:
@@ -117,6 +140,13 @@ void Completer::offer_values(const Argument& argument) {
   }
 }
 
+void Completer::note_clouds(const std::vector<Token>& tokens) {
+  for (const Token& token : tokens)
+    if (token.argument != nullptr && token.argument->name == "--cloud" && token.value &&
+        *token.value != "any")
+      clouds_.push_back(*token.value);
+}
+
 /// Offers what `words`, all before the one being typed, leave room for.
 void Completer::offer_argument(const Arguments& arguments, std::span<const std::string> words) {
   if (arguments.program() && std::ranges::find(words, "--") != words.end()) {
@@ -124,6 +154,7 @@ void Completer::offer_argument(const Arguments& arguments, std::span<const std::
     return;
   }
   const auto tokens = tokens_of(words, arguments);
+  note_clouds(tokens);
   if (lacks_value(tokens)) return offer_values(*tokens.back().argument);
   auto positionals = std::ranges::count(tokens, Token::Kind::word, &Token::kind);
   if (typed_.starts_with('-')) return offer_flags(arguments);
@@ -170,6 +201,7 @@ Completion Completer::of(std::span<const std::string> before) {
     offer_argument(arguments, resolved->rest);
     return out_;
   }
+  note_clouds(tokens_of(resolved->rest, arguments));
   const Argument* const flag = arguments.find(typed_.substr(0, equals));
   const std::string head = typed_.substr(0, equals + 1);
   typed_ = typed_.substr(equals + 1);

@@ -16,6 +16,12 @@ struct KnownNames {
   std::function<std::vector<std::string>(const std::string& cluster)> nodes;  ///< "": of all.
   std::function<std::vector<std::string>()> jobs;
   std::function<std::vector<std::string>()> providers;
+  std::function<std::vector<std::string>()> groups;        ///< Of nodes, by the files of settings.
+  std::function<std::vector<std::string>()> environments;  ///< Of all clusters.
+  std::function<std::vector<std::string>()> matrix_names;
+  /// The regions of these clouds; of every cloud where none is named.
+  std::function<std::vector<std::string>(const std::vector<std::string>& clouds)> regions;
+  std::function<std::vector<std::string>()> gpus;  ///< "A100:8"
 };
 
 struct Candidate {

@@ -36,11 +36,15 @@ std::string hanging(std::string_view text, std::size_t indent, std::size_t room)
   return out;
 }
 
-std::string two_columns(const HelpRows& rows, int width) {
-  const std::size_t room = room_of(width);
-  std::size_t left_width = 0;
+std::size_t widest_left(const HelpRows& rows) {
+  std::size_t widest = 0;
   for (const auto& [left, right] : rows)
-    if (left.size() <= kWidestLeft) left_width = std::max(left_width, left.size());
+    if (left.size() <= kWidestLeft) widest = std::max(widest, left.size());
+  return widest;
+}
+
+std::string two_columns(const HelpRows& rows, std::size_t left_width, int width) {
+  const std::size_t room = room_of(width);
   std::size_t column = kIndent + left_width + 2;
   if (column + kReadable > room) column = 3 * kIndent;
   std::string out;
@@ -53,6 +57,44 @@ std::string two_columns(const HelpRows& rows, int width) {
     out += begin + blanks(column - begin.size()) + hanging(right, column, room);
   }
   return out;
+}
+
+std::string two_columns(const HelpRows& rows, int width) {
+  return two_columns(rows, widest_left(rows), width);
+}
+
+/// The groups below each other, their right columns in line.
+std::string print_groups(const std::vector<HelpGroup>& groups, int width) {
+  std::size_t left_width = 0;
+  for (const HelpGroup& group : groups)
+    left_width = std::max(left_width, widest_left(group.rows));
+  std::string out;
+  for (const HelpGroup& group : groups)
+    out += "\n" + group.title + ":\n" + two_columns(group.rows, left_width, width);
+  return out;
+}
+
+HelpRows& rows_of(std::vector<HelpGroup>& groups, const std::string& title) {
+  const auto found = std::ranges::find(groups, title, &HelpGroup::title);
+  return found == groups.end() ? groups.emplace_back(title, HelpRows()).rows : found->rows;
+}
+
+std::string_view title_of(Topic topic) {
+  switch (topic) {
+    case Topic::clusters:
+      return "Clusters";
+    case Topic::nodes:
+      return "Nodes";
+    case Topic::jobs:
+      return "Jobs";
+    case Topic::environments:
+      return "Environments and drivers";
+    case Topic::clouds:
+      return "Clouds";
+    case Topic::program:
+      return "This program";
+  }
+  return "";
 }
 
 /// The lines of `text`, those that are too long broken at blanks.
@@ -76,11 +118,15 @@ std::string with_choices(const Argument& argument) {
 
 }  // namespace
 
-HelpRows command_rows(std::span<const Command> table) {
-  HelpRows rows;
-  for (const Command& command : table)
-    if (!command.summary.empty()) rows.emplace_back(command.words(), std::string(command.summary));
-  return rows;
+std::vector<HelpGroup> command_groups(std::span<const Command> table) {
+  std::vector<HelpGroup> groups;
+  using enum Topic;
+  for (const Topic topic : {clusters, nodes, jobs, environments, clouds, program})
+    for (const Command& command : table)
+      if (command.topic == topic && !command.summary.empty())
+        rows_of(groups, std::string(title_of(topic)))
+            .emplace_back(command.words(), std::string(command.summary));
+  return groups;
 }
 
 HelpRows argument_rows(const Arguments& arguments) {
@@ -91,15 +137,17 @@ HelpRows argument_rows(const Arguments& arguments) {
   return rows;
 }
 
-HelpRows flag_rows(const Arguments& arguments) {
-  HelpRows rows;
-  for (const Argument& argument : arguments.all()) {
-    if (argument.positional()) continue;
-    std::string left = argument.letter.empty() ? "" : argument.letter + ", ";
-    left += argument.name + (argument.value.empty() ? "" : " " + argument.value);
-    rows.emplace_back(left, with_choices(argument));
-  }
-  return rows;
+std::vector<HelpGroup> flag_groups(const Arguments& arguments) {
+  std::vector<HelpGroup> groups;
+  for (const bool has_group : {false, true})
+    for (const Argument& argument : arguments.all()) {
+      if (argument.positional() || has_group == argument.group.empty()) continue;
+      std::string left = argument.letter.empty() ? "" : argument.letter + ", ";
+      left += argument.name + (argument.value.empty() ? "" : " " + argument.value);
+      rows_of(groups, has_group ? argument.group + " flags" : "Flags")
+          .emplace_back(left, with_choices(argument));
+    }
+  return groups;
 }
 
 std::string usage_line(const Command& command, const Arguments& arguments) {
@@ -128,8 +176,7 @@ std::string variables_sentence(const Command& command, const Arguments& argument
 std::string help_for_all(std::span<const Command> table, int width) {
   return paragraphs("fastgpu makes clusters of machines and runs distributed jobs on them.\n",
                     width) +
-         "\nUsage: fastgpu COMMAND [flags]\n\nCommands:\n" +
-         two_columns(command_rows(table), width) +
+         "\nUsage: fastgpu COMMAND [flags]\n" + print_groups(command_groups(table), width) +
          "\nTo begin: fastgpu create cluster demo --nodes 2\n" +
          paragraphs("Each command has a page: fastgpu create cluster --help\n", width);
 }
@@ -147,8 +194,8 @@ std::string help_for_command(const Command& command, const Arguments& arguments,
                     hanging(usage_line(command, arguments), usage.size(), room_of(width));
   const HelpRows positional = argument_rows(arguments);
   if (!positional.empty()) out += "\nArguments:\n" + two_columns(positional, width);
-  const HelpRows flags = flag_rows(arguments);
-  if (!flags.empty()) out += "\nFlags:\n" + two_columns(flags, width);
+  const auto flags = flag_groups(arguments);
+  out += print_groups(flags, width);
   if (!flags.empty()) out += "\n" + paragraphs(variables_sentence(command, arguments), width);
   if (!command.notes.empty()) out += "\n" + paragraphs(command.notes, width);
   if (!command.example.empty()) out += "\nExample:\n  " + std::string(command.example) + "\n";

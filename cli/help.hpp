@@ -15,9 +15,17 @@ namespace fastgpu::cli {
 /// What the user writes, and what it means.
 using HelpRows = std::vector<std::pair<std::string, std::string>>;
 
-HelpRows command_rows(std::span<const Command> table);
+/// Rows below a heading of theirs: "Storage flags".
+struct HelpGroup {
+  std::string title;
+  HelpRows rows;
+};
+
+/// Returns the commands by topic, in the order of the topics.
+std::vector<HelpGroup> command_groups(std::span<const Command> table);
 HelpRows argument_rows(const Arguments& arguments);  ///< What stands without a flag.
-HelpRows flag_rows(const Arguments& arguments);
+/// Returns the flags by their groups, those without one first.
+std::vector<HelpGroup> flag_groups(const Arguments& arguments);
 /// Returns a sentence on the variables of flags, with examples.
 std::string variables_sentence(const Command& command, const Arguments& arguments);
 std::string usage_line(const Command& command, const Arguments& arguments);

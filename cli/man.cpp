@@ -74,6 +74,15 @@ HelpRows variable_rows() {
           {"NO_COLOR, CLICOLOR, CLICOLOR_FORCE", "Colours, as other programs take them"}};
 }
 
+/// Groups as subsections; the first one has none where that is its own title.
+std::string subsections(const std::vector<HelpGroup>& groups, std::string_view untitled) {
+  std::string out;
+  for (const HelpGroup& group : groups)
+    out += (out.empty() ? "" : "\n") +
+           (group.title == untitled ? "" : ".SS " + roff(group.title) + "\n") + tagged(group.rows);
+  return out;
+}
+
 std::string as_typed(std::string_view line) {
   return ".nf\n" + roff(line) + "\n.fi";
 }
@@ -93,7 +102,7 @@ std::string man_page_for_all(std::span<const Command> table) {
       see += (see.empty() ? "" : ",\n") + (".BR " + roff(man_name(command)) + " (1)");
   return heading("fastgpu", "make clusters of machines and run distributed jobs on them") +
          section("SYNOPSIS", ".B fastgpu\nCOMMAND [flags]") +
-         section("COMMANDS", tagged(command_rows(table))) +
+         section("COMMANDS", subsections(command_groups(table), "")) +
          section("EXIT STATUS",
                  tagged(exit_rows()) +
                      "\n.PP\nrun job, wait job and ssh return the code of the program, or 128 plus "
@@ -109,8 +118,9 @@ std::string man_page(const Command& command, const Arguments& arguments) {
          section("SYNOPSIS", ".B " + roff(usage_line(command, arguments))) +
          section("DESCRIPTION", roff(command.notes.empty() ? command.summary : command.notes)) +
          section("ARGUMENTS", tagged(argument_rows(arguments))) +
-         section("OPTIONS", tagged(flag_rows(arguments))) + section("ENVIRONMENT", environment) +
-         section("EXAMPLES", as_typed(command.example)) + section("SEE ALSO", ".BR fastgpu (1)");
+         section("OPTIONS", subsections(flag_groups(arguments), "Flags")) +
+         section("ENVIRONMENT", environment) + section("EXAMPLES", as_typed(command.example)) +
+         section("SEE ALSO", ".BR fastgpu (1)");
 }
 
 }  // namespace fastgpu::cli

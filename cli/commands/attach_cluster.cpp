@@ -67,8 +67,9 @@ Action describe_attach_cluster(Arguments& arguments) {
   name.help = "The cluster, by the name that it was made under";
   arguments.text("--provider", "CLOUD", "The cloud that it is in", options->wish.provider).values =
       Values::provider;
-  arguments.list("--region", "REGION", "Look in this region (the usual ones)",
-                 options->wish.regions);
+  arguments
+      .list("--region", "REGION", "Look in this region (the usual ones)", options->wish.regions)
+      .values = Values::region;
   arguments.text("--id", "ID", "Which of several clusters of that name", options->wish.id);
   arguments
       .text("--ssh-key", "FILE", "A private key that opens its nodes (~/.ssh/id_ed25519)",

@@ -162,12 +162,14 @@ Action describe_bench_comm(Arguments& arguments) {
   cluster.required = true;
   cluster.values = Values::target;
   describe_measured(arguments, *options);
+  arguments.group("Rank");
   arguments.count("--np", "N", "Ranks in all (every slot)", options->ranks, 1, kMostRanks).letter =
       "-np";
   arguments.count("--npernode", "K", "Ranks on each node", options->per_node, 1, kMostRanks);
-  describe_variables(arguments, options->variables, "every rank");
-  arguments.duration("--timeout", "Give up after this time", options->timeout);
   arguments.flag("--oversubscribe", "Allow more ranks than slots", options->oversubscribe);
+  describe_variables(arguments, options->variables, "every rank");
+  arguments.group("");
+  arguments.duration("--timeout", "Give up after this time", options->timeout);
   arguments.offer_page();
   return [options](Context& context) { return run(context, *options); };
 }

@@ -302,12 +302,20 @@ void describe_place_options(Arguments& arguments, CloudOptions& options) {
   for (const provision::ProviderInfo& info : provision::provider_table())
     if (info.is_cloud) cloud.choices.emplace_back(info.name);
   cloud.choices.emplace_back("any");
-  arguments.text("--region", "REGION", "Look in this region alone, or in all of them (all)",
-                 options.region);
+  arguments
+      .text("--region", "REGION", "Look in this region alone, or in all of them (all)",
+            options.region)
+      .values = Values::region;
 }
 
 void describe_machine_options(Arguments& arguments, CloudOptions& options) {
-  arguments.text("--gpus", "GPU[:N]", "GPUs a node, such as A100:8 or A100-80GB:8", options.gpus);
+  Argument& gpus = arguments.text("--gpus", "GPU[:N]", "GPUs a node, such as A100:8 or A100-80GB:8",
+                                  options.gpus);
+  gpus.values = Values::gpus;
+  checked(gpus, [](const std::string& text) {
+    provision::cloud::Wish wish;
+    provision::cloud::parse_gpus(text, wish);
+  });
   arguments.text("--instance-type", "TYPE", "Exactly this type of machine", options.type);
   arguments.text("--zone", "ZONE", "Look in this zone alone", options.zone);
   arguments.flag("--spot", "Machines that the cloud may take back, for less", options.spot);
@@ -317,17 +325,37 @@ void describe_machine_options(Arguments& arguments, CloudOptions& options) {
 }
 
 void describe_cloud_options(Arguments& arguments, CloudOptions& options) {
+  arguments.group("Machine");
   describe_place_options(arguments, options);
   describe_machine_options(arguments, options);
   arguments.text("--image", "IMAGE", "An image by id or name (the newest that suits)",
                  options.image);
-  arguments.text("--vpc", "VPC", "A network of yours to stand in, by name or id", options.vpc);
+  arguments.flag("--rdma", "Close together, with the fastest network that the type has",
+                 options.rdma);
+  arguments.group("Capacity");
+  arguments.count("--min-nodes", "N", "Begin with so many where no place has room for all",
+                  options.min_nodes, 1, provision::kMostNodes);
+  arguments.duration("--hold", "Keep what was got for so long while the missing nodes are sought",
+                     options.hold);
+  arguments.text("--hold-cost", "AMOUNT",
+                 "The most that the kept nodes may cost meanwhile, such as 5USD",
+                 options.hold_cost);
+  arguments.group("Storage");
   arguments.disk("--disk", "Size of the system disk, such as 200 or 1TB (the image's)",
                  options.disk, 32'768);
-  arguments.text("--data-disk", "GIB[:TYPE]",
-                 "A disk more for each node, at /data, such as 500:gp3 or 10TB", options.data_disk);
-  arguments.list("--mount", "ADDRESS:/EXPORT[=/PATH]",
-                 "An NFS export for all nodes, at /fastgpu or PATH", options.mounts);
+  checked(arguments.text("--data-disk", "GIB[:TYPE]",
+                         "A disk more for each node, at /data, such as 500:gp3 or 10TB",
+                         options.data_disk),
+          provision::parse_data_disk);
+  checked(arguments.list("--mount", "ADDRESS:/EXPORT[=/PATH]",
+                         "An NFS export for all nodes, at /fastgpu or PATH", options.mounts),
+          provision::parse_mount);
+  arguments.group("Network and login");
+  arguments.text("--vpc", "VPC", "A network of yours to stand in, by name or id", options.vpc);
+  Argument& address = arguments.text("--public-address", "NODES",
+                                     "Which nodes have a public address", options.public_address);
+  address.values = Values::choice;
+  address.choices = {"all", "head", "none"};
   arguments.list("--ssh-from", "CIDR", "Who may log in (this machine, as it is seen from outside)",
                  options.ssh_from);
   arguments
@@ -336,19 +364,7 @@ void describe_cloud_options(Arguments& arguments, CloudOptions& options) {
       .values = Values::path;
   arguments.list("--key-pair", "NAME", "A key pair of yours in the cloud that opens them as well",
                  options.key_pairs);
-  Argument& address = arguments.text("--public-address", "NODES",
-                                     "Which nodes have a public address", options.public_address);
-  address.values = Values::choice;
-  address.choices = {"all", "head", "none"};
-  arguments.count("--min-nodes", "N", "Begin with so many where no place has room for all",
-                  options.min_nodes, 1, provision::kMostNodes);
-  arguments.duration("--hold", "Keep what was got for so long while the missing nodes are sought",
-                     options.hold);
-  arguments.text("--hold-cost", "AMOUNT",
-                 "The most that the kept nodes may cost meanwhile, such as 5USD",
-                 options.hold_cost);
-  arguments.flag("--rdma", "Close together, with the fastest network that the type has",
-                 options.rdma);
+  arguments.group("");
 }
 
 std::vector<CloudPlace> places_of(Context& context, const CloudOptions& options) {

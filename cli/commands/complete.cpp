@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 
 #include "base/file_status.hpp"
@@ -10,7 +11,12 @@
 #include "cli/common_flags.hpp"
 #include "cli/completion.hpp"
 #include "cli/tokens.hpp"
+#include "envs/environments/record.hpp"
+#include "envs/matrix/matrix.hpp"
+#include "envs/matrix/name.hpp"
+#include "provision/cloud/catalogue.hpp"
 #include "provision/providers.hpp"
+#include "state/directory.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -30,6 +36,19 @@ std::optional<std::string> named_state_directory(std::span<const std::string> wo
   for (const Token& token : tokens_of({words.begin(), end}, arguments))
     if (token.argument != nullptr && token.argument->name == "--state-dir") directory = token.value;
   return directory;
+}
+
+/// Those that are asked where the user names none: no cloud is asked while somebody types.
+std::vector<std::string> regions_of(const std::vector<std::string>& clouds) {
+  std::vector<std::string> out;
+  for (const provision::ProviderInfo& info : provision::provider_table()) {
+    const std::string name(info.name);
+    if (!info.is_cloud || (!clouds.empty() && std::ranges::find(clouds, name) == clouds.end()))
+      continue;
+    for (const std::string_view region : provision::cloud::usual_regions(name))
+      out.emplace_back(region);
+  }
+  return out;
 }
 
 /// Answers from the store; where there is none yet, none is made.
@@ -64,6 +83,30 @@ KnownNames names_in(Context& context) {
     for (const provision::ProviderInfo& info : provision::provider_table())
       out.emplace_back(info.name);
     return out;
+  };
+  known.environments = [&context, exists] {
+    std::set<std::string> out;
+    if (!exists()) return std::vector<std::string>();
+    for (const state::Cluster& cluster : context.store().clusters()) {
+      const auto directory = state::cluster_directory(context.state_directory(), cluster.id);
+      for (const auto& [name, prefix] : envs::read_record(directory).prefix)
+        out.insert(name);
+    }
+    return std::vector<std::string>(out.begin(), out.end());
+  };
+  known.groups = [&context] { return context.settings().group_names(); };
+  known.matrix_names = [] {
+    std::vector<std::string> out;
+    for (const envs::KnownSet& set : envs::builtin_matrix().sets)
+      out.push_back(to_string(set.name));
+    return out;
+  };
+  known.regions = regions_of;
+  known.gpus = [] {
+    std::set<std::string> out;
+    for (const provision::cloud::CatalogueRow& row : provision::cloud::catalogue())
+      if (row.gpus > 0) out.insert(std::string(row.gpu) + ":" + std::to_string(row.gpus));
+    return std::vector<std::string>(out.begin(), out.end());
   };
   return known;
 }

@@ -295,8 +295,9 @@ Action describe_cp(Arguments& arguments) {
   paths.values = Values::remote_path;
   shared(arguments.count("--fanout", "N", "Nodes at once (256)", options->fanout, 1, kMostFanout));
   arguments.duration("--timeout", "Give up after this time", options->timeout);
-  arguments.text("--limit-rate", "RATE", "Not faster than this in all, such as 300mbit",
-                 options->rate);
+  checked(arguments.text("--limit-rate", "RATE", "Not faster than this in all, such as 300mbit",
+                         options->rate),
+          parse_bit_rate);
   arguments
       .flag("--recursive", "Directories with all that is in them, as without it",
             options->recursive)

@@ -4,6 +4,7 @@
 
 #include "base/counted.hpp"
 #include "base/units.hpp"
+#include "cli/checked_flag.hpp"
 #include "cli/commands/cloud_options.hpp"
 #include "cli/commands/cluster_options.hpp"
 #include "cli/commands/commands.hpp"
@@ -413,21 +414,25 @@ Action describe_create_cluster(Arguments& arguments) {
       .letter = "-n";
   shared(arguments.count("--slots", "S", "Ranks that a node takes (1)", options->slots, 1,
                          provision::kMostSlots));
-  arguments.text("--link-rate", "RATE", "Speed of a local node's link, such as 1gbit",
-                 options->link_rate);
   describe_cloud_options(arguments, options->cloud);
+  arguments.group("Guard");
   describe_guard_options(arguments, options->guards);
-  Argument& file = arguments.text("--file", "CLUSTER.YAML", "A cluster file; - is standard input",
-                                  options->file);
-  file.letter = "-f";
-  file.values = Values::path;
+  arguments.group("Local and static cluster");
+  checked(arguments.text("--link-rate", "RATE", "Speed of a local node's link, such as 1gbit",
+                         options->link_rate),
+          parse_bit_rate);
   arguments
       .text("--hostfile", "FILE", "The hosts of a static cluster, as Open MPI or MPICH list them",
             options->host_file)
       .values = Values::path;
-  arguments.list("--set", "KEY=VALUE", "A field of the cluster file in another way", options->set);
   arguments.flag("--accept-host-keys", "Trust the keys that static hosts show now, and print them",
                  options->accept_host_keys);
+  arguments.group("");
+  Argument& file = arguments.text("--file", "CLUSTER.YAML", "A cluster file; - is standard input",
+                                  options->file);
+  file.letter = "-f";
+  file.values = Values::path;
+  arguments.list("--set", "KEY=VALUE", "A field of the cluster file in another way", options->set);
   describe_dry_run(arguments, options->dry_run);
   arguments.flag("--detach",
                  "Return once the machines are promised; the next command waits for them",

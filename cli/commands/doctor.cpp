@@ -42,7 +42,8 @@ int run(Context& context) {
 
 }  // namespace
 
-Action describe_doctor(Arguments&) {
+Action describe_doctor(Arguments& arguments) {
+  arguments.offer_table();
   return [](Context& context) { return run(context); };
 }
 

@@ -198,7 +198,9 @@ int run(Context& context, const Options& options) {
 
 Action describe_env_bake(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  arguments.text("NAME", "", "The environment", options->name).required = true;
+  Argument& name = arguments.text("NAME", "", "The environment", options->name);
+  name.required = true;
+  name.values = Values::environment;
   describe_env_target(arguments, options->target);
   arguments.text("--image", "NAME", "The image's name (fastgpu-NAME-DIGEST)", options->image);
   arguments.flag("--dry-run", "Show what would be done and change nothing", options->dry_run);

@@ -104,6 +104,7 @@ Files tools_of(Context& context, const BuilderOptions& options, envs::Builder bu
 }  // namespace
 
 void describe_builder_options(Arguments& arguments, BuilderOptions& options) {
+  arguments.group("Builder");
   shared(arguments.text("--uv", "FILE", "A uv to use in place of the pinned one", options.uv))
       .values = Values::path;
   shared(arguments.text("--py-rattler", "WHEEL",
@@ -117,6 +118,7 @@ void describe_builder_options(Arguments& arguments, BuilderOptions& options) {
                         "Archives of Python in place of those that fastgpu knows",
                         options.python_table))
       .values = Values::path;
+  arguments.group("Index");
   shared(arguments.duration("--index-timeout", "How long a package index may be silent (30s)",
                             options.patience));
   describe_index_options(arguments, options.index);
@@ -128,6 +130,7 @@ void describe_builder_options(Arguments& arguments, BuilderOptions& options) {
   shared(arguments.list("--fetch-host", "HOST[:PORT]",
                         "A host of an index's files that this machine may connect to for the nodes",
                         options.fetch_hosts));
+  arguments.group("");
 }
 
 std::vector<envs::KnownPython> known_pythons(const BuilderOptions& options) {

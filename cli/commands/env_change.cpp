@@ -202,7 +202,9 @@ int remove(Context& context, const Options& options) {
 }
 
 void describe_named(Arguments& arguments, const std::shared_ptr<Options>& options) {
-  arguments.text("NAME", "", "The environment", options->name).required = true;
+  Argument& name = arguments.text("NAME", "", "The environment", options->name);
+  name.required = true;
+  name.values = Values::environment;
   describe_env_target(arguments, options->target);
 }
 
@@ -226,7 +228,7 @@ Action describe_env_verify(Arguments& arguments) {
 
 Action describe_env_remove(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  arguments.text("NAME", "", "The environment", options->name);
+  arguments.text("NAME", "", "The environment", options->name).values = Values::environment;
   describe_env_target(arguments, options->target);
   arguments.flag("--all", "All of them, with everything that came with them", options->all);
   arguments.flag("--dry-run", "Show what would be removed, and remove nothing", options->dry_run);

@@ -119,8 +119,10 @@ int run(Context& context, const Options& options) {
 
 Action describe_env_create(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  arguments.text("NAME", "", "What it is called; a name of the matrix says what is in it too",
-                 options->name);
+  arguments
+      .text("NAME", "", "What it is called; a name of the matrix says what is in it too",
+            options->name)
+      .values = Values::matrix_name;
   describe_env_target(arguments, options->target);
   Argument& file = arguments.text(
       "--file", "ENV.YAML", "What is in it, or a lock of that; - is standard input", options->file);
@@ -131,10 +133,12 @@ Action describe_env_create(Arguments& arguments) {
   requirements.letter = "-r";
   requirements.values = Values::path;
   arguments.list("--set", "KEY=VALUE", "A field of the file in another way", options->set);
-  arguments.text(
-      "--from", "MATRIX_NAME",
-      "Python and frameworks by a name of the matrix; without cu, cpu or can the nodes choose",
-      options->from);
+  arguments
+      .text(
+          "--from", "MATRIX_NAME",
+          "Python and frameworks by a name of the matrix; without cu, cpu or can the nodes choose",
+          options->from)
+      .values = Values::matrix_name;
   Argument& builder =
       arguments.text("--builder", "HOW", "Who solves and installs (auto)", options->builder);
   builder.values = Values::choice;

@@ -128,7 +128,9 @@ int run(Context& context, const Options& options) {
 
 Action describe_env_demo(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  arguments.text("NAME", "", "The environment", options->name).required = true;
+  Argument& name = arguments.text("NAME", "", "The environment", options->name);
+  name.required = true;
+  name.values = Values::environment;
   describe_env_target(arguments, options->target);
   arguments
       .count("--np", "N", "Ranks to compare with one (every slot)", options->ranks, 2, kMostRanks)

@@ -137,7 +137,8 @@ int run(Context& context, const Options& options) {
 
 Action describe_env_frameworks(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  arguments.text("NAME", "", "The environment (the active or the only one)", options->name);
+  arguments.text("NAME", "", "The environment (the active or the only one)", options->name).values =
+      Values::environment;
   describe_env_target(arguments, options->target);
   arguments.list("--framework", "REQUIREMENT",
                  "What to install in place of what the matrix says, such as torch==2.5.1",

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/join.hpp"
+#include "cli/checked_flag.hpp"
 #include "cli/node_route.hpp"
 #include "envs/environments/accelerator.hpp"
 #include "envs/environments/conda_file.hpp"
@@ -206,8 +207,9 @@ envs::EnvironmentName chosen_name(Context& context, const EnvCluster* cluster,
 }
 
 void describe_rate(Arguments& arguments, InstallOptions& options) {
-  arguments.text("--limit-rate", "RATE", "Not faster than this from node to node, such as 300mbit",
-                 options.rate);
+  checked(arguments.text("--limit-rate", "RATE",
+                         "Not faster than this from node to node, such as 300mbit", options.rate),
+          parse_bit_rate);
 }
 
 void describe_dry_run(Arguments& arguments, InstallOptions& options) {
@@ -242,7 +244,9 @@ envs::EnvironmentLock read_lock_file(const std::filesystem::path& file) {
 
 void describe_install_options(Arguments& arguments, InstallOptions& options) {
   describe_builder_options(arguments, options.building);
+  arguments.group("Driver");
   describe_needs_options(arguments, options.needs);
+  arguments.group("");
   describe_rate(arguments, options);
   arguments.flag("--upgrade", "Solve again: the newest packages that fit, not those that are there",
                  options.upgrade);

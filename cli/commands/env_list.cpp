@@ -122,6 +122,7 @@ int run(Context& context, const Options& options) {
 Action describe_env_list(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   describe_env_target(arguments, options->target);
+  arguments.offer_table();
   return [options](Context& context) { return run(context, *options); };
 }
 

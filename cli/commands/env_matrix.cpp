@@ -269,7 +269,8 @@ int run(Context& context, const Options& options) {
 
 Action describe_env_matrix(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  arguments.text("NAME", "", "What this name of an environment comes to", options->name);
+  arguments.text("NAME", "", "What this name of an environment comes to", options->name).values =
+      Values::matrix_name;
   arguments.text("--cuda", "VERSION", "Only what goes with this CUDA", options->cuda);
   return [options](Context& context) { return run(context, *options); };
 }

@@ -133,7 +133,9 @@ int run(Context& context, const Options& options) {
 
 Action describe_env_pack(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  arguments.text("NAME", "", "The environment", options->name).required = true;
+  Argument& name = arguments.text("NAME", "", "The environment", options->name);
+  name.required = true;
+  name.values = Values::environment;
   describe_env_target(arguments, options->target);
   describe_out_file(arguments, "Where the archive goes: .tar.zst", options->out).required = true;
   return [options](Context& context) { return run(context, *options); };

@@ -237,8 +237,10 @@ Action describe_exec(Arguments& arguments) {
       options->target);
   target.required = true;
   target.values = Values::target;
-  arguments.text("--exclude", "NODES", "Not on these: 3 or demo-[0-1]", options->left_out).letter =
-      "-x";
+  Argument& exclude =
+      arguments.text("--exclude", "NODES", "Not on these: 3 or demo-[0-1]", options->left_out);
+  exclude.letter = "-x";
+  exclude.values = Values::node;
   arguments.flag("--fold", "Show equal outputs once", options->fold).letter = "-b";
   shared(arguments.count("--fanout", "N", "Nodes at once (256)", options->fanout, 1, kMostFanout));
   arguments.duration("--timeout", "End the program after this time", options->timeout);

@@ -101,6 +101,7 @@ std::shared_ptr<Options> describe_name(Arguments& arguments, std::string_view he
 }  // namespace
 
 Action describe_get_clusters(Arguments& arguments) {
+  arguments.offer_table();
   const auto options =
       describe_name(arguments, "Show this one alone", Values::cluster, Need::optional);
   return [options](Context& context) {
@@ -111,6 +112,7 @@ Action describe_get_clusters(Arguments& arguments) {
 }
 
 Action describe_get_nodes(Arguments& arguments) {
+  arguments.offer_table();
   const auto options = describe_name(arguments, "The cluster, or CLUSTER/NODES; all without",
                                      Values::target, Need::optional);
   return [options](Context& context) {
@@ -120,6 +122,7 @@ Action describe_get_nodes(Arguments& arguments) {
 }
 
 Action describe_get_jobs(Arguments& arguments) {
+  arguments.offer_table();
   const auto options = describe_name(arguments, "Show this one alone", Values::job, Need::optional);
   return [options](Context& context) {
     const auto jobs = wanted_jobs(context, options->name);

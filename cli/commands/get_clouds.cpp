@@ -19,6 +19,7 @@ using provision::cloud::RankedOffers;
 std::shared_ptr<CloudOptions> describe_looking(Arguments& arguments) {
   auto options = std::make_shared<CloudOptions>();
   describe_place_options(arguments, *options);
+  arguments.offer_table();
   return options;
 }
 

@@ -4,7 +4,8 @@
 
 namespace fastgpu::cli {
 
-Action describe_get_providers(Arguments&) {
+Action describe_get_providers(Arguments& arguments) {
+  arguments.offer_table();
   return [](Context& context) {
     View view;
     view.root = document("providers");

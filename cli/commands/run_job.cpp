@@ -211,32 +211,37 @@ Action describe_run_job(Arguments& arguments) {
                                             "Which nodes (the only cluster)", options->cluster));
   cluster.letter = "-c";
   cluster.values = Values::target;
-  arguments.count("--np", "N", "Ranks in all (every slot)", options->ranks, 1, kMostRanks).letter =
-      "-np";
-  arguments.count("--npernode", "K", "Ranks on each node", options->per_node, 1, kMostRanks);
-  describe_variables(arguments, options->variables, "every rank");
-  arguments
-      .text("--environment", "NAME", "The environment that ranks run in (the active one)",
-            options->environment)
-      .letter = "-E";
-  arguments.flag("--no-environment", "Run outside of any, also of the active one",
-                 options->no_environment);
   Argument& file =
       arguments.text("--file", "JOB.YAML", "A job file; - is standard input", options->file);
   file.letter = "-f";
   file.values = Values::path;
   arguments.list("--set", "KEY=VALUE", "A field of the job file in another way", options->set);
+  arguments.duration("--timeout", "End the job after this time", options->timeout);
+  arguments.flag("--detach", "Return at once; the job goes on without us", options->detach).letter =
+      "-d";
+  arguments.flag("--dry-run", "Show where the ranks would run, and start nothing",
+                 options->dry_run);
+  arguments.group("Rank");
+  arguments.count("--np", "N", "Ranks in all (every slot)", options->ranks, 1, kMostRanks).letter =
+      "-np";
+  arguments.count("--npernode", "K", "Ranks on each node", options->per_node, 1, kMostRanks);
+  arguments.flag("--oversubscribe", "Allow more ranks than slots", options->oversubscribe);
+  arguments.group("Environment");
+  describe_variables(arguments, options->variables, "every rank");
+  Argument& environment =
+      arguments.text("--environment", "NAME", "The environment that ranks run in (the active one)",
+                     options->environment);
+  environment.letter = "-E";
+  environment.values = Values::environment;
+  arguments.flag("--no-environment", "Run outside of any, also of the active one",
+                 options->no_environment);
+  arguments.group("File");
   arguments
       .text("--sync", "DIR", "A directory to copy to the nodes, where the job then runs",
             options->sync)
       .values = Values::path;
   arguments.text("--workdir", "DIR", "Where the job runs on the nodes (home)", options->directory);
-  arguments.duration("--timeout", "End the job after this time", options->timeout);
-  arguments.flag("--detach", "Return at once; the job goes on without us", options->detach).letter =
-      "-d";
-  arguments.flag("--oversubscribe", "Allow more ranks than slots", options->oversubscribe);
-  arguments.flag("--dry-run", "Show where the ranks would run, and start nothing",
-                 options->dry_run);
+  arguments.group("");
   arguments.program({"What every rank runs, its arguments unchanged", false, &options->program});
   return [options](Context& context) { return run(context, *options); };
 }

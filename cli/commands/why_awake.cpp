@@ -97,6 +97,7 @@ int run(Context& context, const Options& options) {
 }  // namespace
 
 Action describe_why_awake(Arguments& arguments) {
+  arguments.offer_table();
   auto options = std::make_shared<Options>();
   Argument& target =
       arguments.text("CLUSTER[/NODES]", "", "The cluster, or some of its nodes", options->target);

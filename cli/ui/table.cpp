@@ -1,7 +1,13 @@
 #include "cli/ui/table.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <tuple>
 
+#include "base/error.hpp"
+#include "base/names.hpp"
+#include "base/units.hpp"
 #include "base/utf8.hpp"
 #include "cli/ui/text.hpp"
 
@@ -27,9 +33,10 @@ struct Strip {
   }
 };
 
-Strip strip_of(const Table& table, std::size_t index) {
+Strip strip_of(const Table& table, std::size_t index, Titles titles) {
   Strip strip{.column = &table.columns[index]};
-  strip.cells.emplace_back(escaped(strip.column->title, Layout::one_line), Color::bold);
+  if (titles == Titles::shown)
+    strip.cells.emplace_back(escaped(strip.column->title, Layout::one_line), Color::bold);
   for (const auto& row : table.rows)
     strip.cells.emplace_back(escaped(row[index].text, Layout::one_line), row[index].color);
   for (const Cell& cell : strip.cells) {
@@ -128,7 +135,123 @@ void print_line(const std::vector<const Strip*>& line, std::size_t row, std::siz
   }
 }
 
+/// What a cell is sorted by.
+struct SortKey {
+  enum class Kind : std::uint8_t { quantity, text, unknown } kind = Kind::text;
+  double quantity = 0;
+  std::string unit{};  ///< What follows the number: " USD/h".
+  std::string text{};
+};
+
+bool is_unknown(std::string_view text) {
+  return text.empty() || text == "-" || text == "?" || text == "never" || text == "unknown";
+}
+
+/// Reads "0.53 USD/h", "0/h" and plain numbers.
+std::optional<SortKey> with_unit(const std::string& text) {
+  char* rest = nullptr;
+  const double number = std::strtod(text.c_str(), &rest);
+  const std::string_view unit(rest);
+  if (rest == text.c_str() || (!unit.empty() && unit.front() != ' ' && unit != "/h"))
+    return std::nullopt;
+  return SortKey{.kind = SortKey::Kind::quantity, .quantity = number, .unit = std::string(unit)};
+}
+
+/// Reads "3m", "1h30m" and "86 MB".
+std::optional<SortKey> measured(const std::string& text) {
+  SortKey key{.kind = SortKey::Kind::quantity};
+  try {
+    key.quantity = static_cast<double>(parse_duration(text).count());
+    key.unit = "ms";
+    return key;
+  } catch (const Error&) {  // No duration; a size perhaps.
+  }
+  try {
+    key.quantity = static_cast<double>(parse_size(text).count);
+    return key;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+SortKey key_of(const std::string& cell) {
+  const std::string text = cell.starts_with("in ") ? cell.substr(3) : cell;
+  if (is_unknown(text)) return {.kind = SortKey::Kind::unknown};
+  auto key = measured(text);
+  if (!key) key = with_unit(text);
+  if (!key) return {.text = text};
+  if (key->quantity == 0) key->unit.clear();  // Nothing is less than something in any unit.
+  return *key;
+}
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/// Whether `a` comes before `b` where runs of digits count as numbers.
+bool comes_before(std::string_view a, std::string_view b) {
+  while (!a.empty() && !b.empty()) {
+    if (!is_digit(a.front()) || !is_digit(b.front())) {
+      if (a.front() != b.front()) return a.front() < b.front();
+      a.remove_prefix(1);
+      b.remove_prefix(1);
+      continue;
+    }
+    const auto take = [](std::string_view& text) {
+      text.remove_prefix(std::min(text.find_first_not_of('0'), text.size()));
+      const std::size_t end = std::min(text.find_first_not_of("0123456789"), text.size());
+      const std::string_view number = text.substr(0, end);
+      text.remove_prefix(end);
+      return number;
+    };
+    const std::string_view first = take(a);
+    const std::string_view second = take(b);
+    if (first.size() != second.size()) return first.size() < second.size();
+    if (first != second) return first < second;
+  }
+  return a.size() < b.size();
+}
+
+bool comes_before(const SortKey& a, const SortKey& b) {
+  if (a.kind != b.kind) return a.kind < b.kind;
+  if (a.kind == SortKey::Kind::text) return comes_before(std::string_view(a.text), b.text);
+  return std::tie(a.unit, a.quantity) < std::tie(b.unit, b.quantity);
+}
+
+std::string plain_title(std::string_view title) {
+  std::string out(title);
+  for (char& c : out) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+    if (c == '-' || c == '_') c = ' ';
+  }
+  return out;
+}
+
+std::size_t column_of(const Table& table, std::string_view title) {
+  const std::string wanted = plain_title(title);
+  std::string all;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    if (plain_title(table.columns[i].title) == wanted) return i;
+    all += (all.empty() ? "" : ", ") + table.columns[i].title;
+  }
+  throw Error(ErrorKind::usage,
+              "--sort-by '" + printable(title) + "' is no column of this table: it has " + all);
+}
+
 }  // namespace
+
+std::vector<std::size_t> sorted_rows(const Table& table, std::string_view title) {
+  const std::size_t column = column_of(table, title);
+  std::vector<SortKey> keys;
+  std::vector<std::size_t> order;
+  for (const auto& row : table.rows) {
+    order.push_back(keys.size());
+    keys.push_back(key_of(row[column].text));
+  }
+  std::ranges::stable_sort(
+      order, [&](std::size_t a, std::size_t b) { return comes_before(keys[a], keys[b]); });
+  return order;
+}
 
 Color color_of(std::string_view state) noexcept {
   if (state == "running" || state == "succeeded" || state == "ok") return Color::green;
@@ -138,17 +261,18 @@ Color color_of(std::string_view state) noexcept {
   return Color::yellow;
 }
 
-Printed print_table(const Table& table, Detail detail, const Terminal& terminal) {
+Printed print_table(const Table& table, Detail detail, const Terminal& terminal, Titles titles) {
   std::vector<Strip> strips;
   for (std::size_t i = 0; i < table.columns.size(); ++i)
-    if (!table.columns[i].only_wide || detail == Detail::wide) strips.push_back(strip_of(table, i));
+    if (!table.columns[i].only_wide || detail == Detail::wide)
+      strips.push_back(strip_of(table, i, titles));
   if (strips.empty()) return {};
   const std::size_t room = terminal.width > 0 ? static_cast<std::size_t>(terminal.width) : kNoLimit;
   Printed out;
   if (detail == Detail::usual) out.left_out = drop_optional(strips, room);
   share_room(strips, room);
   const Lines lines = lines_of(strips, room);
-  for (std::size_t row = 0; row <= table.rows.size(); ++row)
+  for (std::size_t row = 0; row < strips.front().cells.size(); ++row)
     for (const auto& line : lines)
       print_line(line, row, &line == &lines.front() ? 0 : kIndent, terminal.color_out, out.text);
   return out;

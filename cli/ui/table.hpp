@@ -40,6 +40,7 @@ struct Table {
 };
 
 enum class Detail : std::uint8_t { usual, wide };
+enum class Titles : std::uint8_t { shown, left_out };
 
 struct Printed {
   Styled text;
@@ -49,6 +50,13 @@ struct Printed {
 /// The table as text. On a terminal (`width` above 0) prose is broken into lines, optional columns
 /// are left out, the last one first, and what still has no room goes on in an indented line.
 /// Elsewhere a row is one line. Each cell is escaped to one line.
-Printed print_table(const Table& table, Detail detail, const Terminal& terminal);
+Printed print_table(const Table& table, Detail detail, const Terminal& terminal,
+                    Titles titles = Titles::shown);
+
+/// Returns the order of the rows by the column that `title` names, whatever its case; "idle-stop"
+/// means IDLE STOP. Numbers, durations and sizes go by their value, names as people count: node-2
+/// before node-10; what is unknown comes last. Throws ErrorKind::usage, with the columns, for a
+/// column that is none.
+std::vector<std::size_t> sorted_rows(const Table& table, std::string_view title);
 
 }  // namespace fastgpu::cli

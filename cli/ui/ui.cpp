@@ -100,7 +100,8 @@ void Ui::show(const View& view) {
   const Guard guard(mutex_);
   progress_.end();
   close_line();
-  const Printed printed = print_view(view, format_, terminal());
+  const Printed printed = print_view(table_wish_.sort_by.empty() ? view : sorted(view, table_wish_),
+                                     format_, terminal(), table_wish_.titles);
   if (printed.text.empty() && for_people() && !view.when_empty.empty())
     return note(view.when_empty);
   write_out(printed.text.str());

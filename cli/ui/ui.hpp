@@ -31,6 +31,8 @@ class Ui {
   Ui& operator=(const Ui&) = delete;
 
   void set_format(Format format) noexcept { format_ = format; }
+  /// How tables are to be shown from now on.
+  void set_table_wish(TableWish wish) { table_wish_ = std::move(wish); }
   void set_chatter(Chatter chatter) noexcept { chatter_ = chatter; }
   void set_terminal(const Terminal& terminal);
   /// Makes `measure` be asked for the widths before anything is drawn: a terminal may be resized.
@@ -100,6 +102,7 @@ class Ui {
   std::function<std::string()> read_line_;
   std::function<Widths()> measure_;
   Format format_ = Format::table;
+  TableWish table_wish_;
   Chatter chatter_ = Chatter::usual;
   bool answered_ = false;
   std::string text_;         ///< Of data(), while it waits for complete().

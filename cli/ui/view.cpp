@@ -11,9 +11,18 @@ namespace fastgpu::cli {
 
 namespace {
 
-Printed for_people(const View& view, Detail detail, const Terminal& terminal) {
+Printed for_people(const View& view, Detail detail, const Terminal& terminal, Titles titles) {
   if (!view.described.is_null()) return {print_description(view.described, terminal)};
-  return view.table.rows.empty() ? Printed{} : print_table(view.table, detail, terminal);
+  return view.table.rows.empty() ? Printed{} : print_table(view.table, detail, terminal, titles);
+}
+
+/// `list` in that order, if it has an entry for each row.
+template <class List>
+void put_in_order(List& list, const std::vector<std::size_t>& order) {
+  if (list.size() != order.size()) return;
+  const List before = list;
+  for (std::size_t i = 0; i < order.size(); ++i)
+    list[i] = before[order[i]];
 }
 
 }  // namespace
@@ -29,12 +38,22 @@ Format parse_format(std::string_view word) {
               "--output '" + printable(word) + "' is none of table, wide, json, yaml, name");
 }
 
-Printed print_view(const View& view, Format format, const Terminal& terminal) {
+View sorted(View view, const TableWish& wish) {
+  if (wish.sort_by.empty() || view.table.columns.empty()) return view;
+  const std::vector<std::size_t> order = sorted_rows(view.table, wish.sort_by);
+  put_in_order(view.table.rows, order);
+  put_in_order(view.names, order);
+  for (auto& [key, value] : view.root.items())
+    if (value.is_array()) put_in_order(value, order);
+  return view;
+}
+
+Printed print_view(const View& view, Format format, const Terminal& terminal, Titles titles) {
   switch (format) {
     case Format::table:
-      return for_people(view, Detail::usual, terminal);
+      return for_people(view, Detail::usual, terminal, titles);
     case Format::wide:
-      return for_people(view, Detail::wide, terminal);
+      return for_people(view, Detail::wide, terminal, titles);
     case Format::json:
       return {Styled(json_text(view.root, 2) + "\n")};
     case Format::yaml:

@@ -26,8 +26,18 @@ struct View {
   std::string when_empty{};          ///< Said on stderr in place of a table without rows.
 };
 
+/// How the rows of a table are to be shown.
+struct TableWish {
+  std::string sort_by{};  ///< A column; empty: as the command has them.
+  Titles titles = Titles::shown;
+};
+
+/// Returns `view` with its rows, their names and their items in the document in the wished order.
+View sorted(View view, const TableWish& wish);
+
 /// `view` as the text that goes to stdout.
-Printed print_view(const View& view, Format format, const Terminal& terminal);
+Printed print_view(const View& view, Format format, const Terminal& terminal,
+                   Titles titles = Titles::shown);
 
 /// An object whose first field is its schema: {"schema": "fastgpu.<kind>/1"}.
 Json document(std::string_view kind);

@@ -261,6 +261,13 @@ std::optional<std::string> Settings::group(std::string_view name) const {
   return std::nullopt;
 }
 
+std::vector<std::string> Settings::group_names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, nodes] : groups_)
+    names.push_back(name);
+  return names;
+}
+
 const Setting& Settings::find(std::string_view key) const {
   const auto found = settings_.find(key);
   assert(found != settings_.end());

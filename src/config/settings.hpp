@@ -102,6 +102,8 @@ class Settings {
   /// Returns the node set that a group's name stands for; absent where no file has that group. The
   /// user's own groups go before the project's.
   std::optional<std::string> group(std::string_view name) const;
+  /// Returns the names of the files' groups, those that every cluster has left out.
+  std::vector<std::string> group_names() const;
 
   /// Returns what the user should know about the files: fields that a project's file may not set,
   /// and why such a file is not used.

@@ -3,10 +3,13 @@
 #include <doctest/doctest.h>
 
 #include <set>
+
 #include "cli/commands/lookup.hpp"
 #include "cli/common_flags.hpp"
 #include "cli/completion.hpp"
 #include "cli/parser.hpp"
+#include "envs/environments/record.hpp"
+#include "state/directory.hpp"
 #include "support/cli_session.hpp"
 #include "support/failure.hpp"
 
@@ -57,6 +60,11 @@ TEST_CASE("what the user must change is a usage error that says how") {
       {{"delete", "demo"}, "fastgpu delete cluster demo"},
       {{"create", "cluster", "x", "--nodse", "2"}, "--nodes"},
       {{"create", "cluster", "x", "--nodes", "0"}, "'0'"},
+      {{"create", "cluster", "x", "--link-rate", "fast"}, "--link-rate 'fast'"},
+      {{"create", "cluster", "x", "--data-disk", "5TBB"}, "--data-disk '5TBB'"},
+      {{"create", "cluster", "x", "--mount", "nowhere"}, "--mount 'nowhere'"},
+      {{"get", "prices", "--gpus", "A100:x"}, "--gpus 'A100:x'"},
+      {{"cp", "a", "b:c", "--limit-rate", "fast"}, "--limit-rate 'fast'"},
       {{"create", "cluster", "x", "--nodes", "-1"}, "'-1'"},
       {{"create", "cluster", "x", "--nodes", "99999999999999999999"}, "'99999999999999999999'"},
       {{"create", "cluster", "x", "--nodes"}, "needs a value"},
@@ -329,6 +337,77 @@ TEST_CASE("completion answers with what may stand next") {
         Words{"train/train-0,train-0", "train/train-0,train-1"});
   CHECK(completed(session, {"exec", "train/@w"}) == Words{"train/@workers"});
   CHECK(completed(session, {"get", "prices", "--cloud", "aw"}) == Words{"aws"});
+}
+
+TEST_CASE("completion knows environments, regions, GPUs, groups of nodes and lists of them") {
+  Session session;
+  const state::Cluster cluster = put_cluster(session, "train", 2);
+  envs::write_record(state::cluster_directory(session.directory.path(), cluster.id),
+                     {.prefix = {{"torch", "/opt"}, {"jax", "/opt"}}});
+  CHECK(completed(session, {"env", "activate", ""}) == Words{"jax", "torch"});
+  CHECK(completed(session, {"run", "job", "-E", "t"}) == Words{"torch"});
+  CHECK(completed(session, {"run", "job", "--environment=t"}) == Words{"--environment=torch"});
+  CHECK(completed(session, {"get", "prices", "--region", "us-e"}) ==
+        Words{"us-east-1", "us-east-2"});
+  CHECK(completed(session, {"get", "prices", "--cloud", "huawei", "--region", "us-e"}).empty());
+  CHECK(completed(session, {"get", "prices", "--cloud", "huawei", "--region=al"}) ==
+        Words{"--region=all"});
+  CHECK(completed(session, {"create", "cluster", "x", "--gpus", "A100:"}).size() > 1);
+  CHECK(completed(session, {"exec", "train/@"}) ==
+        Words{"train/@head", "train/@workers", "train/@running", "train/@stopped", "train/@lost"});
+  CHECK(completed(session, {"run", "job", "-c", "train/@h"}) == Words{"train/@head"});
+  CHECK(completed(session, {"describe", "node", "train/"}) ==
+        Words{"train/train-0", "train/train-1"});
+  CHECK(completed(session, {"exec", "train", "-x", "train-0,"}) ==
+        Words{"train-0,train-0", "train-0,train-1"});
+  CHECK(completed(session, {"delete", "cluster", "x", "tr"}) == Words{"train"});
+  CHECK(completed(session, {"help", ""}).size() > 20);
+  CHECK_FALSE(completed(session, {"env", "matrix", ""}).empty());
+}
+
+TEST_CASE("several clusters are named, and the one that is missing keeps none of the others") {
+  Session session;
+  put_cluster(session, "train", 1);
+  const auto said = [&](const Words& words) {
+    return std::string(failure_of([&] { session.run(words); }).what());
+  };
+  CHECK(said({"delete", "cluster"}).find("name a cluster, or say --all") != std::string::npos);
+  CHECK(said({"delete", "cluster", "train", "--all"}).find("not both") != std::string::npos);
+  CHECK(said({"delete", "cluster", "trian"}).find("did you mean train?") != std::string::npos);
+  CHECK(said({"rename", "cluster", "trian", "x"}).find("did you mean train?") != std::string::npos);
+  CHECK(said({"stop", "cluster", "trian"}).find("did you mean train?") != std::string::npos);
+  session.out.text.clear();
+  CHECK(session.run({"delete", "cluster", "one", "two", "one", "--yes", "-o", "json"}) ==
+        exit_code(ErrorKind::not_found));
+  const Json root = Json::parse(session.out.text);
+  CHECK(root.at("schema") == "fastgpu.deleted/1");
+  REQUIRE(root.at("clusters").size() == 2);
+  CHECK(root["clusters"][1]["name"] == "two");
+  CHECK(root["clusters"][1]["error"].get<std::string>().find("no cluster 'two'") !=
+        std::string::npos);
+}
+
+TEST_CASE("help has the flags of a long command by what they are about, and commands by topic") {
+  const auto shown = [](const Words& words) {
+    Session session;
+    session.run(words);
+    return session.out.text;
+  };
+  const std::string create = shown({"create", "cluster", "--help"});
+  std::size_t before = 0;
+  for (const char* title :
+       {"\nFlags:\n", "\nMachine flags:\n", "\nStorage flags:\n", "\nNetwork and login flags:\n",
+        "\nGuard flags:\n", "\nGlobal flags:\n"}) {
+    CAPTURE(title);
+    const std::size_t at = create.find(title);
+    REQUIRE(at != std::string::npos);
+    CHECK(at > before);
+    before = at;
+  }
+  const std::string all = shown({"--help"});
+  for (const char* title : {"\nClusters:\n", "\nNodes:\n", "\nJobs:\n", "\nClouds:\n"})
+    CHECK(all.find(title) != std::string::npos);
+  CHECK(all.find("run job") > all.find("\nJobs:\n"));
 }
 
 TEST_CASE("completion answers from the state directory that the line names") {

@@ -31,6 +31,13 @@ UNIQUE = [
     ("fastgpu get nodes -o ya", ["fastgpu", "get", "nodes", "-o", "yaml"]),
     ("fastgpu create cluster -f clus", ["fastgpu", "create", "cluster", "-f", "cluster.yaml"]),
     ("fastgpu create cluster -f odd", ["fastgpu", "create", "cluster", "-f", "odd $name;(1).yaml"]),
+    ("fastgpu help descr", ["fastgpu", "help", "describe"]),
+    ("fastgpu exec demo/demo-0,demo-1", ["fastgpu", "exec", "demo/demo-0,demo-1"]),
+    ("fastgpu exec demo/@hea", ["fastgpu", "exec", "demo/@head"]),
+    ("fastgpu run job -c demo/@wor", ["fastgpu", "run", "job", "-c", "demo/@workers"]),
+    ("fastgpu get prices --cloud aws --region us-west", ["fastgpu", "get", "prices", "--cloud", "aws", "--region", "us-west-2"]),
+    ("fastgpu create cluster x --gpus L40S:8", ["fastgpu", "create", "cluster", "x", "--gpus", "L40S:8"]),
+    ("fastgpu delete cluster x de", ["fastgpu", "delete", "cluster", "x", "demo"]),
     ("fastgpu cp odd", ["fastgpu", "cp", "odd $name;(1).yaml"]),
     ("fastgpu cp cluster.yaml de", ["fastgpu", "cp", "cluster.yaml", "demo:"]),
     ("fastgpu cp cluster.yaml demo/demo-1", ["fastgpu", "cp", "cluster.yaml", "demo/demo-1:"]),
@@ -41,6 +48,8 @@ SEVERAL = [
     ("fastgpu ssh demo/", ["demo/demo-0", "demo/demo-1"]),
     ("fastgpu get nodes -o ", ["table", "wide", "json", "yaml", "name"]),
     ("fastgpu completion ", ["bash", "zsh", "fish"]),
+    ("fastgpu help ", ["create", "describe", "exec"]),
+    ("fastgpu exec demo/@", ["demo/@head", "demo/@workers", "demo/@running"]),
     ("fastgpu get ", ["clusters", "nodes", "jobs", "providers"]),
 ]
 

@@ -145,8 +145,10 @@ TEST_CASE("help fits the terminal, and every word of it stays whole") {
       const std::string whole = help_for_command(*command, arguments, 0);
       text.erase(std::min(text.find("\nExample:\n"), text.size()));  // It is there to be copied.
       std::size_t longest = longest_word(variables_sentence(*command, arguments));
-      for (const HelpRows& rows : {argument_rows(arguments), flag_rows(arguments)})
-        for (const auto& [left, right] : rows)
+      std::vector<HelpGroup> groups = flag_groups(arguments);
+      groups.push_back({"", argument_rows(arguments)});
+      for (const HelpGroup& group : groups)
+        for (const auto& [left, right] : group.rows)
           longest = std::max(
               {longest, left.size() + 2, longest_word(right.substr(0, right.find('|'))) + 6});
       const std::size_t limit = std::max(static_cast<std::size_t>(width), longest);
@@ -157,8 +159,9 @@ TEST_CASE("help fits the terminal, and every word of it stays whole") {
         CHECK(display_width(line) <= limit);
         begin = end + 1;
       }
-      for (const auto& [left, right] : flag_rows(arguments))
-        CHECK(text.find(left) != std::string::npos);
+      for (const HelpGroup& group : flag_groups(arguments))
+        for (const auto& [left, right] : group.rows)
+          CHECK(text.find(left) != std::string::npos);
       CHECK(whole.size() > 100);
     }
 }

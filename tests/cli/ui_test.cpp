@@ -292,7 +292,61 @@ TEST_CASE("YAML keeps what JSON says, in words that no reader takes for somethin
       "empty: []\ndeep:\n  - k: v\n    l: true\n");
 }
 
-TEST_CASE("a description has a line a field, sections below their names, and small tables") {
+TEST_CASE("rows are sorted by a column as people count, and what is unknown comes last") {
+  struct Sorting {
+    std::vector<std::string> cells;
+    std::vector<std::string> sorted;
+  };
+  const std::vector<Sorting> cases = {
+      {{"node-10", "node-2", "node-1"}, {"node-1", "node-2", "node-10"}},
+      {{"10.64.10.2", "10.64.9.11", "10.64.9.2"}, {"10.64.9.2", "10.64.9.11", "10.64.10.2"}},
+      {{"2h", "90s", "3d", "5m", "0s"}, {"0s", "90s", "5m", "2h", "3d"}},
+      {{"in 2h", "never", "in 5m"}, {"in 5m", "in 2h", "never"}},
+      {{"12.24 USD/h", "?", "0/h", "9.5 USD/h"}, {"0/h", "9.5 USD/h", "12.24 USD/h", "?"}},
+      {{"2 GB", "86 MB", "-", "700 kB"}, {"700 kB", "86 MB", "2 GB", "-"}},
+      {{"10", "", "9"}, {"9", "10", ""}},
+      {{"1/2", "2/2", "10/10"}, {"1/2", "2/2", "10/10"}},
+  };
+  for (const Sorting& one : cases) {
+    Table table{{{"NAME"}, {"IDLE STOP"}}, {}};
+    for (const std::string& cell : one.cells)
+      table.rows.push_back({"x", cell});
+    std::vector<std::string> sorted;
+    for (const std::size_t row : sorted_rows(table, "idle-stop"))
+      sorted.push_back(table.rows[row][1].text);
+    CHECK(sorted == one.sorted);
+  }
+  const Table table{{{"NAME"}, {"STATE", true}}, {}};
+  const Error e = failure_of([&] { sorted_rows(table, "stat"); });
+  CHECK(e.kind() == ErrorKind::usage);
+  CHECK(std::string(e.what()) == "--sort-by 'stat' is no column of this table: it has NAME, STATE");
+}
+
+TEST_CASE(
+    "a sorted table has its names and its document in the same order, and no titles if so wished") {
+  StringSink out;
+  StringSink err;
+  Ui ui(out, err, {}, [] { return std::string(); });
+  View view;
+  view.root = {{"schema", "fastgpu.x/1"}, {"nodes", {{{"n", 10}}, {{"n", 9}}}}, {"other", {1}}};
+  view.table = {{{"A LONG TITLE"}, {"B"}}, {{"n-10", "x"}, {"n-9", "y"}}};
+  view.names = {"n-10", "n-9"};
+  ui.set_table_wish({.sort_by = "A LONG TITLE", .titles = Titles::left_out});
+  ui.show(view);
+  CHECK(out.text == "n-9   y\nn-10  x\n");
+  out.text.clear();
+  ui.set_format(Format::name);
+  ui.show(view);
+  CHECK(out.text == "n-9\nn-10\n");
+  out.text.clear();
+  ui.set_format(Format::json);
+  ui.show(view);
+  CHECK(Json::parse(out.text)["nodes"] == Json({{{"n", 9}}, {{"n", 10}}}));
+}
+
+TEST_CASE(
+    "a description has a line a field that is not empty, sections below their names, and small "
+    "tables") {
   const Json fields = {
       {"name", "demo"},
       {"id", "7da9"},
@@ -305,22 +359,20 @@ TEST_CASE("a description has a line a field, sections below their names, and sma
       {"count", 0}};
 
   CHECK(print_description(fields, {}).str() ==
-        "Name:       demo\n"
-        "ID:         7da9\n"
-        "State:      running\n"
-        "Exit code:  <none>\n"
+        "Name:   demo\n"
+        "ID:     7da9\n"
+        "State:  running\n"
         "Spec:\n"
         "  Command:\n"
         "    - sh\n"
         "    - -c\n"
         "    - a b\\nc\n"
-        "  Variables:  <none>\n"
         "Nodes:\n"
         "  NAME    PRIVATE ADDRESS\n"
         "  demo-0\n"
         "  demo-1  10.0.0.1\n"
         "  (-o yaml shows host_keys as well)\n"
-        "Count:      0\n");
+        "Count:  0\n");
 }
 
 TEST_CASE("a description has colours where the terminal has them") {
