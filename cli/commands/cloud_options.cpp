@@ -96,9 +96,10 @@ RankedOffers asked(Context& context, const std::vector<Cloud*>& clouds, const st
   provision::cloud::check_gpu(wish);
   const auto asked = provision::cloud::clouds_with_region(clouds, region, context.cancel());
   auto answers = provision::cloud::survey(asked, region, wish, context.cancel());
-  if (answers.answered == 0 && !answers.failures.empty()) throw answers.failures.front().second;
-  for (const auto& [where, error] : answers.failures)
-    context.ui().warn(where + ": " + error.what());
+  const auto& heard = answers.heard;
+  if (heard.answered.empty() && !heard.failed.empty()) throw Error(heard.failed.front().second);
+  for (const std::string& reason : provision::cloud::reasons(heard))
+    context.ui().warn(reason);
   if (answers.offers.empty()) provision::cloud::check_names(asked, region, wish, context.cancel());
   return provision::cloud::rank(std::move(answers.offers), wish, rates);
 }

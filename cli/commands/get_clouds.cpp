@@ -44,17 +44,19 @@ std::vector<Row> rows_of(Context& context, const CloudOptions& options, Ask ask)
   const auto answers = parallel_map(std::span(places), places.size(), ask);
   context.cancel().check();
   std::vector<Row> rows;
-  std::vector<Error> failures;
-  for (const auto& answer : answers) {
-    if (const auto* error = std::get_if<Error>(&answer))
-      failures.push_back(*error);
-    else
-      std::ranges::copy(std::get<0>(answer), std::back_inserter(rows));
+  provision::cloud::Heard heard;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    provision::cloud::RegionName where(places[i].cloud->name(), places[i].region);
+    if (const auto* error = std::get_if<Error>(&answers[i])) {
+      heard.failed.emplace_back(std::move(where), *error);
+      continue;
+    }
+    heard.answered.push_back(std::move(where));
+    std::ranges::copy(std::get<0>(answers[i]), std::back_inserter(rows));
   }
-  if (!failures.empty() && failures.size() == answers.size()) throw failures.front();
-  std::set<std::string> told;
-  for (const Error& failure : failures)
-    if (told.insert(failure.what()).second) context.ui().warn(failure.what());
+  if (heard.answered.empty() && !heard.failed.empty()) throw Error(heard.failed.front().second);
+  for (const std::string& reason : provision::cloud::reasons(heard))
+    context.ui().warn(reason);
   return rows;
 }
 

@@ -4,8 +4,10 @@
 #include <cstdio>
 #include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 
+#include "base/counted.hpp"
 #include "base/parallel.hpp"
 #include "provision/cloud/catalogue.hpp"
 
@@ -17,16 +19,15 @@ struct Question {
   std::string region;
 };
 
-/// A cloud that does not tell its regions is added to `failures`.
+/// A cloud that does not tell its regions is added to those that failed.
 std::vector<Question> questions(std::span<Cloud* const> clouds, const std::string& region,
-                                std::vector<std::pair<std::string, Error>>& failures,
-                                const Cancel& cancel) {
+                                Heard& heard, const Cancel& cancel) {
   const auto regions = parallel_map(
       clouds, clouds.size(), [&](Cloud* cloud) { return regions_to_ask(*cloud, region, cancel); });
   std::vector<Question> result;
   for (std::size_t i = 0; i < clouds.size(); ++i) {
     if (const auto* error = std::get_if<Error>(&regions[i])) {
-      failures.emplace_back(clouds[i]->name(), *error);
+      heard.failed.emplace_back(RegionName(clouds[i]->name(), ""), *error);
       continue;
     }
     for (const std::string& one : std::get<0>(regions[i]))
@@ -78,25 +79,48 @@ std::vector<std::string> regions_to_ask(Cloud& cloud, const std::string& region,
 Answers survey(std::span<Cloud* const> clouds, const std::string& region, const Wish& wish,
                const Cancel& cancel) {
   Answers result;
-  const std::vector<Question> asked = questions(clouds, region, result.failures, cancel);
+  const std::vector<Question> asked = questions(clouds, region, result.heard, cancel);
   auto answers = parallel_map(std::span(asked), asked.size(), [&](const Question& question) {
     return question.cloud->offers(question.region, wish, cancel);
   });
   cancel.check();
   for (std::size_t i = 0; i < asked.size(); ++i) {
-    const std::string where = std::string(asked[i].cloud->name()) + " " + asked[i].region;
-    if (const auto* error = std::get_if<Error>(&answers[i]))
-      result.failures.emplace_back(where, *error);
-    else
-      std::ranges::move(std::get<0>(answers[i]), std::back_inserter(result.offers));
+    RegionName where(asked[i].cloud->name(), asked[i].region);
+    if (const auto* error = std::get_if<Error>(&answers[i])) {
+      result.heard.failed.emplace_back(std::move(where), *error);
+      continue;
+    }
+    result.heard.answered.push_back(std::move(where));
+    std::ranges::move(std::get<0>(answers[i]), std::back_inserter(result.offers));
   }
-  result.answered = asked.size() -
-                    static_cast<std::size_t>(std::ranges::count_if(answers, [](const auto& answer) {
-                      return std::holds_alternative<Error>(answer);
-                    }));
   for (Offer& offer : result.offers)
     complete(offer.type, offer.cloud);
   return result;
+}
+
+std::vector<std::string> reasons(const Heard& heard) {
+  std::set<std::string> trusted;  // Clouds that have taken the credentials.
+  for (const auto& [cloud, region] : heard.answered)
+    trusted.insert(cloud);
+  std::map<std::string, std::string> not_enabled;  // By the cloud.
+  std::vector<std::string> sentences;
+  for (const auto& [where, error] : heard.failed) {
+    const auto& [cloud, region] = where;
+    const std::string why = error.what();
+    std::string& skipped = not_enabled[cloud];
+    if (error.kind() == ErrorKind::denied && trusted.contains(cloud))
+      skipped += (skipped.empty() ? "" : ", ") + region;
+    else if (std::ranges::find(sentences, why) == sentences.end())
+      sentences.push_back(why.starts_with(cloud + ":") ? why : cloud + " " + region + ": " + why);
+  }
+  for (const auto& [cloud, regions] : not_enabled) {
+    const auto count = std::ranges::count(regions, ',') + 1;
+    if (!regions.empty())
+      sentences.push_back(cloud + ": " + counted(count, "region") +
+                          " skipped: the account has not enabled " +
+                          (count == 1 ? "it: " : "them: ") + regions);
+  }
+  return sentences;
 }
 
 RankedOffers rank(std::vector<Offer> offers, const Wish& wish, const ExchangeRates& rates) {

@@ -11,10 +11,23 @@
 
 namespace fastgpu::provision::cloud {
 
+/// A region of a cloud, the cloud's name first.
+using RegionName = std::pair<std::string, std::string>;
+
+/// What regions have said to one question.
+struct Heard {
+  std::vector<RegionName> answered;
+  std::vector<std::pair<RegionName, Error>> failed;  ///< Without a region: all of the cloud.
+};
+
+/// Returns a sentence for each reason, with the regions that it is the reason of. Regions that
+/// refuse credentials which others of the same cloud have taken are those that the account has not
+/// enabled. Pure.
+std::vector<std::string> reasons(const Heard& heard);
+
 struct Answers {
   std::vector<Offer> offers;
-  std::vector<std::pair<std::string, Error>> failures;  ///< By "cloud region".
-  std::size_t answered = 0;                             ///< Regions that gave an answer.
+  Heard heard;
 };
 
 /// In place of a region's name: every region that the account may use.

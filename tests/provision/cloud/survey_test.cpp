@@ -32,6 +32,25 @@ TEST_CASE("a wish for no region means the usual ones, for all what the cloud tel
   CHECK(regions_to_ask(cloud, "", Cancel{}).size() > 4);
 }
 
+TEST_CASE("regions that an account has not enabled are one sentence, and other failures one each") {
+  const Error denied(ErrorKind::denied, "aws: asking: credentials refused");
+  const Error lost(ErrorKind::transient, "no answer");
+  Heard heard{.answered = {{"aws", "r1"}},
+              .failed = {{{"aws", "r2"}, denied},
+                         {{"aws", "r3"}, denied},
+                         {{"aws", "r4"}, lost},
+                         {{"alibaba", "r1"}, denied}}};
+  using Sentences = std::vector<std::string>;
+  CHECK(reasons(heard) == Sentences{"aws r4: no answer",
+                                    "alibaba r1: aws: asking: credentials refused",
+                                    "aws: 2 regions skipped: the account has not enabled them: r2, "
+                                    "r3"});
+  heard = {.answered = {{"aws", "r1"}}, .failed = {{{"aws", "r2"}, denied}}};
+  CHECK(reasons(heard) == Sentences{"aws: 1 region skipped: the account has not enabled it: r2"});
+  heard = {.answered = {}, .failed = {{{"aws", "r1"}, denied}, {{"aws", "r2"}, denied}}};
+  CHECK(reasons(heard) == Sentences{"aws: asking: credentials refused"});
+}
+
 TEST_CASE("the cheapest offer comes first, and one without a price last") {
   const auto ranked = rank({offer("none", {}), offer("dear", 9), offer("cheap", 1)}, {}, kRates);
   CHECK(zones(ranked.usable) == std::vector<std::string>{"cheap", "dear", "none"});
