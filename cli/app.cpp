@@ -392,7 +392,8 @@ int run_app(const std::vector<std::string>& words, Context& context) {
   return finished(context, command, action(context));
 }
 
-bool wants_json(std::span<const std::string> words, const state::Environment& environment) {
+std::optional<Format> wanted_document(std::span<const std::string> words,
+                                      const state::Environment& environment) {
   CommonFlags common;
   Arguments arguments;
   try {
@@ -406,7 +407,9 @@ bool wants_json(std::span<const std::string> words, const state::Environment& en
   for (const Token& token : tokens_of({words.begin(), program}, arguments))
     if (token.argument != nullptr && token.argument->name == "--output" && token.value)
       wish = *token.value;
-  return wish == "json";
+  if (wish == "json") return Format::json;
+  if (wish == "yaml") return Format::yaml;
+  return std::nullopt;
 }
 
 }  // namespace fastgpu::cli

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <exception>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,14 +62,14 @@ std::vector<std::string> names_of_variables() {
   return names;
 }
 
-void report(Ui& ui, const Error& error, bool json) {
+void report(Ui& ui, const Error& error, std::optional<Format> document_format) {
   ui.fail(error.what());
-  if (!json || ui.has_answered()) return;  // One document is enough.
+  if (!document_format || ui.has_answered()) return;  // One document is enough.
   Json root = document("error");
   root["error"]["kind"] = word_for(error.kind());
   root["error"]["message"] = error.what();
   try {
-    ui.set_format(Format::json);
+    ui.set_format(*document_format);
     ui.show(View{.root = std::move(root)});
   } catch (const Error&) {  // It stands on stderr already.
   }
@@ -76,22 +77,23 @@ void report(Ui& ui, const Error& error, bool json) {
 
 /// Runs the command; every failure becomes a sentence and a code.
 int guarded_run(const std::vector<std::string>& words, Context& context) {
-  const auto is_json = [&] {
-    return context.ui().format() == Format::json || wants_json(words, context.environment());
+  const auto format = [&] {
+    return context.ui().wants_document() ? std::optional(context.ui().format())
+                                         : wanted_document(words, context.environment());
   };
   try {
     return run_app(words, context);
   } catch (const OutputClosed&) {
     return 0;
   } catch (const Error& e) {
-    report(context.ui(), e, is_json());
+    report(context.ui(), e, format());
     return exit_code(e.kind());
   } catch (const std::bad_alloc&) {
-    report(context.ui(), {ErrorKind::capacity, "out of memory"}, is_json());
+    report(context.ui(), {ErrorKind::capacity, "out of memory"}, format());
     return exit_code(ErrorKind::capacity);
   } catch (const std::exception& e) {
     report(context.ui(),
-           {ErrorKind::internal, std::string("this is a bug in fastgpu: ") + e.what()}, is_json());
+           {ErrorKind::internal, std::string("this is a bug in fastgpu: ") + e.what()}, format());
     return exit_code(ErrorKind::internal);
   }
 }
@@ -114,7 +116,7 @@ int run(const std::vector<std::string>& words) {
   int code = guarded_run(words, context);
   ui.end_progress();
   if (::close(STDOUT_FILENO) != 0 && errno != EBADF && code == 0) {  // A late ENOSPC shows here.
-    report(ui, {ErrorKind::local, system_error("writing the output", errno).what()}, false);
+    report(ui, {ErrorKind::local, system_error("writing the output", errno).what()}, std::nullopt);
     code = 1;
   }
   return code;

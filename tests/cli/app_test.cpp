@@ -288,15 +288,16 @@ TEST_CASE("what follows two dashes is the program's, read by nobody") {
 
 TEST_CASE("JSON is wanted even where the rest makes no sense") {
   const state::Environment none = [](const char*) { return std::nullopt; };
-  CHECK(wants_json(Words{"bla", "-o", "json"}, none));
-  CHECK(wants_json(Words{"-ojson"}, none));
-  CHECK(wants_json(Words{"--output=json", "x"}, none));
-  CHECK(wants_json(Words{"get", "nodes", "--json"}, none));
-  CHECK(wants_json(Words{"exec", "-qojson", "x"}, none));
-  CHECK_FALSE(wants_json(Words{"get", "nodes", "-o=", "json"}, none));
-  CHECK_FALSE(wants_json(Words{"get", "nodes", "--output=", "json"}, none));
-  CHECK_FALSE(wants_json(Words{"create", "cluster", "--image", "-ojson"}, none));
-  CHECK_FALSE(wants_json(Words{"exec", "x", "--", "-o", "json"}, none));
+  CHECK(wanted_document(Words{"bla", "-o", "json"}, none) == Format::json);
+  CHECK(wanted_document(Words{"-ojson"}, none) == Format::json);
+  CHECK(wanted_document(Words{"bla", "-oyaml"}, none) == Format::yaml);
+  CHECK(wanted_document(Words{"--output=json", "x"}, none) == Format::json);
+  CHECK(wanted_document(Words{"get", "nodes", "--json"}, none) == Format::json);
+  CHECK(wanted_document(Words{"exec", "-qojson", "x"}, none) == Format::json);
+  CHECK_FALSE(wanted_document(Words{"get", "nodes", "-o=", "json"}, none).has_value());
+  CHECK_FALSE(wanted_document(Words{"get", "nodes", "--output=", "json"}, none).has_value());
+  CHECK_FALSE(wanted_document(Words{"create", "cluster", "--image", "-ojson"}, none).has_value());
+  CHECK_FALSE(wanted_document(Words{"exec", "x", "--", "-o", "json"}, none).has_value());
 }
 
 TEST_CASE("the words that people try lead to the command that they mean") {
