@@ -389,6 +389,7 @@ int run_app(const std::vector<std::string>& words, Context& context) {
   if (!hidden) check_variables(context, command);
   parse_words(command.words(), resolved.rest, arguments, context.environment(), hear);
   if (!hidden) apply(common, arguments, command, context);
+  if (command.effect == Effect::changes) context.set_stopping_words("stopping " + command.words());
   return finished(context, command, action(context));
 }
 

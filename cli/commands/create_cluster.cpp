@@ -377,8 +377,12 @@ int run(Context& context, const Options& options) {
   const std::string delete_command = "fastgpu delete cluster " + name;
   context.set_parting_words("cluster " + name + " is half made; remove it with: " + delete_command +
                             " --yes");
+  context.set_stopping_words(options.keep
+                                 ? "stopping; what was made of cluster " + name + " stays"
+                                 : "stopping, and removing what was made of cluster " + name);
   const provision::Tools tools = tools_for(context, options);
   auto made = create_somewhere(context, tools, wanted, options);
+  context.set_stopping_words("stopping; cluster " + name + " stays");
   context.set_parting_words("cluster " + name + " stands; remove it with: " + delete_command);
   if (made.kind == provision::PlanKind::unchanged) {
     tell_unchanged(ui, made.view.cluster);

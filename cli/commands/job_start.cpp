@@ -12,7 +12,10 @@ namespace {
 void upload(Context& context, const RemoteTarget& target, const launcher::JobRecord& record,
             const std::string& id) {
   if (record.spec.sync.empty()) return;
-  context.ui().progress("copying " + record.spec.sync);
+  const bool is_ours =  // Of a command that makes its own job.
+      record.spec.sync.starts_with(context.state_directory().string() + "/");
+  context.ui().progress(is_ours ? "copying what job " + id + " needs"
+                                : "copying " + record.spec.sync);
   std::vector<ssh::Host> hosts;
   for (const launcher::NodeRanks& ranks : record.placement)
     for (const ssh::Host& host : target.hosts)
@@ -72,6 +75,7 @@ StartedJob start_job(Context& context, const RemoteTarget& target,
   });
   context.set_parting_words(
       "job " + job.id + " ends by itself within 30 s; at once with: fastgpu cancel job " + job.id);
+  context.set_stopping_words("stopping job " + job.id + " before it runs");
   start(context, target, started);
   return started;
 }

@@ -86,6 +86,40 @@ def test_ctrl_c_says_at_once_what_ends(user):
     check(process.returncode == 130, f"exit code {process.returncode}")
 
 
+def test_ctrl_c_says_at_once_what_a_creation_removes(user):
+    name = user.cluster
+    process = user.start("create", "cluster", name, "--nodes", "3")
+    reader = Reader(process.stderr.fileno())
+    check(b"creating" in reader.read(30, b"creating 3 nodes"), f"{reader.text}")
+    process.send_signal(signal.SIGINT)
+    said = f"stopping, and removing what was made of cluster {name}".encode()
+    check(said in reader.read(5, said), f"{reader.text}")
+    process.communicate(timeout=60)
+    check(process.returncode == 130, f"exit code {process.returncode}")
+    user.refused(["describe", "cluster", name], 5, name)
+
+
+def test_several_clusters_are_stopped_and_deleted_at_once(user):
+    one, two = user.cluster + "a", user.cluster + "b"
+    for name in (one, two):
+        user.run("create", "cluster", name, "--nodes", "1")
+    stopped = user.run("stop", "cluster", one, two)
+    check([line.split() for line in stopped.out.decode().splitlines()] ==
+          [["CLUSTER", "RESULT"], [one, "stopped"], [two, "stopped"]], f"{stopped.out}")
+    names = user.run("get", "clusters", "--sort-by", "name", "--no-headers").out.decode().split("\n")
+    shown = [line.split()[0] for line in names if line]
+    check(shown == sorted(shown) and {one, two} <= set(shown), f"{shown}")
+    user.refused(["delete", "cluster", one, two], 2, f"Delete 2 clusters: {one} (1 node), {two} (1 node)?")
+    deleted = user.run("delete", "cluster", one, "absent", two, "--yes", "-o", "json", code=5)
+    result = {each["name"]: each["error"] for each in json.loads(deleted.out)["clusters"]}
+    check(result[one] is None and result[two] is None and "no cluster 'absent'" in result["absent"], f"{result}")
+
+
+def test_an_error_is_a_document_in_yaml_too(user):
+    failed = user.run("describe", "cluster", "absent", "-o", "yaml", code=5)
+    check(failed.out.decode().startswith("schema: fastgpu.error/1\nerror:\n  kind: not_found\n"), f"{failed.out}")
+
+
 def test_every_verb_answers_in_json(user):
     name = user.two_nodes()
     user.run("run", "job", "say", "-c", name, "-np", "2", "--", "sh", "-c", "echo out $FASTGPU_RANK; echo err >&2; printf open")
