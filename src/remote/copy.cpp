@@ -114,8 +114,9 @@ ssh::RunOptions run_options(const CopyOptions& options) {
           .silence = options.silence};
 }
 
-void check_readable(const std::vector<std::filesystem::path>& sources) {
-  transfer::check_readable(sources);
+void check_readable(const std::vector<std::filesystem::path>& sources,
+                    const transfer::LeftOut& left_out) {
+  transfer::check_readable(sources, left_out);
 }
 
 Error named_failure(ErrorKind kind, const NodeName& host, const std::string& text) {
@@ -133,7 +134,7 @@ std::vector<HostResult<Copied>> copy_to(ssh::Client& client, std::span<const ssh
                                         const std::string& destination, const AgentProgram& agent,
                                         const CopyOptions& options, CopyProgress* progress,
                                         const Cancel& cancel) {
-  check_readable(sources);
+  check_readable(sources, options.left_out);
   LocalFailure local;
   const auto kept = kept_positions(client, hosts, options.key, destination, agent, options, cancel);
   const auto command_for = [&](std::size_t host) {
@@ -150,6 +151,7 @@ std::vector<HostResult<Copied>> copy_to(ssh::Client& client, std::span<const ssh
 
   const auto make = [&](std::size_t host) -> ssh::Task {
     senders[host] = std::make_unique<transfer::TreeSender>(sources, sums, kept[host]);
+    senders[host]->leave_out(options.left_out);
     return {.host = hosts[host],
             .command = command_for(host),
             .on_stderr = [&text = said[host]](auto piece) { keep_message(text, piece); },

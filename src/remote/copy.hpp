@@ -10,6 +10,7 @@
 #include "base/units.hpp"
 #include "remote/agent.hpp"
 #include "ssh/client.hpp"
+#include "transfer/tree_sender.hpp"
 
 namespace fastgpu::remote {
 
@@ -32,6 +33,7 @@ struct CopyOptions {
   /// Names the copy (key_of) where hosts are to keep what has come when it is cut off, and to go on
   /// from there; empty: they keep nothing.
   std::string key{};
+  transfer::LeftOut left_out{};  ///< Of what goes to hosts from here; empty: all of it goes.
 };
 
 /// See transfer::key_of.
@@ -53,7 +55,8 @@ struct Copied {
 Error named_failure(ErrorKind kind, const NodeName& host, const std::string& text);
 
 /// See transfer::check_readable.
-void check_readable(const std::vector<std::filesystem::path>& sources);
+void check_readable(const std::vector<std::filesystem::path>& sources,
+                    const transfer::LeftOut& left_out = {});
 
 /// Copies files and directories to the same place on every host, as cp -r would: into `destination`
 /// where that is a directory, under its name otherwise. "" and relative paths begin at the home

@@ -107,6 +107,7 @@ class Relay {
     const ssh::Host& first = hosts_[chain.front()];
     const auto make = [&](std::size_t) -> ssh::Task {
       sender = std::make_unique<transfer::TreeSender>(sources_, sums, from);
+      sender->leave_out(options_.left_out);
       return {.host = first, .command = command_for(chain, from), .next_input = [&] {
                 auto piece = local_.noting([&] { return sender->next(); });
                 if (piece) pace.pass(piece->size(), cancel_);
@@ -142,6 +143,8 @@ class Relay {
     const auto kind = transfer::failure_kind(report.status);
     if (kind && cancel_.requested())  // Their streams were cut off by us.
       results_[host] = {name, Error(ErrorKind::interrupted, name.value + ": interrupted")};
+    else if (kind == ErrorKind::transient)
+      return;  // Cut off by another node; nothing was changed, so that it is sent again.
     else if (kind)
       results_[host] = {name, named_failure(*kind, name, report.text)};
     else if (report.status == 0 && accounts_.contains(report.text))
@@ -195,7 +198,7 @@ std::vector<HostResult<Copied>> copy_through(ssh::Client& client, std::span<cons
                                              const std::string& destination,
                                              const AgentProgram& agent, const CopyOptions& options,
                                              CopyProgress* progress, const Cancel& cancel) {
-  check_readable(sources);
+  check_readable(sources, options.left_out);
   return Relay(client, hosts, route, sources, destination, agent, options, progress, cancel).run();
 }
 

@@ -48,8 +48,9 @@ void copy_bytes(int from, int to, const Entry& entry) {
 }
 
 void copy_file(const Entry& entry) {
-  // Its own mode may forbid reading it.
-  ::fchmodat(entry.from, entry.name.c_str(), (entry.info.st_mode & 07777) | S_IRUSR, 0);
+  // Its own mode may forbid reading it. If that stays so, opening it says why.
+  [[maybe_unused]] const int changed =
+      ::fchmodat(entry.from, entry.name.c_str(), (entry.info.st_mode & 07777) | S_IRUSR, 0);
   const UniqueFd from(::openat(entry.from, entry.name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   constexpr int kNew = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   const UniqueFd to(::openat(entry.to, entry.new_name.c_str(), kNew, S_IRUSR | S_IWUSR));

@@ -124,7 +124,8 @@ void TreeSender::give(std::string& out, const Record& record) {
 }
 
 void TreeSender::begin_source(std::string& out, const std::filesystem::path& source) {
-  begin_entry(out, AT_FDCWD, source.string(), top_name(source), source.string(), 0);
+  top_ = top_name(source);
+  begin_entry(out, AT_FDCWD, source.string(), top_, source.string(), 0);
 }
 
 TreeSender::Stamp TreeSender::stamp_of(const struct stat& info) {
@@ -180,6 +181,7 @@ void TreeSender::begin_entry(std::string& out, int parent, const std::string& na
     if (has_vanished(errno, shown, follow)) return;
     throw cannot_read(shown, errno);
   }
+  if (follow == O_NOFOLLOW && is_left_out(path, info)) return;
   if (S_ISLNK(info.st_mode)) {
     begin_link(out, parent, name, path, shown, time_of(info));
     return;
@@ -232,6 +234,11 @@ void TreeSender::begin_link(std::string& out, int parent, const std::string& nam
   ++sent_.files;
 }
 
+bool TreeSender::is_left_out(const std::string& path, const struct stat& info) const {
+  if (!left_out_) return false;
+  return left_out_(top_.empty() ? path : path.substr(top_.size() + 1), S_ISDIR(info.st_mode));
+}
+
 /// Takes note of an entry of a directory that is gone by now; false for a source, and for any other
 /// failure.
 bool TreeSender::has_vanished(int error_number, const std::string& shown, int follow) {
@@ -268,7 +275,7 @@ void TreeSender::send_block(std::string& out) {
   give(out, BlockRecord{bytes});
 }
 
-void check_readable(const std::vector<std::filesystem::path>& sources) {
+void check_readable(const std::vector<std::filesystem::path>& sources, const LeftOut& left_out) {
   namespace fs = std::filesystem;
   const auto check = [](const fs::path& path, int access) {
     if (::faccessat(AT_FDCWD, path.c_str(), access, AT_EACCESS) != 0 && errno != ENOENT)
@@ -284,6 +291,11 @@ void check_readable(const std::vector<std::filesystem::path>& sources) {
     for (auto item = fs::recursive_directory_iterator(source, ignored);
          item != fs::recursive_directory_iterator(); item.increment(ignored)) {
       const fs::file_status status = item->symlink_status(ignored);
+      if (left_out &&
+          left_out(item->path().lexically_relative(source).string(), fs::is_directory(status))) {
+        item.disable_recursion_pending();
+        continue;
+      }
       if (fs::is_directory(status)) check(item->path(), R_OK | X_OK);
       if (fs::is_regular_file(status)) check(item->path(), R_OK);
     }

@@ -65,6 +65,10 @@ using FirstFiles = std::function<FirstFile(bool may_wait)>;
 /// Told of each file that was sent: its path here, and the sum of what was sent.
 using OnSent = std::function<void(const std::string& file, const Digest& sum)>;
 
+/// Returns whether an entry is left out of a copy, by its path below the source. Asked for a
+/// directory before what is in it, which is left out with it.
+using LeftOut = std::function<bool(const std::string& path, bool is_directory)>;
+
 /// One stream. A symbolic link named as a source is followed, further ones are sent as links. What
 /// is neither file, directory nor link is passed over inside a directory, and refused as a source.
 class TreeSender {
@@ -75,6 +79,9 @@ class TreeSender {
   TreeSender(std::vector<std::filesystem::path> sources, std::shared_ptr<FileSums> sums,
              const Position& from = {}, InBase in_base = {}, FirstFiles first = {},
              OnSent on_sent = {});
+
+  /// Leaves entries out of what is sent from now on; sources themselves never.
+  void leave_out(LeftOut left_out) { left_out_ = std::move(left_out); }
 
   /// The next piece, perhaps an empty one; absent at the end. Throws not_found for a source that
   /// does not exist, denied for a file that cannot be read, usage for a source that is neither a
@@ -128,6 +135,7 @@ class TreeSender {
   bool begin_same(std::string& out, const std::string& path, const struct stat& info);
   void begin_link(std::string& out, int parent, const std::string& name, const std::string& path,
                   const std::string& shown, FileTime modified);
+  bool is_left_out(const std::string& path, const struct stat& info) const;
   bool has_vanished(int error_number, const std::string& shown, int follow);
   void enter(UniqueFd fd, const std::string& path, const std::string& shown);
   void send_block(std::string& out);
@@ -143,6 +151,8 @@ class TreeSender {
   InBase in_base_;
   FirstFiles first_;  // Empty once they are through.
   OnSent on_sent_;
+  LeftOut left_out_;
+  std::string top_;                          // Of the source that is walked, as records have it.
   UniqueFd root_;                            // Of the source that they are in.
   std::map<std::string, Stamp> sent_first_;  // By the path that records have.
   std::set<std::string> first_parents_;      // Likewise.
@@ -155,8 +165,10 @@ class TreeSender {
 };
 
 /// Throws for the first source that is not there, is neither a file nor a directory, or has
-/// something in it that cannot be read, naming it: before anything of a copy is sent.
-void check_readable(const std::vector<std::filesystem::path>& sources);
+/// something in it that cannot be read and is not left out, naming it: before anything of a copy is
+/// sent.
+void check_readable(const std::vector<std::filesystem::path>& sources,
+                    const LeftOut& left_out = {});
 
 /// Files and bytes in the trees, for showing progress; what cannot be read counts as nothing.
 Sent measure(const std::vector<std::filesystem::path>& sources);

@@ -89,6 +89,15 @@ TEST_CASE("a node that says what those behind it have is not believed") {
   CHECK(results[0].value().passed_on);
 }
 
+TEST_CASE("a copy that one node cuts off reaches those behind it all the same") {
+  Chain chain;
+  chain.corrupt("b", "head -c 40 | \"$real\" relay \"$@\"; exit");
+  for (const auto& result : chain.copy()) {
+    REQUIRE_MESSAGE(result.ok(), std::string(result.error().what()));
+    CHECK(read_text(chain.home(result.host.value) / "got") == "as it was sent");
+  }
+}
+
 TEST_CASE("a node that passes on something else is found out") {
   Chain chain;
   write_file(chain.home("b") / "evil/data", "as it was changed");

@@ -202,9 +202,12 @@ def test_ended_jobs_do_not_fill_the_nodes(user):
     tree = user.folder / "tree"
     tree.mkdir()
     (tree / "data").write_text("data")
+    (tree / ".fastgpuignore").write_text("*.ckpt\n")
+    (tree / "a.ckpt").write_text("large")
     keep = {"FASTGPU_KEEP_JOBS": "2"}
     for _ in range(4):
-        user.run("run", "job", "many", "-c", name, "-np", "2", "--sync", str(tree), "--", "cat", "data", environment=keep)
+        user.run("run", "job", "many", "-c", name, "-np", "2", "--sync", str(tree), "--", "sh", "-c", "cat data && test ! -e a.ckpt",
+                 environment=keep)
     running = user.start("run", "job", "held", "-c", name, "-np", "2", "--", "sleep", "1000", environment=keep)
     check(within(20, lambda: user.run("exec", name, "--", "pgrep", "-x", "sleep", code=None).returncode == 0), "no start")
     check(within(10, lambda: len(folders(user, name)) == 3), f"left: {folders(user, name)}")

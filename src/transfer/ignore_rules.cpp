@@ -1,0 +1,96 @@
+#include "transfer/ignore_rules.hpp"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <ranges>
+#include <span>
+
+namespace fastgpu::transfer {
+namespace {
+
+constexpr const char* kAnyDepth = "**";
+
+using Parts = std::span<const std::string>;
+
+std::vector<std::string> split(std::string_view path) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    if (end > begin) parts.emplace_back(path.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+/// Matches part by part; as many steps as the product of both lengths at most.
+bool matches(Parts rule, Parts path) {
+  // reached[i]: the rule's parts so far match the first i parts of the path.
+  std::vector<char> reached(path.size() + 1, 0);
+  reached[0] = 1;
+  for (std::size_t at = 0; at < rule.size(); ++at) {
+    std::vector<char> next(path.size() + 1, 0);
+    if (rule[at] == kAnyDepth) {
+      // "a/**" is for what is in a, and not for a itself.
+      const std::size_t least = at + 1 == rule.size() ? 1 : 0;
+      bool is_reached = false;
+      for (std::size_t i = 0; i <= path.size(); ++i) {
+        if (i >= least) is_reached = is_reached || reached[i - least] != 0;
+        next[i] = is_reached ? 1 : 0;
+      }
+    } else {
+      for (std::size_t i = 0; i < path.size(); ++i)
+        next[i + 1] = reached[i] != 0 && ::fnmatch(rule[at].c_str(), path[i].c_str(), 0) == 0;
+    }
+    reached = std::move(next);
+  }
+  return reached[path.size()] != 0;
+}
+
+std::string_view without_end(std::string_view line) {
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  while (line.ends_with(' ') && !line.ends_with("\\ "))
+    line.remove_suffix(1);
+  return line;
+}
+
+}  // namespace
+
+IgnoreRules::Rule IgnoreRules::rule_of(std::string_view line) {
+  Rule rule;
+  line = without_end(line);
+  if (line.starts_with('#')) return rule;
+  if (line.starts_with('!')) {
+    rule.includes = true;
+    line.remove_prefix(1);
+  }
+  if (line.ends_with('/')) {
+    rule.is_for_directories = true;
+    line.remove_suffix(1);
+  }
+  const bool is_a_name = line.find('/') == line.npos;
+  rule.parts = split(line);
+  if (is_a_name && !rule.parts.empty()) rule.parts.insert(rule.parts.begin(), kAnyDepth);
+  return rule;
+}
+
+IgnoreRules IgnoreRules::parse(std::string_view text) {
+  IgnoreRules rules;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    Rule rule = rule_of(text.substr(0, end));
+    if (!rule.parts.empty()) rules.rules_.push_back(std::move(rule));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return rules;
+}
+
+bool IgnoreRules::leaves_out(std::string_view path, bool is_directory) const {
+  const std::vector<std::string> parts = split(path);
+  for (const Rule& rule : rules_ | std::views::reverse)
+    if ((is_directory || !rule.is_for_directories) && matches(rule.parts, parts))
+      return !rule.includes;
+  return false;
+}
+
+}  // namespace fastgpu::transfer
