@@ -13,8 +13,7 @@ void describe_common(Arguments& arguments, CommonFlags& common) {
         arguments.flag("--no-headers", "Leave out the titles of the columns", common.no_headers));
   }
   arguments.group("Global");
-  Argument& output =
-      shared(arguments.text("--output", "FORMAT", "How to show results", common.output));
+  Argument& output = shared(arguments.text("--output", "FORMAT", "Output format", common.output));
   output.letter = "-o";
   output.values = Values::choice;
   output.choices = {"table", "wide", "json", "yaml", "name"};
@@ -23,12 +22,14 @@ void describe_common(Arguments& arguments, CommonFlags& common) {
       shared(arguments.text("--color", "WHEN", "Colours on stdout and stderr", common.color));
   color.values = Values::choice;
   color.choices = {"auto", "always", "never"};
-  Argument& state = shared(arguments.text("--state-dir", "DIR", "Where fastgpu remembers things",
-                                          common.state_directory));
+  Argument& state = shared(arguments.text(
+      "--state-dir", "DIR", "Directory for clusters, jobs and keys (~/.local/state/fastgpu)",
+      common.state_directory));
   state.values = Values::path;
-  shared(arguments.flag("--quiet", "Say nothing but results, warnings and errors", common.quiet))
+  shared(arguments.flag("--quiet", "Print only results, warnings and errors", common.quiet))
       .letter = "-q";
-  shared(arguments.flag("--verbose", "Show each request to a cloud", common.verbose)).letter = "-v";
+  shared(arguments.flag("--verbose", "Print every request to a cloud", common.verbose)).letter =
+      "-v";
 }
 
 Arguments arguments_of(const Command& command) {

@@ -21,7 +21,7 @@ bool is_automated(const state::Environment& environment) {
 }  // namespace
 
 void describe_consent(Arguments& arguments, bool& yes) {
-  shared(arguments.flag("--yes", "Do not ask", yes)).letter = "-y";
+  shared(arguments.flag("--yes", "Answer yes to every question", yes)).letter = "-y";
 }
 
 bool has_consent(Context& context, bool yes) {

@@ -64,10 +64,11 @@ std::string read_regular(const std::string& path) {
 
 void describe_variables(Arguments& arguments, VariableFlags& flags, const std::string& receiver) {
   arguments
-      .list("--env", "NAME[=VALUE]", "A variable for " + receiver + "; NAME alone passes yours",
-            flags.given)
+      .list("--env", "NAME[=VALUE]",
+            "Set a variable for " + receiver + "; NAME alone passes on its value here", flags.given)
       .letter = "-e";
-  arguments.list("--env-file", "FILE", "Variables from a file, a line NAME=VALUE each", flags.files)
+  arguments
+      .list("--env-file", "FILE", "Read variables from a file with lines NAME=VALUE", flags.files)
       .values = Values::path;
 }
 

@@ -91,10 +91,11 @@ int run(Context& context, const Options& options) {
 Action describe_addip(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   describe_cluster_options(arguments, *options).required = false;
-  arguments.list("--ssh-from", "CIDR", "Who may log in too (this machine, as seen from outside)",
+  arguments.list("--ssh-from", "CIDR",
+                 "Allow SSH from this range, too (the public address of this machine)",
                  options->ssh_from);
   describe_dry_run(arguments, options->dry_run);
-  arguments.flag("--all", "All clusters of clouds", options->all).letter = "-a";
+  arguments.flag("--all", "Change all clusters in clouds", options->all).letter = "-a";
   return [options](Context& context) { return run(context, *options); };
 }
 

@@ -64,24 +64,26 @@ Action describe_attach_cluster(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   Argument& name = describe_cluster_options(arguments, *options);
   name.values = Values::none;
-  name.help = "The cluster, by the name that it was made under";
-  arguments.text("--provider", "CLOUD", "The cloud that it is in", options->wish.provider).values =
+  name.help = "The name that the cluster was created with";
+  arguments.text("--provider", "CLOUD", "The cloud of the cluster", options->wish.provider).values =
       Values::provider;
   arguments
-      .list("--region", "REGION", "Look in this region (the usual ones)", options->wish.regions)
+      .list("--region", "REGION", "Search this region only (the default regions)",
+            options->wish.regions)
       .values = Values::region;
-  arguments.text("--id", "ID", "Which of several clusters of that name", options->wish.id);
+  arguments.text("--id", "ID", "The id, if several clusters have this name", options->wish.id);
   arguments
-      .text("--ssh-key", "FILE", "A private key that opens its nodes (~/.ssh/id_ed25519)",
+      .text("--ssh-key", "FILE", "Private key to log in to the nodes (~/.ssh/id_ed25519)",
             options->wish.identity)
       .values = Values::path;
-  arguments.text("--user", "NAME", "Who logs in (root)", options->wish.user);
-  arguments.list("--ssh-from", "CIDR", "Who may log in too (this machine, as seen from outside)",
+  arguments.text("--user", "NAME", "User name on the nodes (root)", options->wish.user);
+  arguments.list("--ssh-from", "CIDR",
+                 "Allow SSH from this range, too (the public address of this machine)",
                  options->ssh_from);
-  arguments.flag("--end-unrecorded", "End machines of the cluster that its record does not know",
+  arguments.flag("--end-unrecorded",
+                 "Terminate machines of the cluster that its record does not list",
                  options->wish.ends_unrecorded);
-  arguments.flag("--start", "Start its machines first where they are stopped",
-                 options->wish.starts);
+  arguments.flag("--start", "Start stopped machines first", options->wish.starts);
   arguments.flag("--force", "Break the lease of a machine that died while it changed the cluster",
                  options->wish.breaks_lease);
   describe_dry_run(arguments, options->dry_run);

@@ -125,31 +125,32 @@ std::vector<std::string> names_of(const Names& items) {
 
 void describe_measured(Arguments& arguments, Options& options) {
   passed_on(arguments, options, "--sizes", "LEAST:MOST:FACTOR|LIST",
-            "Bytes of a call; K, M and G are powers of 2 (8:128M:4)");
+            "Message sizes in bytes; K, M and G are powers of 2 (8:128M:4)");
   Argument& model = arguments.add({.name = "--model", .value = "MODEL"});
-  model.help = "Exchange the gradients of a model, or of a file of 'name elements'";
+  model.help = "Exchange the gradients of this model, or of a file with lines 'name elements'";
   model.values = Values::path;
   model.choices.assign(comm::bench::kModels.begin(), comm::bench::kModels.end());
   model.take = [&options](const std::string& text) { options.model = text; };
   Argument& collective =
-      passed_on(arguments, options, "--collective", "LIST", "What is measured (all_reduce)");
+      passed_on(arguments, options, "--collective", "LIST", "Collectives to measure (all_reduce)");
   collective.values = Values::choice;
   collective.choices = names_of(comm::bench::kCollectives);
-  Argument& dtype = passed_on(arguments, options, "--dtype", "LIST", "Numbers (float32)");
+  Argument& dtype = passed_on(arguments, options, "--dtype", "LIST", "Data types (float32)");
   dtype.values = Values::choice;
   dtype.choices = names_of(comm::bench::kTypes);
   Argument& buffers = passed_on(arguments, options, "--buffers", "WHOSE",
-                                "The program's own memory, or the library's (private)");
+                                "Allocate buffers in the program or in the library (private)");
   buffers.values = Values::choice;
   buffers.choices = {"private", "heap"};
   Argument& memory = passed_on(arguments, options, "--memory", "HOW",
-                               "Gradients copied, or written where they are sent from (copies)");
+                               "Copy gradients into the send buffer, or write them there (copies)");
   memory.values = Values::choice;
   memory.choices = {"copies", "views"};
-  passed_on(arguments, options, "--steps", "N", "Exchanges of the model's gradients (20)");
-  passed_on(arguments, options, "--repetitions", "N", "Batches of which the median is taken (7)");
+  passed_on(arguments, options, "--steps", "N", "Number of steps with a model (20)");
+  passed_on(arguments, options, "--repetitions", "N",
+            "Number of repetitions, of which the median is shown (7)");
   Argument& no_check = arguments.add({.name = "--no-check"});
-  no_check.help = "Do not look whether what comes out is right";
+  no_check.help = "Do not check the results";
   no_check.take = [&options](const std::string&) { options.measured.emplace_back("--no-check"); };
 }
 
@@ -158,18 +159,19 @@ void describe_measured(Arguments& arguments, Options& options) {
 Action describe_bench_comm(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   Argument& cluster =
-      arguments.text("CLUSTER[/NODES]", "", "Where it is measured", options->cluster);
+      arguments.text("CLUSTER[/NODES]", "", "The nodes to measure on", options->cluster);
   cluster.required = true;
   cluster.values = Values::target;
   describe_measured(arguments, *options);
   arguments.group("Rank");
-  arguments.count("--np", "N", "Ranks in all (every slot)", options->ranks, 1, kMostRanks).letter =
-      "-np";
-  arguments.count("--npernode", "K", "Ranks on each node", options->per_node, 1, kMostRanks);
+  arguments
+      .count("--np", "N", "Total number of ranks (one per slot)", options->ranks, 1, kMostRanks)
+      .letter = "-np";
+  arguments.count("--npernode", "K", "Number of ranks per node", options->per_node, 1, kMostRanks);
   arguments.flag("--oversubscribe", "Allow more ranks than slots", options->oversubscribe);
   describe_variables(arguments, options->variables, "every rank");
   arguments.group("");
-  arguments.duration("--timeout", "Give up after this time", options->timeout);
+  arguments.duration("--timeout", "Give up after this long", options->timeout);
   arguments.offer_page();
   return [options](Context& context) { return run(context, *options); };
 }

@@ -454,14 +454,15 @@ std::shared_ptr<Options> describe_several(Arguments& arguments) {
 Action describe_delete_cluster(Arguments& arguments) {
   const auto options = describe_several(arguments);
   describe_consent(arguments, options->yes);
-  arguments.flag("--forget", "Only forget a cluster that another machine has taken over",
+  arguments.flag("--forget",
+                 "Only remove the record here of a cluster that another machine has taken over",
                  options->forget);
   return [options](Context& context) { return run_delete(context, *options); };
 }
 
 Action describe_start_cluster(Arguments& arguments) {
   const auto options = describe_several(arguments);
-  arguments.flag("--replace-lost", "Make new machines for nodes whose machines are gone",
+  arguments.flag("--replace-lost", "Create new machines for nodes that are lost",
                  options->replace_lost);
   return [options](Context& context) { return run_start(context, *options); };
 }
@@ -474,14 +475,14 @@ Action describe_stop_cluster(Arguments& arguments) {
 
 Action describe_rename_cluster(Arguments& arguments) {
   const auto options = describe_options(arguments);
-  arguments.text("NEW", "", "Its new name", options->new_name).required = true;
+  arguments.text("NEW", "", "The new name", options->new_name).required = true;
   return [options](Context& context) { return run_rename(context, *options); };
 }
 
 Action describe_scale_cluster(Arguments& arguments) {
   const auto options = describe_options(arguments);
-  Argument& nodes = arguments.count("--nodes", "N", "How many nodes it shall have", options->nodes,
-                                    1, provision::kMostNodes);
+  Argument& nodes = arguments.count("--nodes", "N", "New number of nodes", options->nodes, 1,
+                                    provision::kMostNodes);
   nodes.letter = "-n";
   describe_consent(arguments, options->yes);
   return [options](Context& context) { return run_scale(context, *options); };

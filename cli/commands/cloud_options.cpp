@@ -297,30 +297,32 @@ void warn_of_world(Ui& ui, const std::vector<IpRange>& ranges) {
 }
 
 void describe_place_options(Arguments& arguments, CloudOptions& options) {
-  Argument& cloud = arguments.list(
-      "--cloud", "NAME", "A cloud to look in; any is each with credentials", options.clouds);
+  Argument& cloud =
+      arguments.list("--cloud", "NAME", "Search this cloud; any searches all that have credentials",
+                     options.clouds);
   cloud.values = Values::choice;
   for (const provision::ProviderInfo& info : provision::provider_table())
     if (info.is_cloud) cloud.choices.emplace_back(info.name);
   cloud.choices.emplace_back("any");
   arguments
-      .text("--region", "REGION", "Look in this region alone, or in all of them (all)",
+      .text("--region", "REGION", "Search this region only; all searches every region (all)",
             options.region)
       .values = Values::region;
 }
 
 void describe_machine_options(Arguments& arguments, CloudOptions& options) {
-  Argument& gpus = arguments.text("--gpus", "GPU[:N]", "GPUs a node, such as A100:8 or A100-80GB:8",
-                                  options.gpus);
+  Argument& gpus =
+      arguments.text("--gpus", "GPU[:N]", "GPUs per node [A100:8, A100-80GB:8]", options.gpus);
   gpus.values = Values::gpus;
   checked(gpus, [](const std::string& text) {
     provision::cloud::Wish wish;
     provision::cloud::parse_gpus(text, wish);
   });
-  arguments.text("--instance-type", "TYPE", "Exactly this type of machine", options.type);
-  arguments.text("--zone", "ZONE", "Look in this zone alone", options.zone);
-  arguments.flag("--spot", "Machines that the cloud may take back, for less", options.spot);
-  arguments.text("--max-price", "PRICE", "The most that a node may cost an hour, such as 20USD",
+  arguments.text("--instance-type", "TYPE", "Instance type", options.type);
+  arguments.text("--zone", "ZONE", "Search this zone only", options.zone);
+  arguments.flag("--spot", "Use spot instances: cheaper, and the cloud may take them back",
+                 options.spot);
+  arguments.text("--max-price", "PRICE", "Maximum price of a node per hour [20USD]",
                  options.max_price);
   describe_exchange_rates(arguments, options.exchange_rates);
 }
@@ -329,41 +331,43 @@ void describe_cloud_options(Arguments& arguments, CloudOptions& options) {
   arguments.group("Machine");
   describe_place_options(arguments, options);
   describe_machine_options(arguments, options);
-  arguments.text("--image", "IMAGE", "An image by id or name (the newest that suits)",
-                 options.image);
-  arguments.flag("--rdma", "Close together, with the fastest network that the type has",
+  arguments.text("--image", "IMAGE", "Image by id or name (the newest that fits)", options.image);
+  arguments.flag("--rdma",
+                 "Use RDMA or the fastest network of the type, and place nodes close together",
                  options.rdma);
   arguments.group("Capacity");
-  arguments.count("--min-nodes", "N", "Begin with so many where no place has room for all",
+  arguments.count("--min-nodes", "N",
+                  "Start with at least N nodes if the capacity for all is missing",
                   options.min_nodes, 1, provision::kMostNodes);
-  arguments.duration("--hold", "Keep what was got for so long while the missing nodes are sought",
+  arguments.duration("--hold",
+                     "Keep (and pay for) partial capacity this long while looking for the rest",
                      options.hold);
-  arguments.text("--hold-cost", "AMOUNT",
-                 "The most that the kept nodes may cost meanwhile, such as 5USD",
+  arguments.text("--hold-cost", "AMOUNT", "Maximum cost of the nodes that --hold keeps [5USD]",
                  options.hold_cost);
   arguments.group("Storage");
-  arguments.disk("--disk", "Size of the system disk, such as 200 or 1TB (the image's)",
+  arguments.disk("--disk", "Size of the system disk in GiB [200, 1TB] (that of the image)",
                  options.disk, 32'768);
   checked(arguments.text("--data-disk", "GIB[:TYPE]",
-                         "A disk more for each node, at /data, such as 500:gp3 or 10TB",
+                         "Attach a data disk to each node, mounted at /data [500:gp3, 10TB]",
                          options.data_disk),
           provision::parse_data_disk);
   checked(arguments.list("--mount", "ADDRESS:/EXPORT[=/PATH]",
-                         "An NFS export for all nodes, at /fastgpu or PATH", options.mounts),
+                         "Mount an NFS export on all nodes, at PATH (/fastgpu)", options.mounts),
           provision::parse_mount);
   arguments.group("Network and login");
-  arguments.text("--vpc", "VPC", "A network of yours to stand in, by name or id", options.vpc);
-  Argument& address = arguments.text("--public-address", "NODES",
-                                     "Which nodes have a public address", options.public_address);
+  arguments.text("--vpc", "VPC", "Use an existing network, by name or id", options.vpc);
+  Argument& address = arguments.text("--public-address", "NODES", "Nodes that get a public address",
+                                     options.public_address);
   address.values = Values::choice;
   address.choices = {"all", "head", "none"};
-  arguments.list("--ssh-from", "CIDR", "Who may log in (this machine, as it is seen from outside)",
+  arguments.list("--ssh-from", "CIDR",
+                 "Allow SSH from this range (the public address of this machine)",
                  options.ssh_from);
   arguments
-      .list("--ssh-key", "FILE.pub", "A public key of yours that opens the nodes as well",
+      .list("--ssh-key", "FILE.pub", "Let this public key log in to the nodes, too",
             options.ssh_keys)
       .values = Values::path;
-  arguments.list("--key-pair", "NAME", "A key pair of yours in the cloud that opens them as well",
+  arguments.list("--key-pair", "NAME", "Let this key pair of the cloud log in to the nodes, too",
                  options.key_pairs);
   arguments.group("");
 }

@@ -5,8 +5,9 @@
 namespace fastgpu::cli {
 
 void describe_limits(Arguments& arguments, ClusterOptions& options) {
-  arguments.duration("--timeout", "Give up after this time (10m)", options.timeout);
-  arguments.duration("--wait", "How long to wait for another fastgpu on this cluster (10s)",
+  arguments.duration("--timeout", "Give up after this long (10m)", options.timeout);
+  arguments.duration("--wait",
+                     "Wait this long for another fastgpu that works on this cluster (10s)",
                      options.wait);
 }
 

@@ -105,7 +105,7 @@ int run(Context& context, const Options& options) {
 
 Action describe_completion(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  Argument& shell = arguments.text("SHELL", "", "The shell to complete in", options->shell);
+  Argument& shell = arguments.text("SHELL", "", "The shell", options->shell);
   shell.values = Values::choice;
   shell.choices = {"bash", "zsh", "fish"};
   shell.required = true;

@@ -288,22 +288,21 @@ int run(Context& context, const Options& options) {
 
 Action describe_cp(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  Argument& paths = arguments.list(
-      "PATH", "", "Sources and, last, the destination; CLUSTER[/NODES]:PATH lies on nodes",
-      options->paths);
+  Argument& paths =
+      arguments.list("PATH", "", "Sources, then the destination; CLUSTER[/NODES]:PATH is on nodes",
+                     options->paths);
   paths.required = true;
   paths.values = Values::remote_path;
-  shared(arguments.count("--fanout", "N", "Nodes at once (256)", options->fanout, 1, kMostFanout));
-  arguments.duration("--timeout", "Give up after this time", options->timeout);
-  checked(arguments.text("--limit-rate", "RATE", "Not faster than this in all, such as 300mbit",
-                         options->rate),
+  shared(arguments.count("--fanout", "N", "Maximum number of nodes at once (256)", options->fanout,
+                         1, kMostFanout));
+  arguments.duration("--timeout", "Give up after this long", options->timeout);
+  checked(arguments.text("--limit-rate", "RATE", "Limit the total rate [300mbit]", options->rate),
           parse_bit_rate);
-  arguments
-      .flag("--recursive", "Directories with all that is in them, as without it",
-            options->recursive)
+  arguments.flag("--recursive", "Copy directories recursively (always on)", options->recursive)
       .letter = "-r";
   describe_dry_run(arguments, options->dry_run);
-  arguments.flag("--direct", "To every node from here, and not from node to node", options->direct);
+  arguments.flag("--direct", "Send to every node from here instead of from node to node",
+                 options->direct);
   return [options](Context& context) { return run(context, *options); };
 }
 

@@ -410,38 +410,40 @@ Action describe_create_cluster(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   describe_cluster_options(arguments, *options).required = false;
   shared(arguments.text("--provider", "WHERE",
-                        "local (this machine), static (hosts that you have) or a cloud",
+                        "local (nodes on this machine), static (existing hosts) or a cloud",
                         options->provider))
       .values = Values::provider;
-  shared(arguments.count("--nodes", "N", "How many nodes (1)", options->nodes, 1,
+  shared(arguments.count("--nodes", "N", "Number of nodes (1)", options->nodes, 1,
                          provision::kMostNodes))
       .letter = "-n";
-  shared(arguments.count("--slots", "S", "Ranks that a node takes (1)", options->slots, 1,
-                         provision::kMostSlots));
+  shared(arguments.count("--slots", "S", "Slots per node: the ranks that it takes (1)",
+                         options->slots, 1, provision::kMostSlots));
   describe_cloud_options(arguments, options->cloud);
   arguments.group("Guard");
   describe_guard_options(arguments, options->guards);
   arguments.group("Local and static cluster");
-  checked(arguments.text("--link-rate", "RATE", "Speed of a local node's link, such as 1gbit",
+  checked(arguments.text("--link-rate", "RATE", "Limit the network of each local node [1gbit]",
                          options->link_rate),
           parse_bit_rate);
   arguments
-      .text("--hostfile", "FILE", "The hosts of a static cluster, as Open MPI or MPICH list them",
+      .text("--hostfile", "FILE",
+            "Read the hosts of a static cluster from a hostfile of Open MPI or MPICH",
             options->host_file)
       .values = Values::path;
-  arguments.flag("--accept-host-keys", "Trust the keys that static hosts show now, and print them",
+  arguments.flag("--accept-host-keys",
+                 "Accept unknown host keys of static hosts, and print their fingerprints",
                  options->accept_host_keys);
   arguments.group("");
-  Argument& file = arguments.text("--file", "CLUSTER.YAML", "A cluster file; - is standard input",
+  Argument& file = arguments.text("--file", "CLUSTER.YAML", "Cluster file; - reads standard input",
                                   options->file);
   file.letter = "-f";
   file.values = Values::path;
-  arguments.list("--set", "KEY=VALUE", "A field of the cluster file in another way", options->set);
+  arguments.list("--set", "KEY=VALUE", "Override a field of the cluster file", options->set);
   describe_dry_run(arguments, options->dry_run);
   arguments.flag("--detach",
-                 "Return once the machines are promised; the next command waits for them",
+                 "Return as soon as the cloud has accepted; the next command waits for the nodes",
                  options->detach);
-  arguments.flag("--keep", "Leave what was made when something fails", options->keep);
+  arguments.flag("--keep", "Keep what was created if the command fails", options->keep);
   describe_consent(arguments, options->yes);
   return [options](Context& context) { return run(context, *options); };
 }

@@ -84,7 +84,7 @@ int run(Context& context, const Options& options) {
 
 Action describe_delete_image(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  arguments.text("NAME", "", "The image, by its name or id", options->name).required = true;
+  arguments.text("NAME", "", "The image, by name or id", options->name).required = true;
   describe_place_options(arguments, options->place);
   describe_consent(arguments, options->yes);
   describe_dry_run(arguments, options->dry_run);

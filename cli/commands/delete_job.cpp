@@ -132,11 +132,13 @@ int run(Context& context, const Options& options) {
 Action describe_delete_job(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   Argument& names = arguments.list(
-      "JOB", "", "Jobs that have ended; a bare name means its newest run", options->names);
+      "JOB", "", "Ended jobs; a name without a number is its newest run", options->names);
   names.values = Values::job;
-  arguments.flag("--all", "All jobs that have ended", options->all);
-  arguments.duration("--older-than", "Those that ended longer ago than this", options->older_than);
-  arguments.flag("--dry-run", "Show which jobs would go, and delete nothing", options->dry_run);
+  arguments.flag("--all", "Delete all ended jobs", options->all);
+  arguments.duration("--older-than", "Delete jobs that ended longer ago than this [7d]",
+                     options->older_than);
+  arguments.flag("--dry-run", "Show which jobs would be deleted, without deleting them",
+                 options->dry_run);
   describe_consent(arguments, options->yes);
   return [options](Context& context) { return run(context, *options); };
 }

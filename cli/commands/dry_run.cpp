@@ -3,8 +3,7 @@
 namespace fastgpu::cli {
 
 void describe_dry_run(Arguments& arguments, bool& dry_run) {
-  arguments.flag("--dry-run", "Check everything, show what would be done, and change nothing",
-                 dry_run);
+  arguments.flag("--dry-run", "Check and show what would be done, without doing it", dry_run);
 }
 
 int show_dry_run(Ui& ui, std::string_view command, std::string_view subject,

@@ -202,8 +202,8 @@ Action describe_env_bake(Arguments& arguments) {
   name.required = true;
   name.values = Values::environment;
   describe_env_target(arguments, options->target);
-  arguments.text("--image", "NAME", "The image's name (fastgpu-NAME-DIGEST)", options->image);
-  arguments.flag("--dry-run", "Show what would be done and change nothing", options->dry_run);
+  arguments.text("--image", "NAME", "Name of the image (fastgpu-NAME-DIGEST)", options->image);
+  arguments.flag("--dry-run", "Show what would be done, without doing it", options->dry_run);
   return [options](Context& context) { return run(context, *options); };
 }
 

@@ -105,30 +105,29 @@ Files tools_of(Context& context, const BuilderOptions& options, envs::Builder bu
 
 void describe_builder_options(Arguments& arguments, BuilderOptions& options) {
   arguments.group("Builder");
-  shared(arguments.text("--uv", "FILE", "A uv to use in place of the pinned one", options.uv))
+  shared(arguments.text("--uv", "FILE", "Use this uv instead of the pinned one", options.uv))
       .values = Values::path;
   shared(arguments.text("--py-rattler", "WHEEL",
-                        "conda: a py-rattler to use in place of the pinned one",
-                        options.py_rattler))
+                        "conda: use this py-rattler instead of the pinned one", options.py_rattler))
       .values = Values::path;
   shared(arguments.text("--python-mirror", "URL",
-                        "Where archives of Python are fetched in place of GitHub",
+                        "Fetch archives of Python from here instead of GitHub",
                         options.python_mirror));
   shared(arguments.text("--python-table", "FILE",
-                        "Archives of Python in place of those that fastgpu knows",
+                        "Use this table of Python archives instead of the built-in one",
                         options.python_table))
       .values = Values::path;
   arguments.group("Index");
-  shared(arguments.duration("--index-timeout", "How long a package index may be silent (30s)",
+  shared(arguments.duration("--index-timeout", "Timeout for an answer of a package index (30s)",
                             options.patience));
   describe_index_options(arguments, options.index);
   Argument& fetch = shared(arguments.text(
-      "--fetch", "HOW", "Fetch packages by the nodes' own way or through this machine (auto)",
+      "--fetch", "HOW", "Fetch packages by the nodes themselves or through this machine (auto)",
       options.fetch));
   fetch.values = Values::choice;
   fetch.choices = {"auto", "here", "nodes"};
   shared(arguments.list("--fetch-host", "HOST[:PORT]",
-                        "A host of an index's files that this machine may connect to for the nodes",
+                        "Let nodes reach this host of package files through this machine, too",
                         options.fetch_hosts));
   arguments.group("");
 }

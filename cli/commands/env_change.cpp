@@ -213,10 +213,11 @@ void describe_named(Arguments& arguments, const std::shared_ptr<Options>& option
 Action describe_env_activate(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   describe_named(arguments, options);
-  arguments.flag("--off", "Logins and jobs get none any more", options->off);
-  arguments.flag("--dry-run", "Show which nodes would change, and change nothing",
+  arguments.flag("--off", "Deactivate: logins and jobs get no environment", options->off);
+  arguments.flag("--dry-run", "Show which nodes would change, without changing them",
                  options->dry_run);
-  arguments.program({"Run this in it on every node, and change nothing", false, &options->program});
+  arguments.program({"Run this program in the environment on every node, without activating it",
+                     false, &options->program});
   return [options](Context& context) { return activate(context, *options); };
 }
 
@@ -230,8 +231,9 @@ Action describe_env_remove(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   arguments.text("NAME", "", "The environment", options->name).values = Values::environment;
   describe_env_target(arguments, options->target);
-  arguments.flag("--all", "All of them, with everything that came with them", options->all);
-  arguments.flag("--dry-run", "Show what would be removed, and remove nothing", options->dry_run);
+  arguments.flag("--all", "Remove all environments and everything that came with them",
+                 options->all);
+  arguments.flag("--dry-run", "Show what would be removed, without removing it", options->dry_run);
   return [options](Context& context) { return remove(context, *options); };
 }
 

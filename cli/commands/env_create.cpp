@@ -120,27 +120,27 @@ int run(Context& context, const Options& options) {
 Action describe_env_create(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   arguments
-      .text("NAME", "", "What it is called; a name of the matrix says what is in it too",
+      .text("NAME", "", "Name of the environment; a name of the matrix defines its packages, too",
             options->name)
       .values = Values::matrix_name;
   describe_env_target(arguments, options->target);
   Argument& file = arguments.text(
-      "--file", "ENV.YAML", "What is in it, or a lock of that; - is standard input", options->file);
+      "--file", "ENV.YAML", "Environment file or lock; - reads standard input", options->file);
   file.letter = "-f";
   file.values = Values::path;
-  Argument& requirements = arguments.text("--requirements", "FILE", "What is in it, as pip has it",
-                                          options->requirements);
+  Argument& requirements = arguments.text(
+      "--requirements", "FILE", "Read packages from a requirements.txt", options->requirements);
   requirements.letter = "-r";
   requirements.values = Values::path;
-  arguments.list("--set", "KEY=VALUE", "A field of the file in another way", options->set);
+  arguments.list("--set", "KEY=VALUE", "Override a field of the file", options->set);
   arguments
-      .text(
-          "--from", "MATRIX_NAME",
-          "Python and frameworks by a name of the matrix; without cu, cpu or can the nodes choose",
-          options->from)
+      .text("--from", "MATRIX_NAME",
+            "Take Python and frameworks from a name of the matrix; without cu, cpu or can the "
+            "nodes decide",
+            options->from)
       .values = Values::matrix_name;
   Argument& builder =
-      arguments.text("--builder", "HOW", "Who solves and installs (auto)", options->builder);
+      arguments.text("--builder", "HOW", "Package manager (auto)", options->builder);
   builder.values = Values::choice;
   builder.choices = {"auto", "uv", "conda"};
   describe_install_options(arguments, options->install);

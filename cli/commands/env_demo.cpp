@@ -133,9 +133,10 @@ Action describe_env_demo(Arguments& arguments) {
   name.values = Values::environment;
   describe_env_target(arguments, options->target);
   arguments
-      .count("--np", "N", "Ranks to compare with one (every slot)", options->ranks, 2, kMostRanks)
+      .count("--np", "N", "Number of ranks to compare with one (one per slot)", options->ranks, 2,
+             kMostRanks)
       .letter = "-np";
-  arguments.duration("--timeout", "End a run after this time", options->timeout);
+  arguments.duration("--timeout", "Stop a run after this long", options->timeout);
   arguments.flag("--oversubscribe", "Allow more ranks than slots", options->oversubscribe);
   return [options](Context& context) { return run(context, *options); };
 }

@@ -231,28 +231,29 @@ int run(Context& context, Options options) {
 
 Action describe_env_install_driver(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  Argument& cluster = arguments.text("--cluster", "CLUSTER[/NODES]", "Where", options->cluster);
+  Argument& cluster =
+      arguments.text("--cluster", "CLUSTER[/NODES]", "Nodes to install on", options->cluster);
   cluster.letter = "-c";
   cluster.required = true;
   cluster.values = Values::target;
   envs::Recipe& recipe = options->recipe;
   arguments.text("--driver", "VERSION",
-                 "A branch or a release: 580, 580.95.05 (what is there, or what fits)",
+                 "Driver branch or release [580, 580.95.05] (the installed one, or one that fits)",
                  recipe.driver);
-  arguments.text("--cuda", "VERSION", "CUDA's toolkit too: 13.0", recipe.cuda);
-  arguments.text("--cudnn", "VERSION", "cuDNN too: 9", recipe.cudnn);
+  arguments.text("--cuda", "VERSION", "Install the CUDA toolkit, too [13.0]", recipe.cuda);
+  arguments.text("--cudnn", "VERSION", "Install cuDNN, too [9]", recipe.cudnn);
   Argument& reboot =
-      arguments.text("--reboot", "WHEN", "Reboot nodes that need it (auto)", options->reboot);
+      arguments.text("--reboot", "WHEN", "Reboot nodes if it is needed (auto)", options->reboot);
   reboot.values = Values::choice;
   reboot.choices = {"auto", "never"};
-  Argument& from = arguments.text("--from", "SOURCE", "Whose packages (vendor)", options->from);
+  Argument& from = arguments.text("--from", "SOURCE", "Package source (vendor)", options->from);
   from.values = Values::choice;
   from.choices = {"vendor", "distribution"};
   describe_driver_source(arguments, options->source);
   describe_sudo_password(arguments, options->sudo);
-  arguments.text("--assume-gpu", "MODEL[:COUNT]", "Plan as for these GPUs: L40S:8",
+  arguments.text("--assume-gpu", "MODEL[:COUNT]", "Plan as if the nodes had these GPUs [L40S:8]",
                  options->assumed);
-  arguments.flag("--dry-run", "Only show each node's plan", options->dry_run);
+  arguments.flag("--dry-run", "Show the plan of each node, without installing", options->dry_run);
   return [options](Context& context) { return run(context, *options); };
 }
 

@@ -207,13 +207,14 @@ envs::EnvironmentName chosen_name(Context& context, const EnvCluster* cluster,
 }
 
 void describe_rate(Arguments& arguments, InstallOptions& options) {
-  checked(arguments.text("--limit-rate", "RATE",
-                         "Not faster than this from node to node, such as 300mbit", options.rate),
+  checked(arguments.text("--limit-rate", "RATE", "Limit the rate between nodes [300mbit]",
+                         options.rate),
           parse_bit_rate);
 }
 
 void describe_dry_run(Arguments& arguments, InstallOptions& options) {
-  arguments.flag("--dry-run", "Show what each node would do, and do nothing", options.dry_run);
+  arguments.flag("--dry-run", "Show what would be done on each node, without doing it",
+                 options.dry_run);
 }
 
 }  // namespace
@@ -248,8 +249,7 @@ void describe_install_options(Arguments& arguments, InstallOptions& options) {
   describe_needs_options(arguments, options.needs);
   arguments.group("");
   describe_rate(arguments, options);
-  arguments.flag("--upgrade", "Solve again: the newest packages that fit, not those that are there",
-                 options.upgrade);
+  arguments.flag("--upgrade", "Solve again, for the newest packages that fit", options.upgrade);
   describe_dry_run(arguments, options);
 }
 

@@ -129,13 +129,13 @@ int diff(Context& context, const DiffOptions& options) {
 
 Action describe_env_lock(Arguments& arguments) {
   auto options = std::make_shared<LockOptions>();
-  Argument& file = arguments.text("--file", "ENV.YAML", "What is to be in it; - is standard input",
+  Argument& file = arguments.text("--file", "ENV.YAML", "Environment file; - reads standard input",
                                   options->file);
   file.letter = "-f";
   file.required = true;
   file.values = Values::path;
-  describe_out_file(arguments, "Where the lock goes (stdout)", options->out);
-  arguments.list("--set", "KEY=VALUE", "A field of the file in another way", options->set);
+  describe_out_file(arguments, "Write the lock to this file (stdout)", options->out);
+  arguments.list("--set", "KEY=VALUE", "Override a field of the file", options->set);
   Argument& cluster = describe_env_target(arguments, options->target);
   cluster.help = "Solve for the first of these nodes (this machine)";
   cluster.shared = false;

@@ -269,9 +269,9 @@ int run(Context& context, const Options& options) {
 
 Action describe_env_matrix(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  arguments.text("NAME", "", "What this name of an environment comes to", options->name).values =
+  arguments.text("NAME", "", "Show what this name stands for", options->name).values =
       Values::matrix_name;
-  arguments.text("--cuda", "VERSION", "Only what goes with this CUDA", options->cuda);
+  arguments.text("--cuda", "VERSION", "Show only what works with this CUDA", options->cuda);
   return [options](Context& context) { return run(context, *options); };
 }
 

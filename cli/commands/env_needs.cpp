@@ -63,7 +63,7 @@ Error reboot_wanted(const EnvCluster& cluster, const envs::NodeNeeds& needs) {
 void describe_needs_options(Arguments& arguments, NeedsOptions& options) {
   describe_driver_source(arguments, options.source);
   describe_sudo_password(arguments, options.sudo);
-  arguments.text("--assume-gpu", "MODEL[:COUNT]", "Plan as for these GPUs: L40S:8",
+  arguments.text("--assume-gpu", "MODEL[:COUNT]", "Plan as if the nodes had these GPUs [L40S:8]",
                  options.assumed_gpus);
 }
 

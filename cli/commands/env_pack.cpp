@@ -137,7 +137,8 @@ Action describe_env_pack(Arguments& arguments) {
   name.required = true;
   name.values = Values::environment;
   describe_env_target(arguments, options->target);
-  describe_out_file(arguments, "Where the archive goes: .tar.zst", options->out).required = true;
+  describe_out_file(arguments, "Write the archive to this file [train.tar.zst]", options->out)
+      .required = true;
   return [options](Context& context) { return run(context, *options); };
 }
 

@@ -14,14 +14,15 @@ constexpr std::chrono::milliseconds kPatience{0};  // Two at once are a mistake 
 }  // namespace
 
 Argument& describe_env_target(Arguments& arguments, EnvTarget& target) {
-  Argument& cluster = shared(arguments.text("--cluster", "CLUSTER[/NODES]",
-                                            "Which nodes (the only cluster)", target.cluster));
+  Argument& cluster =
+      shared(arguments.text("--cluster", "CLUSTER[/NODES]",
+                            "Cluster or nodes to use (the only cluster)", target.cluster));
   cluster.letter = "-c";
   cluster.values = Values::target;
-  shared(arguments.text("--prefix", "DIR",
-                        "Where environments lie on the nodes (root: /opt/fastgpu/envs, others: "
-                        "~/.fastgpu/envs)",
-                        target.prefix));
+  shared(arguments.text(
+      "--prefix", "DIR",
+      "Directory of environments on the nodes (root: /opt/fastgpu/envs, others: ~/.fastgpu/envs)",
+      target.prefix));
   return cluster;
 }
 

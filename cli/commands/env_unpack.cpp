@@ -29,7 +29,7 @@ int run(Context& context, const Options& options) {
 Action describe_env_unpack(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   Argument& archive =
-      arguments.text("FILE", "", "The archive: .tar.zst, of `env pack`", options->archive);
+      arguments.text("FILE", "", "An archive (.tar.zst) of `env pack`", options->archive);
   archive.required = true;
   archive.values = Values::path;
   describe_env_target(arguments, options->target);

@@ -237,16 +237,17 @@ Action describe_exec(Arguments& arguments) {
       options->target);
   target.required = true;
   target.values = Values::target;
-  Argument& exclude =
-      arguments.text("--exclude", "NODES", "Not on these: 3 or demo-[0-1]", options->left_out);
+  Argument& exclude = arguments.text("--exclude", "NODES", "Exclude these nodes [3, demo-[0-1]]",
+                                     options->left_out);
   exclude.letter = "-x";
   exclude.values = Values::node;
   arguments.flag("--fold", "Show equal outputs once", options->fold).letter = "-b";
-  shared(arguments.count("--fanout", "N", "Nodes at once (256)", options->fanout, 1, kMostFanout));
-  arguments.duration("--timeout", "End the program after this time", options->timeout);
+  shared(arguments.count("--fanout", "N", "Maximum number of nodes at once (256)", options->fanout,
+                         1, kMostFanout));
+  arguments.duration("--timeout", "Stop the program after this long", options->timeout);
   describe_variables(arguments, options->variables, "the program");
   arguments.program(
-      {"What to run on every node, its arguments unchanged", true, &options->program});
+      {"The program and its arguments, passed on unchanged", true, &options->program});
   return [options](Context& context) { return run(context, *options); };
 }
 

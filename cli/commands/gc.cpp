@@ -81,7 +81,7 @@ int run(Context& context, const Options& options) {
 
 Action describe_gc(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  arguments.flag("--dry-run", "Say what would be removed and change nothing", options->dry_run);
+  arguments.flag("--dry-run", "Show what would be removed, without removing it", options->dry_run);
   return [options](Context& context) { return run(context, *options); };
 }
 

@@ -103,7 +103,7 @@ std::shared_ptr<Options> describe_name(Arguments& arguments, std::string_view he
 Action describe_get_clusters(Arguments& arguments) {
   arguments.offer_table();
   const auto options =
-      describe_name(arguments, "Show this one alone", Values::cluster, Need::optional);
+      describe_name(arguments, "Show only this one", Values::cluster, Need::optional);
   return [options](Context& context) {
     const auto clusters = wanted_clusters(context, options->name);
     context.ui().show(view_of(clusters, std::chrono::system_clock::now()));
@@ -113,8 +113,8 @@ Action describe_get_clusters(Arguments& arguments) {
 
 Action describe_get_nodes(Arguments& arguments) {
   arguments.offer_table();
-  const auto options = describe_name(arguments, "The cluster, or CLUSTER/NODES; all without",
-                                     Values::target, Need::optional);
+  const auto options =
+      describe_name(arguments, "A cluster, or CLUSTER/NODES (all)", Values::target, Need::optional);
   return [options](Context& context) {
     context.ui().show(view_of_nodes(wanted_nodes(context, options->name)));
     return 0;
@@ -123,7 +123,7 @@ Action describe_get_nodes(Arguments& arguments) {
 
 Action describe_get_jobs(Arguments& arguments) {
   arguments.offer_table();
-  const auto options = describe_name(arguments, "Show this one alone", Values::job, Need::optional);
+  const auto options = describe_name(arguments, "Show only this one", Values::job, Need::optional);
   return [options](Context& context) {
     const auto jobs = wanted_jobs(context, options->name);
     context.ui().show(view_of(jobs, std::chrono::system_clock::now()));

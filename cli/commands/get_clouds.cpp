@@ -246,9 +246,10 @@ Action describe_get_images(Arguments& arguments) {
   const auto options = describe_looking(arguments);
   auto name = std::make_shared<std::string>();
   auto mine = std::make_shared<bool>(false);
-  arguments.text("NAME", "", "By this name or id; the usual ones without", *name);
-  arguments.flag("--mine", "Those that `fastgpu env bake` has made", *mine);
-  arguments.text("--instance-type", "TYPE", "Those that suit this type of machine", options->type);
+  arguments.text("NAME", "", "Name or id of an image (the default images)", *name);
+  arguments.flag("--mine", "Show only images made by `fastgpu env bake`", *mine);
+  arguments.text("--instance-type", "TYPE", "Show only images that fit this instance type",
+                 options->type);
   return [options, name, mine](Context& context) {
     if (*mine && !(name->empty() && options->type.empty()))
       throw Error(ErrorKind::usage, "get images: --mine lists all of them");

@@ -49,16 +49,18 @@ void take_over(std::string& flag, const std::string& file) {
 }  // namespace
 
 void describe_guard_options(Arguments& arguments, GuardOptions& options) {
-  arguments.text("--max-life", "TIME", "End by itself so long after the creation, such as 8h",
+  arguments.text("--max-life", "TIME", "Delete the cluster this long after its creation [8h]",
                  options.max_life);
-  arguments.text("--max-cost", "MONEY",
-                 "End by itself once the nodes have cost that, such as 50USD", options.max_cost);
+  arguments.text("--max-cost", "MONEY", "Delete the cluster when it has cost this much [50USD]",
+                 options.max_cost);
   arguments.text("--unattended", "TIME",
-                 "End by itself so long after the last command that used it", options.unattended);
-  arguments.text("--idle-stop", "TIME", "Stop nodes that had nothing to do for so long",
+                 "Delete the cluster this long after the last command that used it [2h]",
+                 options.unattended);
+  arguments.text("--idle-stop", "TIME", "Stop the cluster after it has been idle this long [30m]",
                  options.idle_stop);
   arguments.text("--idle-delete", "TIME",
-                 "Delete the cluster when it was idle or stopped for so long", options.idle_delete);
+                 "Delete the cluster after it has been idle or stopped this long [7d]",
+                 options.idle_delete);
 }
 
 GuardOptions over_file(GuardOptions options, const config::GuardEntry& file) {

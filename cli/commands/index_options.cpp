@@ -57,10 +57,10 @@ void add_netrc(Context& context, envs::IndexLogins& logins) {
 }  // namespace
 
 void describe_index_options(Arguments& arguments, IndexOptions& options) {
-  shared(arguments.text(
-             kFlag, "FILE",
-             "User names and passwords of package indexes, as in ~/.netrc, which is read too",
-             options.credentials))
+  shared(
+      arguments.text(kFlag, "FILE",
+                     "Read logins of package indexes from a file like ~/.netrc, which is read, too",
+                     options.credentials))
       .values = Values::path;
 }
 

@@ -61,11 +61,11 @@ int run(Context& context, const Options& options) {
 
 Action describe_init(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  Argument& kind = arguments.text("WHAT", "", "The kind of file (cluster)", options->kind);
+  Argument& kind = arguments.text("WHAT", "", "Kind of file (cluster)", options->kind);
   kind.values = Values::choice;
   kind.choices = {"cluster", "job"};
   Argument& file =
-      arguments.text("--file", "PATH", "Where to write it; - is standard output", options->file);
+      arguments.text("--file", "PATH", "File to write; - writes to standard output", options->file);
   file.letter = "-f";
   file.values = Values::path;
   return [options](Context& context) { return run(context, *options); };

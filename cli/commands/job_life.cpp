@@ -127,14 +127,14 @@ int run_logs(Context& context, const Options& options) {
 std::shared_ptr<Options> describe_job(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   Argument& job =
-      arguments.text("JOB", "", "The job; a bare name means its newest run", options->job);
+      arguments.text("JOB", "", "The job; a name without a number is its newest run", options->job);
   job.required = true;
   job.values = Values::job;
   return options;
 }
 
 void describe_tail(Arguments& arguments, Options& options) {
-  arguments.count("--tail", "N", "Begin with the last N lines of each rank", options.tail, 0,
+  arguments.count("--tail", "N", "Start with the last N lines of each rank", options.tail, 0,
                   kMostLines);
 }
 
@@ -142,7 +142,7 @@ void describe_tail(Arguments& arguments, Options& options) {
 
 Action describe_wait_job(Arguments& arguments) {
   const auto options = describe_job(arguments);
-  arguments.duration("--timeout", "Give up after this time; the job goes on", options->timeout);
+  arguments.duration("--timeout", "Give up after this long; the job goes on", options->timeout);
   return [options](Context& context) { return run_wait(context, *options); };
 }
 
@@ -154,14 +154,15 @@ Action describe_attach_job(Arguments& arguments) {
 
 Action describe_cancel_job(Arguments& arguments) {
   const auto options = describe_job(arguments);
-  arguments.flag("--dry-run", "Show whether the job runs, and stop nothing", options->dry_run);
+  arguments.flag("--dry-run", "Show whether the job runs, without stopping it", options->dry_run);
   return [options](Context& context) { return run_cancel(context, *options); };
 }
 
 Action describe_logs(Arguments& arguments) {
   const auto options = describe_job(arguments);
-  arguments.flag("--follow", "Go on until the job ends", options->follow).letter = "-f";
-  arguments.count("--rank", "R", "This rank alone, byte for byte", options->rank, 0, kMostLines);
+  arguments.flag("--follow", "Follow the output until the job ends", options->follow).letter = "-f";
+  arguments.count("--rank", "R", "Print only this rank, byte for byte", options->rank, 0,
+                  kMostLines);
   describe_tail(arguments, *options);
   return [options](Context& context) { return run_logs(context, *options); };
 }

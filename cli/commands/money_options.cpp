@@ -6,8 +6,7 @@ using provision::cloud::ExchangeRates;
 
 void describe_exchange_rates(Arguments& arguments, std::vector<std::string>& rates) {
   arguments.list("--exchange-rate", "CUR=USD",
-                 "What a currency is worth in US dollars, such as CNY=0.14 (a reference rate)",
-                 rates);
+                 "Exchange rate to US dollars [CNY=0.14] (a reference rate)", rates);
 }
 
 ExchangeRates rates_for(Context& context, const std::vector<std::string>& given) {

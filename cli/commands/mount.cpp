@@ -100,9 +100,10 @@ int run(Context& context, const Options& options) {
 Action describe_mount(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   describe_cluster_options(arguments, *options);
-  arguments.text("EXPORT", "", "What to mount, ADDRESS:/EXPORT, at /fastgpu or =/PATH",
+  arguments.text("EXPORT", "",
+                 "The export, ADDRESS:/EXPORT, and the mount point, =/PATH (/fastgpu)",
                  options->mount);
-  arguments.flag("--remove", "Unmount it, by its address, its path or both", options->remove);
+  arguments.flag("--remove", "Unmount it, named by its address, its path or both", options->remove);
   describe_dry_run(arguments, options->dry_run);
   return [options](Context& context) { return run(context, *options); };
 }

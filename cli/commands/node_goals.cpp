@@ -47,8 +47,10 @@ void trust_key_file(envs::Recipe& recipe, const std::string& path) {
 }  // namespace
 
 void describe_driver_source(Arguments& arguments, DriverSource& source) {
-  arguments.text("--repository", "URL", "A mirror of NVIDIA's repositories", source.mirror);
-  arguments.text("--repository-key", "FILE", "Its key, where it is not NVIDIA's", source.key_file)
+  arguments.text("--repository", "URL", "Use a mirror of NVIDIA's repositories", source.mirror);
+  arguments
+      .text("--repository-key", "FILE", "Signing key of --repository, if it is not NVIDIA's",
+            source.key_file)
       .values = Values::path;
 }
 

@@ -28,7 +28,7 @@ bool is_special(const fs::path& path) {
 }  // namespace
 
 Argument& describe_out_file(Arguments& arguments, std::string_view help, OutFile& out) {
-  arguments.flag("--force", "Replace the file of --out where it exists", out.force);
+  arguments.flag("--force", "Overwrite the file of --out", out.force);
   Argument& argument = arguments.text("--out", "FILE", help, out.path);
   argument.values = Values::path;
   return argument;

@@ -206,43 +206,45 @@ int run(Context& context, const Options& options) {
 
 Action describe_run_job(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  arguments.text("NAME", "", "What the job is called (its program)", options->name);
-  Argument& cluster = shared(arguments.text("--cluster", "CLUSTER[/NODES]",
-                                            "Which nodes (the only cluster)", options->cluster));
+  arguments.text("NAME", "", "Name of the job (its program)", options->name);
+  Argument& cluster =
+      shared(arguments.text("--cluster", "CLUSTER[/NODES]",
+                            "Cluster or nodes to use (the only cluster)", options->cluster));
   cluster.letter = "-c";
   cluster.values = Values::target;
   Argument& file =
-      arguments.text("--file", "JOB.YAML", "A job file; - is standard input", options->file);
+      arguments.text("--file", "JOB.YAML", "Job file; - reads standard input", options->file);
   file.letter = "-f";
   file.values = Values::path;
-  arguments.list("--set", "KEY=VALUE", "A field of the job file in another way", options->set);
-  arguments.duration("--timeout", "End the job after this time", options->timeout);
-  arguments.flag("--detach", "Return at once; the job goes on without us", options->detach).letter =
+  arguments.list("--set", "KEY=VALUE", "Override a field of the job file", options->set);
+  arguments.duration("--timeout", "Stop the job after this long", options->timeout);
+  arguments.flag("--detach", "Return at once and leave the job running", options->detach).letter =
       "-d";
-  arguments.flag("--dry-run", "Show where the ranks would run, and start nothing",
+  arguments.flag("--dry-run", "Show where the ranks would run, without starting them",
                  options->dry_run);
   arguments.group("Rank");
-  arguments.count("--np", "N", "Ranks in all (every slot)", options->ranks, 1, kMostRanks).letter =
-      "-np";
-  arguments.count("--npernode", "K", "Ranks on each node", options->per_node, 1, kMostRanks);
+  arguments
+      .count("--np", "N", "Total number of ranks (one per slot)", options->ranks, 1, kMostRanks)
+      .letter = "-np";
+  arguments.count("--npernode", "K", "Number of ranks per node", options->per_node, 1, kMostRanks);
   arguments.flag("--oversubscribe", "Allow more ranks than slots", options->oversubscribe);
   arguments.group("Environment");
   describe_variables(arguments, options->variables, "every rank");
-  Argument& environment =
-      arguments.text("--environment", "NAME", "The environment that ranks run in (the active one)",
-                     options->environment);
+  Argument& environment = arguments.text(
+      "--environment", "NAME", "Run in this environment (the active one)", options->environment);
   environment.letter = "-E";
   environment.values = Values::environment;
-  arguments.flag("--no-environment", "Run outside of any, also of the active one",
+  arguments.flag("--no-environment", "Run in no environment, not even the active one",
                  options->no_environment);
   arguments.group("File");
   arguments
-      .text("--sync", "DIR", "A directory to copy to the nodes, where the job then runs",
+      .text("--sync", "DIR", "Copy this directory to the nodes and run the job there",
             options->sync)
       .values = Values::path;
-  arguments.text("--workdir", "DIR", "Where the job runs on the nodes (home)", options->directory);
+  arguments.text("--workdir", "DIR", "Working directory on the nodes (home)", options->directory);
   arguments.group("");
-  arguments.program({"What every rank runs, its arguments unchanged", false, &options->program});
+  arguments.program({"The program of every rank and its arguments, passed on unchanged", false,
+                     &options->program});
   return [options](Context& context) { return run(context, *options); };
 }
 

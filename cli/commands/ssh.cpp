@@ -46,15 +46,16 @@ int run(Context& context, const Options& options) {
 Action describe_ssh(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   Argument& target =
-      arguments.text("CLUSTER[/NODE]", "", "The node; the first one without", options->target);
+      arguments.text("CLUSTER[/NODE]", "", "The node (the first one)", options->target);
   target.required = true;
   target.values = Values::target;
-  arguments.flag("--tty", "Give the program a terminal, even where we have none", options->terminal)
-      .letter = "-t";
-  arguments.flag("--config", "Print a configuration for OpenSSH, and do nothing else",
+  arguments.flag("--tty", "Allocate a terminal, even without one here", options->terminal).letter =
+      "-t";
+  arguments.flag("--config", "Print a configuration for OpenSSH instead of logging in",
                  options->config);
   arguments.program(
-      {"What to run in place of a shell, its arguments unchanged", false, &options->program});
+      {"The program to run instead of a shell, and its arguments, passed on unchanged", false,
+       &options->program});
   return [options](Context& context) { return run(context, *options); };
 }
 

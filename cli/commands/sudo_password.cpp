@@ -70,10 +70,10 @@ std::string read_file(const std::string& path, const Cancel& cancel) {
 }  // namespace
 
 void describe_sudo_password(Arguments& arguments, SudoPasswordOptions& options) {
-  arguments.flag("--ask-sudo-password", "Ask for the password that sudo wants on the nodes",
-                 options.ask);
+  arguments.flag("--ask-sudo-password", "Ask for the sudo password of the nodes", options.ask);
   shared(arguments.text("--sudo-password-file", "FILE",
-                        "It is the first line of a file that is yours alone", options.file))
+                        "Read the sudo password from the first line of a private file",
+                        options.file))
       .values = Values::path;
 }
 

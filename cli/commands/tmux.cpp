@@ -154,21 +154,19 @@ int run(Context& context, const Options& options) {
 Action describe_tmux(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   Argument& target =
-      arguments.text("CLUSTER[/NODE]", "", "The node; the first one without", options->target);
+      arguments.text("CLUSTER[/NODE]", "", "The node (the first one)", options->target);
   target.required = true;
   target.values = Values::target;
   arguments
-      .text("--session", "NAME", "Which session, made where it is not there (fastgpu)",
+      .text("--session", "NAME", "Name of the session, created if it is missing (fastgpu)",
             options->session)
       .letter = "-s";
-  arguments.flag("--detach", "Start the session, and do not go there", options->detached).letter =
-      "-d";
-  arguments
-      .flag("--list", "Show the sessions that there are, on all nodes or on those named",
-            options->list)
+  arguments.flag("--detach", "Start the session without attaching to it", options->detached)
+      .letter = "-d";
+  arguments.flag("--list", "List the sessions on all nodes, or on these nodes", options->list)
       .letter = "-l";
-  arguments.program({"What to run in a new session in place of a shell, its arguments unchanged",
-                     false, &options->program});
+  arguments.program(
+      {"The program to run in a new session instead of a shell", false, &options->program});
   return [options](Context& context) { return run(context, *options); };
 }
 
