@@ -16,6 +16,7 @@
 #include "provision/providers/local/orphans.hpp"
 #include "provision/providers/local/records.hpp"
 #include "provision/providers/local/site.hpp"
+#include "provision/providers/local/storage.hpp"
 
 namespace fastgpu::provision {
 namespace {
