@@ -12,7 +12,7 @@ constexpr std::string_view kBash =
 _fastgpu() {
   local rest="${COMP_LINE:0:COMP_POINT}" blank word answer i files='' cut=''
   local -a words=()
-  # Bash cuts words at ':' and '=' as well: pieces without a blank between them are put together.
+  # Bash cuts words at ':', '=' and '@' as well: pieces without a blank between them are put together.
   for ((i = 0; i <= COMP_CWORD; i++)); do
     blank="${rest%%[![:space:]]*}"
     rest="${rest#"$blank"}"
@@ -27,6 +27,8 @@ _fastgpu() {
   if [[ -n "$breaks" && "$typed" == *["$breaks"]* ]]; then
     cut="${typed%"${typed##*["$breaks"]}"}"
   fi
+  # An '@' begins the piece that is replaced.
+  if [[ "$COMP_WORDBREAKS" == *@* && "${typed#"$cut"}" == *@* ]]; then cut="${typed%@*}"; fi
   COMPREPLY=()
   while IFS= read -r answer; do
     case "$answer" in

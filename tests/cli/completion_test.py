@@ -49,7 +49,6 @@ SEVERAL = [
     ("fastgpu get nodes -o ", ["table", "wide", "json", "yaml", "name"]),
     ("fastgpu completion ", ["bash", "zsh", "fish"]),
     ("fastgpu help ", ["create", "describe", "exec"]),
-    ("fastgpu exec demo/@", ["demo/@head", "demo/@workers", "demo/@running"]),
     ("fastgpu get ", ["clusters", "nodes", "jobs", "providers"]),
 ]
 
