@@ -83,7 +83,8 @@ void make_private_directory(const fs::path& path) {
 }
 
 fs::path cluster_directory(const fs::path& directory, const ClusterId& cluster) {
-  const bool is_name = !cluster.value.empty() && std::ranges::all_of(cluster.value, [](char c) {
+  // It is empty before a cluster has one: its hosts are checked first.
+  const bool is_name = std::ranges::all_of(cluster.value, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
   });
   if (!is_name || cluster.value.size() > kLongestClusterId)

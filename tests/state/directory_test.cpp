@@ -58,8 +58,8 @@ TEST_CASE("a private file is 0600, replaced whole, and read back") {
 }
 
 TEST_CASE("an identity out of a cloud's tag leads nowhere else") {
-  for (const std::string text : {"", "..", "../../home", "a/b", "/etc", ".hidden", "a\nb", "A",
-                                 std::string(65, 'a').c_str()}) {
+  for (const std::string text :
+       {"..", "../../home", "a/b", "/etc", ".hidden", "a\nb", "A", std::string(65, 'a').c_str()}) {
     CAPTURE(text);
     CHECK(failure_of([&] { cluster_directory("/s", {text}); }).kind() == ErrorKind::remote);
   }
