@@ -3,34 +3,13 @@
 #include <optional>
 #include <set>
 
-#include "base/file_status.hpp"
-#include "base/names.hpp"
 #include "launcher/placement.hpp"
 #include "remote/copy.hpp"
+#include "remote/left_out.hpp"
 #include "state/directory.hpp"
-#include "transfer/ignore_rules.hpp"
 
 namespace fastgpu::cli {
 namespace {
-
-constexpr const char* kIgnoreFile = ".fastgpuignore";
-
-/// Returns what the directory's own rules leave out. Throws usage for rules that cannot be read.
-transfer::LeftOut left_out_of(const std::filesystem::path& directory) {
-  constexpr std::uintmax_t kMaxBytes = 1 << 20;
-  const std::filesystem::path file = directory / kIgnoreFile;
-  if (!path_exists(file)) return {};
-  std::error_code unknown;
-  if (!std::filesystem::is_regular_file(file, unknown) ||
-      std::filesystem::file_size(file, unknown) > kMaxBytes || unknown)
-    throw Error(ErrorKind::usage, printable(file.string(), 200) +
-                                      " is not a regular file of at most 1 MiB: it holds what "
-                                      "--sync leaves out, a rule a line");
-  auto rules = transfer::IgnoreRules::parse(state::read_file(file).value_or(""));
-  return [rules = std::move(rules)](const std::string& path, bool is_directory) {
-    return rules.leaves_out(path, is_directory);
-  };
-}
 
 void upload(Context& context, const RemoteTarget& target, const launcher::JobRecord& record,
             const std::string& id) {
@@ -45,7 +24,7 @@ void upload(Context& context, const RemoteTarget& target, const launcher::JobRec
       if (host.name == ranks.node) hosts.push_back(host);
   const std::filesystem::path source(record.spec.sync);
   remote::CopyOptions options;
-  options.left_out = left_out_of(source);
+  options.left_out = remote::left_out_of(source);
   const auto copied =
       remote::copy_to(context.ssh(), hosts, {source}, launcher::job_work_directory(id),
                       context.agent(), options, nullptr, context.cancel());
@@ -91,7 +70,7 @@ launcher::JobRecord placed_on(const RemoteTarget& target, launcher::JobSpec spec
 StartedJob start_job(Context& context, const RemoteTarget& target,
                      const launcher::JobRecord& record) {
   if (!record.spec.sync.empty())
-    remote::check_readable({record.spec.sync}, left_out_of(record.spec.sync));
+    remote::check_readable({record.spec.sync}, remote::left_out_of(record.spec.sync));
   StartedJob started{.runner = runner_for(context, target.cluster),
                      .open = {.job = {}, .record = record, .cluster = target.cluster},
                      .owner = nullptr};

@@ -5,6 +5,7 @@
 #include <memory>
 #include <sstream>
 
+#include "base/file_status.hpp"
 #include "remote/agent_call.hpp"
 #include "remote/kept_copy.hpp"
 #include "remote/local_failure.hpp"
@@ -75,7 +76,7 @@ void check_destination_only(const std::filesystem::path& destination, SourceCoun
                             std::size_t hosts) {
   if (hosts == 1) return transfer::try_receiving(destination, {.count = count});
   std::filesystem::path there = std::filesystem::absolute(destination);
-  while (!std::filesystem::exists(there) && there.has_relative_path())
+  while (!path_exists(there) && there.has_relative_path())
     there = there.parent_path();
   const transfer::Staging trial{there};
 }

@@ -11,7 +11,7 @@
 namespace fastgpu::test {
 
 /// How many questions there are.
-constexpr int kQuestions = 21;
+constexpr int kQuestions = 22;
 
 /// How many of the questions ended with an Error. `make_cloud` gets the ApiTools of each and gives
 /// a std::unique_ptr<Cloud>.
