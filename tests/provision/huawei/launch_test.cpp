@@ -54,7 +54,7 @@ class Jobs final : public http::Client {
       if (tag.at("key") == cloud::kFirstTag) first = tag.at("value").get<std::string>();
     }
     for (int n = 1; n <= server.at("count").get<int>(); ++n)
-      servers_.push_back({{"id", first + "+" + std::to_string(n)},
+      servers_.push_back({{"id", first + "_" + std::to_string(n)},
                           {"name", "demo-node-000" + std::to_string(n)},
                           {"status", "ACTIVE"},
                           {"OS-EXT-AZ:availability_zone", server.at("availability_zone")},
@@ -65,7 +65,7 @@ class Jobs final : public http::Client {
   json job(const std::string& first) const {
     json parts = json::array();
     for (const json& server : servers_)
-      if (const auto id = server.at("id").get<std::string>(); id.starts_with(first + "+"))
+      if (const auto id = server.at("id").get<std::string>(); id.starts_with(first + "_"))
         parts.push_back({{"status", "SUCCESS"}, {"entities", {{"server_id", id}}}});
     return {{"status", has_waited_ ? "SUCCESS" : "RUNNING"}, {"entities", {{"sub_jobs", parts}}}};
   }
