@@ -38,7 +38,7 @@ void load_setting(std::span<const std::uint8_t> bytes) {
 }
 
 void decode_images(std::span<const std::uint8_t> bytes) {
-  for (const std::size_t dimensions : {1, 3})
+  for (const std::size_t dimensions : {std::size_t{1}, std::size_t{3}})
     try {
       const fashion::Idx idx = fashion::decode_idx(bytes, dimensions, "images");
       std::size_t values = 1;

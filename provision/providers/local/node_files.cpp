@@ -21,8 +21,11 @@ std::string hosts_block(std::span<const HostEntry> entries) {
 }
 
 std::string merge_hosts(std::string_view existing, std::string_view block) {
-  const std::size_t begin = existing.find(kBegin);
-  const std::size_t end = existing.find(kEnd, begin == existing.npos ? 0 : begin);
+  // The last whole block: a line that only begins one is kept, with all that follows it.
+  std::size_t begin = existing.rfind(kBegin);
+  std::size_t end = existing.npos;
+  while (begin != existing.npos && (end = existing.find(kEnd, begin)) == existing.npos)
+    begin = begin == 0 ? existing.npos : existing.rfind(kBegin, begin - 1);
   std::string text;
   if (begin == existing.npos || end == existing.npos) {
     text = existing;

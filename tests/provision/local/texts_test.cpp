@@ -38,6 +38,17 @@ TEST_CASE("a hosts file whose marks are gone gets the cluster's lines at its end
   CHECK(merge_hosts("", block_of("n")) == block_of("n"));
 }
 
+TEST_CASE("a mark that stands alone among the hosts takes nothing with it") {
+  const std::string begin = block_of("n").substr(0, block_of("n").find('\n') + 1);
+  const std::string end = "# End of the cluster's hosts\n";
+  for (const std::string& text : {begin + "10.0.0.1 kept\n", end + "10.0.0.1 kept\n",
+                                  block_of("old") + "10.0.0.1 kept\n" + begin}) {
+    const std::string once = merge_hosts(text, block_of("n"));
+    CHECK(once.find("10.0.0.1 kept\n") != std::string::npos);
+    CHECK(merge_hosts(once, block_of("n")) == once);
+  }
+}
+
 TEST_CASE("an account that is locked by its password opens to keys, and only that one") {
   const std::vector<std::string> users = {"root", "ann"};
   const std::string shadow = "root:!:1:0::::\nann:!$6$x:1:0::::\nbob:!:1:::::\ncy:$6$y:1:::::\n";
