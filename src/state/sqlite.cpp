@@ -1,6 +1,7 @@
 #include "state/sqlite.hpp"
 
 #include <sqlite3.h>
+#include <sys/resource.h>
 
 #include <cassert>
 #include <cerrno>
@@ -24,11 +25,20 @@ bool is_denied(int code, int error_number) {
          error_number == EACCES || error_number == EPERM || error_number == EROFS;
 }
 
+/// SQLite keeps no errno of a write to its log. One that fails under a limit of file sizes has met
+/// it: a full disk has a code of its own.
+int errno_of(int code, sqlite3* connection) {
+  const int kept = sqlite3_system_errno(connection);
+  rlimit limit{};
+  const bool is_limited = ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  return kept == 0 && code == SQLITE_IOERR_WRITE && is_limited ? EFBIG : kept;
+}
+
 /// What went wrong, said so that the reader knows what to do.
 Error error_of(int code, sqlite3* connection, const std::filesystem::path& file) {
   const int primary = code & 0xff;
   const bool about_files = primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN;
-  const int error_number = about_files ? sqlite3_system_errno(connection) : 0;
+  const int error_number = about_files ? errno_of(code, connection) : 0;
   const std::string path = file.string();
   const std::string detail = sqlite3_errmsg(connection);
   if (is_full(code, error_number))
