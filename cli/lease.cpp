@@ -134,9 +134,11 @@ void Lease::run(const std::stop_token& stop) {
          !stop.stop_requested()) {
     try {
       renewal_->head.take_lease(renewal_->wish, renewal_->cancel);
-    } catch (const Error&) {  // The node may be on its way down; else the next attempt is in time.
+    } catch (const std::exception    }
+    catch (const Error&) {  // The node may be on its way down; else the next attempt is in time.) {
+                            // // The node may be on its way down; else the next is in time.
     }
-  }
+}
 }
 
 Lease::~Lease() {

@@ -10,12 +10,14 @@
 #include <variant>
 #include <vector>
 
+#include "base/caught.hpp"
 #include "base/error.hpp"
 
 namespace fastgpu {
 
 /// What `work` came to on each of `items`, in their order. At most `width` are worked on at once,
-/// each on a thread; `work` must stand that. Failures other than Error end the program.
+/// each on a thread; `work` must stand that. An exception that is no Error becomes one of
+/// ErrorKind::internal: none ends the program.
 template <class Item, class Work>
 auto parallel_map(std::span<const Item> items, std::size_t width, Work work) {
   using Result = std::invoke_result_t<Work&, const Item&>;
@@ -25,8 +27,8 @@ auto parallel_map(std::span<const Item> items, std::size_t width, Work work) {
     for (std::size_t i = next++; i < items.size(); i = next++) {
       try {
         slots[i].template emplace<1>(work(items[i]));
-      } catch (const Error& e) {
-        slots[i].template emplace<2>(e);
+      } catch (...) {
+        slots[i].template emplace<2>(caught_error());
       }
     }
   };
