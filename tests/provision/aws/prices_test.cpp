@@ -15,7 +15,7 @@ json product(const json& region, const json& amount) {
 
 PricesByRegion prices_in(const json& list) {
   PricesByRegion prices;
-  add_prices({{"PriceList", list}}, prices);
+  add_prices(json{{"PriceList", list}}, prices);
   return prices;
 }
 
