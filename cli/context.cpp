@@ -14,7 +14,7 @@
 #include "provision/providers/local/local_provider.hpp"
 #include "provision/providers/local/rootless/rootless_provider.hpp"
 #include "provision/providers/static/static_provider.hpp"
-#include "ssh/libssh2_client.hpp"
+#include "ssh/ssh_client.hpp"
 #include "state/private_place.hpp"
 
 namespace fastgpu::cli {
@@ -129,7 +129,7 @@ provision::Tools Context::tools() {
 }
 
 std::unique_ptr<ssh::Client> Context::make_ssh() {
-  return std::make_unique<ssh::Libssh2Client>(
+  return std::make_unique<ssh::SshClient>(
       ssh::Patience{.connect = settings().duration("connect-timeout"),
                     .answer = settings().duration("answer-timeout")});
 }

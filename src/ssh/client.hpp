@@ -1,5 +1,5 @@
-// Commands on many hosts at once, as the rest of fastgpu sees them. The libssh2 implementation is
-// ssh/libssh2_client.hpp; tests use fakes/fake_ssh.hpp.
+// Commands on many hosts at once, as the rest of fastgpu sees them. The implementation is
+// ssh/ssh_client.hpp; tests use fakes/fake_ssh.hpp.
 #pragma once
 
 #include <chrono>

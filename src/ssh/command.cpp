@@ -1,20 +1,19 @@
 #include "ssh/command.hpp"
 
-#include <libssh2.h>
-
 #include <algorithm>
 
 #include "base/login_shell.hpp"
+#include "base/quote.hpp"
 #include "base/units.hpp"
+#include "ssh/libssh2_link.hpp"
+#include "ssh/openssh_link.hpp"
 
 namespace fastgpu::ssh {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr unsigned kWindow = 4U * 1024 * 1024;   // 1 GB/s over a round trip of 4 ms.
-constexpr int kTurn = 64;                        // Packets in or out before others have their turn.
-constexpr std::size_t kLongestCommand = 32'000;  // What fits into a packet of libssh2.
+constexpr int kTurn = 64;  // Packets in or out before others have their turn.
 constexpr auto kReconnectPause = 100ms;
 /// For the first answer over a connection that was idle; the host, or what stands in between, may
 /// have forgotten it.
@@ -23,7 +22,15 @@ constexpr auto kIdlePatience = 3s;
 /// The script first writes the mark to both outputs, so that what start-up files print before can
 /// be told from the answer: to the error output first, so that it does not follow the other mark
 /// where both are one stream.
-std::string marked(const std::string& script, const std::string& mark) {
+///
+/// OpenSSH's client does not report the signal that ended a command: there a shell around it turns
+/// the signal into a status.
+std::string marked(const Task& task, const std::string& mark) {
+  // The outer shell keeps to itself that the inner one was killed.
+  const std::string script =
+      task.host.openssh
+          ? "exec 3>&2 2>/dev/null; /bin/sh -c " + shell_quote(task.command) + " 2>&3 3>&-; exit $?"
+          : task.command;
   return login_shell_command("echo " + mark + " >&2; echo " + mark + "; " + script);
 }
 
@@ -32,20 +39,6 @@ Clock::time_point after(Clock::time_point now, std::chrono::milliseconds limit) 
 }
 
 }  // namespace
-
-Exit exit_of(_LIBSSH2_CHANNEL* channel) {
-  Exit exit;
-  char* signal = nullptr;
-  std::size_t size = 0;
-  libssh2_channel_get_exit_signal(channel, &signal, &size, nullptr, nullptr, nullptr, nullptr);
-  if (signal != nullptr) {
-    exit.signal.assign(signal, size);
-    std::free(signal);  // The session was made with the standard allocator.
-  } else {
-    exit.status = libssh2_channel_get_exit_status(channel);
-  }
-  return exit;
-}
 
 Command::Command(const Task& task, const RunOptions& options, const Patience& patience,
                  Identities& identities, IdleConnections& idle, time_point now)
@@ -56,11 +49,11 @@ Command::Command(const Task& task, const RunOptions& options, const Patience& pa
       idle_(idle),
       connect_until_(after(now, patience.connect)),
       run_until_(after(now, options.timeout)),
-      output_{0, task.on_stdout, Preamble(mark_)},
-      errors_{SSH_EXTENDED_DATA_STDERR, task.on_stderr, Preamble(mark_)} {}
+      output_{Output::out, task.on_stdout, Preamble(mark_)},
+      errors_{Output::err, task.on_stderr, Preamble(mark_)} {}
 
 pollfd Command::wanted() const {
-  return connection_ ? connection_->wanted() : pollfd{-1, 0, 0};
+  return link_ ? link_->wanted() : pollfd{-1, 0, 0};
 }
 
 Command::time_point Command::wake_at() const {
@@ -68,7 +61,7 @@ Command::time_point Command::wake_at() const {
   const auto connecting = phase_ < Phase::running ? connect_until_ : time_point::max();
   const auto answering = phase_ == Phase::opening ? idle_until_ : time_point::max();
   const auto running = why_ ? grace_until_ : std::min({run_until_, begin_until_, silent_until()});
-  const auto starting = connection_                          ? time_point::max()
+  const auto starting = link_                                ? time_point::max()
                         : reconnect_at_ == time_point::max() ? time_point::min()
                                                              : reconnect_at_;
   return std::min({connecting, answering, running, starting});
@@ -77,9 +70,9 @@ Command::time_point Command::wake_at() const {
 bool Command::step(time_point now, std::span<char> scratch) {
   try {
     more_ = false;
-    if (connection_) connection_->woken();
+    if (link_) link_->woken();
     advance(now, scratch);
-    if (connection_) connection_->flush();
+    if (link_) link_->flush();
     if (phase_ != Phase::ended) check_time(now);
   } catch (const Error& e) {
     end(why_.value_or(e));
@@ -119,9 +112,8 @@ void Command::check_time(time_point now) {
   if (phase_ == Phase::opening && now >= idle_until_ && now < connect_until_)
     more_ = connect_anew();
   if (phase_ < Phase::running && now >= connect_until_)
-    throw connection_
-        ? connection_->timed_out(to_string(patience_.connect))
-        : Error(ErrorKind::transient, place(task_.host) + ": closes every connection");
+    throw link_ ? link_->timed_out(to_string(patience_.connect))
+                : Error(ErrorKind::transient, place(task_.host) + ": closes every connection");
   if (why_ && now >= grace_until_) throw *why_;
   if (!why_ && now >= run_until_) wind_down(too_late(), now);
   if (!why_ && now >= begin_until_) wind_down(not_begun(), now);
@@ -129,15 +121,12 @@ void Command::check_time(time_point now) {
 }
 
 bool Command::connect(time_point now) {
-  if (!connection_) {
+  if (!link_) {
     if (reconnect_at_ != time_point::max() && now < reconnect_at_) return false;
-    if (takes_idle_) connection_ = idle_.take(task_.host, now);
-    was_idle_ = connection_ != nullptr;
-    if (was_idle_) idle_until_ = now + kIdlePatience;
-    if (!was_idle_) connection_ = std::make_unique<Connection>(task_.host, identities_);
+    link_ = new_link(now);
   }
   try {
-    if (!connection_->advance()) return false;
+    if (!link_->connect()) return false;
   } catch (const Error& e) {
     if (!reconnect_later(e, now)) throw;
     return false;
@@ -146,19 +135,30 @@ bool Command::connect(time_point now) {
   return true;
 }
 
+std::unique_ptr<Link> Command::new_link(time_point now) {
+  std::string line = marked(task_, mark_);
+  if (task_.host.openssh)
+    return std::make_unique<OpenSshLink>(task_.host, std::move(line), patience_.connect);
+  std::unique_ptr<Connection> connection;
+  if (takes_idle_) connection = idle_.take(task_.host, now);
+  was_idle_ = connection != nullptr;
+  if (was_idle_) idle_until_ = now + kIdlePatience;
+  if (!was_idle_) connection = std::make_unique<Connection>(task_.host, identities_);
+  return std::make_unique<Libssh2Link>(std::move(connection), std::move(line));
+}
+
 /// An sshd with many logins under way (MaxStartups) closes further ones before it says a word.
 bool Command::reconnect_later(const Error& why, time_point now) {
-  const bool turned_away = !connection_->past_handshake() && connection_->session().lost();
-  if (why.kind() != ErrorKind::transient || !turned_away) return false;
+  if (why.kind() != ErrorKind::transient || !link_->turned_away()) return false;
   if (now + kReconnectPause >= connect_until_) return false;
-  connection_.reset();
+  link_.reset();
   reconnect_at_ = now + kReconnectPause;
   return true;
 }
 
 /// The one that was idle has died, and nothing has been asked of the host yet.
 bool Command::connect_anew() {
-  connection_.reset();
+  link_.reset();
   was_idle_ = false;
   takes_idle_ = false;
   idle_until_ = time_point::max();
@@ -167,31 +167,18 @@ bool Command::connect_anew() {
 }
 
 bool Command::open() {
-  LIBSSH2_SESSION* const session = connection_->session().get();
-  channel_.reset(libssh2_channel_open_ex(session, "session", 7, kWindow,
-                                         LIBSSH2_CHANNEL_PACKET_DEFAULT, nullptr, 0));
-  if (channel_) {
-    phase_ = Phase::starting;
-    return true;
+  try {
+    if (!link_->open()) return false;
+  } catch (const Error&) {
+    if (was_idle_ && link_->lost()) return connect_anew();
+    throw;
   }
-  if (libssh2_session_last_errno(session) == LIBSSH2_ERROR_EAGAIN) return false;
-  if (was_idle_ && connection_->session().lost()) return connect_anew();
-  throw connection_->error(ErrorKind::transient,
-                           "no channel: " + connection_->session().last_error());
+  phase_ = Phase::starting;
+  return true;
 }
 
 bool Command::start() {
-  if (line_.empty()) line_ = marked(task_.command, mark_);  // Unchanged until it has been sent.
-  if (line_.size() > kLongestCommand)
-    throw connection_->error(ErrorKind::usage, "the command has " + std::to_string(line_.size()) +
-                                                   " bytes; SSH carries at most " +
-                                                   std::to_string(kLongestCommand));
-  const int code = libssh2_channel_process_startup(channel_.get(), "exec", 4, line_.data(),
-                                                   static_cast<unsigned>(line_.size()));
-  if (code == LIBSSH2_ERROR_EAGAIN) return false;
-  if (code != 0)
-    throw connection_->error(ErrorKind::remote,
-                             "refuses to run commands: " + connection_->session().last_error());
+  if (!link_->start()) return false;
   phase_ = Phase::running;
   moved_at_ = std::chrono::steady_clock::now();
   begin_until_ = after(moved_at_, patience_.answer);
@@ -203,7 +190,7 @@ bool Command::pump(std::span<char> scratch) {
   const bool err = pump_output(errors_, scratch);
   more_ = out || err;
   if (phase_ == Phase::running) pump_input();
-  if (phase_ == Phase::ended || more_ || libssh2_channel_eof(channel_.get()) == 0) return false;
+  if (phase_ == Phase::ended || more_ || !link_->at_end()) return false;
   phase_ = Phase::closing;
   return true;
 }
@@ -211,12 +198,10 @@ bool Command::pump(std::span<char> scratch) {
 /// True where there may be more at once.
 bool Command::pump_output(Stream& stream, std::span<char> scratch) {
   for (int turn = 0; turn < kTurn; ++turn) {
-    const ssize_t size =
-        libssh2_channel_read_ex(channel_.get(), stream.id, scratch.data(), scratch.size());
-    if (size == LIBSSH2_ERROR_EAGAIN || size == 0) return false;
-    if (size < 0) throw lost();
+    const std::size_t size = link_->read(stream.id, scratch);
+    if (size == 0) return false;
     moved_at_ = std::chrono::steady_clock::now();
-    pass(stream, stream.preamble.behind({scratch.data(), static_cast<std::size_t>(size)}));
+    pass(stream, stream.preamble.behind({scratch.data(), size}));
     if (output_.preamble.ended()) begin_until_ = time_point::max();
   }
   return true;
@@ -237,17 +222,15 @@ void Command::pass(Stream& stream, std::string_view piece) {
 void Command::pump_input() {
   if (input_closed_) return;
   for (int turn = 0; turn < kTurn; ++turn) {
-    if (!connection_->session().can_send()) return;
+    if (!link_->can_write()) return;
     if (input_at_ == input_.size() && !refill_input()) return;
-    const ssize_t size =
-        libssh2_channel_write(channel_.get(), input_.data() + input_at_, input_.size() - input_at_);
-    if (size == LIBSSH2_ERROR_EAGAIN || size == 0) return;
-    if (size < 0 && connection_->session().lost()) throw lost();
-    if (size < 0) {  // The command has ended, or has closed its input: nobody reads on.
+    const auto size = link_->write(std::string_view(input_).substr(input_at_));
+    if (!size) {  // The command has ended, or has closed its input: nothing reads on.
       input_closed_ = true;
       return;
     }
-    input_at_ += static_cast<std::size_t>(size);
+    if (*size == 0) return;
+    input_at_ += *size;
     moved_at_ = std::chrono::steady_clock::now();
   }
   more_ = true;
@@ -277,22 +260,20 @@ void Command::close_input() {
   input_closed_ = true;
   input_.clear();
   input_at_ = 0;
-  libssh2_channel_send_eof(channel_.get());  // Never told to wait: see Session::can_send.
+  link_->close_input();
 }
 
 bool Command::close() {
-  const int code = libssh2_channel_wait_closed(channel_.get());
-  if (code == LIBSSH2_ERROR_EAGAIN) return false;
-  if (code != 0) throw lost();
+  const std::optional<Exit> exit = link_->closed();
+  if (!exit) return false;
   if (why_) {
     end(*why_);
     return false;
   }
-  const Exit exit = exit_of(channel_.get());
   if (output_.preamble.ended())
-    end(exit);
+    end(*exit);
   else
-    end(not_run(exit));
+    end(not_run(*exit));
   return false;
 }
 
@@ -307,11 +288,7 @@ void Command::wind_down(const Error& why, time_point now) {
   }
   grace_until_ = now + options_.grace;
   close_input();
-  connection_->flush();
-}
-
-Error Command::lost() const {
-  return connection_->error(ErrorKind::transient, "connection lost while the command ran");
+  link_->flush();
 }
 
 Command::time_point Command::silent_until() const {
@@ -339,9 +316,8 @@ Error Command::too_silent() const {
 }
 
 Error Command::too_long() const {
-  return connection_->error(
-      ErrorKind::remote,
-      "sent more than " + to_string(Bytes{task_.most_output}) + " where an answer was expected");
+  return link_->error(ErrorKind::remote, "sent more than " + to_string(Bytes{task_.most_output}) +
+                                             " where an answer was expected");
 }
 
 /// The login shell ended without having run anything of ours: an account without a shell, a
@@ -351,19 +327,15 @@ Error Command::not_run(const Exit& exit) const {
   if (said.empty()) said = in_one_line(errors_.preamble.text());
   const std::string how =
       exit.signal.empty() ? "exit code " + std::to_string(exit.code()) : "signal " + exit.signal;
-  return connection_->error(ErrorKind::denied,
-                            "the login shell of " + task_.host.user + " ended with " + how +
-                                " and did not run our command" +
-                                (said.empty() ? ", without a word" : "; it printed: " + said));
+  return link_->error(ErrorKind::denied,
+                      "the login shell of " + task_.host.user + " ended with " + how +
+                          " and did not run our command" +
+                          (said.empty() ? ", without a word" : "; it printed: " + said));
 }
 
 std::unique_ptr<Connection> Command::take_connection() {
   if (phase_ != Phase::ended || !std::holds_alternative<Exit>(*result_)) return nullptr;
-  channel_.reset();
-  connection_->flush();
-  if (connection_->session().lost()) return nullptr;
-  connection_->session().rest();
-  return std::move(connection_);
+  return link_->take_connection();
 }
 
 void Command::end(std::variant<Exit, Error> result) {

@@ -10,6 +10,7 @@
 #include "ssh/client.hpp"
 #include "ssh/connection.hpp"
 #include "ssh/idle_connections.hpp"
+#include "ssh/link.hpp"
 #include "ssh/preamble.hpp"
 
 namespace fastgpu::ssh {
@@ -48,12 +49,13 @@ class Command {
   bool connect(time_point now);
   bool reconnect_later(const Error& why, time_point now);
   bool connect_anew();
+  std::unique_ptr<Link> new_link(time_point now);
   bool open();
   bool start();
   bool pump(std::span<char> scratch);
   /// One stream of the command on its way to its sink.
   struct Stream {
-    int id;
+    Output id;
     const std::function<void(std::string_view)>& sink;
     Preamble preamble;
     std::uint64_t passed = 0;  ///< Bytes of the answer.
@@ -68,7 +70,6 @@ class Command {
   void check_time(time_point now);
   void end(std::variant<Exit, Error> result);
   time_point silent_until() const;
-  Error lost() const;
   Error too_late() const;
   Error not_begun() const;
   Error too_silent() const;
@@ -80,10 +81,9 @@ class Command {
   const Patience& patience_;
   Identities& identities_;
   IdleConnections& idle_;
-  std::unique_ptr<Connection> connection_;
+  std::unique_ptr<Link> link_;
   bool was_idle_ = false;  // The connection has served others: it may have died since.
   bool takes_idle_ = true;
-  Channel channel_;  // Goes before the connection.
   Phase phase_ = Phase::connecting;
   time_point connect_until_;
   time_point run_until_;
@@ -105,8 +105,5 @@ class Command {
   std::optional<Error> why_;
   std::optional<std::variant<Exit, Error>> result_;
 };
-
-/// How the command on `channel` ended; for a channel that the other side has closed.
-Exit exit_of(_LIBSSH2_CHANNEL* channel);
 
 }  // namespace fastgpu::ssh

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "ssh/algorithms.hpp"
 #include "ssh/jump_stream.hpp"
 #include "ssh/tcp_stream.hpp"
 #include "ssh/wire.hpp"
@@ -143,12 +144,16 @@ bool Connection::handshake() {
 Error Connection::handshake_error(int code) const {
   if (session_->lost())
     return error(ErrorKind::transient, "connection closed during the handshake");
-  if (code == LIBSSH2_ERROR_KEY_EXCHANGE_FAILURE || code == LIBSSH2_ERROR_METHOD_NONE)
-    return error(ErrorKind::denied,
-                 "no common algorithms; the host needs an Ed25519 host key and aes128-ctr or "
-                 "aes256-ctr with hmac-sha2 (" +
-                     session_->last_error() + ")");
+  // libssh2 1.10 answers KEX_FAILURE where no algorithm is in both lists.
+  if (code == LIBSSH2_ERROR_KEY_EXCHANGE_FAILURE || code == LIBSSH2_ERROR_METHOD_NONE ||
+      code == LIBSSH2_ERROR_KEX_FAILURE)
+    return error(ErrorKind::denied, "no common algorithms: " + unmatched());
   return error(ErrorKind::transient, "SSH handshake: " + session_->last_error());
+}
+
+std::string Connection::unmatched() const {
+  const std::string lists = unmatched_algorithms(session_->first_bytes());
+  return lists.empty() ? session_->last_error() : lists;
 }
 
 std::string Connection::host_key_blob() const {

@@ -56,6 +56,7 @@ class Connection {
   const Identity& identity() const;
   bool authenticate();
   Error handshake_error(int code) const;
+  std::string unmatched() const;
 
   const Host host_;  // Who answers at the end of this hop.
   Identities& identities_;

@@ -32,16 +32,25 @@ void check_permissions(int fd, const std::filesystem::path& file) {
                 quoted(file) + " can be read by others; chmod 600 " + file.string());
 }
 
-std::string read_private_file(const std::filesystem::path& file) {
-  const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+UniqueFd open_file(const std::filesystem::path& file) {
+  UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd && errno == ENOENT) throw Error(ErrorKind::not_found, quoted(file) + " does not exist");
   if (!fd) throw system_error("opening " + quoted(file), errno);
-  check_permissions(fd.get(), file);
+  return fd;
+}
+
+std::string read_text(const UniqueFd& fd, const std::filesystem::path& file) {
   std::string text(kLargestFile, '\0');
   const ssize_t size = ::read(fd.get(), text.data(), text.size());
   if (size < 0) throw system_error("reading " + quoted(file), errno);
   text.resize(static_cast<std::size_t>(size));
   return text;
+}
+
+std::string read_private_file(const std::filesystem::path& file) {
+  const UniqueFd fd = open_file(file);
+  check_permissions(fd.get(), file);
+  return read_text(fd, file);
 }
 
 /// The base64 text between the armour's lines, without line ends.
@@ -99,6 +108,23 @@ Parsed parse(std::string_view text, const std::filesystem::path& file) {
 }
 
 }  // namespace
+
+IdentityKind identity_kind(const std::filesystem::path& file) {
+  std::string text;
+  try {
+    text = read_text(open_file(file), file);
+  } catch (const Error& e) {
+    if (e.kind() == ErrorKind::not_found) return IdentityKind::missing;
+    throw;
+  }
+  try {
+    parse(text, file);
+    return IdentityKind::ed25519;
+  } catch (const Error& e) {
+    const bool locked = e.kind() == ErrorKind::denied || text.find("ENCRYPTED") != text.npos;
+    return locked ? IdentityKind::locked : IdentityKind::other;
+  }
+}
 
 void Identity::Release::operator()(evp_pkey_st* key) const noexcept {
   EVP_PKEY_free(key);

@@ -1,6 +1,7 @@
 // The key that we prove to own when we log in.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -10,6 +11,17 @@
 struct evp_pkey_st;
 
 namespace fastgpu::ssh {
+
+/// What a file offers as a private key.
+enum class IdentityKind : std::uint8_t {
+  missing,
+  ed25519,  ///< One that Identity::load() takes, if its mode is right.
+  locked,   ///< One that needs a passphrase.
+  other,    ///< Of another type or form, for OpenSSH's client.
+};
+
+/// Throws denied where the file may not be read.
+IdentityKind identity_kind(const std::filesystem::path& file);
 
 /// An Ed25519 private key ready to sign.
 class Identity {

@@ -8,10 +8,11 @@
 #include "base/clock.hpp"
 #include "base/login_shell.hpp"
 #include "base/units.hpp"
-#include "ssh/command.hpp"
 #include "ssh/connection.hpp"
 #include "ssh/escape_keys.hpp"
+#include "ssh/libssh2_link.hpp"
 #include "ssh/local_side.hpp"
+#include "ssh/openssh_session.hpp"
 
 namespace fastgpu::ssh {
 namespace {
@@ -258,6 +259,7 @@ class Interactive {
 }  // namespace
 
 Exit run_interactive(const Host& host, const InteractiveOptions& options, const Cancel& cancel) {
+  if (host.openssh) return run_openssh_session(host, options, cancel);
   return Interactive(host, options, cancel).run();
 }
 

@@ -108,6 +108,11 @@ bool is_usable(const std::string& key) try {
   return false;
 }
 
+void add_other(const Entry& entry, KnownHost& known) {
+  known.other_types.insert(entry.type);
+  known.other_keys.push_back(entry.key);
+}
+
 void take(const Entry& entry, KnownHost& known) {
   switch (entry.marker) {
     case Marker::revoked:
@@ -120,7 +125,7 @@ void take(const Entry& entry, KnownHost& known) {
       if (is_usable(entry.key))
         known.keys.push_back(entry.key);
       else if (entry.type != "ssh-ed25519")
-        known.other_types.insert(entry.type);
+        add_other(entry, known);
       break;
   }
 }

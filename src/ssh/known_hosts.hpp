@@ -13,9 +13,10 @@ namespace fastgpu::ssh {
 
 /// Keys are in one line without comment, "ssh-ed25519 AAAA...".
 struct KnownHost {
-  std::vector<std::string> keys{};      ///< Ed25519, revoked ones included.
-  std::set<std::string> other_types{};  ///< Types of its other keys, which cannot be checked here.
-  std::vector<std::string> revoked{};   ///< Keys of any type that must not be trusted.
+  std::vector<std::string> keys{};         ///< Ed25519, revoked ones included.
+  std::vector<std::string> other_keys{};   ///< Of other types, which OpenSSH's client can check.
+  std::set<std::string> other_types{};     ///< Their types.
+  std::vector<std::string> revoked{};      ///< Keys of any type that must not be trusted.
   std::vector<std::string> authorities{};  ///< Keys that sign certificates of such hosts.
 
   bool is_revoked(const std::string& key) const;

@@ -1,9 +1,11 @@
 #include "ssh/openssh.hpp"
 
 #include <algorithm>
-#include <vector>
+#include <array>
 
-#include "base/error.hpp"
+#include "base/names.hpp"
+#include "ssh/connection.hpp"
+#include "ssh/preamble.hpp"
 
 namespace fastgpu::ssh {
 namespace {
@@ -17,10 +19,18 @@ std::vector<Host> all_of(std::span<const Host> hosts) {
   return all;
 }
 
+/// OpenSSH replaces %h and the like in a value.
+std::string literal(std::string_view text) {
+  std::string out;
+  for (const char c : text)
+    out += c == '%' ? "%%" : std::string(1, c);
+  return out;
+}
+
 /// A path may have a space.
 std::string quoted(const std::filesystem::path& path) {
   std::string text = "\"";
-  return text.append(path.string()).append("\"");
+  return text.append(literal(path.string())).append("\"");
 }
 
 std::string way_to(const Host& host) {
@@ -30,6 +40,84 @@ std::string way_to(const Host& host) {
   return names.empty() ? "none" : names;
 }
 
+/// The jump hosts of the cluster file, or the proxy of the user's configuration.
+std::string proxy_of(const Host& host) {
+  const bool has_own = host.openssh && !host.openssh->proxy.empty();
+  return has_own ? host.openssh->proxy : "ProxyJump " + way_to(host);
+}
+
+/// Returns the options that hold for a connection and each of its jump hosts alike.
+std::string pinned_section(const Host& host, const std::string& name, const OpenSsh& way,
+                           const std::filesystem::path& known_hosts, Trust trust) {
+  std::string text = "Host " + name + "\n  HostName " + literal(host.address) + "\n  Port " +
+                     std::to_string(host.port);
+  if (!host.user.empty()) text += "\n  User " + host.user;
+  if (!host.identity.empty()) text += "\n  IdentityFile " + quoted(host.identity);
+  if (way.login == Login::with_identity)
+    text += "\n  IdentitiesOnly yes\n  IdentityAgent none";
+  else if (!way.agent.empty())
+    text += "\n  IdentityAgent " + quoted(way.agent);
+  return text + "\n  HostKeyAlias " + host.name.value + "\n  UserKnownHostsFile " +
+         quoted(known_hosts) +
+         "\n  GlobalKnownHostsFile /dev/null"
+         "\n  KnownHostsCommand none"
+         "\n  HashKnownHosts no"
+         "\n  StrictHostKeyChecking " +
+         (trust == Trust::known ? "yes" : "accept-new") +
+         "\n  UpdateHostKeys no"
+         "\n  CheckHostIP no"
+         "\n  VerifyHostKeyDNS no"
+         "\n  CanonicalizeHostname no"
+         "\n  BatchMode yes"
+         "\n  ControlMaster no"
+         "\n  ControlPath none"
+         "\n  ForwardAgent no"
+         "\n  ForwardX11 no"
+         "\n  PermitLocalCommand no"
+         "\n  ServerAliveInterval 15"
+         "\n  ServerAliveCountMax 3\n";
+}
+
+std::string included(const std::filesystem::path& config) {
+  const std::string own = config.empty() ? "" : "  Include " + quoted(config) + "\n";
+  return "Match all\n" + own + "  Include /etc/ssh/ssh_config\n";
+}
+
+/// Older clients do not know all of our options, nor some of those of the user, whose own line of
+/// this kind comes too late. An error of the user's is met by `ssh -G` before.
+constexpr std::string_view kIgnoreUnknown = "IgnoreUnknown *\n";
+
+/// Returns true if one of the texts is in `text`.
+bool has_any(std::string_view text, std::span<const std::string_view> wanted) {
+  return std::ranges::any_of(wanted,
+                             [&](std::string_view one) { return text.find(one) != text.npos; });
+}
+
+std::string_view line_with(std::string_view text, std::string_view part) {
+  const auto at = text.find(part);
+  if (at == text.npos) return {};
+  const auto begin = text.rfind('\n', at) == text.npos ? 0 : text.rfind('\n', at) + 1;
+  const std::string_view line =
+      text.substr(begin, std::min(text.find('\n', at), text.size()) - begin);
+  return line.substr(0, line.find_last_not_of(" \r.") + 1);
+}
+
+/// Returns the last line that is no news of a connection that goes well.
+std::string_view last_line(std::string_view text) {
+  constexpr std::array<std::string_view, 4> kUsual = {"Transferred:", "Bytes per second",
+                                                      "Executing proxy command", "Authenticated"};
+  while (!text.empty()) {
+    const auto end = text.find_last_not_of(" \r\n");
+    if (end == text.npos) return {};
+    text = text.substr(0, end + 1);
+    const auto line_begin = text.rfind('\n') == text.npos ? 0 : text.rfind('\n') + 1;
+    const std::string_view line = text.substr(line_begin);
+    if (!has_any(line, kUsual)) return line;
+    text = text.substr(0, line_begin);
+  }
+  return {};
+}
+
 std::string section_of(const Host& host, const std::filesystem::path& known_hosts,
                        const std::string& alias) {
   if (!host.door.empty())
@@ -37,11 +125,11 @@ std::string section_of(const Host& host, const std::filesystem::path& known_host
                                       " is in a network of its own that OpenSSH does not reach: "
                                       "use `fastgpu ssh`");
   return "Host " + host.name.value + (alias.empty() ? "" : " " + alias) + "\n  HostName " +
-         host.address + "\n  Port " + std::to_string(host.port) + "\n  User " + host.user +
+         literal(host.address) + "\n  Port " + std::to_string(host.port) + "\n  User " + host.user +
          "\n  IdentityFile " + quoted(host.identity) + "\n  IdentitiesOnly yes\n  HostKeyAlias " +
          host.name.value + "\n  UserKnownHostsFile " + quoted(known_hosts) +
-         "\n  GlobalKnownHostsFile /dev/null\n  StrictHostKeyChecking yes\n  ProxyJump " +
-         way_to(host) + "\n";
+         "\n  GlobalKnownHostsFile /dev/null\n  StrictHostKeyChecking yes\n  " + proxy_of(host) +
+         "\n";
 }
 
 }  // namespace
@@ -60,6 +148,114 @@ std::string openssh_config(std::span<const Host> hosts, const std::filesystem::p
   for (const Host& host : all_of(hosts))
     text += section_of(host, known_hosts, text.empty() ? alias : "");
   return text;
+}
+
+const std::string& openssh_name(const Host& host) {
+  const bool is_named =
+      host.openssh && host.openssh->login == Login::as_user && !host.openssh->name.empty();
+  return is_named ? host.openssh->name : host.name.value;
+}
+
+std::string openssh_connection_config(const Host& host, const std::filesystem::path& known_hosts,
+                                      std::chrono::milliseconds connect_timeout, Trust trust) {
+  const OpenSsh way = host.openssh.value_or(OpenSsh{});
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(connect_timeout).count();
+  std::string text(kIgnoreUnknown);
+  text += pinned_section(host, openssh_name(host), way, known_hosts, trust);
+  if (trust == Trust::first_use) text += "  PreferredAuthentications none\n";
+  text +=
+      "  LogLevel VERBOSE\n  RemoteCommand none\n  ClearAllForwardings yes\n  Tunnel no\n"
+      "  SessionType default\n  StdinNull no\n  ForkAfterAuthentication no\n"
+      "  ConnectionAttempts 1\n  ConnectTimeout " +
+      std::to_string(std::max<std::chrono::seconds::rep>(seconds, 1)) + "\n  " + proxy_of(host) +
+      "\n";
+  for (const Host& jump : host.jumps)
+    text += pinned_section(jump, jump.name.value, jump.openssh.value_or(way), known_hosts, trust) +
+            "  LogLevel ERROR\n  ProxyJump none\n";
+  const bool needs_users = way.login == Login::as_user || !way.proxy.empty() || !host.jumps.empty();
+  return needs_users ? text + included(way.config) : text;
+}
+
+std::string openssh_user_config(const std::filesystem::path& config) {
+  return included(config);
+}
+
+bool openssh_logged_in(std::string_view log) {
+  return log.find("Authenticated to ") != log.npos;
+}
+
+bool openssh_lost(std::string_view log) {
+  constexpr std::array<std::string_view, 9> kLost = {
+      "Connection reset",   "Connection closed",    "closed by remote host",   "Broken pipe",
+      "not responding",     "Connection timed out", "message authentication ", "Corrupted MAC",
+      "Received disconnect"};
+  return has_any(log, kLost);
+}
+
+bool openssh_turned_away(std::string_view log) {
+  constexpr std::array<std::string_view, 3> kClosed = {
+      "exchange_identification: ", "banner exchange: ", "MaxStartups"};
+  constexpr std::array<std::string_view, 3> kHow = {"closed by remote host", "reset by peer",
+                                                    "MaxStartups"};
+  return has_any(log, kClosed) && has_any(log, kHow);
+}
+
+Error openssh_failure(const Host& host, std::string_view log, std::string_view errors) {
+  const auto seek = [&](std::string_view part) {
+    const std::string_view line = line_with(log, part);
+    return std::string(line.empty() ? line_with(errors, part) : line);
+  };
+  const auto failure = [&](ErrorKind kind, const std::string& reason) {
+    return Error(kind, place(host) + ": " + printable(reason, 400));
+  };
+  if (!seek("HOST IDENTIFICATION HAS CHANGED").empty() || !seek("host key is known for").empty() ||
+      !seek("Host key verification failed").empty()) {
+    const std::string shown = seek("SHA256:");
+    return failure(
+        ErrorKind::denied,
+        "its host key is none of those that are known" +
+            (shown.empty() ? "" : " (it is " + shown.substr(shown.find("SHA256:")) + ")") +
+            "; another machine may be answering in its place");
+  }
+  if (const auto line = seek("Unable to negotiate"); !line.empty()) {
+    const auto at = line.find("no matching");
+    return failure(ErrorKind::denied, "no common algorithms, even for OpenSSH's client: " +
+                                          (at == line.npos ? line : line.substr(at)));
+  }
+  if (const auto line = seek("Permission denied"); !line.empty()) {
+    const std::string with = host.openssh && host.openssh->login == Login::as_user
+                                 ? "with your keys, agent and certificates (ssh -v shows them)"
+                                 : "with the key " + host.identity.string();
+    const bool is_other = line.find("@") != line.npos && line.find(host.user + "@") == line.npos;
+    return failure(ErrorKind::denied, "login as " + host.user + " " + with + " is refused" +
+                                          (is_other ? ": " + line : ""));
+  }
+  if (const auto line = seek("Too many authentication failures"); !line.empty())
+    return failure(ErrorKind::denied,
+                   "login as " + host.user +
+                       " is refused after too many keys: name one as the host's identity");
+  for (const std::string_view part :
+       {"Bad configuration option", "bad configuration options", "Bad owner or permissions"})
+    if (const auto line = seek(part); !line.empty()) return failure(ErrorKind::usage, line);
+  if (const auto line = seek("Could not resolve hostname"); !line.empty())
+    return failure(ErrorKind::transient, line.substr(line.find("Could not")));
+  std::string said(last_line(log));
+  if (const auto line = last_line(errors); !line.empty())
+    said += (said.empty() ? "" : " (") + std::string(line) + (said.empty() ? "" : ")");
+  return failure(ErrorKind::transient, said.empty() ? "ssh ended without a word" : "ssh: " + said);
+}
+
+OpenSshSettings parse_openssh_settings(std::string_view text) {
+  OpenSshSettings settings;
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    const auto space = line.find(' ');
+    if (space == 0 || space == line.npos) continue;
+    settings[std::string(line.substr(0, space))].emplace_back(line.substr(space + 1));
+  }
+  return settings;
 }
 
 }  // namespace fastgpu::ssh

@@ -1,10 +1,16 @@
 // Hosts of ours in OpenSSH's own words, for people and programs that go there without us. Pure.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "base/error.hpp"
 #include "ssh/host.hpp"
 
 namespace fastgpu::ssh {
@@ -17,5 +23,42 @@ std::string openssh_known_hosts(std::span<const Host> hosts);
 /// host in a network that OpenSSH does not reach.
 std::string openssh_config(std::span<const Host> hosts, const std::filesystem::path& known_hosts,
                            const std::string& alias = {});
+
+/// Which host keys a connection goes on with.
+enum class Trust : std::uint8_t {
+  known,      ///< Those that are known.
+  first_use,  ///< Any of a host without one, which is added to the file; no login is tried.
+};
+
+/// Returns the configuration for one connection of OpenSSH's client to `host`, which has
+/// host.openssh. Our settings come first, so that they hold against those of the user, which follow
+/// where host.openssh names them. No setting of ours asks at a terminal. The known keys are in
+/// `known_hosts`, in the form of openssh_known_hosts().
+std::string openssh_connection_config(const Host& host, const std::filesystem::path& known_hosts,
+                                      std::chrono::milliseconds connect_timeout,
+                                      Trust trust = Trust::known);
+
+/// Returns the name to call the client with, for that configuration.
+const std::string& openssh_name(const Host& host);
+
+/// Returns true once the client's log (LogLevel VERBOSE) shows that the host has let us in.
+bool openssh_logged_in(std::string_view log);
+
+/// Returns true if the log shows that a connection broke.
+bool openssh_lost(std::string_view log);
+
+/// Returns true if the host closed the connection before it said a word.
+bool openssh_turned_away(std::string_view log);
+
+/// Returns why the client did not get in, from its log and what it and its proxies wrote to the
+/// error output: denied for keys and algorithms, usage for its configuration, else transient.
+Error openssh_failure(const Host& host, std::string_view log, std::string_view errors);
+
+/// What `ssh -G` prints for a host: settings by their names in small letters, each with its values.
+using OpenSshSettings = std::map<std::string, std::vector<std::string>, std::less<>>;
+OpenSshSettings parse_openssh_settings(std::string_view text);
+
+/// Returns the configuration for `ssh -G`, which resolves the names that the user's own one has.
+std::string openssh_user_config(const std::filesystem::path& config);
 
 }  // namespace fastgpu::ssh

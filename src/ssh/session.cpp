@@ -8,18 +8,14 @@
 #include <mutex>
 
 #include "base/error.hpp"
+#include "ssh/algorithms.hpp"
 
 namespace fastgpu::ssh {
 namespace {
 
 constexpr std::size_t kReadAhead = 64UL * 1024;
+constexpr std::size_t kFirstBytes = 8UL * 1024;
 constexpr std::size_t kGathered = 64UL * 1024;  // Output held back at most within one round.
-
-/// The cheapest that sshd and libssh2 share by default: measured, see docs/benchmarks.
-constexpr const char* kKeyExchange =
-    "curve25519-sha256,curve25519-sha256@libssh.org,ecdh-sha2-nistp256";
-constexpr const char* kCiphers = "aes128-gcm@openssh.com,aes128-ctr,aes256-ctr";
-constexpr const char* kMacs = "hmac-sha2-256,hmac-sha2-512";
 
 extern "C" ssize_t receive_callback(libssh2_socket_t, void* buffer, std::size_t size, int,
                                     void** self) noexcept try {
@@ -67,7 +63,7 @@ Session::Session(std::unique_ptr<Stream> stream) : stream_(std::move(stream)) {
   libssh2_session_callback_set(raw, LIBSSH2_CALLBACK_RECV, as_callback(&receive_callback));
   libssh2_session_callback_set(raw, LIBSSH2_CALLBACK_SEND, as_callback(&send_callback));
   libssh2_session_method_pref(raw, LIBSSH2_METHOD_KEX, kKeyExchange);
-  libssh2_session_method_pref(raw, LIBSSH2_METHOD_HOSTKEY, "ssh-ed25519");
+  libssh2_session_method_pref(raw, LIBSSH2_METHOD_HOSTKEY, kHostKeyType);
   for (const int method : {LIBSSH2_METHOD_CRYPT_CS, LIBSSH2_METHOD_CRYPT_SC})
     libssh2_session_method_pref(raw, method, kCiphers);
   for (const int method : {LIBSSH2_METHOD_MAC_CS, LIBSSH2_METHOD_MAC_SC})
@@ -93,6 +89,8 @@ void Session::refill() {
   const ssize_t size = stream_->read_some(input_.data(), input_.size());
   input_.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
   if (size == -EAGAIN || (size > 0 && input_.size() < kReadAhead)) input_dry_ = true;
+  if (first_bytes_.size() < kFirstBytes)
+    first_bytes_.append(input_, 0, kFirstBytes - first_bytes_.size());
   if (size == 0) failed(-ECONNRESET);
   if (size < 0 && size != -EAGAIN) failed(size);
 }
@@ -142,6 +140,8 @@ void Session::flush() {
 }
 
 void Session::rest() {
+  first_bytes_.clear();
+  first_bytes_.shrink_to_fit();
   if (input_at_ < input_.size() || !output_.empty()) return;
   input_ = {};
   input_at_ = 0;

@@ -39,6 +39,8 @@ class Session {
 
   /// libssh2's words for its last failure.
   std::string last_error() const;
+  /// Returns the first bytes that the other side sent, 8 KiB at most.
+  const std::string& first_bytes() const noexcept { return first_bytes_; }
   /// The other side has closed the connection, or it broke.
   bool lost() const noexcept { return lost_; }
 
@@ -59,6 +61,7 @@ class Session {
   std::string input_;
   std::size_t input_at_ = 0;
   bool input_dry_ = false;  // The stream has nothing more until it is polled again.
+  std::string first_bytes_;
   std::string output_;
   bool refused_ = false;  // Somebody waits for room in this round: only the poll set may go on.
   bool lost_ = false;

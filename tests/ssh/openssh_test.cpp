@@ -48,5 +48,130 @@ TEST_CASE("a host that only we reach is refused") {
   CHECK(test::failure_of([&] { openssh_config(hosts, "/k"); }).kind() == ErrorKind::usage);
 }
 
+TEST_CASE("a zone in an address is no token of OpenSSH's") {
+  const std::vector<Host> hosts = {host("t-0", "fe80::1%eth0")};
+  CHECK(openssh_config(hosts, "/k").find("HostName fe80::1%%eth0\n") != std::string::npos);
+}
+
+std::string connection(const Host& to) {
+  return openssh_connection_config(to, "/proc/7/fd/9", std::chrono::milliseconds(2'500));
+}
+
+bool has(const std::string& text, const std::string& line) {
+  return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
+}
+
+TEST_CASE("with a cluster's key the client reads nothing of the user's, and asks nothing") {
+  Host to = host("t-0", "198.51.100.1");
+  to.openssh = OpenSsh{.name = "box", .config = "/home/ann/.ssh/config"};
+  const std::string text = connection(to);
+  CHECK(openssh_name(to) == "t-0");
+  CHECK(text.find("Include") == std::string::npos);
+  for (const char* const line :
+       {"Host t-0", "  HostName 198.51.100.1", "  IdentityFile \"/my keys/id\"",
+        "  IdentitiesOnly yes", "  IdentityAgent none", "  BatchMode yes", "  HostKeyAlias t-0",
+        "  UserKnownHostsFile \"/proc/7/fd/9\"", "  GlobalKnownHostsFile /dev/null",
+        "  StrictHostKeyChecking yes", "  UpdateHostKeys no", "  ConnectTimeout 3",
+        "  ControlPath none", "  ProxyJump none"}) {
+    CAPTURE(line);
+    CHECK(has(text, line));
+  }
+}
+
+TEST_CASE("as the user the client has all settings of the user's, behind those that are pinned") {
+  Host to = host("t-0", "198.51.100.1");
+  to.identity.clear();
+  to.openssh = OpenSsh{.login = Login::as_user,
+                       .name = "box",
+                       .config = "/home/ann/.ssh/config",
+                       .proxy = "ProxyCommand nc -X 5 %h %p",
+                       .agent = "/run/agent"};
+  const std::string text = connection(to);
+  CHECK(openssh_name(to) == "box");
+  CHECK(has(text, "Host box"));
+  CHECK(has(text, "  HostKeyAlias t-0"));
+  CHECK(has(text, "  IdentityAgent \"/run/agent\""));
+  CHECK(has(text, "  ProxyCommand nc -X 5 %h %p"));
+  CHECK(text.find("IdentityFile") == std::string::npos);
+  CHECK(text.find("IdentitiesOnly") == std::string::npos);
+  CHECK(
+      text.ends_with("Match all\n  Include \"/home/ann/.ssh/config\"\n"
+                     "  Include /etc/ssh/ssh_config\n"));
+  CHECK(text.find("StrictHostKeyChecking yes") < text.find("Include"));
+}
+
+TEST_CASE("each jump host of the client has its own key, port and known keys") {
+  Host to = host("t-1", "10.0.0.2");
+  to.openssh = OpenSsh{};
+  to.jumps = {host("gate", "198.51.100.9")};
+  to.jumps[0].port = 2222;
+  to.jumps[0].identity = "/keys/gate";
+  const std::string text = connection(to);
+  CHECK(has(text, "  ProxyJump gate"));
+  const std::string behind = text.substr(text.find("Host gate\n"));
+  CHECK(has(behind, "  Port 2222"));
+  CHECK(has(behind, "  IdentityFile \"/keys/gate\""));
+  CHECK(has(behind, "  HostKeyAlias gate"));
+  CHECK(has(behind, "  StrictHostKeyChecking yes"));
+}
+
+TEST_CASE("why the client does not get in is told from its words") {
+  struct Case {
+    const char* log;
+    const char* errors;
+    ErrorKind kind;
+    const char* words;
+  };
+  const Case cases[] = {
+      {"@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\nSHA256:abc.\n"
+       "Host key verification failed.\n",
+       "", ErrorKind::denied, "(it is SHA256:abc)"},
+      {"No RSA host key is known for t-0 and you have requested strict checking.\r\n"
+       "Host key verification failed.\r\n",
+       "", ErrorKind::denied, "none of those that are known"},
+      {"root@10.0.0.1: Permission denied (publickey).\n", "", ErrorKind::denied,
+       "login as root with the key /my keys/id is refused"},
+      {"Unable to negotiate with 10.0.0.1 port 22: no matching MAC found. Their offer: x,y\n", "",
+       ErrorKind::denied, "no matching MAC found. Their offer: x,y"},
+      {"Connection closed by UNKNOWN port 65535\n", "gate@10.0.0.9: Permission denied (publickey).",
+       ErrorKind::denied, "gate@10.0.0.9"},
+      {"ssh: Could not resolve hostname x: Name or service not known\r\n", "", ErrorKind::transient,
+       "Could not resolve hostname x"},
+      {"ssh: connect to host 10.0.0.1 port 22: Connection refused\r\n", "", ErrorKind::transient,
+       "Connection refused"},
+      {"kex_exchange_identification: Connection closed by remote host\nConnection closed by 1\n",
+       "", ErrorKind::transient, "Connection closed by 1"},
+      {"/home/ann/.ssh/config: line 3: Bad configuration option: hots\n", "", ErrorKind::usage,
+       "hots"},
+      {"", "", ErrorKind::transient, "ended without a word"},
+  };
+  Host to = host("t-0", "10.0.0.1");
+  to.openssh = OpenSsh{};
+  for (const Case& c : cases) {
+    const Error e = openssh_failure(to, c.log, c.errors);
+    CAPTURE(std::string(e.what()));
+    CHECK(e.kind() == c.kind);
+    CHECK(test::mentions(e, c.words));
+    CHECK(test::mentions(e, "t-0 (10.0.0.1:22)"));
+  }
+  CHECK(openssh_turned_away("kex_exchange_identification: Connection closed by remote host\n"));
+  CHECK(!openssh_turned_away("ssh: connect to host x port 22: Connection refused\n"));
+  CHECK(openssh_logged_in("Authenticated to t ([1::2]:22) using \"publickey\".\n"));
+  CHECK(
+      !openssh_lost("Authenticated to t ([1::2]:22) using \"publickey\".\n"
+                    "Transferred: sent 2, received 3 bytes, in 0.1 seconds\n"));
+  CHECK(openssh_lost("Timeout, server t-0 not responding.\r\n"));
+}
+
+TEST_CASE("what ssh -G prints is settings with one or several values") {
+  const auto settings = parse_openssh_settings(
+      "host box\nuser ann\nidentityfile ~/.ssh/a b\nidentityfile ~/.ssh/c\nproxyjump gate\n"
+      "junk\n\nport 2222");
+  CHECK(settings.at("identityfile") == std::vector<std::string>{"~/.ssh/a b", "~/.ssh/c"});
+  CHECK(settings.at("proxyjump").front() == "gate");
+  CHECK(settings.at("port").front() == "2222");
+  CHECK(!settings.contains("junk"));
+}
+
 }  // namespace
 }  // namespace fastgpu::ssh

@@ -12,7 +12,7 @@
 #include "launcher/job_runner.hpp"
 #include "provision/providers/local/local_provider.hpp"
 #include "ssh/keys.hpp"
-#include "ssh/libssh2_client.hpp"
+#include "ssh/ssh_client.hpp"
 
 namespace fastgpu::test {
 

@@ -55,7 +55,7 @@ class TwoNodes {
   std::string name(std::size_t index) const { return machines.nodes()[index].host.name.value; }
 
   test::LocalNodes machines{2};
-  ssh::Libssh2Client client;
+  ssh::SshClient client;
   JobRunner runner;
   JobRecord job;
   std::string id;

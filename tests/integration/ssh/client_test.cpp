@@ -4,7 +4,7 @@
 #include <thread>
 #include <utility>
 
-#include "ssh/libssh2_client.hpp"
+#include "ssh/ssh_client.hpp"
 #include "ssh/scan.hpp"
 #include "support/sshd_fixture.hpp"
 
@@ -29,7 +29,7 @@ Task task_on(const Host& host, const std::string& command, Captured& captured) {
 }
 
 HostResult<Exit> run_one(Task task, const ssh::RunOptions& options = {}) {
-  ssh::Libssh2Client client;
+  ssh::SshClient client;
   const Cancel cancel;
   return client.run({std::move(task)}, options, cancel).at(0);
 }
@@ -57,13 +57,13 @@ TEST_CASE("a signal that ends the command is named") {
 }
 
 TEST_CASE("no tasks give no results") {
-  ssh::Libssh2Client client;
+  ssh::SshClient client;
   const Cancel cancel;
   CHECK(client.run({}, {}, cancel).empty());
 }
 
 TEST_CASE("a run that is cancelled before it begins ends at once") {
-  ssh::Libssh2Client client;
+  ssh::SshClient client;
   Cancel cancel;
   cancel.request();
   const Host nobody{.name = NodeName{"a"}, .address = "127.0.0.1", .port = 1};
@@ -107,7 +107,7 @@ TEST_CASE("eight hosts answer in the order of the tasks") {
   for (std::size_t i = 0; i < 8; ++i)
     tasks.push_back(
         task_on(sshds[i].host("n" + std::to_string(i)), "echo " + std::to_string(i), captured[i]));
-  ssh::Libssh2Client client;
+  ssh::SshClient client;
   const Cancel cancel;
   const auto results = client.run(std::move(tasks), {}, cancel);
   for (std::size_t i = 0; i < 8; ++i) {
@@ -131,7 +131,7 @@ std::string way_to(ssh::Client& client, const Host& host, const ssh::RunOptions&
 TEST_CASE("connections are kept for a further run where that is wished, and only there") {
   const test::Sshd sshd;
   const Host host = sshd.host("a");
-  ssh::Libssh2Client client;
+  ssh::SshClient client;
   const std::string first = way_to(client, host, {.keeps_connections = true});
   CHECK(way_to(client, host, {.keeps_connections = true}) == first);
   CHECK(way_to(client, host, {}) == first);
@@ -143,7 +143,7 @@ TEST_CASE("connections are kept for a further run where that is wished, and only
 TEST_CASE("a connection that was kept serves nobody who would have made another") {
   const test::Sshd sshd;
   const test::Sshd other;
-  ssh::Libssh2Client client;
+  ssh::SshClient client;
   const std::string first = way_to(client, sshd.host("a"), {.keeps_connections = true});
   Host impostor = sshd.host("a");
   impostor.host_keys = other.host("a").host_keys;
@@ -156,7 +156,7 @@ TEST_CASE("a connection that was kept serves nobody who would have made another"
 TEST_CASE("where a connection that was kept has died, another one is made") {
   const test::Sshd sshd;
   const Host host = sshd.host("a");
-  ssh::Libssh2Client client;
+  ssh::SshClient client;
   const std::string first = way_to(client, host, {.keeps_connections = true},
                                    "(sleep 0.2; kill -9 $PPID) >/dev/null 2>&1 </dev/null & true");
   CHECK(first.size() > 10);
@@ -166,7 +166,7 @@ TEST_CASE("where a connection that was kept has died, another one is made") {
 
 TEST_CASE("a run over a kept connection ends with its own command's status and output") {
   const test::Sshd sshd;
-  ssh::Libssh2Client client;
+  ssh::SshClient client;
   const Cancel cancel;
   for (int i = 0; i < 20; ++i) {
     Captured captured;
@@ -186,7 +186,7 @@ TEST_CASE("200 tasks on one sshd all end well") {
   std::vector<Task> tasks;
   for (int i = 0; i < 200; ++i)
     tasks.push_back({.host = sshd.host("a"), .command = "exit 4"});
-  ssh::Libssh2Client client;
+  ssh::SshClient client;
   const Cancel cancel;
   const auto results = client.run(std::move(tasks), {.width = 32}, cancel);
   for (const auto& result : results) {
@@ -288,7 +288,7 @@ TEST_CASE("input that is held open after its last piece arrives at once, and end
               return "one\n";
             },
             .hold_input_open = true};
-  ssh::Libssh2Client client;
+  ssh::SshClient client;
   const auto results = client.run({std::move(task)}, {}, cancel);
   REQUIRE(!results[0].ok());
   CHECK(results[0].error().kind() == ErrorKind::interrupted);
@@ -304,7 +304,7 @@ TEST_CASE("a cancel ends running and waiting tasks as interrupted") {
                      .command = "echo; cat",
                      .on_stdout = [&](std::string_view) { cancel.request(); },
                      .hold_input_open = true});
-  ssh::Libssh2Client client;
+  ssh::SshClient client;
   const auto results = client.run(std::move(tasks), {.width = 2}, cancel);
   for (const auto& result : results) {
     REQUIRE(!result.ok());
@@ -381,7 +381,7 @@ TEST_CASE("a scan shows the key that a host owns, without logging in") {
 /// The failure of one task on that sshd; the test fails where there is none.
 Error failure_on(const test::Sshd& sshd, Task task, const ssh::RunOptions& options,
                  const ssh::Patience& patience = {}) {
-  ssh::Libssh2Client client(patience);
+  ssh::SshClient client(patience);
   const Cancel cancel;
   task.host = sshd.host("a");
   const auto results = client.run({std::move(task)}, options, cancel);
@@ -426,7 +426,7 @@ TEST_CASE("a command that always has something to say is given up when it falls 
   CHECK(e.kind() == ErrorKind::timeout);
   CHECK(says(e, "no answer for 700ms"));
   const auto talks = "for i in 1 2 3 4 5 6; do echo .; sleep 0.3; done";
-  ssh::Libssh2Client client;
+  ssh::SshClient client;
   const Cancel cancel;
   CHECK(client.run({{.host = sshd.host("a"), .command = talks}}, options, cancel)[0].ok());
 }
@@ -436,7 +436,7 @@ TEST_CASE("what start-up files print is no answer, and an account that runs noth
       "ForceCommand echo noise; echo noise >&2; exec /bin/sh -c \"$SSH_ORIGINAL_COMMAND\"");
   std::string out;
   std::string err;
-  ssh::Libssh2Client client;
+  ssh::SshClient client;
   const Cancel cancel;
   const auto results = client.run({{.host = noisy.host("a"),
                                     .command = "echo out; echo err >&2; exit 3",

@@ -6,7 +6,7 @@
 
 #include <deque>
 
-#include "ssh/libssh2_client.hpp"
+#include "ssh/ssh_client.hpp"
 #include "support/failure.hpp"
 #include "support/sshd_fixture.hpp"
 
@@ -34,7 +34,7 @@ class World {
   std::deque<test::Sshd> sshds;
   std::vector<ssh::Host> hosts;
   remote::AgentProgram agent;
-  ssh::Libssh2Client client;
+  ssh::SshClient client;
   Cancel cancel;
   test::TemporaryDirectory here;
 };

@@ -4,7 +4,7 @@
 
 #include <deque>
 
-#include "ssh/libssh2_client.hpp"
+#include "ssh/ssh_client.hpp"
 #include "support/sshd_fixture.hpp"
 
 namespace fastgpu {
@@ -28,7 +28,7 @@ remote::AgentProgram built_agent() {
 
 auto exec(std::span<const ssh::Host> hosts, const std::vector<std::string>& argv, Recorded& sink,
           const remote::ExecOptions& options = {}) {
-  ssh::Libssh2Client client;
+  ssh::SshClient client;
   const Cancel cancel;
   return remote::exec_everywhere(client, hosts, argv, built_agent(), options, sink, cancel);
 }
@@ -89,7 +89,7 @@ TEST_CASE("each host gets the agent that is for its processor") {
       remote::read_agent_program(built_agent().file, {{remote::MachineName{"aarch64"}, program}});
   CHECK(agent.hash != built_agent().hash);
   const std::vector<ssh::Host> hosts = {alike.host("n1"), other.host("n2")};
-  ssh::Libssh2Client client;
+  ssh::SshClient client;
   Recorded sink;
   const std::vector<std::string> words = {"echo", "here"};
   const auto results = remote::exec_everywhere(client, hosts, words, agent, {}, sink, Cancel{});
@@ -137,7 +137,7 @@ TEST_CASE("the agent for another processor runs commands, and ends them with the
   const auto agent = remote::read_agent_program(built_agent().file,
                                                 {{remote::MachineName{other.machine}, program}});
   const ssh::Host host = sshd.host("n1");
-  ssh::Libssh2Client client;
+  ssh::SshClient client;
   Cancel cancel;
   Recorded sink;
   sink.on_output = [&] { cancel.request(); };

@@ -5,7 +5,7 @@
 #include "provision/lifecycle.hpp"
 #include "provision/providers/static/hosts.hpp"
 #include "provision/providers/static/static_provider.hpp"
-#include "ssh/libssh2_client.hpp"
+#include "ssh/ssh_client.hpp"
 #include "ssh/reachable.hpp"
 #include "support/failure.hpp"
 #include "support/sshd_fixture.hpp"
@@ -46,7 +46,7 @@ class RealReachability final : public provision::Reachability {
                        .user = node.user,
                        .identity = node.identity_file,
                        .host_keys = node.host_keys});
-    ssh::Libssh2Client client;
+    ssh::SshClient client;
     const ssh::ReachOptions options{.limit = std::chrono::seconds(5),
                                     .denied_limit = std::chrono::milliseconds(0)};
     std::vector<HostResult<Reached>> results;

@@ -1,4 +1,5 @@
-// The Client over libssh2: one poll loop on the caller's thread drives all sessions.
+// The Client over libssh2 or OpenSSH, as each host has it: one poll loop on the caller's thread
+// drives all sessions.
 #pragma once
 
 #include "ssh/client.hpp"
@@ -6,9 +7,9 @@
 
 namespace fastgpu::ssh {
 
-class Libssh2Client final : public Client {
+class SshClient final : public Client {
  public:
-  explicit Libssh2Client(const Patience& patience = {}) : patience_(patience) {}
+  explicit SshClient(const Patience& patience = {}) : patience_(patience) {}
 
   std::vector<HostResult<Exit>> run(std::vector<Task> tasks, const RunOptions& options,
                                     const Cancel& cancel) override;

@@ -1,4 +1,4 @@
-#include "ssh/libssh2_client.hpp"
+#include "ssh/ssh_client.hpp"
 
 #include <sys/eventfd.h>
 #include <sys/resource.h>
@@ -27,6 +27,11 @@ std::size_t most_sessions() {
   rlimit limit{};
   const bool known = ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
   return known ? std::max(limit.rlim_cur, kOthers + 1) - kOthers : 4096;
+}
+
+/// The descriptors that a session takes: OpenSSH's client has pipes, files in memory and more.
+std::size_t descriptors_for(const Host& host) {
+  return host.openssh ? 10 : 1;
 }
 
 /// The sshd that is asked for a login first.
@@ -102,9 +107,13 @@ class Run {
       auto& [where, queue] = *door;
       while (!queue.empty() && flights_.size() < width_ && logins_[where] < kLoginsAtOnce) {
         const std::size_t index = queue.front();
+        const std::size_t wanted = descriptors_for(tasks_[index].host);
+        if (!flights_.empty() && open_ + wanted > room_) return;
         queue.pop_front();
         ++logins_[where];
-        if (flights_.size() + idle_.size() >= room_) idle_.drop_one();
+        open_ += wanted;
+        while (open_ + idle_.size() > room_ && idle_.size() > 0)
+          idle_.drop_one();
         flights_.emplace_back(index, where, tasks_[index], options_, patience_, identities_, idle_,
                               now);
       }
@@ -146,6 +155,7 @@ class Run {
       }
       if (ended) {
         const std::size_t index = flight->index;
+        open_ -= descriptors_for(tasks_[index].host);
         HostResult<Exit> result = flight->command.take_result();
         if (options_.keeps_connections && idle_.size() < kMostIdle)
           if (auto connection = flight->command.take_connection())
@@ -189,6 +199,7 @@ class Run {
   std::map<std::string, std::list<std::size_t>> waiting_;  // Tasks not begun, by first door.
   std::map<std::string, int> logins_;
   std::list<Flight> flights_;
+  std::size_t open_ = 0;  // Descriptors of flights_.
   std::vector<pollfd> polled_;
   std::vector<std::optional<HostResult<Exit>>> results_;
   std::vector<char> scratch_;
@@ -198,8 +209,8 @@ class Run {
 
 }  // namespace
 
-std::vector<HostResult<Exit>> Libssh2Client::run(std::vector<Task> tasks, const RunOptions& options,
-                                                 const Cancel& cancel) {
+std::vector<HostResult<Exit>> SshClient::run(std::vector<Task> tasks, const RunOptions& options,
+                                             const Cancel& cancel) {
   return Run(std::move(tasks), options, patience_, identities_, idle_, cancel).all();
 }
 

@@ -1,0 +1,43 @@
+// A call of OpenSSH's client: its arguments, and files that are in memory alone.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/unique_fd.hpp"
+#include "ssh/host.hpp"
+
+namespace fastgpu::ssh {
+
+/// A file of ours without a name on any disk; other programs of this user open it by its path as
+/// long as this lives.
+class MemoryFile {
+ public:
+  /// Throws ErrorKind::local where the kernel refuses it.
+  explicit MemoryFile(const std::string& text);
+
+  std::filesystem::path path() const;
+  std::string text() const;
+
+ private:
+  UniqueFd fd_;
+};
+
+/// Stays until the client has ended.
+class OpenSshCall {
+ public:
+  /// Throws denied where no key of the host is known.
+  OpenSshCall(const Host& host, std::chrono::milliseconds connect_timeout);
+
+  /// Returns "ssh -F FILE OPTIONS -- NAME".
+  std::vector<std::string> argv(const std::vector<std::string>& options) const;
+
+ private:
+  std::string name_;
+  MemoryFile known_hosts_;
+  MemoryFile config_;
+};
+
+}  // namespace fastgpu::ssh
