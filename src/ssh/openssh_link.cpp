@@ -168,14 +168,9 @@ bool OpenSshLink::can_write() {
   if (!in_) return true;  // write() reports it.
   pollfd room{in_.get(), POLLOUT, 0};
   const bool has_room = ::poll(&room, 1, 0) > 0;
-  if (has_room == awaits_room_) {
-    if (!has_room) return false;
-    ::epoll_ctl(ready_.get(), EPOLL_CTL_DEL, in_.get(), nullptr);
-    awaits_room_ = false;
-  } else if (!has_room) {
-    watch(in_.get(), EPOLLOUT);
-    awaits_room_ = true;
-  }
+  if (has_room && awaits_room_) ::epoll_ctl(ready_.get(), EPOLL_CTL_DEL, in_.get(), nullptr);
+  if (!has_room && !awaits_room_) watch(in_.get(), EPOLLOUT);
+  awaits_room_ = !has_room;
   return has_room;
 }
 
@@ -184,6 +179,7 @@ std::optional<std::size_t> OpenSshLink::write(std::string_view bytes) {
   const ssize_t size = ::send(in_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   if (size >= 0) return static_cast<std::size_t>(size);
   if (errno == EAGAIN || errno == EINTR) return 0;
+  awaits_room_ = false;
   in_ = UniqueFd();
   return std::nullopt;
 }

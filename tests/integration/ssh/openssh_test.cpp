@@ -53,7 +53,8 @@ TEST_CASE(
   const auto refused = run_one(task_on(sshd.host("a"), "true", captured));
   REQUIRE(!refused.ok());
   CHECK(refused.error().kind() == ErrorKind::denied);
-  CHECK(test::mentions(refused.error(), "no common algorithms: MAC: the host has hmac-sha2-512-etm"));
+  CHECK(
+      test::mentions(refused.error(), "no common algorithms: MAC: the host has hmac-sha2-512-etm"));
   const auto result =
       run_one(task_on(by_client(sshd.host("a")), "echo out; echo err >&2; exit 3", captured));
   REQUIRE_MESSAGE(result.ok(), result.error().what());
@@ -92,6 +93,20 @@ TEST_CASE("by the client input of any bytes arrives unchanged and complete") {
   const auto result = run_one(std::move(task));
   REQUIRE_MESSAGE(result.ok(), result.error().what());
   CHECK(captured.out == sent);
+}
+
+TEST_CASE("by the client a command that only reads gets all its input") {
+  const test::Sshd sshd;
+  Captured captured;
+  Task task = task_on(by_client(sshd.host("a")), "sleep 1; wc -c", captured);
+  int pieces = 50;
+  task.next_input = [&]() -> std::optional<std::string> {
+    if (pieces-- == 0) return std::nullopt;
+    return std::string(100'000, 'x');
+  };
+  const auto result = run_one(std::move(task), {.timeout = 30s});
+  REQUIRE_MESSAGE(result.ok(), result.error().what());
+  CHECK(captured.out == "5000000\n");
 }
 
 TEST_CASE("by the client a command that reads none of its input ends all the same") {
