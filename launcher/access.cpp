@@ -1,7 +1,11 @@
 #include "launcher/access.hpp"
 
+#include <arpa/inet.h>
+
 namespace fastgpu::launcher {
 namespace {
+
+constexpr std::uint16_t kSshPort = 22;
 
 std::string below_fastgpu(const ClusterAccess& access) {
   return "clusters/" + access.cluster_id;
@@ -10,7 +14,9 @@ std::string below_fastgpu(const ClusterAccess& access) {
 }  // namespace
 
 std::string mpirun_name(const Peer& peer, std::size_t place) {
-  if (peer.address.find(':') == std::string::npos) return peer.address;
+  in_addr ignored{};
+  const bool is_ipv4 = ::inet_pton(AF_INET, peer.address.c_str(), &ignored) == 1;
+  if (is_ipv4 && peer.port == kSshPort) return peer.address;
   return place == 0 ? "localhost" : "node-" + std::to_string(place);
 }
 

@@ -25,7 +25,9 @@ struct ClusterAccess {
 };
 
 /// What mpirun calls the node at this place of the job, the first one being where it runs itself.
-/// The address, unless that is IPv6: Open MPI takes no colons in names.
+/// The address where that is IPv4 and SSH answers at the usual port. Else a name that only
+/// ssh_config() knows: Open MPI takes no colons in names, cuts them at the first dot, and takes two
+/// ports of one address for one node.
 std::string mpirun_name(const Peer& peer, std::size_t place);
 
 /// Where the files of a cluster lie on a node, relative to home.

@@ -141,7 +141,10 @@ std::vector<agent::SmallFile> start_files(const JobFilesRequest& request,
   std::vector<HostfileEntry> entries;
   std::vector<Peer> peers;
   for (const JobNode& node : request.nodes) {
-    entries.push_back({mpirun_name(node.peer, entries.size()), node.ranks.count});
+    // By itself a node need not know the address by which it is reached from outside.
+    const bool is_alone = request.nodes.size() == 1;
+    entries.push_back(
+        {is_alone ? "localhost" : mpirun_name(node.peer, entries.size()), node.ranks.count});
     peers.push_back(node.peer);
   }
   std::vector<agent::SmallFile> files;

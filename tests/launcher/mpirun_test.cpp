@@ -211,6 +211,17 @@ TEST_CASE("a node without mpirun, or with another one, is named") {
   CHECK(message().find("n-1: mpirun is not there: install Open MPI") == 0);
 }
 
+TEST_CASE("what mpirun would take for another name is called by a name of ours") {
+  const auto named = [](const std::string& address, std::uint16_t port, std::size_t place) {
+    return mpirun_name({.address = address, .port = port, .user = "ada", .host_keys = {}}, place);
+  };
+  CHECK(named("east.example.test", 22, 0) == "localhost");
+  CHECK(named("west.example.test", 22, 1) == "node-1");
+  CHECK(named("n_2", 22, 2) == "node-2");
+  CHECK(named("10.0.0.1", 2201, 0) == "localhost");
+  CHECK(named("10.0.0.1", 2202, 1) == "node-1");
+}
+
 TEST_CASE("a node with an IPv6 address has another name for mpirun, which takes no colons") {
   const std::vector<Peer> peers = {
       {.address = "fd00::1", .port = 22, .user = "ada", .host_keys = {}},
