@@ -161,6 +161,7 @@ bool is_behind_head(const state::Node& node) {
 
 ClusterHosts::ClusterHosts(const state::Store& store, state::Cluster cluster)
     : directory_(store.directory()), cluster_(std::move(cluster)) {
+  if (cluster_.provider == "static") listed_ = provision::parse_spec_json(cluster_);
   if (!has_head_alone(cluster_)) return;
   const std::vector<state::Node> nodes = store.nodes(cluster_.id);
   if (!nodes.empty()) head_ = without_head(nodes.front());
@@ -190,7 +191,31 @@ ssh::Host ClusterHosts::without_head(const state::Node& node) const {
                           .user = jump.user,
                           .identity = own.empty() ? key : own,
                           .host_keys = jump.host_keys});
+  const auto index = static_cast<std::size_t>(node.index);
+  if (index < listed_.size()) apply_listed(listed_[index], ssh::Login::with_identity, host);
   return host;
+}
+
+void apply_listed(const provision::StaticHost& listed, ssh::Login who, ssh::Host& host) {
+  for (std::size_t i = 0; i < std::min(host.jumps.size(), listed.jumps.size()); ++i)
+    if (!listed.jumps[i].identity.empty()) host.jumps[i].identity = listed.jumps[i].identity;
+  if (!listed.openssh || (who == ssh::Login::with_identity && !listed.openssh->always)) return;
+  host.openssh = {.login = who,
+                  .name = listed.openssh->name,
+                  .config = listed.openssh->config,
+                  .proxy = listed.openssh->proxy,
+                  .agent = {}};
+  if (who == ssh::Login::as_user) host.identity = listed.openssh->identity;
+  // The user's key opens them, whoever logs in behind them.
+  for (std::size_t i = 0; i < std::min(host.jumps.size(), listed.jumps.size()); ++i) {
+    const std::string& own = listed.jumps[i].identity;
+    host.jumps[i].identity = own.empty() ? listed.openssh->identity : own;
+    host.jumps[i].openssh = {.login = ssh::Login::as_user,
+                             .name = {},
+                             .config = listed.openssh->config,
+                             .proxy = {},
+                             .agent = {}};
+  }
 }
 
 ssh::Host to_host(const state::Store& store, const state::Cluster& cluster,

@@ -8,6 +8,7 @@
 #include "base/clock.hpp"
 #include "cli/ui/ui.hpp"
 #include "launcher/fan_out.hpp"
+#include "provision/providers/static/hosts.hpp"
 #include "provision/tools.hpp"
 #include "ssh/client.hpp"
 
@@ -91,7 +92,12 @@ class ClusterHosts {
   std::filesystem::path directory_;
   state::Cluster cluster_;
   std::optional<ssh::Host> head_{};
+  std::vector<provision::StaticHost> listed_{};  // Of a static cluster, by the nodes' indexes.
 };
+
+/// How `node` of a static cluster is reached by `who`: by OpenSSH where `listed` has that, and
+/// through jump hosts with their own identities.
+void apply_listed(const provision::StaticHost& listed, ssh::Login who, ssh::Host& host);
 
 /// The same, for one node.
 ssh::Host to_host(const state::Store& store, const state::Cluster& cluster,

@@ -8,7 +8,8 @@ namespace {
 
 constexpr const char* kAutomation = "FASTGPU_IN_AUTOMATION";
 
-/// Returns whether a script runs this, which cannot answer although it may have a terminal.
+}  // namespace
+
 bool is_automated(const state::Environment& environment) {
   const std::string text = environment(kAutomation).value_or("");
   try {
@@ -17,8 +18,6 @@ bool is_automated(const state::Environment& environment) {
     throw e.during(std::string("the environment variable ") + kAutomation);
   }
 }
-
-}  // namespace
 
 void describe_consent(Arguments& arguments, bool& yes) {
   shared(arguments.flag("--yes", "Answer yes to every question", yes)).letter = "-y";

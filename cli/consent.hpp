@@ -8,6 +8,9 @@
 
 namespace fastgpu::cli {
 
+/// Returns whether a script runs this, which cannot answer although it may have a terminal.
+bool is_automated(const state::Environment& environment);
+
 /// Adds --yes.
 void describe_consent(Arguments& arguments, bool& yes);
 

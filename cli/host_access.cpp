@@ -1,6 +1,9 @@
 #include "cli/host_access.hpp"
 
+#include "cli/cluster_tools.hpp"
+#include "cli/consent.hpp"
 #include "launcher/fan_out.hpp"
+#include "ssh/identity.hpp"
 
 namespace fastgpu::cli {
 namespace {
@@ -9,7 +12,7 @@ using provision::Granted;
 using provision::HostDoor;
 using Outcomes = provision::HostAccess::Outcomes;
 
-constexpr std::chrono::milliseconds kPatience{60'000};
+constexpr std::chrono::milliseconds kPatience{60'000};  // Beside the time to connect.
 
 /// The agent's exit status for what the host does not allow.
 constexpr int kDenied = 126;
@@ -32,18 +35,19 @@ bool is_passing(ErrorKind kind) {
 
 }  // namespace
 
-Outcomes SshHostAccess::check(const state::Cluster& /*cluster*/, std::span<const HostDoor> doors,
+Outcomes SshHostAccess::check(const state::Cluster& cluster, std::span<const HostDoor> doors,
                               const Cancel& cancel) {
   return call_as_user(
-      doors, [](const HostDoor&) { return std::vector<std::string>{"access-check"}; }, cancel);
+      cluster, doors, [](const HostDoor&) { return std::vector<std::string>{"access-check"}; },
+      cancel);
 }
 
-Outcomes SshHostAccess::open(const state::Cluster& /*cluster*/, std::span<const HostDoor> doors,
+Outcomes SshHostAccess::open(const state::Cluster& cluster, std::span<const HostDoor> doors,
                              const std::string& public_key, const Cancel& cancel) {
   const auto words = [&](const HostDoor& door) {
     return std::vector<std::string>{"access-add", public_key + " " + door.mark};
   };
-  return call_as_user(doors, words, cancel);
+  return call_as_user(cluster, doors, words, cancel);
 }
 
 Outcomes SshHostAccess::close(const state::Cluster& cluster, std::span<const HostDoor> doors) {
@@ -63,20 +67,87 @@ Outcomes SshHostAccess::close(const state::Cluster& cluster, std::span<const Hos
     shut.push_back(doors[i]);
     places.push_back(i);
   }
-  const Outcomes again = call_as_user(shut, words, never);
+  const Outcomes again = call_as_user(cluster, shut, words, never);
   for (std::size_t i = 0; i < again.size(); ++i)
     outcomes[places[i]] = again[i];
   return outcomes;
 }
 
-Outcomes SshHostAccess::call_as_user(std::span<const HostDoor> doors, const Words& words,
-                                     const Cancel& cancel) {
-  const auto with_own_key = [this](const HostDoor& door) {
+std::vector<std::string> SshHostAccess::locked_keys(const provision::OpenSshUse& use) {
+  std::vector<std::string> files{use.identity};
+  if (use.identity.empty()) {
+    const auto home = std::filesystem::path(context_.environment()("HOME").value_or("/")) / ".ssh";
+    files = {home / "id_rsa", home / "id_ecdsa", home / "id_ed25519"};
+  }
+  std::erase_if(files, [&](const std::string& file) {
+    return ssh::identity_kind(file) != ssh::IdentityKind::locked || agent_has(context_, file);
+  });
+  return files;
+}
+
+void SshHostAccess::unlock(std::span<const provision::StaticHost> hosts) {
+  std::vector<std::string> keys;
+  for (const provision::StaticHost& host : hosts)
+    for (const std::string& key : locked_keys(*host.openssh))
+      if (asked_.insert(key).second) keys.push_back(key);
+  const Terminal terminal = context_.ui().terminal();
+  if (keys.empty() || !terminal.in || !terminal.err || is_automated(context_.environment())) return;
+  if (!agent_) agent_ = std::make_unique<PrivateAgent>(context_);
+  agent_->add(keys);
+}
+
+Error SshHostAccess::explained(const Error& refusal, const provision::OpenSshUse& use) {
+  const auto locked = agent_ ? std::vector<std::string>() : locked_keys(use);
+  if (locked.empty() || refusal.kind() != ErrorKind::denied) return refusal;
+  return {ErrorKind::denied, std::string(refusal.what()) + "; " + locked.front() +
+                                 " has a passphrase: load it into an agent with ssh-add, or run "
+                                 "this at a terminal, which asks for it"};
+}
+
+Outcomes SshHostAccess::call_as_user(const state::Cluster& cluster, std::span<const HostDoor> doors,
+                                     const Words& words, const Cancel& cancel) {
+  if (doors.empty()) return {};
+  const std::vector<provision::StaticHost> hosts = provision::parse_spec_json(cluster);
+  const auto listed = [&](const HostDoor& door) -> const provision::StaticHost& {
+    return hosts.at(static_cast<std::size_t>(door.node.index));
+  };
+  const auto as_user = [&](const HostDoor& door, bool by_client) {
     ssh::Host host = to_host(context_.store(), {}, door.node);
     host.identity = door.node.identity_file;
+    provision::StaticHost way = listed(door);
+    if (!by_client) way.openssh.reset();
+    apply_listed(way, ssh::Login::as_user, host);
+    if (host.openssh && agent_) host.openssh->agent = agent_->socket();
     return host;
   };
-  return call(doors, with_own_key, words, cancel);
+  const auto needs_client = [&](const HostDoor& door) {
+    const auto& use = listed(door).openssh;
+    return use && (use->first || use->always);
+  };
+  std::vector<provision::StaticHost> for_client;
+  for (const HostDoor& door : doors)
+    if (needs_client(door)) for_client.push_back(listed(door));
+  unlock(for_client);
+  Outcomes outcomes = call(
+      doors, [&](const HostDoor& door) { return as_user(door, needs_client(door)); }, words,
+      cancel);
+  std::vector<HostDoor> refused;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    if (outcomes[i].ok() || !listed(doors[i]).openssh) continue;
+    if (needs_client(doors[i])) {
+      outcomes[i] = {outcomes[i].host, explained(outcomes[i].error(), *listed(doors[i]).openssh)};
+    } else if (outcomes[i].error().kind() == ErrorKind::denied) {
+      refused.push_back(doors[i]);
+      places.push_back(i);
+    }
+  }
+  // An agent, a certificate or another key of the user may be what opens them.
+  const Outcomes again = call(
+      refused, [&](const HostDoor& door) { return as_user(door, true); }, words, cancel);
+  for (std::size_t i = 0; i < again.size(); ++i)
+    if (again[i].ok()) outcomes[places[i]] = again[i];
+  return outcomes;
 }
 
 Outcomes SshHostAccess::call(std::span<const HostDoor> doors, const Key& key, const Words& words,
@@ -86,8 +157,9 @@ Outcomes SshHostAccess::call(std::span<const HostDoor> doors, const Key& key, co
   std::vector<launcher::NodeTask> tasks;
   for (const HostDoor& door : doors)
     tasks.push_back({.host = key(door), .command = remote::agent_command(agent.hash, words(door))});
+  const auto limit = kPatience + context_.settings().duration("connect-timeout");
   Outcomes outcomes;
-  for (const auto& answer : launcher::ask_agent(context_.ssh(), tasks, agent, kPatience, cancel))
+  for (const auto& answer : launcher::ask_agent(context_.ssh(), tasks, agent, limit, cancel))
     outcomes.push_back(outcome_of(answer));
   return outcomes;
 }

@@ -2,9 +2,13 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <set>
 
 #include "cli/context.hpp"
+#include "cli/private_agent.hpp"
 #include "provision/providers/static/host_access.hpp"
+#include "provision/providers/static/hosts.hpp"
 #include "ssh/host.hpp"
 
 namespace fastgpu::cli {
@@ -27,11 +31,19 @@ class SshHostAccess final : public provision::HostAccess {
   /// Calls the agent with those words on each host.
   Outcomes call(std::span<const provision::HostDoor> doors, const Key& key, const Words& words,
                 const Cancel& cancel);
-  /// With the user's own key.
-  Outcomes call_as_user(std::span<const provision::HostDoor> doors, const Words& words,
-                        const Cancel& cancel);
+  /// With the user's own keys: by libssh2, and by OpenSSH's client where that is needed, or where
+  /// libssh2 is refused.
+  Outcomes call_as_user(const state::Cluster& cluster, std::span<const provision::HostDoor> doors,
+                        const Words& words, const Cancel& cancel);
+  /// Returns the user's keys that have a passphrase and are in no agent.
+  std::vector<std::string> locked_keys(const provision::OpenSshUse& use);
+  /// Unlocks keys of the hosts by asking at the terminal, each once.
+  void unlock(std::span<const provision::StaticHost> hosts);
+  Error explained(const Error& refusal, const provision::OpenSshUse& use);
 
   Context& context_;
+  std::unique_ptr<PrivateAgent> agent_;
+  std::set<std::string> asked_;  // The keys that the user was asked to unlock.
 };
 
 }  // namespace fastgpu::cli

@@ -1,6 +1,7 @@
 #include "config/cluster_file.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 #include "base/ip.hpp"
@@ -14,6 +15,7 @@ namespace {
 constexpr int kMostNodes = 10'000;
 constexpr int kMostSlots = 1'024;
 constexpr int kHighestPort = 65'535;
+constexpr std::uint16_t kSshPort = 22;
 
 bool is_address_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
@@ -22,21 +24,27 @@ bool is_address_character(char c) {
 
 /// An IPv4 or IPv6 address or a DNS name, by its looks: it must not pass for an option or a word of
 /// a shell.
-std::string address_of(const Value& value) {
+std::string checked_address(const Value& value, const std::string& text) {
   constexpr std::size_t kLongest = 253;
-  const std::string text = value.text();
   if (text.empty() || text.size() > kLongest || text.front() == '-' ||
       !std::ranges::all_of(text, is_address_character))
     throw value.error("'" + printable(text) + "' is no address and no host name");
   return text;
 }
 
-std::string user_of(const Value& value) {
-  const std::string text = value.text();
+std::string address_of(const Value& value) {
+  return checked_address(value, value.text());
+}
+
+std::string checked_user(const Value& value, const std::string& text) {
   const auto usable = [](char c) { return is_address_character(c) && c != ':' && c != '%'; };
   if (text.empty() || text.front() == '-' || !std::ranges::all_of(text, usable))
     throw value.error("'" + printable(text) + "' is no user name");
   return text;
+}
+
+std::string user_of(const Value& value) {
+  return checked_user(value, value.text());
 }
 
 std::uint16_t port_of(const Value& value) {
@@ -68,12 +76,41 @@ Value required(const Value& map, std::string_view key) {
   throw map.error("'" + std::string(key) + "' is missing");
 }
 
+/// Takes "user@host:port" apart; an IPv6 address with a port is in brackets, "[fd00::1]:22".
+JumpEntry place_of(const Value& value) {
+  const std::string text = value.text();
+  std::string_view rest = text;
+  JumpEntry place;
+  if (const auto at = rest.rfind('@'); at != rest.npos) {
+    place.user = checked_user(value, std::string(rest.substr(0, at)));
+    rest.remove_prefix(at + 1);
+  }
+  const bool in_brackets = rest.starts_with('[') && rest.find(']') != rest.npos;
+  const auto end = in_brackets                          ? rest.find(']') + 1
+                   : std::ranges::count(rest, ':') == 1 ? rest.find(':')
+                                                        : rest.size();
+  const std::string_view port = rest.substr(end);
+  if (!port.empty()) {
+    int number = 0;
+    const auto [stop, error] = std::from_chars(port.data() + 1, port.data() + port.size(), number);
+    if (port.front() != ':' || error != std::errc{} || stop != port.data() + port.size() ||
+        number < 1 || number > kHighestPort)
+      throw value.error("'" + printable(text) + "' has no port from 1 to 65535 behind its address");
+    place.port = static_cast<std::uint16_t>(number);
+  }
+  rest = rest.substr(0, end);
+  if (in_brackets) rest = rest.substr(1, rest.size() - 2);
+  place.address = checked_address(value, std::string(rest));
+  return place;
+}
+
 JumpEntry jump_of(const Value& value) {
-  if (!value.is_map()) return {.address = address_of(value)};
-  value.allow_only({"address", "port", "user", "host_key", "host_keys"});
+  if (!value.is_map()) return place_of(value);
+  value.allow_only({"address", "port", "user", "identity", "host_key", "host_keys"});
   JumpEntry jump{.address = address_of(required(value, "address"))};
   if (const auto port = value.find("port")) jump.port = port_of(*port);
   if (const auto user = value.find("user")) jump.user = user_of(*user);
+  if (const auto identity = value.find("identity")) jump.identity = identity->text();
   jump.host_keys = host_keys_of(value);
   return jump;
 }
@@ -113,8 +150,9 @@ std::vector<HostEntry> hosts_of(const Value& value) {
     HostEntry host = host_of(item);
     if (!host.name.empty() && !names.insert(host.name).second)
       throw item.error("host name '" + host.name + "' is there twice");
-    if (!places.emplace(host.address, host.port).second)
-      throw item.error("host " + host.address + " port " + std::to_string(host.port) +
+    const std::uint16_t port = host.port.value_or(kSshPort);
+    if (!places.emplace(host.address, port).second)
+      throw item.error("host " + host.address + " port " + std::to_string(port) +
                        " is there twice");
     hosts.push_back(std::move(host));
   }

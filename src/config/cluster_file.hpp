@@ -15,8 +15,9 @@ namespace fastgpu::config {
 /// A host to go through on the way to another.
 struct JumpEntry {
   std::string address;
-  std::uint16_t port = 22;
+  std::optional<std::uint16_t> port{};  ///< Absent: the user's ssh_config may have it, else 22.
   std::string user{};
+  std::string identity{};  ///< A private key file, as written; empty: that of the host.
   std::vector<std::string> host_keys{};  ///< "ssh-ed25519 AAAA..."; empty asks for known_hosts.
 };
 
@@ -24,7 +25,7 @@ struct JumpEntry {
 struct HostEntry {
   std::string name{};  ///< Empty where the file gives none.
   std::string address;
-  std::uint16_t port = 22;
+  std::optional<std::uint16_t> port{};  ///< Absent: the user's ssh_config may have it, else 22.
   std::string user{};
   std::optional<int> slots{};
   std::string identity{};                ///< A private key file, as written.

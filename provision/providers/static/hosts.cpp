@@ -8,6 +8,8 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
+constexpr std::uint16_t kSshPort = 22;
+
 std::string identity_of(const std::string& written, const fs::path& file_directory,
                         const fs::path& home) {
   if (written.empty()) return {};
@@ -15,29 +17,47 @@ std::string identity_of(const std::string& written, const fs::path& file_directo
   return fs::absolute(file_directory / written).lexically_normal().string();
 }
 
-json to_json(const state::JumpHost& jump) {
-  return {{"address", jump.address},
-          {"port", jump.port},
-          {"user", jump.user},
-          {"host_keys", jump.host_keys}};
+json to_json(const StaticJump& jump) {
+  json object = {{"address", jump.address},
+                 {"port", jump.port},
+                 {"user", jump.user},
+                 {"host_keys", jump.host_keys}};
+  if (!jump.identity.empty()) object["identity"] = jump.identity;
+  return object;
+}
+
+json to_json(const OpenSshUse& use) {
+  return {{"name", use.name},         {"config", use.config}, {"proxy", use.proxy},
+          {"identity", use.identity}, {"first", use.first},   {"always", use.always}};
+}
+
+OpenSshUse use_of(const json& object) {
+  return {.name = field<std::string>(object, "name"),
+          .config = field<std::string>(object, "config"),
+          .proxy = field<std::string>(object, "proxy"),
+          .identity = field<std::string>(object, "identity"),
+          .first = field<bool>(object, "first"),
+          .always = field<bool>(object, "always")};
 }
 
 json to_json(const StaticHost& host) {
   json jumps = json::array();
-  for (const state::JumpHost& jump : host.jumps)
+  for (const StaticJump& jump : host.jumps)
     jumps.push_back(to_json(jump));
   json object = {{"name", host.name},         {"address", host.address},
                  {"port", host.port},         {"user", host.user},
                  {"identity", host.identity}, {"host_keys", host.host_keys},
                  {"jumps", std::move(jumps)}};
   if (host.slots) object["slots"] = *host.slots;
+  if (host.openssh) object["openssh"] = to_json(*host.openssh);
   return object;
 }
 
-state::JumpHost jump_of(const json& object) {
+StaticJump jump_of(const json& object) {
   return {.address = field<std::string>(object, "address"),
           .port = field<std::uint16_t>(object, "port"),
           .user = field<std::string>(object, "user"),
+          .identity = object.contains("identity") ? field<std::string>(object, "identity") : "",
           .host_keys = field<std::vector<std::string>>(object, "host_keys")};
 }
 
@@ -49,6 +69,7 @@ StaticHost host_of(const json& object) {
                   .identity = field<std::string>(object, "identity"),
                   .host_keys = field<std::vector<std::string>>(object, "host_keys")};
   if (object.contains("slots")) host.slots = field<int>(object, "slots");
+  if (object.contains("openssh")) host.openssh = use_of(field<json>(object, "openssh"));
   for (const json& jump : field<json>(object, "jumps"))
     host.jumps.push_back(jump_of(jump));
   return host;
@@ -62,13 +83,17 @@ std::vector<StaticHost> static_hosts(const config::ClusterFile& file,
   for (const config::HostEntry& entry : file.hosts) {
     StaticHost host{.name = entry.name,
                     .address = entry.address,
-                    .port = entry.port,
+                    .port = entry.port.value_or(kSshPort),
                     .user = entry.user,
                     .slots = entry.slots,
                     .identity = identity_of(entry.identity, file_directory, home),
                     .host_keys = entry.host_keys};
     for (const config::JumpEntry& jump : entry.jumps)
-      host.jumps.push_back({jump.address, jump.port, jump.user, jump.host_keys});
+      host.jumps.push_back({.address = jump.address,
+                            .port = jump.port.value_or(kSshPort),
+                            .user = jump.user,
+                            .identity = identity_of(jump.identity, file_directory, home),
+                            .host_keys = jump.host_keys});
     hosts.push_back(std::move(host));
   }
   return hosts;

@@ -44,7 +44,7 @@ std::string place_of(const StaticHost& host) {
 
 /// What makes two hosts the same one for a cluster: all but how we got in first.
 bool is_same(const StaticHost& a, const StaticHost& b) {
-  const auto is_same_jump = [](const state::JumpHost& x, const state::JumpHost& y) {
+  const auto is_same_jump = [](const StaticJump& x, const StaticJump& y) {
     return x.address == y.address && x.port == y.port && x.user == y.user;
   };
   return place_of(a) == place_of(b) && a.slots == b.slots && a.host_keys == b.host_keys &&
@@ -72,7 +72,9 @@ void StaticProvider::describe_node(const state::Cluster& cluster, state::Node& n
   node.slots = host.slots.value_or(node.slots);
   node.identity_file = host.identity;
   node.host_keys = host.host_keys;
-  node.jumps = host.jumps;
+  node.jumps.clear();
+  for (const StaticJump& jump : host.jumps)
+    node.jumps.push_back({jump.address, jump.port, jump.user, jump.host_keys});
 }
 
 HostDoor StaticProvider::door_of(const state::Cluster& cluster, int index) const {

@@ -1,0 +1,284 @@
+"""Hosts and logins that libssh2 does not know, by OpenSSH's client: openssh_hosts_test.py FASTGPU [TEST ...]
+
+Exits with 77 where it cannot run.
+"""
+import contextlib
+import hashlib
+import os
+import pathlib
+import pty
+import select
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+import static_cluster_test
+from static_cluster_test import NETWORK, check, line_of, make_key, ours
+
+ETM = "MACs hmac-sha2-512-etm@openssh.com,hmac-sha2-256-etm@openssh.com\nCiphers aes256-ctr\n"
+CHACHA = "Ciphers chacha20-poly1305@openssh.com\n"
+DH = "KexAlgorithms diffie-hellman-group16-sha512\n"
+
+
+def check_everything(lab, *hosts):
+    """What each command does on the hosts of cluster lab, whatever the way to them."""
+    for host in hosts:
+        node = f"lab/{host.name}"
+        check(lab.run("exec", node, "--", "hostname").stdout == f"{host.name}: {host.name}\n", "exec")
+        for code in (0, 1, 3, 127, 255):
+            for verb in ("exec", "ssh"):
+                check(lab.run(verb, node, "--", "sh", "-c", f"exit {code}", code=None).returncode == code, f"{verb}: exit {code}")
+        check(lab.run("exec", node, "--", "sh", "-c", "kill -9 $$", code=None).returncode == 137, "a signal")
+        check(lab.run("ssh", node, "--", "printf", "<%s>", "a  b", "it's \"q\"").stdout == "<a  b><it's \"q\">", "ssh")
+        payload = lab.folder / f"payload-{host.name}"
+        payload.write_bytes(os.urandom(1_200_000))
+        for verb, program in (("exec", "sha256sum"), ("ssh", "cat")):
+            with payload.open("rb") as stdin:
+                done = subprocess.run([lab.fastgpu, verb, node, "--", program], stdin=stdin, capture_output=True, timeout=120,
+                                      env=lab.environment(), check=True)
+            wanted = hashlib.sha256(payload.read_bytes()).hexdigest().encode() if verb == "exec" else payload.read_bytes()
+            check(wanted in done.stdout, f"{verb} does not pass standard input on")
+        lab.run("cp", str(payload), f"{node}:")
+        check((host.home / payload.name).read_bytes() == payload.read_bytes(), "cp to a node")
+        lab.run("cp", f"{node}:{payload.name}", str(lab.folder / f"back-{host.name}"))
+        check((lab.folder / f"back-{host.name}").read_bytes() == payload.read_bytes(), "cp from a node")
+        interrupted = subprocess.Popen([lab.fastgpu, "exec", node, "--", "sh", "-c", "echo begun; sleep 4242"], stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=lab.environment())
+        check(interrupted.stdout.readline().endswith(b"begun\n"), "a long program does not begin")
+        interrupted.send_signal(signal.SIGINT)
+        check(interrupted.wait(timeout=60) == 130, "Ctrl-C")
+        for _ in range(100):
+            if "sleep 4242" not in subprocess.run(["nsenter", "-t", str(host.first_process()), "--mount", "--pid", "ps", "-eo", "args"],
+                                                  capture_output=True, text=True, check=True).stdout:
+                break
+            time.sleep(0.1)
+        else:
+            raise AssertionError("Ctrl-C left the program behind")
+
+
+def check_life(lab, *entries, hosts, more=(), environment=None, job=False):
+    """Creates the cluster, uses it, and deletes it without a trace."""
+    before = {host: host.keys_file.read_bytes() for host in hosts}
+    lab.create(*entries, more=more, environment=environment)
+    check(all(len(ours(host)) == 1 for host in hosts), "the cluster's key is not there")
+    check_everything(lab, *hosts)
+    if job:
+        done = lab.run("run", "job", "-c", "lab", "-np", str(len(hosts)), "--", "sh", "-c", "echo $FASTGPU_RANK $(hostname)")
+        check(sorted(done.stdout.splitlines()) == [f"[{i}] {i} {host.name}" for i, host in enumerate(hosts)], done.stdout + done.stderr)
+    done = lab.run("delete", "cluster", "lab", "--yes")
+    check("warning" not in done.stderr, done.stderr)
+    for host, text in before.items():
+        check(host.keys_file.read_bytes() == text, f"{host.name}: {host.keys_file.read_bytes()}")
+    lab.check_nothing_known()
+
+
+def know(lab, *hosts):
+    (lab.home / ".ssh" / "known_hosts").write_text("".join(
+        (host.address if host.port == 22 else f"[{host.address}]:{host.port}") + f" {line_of(host.key)}\n" for host in hosts))
+
+
+def test_hosts_whose_lists_libssh2_does_not_meet(lab):
+    etm = lab.host("etm", f"{NETWORK}.21", network=True, config=ETM)
+    rsa = lab.host("rsa", f"{NETWORK}.22", network=True, key=("-t", "rsa", "-b", "3072"))
+    check_life(lab, etm.entry(), rsa.entry(), hosts=(etm, rsa), job=True)
+
+
+def test_other_algorithms_and_types_of_host_keys(lab):
+    hosts = [lab.host("chacha", "127.0.0.2", config=CHACHA), lab.host("ecdsa", "127.0.0.3", key=("-t", "ecdsa")),
+             lab.host("dh", "127.0.0.4", config=DH)]
+    know(lab, *hosts)
+    check_life(lab, *(host.entry(host_key=False) for host in hosts), hosts=hosts)
+
+
+def test_keys_of_such_hosts_are_accepted_where_the_user_says_so(lab):
+    hosts = [lab.host("etm", "127.0.0.2", config=ETM), lab.host("rsa", "127.0.0.3", key=("-t", "rsa", "-b", "3072"))]
+    before = [host.keys_file.read_bytes() for host in hosts]
+    entries = [host.entry(host_key=False) for host in hosts]
+    check("--accept-host-keys" in lab.create(*entries, code=3).stderr, "unknown keys are trusted")
+    made = lab.create(*entries, more=["--accept-host-keys"])
+    for host in hosts:
+        check(static_cluster_test.fingerprint(host.key) in made.stderr, made.stderr)
+    check(lab.run("exec", "lab", "--", "true").returncode == 0, "exec")
+    lab.run("delete", "cluster", "lab", "--yes")
+    check([host.keys_file.read_bytes() for host in hosts] == before, "a line is left")
+    for host in hosts:
+        (lab.home / ".ssh" / "known_hosts").write_text(f"@revoked * {line_of(host.key)}\n")
+        check("@revoked" in lab.create(host.entry(host_key=False), code=3, more=["--accept-host-keys"]).stderr, "a revoked key")
+
+
+def test_a_host_that_shows_another_key_than_the_known_one_is_refused(lab):
+    rsa = lab.host("rsa", "127.0.0.2", key=("-t", "rsa", "-b", "3072"))
+    make_key(lab.folder / "other", "-t", "rsa", "-b", "3072")
+    (lab.home / ".ssh" / "known_hosts").write_text(f"[127.0.0.2]:{rsa.port} {line_of(lab.folder / 'other')}\n")
+    for more in ([], ["--accept-host-keys"]):
+        check("host key" in lab.create(rsa.entry(host_key=False), code=3, more=more).stderr, "another key")
+    check(not ours(rsa), "a host that proved nothing was changed")
+
+
+def only_key(lab, name, *words, passphrase=""):
+    """The user has that key, and no other."""
+    for file in lab.user_key.parent.glob("id_*"):
+        file.unlink()
+    key = lab.home / ".ssh" / name
+    make_key(key, *words, passphrase=passphrase)
+    return key
+
+
+def test_a_user_with_an_rsa_key_alone(lab):
+    key = only_key(lab, "id_rsa", "-t", "rsa", "-b", "3072")
+    lab.user_key = key
+    one = lab.host("one", "127.0.0.2")
+    check_life(lab, one.entry(), hosts=(one,))
+    check_life(lab, one.entry(identity=key), hosts=(one,))
+
+
+class Agent:
+    def __init__(self, lab):
+        self.socket = lab.folder / "agent"
+        self.process = subprocess.Popen(["ssh-agent", "-D", "-a", self.socket], stdout=subprocess.DEVNULL)
+        while not self.socket.exists():
+            time.sleep(0.01)
+        self.environment = {"SSH_AUTH_SOCK": str(self.socket)}
+
+    def add(self, key, passphrase):
+        ask = key.parent / "ask"
+        ask.write_text(f"#!/bin/sh\necho {passphrase}\n")
+        ask.chmod(0o755)
+        subprocess.run(["ssh-add", "-q", key], check=True, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                       env={**os.environ, **self.environment, "SSH_ASKPASS": str(ask), "SSH_ASKPASS_REQUIRE": "force"})
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+
+def test_a_key_with_a_passphrase_in_an_agent(lab):
+    key = only_key(lab, "id_ed25519", "-t", "ed25519", passphrase="word")
+    lab.user_key = key
+    one = lab.host("one", "127.0.0.2")
+    locked = lab.create(one.entry(), code=3)
+    check("has a passphrase" in locked.stderr and "ssh-add" in locked.stderr, locked.stderr)
+    with Agent(lab) as agent:
+        agent.add(key, "word")
+        check_life(lab, one.entry(), hosts=(one,), environment=agent.environment)
+        key.unlink()  # In the agent alone.
+        lab.create(one.entry(), environment=agent.environment)
+    lab.run("exec", "lab", "--", "true")
+    lab.run("delete", "cluster", "lab", "--yes")
+    check(not ours(one), "a line is left")
+
+
+def test_a_passphrase_is_asked_for_once_at_a_terminal(lab):
+    key = only_key(lab, "id_ed25519", "-t", "ed25519", passphrase="word")
+    lab.user_key = key
+    hosts = [lab.host(name, address) for name, address in (("one", "127.0.0.2"), ("two", "127.0.0.3"))]
+    file = lab.file(*(host.entry() for host in hosts))
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execve(lab.fastgpu, [lab.fastgpu, "create", "cluster", "-f", file], lab.environment())
+    said, until, asked = b"", time.monotonic() + 90, 0
+    while time.monotonic() < until:
+        if not select.select([terminal], [], [], 1)[0]:
+            continue
+        try:
+            said += os.read(terminal, 4096)
+        except OSError:
+            break
+        if said.count(b"passphrase for") > asked:
+            asked += 1
+            os.write(terminal, b"word\n")
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    check(status == 0 and asked == 1, f"{status}, asked {asked} times: {said.decode()}")
+    check(all(len(ours(host)) == 1 for host in hosts), "the cluster's key is not there")
+    check(not list(pathlib.Path("/tmp").glob("fastgpu-agent-*")), "an agent is left")
+    lab.run("delete", "cluster", "lab", "--yes")
+
+
+def test_a_user_certificate(lab):
+    authority = lab.folder / "authority"
+    make_key(authority)
+    one = lab.host("one", "127.0.0.2", config=f"TrustedUserCAKeys {authority}.pub\n")
+    subprocess.run(["ssh-keygen", "-q", "-s", authority, "-I", "me", "-n", "root", lab.user_key.with_suffix(".pub")], check=True)
+    one.authorize(b"# nobody\n")
+    check_life(lab, one.entry(), hosts=(one,))
+
+
+def test_names_of_the_users_configuration(lab):
+    gate = lab.host("gate", f"{NETWORK}.13", network=True)
+    inner = lab.host("inner", "127.0.0.1", inside=gate)
+    near = lab.host("near", "127.0.0.2")
+    other = lab.home / ".ssh" / "other_key"
+    make_key(other, "-t", "ecdsa")
+    near.authorize((line_of(other) + "\n").encode())
+    folder = lab.home / ".ssh"
+    (folder / "config").write_text(f"Include {folder}/more\nHost gpubox\n  HostName 127.0.0.2\n  Port {near.port}\n  User root\n"
+                                   f"  IdentityFile {other}\nHost *\n  IdentityFile {lab.user_key}\n")
+    (folder / "more").write_text(f"Host behind\n  HostName 127.0.0.1\n  ProxyJump gate\nHost gate\n  HostName {gate.address}\n  User root\n"
+                                 f"  UserKnownHostsFile {folder}/known_hosts\n")
+    known = [f"{gate.address} {line_of(gate.key)}", f"[127.0.0.2]:{near.port} {line_of(near.key)}", f"127.0.0.1 {line_of(inner.key)}"]
+    (folder / "known_hosts").write_text("".join(line + "\n" for line in known))
+    check_life(lab, "  - {name: near, address: gpubox}\n", "  - {name: inner, address: behind}\n", hosts=(near, inner))
+
+
+def test_a_jump_host_with_a_key_and_a_port_of_its_own(lab):
+    gate = lab.host("gate", f"{NETWORK}.13", network=True, port=2222)
+    inner = lab.host("inner", "127.0.0.1", inside=gate)
+    key = lab.home / ".ssh" / "gate"
+    for words in ((), ("-t", "rsa", "-b", "3072")):
+        key.unlink(missing_ok=True)
+        make_key(key, *words)
+        gate.authorize((line_of(key) + "\n").encode())
+        jump = f"{{address: {gate.address}, port: 2222, user: root, identity: {key}, host_keys: ['{line_of(gate.key)}']}}"
+        check_life(lab, inner.entry(jump=jump), hosts=(inner,))
+    (lab.home / ".ssh" / "known_hosts").write_text(f"[{gate.address}]:2222 {line_of(gate.key)}\n")
+    gate.authorize((line_of(lab.user_key) + "\n").encode())
+    check_life(lab, inner.entry(jump=f"root@{gate.address}:2222"), hosts=(inner,))
+
+
+class SlowRelay:
+    """Says nothing for that long, then passes bytes on: an sshd that looks names up."""
+
+    def __init__(self, port, seconds):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port, self.to, self.seconds = self.listener.getsockname()[1], port, seconds
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Thread(target=self.serve, args=(self.listener.accept()[0],), daemon=True).start()
+
+    def serve(self, client):
+        time.sleep(self.seconds)
+        server = socket.create_connection(("127.0.0.2", self.to))
+        ends = {client: server, server: client}
+        with client, server, contextlib.suppress(OSError):
+            while True:
+                for end in select.select(list(ends), [], [])[0]:
+                    if not (data := end.recv(65536)):
+                        return
+                    ends[end].sendall(data)
+
+
+def test_every_command_waits_for_a_connection_as_long_as_it_is_told_to(lab):
+    one = lab.host("one", "127.0.0.2")
+    relay = SlowRelay(one.port, 3)
+    entry = f"  - {{name: one, address: 127.0.0.1, port: {relay.port}, user: root, host_keys: ['{line_of(one.key)}']}}\n"
+    short, long = {"FASTGPU_CONNECT_TIMEOUT": "1s"}, {"FASTGPU_CONNECT_TIMEOUT": "30s"}
+    refused = lab.create(entry, code=None, environment=short)
+    check(refused.returncode != 0 and "within 1s" in refused.stderr, refused.stderr)
+    lab.create(entry, environment=long)
+    for words in (["exec", "lab", "--", "true"], ["run", "job", "-c", "lab", "--", "true"], ["cp", str(lab.user_key) + ".pub", "lab:"]):
+        refused = lab.run(*words, code=None, environment=short)
+        check(refused.returncode != 0 and "within 1s" in refused.stderr, f"{words}: {refused.stderr}")
+        lab.run(*words, environment=long)
+    lab.run("delete", "cluster", "lab", "--yes", environment=long)
+
+
+if __name__ == "__main__":
+    static_cluster_test.main(globals())
