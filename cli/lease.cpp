@@ -134,11 +134,10 @@ void Lease::run(const std::stop_token& stop) {
          !stop.stop_requested()) {
     try {
       renewal_->head.take_lease(renewal_->wish, renewal_->cancel);
-    } catch (const std::exception    }
-    catch (const Error&) {  // The node may be on its way down; else the next attempt is in time.) {
-                            // // The node may be on its way down; else the next is in time.
+    } catch (const std::exception&) {
+      // The node may be on its way down; else the next attempt is in time.
     }
-}
+  }
 }
 
 Lease::~Lease() {
