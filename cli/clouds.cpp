@@ -3,6 +3,7 @@
 #include <random>
 
 #include "base/names.hpp"
+#include "cli/endpoints.hpp"
 #include "provision/providers/alibaba/alibaba_cloud.hpp"
 #include "provision/providers/aws/aws_cloud.hpp"
 #include "provision/providers/huawei/huawei_cloud.hpp"
@@ -77,12 +78,8 @@ std::unique_ptr<provision::cloud::Cloud> Clouds::make(const std::string& name) {
   // Of all services, and of single ones: FASTGPU_HUAWEI_ENDPOINT_VPC.
   const auto endpoint = [&](const std::string& key) {
     std::map<std::string, std::string> by_service;
-    for (const char* service : {"ecs", "vpc", "ims", "iam", "bss", "cvm", "tag", "sts"}) {
-      std::string upper = service;
-      for (char& c : upper)
-        c = static_cast<char>(c - 'a' + 'A');
-      by_service[service] = variable((key + "_" + upper).c_str());
-    }
+    for (const char* service : kEndpointServices)
+      by_service[service] = variable(endpoint_variable(key, service).c_str());
     return provision::cloud::Endpoint(variable(key.c_str()), by_service);
   };
   if (name == "aws")
