@@ -7,6 +7,7 @@
 
 #include "base/c_handle.hpp"
 #include "base/error.hpp"
+#include "base/names.hpp"
 #include "ssh/wire.hpp"
 
 namespace fastgpu::ssh {
@@ -82,7 +83,15 @@ KeyPair generate_key_pair(std::string_view comment) {
 }
 
 std::string fingerprint(std::string_view public_key) {
-  return blob_fingerprint(public_key_blob(public_key));
+  const auto space = public_key.find(' ');
+  const std::string_view type = public_key.substr(0, space);
+  if (space == public_key.npos || type == "ssh-ed25519")
+    return blob_fingerprint(public_key_blob(public_key));
+  const std::string_view rest = public_key.substr(space + 1);
+  const auto blob = base64_decode(rest.substr(0, rest.find_first_of(" \r\n")));
+  if (!blob || WireReader(*blob).string() != type)
+    throw Error(ErrorKind::usage, "\"" + printable(public_key) + "\" is no public key");
+  return blob_fingerprint(*blob);
 }
 
 }  // namespace fastgpu::ssh
