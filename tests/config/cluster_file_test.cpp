@@ -59,7 +59,7 @@ hosts:
   CHECK(file.user == "ada");
   REQUIRE(file.hosts.size() == 2);
   CHECK(file.hosts[0].address == "10.0.0.1");
-  CHECK(file.hosts[0].port == 22);
+  CHECK_FALSE(file.hosts[0].port);
   CHECK(file.hosts[0].where == "cluster.yaml:8:5");
   const HostEntry& second = file.hosts[1];
   CHECK(second.name == "second");

@@ -168,7 +168,7 @@ TEST_CASE("the first node gets the key, the pinned hosts, the hostfile and the p
   CHECK(files[0].content == "KEY");
   CHECK(files[1].content == "10.0.0.1 ssh-ed25519 AAA0\n[10.0.0.2]:2222 ssh-ed25519 AAA1\n");
   CHECK(files[2].content.find("StrictHostKeyChecking yes") != std::string::npos);
-  CHECK(files[3].content == "10.0.0.1 slots=2\n10.0.0.2 slots=1\n");
+  CHECK(files[3].content == "10.0.0.1 slots=2\nnode-1 slots=1\n");  // Its port is not 22.
   const agent::Plan plan = agent::parse_plan(files[4].content);
   CHECK(plan.lease == std::chrono::seconds(30));
   CHECK(plan.timeout == std::chrono::seconds(5));
