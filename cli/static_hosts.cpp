@@ -166,7 +166,8 @@ void learn(Context& context, provision::StaticHost& host, Known& known) {
 /// A place that libssh2 asked for its key.
 struct Scanned {
   std::optional<std::string> key{};
-  bool needs_openssh = false;  ///< There are no common algorithms, or a jump host refuses us.
+  bool needs_openssh = false;      ///< There are no common algorithms, or a jump host refuses us.
+  std::optional<Error> failure{};  ///< Why it did not answer.
 };
 
 enum class Wanted : std::uint8_t { keys, algorithms };
@@ -189,6 +190,8 @@ std::map<std::string, Scanned> scan(Context& context, std::span<const ssh::Host>
         scanned.needs_openssh = true;
       else if (wanted == Wanted::keys)
         throw found[i].error().during("asking " + some[i].address + " for its key");
+      else
+        scanned.failure = found[i].error();
     }
   }
   return keys;
@@ -240,7 +243,8 @@ void scan_unknown(Context& context, std::vector<provision::StaticHost>& hosts, K
     if (is_for_client(host) && unknown_place(host)) learn(context, host, known);
 }
 
-/// Finds hosts that libssh2 does not reach although their keys are known.
+/// Finds hosts that libssh2 does not reach although their keys are known. Throws if none of them
+/// answers: the logins that follow would wait as long once more.
 void probe(Context& context, std::vector<provision::StaticHost>& hosts) {
   std::vector<ssh::Host> places;
   const auto way_of = [](const provision::StaticHost& host) {
@@ -249,6 +253,9 @@ void probe(Context& context, std::vector<provision::StaticHost>& hosts) {
   for (const provision::StaticHost& host : hosts)
     if (host.openssh && !host.openssh->always) places.push_back(way_of(host));
   const auto found = scan(context, places, Wanted::algorithms);
+  const auto has_failed = [](const auto& one) { return one.second.failure.has_value(); };
+  if (!found.empty() && std::ranges::all_of(found, has_failed))
+    throw Error(*found.begin()->second.failure);
   for (provision::StaticHost& host : hosts) {
     const auto scanned = found.find(way_to(way_of(host)));
     if (scanned != found.end() && scanned->second.needs_openssh && host.openssh)

@@ -226,7 +226,7 @@ Error openssh_failure(const Host& host, std::string_view log, std::string_view e
     const std::string with = host.openssh && host.openssh->login == Login::as_user
                                  ? "with your keys, agent and certificates (ssh -v shows them)"
                                  : "with the key " + host.identity.string();
-    const bool is_other = line.find("@") != line.npos && line.find(host.user + "@") == line.npos;
+    const bool is_other = line.find('@') != line.npos && line.find(host.user + "@") == line.npos;
     return failure(ErrorKind::denied, "login as " + host.user + " " + with + " is refused" +
                                           (is_other ? ": " + line : ""));
   }

@@ -14,10 +14,10 @@
 namespace fastgpu::ssh {
 namespace {
 
-const Host& with_keys(const Host& host) {
+std::string known_hosts_of(const Host& host) {
   if (host.host_keys.empty())
     throw Error(ErrorKind::denied, place(host) + ": its host key is not known");
-  return host;
+  return openssh_known_hosts(std::span(&host, 1));
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ std::string MemoryFile::text() const {
 
 OpenSshCall::OpenSshCall(const Host& host, std::chrono::milliseconds connect_timeout)
     : name_(openssh_name(host)),
-      known_hosts_(openssh_known_hosts(std::span(&with_keys(host), 1))),
+      known_hosts_(known_hosts_of(host)),
       config_(openssh_connection_config(host, known_hosts_.path(), connect_timeout)) {}
 
 std::vector<std::string> OpenSshCall::argv(const std::vector<std::string>& options) const {

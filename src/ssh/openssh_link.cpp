@@ -143,8 +143,16 @@ bool OpenSshLink::turned_away() const {
   return !openssh_logged_in(log_text_) && openssh_turned_away(log_text_);
 }
 
+/// The client writes its last words beside the command's errors, and not into its log.
 bool OpenSshLink::lost() const {
-  return openssh_lost(log_text_);
+  return openssh_lost(log_text_) || (last_errors_.find("Connection to ") != std::string::npos &&
+                                     last_errors_.ends_with("closed by remote host.\r\n"));
+}
+
+void OpenSshLink::keep_last_errors(std::string_view piece) {
+  constexpr std::size_t kMost = 512;
+  last_errors_.append(piece);
+  if (last_errors_.size() > kMost) last_errors_.erase(0, last_errors_.size() - kMost);
 }
 
 std::size_t OpenSshLink::read(Output from, std::span<char> buffer) {
@@ -157,7 +165,11 @@ std::size_t OpenSshLink::read(Output from, std::span<char> buffer) {
   UniqueFd& fd = from == Output::out ? out_ : err_;
   if (!fd) return 0;
   const ssize_t size = ::read(fd.get(), buffer.data(), buffer.size());
-  if (size > 0) return static_cast<std::size_t>(size);
+  if (size > 0) {
+    const auto got = static_cast<std::size_t>(size);
+    if (from == Output::err) keep_last_errors({buffer.data(), got});
+    return got;
+  }
   const bool none_yet = size < 0 && (errno == EAGAIN || errno == EINTR);
   // A process that outlives the client may hold the other end.
   if (!none_yet || ended_) fd = UniqueFd();

@@ -34,6 +34,7 @@ class OpenSshLink final : public Link {
   std::unique_ptr<Connection> take_connection() override { return nullptr; }
 
  private:
+  void keep_last_errors(std::string_view piece);
   void launch();
   void watch(int fd, std::uint32_t events);
   void read_log();
@@ -55,6 +56,7 @@ class OpenSshLink final : public Link {
   std::string log_text_;
   std::string early_;  ///< What came on the error output before we were let in.
   std::size_t early_at_ = 0;
+  std::string last_errors_;  // The end of the error output.
   std::optional<process::Child> child_;
   std::optional<process::ExitStatus> ended_;
 };
