@@ -73,9 +73,10 @@ const Machine* machine_of(std::span<const Machine> machines, int index) {
 }
 
 const Machine* machine_of(std::span<const Machine> machines, const std::string& id, int index) {
+  // Which of several with one index is the node, and which are strays, instances_of decides so, too.
+  if (const Machine* found = machine_of(machines, index)) return found;
   const auto recorded = id.empty() ? machines.end() : std::ranges::find(machines, id, &Machine::id);
-  if (recorded != machines.end() && is_alive(*recorded)) return &*recorded;
-  return machine_of(machines, index);
+  return recorded != machines.end() && is_alive(*recorded) ? &*recorded : nullptr;
 }
 
 Instance instance_of(const Machine& machine, PublicAddress which) {
