@@ -35,8 +35,7 @@ std::vector<NodeRequest> requests_for(const Tools& tools, const state::Cluster& 
                         .host_public_key = pair->second.public_key,
                         .authorized_key = *authorized,
                         .may_be_there = may_be_there,
-                        .all_or_nothing = amount == Amount::all_or_nothing,
-                        .instance_id = node.instance_id});
+                        .all_or_nothing = amount == Amount::all_or_nothing});
   }
   return requests;
 }

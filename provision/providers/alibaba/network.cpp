@@ -93,8 +93,8 @@ class Network {
     return found.empty() ? "" : found.front().id;
   }
 
-  cloud::Document call(const char* service, const std::string& action, Parameters parameters,
-                       const std::string& doing) {
+  nlohmann::json call(const char* service, const std::string& action, Parameters parameters,
+                      const std::string& doing) {
     return api_.call({service, region_, action, std::move(parameters), doing + " in " + region_},
                      cancel_);
   }
@@ -228,19 +228,16 @@ std::string security_group(Network& network, const NetworkWish& wish,
   return group.id;
 }
 
-/// Returns those of a cluster or, for an empty identity, of any, and the one of `known`: its
-/// description can be changed. An account that may not look has none.
+/// Those of a cluster or, for an empty identity, of any. An account that may not look has none.
 std::vector<Found> find_described(Network& network, const Kind& kind,
-                                  const state::ClusterId& cluster, const Parts& known) {
+                                  const state::ClusterId& cluster) {
   std::vector<Found> found;
   try {
     found = network.find(kind, {});
   } catch (const Error& e) {
     if (e.kind() != ErrorKind::denied) throw;
   }
-  const auto recorded = known.find(kind.name);
   std::erase_if(found, [&](const Found& part) {
-    if (recorded != known.end() && part.id == recorded->second) return false;
     return part.marks.cluster.value.empty() ||
            (!cluster.value.empty() && part.marks.cluster != cluster);
   });
@@ -248,7 +245,7 @@ std::vector<Found> find_described(Network& network, const Kind& kind,
 }
 
 std::string hpc_cluster(Network& network, const NetworkWish& wish) {
-  const auto found = find_described(network, kHpc, wish.marks.cluster, wish.known);
+  const auto found = find_described(network, kHpc, wish.marks.cluster);
   if (!found.empty()) return found.front().id;
   const auto answer = network.call("ecs", "CreateHpcCluster",
                                    {{"Name", our_name(wish.marks)},
@@ -260,7 +257,7 @@ std::string hpc_cluster(Network& network, const NetworkWish& wish) {
 
 /// Empty where machines of that type stand in none.
 std::string deployment_set(Network& network, const NetworkWish& wish) {
-  const auto found = find_described(network, kSet, wish.marks.cluster, wish.known);
+  const auto found = find_described(network, kSet, wish.marks.cluster);
   if (!found.empty()) return found.front().id;
   const auto supported =
       network.call("ecs", "DescribeDeploymentSetSupportedInstanceTypeFamily",
@@ -318,8 +315,7 @@ Parts AlibabaCloud::make_network(const NetworkWish& wish, const Cancel& cancel) 
   return parts;
 }
 
-void AlibabaCloud::remove_network(const std::string& region, const state::ClusterId& cluster,
-                                  const Parts& known) {
+void AlibabaCloud::remove_network(const std::string& region, const state::ClusterId& cluster) {
   Network network(api_, region, never_);
   const auto remove_these = [&](const Kind& kind, const std::vector<Found>& parts) {
     for (const Found& part : parts) {
@@ -334,8 +330,8 @@ void AlibabaCloud::remove_network(const std::string& region, const state::Cluste
     remove_these(kind, network.find(kind, marked(cluster)));
   };
   cloud::at_once({[&] { remove_all(kGroup); }, [&] { remove_all(kVSwitch); },
-                  [&] { remove_these(kHpc, find_described(network, kHpc, cluster, known)); },
-                  [&] { remove_these(kSet, find_described(network, kSet, cluster, known)); }});
+                  [&] { remove_these(kHpc, find_described(network, kHpc, cluster)); },
+                  [&] { remove_these(kSet, find_described(network, kSet, cluster)); }});
   remove_all(kVpc);
 }
 
@@ -344,7 +340,7 @@ std::vector<cloud::Part> AlibabaCloud::parts(const std::string& region, const Ca
   std::vector<cloud::Part> found;
   for (const Kind& kind : {kHpc, kSet, kGroup, kVSwitch, kVpc})
     for (Found& part : kind.description == nullptr ? network.find(kind, marked({}))
-                                                   : find_described(network, kind, {}, {}))
+                                                   : find_described(network, kind, {}))
       found.push_back({kind.name, std::move(part.id), std::move(part.marks)});
   return found;
 }

@@ -20,6 +20,7 @@ using cloud::Market;
 using cloud::Offer;
 using cloud::Quota;
 using cloud::Wish;
+using nlohmann::json;
 
 /// Quotas count virtual cores, by the first letter of the type: P has the large GPUs, G the others.
 struct QuotaCode {
@@ -77,40 +78,16 @@ struct Survey {
   Cores cores_used;
 };
 
-/// A network card of a machine.
-struct Card {
-  int number = 0;
-  double gbit = 0;
-};
-
-/// The cards that have the fabric adapter, where a machine has more cards than adapters: the fast
-/// ones. Empty where the first ones have it.
-std::vector<int> rdma_cards(std::vector<Card> cards, int adapters) {
-  constexpr std::size_t kMostCards = 128;
-  const bool is_odd = adapters > 0 && cards.size() > static_cast<std::size_t>(adapters);
-  if (!is_odd || cards.size() > kMostCards) return {};
-  std::ranges::stable_sort(cards, std::greater(), &Card::gbit);
-  cards.resize(static_cast<std::size_t>(adapters));
-  std::vector<int> numbers;
-  for (const Card& card : cards)
-    numbers.push_back(card.number);
-  std::ranges::sort(numbers);
-  const bool are_first = numbers.front() == 0 && numbers.back() == adapters - 1;
-  return are_first ? std::vector<int>() : numbers;
-}
-
 class Surveyor {
  public:
   Surveyor(Ec2& ec2, Prices& prices, std::string region, const Wish& wish, const Cancel& cancel)
-      : ec2_(ec2), prices_(prices), region_(std::move(region)), wish_(wish), cancel_(cancel) {}
+      : ec2_(ec2), prices_(prices), region_(std::move(region)), wish_(wish), cancel_(cancel) {
+    for (InstanceType& type : cloud::known_types("aws", wish))
+      names_.push_back(type.name);
+  }
 
-  /// Which types there are the API tells, and the rest is asked for those that suit.
   Survey look() {
-    ask_types();
-    for (const auto& [name, type] : survey_.types)
-      names_.push_back(name);
-    if (names_.empty()) return std::move(survey_);
-    cloud::Tasks questions = {[&] { ask_zones(); }};
+    cloud::Tasks questions = {[&] { ask_types(); }, [&] { ask_zones(); }};
     if (wish_.market == Market::spot) questions.emplace_back([&] { ask_spot_prices(); });
     for (const std::string& name : names_)
       if (wish_.market == Market::on_demand)
@@ -127,7 +104,7 @@ class Surveyor {
 
  private:
   bool is_wanted(char family) const {
-    return std::ranges::any_of(names_, [&](const auto& name) { return name.starts_with(family); });
+    return std::ranges::any_of(names_, [&](const auto& name) { return name.front() == family; });
   }
 
   void each(Ec2Call call, const char* set, const std::function<void(const pugi::xml_node&)>& take) {
@@ -144,15 +121,10 @@ class Surveyor {
 
   void ask_types() {
     Ec2Call call{.action = "DescribeInstanceTypes", .doing = "asking for instance types"};
-    // All types with GPUs are called so.
-    const std::vector<std::string> with_gpus = {"p*", "g*"};
-    add_filter(call.parameters, 1, "instance-type",
-               wish_.type.empty() ? with_gpus : std::vector<std::string>{wish_.type});
+    add_filter(call.parameters, 1, "instance-type", names_);
     each(call, "instanceTypeSet", [&](const pugi::xml_node& item) {
       InstanceType type = type_of(item);
-      cloud::complete(type, "aws");
-      const bool is_named = !type.name.empty() && (!wish_.type.empty() || type.gpus > 0);
-      if (is_named && cloud::suits(type, wish_)) survey_.types[type.name] = type;
+      if (cloud::suits(type, wish_)) survey_.types[type.name] = type;
     });
   }
 
@@ -167,14 +139,9 @@ class Surveyor {
       type.gpu_memory_gib = gpu.child("memoryInfo").child("sizeInMiB").text().as_int() / 1024;
     }
     const pugi::xml_node network = item.child("networkInfo");
-    std::vector<Card> cards;
-    for (const pugi::xml_node& card : items(network, "networkCards")) {
-      cards.push_back({card.child("networkCardIndex").text().as_int(),
-                       card.child("peakBandwidthInGbps").text().as_double()});
-      type.network_gbit += cards.back().gbit;
-    }
+    for (const pugi::xml_node& card : items(network, "networkCards"))
+      type.network_gbit += card.child("peakBandwidthInGbps").text().as_double();
     type.rdma_interfaces = network.child("efaInfo").child("maximumEfaInterfaces").text().as_int();
-    type.rdma_cards = rdma_cards(std::move(cards), type.rdma_interfaces);
     for (const pugi::xml_node& name : items(item.child("processorInfo"), "supportedArchitectures"))
       if (name.text().get() != std::string_view("i386")) type.architecture = name.text().get();
     return type;
@@ -202,7 +169,7 @@ class Surveyor {
       if (!(price > 0)) return;  // None was told.
       survey_.spot.try_emplace(
           {item.child_value("instanceType"), item.child_value("availabilityZone")},
-          Money{price, partition_of(region_).currency});
+          Money{price, kUsd});
     });
   }
 
@@ -213,10 +180,10 @@ class Surveyor {
   }
 
   void ask_quota(const QuotaCode& quota) {
-    const cloud::Document answer =
+    const json answer =
         ec2_.json("servicequotas", region_, "ServiceQuotasV20190624.GetServiceQuota",
                   {{"ServiceCode", "ec2"}, {"QuotaCode", quota.code}}, cancel_);
-    const auto value = answer["Quota"]["Value"].number();
+    const auto value = cloud::Answer(answer)["Quota"]["Value"].number();
     const std::lock_guard lock(mutex_);
     if (value) survey_.cores_allowed[quota.family] = *value;
   }
@@ -243,7 +210,7 @@ std::optional<Money> price_of(const Survey& survey, Market market, const std::st
 
 /// How many more machines the account may have; absent where its quota is not told.
 std::optional<int> quota_for(const Survey& survey, const InstanceType& type, Market market) {
-  const char family = type.name.empty() ? ' ' : type.name.front();
+  const char family = type.name.front();
   const auto allowed = survey.cores_allowed.find(family);
   if (allowed == survey.cores_allowed.end() || type.cores <= 0) return std::nullopt;
   const auto used = survey.cores_used.find({family, market});
@@ -253,21 +220,8 @@ std::optional<int> quota_for(const Survey& survey, const InstanceType& type, Mar
 
 }  // namespace
 
-std::vector<Offer> AwsCloud::offers(const std::string& region, const Wish& wished,
+std::vector<Offer> AwsCloud::offers(const std::string& region, const Wish& wish,
                                     const Cancel& cancel) {
-  Wish wish = wished;
-  std::optional<Reservation> reserved;
-  if (!wish.reservation.empty()) {
-    reserved = reservation(region, wish.reservation, cancel);
-    if (!reserved) return {};
-    const bool is_other = (!wish.type.empty() && wish.type != reserved->type) ||
-                          (!wish.zone.empty() && wish.zone != reserved->zone);
-    if (is_other)
-      throw Error(ErrorKind::usage, "aws: reservation " + wish.reservation + " is for " +
-                                        reserved->type + " in " + reserved->zone);
-    wish.type = reserved->type;
-    wish.zone = reserved->zone;
-  }
   const Survey survey = Surveyor(ec2_, prices_, region, wish, cancel).look();
   std::vector<Offer> offers;
   for (const auto& [name, type] : survey.types) {
@@ -278,12 +232,6 @@ std::vector<Offer> AwsCloud::offers(const std::string& region, const Wish& wishe
       Offer offer{.cloud = "aws", .site = {region, zone}, .type = type, .market = wish.market};
       offer.price_per_hour = price_of(survey, wish.market, name, zone);
       offer.quota = quota_for(survey, type, wish.market);
-      if (reserved) {
-        offer.quota = std::max(0, reserved->available);
-        offer.stock = reserved->available > 0 ? cloud::Stock::enough : cloud::Stock::none;
-        if (reserved->is_block)
-          offer.price_per_hour.reset();  // It was paid for when it was bought.
-      }
       offers.push_back(std::move(offer));
     }
   }
@@ -295,9 +243,9 @@ std::vector<Quota> AwsCloud::quotas(const std::string& region, const Cancel& can
   std::optional<Cores> used;
   cloud::where_told([&] { used = cores_used(ec2_, region, cancel); });
   for (const QuotaCode& quota : kQuotas) {
-    const auto answer = ec2_.json("servicequotas", region, "ServiceQuotasV20190624.GetServiceQuota",
+    const json answer = ec2_.json("servicequotas", region, "ServiceQuotasV20190624.GetServiceQuota",
                                   {{"ServiceCode", "ec2"}, {"QuotaCode", quota.code}}, cancel);
-    const auto value = answer["Quota"]["Value"].number();
+    const auto value = cloud::Answer(answer)["Quota"]["Value"].number();
     if (!value) continue;
     quotas.push_back({.name = quota.name, .limit = *value, .unit = "vCPU"});
     if (used) quotas.back().used = (*used)[{quota.family, quota.market}];

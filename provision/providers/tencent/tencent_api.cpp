@@ -8,10 +8,14 @@ namespace {
 constexpr std::size_t kPage = 100;  // As many as the cloud gives at once.
 constexpr std::size_t kMostPages = 1'000;
 
+std::string text_of(const json& body) {
+  return body.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
 /// For people, without what is inside UserData: it may be a key.
 std::string shown(json body) {
   if (body.contains("UserData")) body["UserData"] = "***";
-  return cloud::body_text(body);
+  return text_of(body);
 }
 
 /// VPC writes these numbers as strings.
@@ -26,16 +30,15 @@ json filter(const std::string& name, const std::vector<std::string>& values) {
 }
 
 cloud::Call TencentApi::form(const ApiCall& call) const {
-  const auto target =
-      endpoint_.of(call.service, call.region, call.service + ".tencentcloudapi.com");
+  const std::string host = call.service + ".tencentcloudapi.com";
   http::Request request{.method = "POST",
-                        .url = target.url + "/",
-                        .headers = {{"Host", target.host},
+                        .url = (endpoint_.empty() ? "https://" + host : endpoint_) + "/",
+                        .headers = {{"Host", host},
                                     {"Content-Type", "application/json; charset=utf-8"},
                                     {"X-TC-Action", call.action},
                                     {"X-TC-Version", std::string(version_of(call.service))},
                                     {"X-TC-Language", "en-US"}},
-                        .body = cloud::body_text(call.body)};
+                        .body = text_of(call.body)};
   if (!call.region.empty()) http::set_header(request.headers, "X-TC-Region", call.region);
   return {.service = call.service,
           .action = call.action,
@@ -45,12 +48,13 @@ cloud::Call TencentApi::form(const ApiCall& call) const {
           .is_repeatable = call.is_repeatable};
 }
 
-Document TencentApi::call(const ApiCall& call, const Cancel& cancel) {
+json TencentApi::call(const ApiCall& call, const Cancel& cancel) {
   const http::Response response = caller_.call(form(call), "tencent: " + call.doing, cancel);
-  Document answer = cloud::parse_answer(response, "tencent to " + call.action).take("Response");
-  if (!answer.root().is_object())
+  json document = cloud::parse_answer(response, "tencent to " + call.action);
+  const auto found = document.find("Response");
+  if (found == document.end() || !found->is_object())
     throw Error(ErrorKind::remote, "the answer of tencent to " + call.action + " has no Response");
-  return answer;
+  return std::move(*found);
 }
 
 std::optional<cloud::Failure> TencentApi::try_call(const ApiCall& call, const Cancel& cancel) {
@@ -60,7 +64,7 @@ std::optional<cloud::Failure> TencentApi::try_call(const ApiCall& call, const Ca
 }
 
 struct TencentApi::Listed {
-  std::vector<Document> items;
+  std::vector<json> items;
   bool is_steady = true;  ///< The list's length was the same on all of its pages.
 };
 
@@ -70,21 +74,20 @@ TencentApi::Listed TencentApi::read_list(ApiCall call, const char* name, const C
   for (std::size_t page = 0; page < kMostPages; ++page) {
     call.body["Offset"] = number_for(call, page * kPage);
     call.body["Limit"] = number_for(call, kPage);
-    Document answer = this->call(call, cancel);
-    const int told = answer["TotalCount"].whole();
+    json answer = this->call(call, cancel);
+    const int told = Answer(answer)["TotalCount"].whole();
     if (page > 0 && told != total) listed.is_steady = false;
     total = told;
-    std::vector<Document> items = answer.take(name).take_items();
-    if (items.empty()) return listed;
-    std::ranges::move(items, std::back_inserter(listed.items));
+    const auto items = answer.find(name);
+    if (items == answer.end() || !items->is_array() || items->empty()) return listed;
+    std::ranges::move(*items, std::back_inserter(listed.items));
     if (total <= 0 || (page + 1) * kPage >= static_cast<std::size_t>(total)) return listed;
   }
   throw Error(ErrorKind::remote, "tencent: " + call.doing + ": the list does not end");
 }
 
 /// Pages are cut by position: while things come and go, one may fall between two of them.
-std::vector<Document> TencentApi::list(const ApiCall& call, const char* name,
-                                       const Cancel& cancel) {
+std::vector<json> TencentApi::list(const ApiCall& call, const char* name, const Cancel& cancel) {
   constexpr int kLooks = 3;
   Listed listed;
   for (int look = 1; look <= kLooks; ++look) {

@@ -7,13 +7,11 @@
 
 #include "provision/cloud/answer.hpp"
 #include "provision/cloud/caller.hpp"
-#include "provision/cloud/endpoint.hpp"
 #include "provision/providers/tencent/tencent_dialect.hpp"
 
 namespace fastgpu::provision::tencent {
 
 using cloud::Answer;
-using cloud::Document;
 using nlohmann::json;
 
 /// One call, and how it is told of.
@@ -28,23 +26,21 @@ struct ApiCall {
 
 class TencentApi {
  public:
-  TencentApi(cloud::ApiTools tools, cloud::Endpoint endpoint)
+  /// `endpoint`: where all requests go instead of the services themselves; empty: nowhere else.
+  TencentApi(cloud::ApiTools tools, std::string endpoint)
       : endpoint_(std::move(endpoint)), caller_(std::move(tools), dialect_) {}
 
   cloud::Caller& caller() noexcept { return caller_; }
 
-  /// Of prices, which name none: the international site has other accounts, and bills in dollars.
-  Currency currency() const { return endpoint_.mentions(".intl.") ? kUsd : kCny; }
-
   /// What stands in the answer's "Response". Throws as cloud::Caller::call does, and remote for an
   /// answer without one.
-  Document call(const ApiCall& call, const Cancel& cancel);
+  json call(const ApiCall& call, const Cancel& cancel);
 
   /// The refusal where there is one.
   std::optional<cloud::Failure> try_call(const ApiCall& call, const Cancel& cancel);
 
   /// The members of the answer's list `name`, of all pages.
-  std::vector<Document> list(const ApiCall& call, const char* name, const Cancel& cancel);
+  std::vector<json> list(const ApiCall& call, const char* name, const Cancel& cancel);
 
  private:
   struct Listed;
@@ -53,7 +49,7 @@ class TencentApi {
   Listed read_list(ApiCall call, const char* name, const Cancel& cancel);
 
   TencentDialect dialect_;
-  cloud::Endpoint endpoint_;
+  std::string endpoint_;
   cloud::Caller caller_;
 };
 
