@@ -16,7 +16,8 @@ struct KeyPair {
 /// A new key pair from the kernel's random source. Throws ErrorKind::local where that fails.
 KeyPair generate_key_pair(std::string_view comment);
 
-/// "SHA256:..." of a key of any type, as ssh-keygen -l shows it. Throws ErrorKind::usage where `public_key` is none.
+/// "SHA256:..." of a key of any type, as ssh-keygen -l shows it. Throws ErrorKind::usage where
+/// `public_key` is none.
 std::string fingerprint(std::string_view public_key);
 
 }  // namespace fastgpu::ssh

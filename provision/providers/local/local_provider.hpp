@@ -40,7 +40,8 @@ class LocalProvider : public Provider {
   void remove_orphan(const Orphan& orphan) override;
 
  protected:
-  /// Throws ErrorKind::local, naming the package, for a program that nodes need and that is missing.
+  /// Throws ErrorKind::local, naming the package, for a program that nodes need and that is
+  /// missing.
   void check_programs() const;
 
  private:

@@ -4,8 +4,8 @@
 #include <thread>
 #include <utility>
 
-#include "ssh/ssh_client.hpp"
 #include "ssh/scan.hpp"
+#include "ssh/ssh_client.hpp"
 #include "support/sshd_fixture.hpp"
 
 namespace fastgpu {

@@ -5,8 +5,8 @@
 #include "provision/lifecycle.hpp"
 #include "provision/providers/static/hosts.hpp"
 #include "provision/providers/static/static_provider.hpp"
-#include "ssh/ssh_client.hpp"
 #include "ssh/reachable.hpp"
+#include "ssh/ssh_client.hpp"
 #include "support/failure.hpp"
 #include "support/sshd_fixture.hpp"
 
