@@ -206,7 +206,7 @@ void apply_listed(const provision::StaticHost& listed, ssh::Login who, ssh::Host
                   .proxy = listed.openssh->proxy,
                   .agent = {}};
   if (who == ssh::Login::as_user) host.identity = listed.openssh->identity;
-  // The user's key opens them, whoever logs in behind them.
+  // Jump hosts take the user's key, also when the host behind them takes the cluster's.
   for (std::size_t i = 0; i < std::min(host.jumps.size(), listed.jumps.size()); ++i) {
     const std::string& own = listed.jumps[i].identity;
     host.jumps[i].identity = own.empty() ? listed.openssh->identity : own;

@@ -25,7 +25,7 @@ enum class Effect : std::uint8_t {
   changes,  ///< Changes clusters, nodes, clouds or the state directory: it has --dry-run.
 };
 
-/// What a command is about: `fastgpu --help` lists the commands by it.
+/// The topic of a command, under which `fastgpu --help` lists it.
 enum class Topic : std::uint8_t { clusters, nodes, jobs, environments, clouds, program };
 
 struct Command {

@@ -31,8 +31,8 @@ class SshHostAccess final : public provision::HostAccess {
   /// Calls the agent with those words on each host.
   Outcomes call(std::span<const provision::HostDoor> doors, const Key& key, const Words& words,
                 const Cancel& cancel);
-  /// With the user's own keys: by libssh2, and by OpenSSH's client where that is needed, or where
-  /// libssh2 is refused.
+  /// Calls the agent as the user, by libssh2. Hosts that need OpenSSH's client, or that refuse
+  /// libssh2, are called by that client.
   Outcomes call_as_user(const state::Cluster& cluster, std::span<const provision::HostDoor> doors,
                         const Words& words, const Cancel& cancel);
   /// Returns the user's keys that have a passphrase and are in no agent.

@@ -47,7 +47,7 @@ std::string tagged(const HelpRows& rows) {
   return out;
 }
 
-/// Of the page for all commands; docs/formats has the whole of each.
+/// Returns the exit codes for the page of all commands; docs/formats/exit-codes.md has the details.
 HelpRows exit_rows() {
   return {{"0", "Success"},
           {"1", "The command failed"},

@@ -283,7 +283,8 @@ std::string certificate_advice(const ssh::Host& place, const ssh::KnownHost& kno
          way + " ssh://" + as_ssh_has_it(place) + " cat /etc/ssh/ssh_host_ed25519_key.pub";
 }
 
-/// Of key files, the first that libssh2 takes, and the only one of whatever type; empty for none.
+/// Key files that a login may use: `plain` is the first that libssh2 can use, `single` the only
+/// file if there is just one. Empty if there is none.
 struct Choice {
   std::string plain{};
   std::string single{};

@@ -73,7 +73,7 @@ void show(Context& context, const BenchReport& report) {
     ui.show(view_of(report));
 }
 
-/// The command line, for whoever reads the page later.
+/// Returns the command line as the page shows it.
 std::string command_of(const Options& options) {
   std::vector<std::string> words = {"fastgpu", "bench", "comm", options.cluster};
   std::ranges::copy(options.measured, std::back_inserter(words));

@@ -54,7 +54,8 @@ Names wanted_names(Context& context, const Options& options, const std::string& 
   return names;
 }
 
-/// Those of `names` that are clusters: of the others the result tells. A name alone has to be one.
+/// Returns the clusters with these names and skips unknown names, which get a result of their own.
+/// Throws not_found if the only name is unknown.
 std::vector<state::Cluster> known_clusters(Context& context, const Names& names) {
   if (names.size() == 1) return {find_cluster(context, names.front())};
   std::vector<state::Cluster> known;
@@ -71,7 +72,7 @@ std::string joined(const Names& names) {
   return out;
 }
 
-/// What has become of one cluster of several.
+/// The outcome for one cluster of several.
 struct Result {
   std::string cluster;
   std::optional<Error> failure{};

@@ -38,7 +38,7 @@ std::optional<std::string> named_state_directory(std::span<const std::string> wo
   return directory;
 }
 
-/// Those that are asked where the user names none: no cloud is asked while somebody types.
+/// Returns the default regions. Completion sends no request to a cloud.
 std::vector<std::string> regions_of(const std::vector<std::string>& clouds) {
   std::vector<std::string> out;
   for (const provision::ProviderInfo& info : provision::provider_table()) {

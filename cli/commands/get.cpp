@@ -20,7 +20,7 @@ Standing standing_now(Context& context, const state::Cluster& cluster) {
   return standing_of(context.store(), cluster, std::chrono::system_clock::now());
 }
 
-/// What one of the nodes has cost, as a number, in the currency of the cluster.
+/// Returns the cost of one node so far, in the currency of the cluster.
 Json cost_json(const Standing& standing, const state::Node& node) {
   const auto cost = cost_of(standing, node, std::chrono::system_clock::now());
   return cost ? Json(cost->amount) : Json();
