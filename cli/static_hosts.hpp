@@ -1,20 +1,15 @@
 // The hosts of a static cluster made ready: keys to log in with, and host keys to trust.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <vector>
 
 #include "cli/context.hpp"
+#include "cli/static_host_keys.hpp"
 #include "config/cluster_file.hpp"
 #include "provision/providers/static/hosts.hpp"
 
 namespace fastgpu::cli {
-
-enum class UnknownHosts : std::uint8_t {
-  refuse,  ///< A host whose key stands nowhere is an error.
-  accept,  ///< Its key is asked for over the network, shown, and trusted from then on.
-};
 
 /// The hosts of `file`, each with the keys it must prove to own: from the file, else from the
 /// user's known_hosts, else as `unknown` says. Without an identity of its own a host gets the

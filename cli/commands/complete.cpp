@@ -51,10 +51,9 @@ std::vector<std::string> regions_of(const std::vector<std::string>& clouds) {
   return out;
 }
 
-/// Answers from the store; where there is none yet, none is made.
-KnownNames names_in(Context& context) {
+/// Names out of the store; where there is none yet, none is made.
+void add_stored_names(KnownNames& known, Context& context) {
   const auto exists = [&context] { return path_exists(context.state_directory() / "state.db"); };
-  KnownNames known;
   known.clusters = [&context, exists] {
     std::vector<std::string> out;
     if (!exists()) return out;
@@ -78,12 +77,6 @@ KnownNames names_in(Context& context) {
       out.push_back(job.id);
     return out;
   };
-  known.providers = [] {
-    std::vector<std::string> out;
-    for (const provision::ProviderInfo& info : provision::provider_table())
-      out.emplace_back(info.name);
-    return out;
-  };
   known.environments = [&context, exists] {
     std::set<std::string> out;
     if (!exists()) return std::vector<std::string>();
@@ -94,7 +87,16 @@ KnownNames names_in(Context& context) {
     }
     return std::vector<std::string>(out.begin(), out.end());
   };
-  known.groups = [&context] { return context.settings().group_names(); };
+}
+
+/// Names that this program knows by itself, whatever the store has.
+void add_tabled_names(KnownNames& known) {
+  known.providers = [] {
+    std::vector<std::string> out;
+    for (const provision::ProviderInfo& info : provision::provider_table())
+      out.emplace_back(info.name);
+    return out;
+  };
   known.matrix_names = [] {
     std::vector<std::string> out;
     for (const envs::KnownSet& set : envs::builtin_matrix().sets)
@@ -108,6 +110,13 @@ KnownNames names_in(Context& context) {
       if (row.gpus > 0) out.insert(std::string(row.gpu) + ":" + std::to_string(row.gpus));
     return std::vector<std::string>(out.begin(), out.end());
   };
+}
+
+KnownNames names_in(Context& context) {
+  KnownNames known;
+  add_stored_names(known, context);
+  add_tabled_names(known);
+  known.groups = [&context] { return context.settings().group_names(); };
   return known;
 }
 

@@ -7,11 +7,7 @@
 
 #include "base/clock.hpp"
 #include "base/units.hpp"
-#include "process/capture.hpp"
 #include "ssh/connection.hpp"
-#include "ssh/known_hosts.hpp"
-#include "ssh/openssh.hpp"
-#include "ssh/openssh_call.hpp"
 #include "ssh/wire.hpp"
 
 namespace fastgpu::ssh {
@@ -84,29 +80,6 @@ std::vector<HostResult<std::string>> scan_host_keys(std::span<const Host> hosts,
   for (Scan& scan : scans)
     results.push_back(scan.take_result());
   return results;
-}
-
-std::map<std::string, std::vector<std::string>> learn_host_keys(const Host& host,
-                                                                std::chrono::milliseconds timeout,
-                                                                const Cancel& cancel) {
-  const MemoryFile known_hosts(openssh_known_hosts(std::span(&host, 1)));
-  const MemoryFile config(
-      openssh_connection_config(host, known_hosts.path(), timeout, Trust::first_use));
-  const auto called = process::capture(
-      {.argv = {"ssh", "-T", "-F", config.path().string(), "--", openssh_name(host), "true"}},
-      {.timeout = 2 * timeout}, cancel);
-  std::map<std::string, std::vector<std::string>> keys;
-  const std::string text = known_hosts.text();
-  const auto take = [&](const Host& place) {
-    KnownHost known = known_host(text, place.name.value, 22);
-    known.keys.insert(known.keys.end(), known.other_keys.begin(), known.other_keys.end());
-    if (!known.keys.empty()) keys.emplace(place.name.value, std::move(known.keys));
-  };
-  take(host);
-  if (keys.empty()) throw openssh_failure(host, called.err, "");
-  for (const Host& jump : host.jumps)
-    take(jump);
-  return keys;
 }
 
 }  // namespace fastgpu::ssh

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,12 +17,5 @@ namespace fastgpu::ssh {
 std::vector<HostResult<std::string>> scan_host_keys(std::span<const Host> hosts,
                                                     std::chrono::milliseconds timeout,
                                                     const Cancel& cancel);
-
-/// The keys that answer at the address of `host`, which has host.openssh, and at those of its jump
-/// hosts where none is known, by the names of the hosts: of any type, asked for by OpenSSH's
-/// client. Throws as the client fails, interrupted after a cancel.
-std::map<std::string, std::vector<std::string>> learn_host_keys(const Host& host,
-                                                                std::chrono::milliseconds timeout,
-                                                                const Cancel& cancel);
 
 }  // namespace fastgpu::ssh

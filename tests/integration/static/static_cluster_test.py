@@ -424,55 +424,6 @@ def test_a_host_that_is_known_by_another_type_of_key_is_not_unknown(lab):
         refused_both_ways(lab, one, "its host key is none of those that are known")
 
 
-class Authority:
-    def __init__(self, lab, name, *words):
-        self.key = lab.folder / name
-        subprocess.run(["ssh-keygen", "-q", *(words or ["-t", "ed25519"]), "-N", "", "-C", "", "-f", self.key], check=True)
-
-    def certify(self, host, *words, key=None):
-        """From now on the host shows a certificate of this authority."""
-        key = key or host.key
-        subprocess.run(["ssh-keygen", "-q", "-s", self.key, "-I", host.name, "-h", *words, key.with_suffix(".pub")], check=True)
-        host.stop()
-        config = host.folder / "config"
-        text = "".join(line + "\n" for line in config.read_text().splitlines() if not line.startswith("HostCertificate"))
-        config.write_text(text + f"HostCertificate {key.parent / (key.name + '-cert.pub')}\n")
-        host.start()
-
-    def line(self, pattern):
-        return f"@cert-authority {pattern} {line_of(self.key)}"
-
-
-def test_a_certificate_of_a_known_authority_vouches_for_a_host(lab):
-    one = lab.host("one", "127.0.0.2")
-    for number, words in enumerate((["-t", "ed25519"], ["-t", "rsa", "-b", "2048"], ["-t", "ecdsa"])):
-        authority = Authority(lab, f"authority{number}", *words)
-        authority.certify(one, "-n", "127.0.0.2,one.lab", "-V", "-1h:+1h")
-        known_hosts(lab, authority.line("*.lab,127.0.0.2"))
-        lab.create(one.entry(host_key=False))
-        check(lab.run("exec", "lab", "--", "echo", "here").stdout == "one: here\n", "exec")
-        lab.run("delete", "cluster", "lab", "--yes")
-
-
-def test_a_certificate_that_does_not_hold_is_refused(lab):
-    one = lab.host("one", "127.0.0.2")
-    good, other = Authority(lab, "good"), Authority(lab, "other")
-    known_hosts(lab, good.line("*"))
-    good.certify(one, "-n", "127.0.0.2", "-V", "-2h:-1h")
-    refused_both_ways(lab, one, "expired")
-    good.certify(one, "-n", "127.0.0.3")
-    refused_both_ways(lab, one, "not for 127.0.0.2")
-    other.certify(one, "-n", "127.0.0.2")
-    refused_both_ways(lab, one, "@cert-authority")
-    good.certify(one, "-n", "127.0.0.2")
-    known_hosts(lab, good.line("*"), f"@revoked * {line_of(good.key)}")
-    refused_both_ways(lab, one, "@revoked")
-    known_hosts(lab, good.line("*"), f"@revoked * {line_of(one.key)}")
-    refused_both_ways(lab, one, "@revoked")
-    known_hosts(lab, good.line("*.elsewhere"))
-    check("--accept-host-keys" in lab.create(one.entry(host_key=False), code=3).stderr, "an authority for other hosts")
-
-
 def test_a_host_whose_key_changes_later_is_refused(lab):
     one = lab.host("one", "127.0.0.2")
     lab.create(one.entry())
@@ -492,9 +443,6 @@ def test_through_a_jump_host(lab):
     inner = lab.host("inner", "127.0.0.1", inside=gate)
     before = inner.keys_file.read_bytes(), gate.keys_file.read_bytes()
     jump = f"{{address: {gate.address}, user: root, host_keys: ['{line_of(gate.key)}']}}"
-    known_hosts(lab, Authority(lab, "authority").line("*"))
-    unknown = lab.create(inner.entry(host_key=False, jump=jump), code=3)
-    check(f"ssh -J root@{gate.address} ssh://root@127.0.0.1 cat" in unknown.stderr, unknown.stderr)
     lab.create(inner.entry(jump=jump))
     check(gate.keys_file.read_bytes() == before[1], "the jump host was changed")
     check(lab.run("exec", "lab", "--", "hostname").stdout == "inner: inner\n", "exec")
