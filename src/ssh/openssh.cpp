@@ -162,7 +162,6 @@ std::string openssh_connection_config(const Host& host, const std::filesystem::p
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(connect_timeout).count();
   std::string text(kIgnoreUnknown);
   text += pinned_section(host, openssh_name(host), way, known_hosts, trust);
-  if (trust == Trust::first_use) text += "  PreferredAuthentications none\n";
   text +=
       "  LogLevel VERBOSE\n  RemoteCommand none\n  ClearAllForwardings yes\n  Tunnel no\n"
       "  SessionType default\n  StdinNull no\n  ForkAfterAuthentication no\n"

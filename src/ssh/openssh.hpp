@@ -27,7 +27,7 @@ std::string openssh_config(std::span<const Host> hosts, const std::filesystem::p
 /// Which host keys a connection goes on with.
 enum class Trust : std::uint8_t {
   known,      ///< Those that are known.
-  first_use,  ///< Any of a host without one, which is added to the file; no login is tried.
+  first_use,  ///< Any of a host without one, which is added to the file.
 };
 
 /// Returns the configuration for one connection of OpenSSH's client to `host`, which has
