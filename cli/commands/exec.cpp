@@ -1,5 +1,4 @@
 #include "remote/exec.hpp"
-#include "base/counted.hpp"
 
 #include <unistd.h>
 
@@ -8,10 +7,12 @@
 #include <optional>
 #include <utility>
 
+#include "base/counted.hpp"
 #include "base/error.hpp"
 #include "base/literals.hpp"
 #include "base/names.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/commands/file_sink.hpp"
 #include "cli/commands/holding_sink.hpp"
 #include "cli/commands/lookup.hpp"
 #include "cli/commands/remote_output.hpp"
@@ -29,6 +30,7 @@ struct Options {
   std::string target;
   std::string left_out;
   bool fold = false;
+  std::string out_directory;
   std::optional<int> fanout;
   std::optional<std::chrono::milliseconds> timeout;
   VariableFlags variables;
@@ -48,7 +50,29 @@ int highest_code(const Results& results) {
   return highest;
 }
 
-Json to_json(const HostResult<remote::Executed>& result, const HeldOutput& held) {
+/// What a host wrote, in one of two places.
+struct Written {
+  HeldOutput held{};
+  const FileSink* files = nullptr;
+  std::size_t host = 0;
+};
+
+void add_output(Json& out, const Written& written) {
+  using remote::Channel;
+  if (written.files == nullptr) {
+    out["stdout"] = written.held.out;
+    out["stderr"] = written.held.err;
+    out["truncated"] = written.held.truncated;
+    return;
+  }
+  const auto path = [&](Channel channel) {
+    return Json(written.files->file(written.host, channel).string());
+  };
+  out["stdout_file"] = path(Channel::out);
+  out["stderr_file"] = written.files->has_errors(written.host) ? path(Channel::err) : Json(nullptr);
+}
+
+Json to_json(const HostResult<remote::Executed>& result, const Written& written) {
   Json out;
   out["name"] = result.host.value;
   out["exit_code"] = code_of(result);
@@ -61,13 +85,12 @@ Json to_json(const HostResult<remote::Executed>& result, const HeldOutput& held)
     out["error"]["kind"] = word_for(result.error().kind());
     out["error"]["message"] = result.error().what();
   }
-  out["stdout"] = held.out;
-  out["stderr"] = held.err;
-  out["truncated"] = held.truncated;
+  add_output(out, written);
   return out;
 }
 
-View view_of(const Options& options, const Results& results, const std::vector<HeldOutput>& held) {
+View view_of(const Options& options, const Results& results, const std::vector<HeldOutput>& held,
+             const FileSink* files) {
   View view;
   view.root = document("exec");
   view.root["target"] = options.target;
@@ -75,7 +98,7 @@ View view_of(const Options& options, const Results& results, const std::vector<H
   view.root["exit_code"] = highest_code(results);
   view.root["hosts"] = Json::array();
   for (std::size_t i = 0; i < results.size(); ++i) {
-    view.root["hosts"].push_back(to_json(results[i], held[i]));
+    view.root["hosts"].push_back(to_json(results[i], {held[i], files, i}));
     view.names.push_back(results[i].host.value);
   }
   return view;
@@ -197,17 +220,23 @@ std::unique_ptr<remote::SharedInput> input_for(std::size_t hosts, int width) {
 }
 
 int run(Context& context, const Options& options) {
+  if (options.fold && !options.out_directory.empty())
+    throw Error(ErrorKind::usage,
+                "exec: --fold shows outputs and --outdir writes them into files: give one of them");
   remote::ExecOptions settings = settings_of(context, options);
   const RemoteTarget target = running_nodes(context, without(options.target, options.left_out));
-  const bool held_back = options.fold || !context.ui().for_people();
   std::vector<std::string> names;
   for (const ssh::Host& host : target.hosts)
     names.push_back(host.name.value);
   std::optional<HoldingSink> holding(
       std::in_place, names.size(), context.ui().for_people() ? Repeats::shared : Repeats::counted);
   StreamingSink streaming(context, names);
-  remote::OutputSink& kept = held_back ? static_cast<remote::OutputSink&>(*holding) : streaming;
-  CountedSink sink(context.ui(), kept, names);
+  std::optional<FileSink> files;
+  if (!options.out_directory.empty()) files.emplace(options.out_directory, names);
+  remote::OutputSink* kept = &streaming;
+  if (options.fold || !context.ui().for_people()) kept = &*holding;
+  if (files) kept = &*files;
+  CountedSink sink(context.ui(), *kept, names);
   const auto input = input_for(names.size(), settings.width);
   settings.input = input.get();
   context.set_stopping_words("stopping the program on " + counted(names.size(), "node"));
@@ -218,7 +247,7 @@ int run(Context& context, const Options& options) {
   if (streaming.closed()) return kBrokenPipe;
   report_cut(context.ui(), results, holding->held());
   if (!context.ui().for_people()) {
-    const View view = view_of(options, results, holding->held());
+    const View view = view_of(options, results, holding->held(), files ? &*files : nullptr);
     holding.reset();  // Which may be large, and is in the document now.
     context.ui().show(view);
   } else {
@@ -242,6 +271,11 @@ Action describe_exec(Arguments& arguments) {
   exclude.letter = "-x";
   exclude.values = Values::node;
   arguments.flag("--fold", "Show equal outputs once", options->fold).letter = "-b";
+  arguments
+      .text("--outdir", "DIR",
+            "Write each node's output into DIR/NODE and its errors into DIR/NODE.err",
+            options->out_directory)
+      .values = Values::path;
   shared(arguments.count("--fanout", "N", "Maximum number of nodes at once (256)", options->fanout,
                          1, kMostFanout));
   arguments.duration("--timeout", "Stop the program after this long", options->timeout);
