@@ -4,6 +4,7 @@
 #include "ssh/known_hosts.hpp"
 #include "ssh/openssh.hpp"
 #include "ssh/openssh_call.hpp"
+#include "ssh/openssh_failure.hpp"
 
 namespace fastgpu::ssh {
 

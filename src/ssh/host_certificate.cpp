@@ -10,6 +10,7 @@
 #include "ssh/keys.hpp"
 #include "ssh/openssh.hpp"
 #include "ssh/openssh_call.hpp"
+#include "ssh/openssh_failure.hpp"
 
 namespace fastgpu::ssh {
 namespace {

@@ -1,10 +1,8 @@
 #include "ssh/openssh.hpp"
 
 #include <algorithm>
-#include <array>
 
-#include "base/names.hpp"
-#include "ssh/connection.hpp"
+#include "base/error.hpp"
 #include "ssh/preamble.hpp"
 
 namespace fastgpu::ssh {
@@ -87,37 +85,6 @@ std::string included(const std::filesystem::path& config) {
 /// this kind comes too late. An error of the user's is met by `ssh -G` before.
 constexpr std::string_view kIgnoreUnknown = "IgnoreUnknown *\n";
 
-/// Returns true if one of the texts is in `text`.
-bool has_any(std::string_view text, std::span<const std::string_view> wanted) {
-  return std::ranges::any_of(wanted,
-                             [&](std::string_view one) { return text.find(one) != text.npos; });
-}
-
-std::string_view line_with(std::string_view text, std::string_view part) {
-  const auto at = text.find(part);
-  if (at == text.npos) return {};
-  const auto begin = text.rfind('\n', at) == text.npos ? 0 : text.rfind('\n', at) + 1;
-  const std::string_view line =
-      text.substr(begin, std::min(text.find('\n', at), text.size()) - begin);
-  return line.substr(0, line.find_last_not_of(" \r.") + 1);
-}
-
-/// Returns the last line that is no news of a connection that goes well.
-std::string_view last_line(std::string_view text) {
-  constexpr std::array<std::string_view, 4> kUsual = {"Transferred:", "Bytes per second",
-                                                      "Executing proxy command", "Authenticated"};
-  while (!text.empty()) {
-    const auto end = text.find_last_not_of(" \r\n");
-    if (end == text.npos) return {};
-    text = text.substr(0, end + 1);
-    const auto line_begin = text.rfind('\n') == text.npos ? 0 : text.rfind('\n') + 1;
-    const std::string_view line = text.substr(line_begin);
-    if (!has_any(line, kUsual)) return line;
-    text = text.substr(0, line_begin);
-  }
-  return {};
-}
-
 std::string section_of(const Host& host, const std::filesystem::path& known_hosts,
                        const std::string& alias) {
   if (!host.door.empty())
@@ -177,71 +144,6 @@ std::string openssh_connection_config(const Host& host, const std::filesystem::p
 
 std::string openssh_user_config(const std::filesystem::path& config) {
   return included(config);
-}
-
-bool openssh_logged_in(std::string_view log) {
-  return log.find("Authenticated to ") != log.npos;
-}
-
-bool openssh_lost(std::string_view log) {
-  constexpr std::array<std::string_view, 9> kLost = {
-      "Connection reset",   "Connection closed",    "closed by remote host",   "Broken pipe",
-      "not responding",     "Connection timed out", "message authentication ", "Corrupted MAC",
-      "Received disconnect"};
-  return has_any(log, kLost);
-}
-
-bool openssh_turned_away(std::string_view log) {
-  constexpr std::array<std::string_view, 3> kClosed = {
-      "exchange_identification: ", "banner exchange: ", "MaxStartups"};
-  constexpr std::array<std::string_view, 3> kHow = {"closed by remote host", "reset by peer",
-                                                    "MaxStartups"};
-  return has_any(log, kClosed) && has_any(log, kHow);
-}
-
-Error openssh_failure(const Host& host, std::string_view log, std::string_view errors) {
-  const auto seek = [&](std::string_view part) {
-    const std::string_view line = line_with(log, part);
-    return std::string(line.empty() ? line_with(errors, part) : line);
-  };
-  const auto failure = [&](ErrorKind kind, const std::string& reason) {
-    return Error(kind, place(host) + ": " + printable(reason, 400));
-  };
-  if (!seek("HOST IDENTIFICATION HAS CHANGED").empty() || !seek("host key is known for").empty() ||
-      !seek("Host key verification failed").empty()) {
-    const std::string shown = seek("SHA256:");
-    return failure(
-        ErrorKind::denied,
-        "its host key is none of those that are known" +
-            (shown.empty() ? "" : " (it is " + shown.substr(shown.find("SHA256:")) + ")") +
-            "; another machine may be answering in its place");
-  }
-  if (const auto line = seek("Unable to negotiate"); !line.empty()) {
-    const auto at = line.find("no matching");
-    return failure(ErrorKind::denied, "no common algorithms, even for OpenSSH's client: " +
-                                          (at == line.npos ? line : line.substr(at)));
-  }
-  if (const auto line = seek("Permission denied"); !line.empty()) {
-    const std::string with = host.openssh && host.openssh->login == Login::as_user
-                                 ? "with your keys, agent and certificates (ssh -v shows them)"
-                                 : "with the key " + host.identity.string();
-    const bool is_other = line.find('@') != line.npos && line.find(host.user + "@") == line.npos;
-    return failure(ErrorKind::denied, "login as " + host.user + " " + with + " is refused" +
-                                          (is_other ? ": " + line : ""));
-  }
-  if (const auto line = seek("Too many authentication failures"); !line.empty())
-    return failure(ErrorKind::denied,
-                   "login as " + host.user +
-                       " is refused after too many keys: name one as the host's identity");
-  for (const std::string_view part :
-       {"Bad configuration option", "bad configuration options", "Bad owner or permissions"})
-    if (const auto line = seek(part); !line.empty()) return failure(ErrorKind::usage, line);
-  if (const auto line = seek("Could not resolve hostname"); !line.empty())
-    return failure(ErrorKind::transient, line.substr(line.find("Could not")));
-  std::string said(last_line(log));
-  if (const auto line = last_line(errors); !line.empty())
-    said += (said.empty() ? "" : " (") + std::string(line) + (said.empty() ? "" : ")");
-  return failure(ErrorKind::transient, said.empty() ? "ssh ended without a word" : "ssh: " + said);
 }
 
 OpenSshSettings parse_openssh_settings(std::string_view text) {

@@ -10,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.hpp"
 #include "ssh/host.hpp"
 
 namespace fastgpu::ssh {
@@ -40,19 +39,6 @@ std::string openssh_connection_config(const Host& host, const std::filesystem::p
 
 /// Returns the name to call the client with, for that configuration.
 const std::string& openssh_name(const Host& host);
-
-/// Returns true once the client's log (LogLevel VERBOSE) shows that the host has let us in.
-bool openssh_logged_in(std::string_view log);
-
-/// Returns true if the log shows that a connection broke.
-bool openssh_lost(std::string_view log);
-
-/// Returns true if the host closed the connection before it said a word.
-bool openssh_turned_away(std::string_view log);
-
-/// Returns why the client did not get in, from its log and what it and its proxies wrote to the
-/// error output: denied for keys and algorithms, usage for its configuration, else transient.
-Error openssh_failure(const Host& host, std::string_view log, std::string_view errors);
 
 /// What `ssh -G` prints for a host: settings by their names in small letters, each with its values.
 using OpenSshSettings = std::map<std::string, std::vector<std::string>, std::less<>>;

@@ -13,6 +13,7 @@
 
 #include "ssh/connection.hpp"
 #include "ssh/openssh.hpp"
+#include "ssh/openssh_failure.hpp"
 
 namespace fastgpu::ssh {
 namespace {

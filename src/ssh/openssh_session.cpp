@@ -5,6 +5,7 @@
 #include "ssh/connection.hpp"
 #include "ssh/openssh.hpp"
 #include "ssh/openssh_call.hpp"
+#include "ssh/openssh_failure.hpp"
 
 namespace fastgpu::ssh {
 namespace {

@@ -1,4 +1,5 @@
 #include "ssh/openssh.hpp"
+#include "ssh/openssh_failure.hpp"
 
 #include <doctest/doctest.h>
 
@@ -115,7 +116,7 @@ TEST_CASE("each jump host of the client has its own key, port and known keys") {
   CHECK(has(behind, "  StrictHostKeyChecking yes"));
 }
 
-TEST_CASE("why the client does not get in is told from its words") {
+TEST_CASE("why the client does not get in is read from what it writes") {
   struct Case {
     const char* log;
     const char* errors;
@@ -134,7 +135,17 @@ TEST_CASE("why the client does not get in is told from its words") {
       {"Unable to negotiate with 10.0.0.1 port 22: no matching MAC found. Their offer: x,y\n", "",
        ErrorKind::denied, "no matching MAC found. Their offer: x,y"},
       {"Connection closed by UNKNOWN port 65535\n", "gate@10.0.0.9: Permission denied (publickey).",
-       ErrorKind::denied, "gate@10.0.0.9"},
+       ErrorKind::denied, "gate (10.0.0.9:22), on the way to t-0 (10.0.0.1:22): login is refused"},
+      {"Connection closed by UNKNOWN port 65535\n",
+       "No ED25519 host key is known for gate and you have requested strict checking.\r\n"
+       "Host key verification failed.\r\n",
+       ErrorKind::denied, "gate (10.0.0.9:22), on the way to t-0 (10.0.0.1:22): its host key"},
+      {"Connection closed by UNKNOWN port 65535\n",
+       "WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!\nSHA256:abc.\nHost key for gate has "
+       "changed and you have requested strict checking.\n",
+       ErrorKind::denied, "gate (10.0.0.9:22), on the way"},
+      {"Connection closed by UNKNOWN port 65535\n", "Host key verification failed.\r\n",
+       ErrorKind::denied, "the way to t-0 (10.0.0.1:22): its host key"},
       {"ssh: Could not resolve hostname x: Name or service not known\r\n", "", ErrorKind::transient,
        "Could not resolve hostname x"},
       {"ssh: connect to host 10.0.0.1 port 22: Connection refused\r\n", "", ErrorKind::transient,
@@ -147,6 +158,7 @@ TEST_CASE("why the client does not get in is told from its words") {
   };
   Host to = host("t-0", "10.0.0.1");
   to.openssh = OpenSsh{};
+  to.jumps = {host("gate", "10.0.0.9")};
   for (const Case& c : cases) {
     const Error e = openssh_failure(to, c.log, c.errors);
     CAPTURE(std::string(e.what()));
