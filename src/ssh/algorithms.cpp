@@ -23,7 +23,7 @@ bool are_disjoint(std::string_view ours, std::string_view theirs) {
   return true;
 }
 
-/// Returns the lists of the server's KEXINIT; empty where it is not there.
+/// Returns the lists of the server's KEXINIT message; empty if the message is missing.
 std::vector<std::string_view> lists_in(std::string_view bytes) {
   const auto version = bytes.starts_with("SSH-") ? 0 : bytes.find("\nSSH-");
   if (version == bytes.npos) return {};

@@ -15,18 +15,18 @@ using namespace std::chrono_literals;
 
 constexpr int kTurn = 64;  // Packets in or out before others have their turn.
 constexpr auto kReconnectPause = 100ms;
-/// For the first answer over a connection that was idle; the host, or what stands in between, may
-/// have forgotten it.
+/// The limit for the first answer over a connection that was idle. The host, or a device on the
+/// way, may have forgotten the connection.
 constexpr auto kIdlePatience = 3s;
 
-/// The script first writes the mark to both outputs, so that what start-up files print before can
-/// be told from the answer: to the error output first, so that it does not follow the other mark
-/// where both are one stream.
+/// Returns a script that first writes the mark to both outputs. The mark separates the answer from
+/// the output of start-up files. It goes to the error output first, so that it does not follow the
+/// other mark if both are one stream.
 ///
 /// OpenSSH's client does not report the signal that ended a command: there a shell around it turns
 /// the signal into a status.
 std::string marked(const Task& task, const std::string& mark) {
-  // The outer shell keeps to itself that the inner one was killed.
+  // The outer shell does not report that the inner one was killed.
   const std::string script =
       task.host.openssh
           ? "exec 3>&2 2>/dev/null; /bin/sh -c " + shell_quote(task.command) + " 2>&3 3>&-; exit $?"
@@ -147,7 +147,8 @@ std::unique_ptr<Link> Command::new_link(time_point now) {
   return std::make_unique<Libssh2Link>(std::move(connection), std::move(line));
 }
 
-/// An sshd with many logins under way (MaxStartups) closes further ones before it says a word.
+/// Schedules another attempt if the host closed the connection without a message. An sshd with many
+/// logins under way (MaxStartups) does that.
 bool Command::reconnect_later(const Error& why, time_point now) {
   if (why.kind() != ErrorKind::transient || !link_->turned_away()) return false;
   if (now + kReconnectPause >= connect_until_) return false;
@@ -156,7 +157,7 @@ bool Command::reconnect_later(const Error& why, time_point now) {
   return true;
 }
 
-/// The one that was idle has died, and nothing has been asked of the host yet.
+/// Replaces an idle connection that has died; the host has received no request over it yet.
 bool Command::connect_anew() {
   link_.reset();
   was_idle_ = false;
@@ -195,7 +196,7 @@ bool Command::pump(std::span<char> scratch) {
   return true;
 }
 
-/// True where there may be more at once.
+/// Returns true if there may be more output right now.
 bool Command::pump_output(Stream& stream, std::span<char> scratch) {
   for (int turn = 0; turn < kTurn; ++turn) {
     const std::size_t size = link_->read(stream.id, scratch);
@@ -225,7 +226,7 @@ void Command::pump_input() {
     if (!link_->can_write()) return;
     if (input_at_ == input_.size() && !refill_input()) return;
     const auto size = link_->write(std::string_view(input_).substr(input_at_));
-    if (!size) {  // The command has ended, or has closed its input: nothing reads on.
+    if (!size) {  // The command has ended, or has closed its input.
       input_closed_ = true;
       return;
     }
@@ -236,7 +237,7 @@ void Command::pump_input() {
   more_ = true;
 }
 
-/// False where there is nothing to send now.
+/// Returns false if there is nothing to send now.
 bool Command::refill_input() {
   if (task_.next_input && !input_given_ && !why_) {
     try {
@@ -280,7 +281,7 @@ bool Command::close() {
 void Command::wind_down(const Error& why, time_point now) {
   if (why_ || phase_ == Phase::ended) return;
   why_ = why;
-  // A command whose input has ended already cannot be told: waiting for it would be idle.
+  // A command whose input has ended already cannot be notified: waiting for it would be idle.
   const bool can_tell = (phase_ == Phase::running || phase_ == Phase::closing) && !input_closed_;
   if (!can_tell) {
     end(why);
@@ -320,8 +321,8 @@ Error Command::too_long() const {
                                              " where an answer was expected");
 }
 
-/// The login shell ended without having run anything of ours: an account without a shell, a
-/// ForceCommand, a start-up file that fails.
+/// Returns the error for a login shell that ended without running our command. Causes: an account
+/// without a shell, a ForceCommand, a start-up file that fails.
 Error Command::not_run(const Exit& exit) const {
   std::string said = in_one_line(output_.preamble.text());
   if (said.empty()) said = in_one_line(errors_.preamble.text());

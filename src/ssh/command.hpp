@@ -15,8 +15,8 @@
 
 namespace fastgpu::ssh {
 
-/// Driven by a poll loop: `step` when its descriptor is ready or its time has come. The task and
-/// the options are borrowed.
+/// Runs in a poll loop: call `step` when the descriptor is ready or wake_at() has come. The task
+/// and the options are borrowed.
 class Command {
  public:
   using time_point = Clock::time_point;
@@ -24,20 +24,20 @@ class Command {
   Command(const Task& task, const RunOptions& options, const Patience& patience,
           Identities& identities, IdleConnections& idle, time_point now);
 
-  /// Goes on without blocking; true once the task has ended. `scratch` is for output on its way.
+  /// Proceeds without blocking; returns true once the task has ended. `scratch` buffers output.
   bool step(time_point now, std::span<char> scratch);
 
-  /// Begins to end the task, which will have ended with `why`: closes its input and gives it
-  /// options.grace to react.
+  /// Begins to end the task with the error `why`: closes its input and gives it options.grace to
+  /// react.
   void wind_down(const Error& why, time_point now);
 
   pollfd wanted() const;
-  /// When to step even if the descriptor has nothing to say.
+  /// Returns the time of the next step if the descriptor reports nothing before.
   time_point wake_at() const;
-  /// Still occupies one of the logins that an sshd allows at a time.
+  /// Returns true while the task occupies one of the logins that an sshd allows at a time.
   bool logging_in() const noexcept { return phase_ == Phase::connecting; }
 
-  /// Once the task has ended: the way to its host, if another command may go there; else null.
+  /// Returns the connection of an ended task if another command may use it; else null.
   std::unique_ptr<Connection> take_connection();
 
   HostResult<Exit> take_result() { return {task_.host.name, std::move(*result_)}; }
@@ -91,17 +91,17 @@ class Command {
   time_point grace_until_ = time_point::max();
   time_point idle_until_ = time_point::max();
   std::string mark_ = new_mark();
-  std::string line_;  // What the login shell gets.
+  std::string line_;  // The command line for the login shell.
   Stream output_;
   Stream errors_;
   time_point begin_until_ = time_point::max();
-  time_point moved_at_ = time_point::max();  // When a byte went in either direction.
+  time_point moved_at_ = time_point::max();  // The time of the last byte in either direction.
   std::string input_;
   std::size_t input_at_ = 0;
-  bool input_given_ = false;  // All of it; it may be held open.
+  bool input_given_ = false;  // All of the input was given; it may be held open.
   bool input_closed_ = false;
-  bool more_ = false;      // Stopped to let others go on, not for want of work.
-  bool silenced_ = false;  // A callback threw: it hears no more.
+  bool more_ = false;      // Stopped to let other tasks go on, though there is more.
+  bool silenced_ = false;  // A callback threw: it is not called again.
   std::optional<Error> why_;
   std::optional<std::variant<Exit, Error>> result_;
 };

@@ -62,7 +62,7 @@ std::string place(const Host& host) {
 Connection::Connection(const Host& host, Identities& identities, Goal goal)
     : Connection(host, host.jumps.size(), identities, goal) {}
 
-/// The connection to host.jumps[hop], or to the host itself past the last of them.
+/// Opens the connection to host.jumps[hop], or to the host itself if `hop` is past the last jump.
 Connection::Connection(const Host& host, std::size_t hop, Identities& identities, Goal goal)
     : host_(hop < host.jumps.size() ? host.jumps[hop] : host),
       identities_(identities),
@@ -172,7 +172,7 @@ void Connection::check_host_key() const {
   if (std::ranges::find(known, shown) == known.end())
     throw error(ErrorKind::denied, "its host key is " + blob_fingerprint(shown) + " and not " +
                                        known_fingerprints(known) +
-                                       "; somebody else may be answering in its place");
+                                       "; another machine may be answering in its place");
 }
 
 const Identity& Connection::identity() const {

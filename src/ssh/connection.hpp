@@ -1,4 +1,4 @@
-// The way to a host: carrier, handshake, the host's proof, our proof. Nothing here blocks.
+// The way to a host: carrier, handshake, the host's proof, our proof. All calls are non-blocking.
 #pragma once
 
 #include <memory>
@@ -11,23 +11,24 @@
 
 namespace fastgpu::ssh {
 
-/// How far a connection goes by itself.
+/// The point at which a connection stops.
 enum class Goal : std::uint8_t {
   authenticated,
   host_key,  ///< Stops once the host has proved to own its key, which need not be known.
 };
 
-/// Goes through host.jumps, each a connection of its own inside the one before. The identities are
-/// borrowed.
+/// Goes through host.jumps; each jump is a connection of its own inside the one before. The
+/// identities are borrowed.
 class Connection {
  public:
   Connection(const Host& host, Identities& identities, Goal goal = Goal::authenticated);
 
-  /// Goes on as far as it can; true once the goal is reached. Throws Error naming the host:
-  /// transient where the network or the host failed, denied where a key was wrong or refused.
+  /// Proceeds as far as possible; returns true once the goal is reached. Throws Error naming the
+  /// host: transient if the network or the host failed, denied if a key was wrong or refused.
   bool advance();
 
-  /// The host has been reached and has proved who it is, so that trying again would change little.
+  /// Returns true once the host has proved its identity, so that another attempt would change
+  /// little.
   bool past_handshake() const noexcept { return phase_ > Phase::handshaking; }
 
   const Host& host() const noexcept { return host_; }
@@ -37,11 +38,11 @@ class Connection {
   void woken() { session_->woken(); }
   void flush() { session_->flush(); }
 
-  /// `reason` with the name and place of the host before it.
+  /// Returns an error with the host's name and place before `reason`.
   Error error(ErrorKind kind, const std::string& reason) const;
-  /// What to say where the time for connecting has passed.
+  /// Returns the error for a connection that was not made within `limit`.
   Error timed_out(const std::string& limit) const;
-  /// The proven key in its binary form; for Goal::host_key.
+  /// Returns the proven key in its binary form; for Goal::host_key.
   std::string host_key_blob() const;
 
  private:
@@ -58,7 +59,7 @@ class Connection {
   Error handshake_error(int code) const;
   std::string unmatched() const;
 
-  const Host host_;  // Who answers at the end of this hop.
+  const Host host_;  // The host at the end of this hop.
   Identities& identities_;
   Goal goal_;
   Phase phase_ = Phase::connecting;
@@ -66,7 +67,7 @@ class Connection {
   std::unique_ptr<Session> session_;
 };
 
-/// "train-3 (10.1.2.3:22)"
+/// Returns "train-3 (10.1.2.3:22)".
 std::string place(const Host& host);
 
 }  // namespace fastgpu::ssh

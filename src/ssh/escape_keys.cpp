@@ -4,7 +4,7 @@
 
 namespace fastgpu::ssh {
 
-/// Whether `key`, which follows a "~" at the start of a line, is used up.
+/// Handles `key`, which follows a "~" at the start of a line; returns true if it is used up.
 bool EscapeKeys::escape(char key, std::string& out) {
   line_starts_ = key == '?';
   if (key == '.') leave_ = true;

@@ -1,4 +1,4 @@
-// The keys that are meant for us and not for the far end, as in ssh: "~." at the start of a line.
+// The keys for this side and not for the far end, as in ssh: "~." at the start of a line.
 #pragma once
 
 #include <string>
@@ -6,15 +6,15 @@
 
 namespace fastgpu::ssh {
 
-/// Follows what is typed, in pieces of any size. "~." asks to leave, "~?" for help, "~~" is one
-/// "~"; before anything else a "~" is itself.
+/// Follows typed keys, in pieces of any size. "~." leaves, "~?" shows the help, "~~" is one "~";
+/// before any other key a "~" is itself.
 class EscapeKeys {
  public:
-  /// Appends to `out` what of `typed` goes to the far end; nothing more once leaving is asked for.
+  /// Appends to `out` the part of `typed` for the far end; nothing more after "~.".
   void filter(std::string_view typed, std::string& out);
 
   bool leave() const noexcept { return leave_; }
-  /// Whether help has been asked for since the last call.
+  /// Returns whether help has been asked for since the last call.
   bool take_help() noexcept;
 
  private:
@@ -26,7 +26,7 @@ class EscapeKeys {
   bool help_ = false;
 };
 
-/// What the help says, for a terminal in raw mode.
+/// Returns the help text, for a terminal in raw mode.
 std::string_view escape_help() noexcept;
 
 }  // namespace fastgpu::ssh

@@ -8,7 +8,7 @@
 namespace fastgpu::ssh {
 namespace {
 
-/// sshd names the signals of RFC 4254; the others reach us as "SIG@openssh.com".
+/// The signals of RFC 4254, which sshd names; the others reach us as "SIG@openssh.com".
 constexpr std::array<std::pair<std::string_view, int>, 21> kSignals = {{
     {"ABRT", SIGABRT}, {"ALRM", SIGALRM}, {"BUS", SIGBUS},   {"CHLD", SIGCHLD}, {"CONT", SIGCONT},
     {"FPE", SIGFPE},   {"HUP", SIGHUP},   {"ILL", SIGILL},   {"INT", SIGINT},   {"KILL", SIGKILL},
@@ -23,7 +23,7 @@ int Exit::code() const noexcept {
   if (signal.empty()) return status;
   for (const auto& [name, number] : kSignals)
     if (signal == name) return 128 + number;
-  return 255;  // Ended by a signal that its side did not name.
+  return 255;  // Ended by a signal without a name.
 }
 
 }  // namespace fastgpu::ssh

@@ -1,4 +1,4 @@
-// What a host shows to OpenSSH's client before any login.
+// The output of OpenSSH's client for a host before any login.
 #pragma once
 
 #include <chrono>
@@ -11,18 +11,18 @@
 namespace fastgpu::ssh {
 
 struct FirstContact {
-  std::string log{};     ///< The client's own. Hosts and proxies do not write into it.
-  std::string errors{};  ///< What hosts and proxies wrote on the error output.
+  std::string log{};     ///< The client's own log. Hosts and proxies do not write into it.
+  std::string errors{};  ///< The error output of hosts and proxies.
 };
 
-/// Connects to `host` by `config`, with `options` that hold against it ("-o", "Name=value"). No
+/// Connects to `host` with `config` and with `options` that override it ("-o", "Name=value"). No
 /// login is tried at the host itself. Throws interrupted after a cancel.
 FirstContact first_contact(const Host& host, const std::string& config,
                            const std::vector<std::string>& options,
                            std::chrono::milliseconds timeout, const Cancel& cancel);
 
-/// The keys that `host`, which has host.openssh, proves to own now, by `algorithms` alone if these
-/// are named ("ssh-ed25519,ecdsa-sha2-nistp256"). The keys of its jump hosts must be known.
+/// Returns the keys that `host`, which has host.openssh, proves to own now. Uses only `algorithms`
+/// if any are named ("ssh-ed25519,ecdsa-sha2-nistp256"). The keys of its jump hosts must be known.
 /// Throws as the client fails, interrupted after a cancel.
 std::vector<std::string> learn_host_keys(const Host& host, std::chrono::milliseconds timeout,
                                          const Cancel& cancel, const std::string& algorithms = {});

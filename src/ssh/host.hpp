@@ -1,4 +1,4 @@
-// A machine as SSH sees it: where it answers, who we are there, and which keys prove that it is it.
+// A machine as SSH sees it: its address, our login there, and the keys that prove its identity.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace fastgpu::ssh {
 
-/// Who logs in by OpenSSH's client.
+/// The keys that OpenSSH's client logs in with.
 enum class Login : std::uint8_t {
-  with_identity,  ///< Host::identity alone opens the host.
-  as_user,  ///< Host::identity where it is not empty, and all that the user's configuration has:
+  with_identity,  ///< Only Host::identity.
+  as_user,  ///< Host::identity if it is not empty, and everything in the user's configuration:
             ///< agents, certificates, other keys.
 };
 
@@ -22,26 +22,27 @@ enum class Login : std::uint8_t {
 /// libssh2.
 struct OpenSsh {
   Login login = Login::with_identity;
-  std::string name{};              ///< What the user's configuration knows the host by.
-  std::filesystem::path config{};  ///< The user's configuration; empty: none is read.
-  std::string proxy{};             ///< "ProxyJump gate", "ProxyCommand nc ..."; empty: none.
-  std::filesystem::path agent{};   ///< Socket of the agent to ask; empty: the user's.
+  std::string name{};              ///< The host's name in the user's configuration.
+  std::filesystem::path config{};  ///< The user's configuration; empty: no file is read.
+  std::string proxy{};             ///< "ProxyJump gate", "ProxyCommand nc ..."; empty: no proxy.
+  std::filesystem::path agent{};   ///< The agent's socket; empty: the user's agent.
 
   friend bool operator==(const OpenSsh&, const OpenSsh&) = default;
 };
 
 struct Host {
-  NodeName name{};        ///< For messages and line prefixes.
+  NodeName name{};        ///< The name for messages and line prefixes.
   std::string address{};  ///< IPv4, IPv6 or DNS name.
   std::uint16_t port = 22;
-  std::filesystem::path door{};  ///< Into the network of `address` (base/door.hpp); empty: ours.
+  /// The way into the network of `address` (base/door.hpp); empty: our own.
+  std::filesystem::path door{};
   std::string user{};
   std::filesystem::path identity{};  ///< Private key file in OpenSSH's format, Ed25519.
-  /// Public keys in the form "ssh-ed25519 AAAA...", one of which the host must prove to own. Empty
-  /// means that nothing is known of the host: connecting fails with ErrorKind::denied. Keys of
-  /// other types count with `openssh` alone.
+  /// Public keys in the form "ssh-ed25519 AAAA...", one of which the host must prove to own. If the
+  /// list is empty, connecting fails with ErrorKind::denied. Keys of other types count only with
+  /// `openssh`.
   std::vector<std::string> host_keys{};
-  std::vector<Host> jumps{};         ///< Hosts to go through, the one nearest to us first.
+  std::vector<Host> jumps{};         ///< The hosts to go through, the nearest to us first.
   std::optional<OpenSsh> openssh{};  ///< Absent: the host is reached by libssh2.
 
   friend bool operator==(const Host&, const Host&) = default;

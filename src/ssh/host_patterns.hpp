@@ -6,7 +6,7 @@
 
 namespace fastgpu::ssh {
 
-/// Upper and lower case are the same; '[' is a letter as any other.
+/// Compares without regard to case; '[' has no special meaning.
 bool pattern_match(std::string_view pattern, const std::string& name);
 
 }  // namespace fastgpu::ssh

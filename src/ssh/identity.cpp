@@ -53,7 +53,7 @@ std::string read_private_file(const std::filesystem::path& file) {
   return read_text(fd, file);
 }
 
-/// The base64 text between the armour's lines, without line ends.
+/// Returns the base64 text between the armour's lines, without line ends.
 std::optional<std::string> without_armour(std::string_view text) {
   constexpr std::string_view kBegin = "-----BEGIN OPENSSH PRIVATE KEY-----";
   constexpr std::string_view kEnd = "-----END OPENSSH PRIVATE KEY-----";
@@ -71,7 +71,7 @@ struct Parsed {
   std::string seed;
 };
 
-/// The pair in the decoded text of a key file; absent where it holds none that we can use.
+/// Returns the key pair in the decoded text of a key file; absent if it has no usable one.
 std::optional<Parsed> parse_pair(WireReader& reader) {
   const auto public_blob = reader.string();
   const auto section = reader.string();

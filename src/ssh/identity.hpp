@@ -1,4 +1,4 @@
-// The key that we prove to own when we log in.
+// The key that we log in with.
 #pragma once
 
 #include <cstdint>
@@ -12,28 +12,28 @@ struct evp_pkey_st;
 
 namespace fastgpu::ssh {
 
-/// What a file offers as a private key.
+/// The kind of private key in a file.
 enum class IdentityKind : std::uint8_t {
   missing,
-  ed25519,  ///< One that Identity::load() takes, if its mode is right.
-  locked,   ///< One that needs a passphrase.
-  other,    ///< Of another type or form, for OpenSSH's client.
+  ed25519,  ///< A key that Identity::load() takes, if its mode is right.
+  locked,   ///< A key that needs a passphrase.
+  other,    ///< A key of another type or form, for OpenSSH's client.
 };
 
-/// Throws denied where the file may not be read.
+/// Returns the kind of key in `file`. Throws denied if the file may not be read.
 IdentityKind identity_kind(const std::filesystem::path& file);
 
 /// An Ed25519 private key ready to sign.
 class Identity {
  public:
-  /// Reads OpenSSH's private key format. Throws not_found where there is no such file, denied where
-  /// others may read it or it has a passphrase, usage where it holds no Ed25519 key.
+  /// Reads OpenSSH's private key format. Throws not_found if the file does not exist, denied if
+  /// others may read it or it has a passphrase, usage if it has no Ed25519 key.
   static Identity load(const std::filesystem::path& file);
 
-  /// The public half in its binary form.
+  /// Returns the public half in its binary form.
   const std::string& public_blob() const noexcept { return public_blob_; }
 
-  /// The 64 bytes of an Ed25519 signature. Throws ErrorKind::local.
+  /// Returns the 64 bytes of an Ed25519 signature. Throws ErrorKind::local.
   std::string sign(std::string_view data) const;
 
  private:

@@ -5,7 +5,7 @@
 namespace fastgpu::ssh {
 namespace {
 
-/// What watches connections on their way may forget a silent one without a word.
+/// The longest idle time: a device on the way may forget a silent connection without notice.
 constexpr std::chrono::seconds kLongest{30};
 
 }  // namespace

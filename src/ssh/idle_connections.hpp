@@ -1,5 +1,5 @@
-// Connections that have logged in and carry nothing, for whoever goes to the same host next: a
-// login costs both sides two dozen milliseconds of CPU and some seven times the way there and back.
+// Connections that have logged in and carry nothing, kept for the next task on the same host. A
+// login costs both sides two dozen milliseconds of CPU and some seven round trips.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,13 @@ class IdleConnections {
  public:
   using time_point = Clock::time_point;
 
-  /// One that leads to `host` as it is described, and has not been idle for long; null where there
-  /// is none. The host may have gone away since.
+  /// Returns a connection to `host` as it is described that has not been idle for long, or null.
+  /// The host may have gone away since.
   std::unique_ptr<Connection> take(const Host& host, time_point now);
 
   void put(std::unique_ptr<Connection> connection, time_point now);
 
-  /// Closes the one that has been idle longest; false where there is none.
+  /// Closes the connection that has been idle longest; returns false if the list is empty.
   bool drop_one();
 
   std::size_t size() const noexcept { return idle_.size(); }
@@ -31,7 +31,7 @@ class IdleConnections {
     std::unique_ptr<Connection> connection;
     time_point since;
   };
-  std::list<Idle> idle_;  // The longest idle one first.
+  std::list<Idle> idle_;  // The longest idle connection comes first.
 };
 
 }  // namespace fastgpu::ssh

@@ -20,7 +20,8 @@ namespace {
 using std::chrono::milliseconds;
 using time_point = Clock::time_point;
 
-/// Output of the far end moved at a time, so that an endless one leaves room for the user's keys.
+/// The bytes of output moved at a time; a limit, so that endless output leaves room for the user's
+/// keys.
 constexpr std::size_t kOutputAtOnce = 256UL * 1024;
 
 class Interactive {
@@ -44,7 +45,7 @@ class Interactive {
  private:
   enum class Phase : std::uint8_t { connecting, opening, environment, terminal, starting, running };
 
-  /// True once the far end has ended.
+  /// Returns true once the far end has ended.
   bool step() {
     if (cancel_.requested()) throw connection_.error(ErrorKind::interrupted, "interrupted");
     connection_.woken();
@@ -86,7 +87,8 @@ class Interactive {
     return true;
   }
 
-  /// One variable a call. The far end takes those that its settings allow: a refusal is no error.
+  /// Sends one variable a call. The far end takes those that its settings allow and may refuse the
+  /// rest.
   bool send_variable() {
     if (variables_sent_ == options_.variables.size()) {
       phase_ = options_.terminal ? Phase::terminal : Phase::starting;
@@ -140,7 +142,7 @@ class Interactive {
     return code == 0;
   }
 
-  /// True where it stopped to let others go on, not for want of output.
+  /// Returns true if it stopped to let others go on, though there is more output.
   bool pump_output(int stream, Outlet& outlet) {
     outlet.write_ready();
     std::array<char, 32UL * 1024> buffer;
@@ -158,8 +160,8 @@ class Interactive {
     return false;
   }
 
-  /// Reads although the far end may take nothing: the keys that make us leave a node that hangs
-  /// come the same way.
+  /// Reads even if the far end accepts nothing: the keys that leave a node that hangs come the same
+  /// way.
   void pump_input() {
     const std::string typed = in_.read_ready();
     if (options_.terminal)
@@ -243,7 +245,7 @@ class Interactive {
   const Cancel& cancel_;
   Identities identities_;
   Connection connection_;
-  Channel channel_;  // Goes before the connection.
+  Channel channel_;  // Destroyed before the connection.
   Inlet in_;
   Outlet out_;
   Outlet err_;
@@ -251,7 +253,7 @@ class Interactive {
   Phase phase_ = Phase::connecting;
   time_point connect_until_;
   std::size_t variables_sent_ = 0;
-  bool more_ = false;  // Stopped to let others go on, not for want of output.
+  bool more_ = false;  // Stopped to let others go on, though there is more output.
   bool size_changed_ = false;
   bool input_ended_ = false;
 };

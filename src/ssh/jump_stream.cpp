@@ -7,7 +7,7 @@
 namespace fastgpu::ssh {
 namespace {
 
-/// A count of bytes, or libssh2's code as the -errno that streams speak.
+/// Returns a count of bytes unchanged, and libssh2's code as the -errno of streams.
 ssize_t as_errno(ssize_t code) noexcept {
   if (code >= 0) return code;
   return code == LIBSSH2_ERROR_EAGAIN ? -EAGAIN : -ECONNRESET;

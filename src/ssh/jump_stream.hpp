@@ -1,4 +1,4 @@
-// A channel through a jump host as the carrier of a further session.
+// A channel through a jump host as the carrier of another session.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,7 @@ class JumpStream final : public Stream {
  private:
   std::unique_ptr<Connection> jump_;
   const Host& target_;
-  Channel channel_;  // Goes before its session.
+  Channel channel_;  // Destroyed before its session.
 };
 
 }  // namespace fastgpu::ssh

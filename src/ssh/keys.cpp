@@ -31,7 +31,7 @@ std::string ed25519_blob(std::string_view raw) {
   return blob;
 }
 
-/// The part of a private key file that a passphrase would encrypt.
+/// Returns the part of a private key file that a passphrase would encrypt.
 std::string private_section(const RawKey& seed, const RawKey& raw_public,
                             std::string_view comment) {
   std::uint32_t check = 0;

@@ -1,4 +1,4 @@
-// Ed25519 key pairs made here, in the forms that OpenSSH reads.
+// New Ed25519 key pairs, in the forms that OpenSSH reads.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@ struct KeyPair {
   std::string public_key;  ///< "ssh-ed25519 AAAA..." without comment.
 };
 
-/// A new key pair from the kernel's random source. Throws ErrorKind::local where that fails.
+/// Returns a new key pair from the kernel's random source. Throws ErrorKind::local if that fails.
 KeyPair generate_key_pair(std::string_view comment);
 
-/// "SHA256:..." of a key of any type, as ssh-keygen -l shows it. Throws ErrorKind::usage where
-/// `public_key` is none.
+/// Returns "SHA256:..." for a key of any type, as ssh-keygen -l shows it. Throws ErrorKind::usage
+/// if `public_key` is not a key.
 std::string fingerprint(std::string_view public_key);
 
 }  // namespace fastgpu::ssh

@@ -17,7 +17,7 @@
 namespace fastgpu::ssh {
 namespace {
 
-/// Takes the first word off `line`; empty at its end.
+/// Removes the first word from `line` and returns it; empty at the end.
 std::string_view next_word(std::string_view& line) {
   constexpr std::string_view kSpace = " \t\r";
   line.remove_prefix(std::min(line.find_first_not_of(kSpace), line.size()));
@@ -26,7 +26,7 @@ std::string_view next_word(std::string_view& line) {
   return word;
 }
 
-/// `pattern` is "|1|salt|hash": the hash is HMAC-SHA1 of the name under the salt.
+/// Returns true if `name` matches "|1|salt|hash": the hash is the name's HMAC-SHA1 under the salt.
 bool hashed_match(std::string_view pattern, std::string_view name) {
   const auto bar = pattern.find('|', 3);
   if (bar == pattern.npos) return false;
@@ -63,7 +63,7 @@ enum class Marker : std::uint8_t { none, revoked, authority };
 struct Entry {
   Marker marker = Marker::none;
   std::string type;
-  std::string key;  // With its type before it.
+  std::string key;  // The key with its type before it.
 };
 
 std::optional<Marker> marker_of(std::string_view word) {
@@ -72,8 +72,8 @@ std::optional<Marker> marker_of(std::string_view word) {
   return std::nullopt;
 }
 
-/// Returns the names by which a line may mean the host: what is said of keys in general is said of
-/// a host whatever its port, as OpenSSH takes it.
+/// Returns true if a line's patterns match the host. As in OpenSSH, a line with a marker also
+/// matches without the port.
 bool means_host(Marker marker, std::string_view patterns, std::string_view address,
                 std::uint16_t port) {
   const std::string plain(address);
@@ -82,7 +82,7 @@ bool means_host(Marker marker, std::string_view patterns, std::string_view addre
          (marker != Marker::none && names_match(patterns, plain));
 }
 
-/// Absent for a line that says nothing of the host, or cannot be read.
+/// Returns the line's entry; absent if the line is not about the host, or cannot be read.
 std::optional<Entry> entry_for(std::string_view line, std::string_view address,
                                std::uint16_t port) {
   std::string_view first = next_word(line);

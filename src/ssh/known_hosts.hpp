@@ -1,4 +1,4 @@
-// What the user's known_hosts files say of a host.
+// The entries of the user's known_hosts files for a host.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,23 @@
 
 namespace fastgpu::ssh {
 
-/// Keys are in one line without comment, "ssh-ed25519 AAAA...".
+/// The keys of a host, in one line without comment, "ssh-ed25519 AAAA...".
 struct KnownHost {
-  std::vector<std::string> keys{};         ///< Ed25519, revoked ones included.
-  std::vector<std::string> other_keys{};   ///< Of other types, which OpenSSH's client can check.
-  std::set<std::string> other_types{};     ///< Their types.
+  std::vector<std::string> keys{};  ///< Ed25519 keys, revoked ones included.
+  /// Keys of other types, which OpenSSH's client can check.
+  std::vector<std::string> other_keys{};
+  std::set<std::string> other_types{};     ///< The types of other_keys.
   std::vector<std::string> revoked{};      ///< Keys of any type that must not be trusted.
   std::vector<std::string> authorities{};  ///< Keys that sign certificates of such hosts.
 
   bool is_revoked(const std::string& key) const;
 };
 
-/// Looks a host up in the text of a known_hosts file. Knows hashed names, patterns, negation,
-/// [host]:port, @revoked and @cert-authority; lines that cannot be read are passed over.
+/// Looks up a host in the text of a known_hosts file. Supports hashed names, patterns, negation,
+/// [host]:port, @revoked and @cert-authority; skips lines that cannot be read.
 KnownHost known_host(std::string_view text, std::string_view address, std::uint16_t port);
 
-/// The same in files, of which those that do not exist are left out. Throws where one cannot be
-/// read.
+/// Looks up a host in files; skips files that do not exist. Throws if a file cannot be read.
 KnownHost known_host_in(std::span<const std::filesystem::path> files, std::string_view address,
                         std::uint16_t port);
 

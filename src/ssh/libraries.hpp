@@ -1,4 +1,4 @@
-// Which libraries are behind ssh/.
+// The libraries behind ssh/.
 #pragma once
 
 #include <map>
@@ -6,7 +6,7 @@
 
 namespace fastgpu::ssh {
 
-/// Returns the versions that run, by name.
+/// Returns the versions in use, by name.
 std::map<std::string, std::string> library_versions();
 
 }  // namespace fastgpu::ssh

@@ -8,7 +8,7 @@ namespace fastgpu::ssh {
 namespace {
 
 constexpr unsigned kWindow = 4U * 1024 * 1024;   // 1 GB/s over a round trip of 4 ms.
-constexpr std::size_t kLongestCommand = 32'000;  // What fits into a packet of libssh2.
+constexpr std::size_t kLongestCommand = 32'000;  // The size limit of a packet of libssh2.
 
 }  // namespace
 
@@ -71,7 +71,7 @@ std::optional<std::size_t> Libssh2Link::write(std::string_view bytes) {
 }
 
 void Libssh2Link::close_input() {
-  libssh2_channel_send_eof(channel_.get());  // It never has to wait: see Session::can_send.
+  libssh2_channel_send_eof(channel_.get());  // This never has to wait: see Session::can_send.
 }
 
 std::optional<Exit> Libssh2Link::closed() {

@@ -1,4 +1,4 @@
-// A command's way over a libssh2 channel, on a connection that may be kept.
+// A command over a libssh2 channel, on a connection that may be kept.
 #pragma once
 
 #include "ssh/connection.hpp"
@@ -8,7 +8,7 @@ namespace fastgpu::ssh {
 
 class Libssh2Link final : public Link {
  public:
-  /// `line` is for the login shell.
+  /// Takes the `line` for the login shell.
   Libssh2Link(std::unique_ptr<Connection> connection, std::string line)
       : connection_(std::move(connection)), line_(std::move(line)) {}
 
@@ -36,11 +36,11 @@ class Libssh2Link final : public Link {
   Error connection_lost() const;
 
   std::unique_ptr<Connection> connection_;
-  Channel channel_;   // Goes before the connection.
+  Channel channel_;   // Destroyed before the connection.
   std::string line_;  // Unchanged until it has been sent.
 };
 
-/// How the command on `channel` ended; for a channel that the other side has closed.
+/// Returns how the command on `channel` ended; the other side must have closed the channel.
 Exit exit_of(_LIBSSH2_CHANNEL* channel);
 
 }  // namespace fastgpu::ssh

@@ -25,7 +25,7 @@ bool Outlet::full() const noexcept {
   return waiting_.size() >= kMostWaiting;
 }
 
-/// A pipe that is ready takes PIPE_BUF bytes without blocking.
+/// Writes in parts of PIPE_BUF: a ready pipe takes that many bytes without blocking.
 void Outlet::write_ready() {
   std::size_t done = 0;
   while (done < waiting_.size() && is_ready(fd_, POLLOUT)) {

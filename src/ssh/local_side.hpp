@@ -1,5 +1,5 @@
-// Our side of an interactive session: what comes in from the user, and what goes out. Nothing here
-// blocks; the descriptors are borrowed.
+// Our side of an interactive session: the user's input, and the output. All calls are non-blocking;
+// the descriptors are borrowed.
 #pragma once
 
 #include <poll.h>
@@ -20,7 +20,7 @@ class Outlet {
   void add(std::string_view bytes) { waiting_ += bytes; }
   pollfd wanted() const noexcept { return {waiting_.empty() ? -1 : fd_, POLLOUT, 0}; }
 
-  /// Writes what is taken at once. Throws ErrorKind::local where the descriptor is closed.
+  /// Writes as much as the descriptor accepts now. Throws ErrorKind::local if it is closed.
   void write_ready();
 
  private:
@@ -35,16 +35,16 @@ class Inlet {
 
   bool full() const noexcept;
   bool empty() const noexcept { return at_ == waiting_.size(); }
-  /// No more will come; what waits is still to be taken.
+  /// Returns true after the end of the input; waiting() may still have bytes.
   bool ended() const noexcept { return ended_; }
   pollfd wanted() const noexcept { return {ended_ || full() ? -1 : fd_, POLLIN, 0}; }
 
-  /// What has come since the last call, for the caller to add what of it is for the far end.
+  /// Returns the input since the last call. The caller adds the part for the far end.
   std::string read_ready();
   void add(std::string_view bytes) { waiting_ += bytes; }
   std::string_view waiting() const noexcept { return std::string_view(waiting_).substr(at_); }
   void take(std::size_t size);
-  void close();  ///< The far end wants no more.
+  void close();  ///< Call it when the far end accepts no more.
 
  private:
   int fd_;

@@ -8,7 +8,7 @@
 namespace fastgpu::ssh {
 namespace {
 
-/// Each once, whoever is on the way to another behind the others.
+/// Returns each host once, with the jump hosts after the others.
 std::vector<Host> all_of(std::span<const Host> hosts) {
   std::vector<Host> all(hosts.begin(), hosts.end());
   for (const Host& host : hosts)
@@ -17,7 +17,7 @@ std::vector<Host> all_of(std::span<const Host> hosts) {
   return all;
 }
 
-/// OpenSSH replaces %h and the like in a value.
+/// Escapes '%': OpenSSH replaces %h and the like in a value.
 std::string literal(std::string_view text) {
   std::string out;
   for (const char c : text)
@@ -25,7 +25,7 @@ std::string literal(std::string_view text) {
   return out;
 }
 
-/// A path may have a space.
+/// Quotes a path, which may contain a space.
 std::string quoted(const std::filesystem::path& path) {
   std::string text = "\"";
   return text.append(literal(path.string())).append("\"");
@@ -38,13 +38,13 @@ std::string way_to(const Host& host) {
   return names.empty() ? "none" : names;
 }
 
-/// The jump hosts of the cluster file, or the proxy of the user's configuration.
+/// Returns the jump hosts of the cluster file, or the proxy of the user's configuration.
 std::string proxy_of(const Host& host) {
   const bool has_own = host.openssh && !host.openssh->proxy.empty();
   return has_own ? host.openssh->proxy : "ProxyJump " + way_to(host);
 }
 
-/// Returns the options that hold for a connection and each of its jump hosts alike.
+/// Returns the options shared by a connection and each of its jump hosts.
 std::string pinned_section(const Host& host, const std::string& name, const OpenSsh& way,
                            const std::filesystem::path& known_hosts, Trust trust) {
   std::string text = "Host " + name + "\n  HostName " + literal(host.address) + "\n  Port " +
@@ -81,8 +81,8 @@ std::string included(const std::filesystem::path& config) {
   return "Match all\n" + own + "  Include /etc/ssh/ssh_config\n";
 }
 
-/// Older clients do not know all of our options, nor some of those of the user, whose own line of
-/// this kind comes too late. An error of the user's is met by `ssh -G` before.
+/// Makes older clients ignore unknown options, ours and the user's. The user's own line of this
+/// kind would come too late. Errors in the user's file are found by `ssh -G` before.
 constexpr std::string_view kIgnoreUnknown = "IgnoreUnknown *\n";
 
 std::string section_of(const Host& host, const std::filesystem::path& known_hosts,

@@ -1,4 +1,4 @@
-// A call of OpenSSH's client: its arguments, and files that are in memory alone.
+// A call of OpenSSH's client: its arguments, and its files, which are only in memory.
 #pragma once
 
 #include <chrono>
@@ -11,11 +11,11 @@
 
 namespace fastgpu::ssh {
 
-/// A file of ours without a name on any disk; other programs of this user open it by its path as
-/// long as this lives.
+/// A file without a name on any disk. Other programs of this user open it by its path during this
+/// object's lifetime.
 class MemoryFile {
  public:
-  /// Throws ErrorKind::local where the kernel refuses it.
+  /// Throws ErrorKind::local if the kernel refuses it.
   explicit MemoryFile(const std::string& text);
 
   std::filesystem::path path() const;
@@ -25,10 +25,10 @@ class MemoryFile {
   UniqueFd fd_;
 };
 
-/// Stays until the client has ended.
+/// The arguments of a call. Keep this object until the client has ended.
 class OpenSshCall {
  public:
-  /// Throws denied where no key of the host is known.
+  /// Throws denied if no key of the host is known.
   OpenSshCall(const Host& host, std::chrono::milliseconds connect_timeout);
 
   /// Returns "ssh -F FILE OPTIONS -- NAME".

@@ -27,7 +27,7 @@ std::string_view line_with(std::string_view text, std::string_view part) {
   return line.substr(0, line.find_last_not_of(" \r.") + 1);
 }
 
-/// Returns the last line that is no news of a connection that goes well.
+/// Returns the last line, without the lines of a connection that works.
 std::string_view last_line(std::string_view text) {
   constexpr std::array<std::string_view, 4> kUsual = {"Transferred:", "Bytes per second",
                                                       "Executing proxy command", "Authenticated"};
@@ -43,21 +43,21 @@ std::string_view last_line(std::string_view text) {
   return {};
 }
 
-/// What the client and its proxies, of which one is a client for a jump host, wrote about a host
-/// that it did not get into.
+/// The messages of the client and its proxies about a failed login. One proxy is a client for a
+/// jump host.
 struct ClientWords {
   const Host& host;
-  std::string_view log;     ///< The client's own.
-  std::string_view errors;  ///< Those of its proxies.
+  std::string_view log;     ///< The client's own log.
+  std::string_view errors;  ///< The error output of its proxies.
 
-  /// Returns the line with that part, or nothing.
+  /// Returns the line that contains `part`, or an empty text.
   std::string line(std::string_view part) const {
     const std::string_view own = line_with(log, part);
     return std::string(own.empty() ? line_with(errors, part) : own);
   }
 
-  /// Returns the place that those lines are about: the host where they are the client's own, else
-  /// the jump host that a proxy names in one of the forms.
+  /// Returns the place that those lines are about. That is the host for the client's own lines,
+  /// else the jump host that a proxy names in one of the forms.
   std::string place_of(std::span<const std::string_view> parts,
                        std::span<const std::string_view> before_name) const {
     if (has_any(log, parts)) return place(host);
@@ -85,7 +85,7 @@ std::optional<Error> key_failure(const ClientWords& words) {
   const std::string key =
       shown.empty() ? "" : " (it is " + printable(shown.substr(shown.find("SHA256:"))) + ")";
   return Error(ErrorKind::denied, words.place_of(kParts, kBeforeName) +
-                                      ": its host key is none of those that are known" + key +
+                                      ": its host key is not one of the known keys" + key +
                                       "; another machine may be answering in its place");
 }
 

@@ -1,4 +1,5 @@
-// Whether a connection of OpenSSH's client was made, broke or failed, and why. Pure.
+// Reads from the log of OpenSSH's client whether a connection was made, broke or failed, and why.
+// Pure.
 #pragma once
 
 #include <string_view>
@@ -8,17 +9,18 @@
 
 namespace fastgpu::ssh {
 
-/// Returns true once the client's log (LogLevel VERBOSE) shows that the host has let us in.
+/// Returns true once the client's log (LogLevel VERBOSE) shows that we are logged in.
 bool openssh_logged_in(std::string_view log);
 
 /// Returns true if the log shows that a connection broke.
 bool openssh_lost(std::string_view log);
 
-/// Returns true if the host closed the connection before it said a word.
+/// Returns true if the host closed the connection without a message.
 bool openssh_turned_away(std::string_view log);
 
-/// Returns why the client did not get in, from its log and what it and its proxies wrote to the
-/// error output: denied for keys and algorithms, usage for its configuration, else transient.
+/// Returns why the login failed, from the client's log and from the error output of it and its
+/// proxies. The kind is denied for keys and algorithms, usage for its configuration, else
+/// transient.
 Error openssh_failure(const Host& host, std::string_view log, std::string_view errors);
 
 }  // namespace fastgpu::ssh

@@ -22,13 +22,14 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kLongestCommand = 120'000;  // One argument of a program has 128 KiB at most.
 constexpr std::size_t kMostLog = 64UL * 1024;
-constexpr int kFailed = 255;  // The client's own exit status, and one that a command may have.
+constexpr int kFailed = 255;  // The client's own exit status; a command may have the same.
 
 void set_nonblocking(const UniqueFd& fd) {
   ::fcntl(fd.get(), F_SETFL, O_NONBLOCK);
 }
 
-/// Appends what is there to `text`, up to `most` bytes of it. True once the stream has ended.
+/// Appends the available bytes to `text`, up to `most` in all. Returns true at the end of the
+/// stream.
 bool drain(const UniqueFd& fd, std::string& text, std::size_t most) {
   std::array<char, 4096> buffer{};
   for (;;) {
@@ -116,7 +117,7 @@ bool OpenSshLink::connect() {
   throw openssh_failure(host_, log_text_, early_);
 }
 
-/// The client and its proxies write there, too, as long as no command of ours does.
+/// Reads the error output of the client and its proxies, up to the start of our command.
 void OpenSshLink::read_early_errors() {
   if (err_ && drain(err_, early_, kMostLog)) err_ = UniqueFd();
 }
@@ -132,7 +133,7 @@ bool OpenSshLink::has_ended() {
 
 void OpenSshLink::woken() {
   if (!child_) return;
-  has_ended();  // Before the outputs are read: nothing comes after.
+  has_ended();  // Called before the outputs are read: no output comes after.
   read_log();
 }
 
@@ -144,7 +145,7 @@ bool OpenSshLink::turned_away() const {
   return !openssh_logged_in(log_text_) && openssh_turned_away(log_text_);
 }
 
-/// The client writes its last words beside the command's errors, and not into its log.
+/// Checks both places: the client writes its last message to the error output, and not to its log.
 bool OpenSshLink::lost() const {
   return openssh_lost(log_text_) || (last_errors_.find("Connection to ") != std::string::npos &&
                                      last_errors_.ends_with("closed by remote host.\r\n"));

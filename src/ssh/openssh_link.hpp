@@ -1,4 +1,4 @@
-// A command's way by OpenSSH's client, a process for each command.
+// A command by OpenSSH's client, a process for each command.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace fastgpu::ssh {
 
 class OpenSshLink final : public Link {
  public:
-  /// `host`, which has host.openssh, is borrowed; `line` is for the login shell.
+  /// Borrows `host`, which has host.openssh; takes the `line` for the login shell.
   OpenSshLink(const Host& host, std::string line, std::chrono::milliseconds connect_timeout);
 
   bool connect() override;
@@ -45,16 +45,16 @@ class OpenSshLink final : public Link {
   std::string line_;
   std::chrono::milliseconds connect_timeout_;
   std::optional<OpenSshCall> call_;
-  UniqueFd in_;  ///< A socket, so that a client that is gone is no signal.
+  UniqueFd in_;  ///< A socket, so that a write to a dead client raises no signal.
   UniqueFd out_;
   UniqueFd err_;
   UniqueFd log_;
   UniqueFd log_end_;  ///< The client opens it by its path.
   UniqueFd exit_;     ///< Readable once the client has ended.
-  UniqueFd ready_;    ///< Of all these.
+  UniqueFd ready_;    ///< Readable if any of these is.
   bool awaits_room_ = false;
   std::string log_text_;
-  std::string early_;  ///< What came on the error output before we were let in.
+  std::string early_;  ///< The error output before we were logged in.
   std::size_t early_at_ = 0;
   std::string last_errors_;  // The end of the error output.
   std::optional<process::Child> child_;

@@ -1,4 +1,4 @@
-// Waits for machines that are still on their way up.
+// Waits for machines that are still booting.
 #pragma once
 
 #include <chrono>
@@ -16,15 +16,15 @@ struct ReachOptions {
   std::chrono::milliseconds limit{300'000};
   std::chrono::milliseconds first_pause{100};  ///< Doubles up to last_pause.
   std::chrono::milliseconds last_pause{2'000};
-  /// How long a host may refuse our key or show another one: while a machine boots, sshd can be up
-  /// before the keys are in place.
+  /// The time in which a host may refuse our key or show another one. While a machine boots, sshd
+  /// can be up before the keys are in place.
   std::chrono::milliseconds denied_limit{30'000};
-  /// Told of each host as it answers.
+  /// Called for each host as it answers.
   std::function<void(const NodeName&)> on_reachable{};
 };
 
-/// Tries to log in and run nothing until each host has let us. A host that does not in time ends
-/// with ErrorKind::timeout and the last thing that went wrong, or with denied.
+/// Tries to log in, without a command, until each host accepts. A host that does not in time ends
+/// with ErrorKind::timeout and its last failure, or with denied.
 std::vector<HostResult<Reachable>> wait_until_reachable(Client& client, std::span<const Host> hosts,
                                                         const ReachOptions& options,
                                                         const Cancel& cancel);

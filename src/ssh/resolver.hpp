@@ -1,4 +1,4 @@
-// Host names to addresses without blocking the poll loop.
+// Resolves host names to addresses without blocking the poll loop.
 #pragma once
 
 #include <sys/socket.h>
@@ -17,21 +17,22 @@ struct SocketAddress {
   const sockaddr* get() const noexcept { return reinterpret_cast<const sockaddr*>(&storage); }
 };
 
-/// One look-up. A numeric address is known at once; a name is looked up on a thread of its own, as
+/// One look-up. A numeric address is known at once. A name is looked up on a thread of its own, as
 /// getaddrinfo can be neither polled nor interrupted.
 class Resolution {
  public:
   Resolution(const std::string& address, std::uint16_t port);
 
   bool done() const;
-  /// Readable once done; -1 where it was done from the start.
+  /// Returns a descriptor that is readable once done; -1 if it was done from the start.
   int fd() const noexcept;
-  /// Valid once done. Throws transient where the name is unknown for now, not_found for ever.
+  /// Returns the addresses; valid once done. Throws transient if the name is unknown for now,
+  /// not_found if it does not exist.
   const std::vector<SocketAddress>& addresses() const;
 
  private:
   struct Shared;
-  std::shared_ptr<Shared> shared_;  // With the thread, which may outlive us.
+  std::shared_ptr<Shared> shared_;  // Shared with the thread, which may outlive us.
 };
 
 }  // namespace fastgpu::ssh

@@ -12,8 +12,8 @@
 
 namespace fastgpu::ssh {
 
-/// The Ed25519 key that answers at each host's address, as "ssh-ed25519 AAAA...". The host proves
-/// to own it, but not that it is the host that was meant. Jump hosts must be known already.
+/// Returns the Ed25519 key at each host's address, as "ssh-ed25519 AAAA...". The host proves to own
+/// it, but not that it is the intended host. The jump hosts' keys must be known already.
 std::vector<HostResult<std::string>> scan_host_keys(std::span<const Host> hosts,
                                                     std::chrono::milliseconds timeout,
                                                     const Cancel& cancel);

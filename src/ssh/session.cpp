@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kReadAhead = 64UL * 1024;
 constexpr std::size_t kFirstBytes = 8UL * 1024;
-constexpr std::size_t kGathered = 64UL * 1024;  // Output held back at most within one round.
+constexpr std::size_t kGathered = 64UL * 1024;  // The most output held back within one round.
 
 extern "C" ssize_t receive_callback(libssh2_socket_t, void* buffer, std::size_t size, int,
                                     void** self) noexcept try {
@@ -38,7 +38,7 @@ void start_library() {
   });
 }
 
-/// libssh2 wants a plain function pointer behind void*.
+/// Returns a function as void*: libssh2 wants a plain function pointer behind it.
 template <class Function>
 void* as_callback(Function* function) noexcept {
   return reinterpret_cast<void*>(function);
@@ -51,7 +51,7 @@ void Session::Release::operator()(_LIBSSH2_SESSION* session) const noexcept {
 }
 
 void ReleaseChannel::operator()(_LIBSSH2_CHANNEL* channel) const noexcept {
-  libssh2_channel_free(channel);  // What EAGAIN leaves behind goes with the session.
+  libssh2_channel_free(channel);  // The memory that EAGAIN leaves behind goes with the session.
 }
 
 Session::Session(std::unique_ptr<Stream> stream) : stream_(std::move(stream)) {
@@ -71,7 +71,8 @@ Session::Session(std::unique_ptr<Stream> stream) : stream_(std::move(stream)) {
 }
 
 Session::~Session() {
-  // libssh2 would wait for the other side's answers here: with the line cut it only frees.
+  // libssh2 would wait for the other side's answers here: without the connection it only frees
+  // memory.
   lost_ = true;
   failure_ = -ENOTCONN;
   stream_->shut();
@@ -122,7 +123,7 @@ ssize_t Session::send(const char* data, std::size_t size) {
 
 bool Session::can_send() {
   if (output_.size() >= kGathered) drain();
-  const bool room = lost_ || output_.size() < kGathered;  // Lost: let the next call find out.
+  const bool room = lost_ || output_.size() < kGathered;  // If lost, the next call finds out.
   if (!room) refused_ = true;
   return room;
 }

@@ -1,5 +1,5 @@
-// One libssh2 session over a stream, with its bytes gathered on the way in and out, so that the
-// many small reads and writes of libssh2 do not become as many system calls.
+// One libssh2 session over a stream. Its bytes are gathered on the way in and out, so that the many
+// small reads and writes of libssh2 do not become as many system calls.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ struct _LIBSSH2_CHANNEL;  // NOLINT(bugprone-reserved-identifier)
 
 namespace fastgpu::ssh {
 
-/// Stays at its place: libssh2 keeps its address.
+/// One session. It cannot move: libssh2 keeps its address.
 class Session {
  public:
   explicit Session(std::unique_ptr<Stream> stream);
@@ -24,27 +24,29 @@ class Session {
   _LIBSSH2_SESSION* get() const noexcept { return session_.get(); }
   Stream& stream() noexcept { return *stream_; }
 
-  /// Before and after a round of libssh2 calls; all of them may be made in between.
+  /// Call woken() before a round of libssh2 calls and flush() after it; any calls may come in
+  /// between.
   void woken();
   void flush();
 
-  /// Room for one more packet. libssh2 is never told to wait in the middle of one, as it would then
-  /// allow nothing else before that packet: whoever makes it send asks here first.
+  /// Returns true if there is room for one more packet. Call it before anything that makes libssh2
+  /// send. libssh2 must never wait in the middle of a packet, as it would then allow no other call
+  /// before that packet.
   bool can_send();
 
-  /// Gives back the memory for bytes on their way, where none are.
+  /// Frees the buffers if no bytes are in them.
   void rest();
 
   pollfd wanted() const { return stream_->wanted(); }
 
-  /// libssh2's words for its last failure.
+  /// Returns libssh2's message for its last failure.
   std::string last_error() const;
-  /// Returns the first bytes that the other side sent, 8 KiB at most.
+  /// Returns the first bytes from the other side, 8 KiB at most.
   const std::string& first_bytes() const noexcept { return first_bytes_; }
-  /// The other side has closed the connection, or it broke.
+  /// Returns true if the other side has closed the connection, or it broke.
   bool lost() const noexcept { return lost_; }
 
-  /// For libssh2's callbacks.
+  /// The two functions for libssh2's callbacks.
   ssize_t receive(char* buffer, std::size_t size);
   ssize_t send(const char* data, std::size_t size);
 
@@ -63,13 +65,13 @@ class Session {
   bool input_dry_ = false;  // The stream has nothing more until it is polled again.
   std::string first_bytes_;
   std::string output_;
-  bool refused_ = false;  // Somebody waits for room in this round: only the poll set may go on.
+  bool refused_ = false;  // A call waits for room in this round: only the poll set may go on.
   bool lost_ = false;
-  ssize_t failure_ = 0;  // What reads and writes report once lost.
+  ssize_t failure_ = 0;  // The result of reads and writes once lost.
   std::unique_ptr<_LIBSSH2_SESSION, Release> session_;
 };
 
-/// Sends a polite farewell with the release of a channel, as far as that goes without blocking.
+/// Sends a polite farewell with the release of a channel, as far as possible without blocking.
 struct ReleaseChannel {
   void operator()(_LIBSSH2_CHANNEL* channel) const noexcept;
 };

@@ -14,14 +14,15 @@ namespace {
 
 using time_point = Clock::time_point;
 
-/// Logins at a time to one sshd, which by default begins to turn them away at ten.
+/// The logins at a time to one sshd, which by default begins to refuse them at ten.
 constexpr int kLoginsAtOnce = 8;
 constexpr std::size_t kScratch = 64UL * 1024;
-/// Each takes some 60 kB. Those that came first stay: hosts come in the same order again.
+/// The most idle connections; each takes some 60 kB. The oldest stay: hosts come in the same order
+/// again.
 constexpr std::size_t kMostIdle = 512;
 
-/// How many sessions can be open: each has a descriptor of its own, and some are kept for everybody
-/// else.
+/// Returns how many sessions can be open. Each has a descriptor of its own, and some are kept for
+/// the rest of the process.
 std::size_t most_sessions() {
   constexpr rlim_t kOthers = 64;
   rlimit limit{};
@@ -29,12 +30,13 @@ std::size_t most_sessions() {
   return known ? std::max(limit.rlim_cur, kOthers + 1) - kOthers : 4096;
 }
 
-/// The descriptors that a session takes: OpenSSH's client has pipes, files in memory and more.
+/// Returns the descriptors that a session takes: OpenSSH's client has pipes, files in memory and
+/// more.
 std::size_t descriptors_for(const Host& host) {
   return host.openssh ? 10 : 1;
 }
 
-/// The sshd that is asked for a login first.
+/// Returns the address of the sshd that is contacted first.
 std::string first_door(const Host& host) {
   const Host& first = host.jumps.empty() ? host : host.jumps.front();
   return first.address + " " + std::to_string(first.port);
@@ -76,7 +78,7 @@ class Run {
     while (finished_ < tasks_.size()) {
       if (!cancelled_ && cancel_.requested()) stop_all();
       start_more();
-      if (flights_.empty()) break;  // Cancelled before any was begun.
+      if (flights_.empty()) break;  // Cancelled before the first start.
       wait();
       step_ready();
     }
@@ -199,7 +201,7 @@ class Run {
   std::map<std::string, std::list<std::size_t>> waiting_;  // Tasks not begun, by first door.
   std::map<std::string, int> logins_;
   std::list<Flight> flights_;
-  std::size_t open_ = 0;  // Descriptors of flights_.
+  std::size_t open_ = 0;  // The descriptors of flights_.
   std::vector<pollfd> polled_;
   std::vector<std::optional<HostResult<Exit>>> results_;
   std::vector<char> scratch_;

@@ -1,4 +1,4 @@
-// The Client over libssh2 or OpenSSH, as each host has it: one poll loop on the caller's thread
+// The Client over libssh2 or OpenSSH, as each host requires: one poll loop on the caller's thread
 // drives all sessions.
 #pragma once
 

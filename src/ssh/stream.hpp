@@ -1,4 +1,4 @@
-// What carries an SSH session: a TCP connection, or a channel of a session to a jump host.
+// The carrier of an SSH session: a TCP connection, or a channel of a session to a jump host.
 #pragma once
 
 #include <poll.h>
@@ -8,26 +8,28 @@
 
 namespace fastgpu::ssh {
 
-/// Nothing here blocks.
+/// A two-way stream of bytes. All calls are non-blocking.
 class Stream {
  public:
   virtual ~Stream() = default;
 
-  /// Goes on towards being connected; true once it is. Throws Error, mostly ErrorKind::transient.
+  /// Proceeds towards a connection; returns true once it is made. Throws Error, mostly
+  /// ErrorKind::transient.
   virtual bool connect() = 0;
 
-  /// The number of bytes moved, 0 at the end of input, or -errno; -EAGAIN where it would block.
+  /// Returns the number of bytes moved, 0 at the end of input, or -errno; -EAGAIN if it would
+  /// block.
   virtual ssize_t read_some(char* buffer, std::size_t size) = 0;
   virtual ssize_t write_some(const char* data, std::size_t size) = 0;
 
   /// Called when the poll set has reported, before the first read.
   virtual void woken() {}
-  /// Sends on what lower layers have gathered.
+  /// Sends the bytes that lower layers have gathered.
   virtual void flush() {}
 
-  /// What to wait for before anything can go on.
+  /// Returns the descriptor and events to wait for.
   virtual pollfd wanted() const = 0;
-  /// From now on reads report the end and writes fail.
+  /// Shuts the stream: later reads report the end and writes fail.
   virtual void shut() noexcept = 0;
 };
 

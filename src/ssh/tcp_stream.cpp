@@ -20,7 +20,7 @@ void set_option(int fd, int level, int name, int value) noexcept {
 
 void tune(int fd) noexcept {
   set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-  // A peer that is gone without a word is noticed within 35 s.
+  // A peer that is gone without notice is detected within 35 s.
   set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
   set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, 15);
   set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, 5);
@@ -33,7 +33,7 @@ UniqueFd socket_behind(const std::filesystem::path& door) {
   if (const UniqueFd knocked = knock(door)) socket = take_socket(knocked);
   if (!socket)
     throw Error(ErrorKind::transient,
-                "nobody answers at " + door.string() + ", the way to this host: does it run?");
+                "no answer at " + door.string() + ", the way to this host: is it running?");
   ::fcntl(socket.get(), F_SETFL, O_NONBLOCK);
   return socket;
 }
@@ -96,7 +96,7 @@ ssize_t TcpStream::read_some(char* buffer, std::size_t size) {
     moved = ::recv(socket_.get(), buffer, size, 0);
   } while (moved < 0 && errno == EINTR);
   if (moved < 0) return -errno;
-  // sshd lets small packets wait for our acknowledgement, which the kernel would hold back 40 ms.
+  // sshd delays small packets until our acknowledgement, which the kernel would hold back 40 ms.
   if (static_cast<std::size_t>(moved) < size)
     set_option(socket_.get(), IPPROTO_TCP, TCP_QUICKACK, 1);
   return moved;

@@ -17,20 +17,20 @@ struct WindowSize {
 
 struct TerminalKind {
   std::string type = "xterm";  ///< "xterm-256color"
-  std::string modes{};         ///< As terminal_modes() gives them; empty for the usual ones.
+  std::string modes{};         ///< The result of terminal_modes(); empty for the usual ones.
 };
 
-/// The modes of the terminal behind `fd` (its erase key, whether it speaks UTF-8) as RFC 4254
-/// encodes them; "" where it is none. To be asked before it is made raw.
+/// Returns the modes of the terminal behind `fd` (its erase key, whether it uses UTF-8) as RFC 4254
+/// encodes them; "" if `fd` is not a terminal. Call it before the terminal is made raw.
 std::string terminal_modes(int fd);
 
-/// The size of the terminal behind `fd`, or 80 by 24.
+/// Returns the size of the terminal behind `fd`, or 80 by 24.
 WindowSize window_size(int fd) noexcept;
 
-/// Every key goes to the far end while this lives; the modes are restored after.
+/// Passes every key to the far end during its lifetime; the destructor restores the modes.
 class RawTerminal {
  public:
-  /// Throws ErrorKind::local where `fd` is no terminal.
+  /// Throws ErrorKind::local if `fd` is not a terminal.
   explicit RawTerminal(int fd);
   RawTerminal(const RawTerminal&) = delete;
   RawTerminal& operator=(const RawTerminal&) = delete;
@@ -41,8 +41,8 @@ class RawTerminal {
   std::unique_ptr<termios> before_;
 };
 
-/// A descriptor that is readable after a change of the window's size. Blocks SIGWINCH in this
-/// thread, and so in those that it starts, while it lives.
+/// Owns a descriptor that is readable after a change of the window's size. Blocks SIGWINCH in this
+/// thread, and so in those that it starts, during its lifetime.
 class ResizeWatch {
  public:
   ResizeWatch();

@@ -11,16 +11,16 @@ namespace fastgpu::ssh {
 void put_u32(std::string& out, std::uint32_t value);
 void put_string(std::string& out, std::string_view text);
 
-/// Takes an encoding apart from the front. What is not there reads as absent.
+/// Decodes from the front. A missing part reads as absent.
 class WireReader {
  public:
   explicit WireReader(std::string_view bytes) noexcept : rest_(bytes) {}
 
   std::optional<std::uint32_t> u32() noexcept;
   std::optional<std::string_view> string() noexcept;
-  /// The next `count` bytes as they stand.
+  /// Returns the next `count` bytes unchanged.
   std::optional<std::string_view> bytes(std::size_t count) noexcept;
-  /// How many bytes have not been taken.
+  /// Returns the number of bytes not yet taken.
   std::size_t left() const noexcept { return rest_.size(); }
 
  private:
@@ -30,14 +30,14 @@ class WireReader {
 std::string base64_encode(std::string_view bytes);
 std::optional<std::string> base64_decode(std::string_view text);
 
-/// The binary form of the Ed25519 key in "ssh-ed25519 AAAA... [comment]". Throws ErrorKind::usage
-/// where `line` is none.
+/// Returns the binary form of the Ed25519 key in "ssh-ed25519 AAAA... [comment]". Throws
+/// ErrorKind::usage if `line` is not a key.
 std::string public_key_blob(std::string_view line);
 
-/// "ssh-ed25519 AAAA..." for a key's binary form.
+/// Returns "ssh-ed25519 AAAA..." for a key's binary form.
 std::string public_key_line(std::string_view blob);
 
-/// "SHA256:..." of a key of any type in its binary form.
+/// Returns "SHA256:..." for a key of any type in its binary form.
 std::string blob_fingerprint(std::string_view blob);
 
 }  // namespace fastgpu::ssh

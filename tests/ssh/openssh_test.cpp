@@ -129,7 +129,7 @@ TEST_CASE("why the client does not get in is read from what it writes") {
        "", ErrorKind::denied, "(it is SHA256:abc)"},
       {"No RSA host key is known for t-0 and you have requested strict checking.\r\n"
        "Host key verification failed.\r\n",
-       "", ErrorKind::denied, "none of those that are known"},
+       "", ErrorKind::denied, "not one of the known keys"},
       {"root@10.0.0.1: Permission denied (publickey).\n", "", ErrorKind::denied,
        "login as root with the key /my keys/id is refused"},
       {"Unable to negotiate with 10.0.0.1 port 22: no matching MAC found. Their offer: x,y\n", "",
