@@ -14,7 +14,7 @@
 namespace fastgpu::transfer {
 namespace {
 
-/// One entry on its way.
+/// One entry to copy.
 struct Entry {
   int from;
   const std::string& name;
@@ -48,7 +48,8 @@ void copy_bytes(int from, int to, const Entry& entry) {
 }
 
 void copy_file(const Entry& entry) {
-  // Its own mode may forbid reading it. If that stays so, opening it says why.
+  // Its own mode may forbid reading it. If the mode cannot be changed, opening it fails with the
+  // reason.
   [[maybe_unused]] const int changed =
       ::fchmodat(entry.from, entry.name.c_str(), (entry.info.st_mode & 07777) | S_IRUSR, 0);
   const UniqueFd from(::openat(entry.from, entry.name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));

@@ -1,13 +1,13 @@
-// A finished tree taken to another file system, where a rename does not lead.
+// Moves a finished tree to another file system, which a rename cannot reach.
 #pragma once
 
 #include <string>
 
 namespace fastgpu::transfer {
 
-/// Copies the file, link or directory `name` of the directory `from`, which is this user's alone,
-/// to `new_name` in the directory `to`, with modes and times. Throws denied, capacity or local;
-/// `shown` names it in messages.
+/// Copies `name`, a file, link or directory, from the directory `from` to `new_name` in the
+/// directory `to`, with modes and times. Only this user may have access to `from`. Throws denied,
+/// capacity or local; `shown` names the entry in messages.
 void copy_across(int from, const std::string& name, int to, const std::string& new_name,
                  const std::string& shown);
 

@@ -1,4 +1,4 @@
-// What was asked of the other side of a copy, held against what it sends.
+// The requested names of a copy, checked against what the other side sends.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@ namespace fastgpu::transfer {
 
 enum class EntryKind : std::uint8_t { file, directory, link };
 
-/// The names at the top of a copy that may come: the other side must not choose which files it
+/// The names that may come at the top of a copy: the other side must not choose which files it
 /// writes here.
 class AskedNames {
  public:
-  /// `sources` are paths as the user wrote them. A home directory ("~") goes by `home_name`.
+  /// Takes `sources` as the user wrote them. A home directory ("~") has the name `home_name`.
   AskedNames(std::span<const std::string> sources, const std::string& home_name);
 
-  /// Takes note of an entry that came. Throws denied for one whose top name was not asked for, came
-  /// already, or is of another kind than that source can have.
+  /// Records an entry that came. Throws denied if its top name was not requested or came already,
+  /// or if it is of another kind than that source can have.
   void take(const std::string& path, EntryKind kind);
 
-  /// Throws remote where a source has not come.
+  /// Throws remote if a source has not come.
   void check_complete() const;
 
  private:
@@ -31,7 +31,7 @@ class AskedNames {
   };
 
   std::map<std::string, Wanted> wanted_;
-  bool takes_any_ = false;  ///< The content of a directory was asked for, whatever its names.
+  bool takes_any_ = false;  ///< The content of a directory was requested, with any names.
 };
 
 }  // namespace fastgpu::transfer

@@ -7,8 +7,8 @@
 
 namespace fastgpu::transfer {
 
-/// Everything was sent but files that vanished meanwhile, which are named on the error output, a
-/// line each.
+/// The status of a copy that is complete but for files that vanished meanwhile. The error output
+/// names them, one a line.
 inline constexpr int kSomeVanished = 24;
 
 inline constexpr int kFirstFailureStatus = 64;  ///< Below what shells use for themselves.
@@ -17,7 +17,7 @@ constexpr int failure_status(ErrorKind kind) noexcept {
   return kFirstFailureStatus + static_cast<int>(kind);
 }
 
-/// Absent where `status` is none of failure_status.
+/// Returns the kind in `status`; absent if it is not one of failure_status.
 constexpr std::optional<ErrorKind> failure_kind(int status) noexcept {
   const int number = status - kFirstFailureStatus;
   if (number < 0 || number > static_cast<int>(ErrorKind::internal)) return std::nullopt;

@@ -1,4 +1,4 @@
-// What a path on a node means: it begins at the home directory, wherever sshd has put us.
+// Paths on a node: they begin at the home directory, whatever directory sshd starts in.
 #pragma once
 
 #include <cstdlib>
@@ -7,7 +7,7 @@
 
 namespace fastgpu::transfer {
 
-/// "x", "~/x" and "~" below $HOME; rooted paths as they are.
+/// Returns "x", "~/x" and "~" below $HOME; rooted paths unchanged.
 inline std::filesystem::path below_home(const std::string& path) {
   const char* variable = std::getenv("HOME");
   const std::filesystem::path home = variable == nullptr ? "." : variable;

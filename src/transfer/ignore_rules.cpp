@@ -23,7 +23,7 @@ std::vector<std::string> split(std::string_view path) {
   return parts;
 }
 
-/// Matches part by part; as many steps as the product of both lengths at most.
+/// Matches part by part, in at most as many steps as the product of both lengths.
 bool matches(Parts rule, Parts path) {
   // reached[i]: the rule's parts so far match the first i parts of the path.
   std::vector<char> reached(path.size() + 1, 0);
@@ -31,7 +31,7 @@ bool matches(Parts rule, Parts path) {
   for (std::size_t at = 0; at < rule.size(); ++at) {
     std::vector<char> next(path.size() + 1, 0);
     if (rule[at] == kAnyDepth) {
-      // "a/**" is for what is in a, and not for a itself.
+      // "a/**" matches the content of a, but not a itself.
       const std::size_t least = at + 1 == rule.size() ? 1 : 0;
       bool is_reached = false;
       for (std::size_t i = 0; i <= path.size(); ++i) {

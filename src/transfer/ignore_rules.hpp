@@ -7,18 +7,18 @@
 
 namespace fastgpu::transfer {
 
-/// The last rule that matches an entry decides; without one it is copied.
+/// A list of rules. The last rule that matches an entry decides; an entry without one is copied.
 class IgnoreRules {
  public:
-  /// Reads a rule a line: "*.ckpt", "/build/", "data/**/raw", "!keep.ckpt", "# a comment". A rule
-  /// without a "/" before its end is for names at any depth, any other for paths below the source;
-  /// one that ends with "/" is for directories alone.
+  /// Reads one rule a line: "*.ckpt", "/build/", "data/**/raw", "!keep.ckpt", "# a comment". A rule
+  /// without a "/" before its end matches names at any depth, any other matches paths below the
+  /// source. A rule that ends with "/" matches only directories.
   static IgnoreRules parse(std::string_view text);
 
   bool empty() const noexcept { return rules_.empty(); }
 
-  /// Returns whether the entry with this path below the source is left out. Asked for a directory
-  /// before what is in it, which is left out with it.
+  /// Returns whether the entry with this path below the source is left out. Call it for a directory
+  /// before its content, which is left out with it.
   bool leaves_out(std::string_view path, bool is_directory) const;
 
  private:

@@ -1,5 +1,5 @@
 // Standard input, and the environment of the program that reads it, on the way to a node. The
-// connection stays open behind the last frame: its end is the order to end the program.
+// connection stays open behind the last frame; its end makes the node end the program.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ enum class InputKind : std::uint8_t {
 
 struct InputFrame {
   InputKind kind = InputKind::end;
-  std::uint64_t offset = 0;  ///< Of the first byte in the input.
+  std::uint64_t offset = 0;  ///< The position of the first byte in the input.
 };
 
 inline constexpr std::size_t kLargestInputFrame = 1UL << 18U;
@@ -27,20 +27,20 @@ inline constexpr std::size_t kLargestInputFrame = 1UL << 18U;
 /// Returns a whole frame. `bytes` are at most kLargestInputFrame.
 std::string to_text(const InputFrame& frame, std::string_view bytes);
 
-/// Returns the content of a frame of variables. Throws usage, naming the sizes, for more than a
-/// frame takes, and for one that no program could be started with.
+/// Returns the content of a frame of variables. Throws usage, naming the sizes, if they do not fit
+/// into a frame, or if no program could be started with one of them.
 std::string encode_variables(std::span<const std::string> assignments);
-/// Throws remote for a text that is cut off, and for a variable without a '='.
+/// Returns the variables. Throws remote if the text is cut off or a variable has no '='.
 std::vector<std::string> decode_variables(std::string_view text);
 
-/// Puts frames together again from pieces of any size; holds at most one in memory.
+/// Puts frames together from pieces of any size; keeps at most one in memory.
 class InputDecoder {
  public:
   using Sink = std::function<void(const InputFrame&, std::string_view)>;
 
   explicit InputDecoder(Sink sink) : sink_(std::move(sink)) {}
 
-  /// Throws remote for bytes that are no frame, and for anything behind the last one.
+  /// Throws remote for bytes that are not a frame, and for any bytes behind the last one.
   void feed(std::string_view bytes);
 
  private:

@@ -1,4 +1,4 @@
-// Which libraries are behind transfer/, in fastgpu and in the agent.
+// The libraries behind transfer/, in fastgpu and in the agent.
 #pragma once
 
 #include <map>

@@ -17,8 +17,8 @@ namespace {
 constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
 constexpr const char* kProbe = "probe";
 
-/// Returns true if both belong to the same user, and the directory is open to nobody else. On a
-/// file system that keeps no modes (the file is open to others, too) the owner alone counts.
+/// Returns true if both belong to the same user, and other users have no access to the directory.
+/// On a file system without modes (the file is open to others, too) only the owner counts.
 bool is_made_by_maker_of(const struct stat& file, const struct stat& directory) noexcept {
   const bool has_modes = (file.st_mode & kOthers) == 0;
   return file.st_uid == directory.st_uid && (!has_modes || (directory.st_mode & kOthers) == 0);
@@ -50,7 +50,8 @@ UniqueFd make_own_directory(int parent, const std::string& name, const std::stri
   if (!directory) throw failed();
   constexpr int kNew = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   const UniqueFd file(::openat(directory.get(), kProbe, kNew, S_IRUSR | S_IWUSR));
-  if (!file && (errno == EEXIST || errno == ENOENT)) return {};  // Another's, or removed already.
+  // It is another user's, or removed already.
+  if (!file && (errno == EEXIST || errno == ENOENT)) return {};
   struct stat of_file {};
   struct stat of_directory {};
   if (!file || ::fstat(file.get(), &of_file) != 0 || ::fstat(directory.get(), &of_directory) != 0)
@@ -85,7 +86,7 @@ void remove_content(int directory) noexcept try {
   for (const std::string& name : names_in_directory(directory))
     remove_tree(directory, name);
 } catch (...) {
-  return;  // It stays for the next copy to remove.
+  return;  // The next copy removes it.
 }
 
 void remove_tree(int parent, const std::string& name) noexcept {

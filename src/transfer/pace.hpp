@@ -9,13 +9,13 @@
 
 namespace fastgpu::transfer {
 
-/// Holds its caller up so that on average no more than `rate` passes from the first byte on; not at
-/// all without one.
+/// Delays its caller so that on average at most `rate` passes from the first byte on. Without a
+/// rate it never delays.
 class Pace {
  public:
   explicit Pace(std::optional<BitRate> rate) : rate_(rate) {}
 
-  /// `bytes` pass now. Returns early once `cancel` is requested.
+  /// Waits until `bytes` may pass. Returns early once `cancel` is requested.
   void pass(std::size_t bytes, const Cancel& cancel);
 
  private:
@@ -24,7 +24,7 @@ class Pace {
   std::uint64_t passed_ = 0;
 };
 
-/// How long the first `passed` bytes take at that rate.
+/// Returns the time that the first `passed` bytes take at that rate.
 std::chrono::nanoseconds time_for(std::uint64_t passed, BitRate rate);
 
 }  // namespace fastgpu::transfer

@@ -55,7 +55,7 @@ mode_t permission_bits(std::uint32_t mode) noexcept {
 timespec as_timespec(FileTime time) noexcept {
   constexpr FileTime kSecond = 1'000'000'000;
   FileTime seconds = time / kSecond;
-  if (time % kSecond < 0) --seconds;  // Before 1970: nanoseconds count forwards all the same.
+  if (time % kSecond < 0) --seconds;  // Before 1970 nanoseconds still count forwards.
   return {seconds, static_cast<long>(time - seconds * kSecond)};
 }
 

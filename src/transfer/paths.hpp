@@ -18,23 +18,24 @@ namespace fastgpu::transfer {
 
 inline constexpr int kDirectoryFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
-/// Not a path with an empty name, ".", ".." or a NUL, and not a rooted one.
+/// Returns false for a path with an empty name, ".", ".." or a NUL, and for a rooted one.
 bool is_inner_path(std::string_view path) noexcept;
-/// Throws ErrorKind::denied for another one.
+/// Throws ErrorKind::denied unless is_inner_path().
 void check_inner_path(std::string_view path);
 
-/// "a/b/c" as "a/b" and "c"; "c" as "" and "c".
+/// Splits "a/b/c" into "a/b" and "c"; "c" into "" and "c".
 std::pair<std::string, std::string> split_path(const std::string& path);
 
-/// Returns what a source is called at its destination: empty for "." and the like, whose content is
-/// meant.
+/// Returns a source's name at its destination; empty for "." and the like, which mean their
+/// content.
 std::string top_name(const std::filesystem::path& source);
 
 /// Opens the directory `path` below `root` without following a link on the way; empty, with errno,
-/// where there is none.
+/// if it does not exist.
 UniqueFd open_below(int root, std::string_view path);
 
-/// Read, write, run and sticky; never set-user-ID or set-group-ID, as owners change on the way.
+/// Returns the read, write, run and sticky bits; never set-user-ID or set-group-ID, as owners
+/// change in the copy.
 mode_t permission_bits(std::uint32_t mode) noexcept;
 
 timespec as_timespec(FileTime time) noexcept;

@@ -41,7 +41,8 @@ UniqueFd open_inner(int parent, const std::string& name) {
   return fd;
 }
 
-/// Returns true for a file over which another one is mounted; false where the kernel does not say.
+/// Returns true for a file over which another one is mounted; false if the kernel does not report
+/// it.
 bool is_mount_point(int parent, const std::string& name) {
   struct statx info {};
   constexpr int kFlags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
@@ -59,7 +60,8 @@ bool is_kept_by_owner(int directory, const std::string& name) {
   return file.st_uid != ::geteuid() && above.st_uid != ::geteuid();
 }
 
-/// Makes a finished tree visible in two steps: all that can fail is tried before anything moves.
+/// Makes a finished tree visible in two steps: everything that can fail is tried before anything
+/// moves.
 class Publisher {
  public:
   Publisher(int from, int to) : from_(from), to_(to) {}
@@ -74,15 +76,16 @@ class Publisher {
   }
 
  private:
-  /// What is on the way to one entry of the destination.
+  /// One entry's move into the destination.
   struct Move {
     std::string path;
-    Staging* bridge = nullptr;  ///< On the destination's file system, where that is another one.
+    /// The staging directory on the destination's file system, if that is another one.
+    Staging* bridge = nullptr;
     std::string name_there{};
   };
 
   void plan(int from, int to, const std::string& path) {
-    std::optional<Staging*> way;  // How things get into `to`, once something has to.
+    std::optional<Staging*> way;  // The way into `to`, once an entry needs it.
     for (const std::string& name : names_in_directory(from)) {
       const std::string inner = path.empty() ? name : path + "/" + name;
       const Kind source = kind_of(from, name);
@@ -115,8 +118,8 @@ class Publisher {
                                          "directory lets owners alone replace files");
   }
 
-  /// The staging directory from which a rename leads into `to`; null for the copy's own. Throws
-  /// where nothing can be put there.
+  /// Returns the staging directory from which a rename leads into `to`; null for the copy's own.
+  /// Throws if nothing can be put there.
   Staging* way_into(int to, const std::string& path) {
     if (leads(from_, to, path)) return nullptr;
     for (const auto& bridge : bridges_)
@@ -127,7 +130,7 @@ class Publisher {
     return bridges_.back().get();
   }
 
-  /// Tries it: file systems refuse renames for more reasons than device numbers tell.
+  /// Tries a rename: file systems refuse renames for more reasons than device numbers show.
   static bool leads(int from, int to, const std::string& path) {
     const std::string name = unused_name();
     constexpr int kNew = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;

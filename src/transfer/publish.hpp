@@ -11,17 +11,18 @@
 namespace fastgpu::transfer {
 
 /// Moves everything in the directory `from` into the directory `to`, replacing files one by one and
-/// merging directories that exist; into those that are on other file systems it is copied first.
-/// Throws before anything has moved: conflict where a directory would replace a file or the other
-/// way round, denied or capacity where a directory takes nothing. Returns the paths of the
-/// directories that were there already.
+/// merging directories that exist. For directories on other file systems the entries are copied
+/// there first. Throws before anything has moved: conflict if a directory would replace a file or
+/// the other way round, denied or capacity if a directory cannot be written. Returns the paths of
+/// the directories that existed before.
 std::set<std::string> publish(int from, int to);
 
 /// Gives the directories below `root` their modes and times, the innermost first, leaving out those
 /// in `existing`.
 enum class Rights : std::uint8_t {
   as_recorded,
-  owner_may_write,  ///< And beyond that as recorded: what is to be moved must allow it.
+  /// Adds write permission for the owner: a directory that is to be moved must have it.
+  owner_may_write,
 };
 void finish_directories(int root, const std::vector<DirectoryRecord>& directories,
                         const std::set<std::string>& existing, Rights rights);

@@ -8,7 +8,7 @@ namespace fastgpu::transfer {
 namespace {
 
 constexpr std::size_t kLongestPath = 64UL * 1024;
-constexpr char kPacked = 'P';  // Then the size of the records, and what they are packed into.
+constexpr char kPacked = 'P';  // Followed by the size of the records, and their packed bytes.
 
 void put_number(std::string& out, std::uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i)
@@ -54,7 +54,7 @@ struct Encoder {
   }
 };
 
-/// Thrown where a record is not complete yet.
+/// Thrown if a record is not complete yet.
 struct Incomplete {};
 
 Error malformed(std::string_view what) {
@@ -149,7 +149,7 @@ Record read_record(Fields& fields) {
 void StreamAccount::add(const Record& record) {
   const bool is_passed_over =
       std::holds_alternative<BlockRecord>(record) || std::holds_alternative<AliveRecord>(record);
-  if (is_passed_over || total_) return;  // Content is in the sums of files.
+  if (is_passed_over || total_) return;  // The sums of files cover the content.
   std::string text;
   encode(text, record);
   sum_.add(text);
@@ -190,7 +190,7 @@ std::optional<Record> Decoder::next() try {
   return std::nullopt;
 }
 
-/// Does nothing where what comes next is not packed.
+/// Does nothing if the next bytes are not packed.
 void Decoder::unpack() {
   Fields fields(std::string_view(buffer_).substr(at_));
   if (fields.take(1)[0] != kPacked) return;

@@ -1,4 +1,4 @@
-// What a file tree looks like on its way: a sequence of records, and their encoding in bytes.
+// The records of a file tree in transfer, and their encoding in bytes.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@
 
 namespace fastgpu::transfer {
 
-/// Nanoseconds since 1970.
+/// A time in nanoseconds since 1970.
 using FileTime = std::int64_t;
 
-/// Paths are relative, with '/' between names, and begin with the name of the source. Every
-/// directory comes before what is in it.
+/// A directory. Paths are relative, with '/' between names, and begin with the name of the source.
+/// Every directory comes before its content.
 struct DirectoryRecord {
   std::string path;
   std::uint32_t mode = 0;
   FileTime modified = 0;
 };
 
-/// Followed by its content in blocks and, after the last, their sum.
+/// A file, followed by its content in blocks and, after the last, their sum.
 struct FileRecord {
   std::string path;
   std::uint32_t mode = 0;
@@ -31,11 +31,12 @@ struct FileRecord {
 };
 
 struct BlockRecord {
-  std::string_view bytes;  ///< Not empty, at most kLargestBlock; borrowed from the decoder.
+  /// The bytes are not empty, at most kLargestBlock, and borrowed from the decoder.
+  std::string_view bytes;
 };
 
-/// In place of blocks: the content is that of the file with this path in what the other side is
-/// known to have, its base.
+/// A record in place of blocks: the content is that of the file with this path in the other side's
+/// base, the files that it is known to have.
 struct SameRecord {};
 
 struct SumRecord {
@@ -51,21 +52,21 @@ struct LinkRecord {
 /// The last record. A stream that ends without it was cut off.
 struct EndRecord {};
 
-/// The copy is given up by who sends it: nothing of it is to be kept.
+/// The sender gives up the copy: the receiver keeps nothing of it.
 struct GivenUpRecord {};
 
-/// Who sends it has nothing to give just now, and is still there.
+/// The sender has no data just now, and is still there.
 struct AliveRecord {};
 
 using Record = std::variant<DirectoryRecord, FileRecord, BlockRecord, SameRecord, SumRecord,
                             LinkRecord, EndRecord, GivenUpRecord, AliveRecord>;
 
-/// The sum of all that a stream says but content: names, kinds, modes, times, and the sums of
-/// files. Equal on both sides only if what was received is what was sent.
+/// The sum of everything in a stream but content: names, kinds, modes, times, and the sums of
+/// files. Equal on both sides only if everything was received as it was sent.
 class StreamAccount {
  public:
   void add(const Record& record);
-  /// The sum, once the last record has been added; absent before.
+  /// Returns the sum, once the last record has been added; absent before.
   const std::optional<Digest>& sum() const noexcept { return total_; }
 
  private:
@@ -77,16 +78,17 @@ inline constexpr std::size_t kLargestBlock = 256UL * 1024;
 
 void encode(std::string& out, const Record& record);
 
-/// Whole records that have been encoded, of kLongestRun at most, as they go on their way: packed
-/// where that is worth it.
+/// Returns whole encoded records, of kLongestRun at most, in their form for transfer: packed if
+/// that is worthwhile.
 std::string pack_records(std::string records, Packer& packer);
 
-/// Takes pieces of any size and gives whole records. Throws ErrorKind::remote for what is no
-/// record.
+/// Takes pieces of any size and returns whole records. Throws ErrorKind::remote for malformed
+/// records.
 class Decoder {
  public:
   void add(std::string_view piece);
-  /// The next record; absent until more is added. What it borrows is valid until the next call.
+  /// Returns the next record; absent until more is added. Borrowed bytes are valid until the next
+  /// call.
   std::optional<Record> next();
 
  private:
@@ -95,7 +97,7 @@ class Decoder {
   std::string buffer_;
   std::size_t at_ = 0;
   Unpacker unpacker_;
-  std::string_view run_;  // What is left of the records that were packed together.
+  std::string_view run_;  // The rest of the records that were packed together.
 };
 
 }  // namespace fastgpu::transfer

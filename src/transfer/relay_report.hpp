@@ -1,6 +1,6 @@
-// What the nodes of a chain say at its end of the copy that went through them: a line a node,
-// "DISTANCE STATUS TEXT", where distance 0 is who speaks, 1 the node after it, and so on. Status is
-// 0 and the text the sum of the stream's account, or a failure_status and its message.
+// The reports of a chain's nodes at the end of a copy through them: a line a node, "DISTANCE STATUS
+// TEXT". Distance 0 is the reporting node, 1 the node after it, and so on. Status is 0 and the text
+// the sum of the stream's account, or a failure_status and its message.
 #pragma once
 
 #include <string>
@@ -17,10 +17,10 @@ struct RelayReport {
 
 std::string to_line(const RelayReport& report);
 
-/// More nodes than any chain has.
+/// A limit that no chain's length reaches.
 inline constexpr std::size_t kMaxDistance = 1 << 20;
 
-/// Those of `text` that are whole; what is no report is passed over.
+/// Returns the complete reports in `text`; skips malformed lines.
 std::vector<RelayReport> parse_reports(std::string_view text);
 
 }  // namespace fastgpu::transfer

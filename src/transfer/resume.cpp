@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void refuse(std::string_view text) {
-  throw Error(ErrorKind::remote, "'" + printable(text) + "' tells no place to go on at");
+  throw Error(ErrorKind::remote, "'" + printable(text) + "' is no position to resume from");
 }
 
 std::uint64_t number(std::string_view digits, std::string_view whole) {
@@ -26,7 +26,7 @@ std::uint64_t number(std::string_view digits, std::string_view whole) {
   return value;
 }
 
-/// All that tells whether a file has changed.
+/// Returns everything that shows whether a file has changed.
 std::string looks(const fs::path& path, bool follows) {
   struct stat info {};
   const int failed = follows ? ::stat(path.c_str(), &info) : ::lstat(path.c_str(), &info);
@@ -60,7 +60,7 @@ std::string key_of(const std::vector<fs::path>& sources, const std::string& dest
   return sha256_hex(destination).substr(0, kPlaceDigits) +
          hex(sum.finish()).substr(0, kKeyDigits - kPlaceDigits);
 } catch (const std::exception&) {
-  return "";  // Whatever is wrong with them the copy itself will tell.
+  return "";  // The copy itself will report their failure.
 }
 
 std::string to_text(const Position& position) {

@@ -18,7 +18,7 @@ class Sha256 {
  public:
   Sha256();
   void add(std::string_view bytes) noexcept;
-  /// Ends the computation: nothing may be added after.
+  /// Ends the computation: no more bytes may be added.
   Digest finish() noexcept;
 
  private:
@@ -29,11 +29,11 @@ class Sha256 {
 };
 
 std::string hex(const Digest& digest);
-/// Back; absent for what is none.
+/// Parses hex()'s form; absent for malformed text.
 std::optional<Digest> parse_digest(std::string_view hex);
 std::string sha256_hex(std::string_view bytes);
 
-/// Reads an open file from its start; `on_bytes` hears of each piece as well. Throws local, naming
+/// Reads an open file from its start; `on_bytes` receives each piece as well. Throws local, naming
 /// `shown`.
 Digest sum_of_file(int fd, const std::string& shown,
                    const std::function<void(std::string_view)>& on_bytes = {});

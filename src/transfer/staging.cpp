@@ -22,18 +22,18 @@ namespace {
 
 constexpr const char* kTree = "tree";
 constexpr const char* kNotes = "notes";
-constexpr std::size_t kMostNotes = 8192;  // A path, and a little.
+constexpr std::size_t kMostNotes = 8192;  // The room for a path and the numbers.
 constexpr std::chrono::hours kKept{24};
-/// For a copy that was cut off, and has not noticed yet.
+/// The time for a copy that was cut off, and has not noticed yet, to end.
 constexpr std::chrono::milliseconds kPatience{3'000};
 constexpr std::chrono::milliseconds kBetweenTries{10};
-constexpr int kMostTries = 100;  // Of names that another user takes first, or takes away.
+constexpr int kMostTries = 100;  // A limit for names that another user takes first, or removes.
 
 std::string marked(std::string_view rest) {
   return std::string(kCopyMarker).append(rest);
 }
 
-/// Notes say that somebody may come back for it.
+/// Returns true while notes show that the copy may be resumed.
 bool may_go_on(int directory) {
   struct stat info {};
   return ::fstatat(directory, kNotes, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -54,7 +54,7 @@ void remove_copies(int parent, const std::string& own, const IsWanted& is_wanted
   }
 }
 
-/// Removes other copies. What was to come to the same place as `own` is no longer wanted.
+/// Removes other copies. A copy to the same destination as `own` is no longer wanted.
 void remove_leftovers(int parent, const std::string& own) try {
   const std::string place = marked(own.substr(0, std::min(own.size(), kPlaceDigits)));
   remove_copies(parent, own, [&](const std::string& name, int left) {
@@ -62,7 +62,7 @@ void remove_leftovers(int parent, const std::string& own) try {
     return may_go_on(left) && !is_replaced;
   });
 } catch (const Error&) {
-  return;  // One may be allowed to write here and not to look.
+  return;  // Permission to write here may come without permission to list.
 }
 
 bool is_linked(int directory) {
@@ -79,7 +79,7 @@ bool lock_within(std::chrono::milliseconds patience, int directory) {
   return true;
 }
 
-/// What has been written is there only as long as nobody pulls the plug.
+/// Identifies this boot: written data is only sure to be there until a power cut.
 const std::string& this_boot() {
   static const std::string id = [] {
     std::ifstream file("/proc/sys/kernel/random/boot_id");
@@ -95,14 +95,14 @@ struct Notes {
   std::string path{};
 };
 
-/// Returns true for a regular file of this user with no other name: nothing else is written into.
+/// Returns true for a regular file of this user with no other name. Other files are never written.
 bool is_own_file(int file) noexcept {
   struct stat info {};
   return ::fstat(file, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == ::geteuid() &&
          info.st_nlink == 1;
 }
 
-/// Absent where there are none of this boot.
+/// Returns this boot's notes; absent without any.
 std::optional<Notes> read_notes(int directory) {
   const UniqueFd file(::openat(directory, kNotes, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   std::string text(kMostNotes, '\0');
@@ -131,7 +131,8 @@ Position position_in(int directory) {
   const UniqueFd inside = open_below(tree.get(), folder);
   struct stat info {};
   if (inside && ::fstatat(inside.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-      S_ISREG(info.st_mode) && info.st_nlink == 1)  // Others are not ours to write into.
+      // Files of others, or with other names, are not changed.
+      S_ISREG(info.st_mode) && info.st_nlink == 1)
     position.bytes = static_cast<std::uint64_t>(info.st_size);
   return position;
 }
@@ -150,7 +151,7 @@ void drop_kept_copies(const std::filesystem::path& parent) noexcept try {
   const UniqueFd directory(::open(parent.c_str(), kDirectoryFlags));
   if (directory) remove_copies(directory.get(), {}, [](const std::string&, int) { return false; });
 } catch (...) {
-  return;  // No memory: they stay for the next copy to remove.
+  return;  // Without memory they stay for the next copy to remove.
 }
 
 Staging::Staging(const std::filesystem::path& parent, const std::string& key)
@@ -166,8 +167,8 @@ Staging::Staging(UniqueFd parent, const std::string& shown, const std::string& k
   open_tree();
 }
 
-/// False without a key, where another copy has the one with that key, and where something else has
-/// its name.
+/// Returns false without a key, if another copy holds the lock for that key, and if something else
+/// has its name.
 bool Staging::take_up() {
   if (key_.empty()) return false;
   name_ = marked(key_);
@@ -183,8 +184,8 @@ void Staging::make_unnamed() {
               "writing into " + shown_ + ": what is made there does not stay ours");
 }
 
-/// False where the name was taken, or the directory was taken away: by another user, or by a copy
-/// that took it for a leftover before it had its lock.
+/// Returns false if the name was taken, or if the directory was removed: by another user, or by a
+/// copy that took it for a leftover before its lock was held.
 bool Staging::make_locked(const std::string& name) {
   name_ = name;
   directory_ = make_own_directory(parent_.get(), name_, shown_);

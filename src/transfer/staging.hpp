@@ -9,33 +9,33 @@
 
 namespace fastgpu::transfer {
 
-/// Lives as long as this object, which holds a lock on it: a staging directory without a lock was
-/// left by a copy that was killed, and the next one in the same place removes it. One with a key
-/// may outlive both for a day: the copy with that key goes on with what is in it.
+/// A staging directory, which lives as long as this object and is locked by it. One without a lock
+/// is a leftover of a killed copy; the next copy in the same place removes it. One with a key may
+/// outlive both for a day: the copy with that key resumes from its content.
 class Staging {
  public:
-  /// Makes one inside `parent`, or with a key takes up the one that was kept. Two copies with the
-  /// same key at once are two. A directory with that name that others could have changed is left
-  /// alone, and nothing is kept then. Throws denied, capacity or local.
+  /// Makes a staging directory inside `parent`, or with a key takes up the one that was kept. Two
+  /// copies with the same key at once get two directories. A directory with that name that others
+  /// could have changed is left alone, and nothing is kept then. Throws denied, capacity or local.
   explicit Staging(const std::filesystem::path& parent, const std::string& key = {});
-  /// The same in an open directory, which messages call `shown`.
+  /// Stages in an open directory, which messages call `shown`.
   Staging(UniqueFd parent, const std::string& shown, const std::string& key);
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
   ~Staging();
 
-  /// Where the copy is put together.
+  /// Returns the directory in which the copy is put together.
   int fd() const noexcept { return tree_.get(); }
   int parent_fd() const noexcept { return parent_.get(); }
 
-  /// How far it is: whole files, and the path of the one that is coming in. Remembered until this
-  /// machine is booted again, where there is a key.
+  /// Records the position: whole files, and the path of the file in transfer. With a key it is kept
+  /// until this machine reboots.
   void note(std::uint64_t files, const std::string& path);
   Position position() const;
 
-  /// What is there is to stay for the copy with this key; without one it goes.
+  /// Keeps the content for the copy with this key; without a key it is removed.
   void keep() noexcept { is_kept_ = !key_.empty(); }
-  /// Away with what is there.
+  /// Removes the content.
   void clear();
 
  private:
@@ -50,14 +50,14 @@ class Staging {
   std::string name_;
   UniqueFd directory_;
   UniqueFd tree_;
-  UniqueFd notes_;  ///< Once something was noted.
+  UniqueFd notes_;  ///< Open after the first note.
   bool is_kept_ = false;
 };
 
-/// How far the copy with that key is in `parent`; the start where nothing of it is kept.
+/// Returns the position of the copy with that key in `parent`; the start if nothing of it is kept.
 Position kept_position(const std::filesystem::path& parent, const std::string& key);
 
-/// Away with all copies that are kept in `parent`, but for those that go on just now. Best effort.
+/// Removes all copies that are kept in `parent`, but for those in progress. Best effort.
 void drop_kept_copies(const std::filesystem::path& parent) noexcept;
 
 }  // namespace fastgpu::transfer

@@ -13,11 +13,13 @@ namespace {
 
 constexpr std::size_t kBlock = 512;
 constexpr std::uint64_t kLargest = std::uint64_t{1} << 50;
-constexpr std::uint64_t kLongestText = 1UL << 20;  // A path, or what pax says of an entry.
+// The limit of a path, or of an entry's pax header.
+constexpr std::uint64_t kLongestText = 1UL << 20;
 constexpr FileTime kSecond = 1'000'000'000;
-constexpr std::uint64_t kLatest = std::uint64_t{1} << 33;  // In seconds; no FileTime is later.
+// A limit in seconds; no FileTime is later.
+constexpr std::uint64_t kLatest = std::uint64_t{1} << 33;
 
-/// A part of a header.
+/// A field of a header.
 struct Field {
   std::size_t at;
   std::size_t size;
@@ -40,13 +42,13 @@ std::string_view field(std::string_view header, Field where) {
   return header.substr(where.at, where.size);
 }
 
-/// Up to a NUL.
+/// Returns the field's text up to a NUL.
 std::string text_in(std::string_view header, Field where) {
   const std::string_view text = field(header, where);
   return std::string(text.substr(0, text.find('\0')));
 }
 
-/// In octal digits, or where that is too short in bytes behind a set bit.
+/// Reads a number in octal digits, or, for larger ones, in bytes behind a set bit.
 std::uint64_t number_in(std::string_view header, Field where) {
   constexpr unsigned char kBinary = 0x80;
   std::string_view text = field(header, where);
@@ -67,7 +69,7 @@ std::uint64_t number_in(std::string_view header, Field where) {
   return value;
 }
 
-/// As if the field of the sum itself were blank.
+/// Returns the sum of the header's bytes, with the sum field itself taken as blanks.
 std::uint64_t sum_of(std::string_view header) {
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < header.size(); ++i) {
@@ -102,7 +104,7 @@ std::string path_in(std::string_view header) {
   const std::string name = text_in(header, kName);
   const bool is_posix = field(header, kMagic) == std::string_view("ustar\0", kMagic.size);
   const std::string prefix =
-      is_posix ? text_in(header, kPrefix) : "";  // GNU has other things there.
+      is_posix ? text_in(header, kPrefix) : "";  // GNU has other fields there.
   return prefix.empty() ? name : prefix + "/" + name;
 }
 
@@ -128,7 +130,7 @@ std::optional<TarEntry> TarReader::next() {
     } else if (type == 'x') {
       take_pax(read_text(size), extension);
     } else if (type == 'g') {
-      read_text(size);  // Of all entries: nothing that matters here.
+      read_text(size);  // A header for all entries: no field of it matters here.
     } else {
       TarEntry entry = entry_of(extension);
       left_ = entry.size;
@@ -147,7 +149,7 @@ std::size_t TarReader::read(std::span<char> out) {
   return size;
 }
 
-/// False at the end.
+/// Returns false at the end.
 bool TarReader::read_header() {
   header_.resize(kBlock);
   fill(header_);
@@ -166,7 +168,8 @@ void TarReader::skip_rest() {
     read(passed);
 }
 
-/// Whoever packs fills up with zeros. Also what unpacks is heard to its end: its sum comes last.
+/// Reads to the end: archives are padded with zeros. The decompressor must also reach its end,
+/// since its checksum comes last.
 void TarReader::expect_end() {
   std::array<char, 32 * kBlock> rest{};
   for (std::size_t size = 0; (size = read_bytes_(rest)) > 0;)
@@ -183,7 +186,7 @@ std::string TarReader::read_text(std::uint64_t size) {
   return text;
 }
 
-/// "LENGTH KEY=VALUE" and the end of a line, any number of times.
+/// Parses lines of the form "LENGTH KEY=VALUE".
 void TarReader::take_pax(const std::string& text, Extension& extension) const {
   for (std::string_view rest = text; !rest.empty();) {
     std::size_t length = 0;
@@ -193,7 +196,7 @@ void TarReader::take_pax(const std::string& text, Extension& extension) const {
     const auto equals = rest.find('=');
     if (length > rest.size() || length < digits + 2 || rest[digits] != ' ' || equals >= length ||
         rest[length - 1] != '\n')
-      throw malformed("what pax says of an entry");
+      throw malformed("an entry's pax header");
     const std::string_view key = rest.substr(digits + 1, equals - digits - 1);
     const std::string value(rest.substr(equals + 1, length - equals - 2));
     if (key == "path") extension.path = value;

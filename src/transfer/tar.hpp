@@ -1,4 +1,4 @@
-// Reads a tar archive entry by entry: ustar, GNU's long names, and pax. Believes nothing of it.
+// Reads a tar archive entry by entry: ustar, GNU's long names, and pax. Trusts nothing in it.
 #pragma once
 
 #include <cstdint>
@@ -21,30 +21,30 @@ enum class TarKind : std::uint8_t {
 
 struct TarEntry {
   TarKind kind = TarKind::other;
-  std::string path;      ///< As it stands there, but for slashes at its end.
-  std::string target{};  ///< Of both kinds of links.
+  std::string path;      ///< The path as in the archive, without slashes at its end.
+  std::string target{};  ///< The target of both kinds of links.
   std::uint32_t mode = 0;
-  std::uint64_t size = 0;  ///< 0 but for files.
+  std::uint64_t size = 0;  ///< The size of a file, else 0.
   FileTime modified = 0;
 };
 
-/// Fills the span; gives less only at the end.
+/// Fills the span; returns less only at the end.
 using ReadBytes = std::function<std::size_t(std::span<char>)>;
 
 class TarReader {
  public:
   explicit TarReader(ReadBytes read) : read_bytes_(std::move(read)) {}
 
-  /// The next entry; what has not been read of the one before is passed over. Absent at the end,
-  /// after which there is nothing else in the archive. Throws ErrorKind::usage for what is no
-  /// archive, or is cut off, besides what reading throws.
+  /// Returns the next entry; skips the unread content of the one before. Absent at the end, which
+  /// must be the archive's last bytes. Throws ErrorKind::usage for data that is not an archive, or
+  /// is cut off, besides the errors of reading.
   std::optional<TarEntry> next();
 
-  /// Of the content of the file that next() has given; 0 at its end. Throws likewise.
+  /// Reads content of the file that next() has returned; returns 0 at its end. Throws like next().
   std::size_t read(std::span<char> out);
 
  private:
-  struct Extension {  // What is said of the next entry.
+  struct Extension {  // The extended header of the next entry.
     std::optional<std::string> path{};
     std::optional<std::string> target{};
     std::optional<std::uint64_t> size{};
@@ -60,8 +60,8 @@ class TarReader {
 
   ReadBytes read_bytes_;
   std::string header_;
-  std::uint64_t left_ = 0;     // Of the content of an entry,
-  std::uint64_t padding_ = 0;  // and behind it.
+  std::uint64_t left_ = 0;     // The rest of an entry's content,
+  std::uint64_t padding_ = 0;  // and of the padding behind it.
 };
 
 }  // namespace fastgpu::transfer

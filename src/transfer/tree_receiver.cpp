@@ -33,7 +33,7 @@ void write_all(int fd, std::string_view bytes, const std::string& path) {
   }
 }
 
-/// Of a record's path, which begins with the name of the source.
+/// Returns a record's path without the name of the source, with which it begins.
 std::string path_in_base(const std::string& path) {
   return path.substr(path.find('/') + 1);
 }
@@ -94,8 +94,8 @@ void TreeReceiver::go_on(const Resumption& resumption) {
   if (staging_->position() < resumption.from) {
     staging_->keep();
     throw Error(ErrorKind::remote, shown_ +
-                                       ": less of the copy that was cut off is there than is "
-                                       "to go on with");
+                                       ": less of the interrupted copy is here than the "
+                                       "stream assumes");
   }
   goes_on_ = true;
   files_ = resumption.from.files;
@@ -125,7 +125,7 @@ void TreeReceiver::finish() {
   staging_.reset();
 }
 
-/// Where the entry goes below the staging directory; empty for the staging directory itself.
+/// Returns the entry's place below the staging directory; empty for the staging directory itself.
 std::string TreeReceiver::placed(const std::string& path, EntryKind kind) {
   if (file_) throw Error(ErrorKind::remote, "the stream of files leaves out a sum");
   if (!path.empty()) check_inner_path(path);
@@ -140,7 +140,8 @@ std::string TreeReceiver::placed(const std::string& path, EntryKind kind) {
   return top ? new_name_ : new_name_ + path.substr(slash);
 }
 
-/// Entries come directory by directory, so that the last one opened mostly serves again.
+/// Opens an entry's directory. Entries come directory by directory, so that the last one opened
+/// mostly serves again.
 int TreeReceiver::open_parent(const std::string& parent) {
   if (parent_path_ != parent) {
     parent_path_.reset();
@@ -154,7 +155,7 @@ int TreeReceiver::open_parent(const std::string& parent) {
 void TreeReceiver::take(const DirectoryRecord& record) {
   DirectoryRecord here = record;
   here.path = placed(record.path, EntryKind::directory);
-  if (here.path.empty()) return;  // The content of a directory, into one that exists.
+  if (here.path.empty()) return;  // The content of a directory, for one that exists.
   const auto [parent, name] = split_path(here.path);
   if (::mkdirat(open_parent(parent), name.c_str(), S_IRWXU) != 0 && errno != EEXIST)
     throw cannot_write(here.path);
@@ -176,14 +177,15 @@ void TreeReceiver::take(const FileRecord& record) {
   file_ = std::move(file);
 }
 
-/// Of the file that is coming in. It is made when it is certain that it is to be none of the base.
+/// Returns the incoming file's descriptor. The file is made once it is certain that it does not
+/// become a link into the base.
 int TreeReceiver::own_fd() {
   if (!file_->fd) file_->fd = open_file(file_->record.path);
   return file_->fd.get();
 }
 
-/// Opens the file that a copy that was cut off has left, whatever its mode. It is looked at before
-/// anything of it is changed: the name might be another thing's by now.
+/// Opens the file that an interrupted copy has left, whatever its mode. It is checked before it is
+/// changed: another file might have the name by now.
 UniqueFd TreeReceiver::open_kept(const std::string& path, std::uint64_t kept) {
   const auto [parent, name] = split_path(path);
   const UniqueFd found(
@@ -191,7 +193,7 @@ UniqueFd TreeReceiver::open_kept(const std::string& path, std::uint64_t kept) {
   struct stat info {};
   if (!found || ::fstat(found.get(), &info) != 0) throw cannot_write(path);
   if (!S_ISREG(info.st_mode) || info.st_nlink != 1)
-    throw Error(ErrorKind::conflict, printable(path) + " is not the file that was kept of it");
+    throw Error(ErrorKind::conflict, printable(path) + " is no longer the file that was kept");
   const std::string itself = "/proc/self/fd/" + std::to_string(found.get());
   ::chmod(itself.c_str(), kMode);  // It may have been complete, and read-only.
   UniqueFd fd(::open(itself.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
@@ -205,7 +207,7 @@ UniqueFd TreeReceiver::open_file(const std::string& path) {
   const auto [parent, name] = split_path(path);
   const int at = open_parent(parent);
   UniqueFd fd(::openat(at, name.c_str(), kFlags | O_CREAT | O_EXCL, kMode));
-  if (!fd && errno == EEXIST) {  // Named by two sources, where the later one counts; or kept.
+  if (!fd && errno == EEXIST) {  // Two sources name it, and the later one counts; or it was kept.
     ::unlinkat(at, name.c_str(), 0);
     fd = UniqueFd(::openat(at, name.c_str(), kFlags | O_CREAT | O_EXCL, kMode));
   }
@@ -223,7 +225,7 @@ void TreeReceiver::take(const BlockRecord& record) {
   bytes_ += record.bytes.size();
 }
 
-/// -1 where the base has no such directory.
+/// Returns the directory in the base; -1 if the base has no such directory.
 int TreeReceiver::open_base_parent(const std::string& parent) {
   if (base_ && base_parent_path_ != parent) {
     base_parent_ = open_below(base_.get(), parent);
@@ -239,7 +241,7 @@ UniqueFd TreeReceiver::open_in_base(const std::string& path) {
   UniqueFd fd(there < 0 ? -1 : ::openat(there, name.c_str(), kRead));
   struct stat info {};
   if (!fd || ::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode))
-    throw Error(ErrorKind::remote, printable(path) + " is not in what was said to be here");
+    throw Error(ErrorKind::remote, printable(path) + " is missing here from the files to reuse");
   return fd;
 }
 
@@ -250,7 +252,8 @@ bool TreeReceiver::has_shape_of_record(const struct stat& there) const {
          there.st_mtim.tv_sec == modified.tv_sec && there.st_mtim.tv_nsec == modified.tv_nsec;
 }
 
-/// Sets the sum that is known of it then. False where the file must be read, or cannot be linked.
+/// Links the file by its known sum, and sets that sum. Returns false if the file must be read, or
+/// cannot be linked.
 bool TreeReceiver::become_link_unread() {
   if (!known_sum_) return false;
   const std::string inner = path_in_base(file_->record.path);
@@ -268,7 +271,7 @@ bool TreeReceiver::become_link_unread() {
   return true;
 }
 
-/// False where the file there has another mode or time, or the file system has no links.
+/// Returns false if the file there has another mode or time, or the file system has no links.
 bool TreeReceiver::become_link_to(int there) {
   const FileRecord& record = file_->record;
   struct stat info {};
@@ -297,7 +300,8 @@ void TreeReceiver::take(const SameRecord&) {
   });
 }
 
-/// What is in the file now, and not what was meant to be written, where it was there in part.
+/// Returns the sum of the file's actual content. For a file that was there in part it is read, not
+/// derived from the writes.
 Digest TreeReceiver::sum_of_content() {
   if (file_->known) return *file_->known;
   return file_->sum ? file_->sum->finish() : sum_of_file(own_fd(), file_->record.path);
@@ -345,7 +349,8 @@ void TreeReceiver::take(const LinkRecord& record) {
   if (::symlinkat(record.target.c_str(), at, name.c_str()) != 0) throw cannot_write(path);
   const timespec modified = as_timespec(record.modified);
   const timespec times[2] = {modified, modified};
-  ::utimensat(at, name.c_str(), times, AT_SYMLINK_NOFOLLOW);  // Not every file system can.
+  // Some file systems do not support it.
+  ::utimensat(at, name.c_str(), times, AT_SYMLINK_NOFOLLOW);
 }
 
 void TreeReceiver::take(const EndRecord&) {
@@ -354,7 +359,7 @@ void TreeReceiver::take(const EndRecord&) {
 }
 
 void TreeReceiver::take(const GivenUpRecord&) {
-  throw Error(ErrorKind::remote, "the copy was given up where it comes from");
+  throw Error(ErrorKind::remote, "the sender gave up the copy");
 }
 
 void TreeReceiver::take(const AliveRecord&) {}

@@ -1,4 +1,4 @@
-// Takes a stream of records and makes it a file tree, checked and complete or not at all.
+// Receives a stream of records and makes a file tree of it, checked and complete or not at all.
 #pragma once
 
 #include <sys/stat.h>
@@ -20,82 +20,85 @@
 
 namespace fastgpu::transfer {
 
-/// How many sources the stream carries: with several, the destination must be a directory.
+/// The number of sources in the stream: with several, the destination must be a directory.
 enum class SourceCount : std::uint8_t { one, several };
 
-/// Where the copy to that destination is put together.
+/// Returns the directory in which the copy to that destination is staged.
 std::filesystem::path staging_parent(const std::filesystem::path& destination);
 
-/// A file whose content has come in as it was sent.
+/// A file whose content has arrived as it was sent.
 struct ReceivedFile {
-  std::string path;  ///< Begins with the name that it has at the destination.
+  std::string path;  ///< The path; it begins with the name at the destination.
   std::uint32_t mode = 0;
   std::uint64_t size = 0;
   Digest sum{};
 };
 using OnFile = std::function<void(const ReceivedFile& file)>;
 
-/// A tree that is here already, like the one that comes.
+/// A tree that is here already and resembles the incoming one.
 struct BaseTree {
-  /// The sum of a file of it, by its path and how it looks, that is known without reading it;
-  /// absent for others.
+  /// Returns the sum of a file, by its path and its status, if it is known without reading the
+  /// file; absent for others.
   using KnownSum =
       std::function<std::optional<Digest>(const std::string& path, const struct stat& status)>;
 
-  std::filesystem::path root{};  ///< Empty where there is none.
-  KnownSum known_sum{};          ///< May be empty: nothing is known.
+  std::filesystem::path root{};  ///< The directory; empty without a base.
+  KnownSum known_sum{};          ///< The known sums; null: every file is read.
 };
 
 /// A copy that may come.
 struct Announced {
   SourceCount count = SourceCount::one;
   EntryKind first = EntryKind::directory;  ///< The kind of the first source.
-  std::uint64_t bytes = 0;                 ///< Content of all sources.
+  std::uint64_t bytes = 0;                 ///< The content of all sources.
 };
 
-/// Tries whether the copy can be put together at the destination: throws as a TreeReceiver would,
+/// Checks whether the copy can be put together at the destination. Throws as a TreeReceiver would,
 /// and capacity if the file system has less room. Leaves nothing behind.
 void try_receiving(const std::filesystem::path& destination, const Announced& copy);
 
-/// As cp -r has it: into a destination that is a directory, or under the destination's name where
-/// there is nothing yet or a file. A directory that exists is merged into.
+/// Receives a tree with the rules of cp -r: into a destination that is a directory, or under the
+/// destination's name if that does not exist or is a file. A directory that exists is merged into.
 class TreeReceiver {
  public:
-  /// Throws not_found where the directory around the destination does not exist, conflict where it
-  /// is a file and cannot be, denied or capacity as the file system says. With a resumption it goes
-  /// on with what was kept, or throws remote where that is less than the stream will take for
-  /// granted; a stream that is cut off is kept then. Files that are in `base` become links to those
-  /// there, and are read where their sums are not known.
+  /// Throws not_found if the directory around the destination does not exist, conflict if it is a
+  /// file and cannot be, denied or capacity as the file system reports. With a resumption it
+  /// resumes from the kept content, or throws remote if that is less than the stream assumes; an
+  /// interrupted stream is then kept. Files that are in `base` become links to those there, and are
+  /// read if their sums are unknown.
   TreeReceiver(const std::filesystem::path& destination, SourceCount count,
                const std::optional<Resumption>& resumption = {}, OnFile on_file = {},
                const BaseTree& base = {});
 
-  /// From now on nothing comes but what was asked for, and all of that: for a stream from a machine
-  /// that is not to choose what is written here. feed() and finish() throw as AskedNames then.
+  /// Accepts nothing but the requested names from now on, and requires all of them: for a stream
+  /// from a machine that must not choose what is written here. feed() and finish() then throw as
+  /// AskedNames does.
   void expect(AskedNames names) { asked_ = std::move(names); }
 
   /// Throws remote for a malformed stream and for content that is not what was sent (naming the
   /// file), denied for a path that leads out of the destination, capacity for a full disk.
   void feed(std::string_view piece);
 
-  /// Content that has come in by this stream.
+  /// Returns the bytes of content in this stream so far.
   std::uint64_t bytes() const noexcept { return bytes_; }
 
-  /// What the sender's account must be; absent before the last record.
+  /// Returns the value that the sender's account must have; absent before the last record.
   const std::optional<Digest>& account() const noexcept { return account_.sum(); }
 
-  /// The end of the stream. Throws transient where it is cut off; otherwise all is in its place.
+  /// Handles the end of the stream. Throws transient if it is cut off; otherwise everything is in
+  /// its place.
   void finish();
 
  private:
   struct File {
-    UniqueFd fd;  // Once it is needed.
+    UniqueFd fd;  // Opened when it is needed.
     FileRecord record;
-    std::optional<Sha256> sum{};    // Of what came in; absent where some of it was there before.
-    std::optional<Digest> known{};  // Of content that is that of the base.
+    // The sum of the content that arrived; absent if a part was there before.
+    std::optional<Sha256> sum{};
+    std::optional<Digest> known{};  // The sum of content that the base has.
     bool has_content = false;
-    bool is_link = false;    // To one in the base, whose mode and time stay.
-    std::uint64_t size = 0;  // Of such a one.
+    bool is_link = false;    // A link into the base, whose mode and time stay.
+    std::uint64_t size = 0;  // The size of a link's file.
   };
 
   void take(const DirectoryRecord& record);
@@ -127,9 +130,9 @@ class TreeReceiver {
   std::optional<AskedNames> asked_;
   OnFile on_file_;
   std::string shown_;     // The destination, for messages.
-  std::string new_name_;  // What the source is called here; empty where it keeps its name.
+  std::string new_name_;  // The source's name here; empty if it keeps its own.
   bool must_be_directory_ = false;
-  bool is_content_ = false;  // Of a directory, without its name.
+  bool is_content_ = false;  // The content of a directory, without its name.
   std::unique_ptr<Staging> staging_;
   UniqueFd base_;
   BaseTree::KnownSum known_sum_;
@@ -139,12 +142,13 @@ class TreeReceiver {
   StreamAccount account_;
   std::optional<File> file_;
   std::vector<DirectoryRecord> directories_;
-  std::unordered_map<std::string, std::size_t> directory_at_;  // In directories_, by path.
+  // The index in directories_, by path.
+  std::unordered_map<std::string, std::size_t> directory_at_;
   std::optional<std::string> parent_path_;  // The directory that parent_ has open.
   UniqueFd parent_;
   std::uint64_t bytes_ = 0;
   std::uint64_t files_ = 0;
-  std::uint64_t bytes_kept_ = 0;  // Of the file that comes first, from before.
+  std::uint64_t bytes_kept_ = 0;  // The earlier bytes of the file that comes first.
   bool goes_on_ = false;
   bool ended_ = false;
 };

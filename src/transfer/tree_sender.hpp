@@ -1,4 +1,4 @@
-// Reads file trees and gives them as pieces of a stream of records.
+// Reads file trees and returns them as pieces of a stream of records.
 #pragma once
 
 #include <sys/stat.h>
@@ -19,8 +19,8 @@
 
 namespace fastgpu::transfer {
 
-/// The sum of one file, computed once for all senders that read it at about the same time: whoever
-/// comes to a byte first adds it.
+/// The sum of one file, computed once for all senders that read it at about the same time. The
+/// first sender to reach a byte adds it.
 class FileSum {
  public:
   void add(std::uint64_t offset, std::string_view bytes);
@@ -32,8 +32,8 @@ class FileSum {
   std::optional<Digest> digest_;
 };
 
-/// Shared by the senders of one copy to many hosts. Not thread-safe. Keeps the sums of the files
-/// that some sender is reading now, and no others.
+/// The file sums shared by the senders of one copy to many hosts. Not thread-safe. Keeps the sums
+/// of the files that some sender is reading now, and no others.
 class FileSums {
  public:
   std::shared_ptr<FileSum> at(const std::string& file);
@@ -42,66 +42,68 @@ class FileSums {
   std::map<std::string, std::weak_ptr<FileSum>> sums_;
 };
 
-/// With what was there already.
+/// The amount sent, with everything that was there already.
 struct Sent {
   std::uint64_t files = 0;
-  std::uint64_t bytes = 0;  ///< Content, without names and sums.
+  std::uint64_t bytes = 0;  ///< The content, without names and sums.
 };
 
-/// The sum of a file, by its path below the source, that the receiver has in its base; absent for
-/// others.
+/// Returns the sum of a file that the receiver has in its base, by its path below the source;
+/// absent for others.
 using InBase = std::function<std::optional<Digest>(const std::string& path)>;
 
-/// One that goes ahead of all that a walk comes to.
+/// A file that is sent ahead of the walk.
 struct FirstFile {
-  std::optional<std::string> path{};  ///< Below the source; absent where there is none now.
-  bool is_over = false;               ///< There will be none.
+  /// The path below the source; absent if no file is ready now.
+  std::optional<std::string> path{};
+  bool is_over = false;  ///< No more files will come.
 };
 
-/// The next one. Of a tree that others still make it may be waited for, if the sender says so,
-/// which has nothing left to give then.
+/// Returns the next first file. If other processes still write the tree, it may wait for one when
+/// `may_wait` is set: the sender then has nothing else to send.
 using FirstFiles = std::function<FirstFile(bool may_wait)>;
 
-/// Told of each file that was sent: its path here, and the sum of what was sent.
+/// Called for each file that was sent: its path here, and the sum of the bytes sent.
 using OnSent = std::function<void(const std::string& file, const Digest& sum)>;
 
-/// Returns whether an entry is left out of a copy, by its path below the source. Asked for a
-/// directory before what is in it, which is left out with it.
+/// Returns whether an entry is left out of a copy, by its path below the source. Called for a
+/// directory before its content, which is left out with it.
 using LeftOut = std::function<bool(const std::string& path, bool is_directory)>;
 
-/// One stream. A symbolic link named as a source is followed, further ones are sent as links. What
-/// is neither file, directory nor link is passed over inside a directory, and refused as a source.
+/// One stream. A symbolic link named as a source is followed, further ones are sent as links. An
+/// entry that is neither file, directory nor link is skipped inside a directory, and refused as a
+/// source.
 class TreeSender {
  public:
-  /// What lies before `from` is known to be there, and is read where a sum needs it, but not sent.
-  /// What is `in_base` is neither read nor sent. `first` are files of the only source; one of them
-  /// that has changed when the walk comes to it is sent again.
+  /// Content before `from` is known to be there, and is read if a sum needs it, but not sent. Files
+  /// that `in_base` knows are neither read nor sent. `first` are files of the only source; one of
+  /// them that has changed when the walk reaches it is sent again.
   TreeSender(std::vector<std::filesystem::path> sources, std::shared_ptr<FileSums> sums,
              const Position& from = {}, InBase in_base = {}, FirstFiles first = {},
              OnSent on_sent = {});
 
-  /// Leaves entries out of what is sent from now on; sources themselves never.
+  /// Leaves entries out from now on; the sources themselves are always sent.
   void leave_out(LeftOut left_out) { left_out_ = std::move(left_out); }
 
-  /// The next piece, perhaps an empty one; absent at the end. Throws not_found for a source that
-  /// does not exist, denied for a file that cannot be read, usage for a source that is neither a
-  /// file nor a directory.
+  /// Returns the next piece, perhaps an empty one; absent at the end. Throws not_found for a source
+  /// that does not exist, denied for a file that cannot be read, usage for a source that is neither
+  /// a file nor a directory.
   std::optional<std::string> next();
 
   const Sent& sent() const noexcept { return sent_; }
 
-  /// What the receiver's account must be; absent before the end.
+  /// Returns the value that the receiver's account must have; absent before the end.
   const std::optional<Digest>& account() const noexcept { return account_.sum(); }
 
-  /// Files and directories below the sources that were there when their directory was read and were
-  /// gone when their turn came: the copy is complete without them. The first thousand.
+  /// Returns the files and directories below the sources that were listed in their directory but
+  /// gone when their turn came. The copy is complete without them. At most the first thousand.
   const std::vector<std::string>& vanished() const noexcept { return vanished_; }
 
  private:
   struct Directory {
     UniqueFd fd;
-    std::string path;   // As the records have it.
-    std::string shown;  // For messages.
+    std::string path;   // The path in the records.
+    std::string shown;  // The path for messages.
     std::vector<std::string> names;
     std::size_t next = 0;
   };
@@ -109,11 +111,11 @@ class TreeSender {
     UniqueFd fd;
     std::string shown;
     std::shared_ptr<FileSum> sum;
-    std::uint64_t known = 0;  // So much of it is there.
+    std::uint64_t known = 0;  // The bytes that the receiver has already.
     std::uint64_t offset = 0;
   };
 
-  /// A file as it was when it was sent ahead.
+  /// A file's state when it was sent ahead.
   struct Stamp {
     ino_t inode = 0;
     off_t size = 0;
@@ -142,35 +144,35 @@ class TreeSender {
 
   std::vector<std::filesystem::path> sources_;
   std::size_t next_source_ = 0;
-  std::shared_ptr<FileSums> sums_;  // With the other senders of the same copy.
+  std::shared_ptr<FileSums> sums_;  // Shared with the other senders of the same copy.
   std::vector<Directory> open_;
   std::optional<File> file_;
   std::string block_;
   Packer packer_;
   Position from_;
   InBase in_base_;
-  FirstFiles first_;  // Empty once they are through.
+  FirstFiles first_;  // Null after the last one.
   OnSent on_sent_;
   LeftOut left_out_;
-  std::string top_;                          // Of the source that is walked, as records have it.
-  UniqueFd root_;                            // Of the source that they are in.
-  std::map<std::string, Stamp> sent_first_;  // By the path that records have.
-  std::set<std::string> first_parents_;      // Likewise.
-  std::uint64_t files_ = 0;                  // Begun, or passed over.
+  std::string top_;                          // The walked source's name in the records.
+  UniqueFd root_;                            // The source of the first files.
+  std::map<std::string, Stamp> sent_first_;  // The first files, by their paths in the records.
+  std::set<std::string> first_parents_;      // The directories sent for them.
+  std::uint64_t files_ = 0;                  // The files begun or skipped.
   Sent sent_;
   StreamAccount account_;
   std::vector<std::string> vanished_;
-  bool waits_ = false;  // For a first file.
+  bool waits_ = false;  // Waits for a first file.
   bool ended_ = false;
 };
 
-/// Throws for the first source that is not there, is neither a file nor a directory, or has
-/// something in it that cannot be read and is not left out, naming it: before anything of a copy is
-/// sent.
+/// Throws for the first source that does not exist, is neither a file nor a directory, or contains
+/// an unreadable entry that is not left out. The error names it and comes before anything of a copy
+/// is sent.
 void check_readable(const std::vector<std::filesystem::path>& sources,
                     const LeftOut& left_out = {});
 
-/// Files and bytes in the trees, for showing progress; what cannot be read counts as nothing.
+/// Counts files and bytes in the trees, for showing progress; unreadable entries count as nothing.
 Sent measure(const std::vector<std::filesystem::path>& sources);
 
 }  // namespace fastgpu::transfer

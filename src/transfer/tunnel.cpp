@@ -19,8 +19,8 @@ namespace {
 /// A frame is a kind, the stream's number and the payload's length, then the payload.
 constexpr char kOpen = 'o';
 constexpr char kData = 'd';
-constexpr char kEnd = 'e';     // No more data comes.
-constexpr char kCredit = 'c';  // So many bytes were taken.
+constexpr char kEnd = 'e';     // The end of the stream's data.
+constexpr char kCredit = 'c';  // The number of bytes taken.
 constexpr char kReset = 'r';   // The stream is gone.
 constexpr std::size_t kHeader = 9;
 constexpr std::size_t kPiece = 64UL << 10;
@@ -70,8 +70,9 @@ bool Tunnel::has_room() const noexcept {
   return output_.size() < kMostOutput;
 }
 
-/// Polls all descriptors once, and moves what can be moved. What comes from the other end is always
-/// read: were both ends to wait for room on their way out, neither would go on. Windows bound it.
+/// Polls all descriptors once, and moves all bytes that can be moved. The other end's bytes are
+/// always read: if both ends waited for room on their way out, neither would proceed. Windows bound
+/// the memory.
 void Tunnel::wait(const Cancel& cancel) {
   std::vector<pollfd> polled = {{cancel.fd(), POLLIN, 0},
                                 {in_, POLLIN, 0},
@@ -166,7 +167,7 @@ void Tunnel::take_credit(Stream& stream, std::string_view payload) {
   stream.credit += count;
 }
 
-/// False once the stream is over.
+/// Returns false once the stream is over.
 bool Tunnel::step(std::uint32_t id, Stream& stream, short events) {
   if ((events & POLLOUT) != 0 && !write_waiting(id, stream)) return false;
   if ((events & (POLLIN | POLLHUP | POLLERR)) == 0) return true;
@@ -174,7 +175,7 @@ bool Tunnel::step(std::uint32_t id, Stream& stream, short events) {
   return read_some(id, stream);
 }
 
-/// False once the stream is over.
+/// Returns false once the stream is over.
 bool Tunnel::write_waiting(std::uint32_t id, Stream& stream) {
   while (!stream.waiting.empty()) {
     const ssize_t count =
@@ -199,7 +200,7 @@ bool Tunnel::write_waiting(std::uint32_t id, Stream& stream) {
   return !(stream.is_write_closed && stream.is_read_out);
 }
 
-/// False once the stream is over.
+/// Returns false once the stream is over.
 bool Tunnel::read_some(std::uint32_t id, Stream& stream) {
   std::array<char, kPiece> piece{};
   const ssize_t count =

@@ -1,4 +1,4 @@
-// Many streams of bytes over one pair of descriptors, each with a bound on what is on its way.
+// Many streams of bytes over one pair of descriptors, each with a bound on the bytes in transit.
 #pragma once
 
 #include <cstddef>
@@ -14,31 +14,31 @@
 namespace fastgpu::transfer {
 
 /// One end of a tunnel. The end with a listener opens a stream for each connection that it accepts;
-/// the other end decides where each leads. What comes from the other end is checked: nonsense ends
-/// the tunnel, and no stream holds more than kTunnelWindow here.
+/// the other end decides where each leads. Input from the other end is checked: malformed frames
+/// end the tunnel, and no stream holds more than kTunnelWindow here.
 class Tunnel {
  public:
-  /// Returns our end of a stream that the other end has opened; one without a descriptor refuses
-  /// it.
+  /// Returns our end of a stream that the other end has opened; without a descriptor the stream is
+  /// refused.
   using OnOpen = std::function<UniqueFd()>;
 
-  /// `in` and `out` are borrowed and become non-blocking. `listener` accepts connections; -1: the
+  /// Borrows `in` and `out` and makes them non-blocking. `listener` accepts connections; -1: the
   /// other end opens the streams.
   Tunnel(int in, int out, int listener, OnOpen on_open = {});
 
-  /// Moves bytes until `in` ends or a stop is requested. Throws ErrorKind::remote for what no
-  /// tunnel sends, local where `out` fails.
+  /// Moves bytes until `in` ends or a stop is requested. Throws ErrorKind::remote for malformed
+  /// frames, local if `out` fails.
   void serve(const Cancel& cancel);
 
  private:
   struct Stream {
     UniqueFd fd;
-    std::string waiting{};         // For fd.
-    std::size_t credit = 0;        // What the other end may still get.
-    std::size_t taken = 0;         // What fd has got, and the other end has not been told.
+    std::string waiting{};         // The bytes for fd.
+    std::size_t credit = 0;        // The bytes that the other end may still get.
+    std::size_t taken = 0;         // The bytes written to fd and not yet reported to the other end.
     bool is_read_out = false;      // fd has ended, and the other end knows.
     bool is_other_done = false;    // The other end has ended.
-    bool is_write_closed = false;  // fd knows that.
+    bool is_write_closed = false;  // The end was passed on to fd.
   };
   using Streams = std::map<std::uint32_t, Stream>;
 
@@ -67,9 +67,9 @@ class Tunnel {
   bool ended_ = false;
 };
 
-/// Bytes of one stream that are on their way in one direction at most.
+/// The most bytes of one stream in transit in one direction.
 inline constexpr std::size_t kTunnelWindow = std::size_t{1} << 20;
-/// Streams at a time; further ones are refused.
+/// The most streams at a time; further ones are refused.
 inline constexpr std::size_t kMostStreams = 128;
 
 }  // namespace fastgpu::transfer
