@@ -20,13 +20,13 @@ constexpr std::size_t kPiece = 256UL * 1024;
 constexpr std::size_t kHashDigits = 16;
 constexpr std::size_t kMostSaid = 4096;
 
-/// What the install script exits with, so that its failures have kinds.
+/// The exit statuses of the install script, so that its failures have kinds.
 enum InstallStatus : int {
   home_not_writable = 11,
   not_stored = 12,
   no_sha256sum = 13,
   damaged = 14,
-  other_processor = 15,  ///< Its name is on the error output.
+  other_processor = 15,  ///< The processor's name is on the error output.
   not_started = 16
 };
 
@@ -64,9 +64,9 @@ MachineName this_machine() {
   return {names.machine};
 }
 
-/// Reads the program from its input. A connection that breaks leaves a wrong sum and so nothing.
-/// Where the home directory is on a file system that starts no programs, the program is kept in a
-/// directory elsewhere that is this user's alone, and a link leads there.
+/// Reads the program from its input. A connection that breaks leaves a wrong sum and so no program.
+/// If the home directory is on a file system that starts no programs, the program is kept in a
+/// directory elsewhere that only this user can access. A link leads there.
 constexpr const char* kInstall = R"sh(
 umask 077; d=$HOME/.fastgpu/bin; t=$d/.new.$$
 mkdir -p "$d" && chmod 700 "$HOME/.fastgpu" "$d" && : >"$t" || exit 11
@@ -96,11 +96,11 @@ std::string install_script(const AgentHash& hash, const std::string& sha256,
          kInstall;
 }
 
-/// Why the script ended with `status`; `said` is its error output.
+/// Returns why the script ended with `status`; `said` is its error output.
 Error install_error(int status, std::string_view said) {
   const auto with = [&](ErrorKind kind, const std::string& text) {
     std::string shown = printable(said.substr(0, said.find('\n')));
-    return Error(kind, "putting the agent there: " + text + (said.empty() ? "" : ": " + shown));
+    return Error(kind, "installing the agent: " + text + (said.empty() ? "" : ": " + shown));
   };
   const bool full = said.find("No space left") != said.npos || said.find("quota") != said.npos;
   switch (status) {
@@ -138,24 +138,24 @@ HostResult<AgentInstalled> installed(const HostResult<ssh::Exit>& ended, const s
   return {ended.host, install_error(ended.value().code(), said).during(ended.host.value)};
 }
 
-/// What one host answered, and on its error output.
+/// The result of one host, and its error output.
 struct Attempt {
   HostResult<ssh::Exit> ended;
   std::string said;
 
-  /// That the program is not for.
+  /// Returns the host's processor if the program is not for it.
   std::optional<MachineName> processor() const {
     if (!ended.ok() || ended.value().code() != other_processor) return std::nullopt;
     return MachineName{said.substr(0, said.find('\n'))};
   }
 };
 
-/// One program to all of some hosts.
+/// Puts one program on all of some hosts.
 std::vector<Attempt> put(ssh::Client& client, std::span<const ssh::Host> hosts,
                          const std::filesystem::path& program, const AgentHash& hash,
                          const MachineName& machine, const ssh::RunOptions& options,
                          const Cancel& cancel) {
-  // Shared by the uploads, which end in an order of their own.
+  // Shared by the uploads, which end in any order.
   const auto file = std::make_shared<const MappedFile>(program);
   const std::string script = install_script(hash, transfer::sha256_hex(file->bytes()), machine);
   std::vector<std::string> said(hosts.size());
@@ -181,7 +181,7 @@ Error no_program_for(const MachineName& processor, const AgentProgram& agent) {
     there += " and " + machine.value;
   return Error(ErrorKind::remote, "its processor is " + printable(processor.value) +
                                       ", and fastgpu was installed with agents for " + there +
-                                      ": docs/hacking.md says how another is made");
+                                      ": see docs/hacking.md for how to build another");
 }
 
 }  // namespace
@@ -200,7 +200,7 @@ std::string agent_path(const AgentHash& hash) {
 
 std::string agent_command(const AgentHash& hash, std::span<const std::string> arguments) {
   const std::string path = "~/" + agent_path(hash);
-  // To a shell an empty file is a script that does nothing, and does it well.
+  // A shell takes an empty file for a script that does nothing, and succeeds.
   std::string command = "test -s " + path + " && exec " + path;
   if (!arguments.empty()) command += " " + shell_join(arguments);
   return command + " || exec " + path + "-is-empty";
@@ -208,8 +208,8 @@ std::string agent_command(const AgentHash& hash, std::span<const std::string> ar
 
 std::string agent_command_by(std::span<const std::string> starter, const AgentHash& hash,
                              std::span<const std::string> arguments) {
-  // sudo itself exits with 1 where it does not find a program; a shell says which is missing. The
-  // path is written out by the login shell: home is another one for whom the starter makes us.
+  // sudo itself exits with 1 if it does not find a program; a shell reports which one is missing.
+  // The login shell expands the path: the user that the starter switches to has another home.
   static constexpr const char* kStart = R"(test -s "$0" && exec "$0" "$@"; exec "$0-is-empty")";
   std::vector<std::string> words = {"exec"};
   words.insert(words.end(), starter.begin(), starter.end());

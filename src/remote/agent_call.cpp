@@ -10,8 +10,8 @@
 namespace fastgpu::remote {
 namespace {
 
-/// Holds error output back for as long as it may be a shell's complaint about a missing agent. What
-/// start-up files of the shell print may come before it.
+/// Holds error output back while it may be a shell's complaint about a missing agent. The output of
+/// the shell's start-up files may come before it.
 class ComplaintFilter {
  public:
   ComplaintFilter(const AgentHash& hash, std::function<void(std::string_view)> sink)
@@ -74,7 +74,7 @@ class AgentCall {
   }
 
  private:
-  /// Calls the agent on some hosts; returns those that have none, without a result yet.
+  /// Calls the agent on some hosts; returns those that lack it, without a result yet.
   std::vector<std::size_t> try_on(const std::vector<std::size_t>& indices) {
     std::vector<ssh::Task> tasks;
     std::vector<std::unique_ptr<ComplaintFilter>> filters;
@@ -111,7 +111,7 @@ class AgentCall {
     results_[index] = e;
   }
 
-  /// Returns the hosts that have the agent now; the others have their result.
+  /// Installs the agent; returns the hosts that have it now. The others have their result.
   std::vector<std::size_t> install_on(const std::vector<std::size_t>& indices) {
     std::vector<ssh::Host> hosts;
     for (const std::size_t i : indices)
@@ -132,7 +132,7 @@ class AgentCall {
     return ready;
   }
 
-  /// The host works, but has no place for the agent.
+  /// Returns true if the host works, but has no place for the agent.
   static bool is_about_the_agent(const Error& e) {
     return e.kind() == ErrorKind::capacity || e.kind() == ErrorKind::denied ||
            e.kind() == ErrorKind::remote;

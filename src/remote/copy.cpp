@@ -20,7 +20,7 @@ namespace {
 
 using transfer::SourceCount;
 
-/// What a far end says before it fails; no more than a message of it is kept.
+/// Collects the message of a far end before it fails; limits its length.
 void keep_message(std::string& said, std::string_view piece) {
   constexpr std::size_t kLongest = 4096;
   said += piece.substr(0, kLongest - std::min(said.size(), kLongest));
@@ -61,7 +61,7 @@ std::filesystem::path place_for(const std::filesystem::path& destination, const 
   return place;
 }
 
-/// Tries whether something can be put together at the destination, before any host is asked.
+/// Checks whether files can be put together at the destination, before any host is contacted.
 void check_destination(const std::filesystem::path& destination, SourceCount count,
                        std::size_t hosts) {
   if (hosts == 1) return transfer::try_receiving(destination, {.count = count});
@@ -71,7 +71,7 @@ void check_destination(const std::filesystem::path& destination, SourceCount cou
   const transfer::Staging trial{destination};
 }
 
-/// The same without making a directory.
+/// Does the same check without making a directory.
 void check_destination_only(const std::filesystem::path& destination, SourceCount count,
                             std::size_t hosts) {
   if (hosts == 1) return transfer::try_receiving(destination, {.count = count});

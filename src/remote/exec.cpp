@@ -11,7 +11,7 @@
 namespace fastgpu::remote {
 namespace {
 
-/// Takes as many bytes as $0 says from its input, which say what to export, and becomes the
+/// A script that reads $0 bytes from its input, exports the variables in them, and becomes the
 /// command.
 constexpr const char* kWithVariables =
     R"(fastgpu_variables=$(dd bs=1 count="$0" 2>/dev/null) && [ -n "$fastgpu_variables" ] || exit 126
@@ -93,8 +93,9 @@ class Execution {
     return results;
   }
 
-  /// Input is given once: no part of it may go to a try that finds the agent missing. All hosts run
-  /// at the same time, for each waits until the others have taken what it has.
+  /// Sends input only once, so first finds the hosts without the agent: no part of it may go to a
+  /// try that fails. All hosts run at the same time, as each waits until the others have taken the
+  /// present input.
   std::vector<HostResult<Executed>> run_with_input() {
     const std::string probe = agent_command(agent_.hash, std::vector<std::string>{"version"});
     const auto make = [&](std::size_t i) -> ssh::Task {
@@ -117,8 +118,8 @@ class Execution {
     return results;
   }
 
-  /// Runs the command on the hosts at `indices`: without the agent where `called` says that it
-  /// could not be put there.
+  /// Runs the command on the hosts at `indices`: without the agent if `called` has NoAgent for the
+  /// host.
   void run_on(const std::vector<std::size_t>& indices, const std::vector<CallResult>& called,
               std::vector<HostResult<Executed>>& results) {
     if (indices.empty()) return;
@@ -192,7 +193,7 @@ class Execution {
 
   using NextInput = std::function<std::optional<std::string>()>;
 
-  /// Sends `first`, then what `rest` gives, which may be null.
+  /// Sends `first`, then the input of `rest`, which may be null.
   static void add_input(ssh::Task& task, std::string first, NextInput rest) {
     if (first.empty() && !rest) return;
     task.next_input = [first = std::move(first),
@@ -224,7 +225,7 @@ class Execution {
     return {name, std::get<Error>(called)};
   }
 
-  /// What a host has said is complete.
+  /// Handles the end of a host's output.
   void close(std::size_t host) {
     if (closed_[host]) return;
     closed_[host].emplace();
@@ -237,7 +238,7 @@ class Execution {
   }
 
   struct Closed {
-    std::optional<Error> failure{};  ///< Of whoever takes the output.
+    std::optional<Error> failure{};  ///< The failure of the output's sink.
   };
 
   ssh::Client& client_;
@@ -248,7 +249,7 @@ class Execution {
   const Cancel& cancel_;
   ssh::RunOptions run_options_;
   std::vector<std::unique_ptr<HostOutput>> outputs_;
-  std::vector<std::optional<Closed>> closed_;  ///< By host, once it has ended.
+  std::vector<std::optional<Closed>> closed_;  ///< By host, present once it has ended.
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What nodes have kept of a copy that was cut off.
+// The parts of an interrupted copy that nodes have kept.
 #pragma once
 
 #include <span>
@@ -10,8 +10,9 @@
 
 namespace fastgpu::remote {
 
-/// How far each host has the copy with that key: one round trip. Who has nothing
-/// of it, or does not answer, is at the start. Without a key all are, and nobody is asked.
+/// Returns each host's position in the copy with that key, in one round trip. A host that has
+/// nothing of it, or does not answer, is at the start. Without a key all are, and no host is
+/// contacted.
 std::vector<transfer::Position> kept_positions(ssh::Client& client,
                                                std::span<const ssh::Host> hosts,
                                                const std::string& key,
@@ -19,7 +20,7 @@ std::vector<transfer::Position> kept_positions(ssh::Client& client,
                                                const AgentProgram& agent,
                                                const CopyOptions& options, const Cancel& cancel);
 
-/// The agent's words for taking part in it from there on; none without a key.
+/// Returns the agent's arguments for resuming the copy from there; empty without a key.
 std::vector<std::string> resume_words(const std::string& key, const transfer::Position& from);
 
 }  // namespace fastgpu::remote

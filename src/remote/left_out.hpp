@@ -1,4 +1,4 @@
-// What a directory's own .fastgpuignore leaves out of a copy of it.
+// The entries that a directory's own .fastgpuignore leaves out of a copy of it.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Which libraries are behind remote/, ssh/ and transfer/.
+// The libraries behind remote/, ssh/ and transfer/.
 #pragma once
 
 #include <map>
@@ -6,7 +6,7 @@
 
 namespace fastgpu::remote {
 
-/// Returns the versions that run, by name.
+/// Returns the versions in use, by name.
 std::map<std::string, std::string> library_versions();
 
 }  // namespace fastgpu::remote

@@ -1,4 +1,4 @@
-// Output cut into lines, and hosts that said the same put together.
+// Output cut into lines, and hosts with the same output grouped.
 #pragma once
 
 #include <functional>
@@ -11,8 +11,8 @@
 
 namespace fastgpu::remote {
 
-/// Collects pieces of output and gives them on in whole lines, each with its newline. A line over
-/// `kLongest` bytes is given on in parts, so that memory stays bounded whatever the output is.
+/// Collects pieces of output and passes on whole lines, each with its newline. A line over
+/// `kLongest` bytes is passed on in parts, so that memory stays bounded for any output.
 class LineCutter {
  public:
   static constexpr std::size_t kLongest = 256UL * 1024;
@@ -20,9 +20,9 @@ class LineCutter {
 
   explicit LineCutter(Sink sink) : sink_(std::move(sink)) {}
 
-  /// Gives on all complete lines at once, in one call.
+  /// Passes on all complete lines in one call.
   void add(std::string_view piece);
-  /// Gives on what is left at the end, which has no newline.
+  /// Passes on the rest at the end, which has no newline.
   void finish();
 
  private:
@@ -30,19 +30,19 @@ class LineCutter {
   std::string rest_;
 };
 
-/// What a host has said; borrowed.
+/// The output of a host; borrowed.
 struct Output {
   NodeName host;
   std::string_view text;
 };
 
-/// Hosts that said the same.
+/// The hosts with the same output.
 struct OutputGroup {
   std::vector<NodeName> hosts;
   std::string_view text;
 };
 
-/// The outputs with equal ones together, in the order in which each first occurs.
+/// Groups equal outputs, in the order in which each first occurs.
 std::vector<OutputGroup> fold(std::span<const Output> outputs);
 
 }  // namespace fastgpu::remote

@@ -1,4 +1,4 @@
-// Failures of this machine in a copy to or from many hosts: each is one, whatever the number of
+// Failures of this machine in a copy to or from many hosts: each counts once, for any number of
 // hosts.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace fastgpu::remote {
 /// Remembers the first failure of this side, which ends the streams of all hosts with it.
 class LocalFailure {
  public:
-  /// Runs `work` on files here; what it throws goes on to the stream.
+  /// Runs `work` on files here; its exception is remembered and passed on to the stream.
   template <class Work>
   auto noting(const Work& work) -> decltype(work()) {
     try {

@@ -44,7 +44,7 @@ class Relay {
     Indices left;
     for (std::size_t i = 0; i < hosts_.size(); ++i)
       left.push_back(i);
-    Indices suspects;  // Who broke a chain, or stood at its head.
+    Indices suspects;  // The nodes that broke a chain, or were its head.
     for (int chain = 0; chain < kMostChains && left.size() > 1 && !cancel_.requested(); ++chain) {
       send_through(left);
       ask_for_reports(left);
@@ -80,7 +80,7 @@ class Relay {
     return hosts;
   }
 
-  /// As far as all of them are.
+  /// Returns the position that all nodes of the chain have reached.
   transfer::Position kept_by(const Indices& chain) const {
     return std::ranges::min(kept_positions(client_, hosts_of(chain), options_.key, destination_,
                                            agent_, options_, cancel_));
@@ -98,7 +98,8 @@ class Relay {
     return agent_command(agent_.hash, words);
   }
 
-  /// What the nodes say there is not listened to: each is asked itself afterwards.
+  /// Sends the copy through a chain. The nodes' output there is ignored: each is asked for its own
+  /// report afterwards.
   void send_through(const Indices& chain) {
     const transfer::Position from = kept_by(chain);
     const auto sums = std::make_shared<transfer::FileSums>();
@@ -128,7 +129,8 @@ class Relay {
     std::erase_if(left, [&](std::size_t host) { return results_[host].has_value(); });
   }
 
-  /// Over a connection of its own, so that no node of the chain speaks for another.
+  /// Fetches reports over connections of their own, so that no node of the chain reports for
+  /// another.
   void ask_for_reports(const Indices& indices) {
     const std::vector<std::string> words = {"relay-report", id_};
     const auto heard = ask_agents(client_, hosts_of(indices), agent_, words, kMostOfReport,
@@ -141,7 +143,7 @@ class Relay {
   void note(std::size_t host, const transfer::RelayReport& report) {
     const NodeName& name = hosts_[host].name;
     const auto kind = transfer::failure_kind(report.status);
-    if (kind && cancel_.requested())  // Their streams were cut off by us.
+    if (kind && cancel_.requested())  // We cut off their streams.
       results_[host] = {name, Error(ErrorKind::interrupted, name.value + ": interrupted")};
     else if (kind == ErrorKind::transient)
       return;  // Cut off by another node; nothing was changed, so that it is sent again.
@@ -153,7 +155,8 @@ class Relay {
       results_[host] = {name, changed_on_its_way(name)};
   }
 
-  /// Not sent again: a directory that is there by now would get another into it.
+  /// Returns the error of a copy that is not sent again: a directory that is there by now would get
+  /// another into it.
   static Error changed_on_its_way(const NodeName& name) {
     return {ErrorKind::remote, name.value +
                                    ": what arrived is not what was sent: a node that passed it on "
@@ -181,8 +184,8 @@ class Relay {
   const std::string id_ = new_id();
   LocalFailure local_;
   std::vector<std::string> vanished_;
-  std::set<std::string> accounts_;  ///< Of the streams that were sent to their end.
-  std::uint64_t content_ = 0;       ///< Of the whole copy, as the last stream had it.
+  std::set<std::string> accounts_;  ///< The accounts of the streams that were sent to their end.
+  std::uint64_t content_ = 0;       ///< The content of the whole copy, from the last stream.
   std::vector<std::optional<HostResult<Copied>>> results_;
 };
 

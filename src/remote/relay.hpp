@@ -5,19 +5,21 @@
 
 namespace fastgpu::remote {
 
-/// How the nodes reach each other over SSH.
+/// The nodes' way to each other over SSH.
 struct NodeRoute {
-  std::string config;              ///< ssh's configuration on every node, relative to home.
-  std::vector<std::string> names;  ///< What it calls each host of the cluster, in their order.
+  /// The path of ssh's configuration on every node, relative to home.
+  std::string config;
+  /// The names in it for the hosts of the cluster, in their order.
+  std::vector<std::string> names;
 };
 
-/// Bytes of content in the trees; what cannot be read counts as nothing.
+/// Returns the bytes of content in the trees; unreadable entries count as nothing.
 std::uint64_t content_of(const std::vector<std::filesystem::path>& sources);
 
-/// As copy_to, but for the way: the first host gets the stream from here, and each passes it on to
-/// the next while it receives, so that it takes about as long as for one host. `route.names` has a
-/// name for each of `hosts`. A host that cannot keep what it gets passes it on all the same; those
-/// behind one that is out of reach get it by a chain of their own, or at last from here.
+/// Copies like copy_to, but over another way. The first host gets the stream from here, and each
+/// passes it on to the next while it receives, so that it takes about as long as for one host.
+/// `route.names` has a name for each of `hosts`. A host that cannot keep the copy passes it on all
+/// the same. Hosts behind an unreachable one get it by a chain of their own, or at last from here.
 std::vector<HostResult<Copied>> copy_through(ssh::Client& client, std::span<const ssh::Host> hosts,
                                              const NodeRoute& route,
                                              const std::vector<std::filesystem::path>& sources,

@@ -23,7 +23,7 @@ UniqueFd make_event() {
   return event;
 }
 
-/// Waits until `fd` can be read; false once `stop` can be.
+/// Waits until `fd` is readable; returns false once `stop` is.
 bool wait_for(int fd, int stop) {
   pollfd fds[] = {{fd, POLLIN, 0}, {stop, POLLIN, 0}};
   for (;;) {
@@ -33,8 +33,8 @@ bool wait_for(int fd, int stop) {
   }
 }
 
-/// Reads without ever waiting, though others may read from the same pipe or socket and take what
-/// was there a moment ago: a setting of ours on the descriptor would be one of theirs as well.
+/// Reads without ever waiting, though other processes may read from the same pipe or socket and
+/// take the bytes first. A flag that we set on the descriptor would apply to those as well.
 class PatientReader {
  public:
   explicit PatientReader(int fd) : fd_(fd) {
@@ -64,7 +64,7 @@ class PatientReader {
 
 SharedInput::SharedInput(int fd, std::size_t takers)
     : wake_(make_event()), stop_(make_event()), takers_(takers) {
-  sigset_t all, before;  // Signals belong to the other threads.
+  sigset_t all, before;  // The other threads handle signals.
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
   reader_ = std::thread([this, fd] { read_all(fd); });
@@ -95,7 +95,7 @@ void SharedInput::read_all(int fd) try {
   end(std::current_exception());
 }
 
-/// False where there is nothing more to read for.
+/// Returns false if no more input is needed.
 bool SharedInput::wait_for_room() {
   std::unique_lock lock(mutex_);
   const auto all_left = [this] {

@@ -1,4 +1,4 @@
-// Our standard input on its way to one or more hosts, which take it at speeds of their own.
+// Our standard input on its way to one or more hosts, which take it at different speeds.
 #pragma once
 
 #include <condition_variable>
@@ -15,8 +15,8 @@
 
 namespace fastgpu::remote {
 
-/// Reads ahead by at most kMost bytes of what the slowest taker has finished with, in a thread of
-/// its own. Calls may come from any thread.
+/// Reads ahead, in a thread of its own, by at most kMost bytes from the position of the slowest
+/// taker. Calls may come from any thread.
 class SharedInput {
  public:
   static constexpr std::size_t kMost = 1UL << 20U;
@@ -28,23 +28,23 @@ class SharedInput {
   SharedInput(const SharedInput&) = delete;
   SharedInput& operator=(const SharedInput&) = delete;
 
-  /// For ssh::RunOptions::wake: written to when there is more to take.
+  /// Returns the descriptor for ssh::RunOptions::wake: written to when there is more to take.
   int wake() const noexcept { return wake_.get(); }
 
-  /// Bytes of the input from some offset on.
+  /// A part of the input from an offset on.
   struct Piece {
     std::uint64_t offset = 0;
     std::string bytes;
   };
-  /// Returns the next piece for that taker: empty where nothing has been read yet, absent at the
-  /// end. Throws what reading has failed with.
+  /// Returns the next piece for that taker: empty if no more has been read yet, absent at the end.
+  /// Throws the error of reading.
   std::optional<Piece> take(std::size_t taker);
 
-  /// Lets go of what lies before `offset`, which the taker needs no more.
+  /// Drops the input before `offset`, which the taker needs no more.
   void finish(std::size_t taker, std::uint64_t offset);
   /// Takes again from the first byte that is not finished.
   void rewind(std::size_t taker);
-  /// The taker wants nothing more; the others go on.
+  /// Removes the taker; the others go on.
   void leave(std::size_t taker);
 
  private:
@@ -65,7 +65,7 @@ class SharedInput {
   UniqueFd stop_;
   std::mutex mutex_;
   std::condition_variable room_;
-  std::string held_;         // What some taker is not finished with,
+  std::string held_;         // The bytes that some taker has not finished,
   std::uint64_t first_ = 0;  // from this offset on.
   std::vector<Taker> takers_;
   bool ended_ = false;
@@ -74,8 +74,8 @@ class SharedInput {
   std::thread reader_;
 };
 
-/// Whether a piece is finished with when it has been handed to the connection, or when the taker
-/// is told so by the other side.
+/// The point at which a piece is finished: when it is handed to the connection, or when the other
+/// side reports it to the taker.
 enum class Finished : std::uint8_t { at_once, later };
 
 /// Returns an ssh::Task's next_input that sends the input as frames (transfer/input_frames.hpp),
