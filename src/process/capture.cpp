@@ -19,7 +19,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-/// SIGPIPE kept from this thread while a pipe is written whose reader may have gone.
+/// Blocks SIGPIPE in this thread during a write to a pipe whose reader may have gone.
 class PipeSignalBlocked {
  public:
   PipeSignalBlocked() {

@@ -1,4 +1,4 @@
-// Runs a short local command to its end and keeps what it wrote.
+// Runs a short local command to its end and keeps its output.
 #pragma once
 
 #include <chrono>
@@ -12,8 +12,8 @@
 namespace fastgpu::process {
 
 struct CaptureOptions {
-  std::string input{};   ///< Given to its standard input, which then ends.
-  Bytes limit{1 << 20};  ///< For each stream; what comes after is dropped.
+  std::string input{};   ///< The text for its standard input, which then ends.
+  Bytes limit{1 << 20};  ///< The limit of each stream; bytes after it are dropped.
   std::chrono::milliseconds timeout{30'000};
 };
 
@@ -21,11 +21,12 @@ struct Captured {
   ExitStatus status{};
   std::string out{};
   std::string err{};
-  bool truncated = false;  ///< Something was dropped.
+  bool truncated = false;  ///< True if bytes were dropped.
 };
 
 /// Runs `command` with pipes for its three streams and in a group of its own. Throws timeout or
-/// interrupted, the whole group killed; as Child's constructor; never for an exit status.
+/// interrupted with the whole group killed, and the errors of Child's constructor; never for an
+/// exit status.
 Captured capture(Command command, const CaptureOptions& options, const Cancel& cancel);
 
 }  // namespace fastgpu::process

@@ -29,14 +29,15 @@ Pipe make_pipe() {
   return {UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-/// What the child does wrong before its program runs, told to us through a pipe.
+/// The step that failed in the child before its program ran, reported through a pipe.
 enum class Step : int { streams, directory, program };
 struct Failure {
   Step step;
   int error;
 };
 
-/// All that the child needs, made before fork: after it, only async-signal-safe calls are allowed.
+/// All data that the child needs, made before fork: after it, only async-signal-safe calls are
+/// allowed.
 struct Prepared {
   std::string program;
   std::vector<char*> argv;
@@ -56,7 +57,7 @@ struct Prepared {
 }
 
 void connect_streams(Prepared& plan) {
-  // First out of the way of 0 to 2, so that no source is overwritten before it is used.
+  // Moves descriptors above 2 first, so that no source is overwritten before it is used.
   for (int& fd : plan.fds)
     if (fd >= 0 && fd < 3) fd = ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
   if (plan.report < 3) plan.report = ::fcntl(plan.report, F_DUPFD_CLOEXEC, 3);
@@ -97,8 +98,8 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   return out;
 }
 
-/// The descriptor the child gets for a stream; keeps what must stay open until then in `ours` (our
-/// end of a pipe) and `theirs`.
+/// Returns the child's descriptor for a stream. Keeps the descriptors that must stay open until
+/// then in `ours` (our end of a pipe) and `theirs`.
 int open_stream(const Stream& stream, bool child_reads, UniqueFd& ours, UniqueFd& theirs) {
   if (stream.fd >= 0) return stream.fd;
   if (stream.mode == StreamMode::inherit) return -1;
@@ -220,7 +221,8 @@ std::optional<ExitStatus> Child::wait_for(std::chrono::milliseconds limit, const
 
 void Child::signal(int number) noexcept {
   if (pid_ <= 0 || ended_) return;
-  // Once to each: a handler that runs twice may take the second time for an order to hurry.
+  // Sends the signal once to each: a handler that runs twice may take the second one for an order
+  // to hurry.
   const bool is_in_group = leads_group_ && ::getpgid(pid_) == pid_;
   if (leads_group_) ::kill(-pid_, number);
   if (!is_in_group) ::kill(pid_, number);

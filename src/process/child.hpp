@@ -13,11 +13,11 @@
 
 namespace fastgpu::process {
 
-/// Destruction kills the child (its whole group, where it has one of its own) and reaps it.
+/// A child process. Destruction kills it (its whole group, if it has one of its own) and reaps it.
 class Child {
  public:
-  /// Returns once the program runs. Throws not_found where the program does not exist, denied where
-  /// it may not be run, and names the directory where that is what is wrong.
+  /// Returns once the program runs. Throws not_found if the program does not exist, denied if it
+  /// may not be run, and names the directory if that is the problem.
   explicit Child(const Command& command);
   ~Child();
   Child(Child&& other) noexcept;
@@ -25,24 +25,24 @@ class Child {
 
   pid_t pid() const noexcept { return pid_; }
 
-  /// Our ends of the streams with StreamMode::pipe, blocking; empty for the others.
+  /// Returns our ends of the streams with StreamMode::pipe, blocking; empty for the others.
   UniqueFd& in() noexcept { return in_; }
   UniqueFd& out() noexcept { return out_; }
   UniqueFd& err() noexcept { return err_; }
 
-  /// How it ended, or nothing while it runs.
+  /// Returns how it ended; absent while it runs.
   std::optional<ExitStatus> poll();
 
   ExitStatus wait();
 
-  /// Waits at most `limit`; nothing where it still runs then, or where `cancel` came first.
+  /// Waits at most `limit`; returns nothing if it still runs then, or if `cancel` came first.
   std::optional<ExitStatus> wait_for(std::chrono::milliseconds limit, const Cancel* cancel);
 
-  /// Sends the signal once to the child, and to its group if it has one of its own. Too late is no
-  /// error.
+  /// Sends the signal once to the child, and to its group if it has one of its own. No error if the
+  /// child has ended.
   void signal(int number) noexcept;
 
-  /// Leaves the child to itself: neither killed nor reaped by us from here on.
+  /// Detaches the child: from here on we neither kill nor reap it.
   void release() noexcept { pid_ = -1; }
 
  private:

@@ -10,50 +10,50 @@
 
 namespace fastgpu::process {
 
-/// Where one of a child's three standard streams leads.
+/// The target of one of a child's three standard streams.
 enum class StreamMode : std::uint8_t { inherit, null, pipe };
 
-/// Whose signals reach the child.
+/// The signals that reach the child.
 enum class Grouping : std::uint8_t {
-  shared,  ///< Ours: a Ctrl-C on our terminal reaches it too.
+  shared,  ///< Our group: a Ctrl-C on our terminal reaches the child too.
   group,   ///< A process group of its own.
   session  ///< A session of its own, without a terminal.
 };
 
-/// What happens to the child when the thread that started it ends.
+/// The fate of the child when the thread that started it ends.
 enum class Orphaned : std::uint8_t { lives_on, is_killed };
 
-/// A stream's mode, or a descriptor of ours that the child gets (borrowed, still open here after).
+/// A stream's mode, or a descriptor of ours for the child (borrowed, still open here after).
 struct Stream {
   StreamMode mode = StreamMode::inherit;
-  int fd = -1;  ///< At least 0: used in place of `mode`.
+  int fd = -1;  ///< If at least 0, used in place of `mode`.
 };
 
 struct Command {
-  std::vector<std::string> argv;  ///< argv[0] is looked up in PATH where it has no slash.
+  std::vector<std::string> argv;  ///< argv[0] is looked up in PATH if it has no slash.
   Stream in{};
   Stream out{};
   Stream err{};
-  std::filesystem::path directory{};  ///< Empty: ours.
-  /// "K=V", the whole environment; absent: ours.
+  std::filesystem::path directory{};  ///< Empty: our current one.
+  /// The whole environment as "K=V"; absent: ours.
   std::optional<std::vector<std::string>> environment{};
   Grouping grouping = Grouping::shared;
   Orphaned orphaned = Orphaned::lives_on;
 };
 
-/// Our own environment as "K=V".
+/// Returns our own environment as "K=V".
 std::vector<std::string> current_environment();
 
 /// Sets K of "K=V" in `environment`, in place of an earlier value.
 void set_variable(std::vector<std::string>& environment, const std::string& assignment);
 
-/// The value of `name` in `environment`, if it has one.
+/// Returns the value of `name` in `environment`, if it has one.
 std::optional<std::string> variable(const std::vector<std::string>& environment,
                                     std::string_view name);
 
-/// The file that `name` means: itself where it has a slash, else the first executable of that name
-/// in `path` ("a:b:c"). Throws not_found ("mpirun: No such file or directory"), denied where files
-/// of that name exist but may not be run.
+/// Returns the file for `name`: itself if it has a slash, else the first executable of that name in
+/// `path` ("a:b:c"). Throws not_found ("mpirun: No such file or directory"), denied if files of
+/// that name exist but may not be run.
 std::filesystem::path find_program(const std::string& name, std::string_view path);
 
 }  // namespace fastgpu::process

@@ -1,4 +1,4 @@
-// How a process ended.
+// The exit status of a process.
 #pragma once
 
 #include <compare>
@@ -7,19 +7,19 @@
 namespace fastgpu::process {
 
 struct ExitStatus {
-  int code = 0;    ///< What it exited with; 0 where a signal ended it.
-  int signal = 0;  ///< The signal that ended it; 0 where it exited by itself.
+  int code = 0;    ///< The exit code; 0 if a signal ended the process.
+  int signal = 0;  ///< The signal that ended it; 0 after a normal exit.
 
   bool ok() const noexcept { return code == 0 && signal == 0; }
-  /// As a shell shows it: the code, or 128 + the signal.
+  /// Returns the status of a shell: the code, or 128 + the signal.
   int shell_code() const noexcept { return signal != 0 ? 128 + signal : code; }
   friend auto operator<=>(const ExitStatus&, const ExitStatus&) = default;
 };
 
-/// From what waitpid(2) stored.
+/// Converts the status from waitpid(2).
 ExitStatus exit_status_of(int wait_status) noexcept;
 
-std::string signal_name(int signal);          ///< "SIGSEGV"; "signal 99" where it has no name.
+std::string signal_name(int signal);          ///< "SIGSEGV"; "signal 99" for an unknown one.
 std::string describe(const ExitStatus& how);  ///< "exited with 3", "killed by SIGSEGV"
 
 }  // namespace fastgpu::process
