@@ -1,4 +1,4 @@
-// How long to wait before a request is tried again: pure decisions, no sleeping.
+// The wait before a request is tried again: pure decisions, no sleeping.
 #pragma once
 
 #include <chrono>
@@ -7,36 +7,37 @@
 
 namespace fastgpu::http {
 
-/// Full jitter: before retry n a random part of base * 2^(n-1), and never more than the cap.
+/// The limits of retries with full jitter: before retry n a random part of base * 2^(n-1), and
+/// never more than the cap.
 struct Backoff {
   std::chrono::milliseconds base{500};
   std::chrono::milliseconds cap{30'000};
   int attempts = 8;                             ///< The first one included.
-  std::chrono::milliseconds deadline{300'000};  ///< For all attempts and waits together.
+  std::chrono::milliseconds deadline{300'000};  ///< The limit of all attempts and waits together.
 };
 
-/// What has happened so far.
+/// The attempts so far.
 struct Tried {
   int attempts = 1;
-  std::chrono::milliseconds elapsed{0};  ///< Since the first attempt began.
-  /// What the server asked for; a wait that the deadline does not leave is no retry.
+  std::chrono::milliseconds elapsed{0};  ///< The time since the first attempt began.
+  /// The server's wish. If it exceeds the time up to the deadline, the request is not retried.
   std::optional<std::chrono::milliseconds> retry_after{};
 };
 
-/// The wait before the next attempt; absent where there is none to be. `random` is in [0, 1).
+/// Returns the wait before the next attempt; absent if no attempt is left. `random` is in [0, 1).
 std::optional<std::chrono::milliseconds> next_wait(const Backoff& backoff, const Tried& tried,
                                                    double random) noexcept;
 
-/// A Retry-After header: seconds, or a date (then measured from `now`, never negative). Absent for
-/// anything else. More than a day counts as a day.
+/// Parses a Retry-After header: seconds, or a date (then measured from `now`, never negative).
+/// Absent for anything else. More than a day counts as a day.
 std::optional<std::chrono::milliseconds> parse_retry_after(
     std::string_view value, std::chrono::system_clock::time_point now) noexcept;
 
-/// A date as HTTP writes it, "Sun, 06 Nov 1994 08:49:37 GMT"; absent for anything else.
+/// Parses a date of HTTP, "Sun, 06 Nov 1994 08:49:37 GMT"; absent for anything else.
 std::optional<std::chrono::system_clock::time_point> parse_http_date(
     std::string_view text) noexcept;
 
-/// By how much the server's clock is ahead of ours, from its Date header; absent without one.
+/// Returns how far the server's clock is ahead of ours, from its Date header; absent without one.
 std::optional<std::chrono::seconds> clock_offset(
     std::optional<std::string_view> date, std::chrono::system_clock::time_point now) noexcept;
 

@@ -52,7 +52,7 @@ std::uint32_t number_of(const std::uint8_t* bytes) {
   return number;
 }
 
-/// The IPv4 address that a socket address is, or holds: mapped, or translated (64:ff9b::/96).
+/// Returns the IPv4 address in a socket address: plain, mapped, or translated (64:ff9b::/96).
 std::optional<std::uint32_t> ipv4_of(const sockaddr& address) {
   if (address.sa_family == AF_INET)
     return ntohl(reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr);
@@ -66,7 +66,7 @@ std::optional<std::uint32_t> ipv4_of(const sockaddr& address) {
   return std::nullopt;
 }
 
-/// Whether no_proxy names the host: itself, a domain above it, or all hosts.
+/// Returns true if no_proxy names the host: itself, a domain above it, or all hosts.
 bool is_excepted(std::string_view host, std::string_view list) {
   while (!list.empty()) {
     const auto end = std::min(list.find_first_of(", "), list.size());
@@ -83,7 +83,7 @@ bool is_excepted(std::string_view host, std::string_view list) {
   return false;
 }
 
-/// What the callbacks of one connection see.
+/// The state of one connection in libcurl's callbacks.
 struct Attempt {
   const Cancel* cancel;
   Addresses addresses;
@@ -127,7 +127,8 @@ void prepare(CURL* transfer, const Destination& to, const Proxy& proxy, Attempt&
   curl_easy_setopt(transfer, CURLOPT_XFERINFODATA, &attempt);
 }
 
-/// Whether the host is such an address itself, in any spelling: a proxy would connect to it.
+/// Returns true if the host is such an address itself, in any spelling: a proxy would connect to
+/// it.
 bool is_metadata_literal(const std::string& host) {
   sockaddr_in v4{};
   v4.sin_family = AF_INET;
@@ -152,7 +153,7 @@ bool is_public_address(const sockaddr& address) noexcept {
   if (address.sa_family != AF_INET6) return false;
   const std::uint8_t* const bytes =
       reinterpret_cast<const sockaddr_in6&>(address).sin6_addr.s6_addr;
-  return (bytes[0] & 0xe0U) == 0x20;  // 2000::/3 is all that was given out.
+  return (bytes[0] & 0xe0U) == 0x20;  // 2000::/3 is all that is allocated.
 }
 
 bool is_metadata_address(const sockaddr& address) noexcept {
@@ -196,7 +197,7 @@ Connected connect_to(const Destination& to, const CurlSettings& settings,
   if (code != CURLE_OK || socket == CURL_SOCKET_BAD)
     throw Error(ErrorKind::transient,
                 named(to) + ": " + (detail[0] != 0 ? detail.data() : curl_easy_strerror(code)));
-  UniqueFd own(::fcntl(socket, F_DUPFD_CLOEXEC, 0));  // libcurl closes its own.
+  UniqueFd own(::fcntl(socket, F_DUPFD_CLOEXEC, 0));  // libcurl closes its own descriptor.
   if (!own) throw system_error("connecting to " + named(to), errno);
   return {.socket = std::move(own), .is_public = attempt.is_public};
 }

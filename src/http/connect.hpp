@@ -1,4 +1,4 @@
-// Plain connections to a host and port, by the proxies that requests go by.
+// Plain connections to a host and port, over the same proxies as requests.
 #pragma once
 
 #include <sys/socket.h>
@@ -13,7 +13,7 @@
 
 namespace fastgpu::http {
 
-/// Which addresses a name may stand for. Those of is_metadata_address are refused always.
+/// The addresses that a name may have. Those of is_metadata_address are always refused.
 enum class Addresses : std::uint8_t { any, public_only };
 
 struct Destination {
@@ -24,19 +24,19 @@ struct Destination {
 
 struct Connected {
   UniqueFd socket;
-  bool is_public = false;  ///< By a proxy, or to an address of the public Internet.
+  bool is_public = false;  ///< Over a proxy, or to an address of the public Internet.
 };
 
-/// Connects within `limit`. Throws transient, saying why, where there is no connection; denied
-/// where the name stands for no address that is allowed; interrupted; usage for an unusable proxy.
+/// Connects within `limit`. Throws transient with the reason if that fails; denied if
+/// the name has no allowed address; interrupted; usage for an unusable proxy.
 Connected connect_to(const Destination& to, const CurlSettings& settings,
                      std::chrono::milliseconds limit, const Cancel& cancel);
 
-/// True for addresses of the public Internet: not private, shared, loopback, link-local or
+/// Returns true for addresses of the public Internet: not private, shared, loopback, link-local or
 /// multicast ones.
 bool is_public_address(const sockaddr& address) noexcept;
-/// True for addresses at which clouds give their machines credentials: all link-local ones, and
-/// those of Alibaba Cloud, AWS, Azure and Google Cloud that are none.
+/// Returns true for addresses at which clouds give their machines credentials: all link-local ones,
+/// and those of Alibaba Cloud, AWS, Azure and Google Cloud that are not link-local.
 bool is_metadata_address(const sockaddr& address) noexcept;
 
 }  // namespace fastgpu::http

@@ -7,13 +7,14 @@
 namespace fastgpu::http {
 namespace {
 
-/// No API sends a tenth of it; libcurl itself ends at 300 KiB, with less to say about it.
+/// The most bytes of headers. No API sends a tenth of it; libcurl itself ends at 300 KiB, with a
+/// poorer message.
 constexpr std::size_t kMostHeaderBytes = 256U << 10U;
 
 void add_header(std::vector<Header>& headers, std::string_view line) {
   while (line.ends_with('\n') || line.ends_with('\r'))
     line.remove_suffix(1);
-  if (line.starts_with("HTTP/")) return headers.clear();  // What was before it was provisional.
+  if (line.starts_with("HTTP/")) return headers.clear();  // The headers before it were provisional.
   if ((line.starts_with(' ') || line.starts_with('\t')) && !headers.empty()) {
     headers.back().value.append(" ").append(trimmed(line));
     return;
@@ -30,7 +31,7 @@ extern "C" std::size_t fastgpu_http_take_header(char* data, std::size_t, std::si
   try {
     answer.header_bytes += count;
     answer.is_too_long = answer.header_bytes > kMostHeaderBytes;
-    if (answer.is_too_long) return 0;  // Which ends the transfer.
+    if (answer.is_too_long) return 0;  // This ends the transfer.
     add_header(answer.response.headers, {data, count});
     return count;
   } catch (...) {
@@ -53,8 +54,8 @@ extern "C" std::size_t fastgpu_http_take_body(char* data, std::size_t, std::size
   }
 }
 
-/// Called each time a connection is there for the request. The second time the first connection was
-/// lost before any answer: whether the request took effect there is unknown.
+/// Called each time a connection is ready for the request. At the second call the first connection
+/// was lost before any answer: whether the request took effect there is unknown.
 extern "C" int fastgpu_http_before_sending(void* self, char*, char*, int, int) noexcept {
   auto& answer = *static_cast<CurlAnswer*>(self);
   ++answer.times_sent;

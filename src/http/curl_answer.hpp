@@ -1,4 +1,4 @@
-// What comes back during one exchange: libcurl's callbacks and what they have gathered.
+// The answer of one exchange: libcurl's callbacks and the data that they have gathered.
 #pragma once
 
 #include <curl/curl.h>
@@ -11,7 +11,7 @@
 
 namespace fastgpu::http {
 
-/// May a request be sent once more by libcurl itself where a kept connection turns out to be dead?
+/// Permission for libcurl to send a request once more if a kept connection turns out to be dead.
 enum class Resending : std::uint8_t { allowed, refused };
 
 struct CurlAnswer {
@@ -22,7 +22,7 @@ struct CurlAnswer {
   std::size_t header_bytes = 0;
   int times_sent = 0;
   bool is_too_long = false;
-  std::exception_ptr failure{};  ///< Of a callback.
+  std::exception_ptr failure{};  ///< The exception of a callback.
 };
 
 /// Makes `transfer` report to `answer`, which must outlive it.

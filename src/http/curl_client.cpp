@@ -10,10 +10,10 @@
 namespace fastgpu::http {
 namespace {
 
-/// Connections to one server that are kept while nobody uses them.
+/// The connections to one server that are kept while idle.
 constexpr std::size_t kMostIdle = 16;
 
-/// What libcurl needs once in a process; it counts, and guards itself.
+/// libcurl's global state; it counts its users, and is thread-safe.
 class CurlLibrary {
  public:
   CurlLibrary() {
@@ -36,8 +36,7 @@ CurlSettings curl_settings(const Environment& environment) {
   return settings;
 }
 
-/// Idle lines by scheme and authority: connections of one are found again by the next request
-/// there.
+/// The idle lines by scheme and authority: the next request there finds their connections again.
 struct CurlClient::Pool {
   using Line = std::unique_ptr<CurlLine>;
 

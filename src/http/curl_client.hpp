@@ -11,18 +11,18 @@
 
 namespace fastgpu::http {
 
-/// Looks an environment variable up; absent where it is not set.
+/// Returns the value of an environment variable; absent if it is not set.
 using Environment = std::function<std::optional<std::string>(const char* name)>;
 
 struct CurlSettings {
-  /// Whom to trust in place of the system's authorities; empty: the system's.
+  /// The authorities to trust in place of the system's; empty: the system's.
   std::filesystem::path ca_file{};
-  /// Where http_proxy, https_proxy, all_proxy and no_proxy are looked up; none: no proxy.
+  /// The source of http_proxy, https_proxy, all_proxy and no_proxy; null: no proxy.
   Environment environment{};
 };
 
-/// As the environment says: its proxies, and CURL_CA_BUNDLE or SSL_CERT_FILE in place of the
-/// system's authorities.
+/// Returns the settings from the environment: its proxies, and CURL_CA_BUNDLE or SSL_CERT_FILE in
+/// place of the system's authorities.
 CurlSettings curl_settings(const Environment& environment);
 
 /// HTTP/1.1 and 2 over plain connections and TLS 1.2 or newer.

@@ -13,7 +13,8 @@
 namespace fastgpu::http {
 namespace {
 
-/// Servers close what was idle for a minute or so; a request must not meet that moment.
+/// The longest idle time. Servers close connections that were idle for a minute or so; a request
+/// must not meet that moment.
 constexpr long kLongestIdleSeconds = 30;
 
 /// Keeps a write to a connection that is gone from ending the process: OpenSSL writes without
@@ -42,7 +43,7 @@ class NoBrokenPipe {
   bool was_pending_ = false;
 };
 
-/// A transfer within its connections, for as long as this lives.
+/// A transfer within its connections, during this object's lifetime.
 class Attached {
  public:
   Attached(CURLM* connections, CURL* transfer) : connections_(connections), transfer_(transfer) {
@@ -60,7 +61,7 @@ class Attached {
 void append(CurlList& list, const std::string& line) {
   curl_slist* longer = curl_slist_append(list.get(), line.c_str());
   if (longer == nullptr) throw std::bad_alloc();
-  if (!list) list.reset(longer);  // Else it is the list that it was.
+  if (!list) list.reset(longer);  // Otherwise the pointer is unchanged.
 }
 
 void check_header(const Header& header) {
@@ -72,7 +73,8 @@ void check_header(const Header& header) {
                                       "' has a control character, which cannot be sent");
 }
 
-/// As libcurl wants them: "Name;" is a header without a value, "Name:" leaves out one of its own.
+/// Returns the headers in libcurl's form: "Name;" is a header without a value, "Name:" leaves out
+/// one of its own.
 CurlList header_lines(const std::vector<Header>& headers) {
   CurlList lines;
   for (const Header& header : headers) {
@@ -114,7 +116,7 @@ CurlLine::CurlLine() : connections_(curl_multi_init()), transfer_(curl_easy_init
 }
 
 CurlLine::~CurlLine() {
-  const NoBrokenPipe quiet;  // TLS says farewell.
+  const NoBrokenPipe quiet;  // TLS sends a farewell.
   transfer_.reset();
   connections_.reset();
 }
@@ -152,13 +154,13 @@ void CurlLine::prepare(const Request& request, const Route& route) {
   curl_easy_setopt(transfer, CURLOPT_PATH_AS_IS, 1L);
   curl_easy_setopt(transfer, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
   curl_easy_setopt(transfer, CURLOPT_NOSIGNAL, 1L);
-  // A look-up of a name that hangs ends by itself later: nobody waits for it.
+  // A name look-up that hangs ends by itself later, without a wait here.
   curl_easy_setopt(transfer, CURLOPT_QUICK_EXIT, 1L);
   curl_easy_setopt(transfer, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   curl_easy_setopt(transfer, CURLOPT_MAXAGE_CONN, kLongestIdleSeconds);
   curl_easy_setopt(transfer, CURLOPT_TIMEOUT_MS, static_cast<long>(request.limit.count()));
   if (request.silence.count() > 0) {
-    curl_easy_setopt(transfer, CURLOPT_LOW_SPEED_LIMIT, 1L);  // A byte in a second.
+    curl_easy_setopt(transfer, CURLOPT_LOW_SPEED_LIMIT, 1L);  // Bytes per second.
     curl_easy_setopt(transfer, CURLOPT_LOW_SPEED_TIME, static_cast<long>(request.silence.count()));
   }
   curl_easy_setopt(transfer, CURLOPT_CONNECTTIMEOUT_MS,

@@ -15,15 +15,14 @@ using CurlEasy = CHandle<CURL, curl_easy_cleanup>;
 using CurlMulti = CHandle<CURLM, curl_multi_cleanup>;
 using CurlList = CHandle<curl_slist, curl_slist_free_all>;
 
-/// What an exchange needs beyond the request.
+/// The data for an exchange beyond the request.
 struct Route {
   Url url;
   Proxy proxy;
-  const Trust* trust;  ///< Needed for https alone.
+  const Trust* trust;  ///< Required only for https.
 };
 
-/// A handle and its connections. For one thread at a time; after an exchange that threw it is of
-/// no use any more.
+/// A handle and its connections. For one thread at a time; unusable after an exchange that threw.
 class CurlLine {
  public:
   CurlLine();
@@ -31,7 +30,7 @@ class CurlLine {
   CurlLine(const CurlLine&) = delete;
   CurlLine& operator=(const CurlLine&) = delete;
 
-  /// As Client::send.
+  /// Performs an exchange like Client::send.
   Response exchange(const Request& request, const Route& route, const Cancel& cancel);
 
  private:

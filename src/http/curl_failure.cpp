@@ -10,7 +10,7 @@
 namespace fastgpu::http {
 namespace {
 
-/// libcurl's words on a certificate, without what they begin with.
+/// Returns libcurl's text on a certificate, without its prefix.
 std::string about_certificate(std::string_view detail) {
   for (const std::string_view prefix : {"SSL certificate problem: ", "SSL: "})
     if (detail.starts_with(prefix)) detail.remove_prefix(prefix.size());
@@ -18,7 +18,7 @@ std::string about_certificate(std::string_view detail) {
                                                                : printable(detail);
 }
 
-/// Did both sides disagree, as opposed to one of them going away in the middle?
+/// Returns true if both sides disagreed, and neither of them closed the connection in the middle.
 bool is_verdict_of_tls(std::string_view detail) {
   constexpr std::array kLost = {"SYSCALL", "unexpected eof", "reset", "closed"};
   for (const std::string_view word : kLost)
@@ -59,8 +59,7 @@ Error curl_error(const CurlFailure& failure, const Request& request, std::string
         return transient(who + "no connection within " +
                          to_string(std::min(request.limit, request.connect_limit)));
       if (failure.detail.starts_with("Operation too slow"))
-        return {ErrorKind::timeout,
-                who + "timed out: nothing came for " + to_string(request.silence)};
+        return {ErrorKind::timeout, who + "timed out: no data for " + to_string(request.silence)};
       return transient(who + "no complete answer within " + to_string(request.limit));
     case CURLE_PEER_FAILED_VERIFICATION:
       return {ErrorKind::remote, who + "its certificate cannot be trusted (" +
@@ -69,7 +68,7 @@ Error curl_error(const CurlFailure& failure, const Request& request, std::string
     case CURLE_SSL_CONNECT_ERROR:
       return tls_error(failure, who);
     case CURLE_PROXY:
-      return transient(who + "the proxy answers something that is none of a proxy");
+      return transient(who + "the proxy's answer is malformed");
     case CURLE_URL_MALFORMAT:
     case CURLE_UNSUPPORTED_PROTOCOL:
       if (!failure.reached)

@@ -1,4 +1,4 @@
-// What libcurl's failures mean to a caller.
+// The meaning of libcurl's failures for a caller.
 #pragma once
 
 #include <curl/curl.h>
@@ -10,12 +10,12 @@
 
 namespace fastgpu::http {
 
-/// How a transfer ended without an answer.
+/// The failure of a transfer without an answer.
 struct CurlFailure {
   CURLcode code = CURLE_OK;
-  std::string detail{};  ///< libcurl's own words about it.
+  std::string detail{};  ///< libcurl's own text.
   long system_error = 0;
-  bool reached = false;  ///< The request was on its way.
+  bool reached = false;  ///< The request was being sent.
 };
 
 Error curl_error(const CurlFailure& failure, const Request& request, std::string_view host);

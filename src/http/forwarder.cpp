@@ -20,9 +20,9 @@ namespace {
 
 constexpr std::size_t kLongestHead = 64UL << 10;
 constexpr std::size_t kPiece = 64UL << 10;
-constexpr int kPatience = 30'000;  // Milliseconds for a request's head.
+constexpr int kPatience = 30'000;  // The limit for a request's head in milliseconds.
 constexpr std::string_view kEnd = "\r\n\r\n";
-/// Headers that are between a client and its proxy. The server closes after its answer, so that no
+/// The headers between a client and its proxy only. The server closes after its answer, so that no
 /// second request comes over the same connection.
 constexpr std::array kOwnHeaders = {"proxy-authorization", "proxy-connection", "connection",
                                     "keep-alive"};
@@ -57,7 +57,7 @@ std::string_view take_line(std::string_view& rest) {
   return line;
 }
 
-/// Sets what the first line asks for; returns the line for the server.
+/// Sets the host, port and method from the first line; returns the line for the server.
 std::string read_first_line(std::string_view line, ForwardRequest& request) {
   const auto first = line.find(' ');
   const auto second = line.find(' ', std::min(first, line.size() - 1) + 1);
@@ -80,7 +80,8 @@ std::string read_first_line(std::string_view line, ForwardRequest& request) {
          (url.query.empty() ? "" : "?" + url.query) + " HTTP/1.1\r\n";
 }
 
-/// Waits until `fd` is readable. False where a stop is requested, or nothing came for that long.
+/// Waits until `fd` is readable. Returns false after a stop request, or after that time without
+/// data.
 bool await(int fd, int milliseconds, const Cancel& cancel) {
   std::array<pollfd, 2> polled = {pollfd{fd, POLLIN, 0}, pollfd{cancel.fd(), POLLIN, 0}};
   return ::poll(polled.data(), polled.size(), milliseconds) > 0 && !cancel.requested();
@@ -95,7 +96,7 @@ void send_all(int fd, std::string_view text) {
   }
 }
 
-/// The request's head; what came after it goes to `rest`.
+/// Returns the request's head; puts the bytes after it into `rest`.
 std::optional<std::string> read_head(int fd, std::string& rest, const Cancel& cancel) {
   std::array<char, kPiece> piece{};
   while (rest.find(kEnd) == rest.npos) {
@@ -127,7 +128,7 @@ struct Direction {
   short wants_from() const { return !is_read_out && waiting.empty() ? POLLIN : 0; }
   short wants_to() const { return waiting.empty() ? 0 : POLLOUT; }
 
-  /// Throws where the other side has gone.
+  /// Throws if the other side has gone.
   void move() {
     if (waiting.empty() && !is_read_out) read();
     if (!waiting.empty()) write();

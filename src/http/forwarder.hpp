@@ -12,22 +12,23 @@
 
 namespace fastgpu::http {
 
-/// What the client of a proxy asks for.
+/// The request of a proxy's client.
 struct ForwardRequest {
   std::string host;  ///< Lower case.
   std::uint16_t port = 0;
-  bool connects = false;  ///< By CONNECT: what follows is not ours to read.
-  std::string head{};     ///< Else what the server gets in place of what came.
-  std::string login{};    ///< Of the header Proxy-Authorization: "Basic ...".
+  bool connects = false;  ///< CONNECT: the bytes that follow are not for us to read.
+  /// The head for the server in place of the received one; empty with CONNECT.
+  std::string head{};
+  std::string login{};  ///< The value of the header Proxy-Authorization: "Basic ...".
 };
 
-/// Reads a request up to its empty line. Throws ErrorKind::usage for what no client of a proxy
-/// sends.
+/// Reads a request up to its empty line. Throws ErrorKind::usage for a request that is not one to a
+/// proxy.
 ForwardRequest parse_forward_request(std::string_view head);
 
 struct Forwarding {
-  Secret login;  ///< The header's value that clients must send: "Basic ...".
-  /// Connects to a host and port. What it throws goes to the client: 403 for denied, else 502.
+  Secret login;  ///< The header value required of clients: "Basic ...".
+  /// Connects to a host and port. Its errors go to the client: 403 for denied, else 502.
   std::function<UniqueFd(const std::string& host, std::uint16_t port)> connect;
 };
 

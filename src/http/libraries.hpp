@@ -1,4 +1,4 @@
-// Which libraries are behind http/.
+// The libraries behind http/.
 #pragma once
 
 #include <map>
@@ -6,7 +6,7 @@
 
 namespace fastgpu::http {
 
-/// Returns the versions that run, by name: what was built with may be older.
+/// Returns the versions in use, by name: those of the build may be older.
 std::map<std::string, std::string> library_versions();
 
 }  // namespace fastgpu::http

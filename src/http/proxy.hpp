@@ -1,4 +1,4 @@
-// Which proxy a request goes by, from the environment: curl's own rules.
+// The proxy for a request, from the environment: curl's own rules.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 namespace fastgpu::http {
 
 struct Proxy {
-  std::string url{};     ///< Empty: none.
-  std::string except{};  ///< The hosts that are reached without it, as no_proxy lists them.
+  std::string url{};     ///< The proxy's URL; empty: no proxy.
+  std::string except{};  ///< The hosts that are reached without it, in the form of no_proxy.
 };
 
-/// http_proxy for http, in lower case only (a web server sets HTTP_PROXY from what a visitor says);
-/// https_proxy or HTTPS_PROXY for https; else all_proxy or ALL_PROXY.
+/// Returns http_proxy for http, in lower case only (a web server sets HTTP_PROXY from a visitor's
+/// header); https_proxy or HTTPS_PROXY for https; else all_proxy or ALL_PROXY.
 Proxy choose_proxy(const Environment& environment, std::string_view scheme);
 
 }  // namespace fastgpu::http

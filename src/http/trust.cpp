@@ -13,7 +13,8 @@ namespace {
 
 struct Places {
   std::string file;
-  std::string folder;  ///< Of files named by their hashes: each is read when it is needed.
+  /// A directory of files named by their hashes: each is read when it is needed.
+  std::string folder;
 };
 
 Places libcurls_places() {
@@ -26,13 +27,13 @@ Places libcurls_places() {
   return {file != nullptr ? file : "", folder != nullptr ? folder : ""};
 }
 
-/// Its connections have OpenSSL's contexts then.
+/// Throws unless libcurl uses OpenSSL, since its connections then have OpenSSL's contexts.
 void require_openssl() {
   const char* tls = curl_version_info(CURLVERSION_NOW)->ssl_version;
   const std::string name = tls != nullptr ? tls : "nothing";
   if (!name.starts_with("OpenSSL"))
-    throw Error(ErrorKind::local, "libcurl speaks TLS by " + name +
-                                      " here: fastgpu needs one that does by OpenSSL "
+    throw Error(ErrorKind::local, "libcurl uses " + name +
+                                      " for TLS here: fastgpu needs one with OpenSSL "
                                       "(Debian's libcurl4, not libcurl3-gnutls)");
 }
 

@@ -1,5 +1,5 @@
-// Whom TLS trusts, read once in a process: to read all authorities takes far longer than a
-// handshake.
+// The authorities that TLS trusts, read once in a process: to read all of them takes far longer
+// than a handshake.
 #pragma once
 
 #include <curl/curl.h>
@@ -13,11 +13,11 @@ namespace fastgpu::http {
 
 class Trust {
  public:
-  /// The authorities in a file; empty: those that libcurl was built to trust. Throws
-  /// ErrorKind::local where the file cannot be read.
+  /// Loads the authorities in a file; empty: those that libcurl was built to trust. Throws
+  /// ErrorKind::local if the file cannot be read.
   explicit Trust(const std::filesystem::path& file);
 
-  /// Has a transfer trust these; they must outlive it.
+  /// Makes a transfer trust these; they must outlive it.
   void set(CURL* transfer) const;
 
  private:

@@ -8,42 +8,42 @@
 
 namespace fastgpu::http {
 
-/// An absolute URL's parts, as written in it: nothing is decoded.
+/// An absolute URL's parts, unchanged: not decoded.
 struct Url {
   std::string scheme{};     ///< Lower case: "http" or "https".
   std::string authority{};  ///< Lower case: "host" or "host:port"; never with a user name.
-  std::string path{};       ///< "" or from its first '/' on.
-  std::string query{};      ///< Without its '?'.
+  std::string path{};       ///< "" or the text from its first '/' on.
+  std::string query{};      ///< The text behind its '?'.
 };
 
-/// Throws ErrorKind::usage for anything but an http or https URL with a host and without a user
-/// name. A fragment is left out.
+/// Parses a URL. Throws ErrorKind::usage for anything but an http or https URL with a host and
+/// without a user name. A fragment is left out.
 Url parse_url(std::string_view text);
 
-/// The host of an authority, without its port.
+/// Returns the host of an authority, without its port.
 std::string_view host_of(std::string_view authority) noexcept;
 
-/// RFC 3986: letters, digits and -_.~ stay, every other byte becomes %XX.
+/// Encodes as RFC 3986 has it: letters, digits and -_.~ stay, every other byte becomes %XX.
 std::string percent_encode(std::string_view text);
 
-/// The opposite; a '%' that no two hex digits follow stays.
+/// Decodes; a '%' without two hex digits behind it stays.
 std::string percent_decode(std::string_view text);
 
 using Parameters = std::vector<std::pair<std::string, std::string>>;
 
-/// The decoded pairs of a query or form, in their order; no '=' means an empty value.
+/// Returns the decoded pairs of a query or form, in their order; no '=' means an empty value.
 Parameters parse_query(std::string_view query);
 
-/// "a=1&b=" with both sides encoded, in the order given; serves as a query and as a form.
+/// Returns "a=1&b=" with both sides encoded, in the order given; serves as a query and as a form.
 std::string encode_query(const Parameters& parameters);
 
-/// Letters A to Z in lower case, whatever the locale.
+/// Returns the text with A to Z in lower case, whatever the locale.
 std::string lower_case(std::string_view text);
 
-/// Equal but for the case of A to Z.
+/// Returns true if both are equal but for the case of A to Z.
 bool same_word(std::string_view one, std::string_view other) noexcept;
 
-/// Without the spaces and tabs at both ends.
+/// Returns the text without the spaces and tabs at both ends.
 std::string_view trimmed(std::string_view text) noexcept;
 
 }  // namespace fastgpu::http

@@ -223,7 +223,7 @@ TEST_CASE_FIXTURE(Sending, "where a silence is given, so long a one ends it, bef
     const Error e = failure_of(
         [&] { client.send({.url = server->url(), .limit = 1h, .silence = 1s}, cancel); });
     CHECK(e.kind() == ErrorKind::timeout);
-    CHECK(mentions(e, "nothing came for 1s"));
+    CHECK(mentions(e, "no data for 1s"));
   }
 }
 

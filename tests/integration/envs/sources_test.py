@@ -227,7 +227,7 @@ def test_an_index_that_does_not_give_the_source_is_given_up(site):
     site.locked()
     site.user.run("env", "remove", "--all", "-c", site.name)
     site.index.fault = "hang files"
-    site.user.refused(site.words("--index-timeout", "1s"), 124, "the source of old 1.0", "nothing came for 1s")
+    site.user.refused(site.words("--index-timeout", "1s"), 124, "the source of old 1.0", "no data for 1s")
     site.nothing_is_used()
     site.index.fault = ""
     site.create()
