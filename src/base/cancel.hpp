@@ -1,4 +1,5 @@
-// The user's wish to stop, seen by whoever waits: a flag for loops, a descriptor for poll().
+// The user's request to stop, visible to every waiting call: a flag for loops, a descriptor for
+// poll().
 #pragma once
 
 #include <atomic>
@@ -8,15 +9,16 @@
 
 namespace fastgpu {
 
-/// Thread-safe; `request` is also async-signal-safe, so that a signal handler may call it.
+/// A stop request. Thread-safe; `request` is also async-signal-safe, so that a signal handler may
+/// call it.
 class Cancel {
  public:
-  Cancel();  ///< Throws ErrorKind::local where the kernel gives no event descriptor.
+  Cancel();  ///< Throws ErrorKind::local without an event descriptor.
 
   void request() noexcept;
   bool requested() const noexcept { return requested_.load(std::memory_order_relaxed); }
 
-  /// Readable from the first request on, for ever; never read from it.
+  /// Returns a descriptor that is readable from the first request on, for ever; never read from it.
   int fd() const noexcept { return event_.get(); }
 
   /// Throws ErrorKind::interrupted once a stop has been requested.

@@ -8,8 +8,8 @@
 
 namespace fastgpu {
 
-/// Returns what is being handled: an Error as it is, anything else as ErrorKind::internal with its
-/// own words. To be called in a catch block.
+/// Returns the exception being handled: an Error unchanged, anything else as ErrorKind::internal
+/// with its own message. Call it in a catch block.
 inline Error caught_error() {
   try {
     throw;

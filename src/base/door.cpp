@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr int kBacklog = 1024;  // Hundreds of sessions may begin at once.
 constexpr time_t kPatience = 5;
 
-/// The address of a path of any length: its folder, opened, makes it short.
+/// A socket address for a path of any length: its opened directory makes it short.
 class Address {
  public:
   explicit Address(const fs::path& path)
@@ -46,7 +46,7 @@ UniqueFd unix_socket() {
   return socket;
 }
 
-/// One byte with room for one descriptor beside it.
+/// A message of one byte, with room for one descriptor beside it.
 struct Message {
   char byte = 's';
   iovec piece{&byte, 1};

@@ -26,7 +26,7 @@ ErrorKind kind_of(int error_number) noexcept {
   }
 }
 
-/// Returns what to do about a limit of this process; empty for any other reason.
+/// Returns advice about a limit of this process; empty for any other reason.
 std::string advice_for(int error_number) {
   rlimit limit{};
   if (error_number == EFBIG && ::getrlimit(RLIMIT_FSIZE, &limit) == 0 &&

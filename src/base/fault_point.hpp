@@ -16,7 +16,7 @@ namespace fastgpu {
 
 inline std::atomic<int> fault_points_passed{0};
 
-/// Kills this process at the n-th passage where FASTGPU_FAULT is "<name>" or "<name>:<n>"; the name
+/// Kills this process at the n-th passage if FASTGPU_FAULT is "<name>" or "<name>:<n>"; the name
 /// "any" counts every fault point.
 inline void fault_point(std::string_view name) noexcept {
   const char* variable = std::getenv("FASTGPU_FAULT");

@@ -8,7 +8,7 @@
 
 namespace fastgpu {
 
-/// What one operation came to on one host. A fan-out returns one per host and throws for none.
+/// The outcome of one operation on one host. A fan-out returns one per host and throws for no host.
 template <class T>
 struct HostResult {
   NodeName host;

@@ -11,7 +11,7 @@
 namespace fastgpu {
 namespace {
 
-constexpr std::size_t kLongest = INET6_ADDRSTRLEN + 4;  // With "/128".
+constexpr std::size_t kLongest = INET6_ADDRSTRLEN + 4;  // The longest text, with "/128".
 
 [[noreturn]] void refuse(std::string_view text, const std::string& why) {
   throw Error(ErrorKind::usage, "'" + printable(text) + "' " + why);
@@ -26,7 +26,7 @@ std::array<std::uint8_t, 16> masked(std::array<std::uint8_t, 16> bytes, int pref
   return bytes;
 }
 
-/// The number behind the slash; -1 where it is none.
+/// Returns the number behind the slash; -1 if it is malformed.
 int prefix_in(std::string_view digits) {
   int prefix = -1;
   const char* const end = digits.data() + digits.size();

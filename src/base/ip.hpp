@@ -9,11 +9,11 @@
 
 namespace fastgpu {
 
-/// An IPv4 or IPv6 address. Its text has digits, letters, dots and colons alone, so that it may
-/// stand in any configuration file.
+/// An IPv4 or IPv6 address. Its text has only digits, letters, dots and colons, so that it is safe
+/// in any configuration file.
 class IpAddress {
  public:
-  /// "192.0.2.7", "2001:db8::7". Throws ErrorKind::usage with the value met.
+  /// Parses "192.0.2.7", "2001:db8::7". Throws ErrorKind::usage with the value met.
   static IpAddress parse(std::string_view text);
 
   bool is_v6() const noexcept { return is_v6_; }
@@ -27,17 +27,17 @@ class IpAddress {
   std::array<std::uint8_t, 16> bytes_{};  ///< An IPv4 address fills the first four.
 };
 
-/// All addresses that begin with the same bits.
+/// A range: all addresses that begin with the same bits.
 class IpRange {
  public:
-  /// "192.0.2.0/24", "2001:db8::/32", or an address alone, which is a range of one. Throws
-  /// ErrorKind::usage with the value met, also where bits behind the prefix are set: the message
-  /// names the range that was probably meant.
+  /// Parses "192.0.2.0/24", "2001:db8::/32", or a single address, which is a range of one. Throws
+  /// ErrorKind::usage with the value met, also if bits behind the prefix are set: the message names
+  /// the range that was probably meant.
   static IpRange parse(std::string_view text);
 
   bool is_v6() const noexcept { return first_.is_v6(); }
   int prefix() const noexcept { return prefix_; }
-  /// Whether a large part of the world is in it: IPv4 with a prefix under 8, IPv6 under 16.
+  /// Returns whether a large part of the world is in it: IPv4 with a prefix under 8, IPv6 under 16.
   bool is_world() const noexcept { return prefix_ < (is_v6() ? 16 : 8); }
   std::string text() const;  ///< "192.0.2.0/24"
 

@@ -7,7 +7,7 @@
 
 namespace fastgpu {
 
-/// "a, b, c"; empty where there are none.
+/// Returns "a, b, c"; empty without words.
 inline std::string joined(std::span<const std::string> words, std::string_view separator = ", ") {
   std::string text;
   for (std::size_t i = 0; i < words.size(); ++i)

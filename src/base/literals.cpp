@@ -46,7 +46,7 @@ int parse_integer(std::string_view text, int least, int most) {
 std::string parse_choice(std::string_view text, std::span<const std::string> choices) {
   if (std::ranges::find(choices, text) != choices.end()) return std::string(text);
   const std::string near = nearest_name(text, choices);
-  throw Error(ErrorKind::usage, "'" + printable(text) + "' is none of " + joined(choices) +
+  throw Error(ErrorKind::usage, "'" + printable(text) + "' is not one of " + joined(choices) +
                                     (near.empty() ? "" : "; did you mean " + near + "?"));
 }
 
@@ -67,7 +67,7 @@ int parse_gib(std::string_view text, int least, int most) {
     const bool has_unit = !text.empty() && !is_digit(text.back()) && text.back() != ' ';
     const double gib = std::ceil(static_cast<double>(parse_size(text).count) / 0x1p30);
     if (has_unit && gib >= least && gib <= most) return static_cast<int>(gib);
-  } catch (const Error&) {  // The sentence below says it for disks.
+  } catch (const Error&) {  // The message below covers this, for disks.
   }
   throw Error(ErrorKind::usage, "'" + printable(text) + "' is not usable: give " + usable);
 }

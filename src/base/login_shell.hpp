@@ -6,10 +6,10 @@
 
 namespace fastgpu {
 
-/// A line that bash, dash, zsh, fish, tcsh, ksh and busybox all read as: replace yourself by
-/// /bin/sh, which runs `script`. sshd gives a command to the account's login shell, and each of
-/// those reads quotes, backslashes and '!' in its own way. Bytes that one of them would change
-/// travel as octal numbers.
+/// Returns a line that bash, dash, zsh, fish, tcsh, ksh and busybox all read as: exec /bin/sh,
+/// which runs `script`. sshd passes a command to the account's login shell, and each of those reads
+/// quotes, backslashes and '!' differently. Bytes that one of them would change are encoded as
+/// octal numbers.
 std::string login_shell_command(std::string_view script);
 
 }  // namespace fastgpu

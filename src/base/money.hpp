@@ -13,7 +13,7 @@ class Currency {
  public:
   explicit constexpr Currency(const char (&code)[4]) noexcept : code_{code[0], code[1], code[2]} {}
 
-  /// "usd", "USD". Throws ErrorKind::usage for anything but three letters.
+  /// Parses "usd", "USD". Throws ErrorKind::usage for anything but three letters.
   static Currency parse(std::string_view text);
 
   std::string text() const { return {code_.data(), code_.size()}; }
@@ -28,7 +28,7 @@ inline constexpr Currency kUsd{"USD"};
 inline constexpr Currency kCny{"CNY"};
 
 /// An amount of one currency. Amounts of two currencies are neither added nor compared: that throws
-/// ErrorKind::internal. ExchangeRates make one of the other.
+/// ErrorKind::internal. ExchangeRates convert one into the other.
 struct Money {
   double amount;
   Currency currency;
@@ -39,12 +39,12 @@ struct Money {
 Money operator+(const Money& a, const Money& b);
 Money operator-(const Money& a, const Money& b);
 Money operator*(const Money& money, double factor) noexcept;
-/// How many times `b` is `a`; infinite where `b` is nothing.
+/// Returns the ratio of `a` to `b`; infinite if `b` is 0.
 double operator/(const Money& a, const Money& b);
 bool operator<(const Money& a, const Money& b);
 
-/// "3USD", "3 usd", "0.25CNY". Throws ErrorKind::usage with the value met for anything else, for
-/// what is not more than 0, and for a bare number: the message says how to write it.
+/// Parses "3USD", "3 usd", "0.25CNY". Throws ErrorKind::usage with the value met for anything else,
+/// for an amount of 0 or less, and for a bare number: the message shows the right form.
 Money parse_money(std::string_view text);
 
 std::string to_string(const Money& money);  ///< "12.24 USD", "0.0035 USD"

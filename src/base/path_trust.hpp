@@ -1,5 +1,4 @@
-// Whether other accounts may change what a path names: the owners and modes of all that leads to
-// it.
+// The accounts that may change the file at a path, from the owners and modes of all its parents.
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +10,7 @@
 
 namespace fastgpu {
 
-/// A part of a path that an account may change which is not trusted.
+/// A part of a path that an untrusted account may change.
 struct Weakness {
   enum class Kind { owner, mode };
   std::filesystem::path part;
@@ -21,10 +20,9 @@ struct Weakness {
 
 /// Returns the first part of `path`, from the root on, that belongs neither to root nor to one of
 /// `owners`, or that others may write. A sticky directory such as /tmp may be written by others:
-/// they can add names to it, and not exchange those that are there. A group counts as others if it
-/// has a member that is not trusted. Links are followed, and judged by their owners. A part that
-/// does not exist ends the search: nothing leads to it that is weak. Throws system_error for a part
-/// that may not be looked at.
+/// they can add names to it, and not exchange existing ones. A group counts as others if it has an
+/// untrusted member. Links are followed, and judged by their owners. A missing part ends the search
+/// without a weakness. Throws system_error for a part that may not be looked at.
 std::optional<Weakness> find_weakness(const std::filesystem::path& path,
                                       const std::vector<uid_t>& owners);
 

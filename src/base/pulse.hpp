@@ -1,4 +1,4 @@
-// A byte on the error output of the agent that says: still here, and nothing to say.
+// A byte on the error output of the agent: the agent is alive and has no other output.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace fastgpu {
 
-inline constexpr char kPulse = '\x16';  // ASCII's own: synchronous idle.
+inline constexpr char kPulse = '\x16';  // ASCII's own byte for it: synchronous idle.
 inline constexpr std::chrono::seconds kBetweenPulses{5};
 
 inline std::string without_pulses(std::string_view text) {

@@ -7,11 +7,11 @@
 
 namespace fastgpu {
 
-/// `text` as one word of a POSIX shell, whatever bytes it has (NUL excepted, which no argument can
-/// carry). Words of plain characters stay as they are.
+/// Returns `text` as one word of a POSIX shell, for any bytes (except NUL, which no argument can
+/// contain). Words of plain characters stay unchanged.
 std::string shell_quote(std::string_view text);
 
-/// The words quoted and joined by spaces.
+/// Returns the words quoted and joined by spaces.
 std::string shell_join(std::span<const std::string> words);
 
 }  // namespace fastgpu

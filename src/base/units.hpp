@@ -21,14 +21,14 @@ struct BitRate {
   friend auto operator<=>(const BitRate&, const BitRate&) = default;
 };
 
-/// Reads "250ms", "30s", "10 min", "1h30m", "1 week" and all that to_string prints; "0" alone needs
+/// Reads "250ms", "30s", "10 min", "1h30m", "1 week" and every output of to_string; "0" alone needs
 /// no unit. Throws ErrorKind::usage for anything else, a negative value, and one over 100 years.
 std::chrono::milliseconds parse_duration(std::string_view text);
 
 /// Reads "256MB" (10^6), "256MiB" (2^20), "1.5 GB" or a number of bytes. Throws ErrorKind::usage.
 Bytes parse_size(std::string_view text);
 
-/// "1gbit", "300mbit", "10gbps", "64kbit". Throws ErrorKind::usage; zero is refused.
+/// Reads "1gbit", "300mbit", "10gbps", "64kbit". Throws ErrorKind::usage; zero is refused.
 BitRate parse_bit_rate(std::string_view text);
 
 std::string to_string(std::chrono::milliseconds duration);  ///< "250ms", "1.5s", "3m20s", "2h05m"

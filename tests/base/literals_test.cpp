@@ -77,7 +77,7 @@ TEST_CASE("a choice is one of the words, and the nearest is named") {
   const std::vector<std::string> formats = {"table", "json"};
   CHECK(parse_choice("json", formats) == "json");
   CHECK(std::string(failure_of([&] { parse_choice("jsn", formats); }).what()) ==
-        "'jsn' is none of table, json; did you mean json?");
+        "'jsn' is not one of table, json; did you mean json?");
   CHECK(failure_of([&] { parse_choice("", formats); }).kind() == ErrorKind::usage);
 }
 

@@ -58,10 +58,10 @@ TEST_CASE("what cannot be is refused with line and column") {
       {"timeout: 5\n",
        "job.yaml:1:10: 'timeout': '5' lacks its unit: write it like 250ms, 30s, 10m, 2h, 1h30m, 7d "
        "or 1w"},
-      {"engine: slurm\n", "job.yaml:1:9: 'engine': 'slurm' is none of mpirun"},
+      {"engine: slurm\n", "job.yaml:1:9: 'engine': 'slurm' is not one of mpirun"},
       {"engine: mpirrun\n",
-       "job.yaml:1:9: 'engine': 'mpirrun' is none of mpirun; did you mean mpirun?"},
-      {"engine: ''\n", "job.yaml:1:9: 'engine': '' is none of mpirun"},
+       "job.yaml:1:9: 'engine': 'mpirrun' is not one of mpirun; did you mean mpirun?"},
+      {"engine: ''\n", "job.yaml:1:9: 'engine': '' is not one of mpirun"},
       {"engine: [mpirun]\n", "job.yaml:1:9: 'engine' must be text, not a list"},
       {"detach: maybe\n", "job.yaml:1:9: 'detach' must be true or false, not 'maybe'"},
       {"env:\n  A B: 1\n", "job.yaml:2:8: 'env.A B': 'A B' is no name of an environment variable"},

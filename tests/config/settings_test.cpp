@@ -55,7 +55,7 @@ TEST_CASE("a wrong value is refused when it is taken in, and says where it comes
   CHECK(fault({.environment = environment({{"FASTGPU_FANOUT", "lots"}})}) ==
         "FASTGPU_FANOUT: 'fanout' must be a whole number from 1 to 1024, not 'lots'");
   CHECK(fault({.user = Document::parse("output: csv\n", "config.yaml")}) ==
-        "config.yaml:1:9: 'output': 'csv' is none of table, wide, json, yaml, name");
+        "config.yaml:1:9: 'output': 'csv' is not one of table, wide, json, yaml, name");
   CHECK(fault({.user = Document::parse("patience: 5\n", "config.yaml")})
             .starts_with("config.yaml:1:11: 'patience': '5' lacks its unit"));
   CHECK(fault({.user = Document::parse("provider: awz\n", "config.yaml"),
