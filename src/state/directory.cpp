@@ -77,13 +77,13 @@ void make_private_directory(const fs::path& path) {
   make_private_directory(path.parent_path());
   if (::mkdir(path.c_str(), 0700) == 0) return;
   const int error = errno;
-  if (error != EEXIST || !path_exists(path))  // A link to nothing exists, too.
+  if (error != EEXIST || !path_exists(path))  // A dangling link exists, too.
     throw system_error("making the directory " + path.string(), error);
   make_private_directory(path);  // Another process has made it just now.
 }
 
 fs::path cluster_directory(const fs::path& directory, const ClusterId& cluster) {
-  // It is empty before a cluster has one: its hosts are checked first.
+  // The name is empty before a cluster has one: its hosts are checked first.
   const bool is_name = std::ranges::all_of(cluster.value, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
   });

@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMuchRoom = 10'000'000'000;
-constexpr std::uint64_t kBlock = 512;  // What stat counts in.
+constexpr std::uint64_t kBlock = 512;  // The unit of stat's block counts.
 
 void close(FTS* walk) noexcept {
   ::fts_close(walk);
@@ -64,7 +64,7 @@ class Measurement {
     if (kind_) use_.parts[*kind_].count += size.count;
   }
 
-  /// The outermost folder of a kind counts.
+  /// Enters a directory; only the outermost folder of a kind counts.
   void enter(const FTSENT& entry) {
     if (kind_ || entry.fts_level < 2) return;
     for (std::size_t i = 0; i < kinds_.size(); ++i) {
@@ -85,8 +85,8 @@ class Measurement {
   std::span<const KindOfFolder> kinds_;
   FolderUse use_;
   std::set<std::pair<dev_t, ino_t>> seen_;  ///< Files with several names.
-  std::optional<std::size_t> kind_;         ///< Of the folder that the walk is in.
-  int level_ = 0;                           ///< Of that folder.
+  std::optional<std::size_t> kind_;         ///< The kind of the folder that the walk is in.
+  int level_ = 0;                           ///< The level of that folder.
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How full a disk is, and how much of it a folder takes.
+// The free space of a disk, and the space that a folder takes.
 #pragma once
 
 #include <filesystem>
@@ -22,8 +22,8 @@ Room room_at(const std::filesystem::path& path);
 /// Returns whether less than 5 % and less than 10 GB are free.
 bool is_nearly_full(const Room& room);
 
-/// Folders that are counted apart wherever they are in a tree, known by their own name and by that
-/// of the folder that they are in.
+/// A kind of folders that are counted apart anywhere in a tree, identified by their own name and
+/// their parent's.
 struct KindOfFolder {
   std::string_view parent;
   std::string_view name;
@@ -32,12 +32,12 @@ struct KindOfFolder {
 struct FolderUse {
   std::filesystem::path path;
   Bytes size;                ///< Blocks on the disk; a file with several names counts once.
-  std::vector<Bytes> parts;  ///< Of that, in folders of each kind.
+  std::vector<Bytes> parts;  ///< The part of it in folders of each kind.
   bool is_whole = true;      ///< False if a part may not be read.
 };
 
 /// Returns how much `path` takes, without following links, and without other disks that are mounted
-/// below it. Throws ErrorKind::interrupted alone.
+/// below it. Throws only ErrorKind::interrupted.
 FolderUse measure(const std::filesystem::path& path, std::span<const KindOfFolder> kinds,
                   const Cancel& cancel);
 

@@ -1,4 +1,4 @@
-// Which libraries are behind state/.
+// The libraries behind state/.
 #pragma once
 
 #include <map>
@@ -6,7 +6,7 @@
 
 namespace fastgpu::state {
 
-/// Returns the versions that run, by name.
+/// Returns the versions in use, by name.
 std::map<std::string, std::string> library_versions();
 
 }  // namespace fastgpu::state

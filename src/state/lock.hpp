@@ -1,4 +1,4 @@
-// One `fastgpu` at a time on one cluster; as many as you like on different ones.
+// One `fastgpu` at a time on one cluster; any number on different ones.
 #pragma once
 
 #include <chrono>
@@ -12,13 +12,14 @@
 
 namespace fastgpu::state {
 
-/// Held as long as the object lives; the kernel releases it when the process dies, however it dies.
-/// A child that outlives its parent must not inherit the descriptor: exec closes it, fork does not.
-/// The lock's file goes with the cluster: the object's end removes it if no cluster has the name.
+/// A lock held during the object's lifetime; the kernel releases it when the process ends in any
+/// way. A child that outlives its parent must not inherit the descriptor: exec closes it, fork does
+/// not. The lock's file goes with the cluster: the destructor removes it if no cluster has the
+/// name.
 class ClusterLock {
  public:
   /// Waits up to `patience` for another process. Throws ErrorKind::conflict, naming the holder's
-  /// process and since when, when it does not let go; interrupted when `cancel` comes first.
+  /// process and its start, if it does not release the lock; interrupted if `cancel` comes first.
   /// Borrows `store`.
   ClusterLock(const Store& store, const ClusterName& cluster, std::chrono::milliseconds patience,
               const Cancel& cancel);
@@ -26,8 +27,8 @@ class ClusterLock {
   ClusterLock& operator=(ClusterLock&&) = delete;
   ~ClusterLock();
 
-  /// Returns the lock if no other process holds it, and is absent otherwise. Throws as the
-  /// constructor does where the state directory cannot be written.
+  /// Returns the lock if no other process holds it, else nothing. Throws as the constructor does if
+  /// the state directory cannot be written.
   static std::optional<ClusterLock> try_lock(const Store& store, const ClusterName& cluster);
 
  private:

@@ -1,8 +1,8 @@
 // Room on the state directory's disk that is taken before it is needed, so that a cluster can be
 // deleted once the disk is full.
 //
-// The write-ahead log keeps its file and its size: what is written next overwrites it and needs no
-// further room. So the journal of a deletion can be written when nothing else can.
+// The write-ahead log keeps its file and its size: later writes overwrite it and need no further
+// room. So the journal of a deletion can be written when other writes fail.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,19 @@ namespace fastgpu::state {
 /// The log is emptied into the database when it has this many pages of 4 KiB.
 constexpr int kPagesInLog = 128;
 
-/// Returns the size that the log's file is given where `free` bytes are free: at most 4 MiB, and
-/// never more than a quarter.
+/// Returns the log file's size for `free` bytes of free space: at most 4 MiB, and at most a
+/// quarter.
 Bytes reserve_for(Bytes free);
 
-/// Gives the log's file that size, if it has less and its file system can. Never throws: without a
-/// reserve everything works until the disk is full.
+/// Gives the log's file that size, if it is smaller and its file system supports it. Never throws:
+/// without a reserve everything works until the disk is full.
 void reserve_room(const std::filesystem::path& log) noexcept;
 
-/// Returns whether the log's file would get its room again once it has been cut to nothing.
+/// Returns whether the log's file would get its room again once it has been truncated.
 bool can_reserve_again(const std::filesystem::path& log) noexcept;
 
-/// Throws ErrorKind::capacity if the disk below `directory` has less than 1 MiB left: too little to
-/// begin something new.
+/// Throws ErrorKind::capacity if the disk below `directory` has less than 1 MiB left: too little
+/// for a new operation.
 void require_room(const std::filesystem::path& directory);
 
 }  // namespace fastgpu::state

@@ -47,7 +47,7 @@ constexpr std::array kTables = {
     "CREATE INDEX intents_of_cluster ON intents(cluster)",
 };
 
-/// What the second version has beside the tables of the first.
+/// The tables that the second version adds to those of the first.
 constexpr std::array kSecondTables = {
     "CREATE TABLE runs(cluster TEXT NOT NULL REFERENCES clusters(id) ON DELETE CASCADE,"
     " position INTEGER NOT NULL, began INTEGER NOT NULL, ended INTEGER,"
@@ -85,7 +85,7 @@ std::uint32_t big_endian(std::string_view bytes) {
   return value;
 }
 
-/// Looks at the file's first bytes only, so that a database which is not for us stays untouched.
+/// Reads only the file's first bytes, so that another program's database stays untouched.
 void check_header(const fs::path& file) {
   constexpr std::size_t kHeader = 100;
   constexpr std::string_view kMagic{"SQLite format 3\0", 16};
@@ -118,7 +118,7 @@ void create_tables(Connection& connection, const fs::path& file) {
   connection.run("COMMIT");
 }
 
-/// Two processes may ask for the same conversion at once; SQLite then does not wait by itself.
+/// Retries by itself: if two processes request the same conversion at once, SQLite does not wait.
 void use_write_ahead_log(Connection& connection) {
   using namespace std::chrono_literals;
   for (int attempt = 0;; ++attempt) {
@@ -137,8 +137,8 @@ void make_file(const fs::path& file) {
   if (!fd) throw system_error("making the state database " + file.string(), errno);
 }
 
-/// Whether other processes may have the database open, too. Alone takes no room on the disk, where
-/// sharing takes some for the index of the log.
+/// Other processes' use of the database. `alone` takes no room on the disk, while sharing takes
+/// some for the index of the log.
 enum class Sharing : std::uint8_t { with_others, alone };
 
 Connection connect(const fs::path& file, Sharing sharing) {
@@ -187,7 +187,8 @@ bool may_write(const fs::path& path) {
   return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0;
 }
 
-/// False where the directory is there but closed to us, or cannot be made on a read-only disk.
+/// Returns false if the directory exists but is closed to us, or cannot be made on a read-only
+/// disk.
 bool prepare_directory(const fs::path& directory) try {
   make_private_directory(directory);
   const fs::path file = database_file(directory);

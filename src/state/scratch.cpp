@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The directory, locked; nothing where somebody holds it or it is gone.
+/// Locks the directory; returns nothing if another process holds it or it is gone.
 UniqueFd lock(const fs::path& directory) {
   UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd || ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) return {};
@@ -25,7 +25,7 @@ UniqueFd lock(const fs::path& directory) {
   return fd;
 }
 
-/// The kernel unlocks what a process had when it dies.
+/// Removes the directories of dead processes: the kernel has released their locks.
 void remove_abandoned(const fs::path& parent) {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(parent, ignored))

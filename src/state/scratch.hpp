@@ -1,4 +1,4 @@
-// A directory for files on their way to somewhere else.
+// A directory for temporary files.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,9 @@
 
 namespace fastgpu::state {
 
-/// Made at once, in `state directory`/scratch, and removed with all that is in it when this ends.
-/// Where a process was killed before that, the next one to make such a directory removes it.
+/// A directory in `state directory`/scratch, made by the constructor and removed with its content
+/// by the destructor. If the process is killed before that, the next process to make such a
+/// directory removes it.
 class ScratchDirectory {
  public:
   /// Throws as make_private_directory and system_error do.

@@ -1,4 +1,4 @@
-// SQLite as state/ uses it: a connection and its statements, with errors turned into ours.
+// SQLite for state/: a connection and its statements, with errors turned into ours.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ void close(sqlite3* connection) noexcept;
 void finalize(sqlite3_stmt* statement) noexcept;
 
 enum class Mode : std::uint8_t {
-  read_write,  ///< Makes the file where there is none.
+  read_write,  ///< Makes the file if it is missing.
   read_only,
-  immutable,  ///< Read-only, and nobody else writes: needs no lock and no file beside it.
+  immutable,  ///< Read-only, for a database without writers: needs no lock and no file beside it.
   memory,     ///< An empty database that is gone with the connection.
 };
 
@@ -30,11 +30,11 @@ class Statement {
  public:
   Statement(sqlite3* connection, const std::filesystem::path& file, std::string_view sql);
 
-  void bind(std::int64_t value);      ///< The next parameter, from left to right.
+  void bind(std::int64_t value);      ///< Binds the next parameter, from left to right.
   void bind(std::string_view value);  ///< Copied.
   void bind(std::optional<std::int64_t> value);
 
-  bool step();  ///< True for each row, false at the end.
+  bool step();  ///< Returns true for each row, false at the end.
   std::string text(int column) const;
   std::int64_t number(int column) const;
   std::optional<std::int64_t> optional_number(int column) const;
@@ -48,12 +48,12 @@ class Statement {
   int bound_ = 0;
 };
 
-/// Waits up to five seconds for another process's transaction.
+/// A connection. It waits up to five seconds for another process's transaction.
 class Connection {
  public:
   Connection(const std::filesystem::path& file, Mode mode);
 
-  /// A statement ready to be stepped.
+  /// Returns a statement ready to be stepped.
   template <class... Values>
   Statement query(std::string_view sql, const Values&... values) {
     Statement statement(handle_.get(), file_, sql);
@@ -72,12 +72,12 @@ class Connection {
 
   std::int64_t number(std::string_view sql);  ///< The first column of the first row.
 
-  /// Lets the connection move what is in the write-ahead log into the database. Before this call
-  /// nothing does, not even the end of the connection. The log's file keeps its size afterwards.
+  /// Lets the connection move the write-ahead log into the database. Before this call it stays in
+  /// the log, even at the connection's end. The log's file keeps its size afterwards.
   void allow_checkpoints();
 
-  /// Moves what is in the log into the database and cuts the log's file to nothing, unless another
-  /// process has the database open.
+  /// Moves the log into the database and truncates the log's file, unless another process has the
+  /// database open.
   void empty_log();
 
   std::int64_t last_row_id() const noexcept;

@@ -1,4 +1,4 @@
-// The journal of a Store: what was about to be done when it was written down.
+// The journal of a Store: actions, recorded before they are taken.
 #include "state/database.hpp"
 #include "state/store.hpp"
 

@@ -1,11 +1,11 @@
-// What nodes of a Store have run, and the timers of clusters that end by themselves.
+// The runs of a Store's nodes, and the timers of clusters that end by themselves.
 #include "state/database.hpp"
 #include "state/store.hpp"
 
 namespace fastgpu::state {
 namespace {
 
-/// Whether the node costs nothing, as far as we know.
+/// Returns whether the node costs nothing, as far as we know.
 bool is_off(const Node& node) {
   return node.instance_id.empty() || node.state == NodeState::stopped ||
          node.state == NodeState::lost;

@@ -47,8 +47,8 @@ template <class State, class Words>
 State state_of(const Words& words, std::string_view what, std::string_view text) {
   for (const auto& [value, word] : words)
     if (word == text) return value;
-  throw Error(ErrorKind::local, "the state database holds a " + std::string(what) + " state '" +
-                                    printable(text) + "' that is none");
+  throw Error(ErrorKind::local, "the state database holds an unknown " + std::string(what) +
+                                    " state '" + printable(text) + "'");
 }
 
 }  // namespace
