@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kMostRanks = 10'000 * 1'024;
 constexpr int kMostSlots = 1'024;
-constexpr const char* kEngine = "mpirun";  ///< The only one there is.
+constexpr const char* kEngine = "mpirun";  ///< The only engine.
 
 std::vector<std::pair<std::string, std::string>> environment_of(const Value& value) {
   std::vector<std::pair<std::string, std::string>> variables;
@@ -23,7 +23,8 @@ std::vector<std::pair<std::string, std::string>> environment_of(const Value& val
   return variables;
 }
 
-/// A list of words. A single text would have to be split by rules of a shell, which is left alone.
+/// Returns a list of words. A single text would need a shell's rules to be split, which fastgpu
+/// avoids.
 std::vector<std::string> command_of(const Value& value) {
   if (!value.is_list())
     throw value.error("the command must be a list of words, such as [python, train.py]");

@@ -1,4 +1,4 @@
-// job.yaml: a job as a user writes it down. What is not written is absent here.
+// job.yaml: a job in the user's own file. Missing fields are absent here.
 #pragma once
 
 #include <chrono>
@@ -17,15 +17,16 @@ struct JobFile {
   std::optional<int> np{};
   std::optional<int> npernode{};
   std::vector<std::pair<std::string, std::string>> env{};  ///< In the order written.
-  std::optional<std::string> sync{};                       ///< A directory here, as written.
-  std::optional<std::string> workdir{};                    ///< On the nodes.
-  std::vector<std::string> command{};                      ///< Empty where the file gives none.
+  /// A directory here, unchanged from the file.
+  std::optional<std::string> sync{};
+  std::optional<std::string> workdir{};  ///< A directory on the nodes.
+  std::vector<std::string> command{};    ///< Empty if the file has none.
   std::optional<std::chrono::milliseconds> timeout{};
   std::optional<bool> detach{};
   std::optional<std::string> engine{};
 };
 
-/// Throws ErrorKind::usage with line and column for what cannot be.
+/// Reads a job. Throws ErrorKind::usage with line and column for an invalid file.
 JobFile read_job_file(const Document& document);
 
 }  // namespace fastgpu::config

@@ -1,4 +1,4 @@
-// One value of a configuration document, read as the type that it should have.
+// One value of a configuration document, read as its expected type.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@
 
 namespace fastgpu::config {
 
-/// Every reading throws ErrorKind::usage with the place, the field and the value met:
+/// A value. Every reading throws ErrorKind::usage with the place, the field and the value met:
 /// "cluster.yaml:7:3: 'nodes' must be a whole number from 1 to 10000, not 'many'".
 class Value {
  public:
@@ -29,7 +29,7 @@ class Value {
   bool is_list() const noexcept { return tree_->kind == Tree::Kind::list; }
   bool is_map() const noexcept { return tree_->kind == Tree::Kind::map; }
 
-  std::string text() const;  ///< Any scalar as it was written, without its quotes.
+  std::string text() const;  ///< Any scalar in its written form, without its quotes.
   int integer(int least, int most) const;
   bool boolean() const;
   std::string choice(std::span<const std::string> choices) const;
@@ -37,22 +37,23 @@ class Value {
   Bytes size() const;
   BitRate bit_rate() const;
 
-  std::vector<Value> list() const;                             ///< Null is empty.
-  std::vector<std::string> texts() const;                      ///< A list of texts.
-  std::vector<std::pair<std::string, Value>> entries() const;  ///< Of a map; null is empty.
+  std::vector<Value> list() const;         ///< Null is empty.
+  std::vector<std::string> texts() const;  ///< A list of texts.
+  /// The entries of a map; null is empty.
+  std::vector<std::pair<std::string, Value>> entries() const;
 
   /// Returns the value of `key` in this map, absent if the map has no such key. A key without a
-  /// value ("nodes:") is there: it reads as an empty list or map, and as nothing else.
+  /// value ("nodes:") is present: it reads as an empty list or map, and as no other type.
   std::optional<Value> find(std::string_view key) const;
 
-  /// Throws for a key that is none of `known`, with the nearest that is.
+  /// Throws for a key that is not in `known`, with the nearest known one.
   void allow_only(std::initializer_list<std::string_view> known) const;
   void allow_only(const std::vector<std::string>& known) const;
 
-  /// An Error about this value, at its place.
+  /// Returns an Error about this value, with its place.
   Error error(const std::string& message) const;
 
-  /// `parse(text())`, with this value's place put before what it throws.
+  /// Returns `parse(text())`; adds this value's place to its errors.
   template <class Parse>
   auto parsed(Parse parse) const {
     const std::string written = text();
