@@ -1,4 +1,4 @@
-// Steps for network adapters that reach into GPU memory: only where the hardware is there.
+// Steps for network adapters that reach into GPU memory: only for hardware that is present.
 #pragma once
 
 #include <vector>
@@ -8,13 +8,13 @@
 namespace fastgpu::envs {
 
 bool has_mellanox_adapter(const NodeFacts& facts);
-bool has_rdma_adapter(const NodeFacts& facts);  ///< Any that has RDMA: Mellanox, EFA, eRDMA.
+bool has_rdma_adapter(const NodeFacts& facts);  ///< Any adapter with RDMA: Mellanox, EFA, eRDMA.
 
-/// EFA's and eRDMA's drivers, from their vendors' installers.
+/// Returns the steps for EFA's and eRDMA's drivers, from their vendors' installers.
 std::vector<Step> adapter_steps(const Recipe& recipe, const NodeFacts& facts,
                                 const PackageManager& manager);
 
-/// nvidia-peermem, loaded now and at each boot.
+/// Returns the step for nvidia-peermem, loaded now and at each boot.
 Step peer_memory_step(const NodeFacts& facts);
 
 }  // namespace fastgpu::envs

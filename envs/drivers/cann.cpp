@@ -22,14 +22,14 @@ void check_processors(const NodeFacts& facts) {
               "--assume-gpu Ascend:8 --dry-run shows the plan for one");
 }
 
-/// The file's name without what an address has behind it.
+/// Returns the file's name without the end of an address.
 std::string name_of(const CannInstaller& installer) {
   const std::string path = installer.from.substr(0, installer.from.find_first_of("?#"));
   return printable(path.substr(path.rfind('/') + 1));
 }
 
-/// From its address, or from where it lies on the node: a copy, so that what is checked is what
-/// runs.
+/// Downloads the installer, or copies it from its path on the node, so that the checked file is the
+/// one that runs.
 std::vector<Argv> bring(const CannInstaller& installer, const std::string& version,
                         const std::string& file, const PackageManager& manager) {
   if (!installer.from.starts_with('/'))
@@ -40,8 +40,8 @@ std::vector<Argv> bring(const CannInstaller& installer, const std::string& versi
           {"sha256sum", "--check", "--strict", "--quiet", sum.path}};
 }
 
-/// What comes after the toolkit is installed in its environment. --quiet agrees to Huawei's
-/// licence.
+/// Returns the command of an installer. All after the toolkit are installed in its environment.
+/// --quiet agrees to Huawei's licence.
 Argv run_installer(const std::string& file, const std::string& version, bool is_in_toolkit) {
   if (!is_in_toolkit) return {"bash", file, "--quiet", "--install", "--install-for-all"};
   static constexpr const char* kScript = R"(
@@ -75,7 +75,7 @@ class Planner {
  private:
   bool is_noted(const NodeFile& note) const { return facts_.files.contains(note.path); }
 
-  /// Says that this installer has run to its end; worth nothing unless `begun_` is there.
+  /// Returns the note that this installer has run to its end; valid only if `begun_` is present.
   NodeFile note_of(const CannInstaller& installer) const {
     constexpr std::size_t kDigits = 16;
     return {notes_ + "." + installer.sha256.substr(0, kDigits), name_of(installer) + "\n"};

@@ -1,4 +1,4 @@
-// Huawei's CANN, by the installers that it comes as.
+// Huawei's CANN, by its own installers.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace fastgpu::envs {
 
-/// A program of Huawei's that unpacks itself: Ascend-cann-toolkit_8.3.RC1_linux-aarch64.run
+/// A self-extracting program of Huawei's: Ascend-cann-toolkit_8.3.RC1_linux-aarch64.run
 struct CannInstaller {
-  std::string from;  ///< Its address, or its path on the nodes.
+  std::string from;  ///< The address, or the path on the nodes.
   std::string sha256;
 };
 
@@ -19,13 +19,13 @@ struct Cann {
   std::vector<CannInstaller> installers{};  ///< Run in this order.
 };
 
-/// What CANN's installers ask for.
+/// Returns the packages that CANN's installers require.
 std::vector<std::string> cann_packages();
 
-/// Each installer is a step; one that was cut off runs again, and those before it do not. A CANN of
-/// that version that is there without us is taken as it is. Throws usage where there are no Ascend
-/// processors, or neither apt nor dnf, and remote where all installers have run and that version is
-/// not there.
+/// Returns a step for each installer. An interrupted one runs again, and those before it do not. A
+/// CANN of that version from another source is used unchanged. Throws usage without Ascend
+/// processors, or with neither apt nor dnf, and remote if all installers have run and that version
+/// is missing.
 std::vector<Step> cann_steps(const Cann& cann, const NodeFacts& facts);
 
 }  // namespace fastgpu::envs

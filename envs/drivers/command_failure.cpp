@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kMostLines = 4;
 constexpr std::size_t kLongestLine = 240;
 
-/// The program that runs: `env A=b program` is program.
+/// Returns the program that runs: `env A=b program` is program.
 std::string program_of(const Argv& argv) {
   for (std::size_t i = 0; i < argv.size(); ++i) {
     const bool is_prefix = (i == 0 && argv[i] == "env") || argv[i].find('=') != std::string::npos;
@@ -37,12 +37,12 @@ bool names_error(const std::string& line) {
   return line.starts_with("E: ") || line.starts_with("Error") || line.starts_with("dpkg: error");
 }
 
-/// dnf may say what is wrong below this.
+/// Returns true for a heading; dnf may have the reason below it.
 bool is_heading(const std::string& line) {
   return line.substr(0, line.find_last_not_of(' ') + 1) == "Error:";
 }
 
-/// The lines that name errors; where none does, the last ones.
+/// Returns the lines that name errors; without any, the last ones.
 std::string telling_lines(std::string_view said) {
   const std::vector<std::string> all = lines_of(said);
   std::vector<std::string> telling;

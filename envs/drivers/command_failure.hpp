@@ -1,4 +1,4 @@
-// What a package manager's failure means, and what it waits for, from its words.
+// Reads a package manager's failures and waits from its output.
 #pragma once
 
 #include <optional>
@@ -11,12 +11,12 @@
 
 namespace fastgpu::envs {
 
-/// "apt-get exited with 100: E: ...": the program without `env` and its variables, the lines that
-/// say what is wrong, and the kind that they mean: conflict where another holds a lock.
+/// Returns "apt-get exited with 100: E: ...": the program without `env` and its variables, and the
+/// lines with the reason. The kind follows from these: conflict if another process holds a lock.
 Error command_failure(const Argv& argv, const ssh::Exit& exit, std::string_view said);
 
-/// What a command says, while it runs, that it waits for: "Could not get lock FILE. It is held by
-/// process 7 (apt)". Absent where it waits for nothing, or has not said all of it yet.
+/// Returns the wait that a running command reports: "Could not get lock FILE. It is held by process
+/// 7 (apt)". Absent if it does not wait, or its report is not complete.
 std::optional<std::string> waits_for(std::string_view said);
 
 }  // namespace fastgpu::envs

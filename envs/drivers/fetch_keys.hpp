@@ -1,4 +1,4 @@
-// The keys of NVIDIA's repositories, fetched to where we run.
+// The keys of NVIDIA's repositories, fetched to this machine.
 #pragma once
 
 #include <span>
@@ -8,9 +8,9 @@
 
 namespace fastgpu::envs {
 
-/// The repository's key, fetched from beside the packages for the first node's system and checked
-/// against its fingerprint. Errors as http::Client::send; remote for another answer than the key,
-/// denied for one that is not the trusted one.
+/// Fetches the repository's key from beside the packages for the first node's system, and checks
+/// its fingerprint. Errors as http::Client::send; remote for another answer than a key, denied for
+/// one that is not the trusted one.
 void fetch_keys(Recipe& recipe, std::span<const NodeFacts> facts, http::Client& client,
                 const Cancel& cancel);
 

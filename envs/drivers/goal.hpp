@@ -1,4 +1,4 @@
-// What nodes are to come to, as the facts of each decide it.
+// The goal for nodes, decided from the facts of each.
 #pragma once
 
 #include <functional>
@@ -11,22 +11,23 @@
 namespace fastgpu::envs {
 
 struct NodeGoal {
-  std::vector<std::string> packages;  ///< Whose versions in the node's repositories it has to know.
-  /// One part after the other.
+  /// The packages whose versions in the node's repositories are needed.
+  std::vector<std::string> packages;
+  /// The parts, one after the other.
   std::vector<std::function<std::vector<Step>(const NodeFacts&, Index)>> parts;
 };
 
-/// See driver_steps.
+/// Returns the goal of driver_steps.
 NodeGoal driver_goal(const Recipe& recipe, const Matrix& matrix);
-/// See package_steps.
+/// Returns the goal of package_steps.
 NodeGoal package_goal(const std::vector<std::string>& names);
-/// See cann_steps.
+/// Returns the goal of cann_steps.
 NodeGoal cann_goal(const Cann& cann);
 void add(NodeGoal& goal, const NodeGoal& more);
 
-/// All that is to be done on a node with these facts. What a repository has becomes known once it
-/// has been read, so that the plan is made anew from fresh facts after each step: the same function
-/// says what is done and what is next. Throws as the parts, and usage for a node without apt and
+/// Returns the whole plan for a node with these facts. The content of a repository is known only
+/// after it was read. So the plan is made again from fresh facts after each step: the same function
+/// shows finished steps and the next one. Throws as the parts, and usage for a node without apt and
 /// dnf.
 Plan plan_for(const NodeGoal& goal, const NodeFacts& facts, Index index);
 

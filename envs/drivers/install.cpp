@@ -13,25 +13,25 @@ namespace {
 constexpr std::size_t kMostOutput = 64U << 10U;
 constexpr std::chrono::milliseconds kPasswordLimit{120'000};
 
-/// One node on its way through its plan.
+/// One node's progress through its plan.
 struct Journey {
   ssh::Host host;
   NodeFacts facts{};
   Plan plan{};
-  Step step{};         ///< The one that runs.
-  std::string last{};  ///< The title of the one that ran before.
+  Step step{};         ///< The running step.
+  std::string last{};  ///< The title of the step before.
   Index index = Index::perhaps_old;
   std::vector<std::string> did{};
   std::optional<Error> failure{};
   bool is_over = false;
   bool wants_reboot = false;
-  bool has_right_password = false;  ///< sudo has taken it there.
-  bool has_waited = false;          ///< Its command has said that it waits for another's lock.
+  bool has_right_password = false;  ///< sudo has accepted it there.
+  bool has_waited = false;          ///< The command has reported that it waits for a lock.
 
   bool is_under_way() const { return !failure && !is_over; }
 };
 
-/// The end of what a command said.
+/// Keeps the end of a command's output.
 void keep_end(std::string& text, std::string_view piece) {
   text += piece;
   if (text.size() > kMostOutput) text.erase(0, text.size() - kMostOutput);
@@ -73,7 +73,7 @@ class Installation {
     return found;
   }
 
-  /// Reads the facts of all that are under way, and plans anew.
+  /// Reads the facts of all nodes under way, and plans again.
   void look() {
     const std::vector<Journey*> looking = under_way();
     std::vector<ssh::Host> hosts;
@@ -89,7 +89,7 @@ class Installation {
     if (options_.sudo_password) check_password(*options_.sudo_password);
   }
 
-  /// Where all is done nobody need be root.
+  /// Plans; root's rights are only needed if a step is left.
   void plan(Journey& journey, const NodeFacts& facts) try {
     journey.facts = facts;
     journey.plan = plan_for(goal_, facts, journey.index);
@@ -98,8 +98,8 @@ class Installation {
     journey.failure = e;
   }
 
-  /// Once on each node whose sudo asks for it: a wrong one in front of a command would leave sudo
-  /// waiting for another.
+  /// Checks the password once on each node whose sudo requires it: a wrong one in front of a
+  /// command would leave sudo waiting for another.
   void check_password(const Secret& password) {
     std::vector<Journey*> asked;
     std::vector<ssh::Host> hosts;
@@ -120,7 +120,7 @@ class Installation {
     }
   }
 
-  /// Sets the step of each node that has one; the others' journeys end.
+  /// Sets the step of each node that has one; the others are finished.
   std::vector<Journey*> next_steps() {
     std::vector<Journey*> busy;
     for (Journey* journey : under_way()) {
@@ -128,9 +128,9 @@ class Installation {
       if (next == nullptr) {
         journey->is_over = true;
       } else if (next->title == journey->last) {
-        journey->failure =
-            Error(ErrorKind::remote, next->title + ": this ran to its end, and yet it is not so" +
-                                         (next->note.empty() ? "" : ": " + next->note));
+        journey->failure = Error(
+            ErrorKind::remote, next->title + ": the commands succeeded, but the check still fails" +
+                                   (next->note.empty() ? "" : ": " + next->note));
       } else if (next->reboots && options_.reboots == Reboots::never) {
         journey->wants_reboot = journey->is_over = true;
       } else {
@@ -160,9 +160,10 @@ class Installation {
     fault_point("drivers.step");
   }
 
-  /// The command with that number of each node's step, again while another holds a lock there that
-  /// is not waited for. apt-get and dnf wait for dpkg's and rpm's themselves; this is for apt's
-  /// locks on its lists and archives, for dpkg alone, and for an apt-get older than 2.0.
+  /// Runs the command with that number of each node's step, and repeats it while another process
+  /// holds a lock that the command does not wait for. apt-get and dnf wait for dpkg's and rpm's
+  /// themselves. This is for apt's locks on its lists and archives, for dpkg alone, and for an
+  /// apt-get older than 2.0.
   void run_commands(const std::vector<Journey*>& busy, std::size_t at) {
     std::vector<Journey*> running;
     for (Journey* journey : busy) {
@@ -179,8 +180,8 @@ class Installation {
     }
   }
 
-  /// Returns those whose command another's lock has kept from its work, and that have not waited
-  /// for it; they have failed by it.
+  /// Returns the nodes whose command failed by a lock of another process without having waited for
+  /// it.
   std::vector<Journey*> run_command(const std::vector<Journey*>& running, std::size_t at) {
     std::vector<ssh::Host> hosts;
     for (Journey* journey : running) {
@@ -254,7 +255,7 @@ class Installation {
     }
   }
 
-  /// A node is back when its kernel has another boot's identity.
+  /// Checks which nodes are back: their kernels have another boot's identity.
   void look_for(const std::vector<Journey*>& away, bool is_late) {
     std::vector<ssh::Host> hosts;
     for (const Journey* journey : away)

@@ -1,4 +1,4 @@
-// The nodes that plans are for: how they are reached, what is true on them, what would be done.
+// The nodes of plans: access to them, their facts, their plans.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@
 
 namespace fastgpu::envs {
 
-/// The nodes, and how to reach them. Everything is borrowed.
+/// The nodes and the access to them. Everything is borrowed.
 struct DriverNodes {
   ssh::Client& client;
   std::span<const ssh::Host> hosts;
@@ -28,7 +28,7 @@ struct DriverNodes {
 
 ssh::RunOptions run_options(const DriverNodes& nodes, std::chrono::milliseconds limit);
 
-/// envs::probe on some of the nodes. A node that says nothing is given up after two minutes.
+/// Runs envs::probe on some of the nodes. A silent node is given up after two minutes.
 std::vector<HostResult<NodeFacts>> look_at(const DriverNodes& nodes,
                                            std::span<const ssh::Host> hosts,
                                            const std::vector<std::string>& packages);
@@ -38,7 +38,7 @@ struct Planned {
   Plan plan;
 };
 
-/// What install_on would do, and nothing done. `assume` says what the plan is to take for facts
+/// Returns the plans of install_on without running them. `assume` changes the facts for the plan
 /// (with_assumed_gpus), or is empty. Errors as envs::probe, `assume` and the goal's plan.
 std::vector<HostResult<Planned>> plan_on(const DriverNodes& nodes, const NodeGoal& goal,
                                          const std::function<NodeFacts(NodeFacts)>& assume = {});

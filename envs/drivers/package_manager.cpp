@@ -34,7 +34,7 @@ class Apt final : public PackageManager {
 
   const PinnedKey& key(const Recipe& recipe) const override { return recipe.apt_key; }
 
-  /// Nothing but ours, and an index that cannot be read is an error.
+  /// Reads only our source; an unreadable index is an error.
   Argv read_vendor_index() const override {
     return apt_get({"update", "-o", "APT::Update::Error-Mode=any", "-o",
                     std::string("Dir::Etc::SourceList=") + kAptSource, "-o",
@@ -76,8 +76,8 @@ class Apt final : public PackageManager {
     return argv;
   }
 
-  /// Keeps configuration that has been changed, tries a download again, waits for dpkg's lock as
-  /// long as InstallOptions::lock_limit; were it any quieter it would not say so.
+  /// Returns a command that keeps changed configuration files, retries downloads, and waits for
+  /// dpkg's lock as long as InstallOptions::lock_limit. A quieter one would not report the wait.
   static Argv apt_get(std::vector<std::string> words) {
     Argv argv = {"apt-get", "--quiet=1", "--yes"};
     for (const char* setting :
@@ -94,8 +94,8 @@ class Dnf final : public PackageManager {
  public:
   std::vector<Argv> repair() const override { return {}; }
 
-  /// dnf-automatic's services, under each of their names, do not run while the last file is there:
-  /// also after a kill or a reboot, and whatever becomes of their timers.
+  /// Returns the files that stop dnf-automatic's services, under each of their names, while the
+  /// last file is there: also after a kill or a reboot, and for any state of their timers.
   std::vector<NodeFile> hold_files() const override {
     std::vector<NodeFile> files;
     for (const char* name :
@@ -106,7 +106,7 @@ class Dnf final : public PackageManager {
     return files;
   }
 
-  /// Where systemd does not run nothing does that it would start.
+  /// Reloads systemd if it runs; without it no service would be started.
   std::vector<Argv> reload_hold() const override {
     return {{"sh", "-c", "test ! -d /run/systemd/system || systemctl daemon-reload"}};
   }
@@ -130,8 +130,8 @@ class Dnf final : public PackageManager {
 
   std::vector<NodeFile> pin_files(const std::string& /*version*/) const override { return {}; }
 
-  /// The driver's packages are a module, whose streams are the branches; where the repository has
-  /// no modules (RHEL 10) they are there as they are.
+  /// Selects the module stream of the driver's branch. A repository without modules (RHEL 10)
+  /// offers the packages directly.
   std::vector<Argv> before_driver(int branch, bool open_modules) const override {
     static constexpr const char* kScript = R"(
       dnf -q module list nvidia-driver 2>&1 | grep -qi 'no match' && exit 0
@@ -163,7 +163,7 @@ class Dnf final : public PackageManager {
 }  // namespace
 
 Argv write_file(const NodeFile& file) {
-  // The content and the path are arguments: the shell only puts them in their place.
+  // The content and the path are arguments: the shell only inserts them.
   static constexpr const char* kScript = R"(
     umask 022
     mkdir -p "${2%/*}" && printf %s "$1" >"$2.new" && mv -f "$2.new" "$2")";
@@ -173,7 +173,7 @@ Argv write_file(const NodeFile& file) {
 bool has_file(const NodeFacts& facts, const NodeFile& file) {
   const auto found = facts.files.find(file.path);
   if (found == facts.files.end()) return false;
-  // What is not known yet is known by its name: see Apt::repository_files.
+  // An unknown content is known by its name: see Apt::repository_files.
   return file.content.empty() || found->second == transfer::sha256_hex(file.content);
 }
 

@@ -1,4 +1,4 @@
-// Packages of the distribution that a node is to have.
+// Packages of the distribution that a node should have.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace fastgpu::envs {
 
-/// What is to be done so that all of them are installed, whichever version the distribution has;
-/// steps that are done are in it too. Throws ErrorKind::usage for a node without apt, and for
-/// packages that its repositories do not have.
+/// Returns the steps after which all of them are installed, in any version of the distribution;
+/// finished steps are included. Throws ErrorKind::usage for a node without apt, and for packages
+/// that its repositories lack.
 std::vector<Step> package_steps(const std::vector<std::string>& names, const NodeFacts& facts,
                                 Index index);
 

@@ -1,4 +1,4 @@
-// The functions of libcrypto that transfer/sha256.cpp uses, for the same reason.
+// Uses the functions of libcrypto that transfer/sha256.cpp uses, for the same reason.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "envs/drivers/pgp_key.hpp"
 
@@ -48,7 +48,7 @@ std::string from_base64(std::string_view text) {
   for (const char c : text) {
     if (c == '\n' || c == '\r' || c == ' ') continue;
     const int value = base64_value(c);
-    if (value < 0) break;  // Padding, and the checksum after it.
+    if (value < 0) break;  // The padding, and the checksum after it.
     held = (held << 6U | static_cast<unsigned>(value)) & 0xffffU;
     bits += 6;
     if (bits < 8) continue;
@@ -73,7 +73,7 @@ struct Packet {
   std::string_view body;
 };
 
-/// Takes the first packet off.
+/// Removes the first packet and returns it.
 Packet take_packet(std::string_view& bytes) {
   const unsigned first = byte_at(bytes, 0);
   if ((first & 0x80U) == 0) refuse("it begins with other bytes");
@@ -132,7 +132,7 @@ std::string key_fingerprint(std::string_view text) {
     if (!found.empty()) refuse("there is more than one in it");
     found = fingerprint_of(packet.body);
   }
-  if (found.empty()) refuse("there is none in it");
+  if (found.empty()) refuse("it contains no key");
   return found;
 }
 

@@ -60,8 +60,8 @@ class Planner {
     steps_.push_back(make_step(std::move(title), done, std::move(commands), std::move(note)));
   }
 
-  /// The newest of the branch while the repository is not known; the distribution's packages
-  /// belong together by themselves.
+  /// Returns the package with its version: the newest of the branch while the repository is not
+  /// known. The distribution's packages need none, as they belong together.
   PackageVersion driver_package(const std::string& name) const {
     if (!from_vendor()) return {name};
     if (choice_.package_version.empty()) return {name, choice_.wanted + "*"};
@@ -163,7 +163,7 @@ class Planner {
       steps_.push_back(std::move(*step));
   }
 
-  /// What has to be there before the steps that install: nothing of it where none does.
+  /// Returns the steps that prepare for an installation; empty if no step installs.
   std::vector<Step> prepared(bool installs) {
     std::vector<Step> body = std::exchange(steps_, {});
     if (!choice_.is_installed) prepare_build();
@@ -187,7 +187,7 @@ class Planner {
         {manager_->read_distribution_index(), manager_->install(packages)});
   }
 
-  /// By its name, or as rpm writes it, with the kernel's release for a version.
+  /// Checks the name, or rpm's form of it, with the kernel's release for a version.
   bool is_there(const std::string& name) const {
     if (installed_version(facts_, name)) return true;
     const std::size_t end = name.find("-" + facts_.kernel);
@@ -220,7 +220,8 @@ class Planner {
   std::unique_ptr<PackageManager> manager_;
   DriverChoice choice_;
   std::vector<Step> steps_;
-  std::vector<std::string> missing_;  ///< Wanted, and not in any index that was read.
+  /// Wanted packages that are missing in every index that was read.
+  std::vector<std::string> missing_;
 };
 
 void check_gpu(const NodeFacts& facts) {

@@ -1,4 +1,4 @@
-// From what is wanted and what is there to what is to be done. Nothing here acts.
+// Plans the steps from a goal and a node's facts. No step runs here.
 #pragma once
 
 #include <string>
@@ -11,35 +11,35 @@ namespace fastgpu::envs {
 using Argv = std::vector<std::string>;
 
 enum class StepState : std::uint8_t {
-  done,      ///< The facts say so: nothing runs.
-  to_do,     ///< Runs.
-  left_out,  ///< Cannot be had here, and the rest does without it; the note says why.
+  done,      ///< Done according to the facts: not run.
+  to_do,     ///< To run.
+  left_out,  ///< Not available here, and not essential; the note has the reason.
 };
 
-/// One thing that shall be true on a node.
+/// A step that makes one thing true on a node.
 struct Step {
   std::string title;  ///< "Install driver 580.95.05", the same on every node that needs it
   StepState state = StepState::to_do;
-  std::vector<Argv> commands{};  ///< What makes it true: run in this order, as root.
-  bool reboots = false;          ///< The node goes down by it, and comes back.
-  bool reads_index = false;      ///< After it the index is Index::just_read.
+  std::vector<Argv> commands{};  ///< The commands that make it true: run in this order, as root.
+  bool reboots = false;          ///< The node goes down and comes back.
+  bool reads_index = false;      ///< Makes the index Index::just_read.
   std::string note{};
 };
 
 struct Plan {
   std::vector<Step> steps;
 
-  /// The first step that is to do, or null where all is done.
+  /// Returns the first step to do; null if all is done.
   const Step* next() const noexcept;
   friend bool operator==(const Plan&, const Plan&);
 };
 
-/// How old what a node knows of its repository is.
+/// The age of a node's view of its repository.
 enum class Index : std::uint8_t { perhaps_old, just_read };
 
-/// The driver, CUDA and what goes with them, in order; steps that are done are in it too. Throws
-/// ErrorKind::usage where it cannot be (no GPU, a driver that does not know it, a system without
-/// packages).
+/// Returns the steps for the driver, CUDA and their companions, in order; finished steps are
+/// included. Throws ErrorKind::usage if it is not possible (no GPU, a driver that does not support
+/// it, a system without packages).
 std::vector<Step> driver_steps(const Recipe& recipe, const NodeFacts& facts, const Matrix& matrix,
                                Index index);
 

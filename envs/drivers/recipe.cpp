@@ -51,7 +51,7 @@ std::string maintained_drivers(const Matrix& matrix) {
   return list;
 }
 
-/// Why a branch is not for a GPU; empty where it is.
+/// Returns why a branch is not for a GPU; empty if it is.
 std::string objection(const GpuModel& gpu, int branch) {
   if (gpu.first_driver > branch)
     return gpu.name + " needs driver " + std::to_string(gpu.first_driver) + " or newer, not " +

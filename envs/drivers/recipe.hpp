@@ -1,4 +1,4 @@
-// What is wanted on nodes with GPUs: driver, CUDA, what goes with them, and where it comes from.
+// The software for nodes with GPUs: driver, CUDA, their companions, and their sources.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ enum class PackageSource : std::uint8_t {
   distribution,  ///< Debian's and Ubuntu's own.
 };
 
-/// A key that signs a repository, known by its fingerprint.
+/// A key that signs a repository, identified by its fingerprint.
 struct PinnedKey {
   std::string fingerprint{};
-  std::string file{};  ///< Its name beside the packages.
+  std::string file{};  ///< The name beside the packages.
   std::string text{};  ///< Armoured; empty until it has been fetched.
 };
 
-/// An archive with an installer, known by its hash.
+/// An archive with an installer, identified by its hash.
 struct PinnedArchive {
   std::string version;
   std::string url;
@@ -32,9 +32,9 @@ struct PinnedArchive {
 };
 
 struct Recipe {
-  std::string driver{};  ///< "580", "580.95.05"; empty: what is there, or the one that fits.
+  std::string driver{};  ///< "580", "580.95.05"; empty: the installed one, or one that fits.
   std::string cuda{};    ///< "13.0"; empty: no toolkit.
-  std::string cudnn{};   ///< "9"; empty: none.
+  std::string cudnn{};   ///< "9"; empty: no cuDNN.
   PackageSource source = PackageSource::vendor;
   std::string mirror = "https://developer.download.nvidia.com/compute/cuda/repos";
   PinnedKey apt_key{.fingerprint = "EB693B3035CD5710E231E123A4B469963BF863CC",
@@ -49,28 +49,27 @@ struct Recipe {
                       .sha256 = "cb44f4c4aaaabfbd81224c85a9e7889732bda26cc832ff70ecc0559bcc14165c"};
 };
 
-/// Reads and checks what the user asks for against the matrix alone: versions have the form of
-/// versions, the driver can carry that CUDA, cuDNN is made for it. Throws ErrorKind::usage with
-/// what would do.
+/// Reads and checks the user's recipe against the matrix alone: versions are well-formed, the
+/// driver supports that CUDA, cuDNN is made for it. Throws ErrorKind::usage with the alternatives.
 void check_recipe(const Recipe& recipe, const Matrix& matrix);
 
-/// The folder of NVIDIA's repository for that system below the mirror: "debian12/x86_64". Throws
-/// ErrorKind::usage, naming the systems that have one.
+/// Returns the folder of NVIDIA's repository for that system below the mirror: "debian12/x86_64".
+/// Throws ErrorKind::usage, naming the systems that have one.
 std::string repository_folder(const NodeFacts& facts);
 
-/// What to ask the node's repositories for (see envs::probe).
+/// Returns the packages to query in the node's repositories (see envs::probe).
 std::vector<std::string> packages_of_interest(const Recipe& recipe, const Matrix& matrix);
 
-/// The driver's branch for a node: what the recipe names, else what the node has, else the oldest
-/// that is maintained, knows the GPUs, and carries the recipe's CUDA. Throws usage.
+/// Returns the driver's branch for a node: the recipe's, else the node's, else the oldest
+/// maintained one that supports the GPUs and the recipe's CUDA. Throws usage.
 int choose_branch(const Recipe& recipe, const NodeFacts& facts, const Matrix& matrix);
 
-/// `count` GPUs of that model in place of what the facts say, for a plan to look at: "L40S:8", or
-/// "L40S"; "Ascend:8", whatever follows that word. The driver, or CANN, and what comes with it
-/// count as not installed. Throws ErrorKind::usage.
+/// Returns the facts with `count` GPUs of that model in place of the real ones, for a plan to look
+/// at: "L40S:8", or "L40S"; "Ascend:8", with any text behind that word. The driver, or CANN, and
+/// its companions count as not installed. Throws ErrorKind::usage.
 NodeFacts with_assumed_gpus(NodeFacts facts, std::string_view text, const Matrix& matrix);
 
-/// The version without the distribution's part: "580.95.05" of "580.95.05-0ubuntu1".
+/// Returns the version without the distribution's part: "580.95.05" of "580.95.05-0ubuntu1".
 std::string upstream_version(std::string_view version);
 
 }  // namespace fastgpu::envs

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t kMostSaid = 4096;
 
-/// What makes a program root's, before its words. The password comes from the input, without a
-/// prompt. -k: an earlier password does not count, and this one is not remembered there.
+/// Returns the words before a program that make it root's. The password comes from the input,
+/// without a prompt. -k: an earlier password does not count, and this one is not remembered there.
 std::vector<std::string> starter(Sudo sudo) {
   switch (sudo) {
     case Sudo::free:
@@ -35,7 +35,7 @@ std::function<std::optional<std::string>()> line_of(const Secret& password) {
   };
 }
 
-/// The last line of it that says something.
+/// Returns the last line with text.
 std::string last_line(std::string_view said) {
   const std::size_t end = said.find_last_not_of(" \r\n");
   if (end == std::string_view::npos) return "";
@@ -105,7 +105,7 @@ std::vector<std::optional<Error>> try_password(
     const auto hear = [&text = said[i]](std::string_view piece) {
       text += piece.substr(0, kMostSaid - text.size());
     };
-    // The input ends after the line: sudo, which has more tries than we have, gives up at once.
+    // The input ends after the line: sudo, which allows more tries, gives up at once.
     tasks.push_back({.host = hosts[i],
                      .command = command,
                      .on_stdout = hear,

@@ -30,7 +30,8 @@ namespace {
 constexpr const char* kHoldTitle = "Hold unattended upgrades off";
 constexpr const char* kReleaseTitle = "Let unattended upgrades go on";
 
-/// What is missing, then the file that says that all are in force: a kill in between is seen.
+/// Returns the step that writes missing files, then the file that confirms them: a kill in between
+/// is detected.
 Step holding_step(const NodeFacts& facts, const PackageManager& manager) {
   std::vector<Argv> commands;
   const std::vector<NodeFile> files = manager.hold_files();
@@ -43,7 +44,7 @@ Step holding_step(const NodeFacts& facts, const PackageManager& manager) {
   return make_step(kHoldTitle, false, std::move(commands));
 }
 
-/// The other way round: what was said to be in force is not, from the first command on.
+/// Returns the reverse step: the confirmation is gone from the first command on.
 Step releasing_step(const PackageManager& manager) {
   std::vector<Argv> commands;
   std::vector<NodeFile> files = manager.hold_files();
@@ -64,7 +65,7 @@ Plan framed(std::vector<Step> body, const NodeFacts& facts, const PackageManager
   std::vector<Step> steps;
   if (facts.packages_broken && !manager.repair().empty())
     steps.push_back(make_step("Finish the installation that was cut off", false, manager.repair()));
-  // What only looks comes first: where that ends it, nothing has been held.
+  // Read-only steps come first: if one of them fails, no installation is held.
   const auto first = std::ranges::find_if(body, [](const Step& step) { return !step.reads_index; });
   std::move(body.begin(), first, std::back_inserter(steps));
   if (acts) steps.push_back(holding_step(facts, manager));

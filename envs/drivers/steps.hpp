@@ -1,4 +1,4 @@
-// Steps as plans put them together, and what stands around those that install packages.
+// The parts of plans, and the frame around steps that install packages.
 #pragma once
 
 #include <optional>
@@ -10,16 +10,16 @@
 
 namespace fastgpu::envs {
 
-/// Done, or to do by those commands.
+/// Returns a step that is done, or to do by those commands.
 Step make_step(std::string title, bool done, std::vector<Argv> commands, std::string note = {});
 
-/// Puts the files there that are not as they should be. Absent where there are none, or where some
-/// are missing and not `needed`.
+/// Writes the files that differ from their wanted content. Absent if there is no such file, or if
+/// some are missing and not `needed`.
 std::optional<Step> files_step(std::string title, const std::vector<NodeFile>& files,
                                const NodeFacts& facts, bool needed);
 
-/// Before `body` what an installation that was cut off has left is put right, and around it the
-/// system does not install by itself; nothing of it where nothing of `body` is to do.
+/// Adds a repair of an interrupted installation before `body`, and around it a hold on the system's
+/// own installations. Adds neither if `body` has no step to do.
 Plan framed(std::vector<Step> body, const NodeFacts& facts, const PackageManager& manager);
 
 }  // namespace fastgpu::envs

@@ -19,7 +19,7 @@ Platform platform_of(const NodeFacts& facts) {
   return has_gpu_of(facts, "ascend") ? Platform::cann : Platform::cpu;
 }
 
-/// What distinguishes one kind of node from another, in words.
+/// Returns the difference between kinds of nodes, in words.
 std::string kind_of(const KnownNode& node) {
   const NodeFacts& facts = node.facts;
   if (platform_of(facts) != Platform::cann) return describe_gpus(facts);
@@ -59,7 +59,7 @@ std::vector<GpuModel> models_on(const Matrix& matrix, std::span<const KnownNode>
   return models;
 }
 
-/// The oldest maintained branch that knows all of these GPUs.
+/// Returns the oldest maintained branch that supports all of these GPUs.
 std::string branch_for(const Matrix& matrix, std::span<const GpuModel> models) {
   for (const DriverBranch& driver : matrix.drivers) {
     const bool knows_all = std::ranges::all_of(models, [&](const GpuModel& model) {
@@ -71,7 +71,7 @@ std::string branch_for(const Matrix& matrix, std::span<const GpuModel> models) {
   throw Error(ErrorKind::usage, "no maintained driver knows these GPUs: name the accelerator");
 }
 
-/// What the drivers of all nodes are, without doubles; a branch for those that have none yet.
+/// Returns the drivers of all nodes, without duplicates; a branch for nodes without a driver.
 std::vector<std::string> drivers_of(const Matrix& matrix, std::span<const KnownNode> nodes,
                                     std::span<const GpuModel> models) {
   std::vector<std::string> drivers;
@@ -83,7 +83,7 @@ std::vector<std::string> drivers_of(const Matrix& matrix, std::span<const KnownN
   return drivers;
 }
 
-/// How well all drivers carry it.
+/// Returns how well all drivers support it.
 Carries carried_by(const Matrix& matrix, const std::vector<std::string>& drivers,
                    const CudaRelease& cuda) {
   Carries least = Carries::yes;
@@ -92,7 +92,7 @@ Carries carried_by(const Matrix& matrix, const std::vector<std::string>& drivers
   return least;
 }
 
-/// Of that platform; where some can be had as wheels, those alone.
+/// Returns the accelerators of that platform; if some have wheels, only those.
 std::vector<Accelerator> accelerators_of(const Matrix& matrix, const EnvironmentName& open,
                                          Platform platform) {
   auto all = possible_accelerators(matrix, open);
@@ -118,7 +118,8 @@ AcceleratorChoice choose_cuda(const Matrix& matrix, const EnvironmentName& open,
   for (const Accelerator& possible : accelerators_of(matrix, open, Platform::cuda)) {
     const auto cuda = find_cuda(matrix, possible.version);
     if (!cuda) continue;
-    if (is_old && compare_versions(cuda->version, "13.0") >= 0) continue;  // Has left them out.
+    // This release has dropped them.
+    if (is_old && compare_versions(cuda->version, "13.0") >= 0) continue;
     const Carries carried = carried_by(matrix, drivers, *cuda);
     if (carried == Carries::no || carried < how) continue;
     best = cuda;
@@ -173,7 +174,7 @@ AcceleratorChoice choose_accelerator(const Matrix& matrix, const EnvironmentName
       choice.reason = "no node has a GPU that the matrix knows of";
       break;
   }
-  resolve(matrix, choice.name);  // Says what is wrong with it.
+  resolve(matrix, choice.name);  // Throws if it is not possible.
   return choice;
 }
 

@@ -1,5 +1,5 @@
-// What a name of the matrix that leaves the accelerator open computes on: chosen from the facts of
-// the nodes. Pure.
+// The accelerator for a name of the matrix that leaves it open: chosen from the facts of the nodes.
+// Pure.
 #pragma once
 
 #include <span>
@@ -16,15 +16,15 @@ struct KnownNode {
 };
 
 struct AcceleratorChoice {
-  EnvironmentName name;  ///< The whole of it.
+  EnvironmentName name;  ///< The complete name.
   std::string reason;    ///< "driver 570.26 carries CUDA 12.8"
 };
 
-/// NVIDIA's GPUs get the newest CUDA for which the frameworks are made and which every driver there
-/// carries by itself, or else by minor version compatibility; where there is no driver yet, that of
-/// the oldest maintained branch counts. Ascend gets the CANN that is there, or the newest; nodes
-/// without any of them get cpu. `nodes` has at least one. Throws ErrorKind::conflict where they are
-/// of several kinds, usage where the frameworks are not made for what they have.
+/// Chooses the accelerator. NVIDIA's GPUs get the newest CUDA that the frameworks are made for and
+/// that every driver there supports directly, or else by minor version compatibility. Without a
+/// driver, that of the oldest maintained branch counts. Ascend gets the installed CANN, or the
+/// newest; nodes without accelerators get cpu. `nodes` has at least one. Throws ErrorKind::conflict
+/// if they are of several kinds, usage if the frameworks are not made for their kind.
 AcceleratorChoice choose_accelerator(const Matrix& matrix, const EnvironmentName& open,
                                      std::span<const KnownNode> nodes);
 

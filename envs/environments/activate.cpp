@@ -13,14 +13,15 @@ namespace {
 constexpr std::string_view kLibraries = "LD_LIBRARY_PATH";
 constexpr std::string_view kToolkit = "ASCEND_TOOLKIT_HOME";
 
-/// Puts a directory, or some, in front of a list of them.
+/// Returns lines that put one or several directories in front of a list of them.
 std::string in_front(const std::string& variable, const std::string& directories) {
   const std::string word = shell_quote(directories);
   return "case \":${" + variable + ":-}:\" in *:" + word + ":*) ;; *) " + variable + "=" + word +
          "${" + variable + ":+\":$" + variable + "\"}; export " + variable + " ;; esac\n";
 }
 
-/// Packages may have scripts of their own, which are not made to be sourced twice.
+/// Returns the lines for conda. Packages may have scripts of their own, which are not made to be
+/// sourced twice.
 std::string conda_lines(const std::filesystem::path& version) {
   const std::string word = shell_quote(version.string());
   return "if [ \"${CONDA_PREFIX:-}\" != " + word + " ]; then\n  CONDA_PREFIX=" + word +
@@ -29,8 +30,8 @@ std::string conda_lines(const std::filesystem::path& version) {
          "\"$fastgpu_script\"; fi\n  done\n  unset fastgpu_script\nfi\n";
 }
 
-/// Where CANN's own script may lie, best first: where the user says, where exactly that version
-/// does, where the variables that are there already point, and the usual places.
+/// Returns the possible paths of CANN's own script, best first: the user's setting, the path of
+/// exactly that version, the target of variables that are already set, and the usual places.
 std::string cann_scripts(const EnvironmentSpec& spec, const std::string& version) {
   std::string words;
   const auto add = [&](const std::string& place) { words += " " + place + "/set_env.sh"; };
@@ -53,7 +54,7 @@ std::string cann_scripts(const EnvironmentSpec& spec, const std::string& version
   return words;
 }
 
-/// Prints what a script of bash exports, for any shell.
+/// Prints the exports of a bash script, for any shell.
 constexpr std::string_view kExports = R"(. "$1" >/dev/null 2>&1 </dev/null
       quote=$(printf "\047")
       for name in $(compgen -e); do
@@ -62,8 +63,9 @@ constexpr std::string_view kExports = R"(. "$1" >/dev/null 2>&1 </dev/null
         printf "export %s=%s\n" "$name" "$quote${value//$quote/$quote\\$quote$quote}$quote"
       done)";
 
-/// What CANN's script exports, once. It is bash that runs it, beside us: the script is not made for
-/// other shells, nor for those in which a failure or an unset variable is the end.
+/// Returns the lines for the exports of CANN's script, once. bash runs it, beside this shell: the
+/// script is not made for other shells, nor for those in which a failure or an unset variable is
+/// the end.
 std::string cann_lines(const EnvironmentSpec& spec, const std::string& version) {
   return "if [ \"${FASTGPU_CANN:-}\" != " + version +
          " ]; then\n"
@@ -93,10 +95,10 @@ std::string activate_script(const EnvironmentSpec& spec, const std::filesystem::
   set("FASTGPU_ENV", spec.name);
   const auto accelerator =
       spec.from.empty() ? Accelerator{} : parse_environment_name(spec.from).accelerator;
-  if (accelerator.platform == Platform::cann)  // First: what is ours goes in front of it.
+  if (accelerator.platform == Platform::cann)  // Comes first: our directories go in front of it.
     out += cann_lines(spec, accelerator.version);
   out += in_front("PATH", (version / "bin").string());
-  for (const auto& [name, value] : spec.variables)  // Behind ours: the library has to be found.
+  for (const auto& [name, value] : spec.variables)  // Behind ours: the library must be found.
     if (name == kLibraries && !value.empty()) out += in_front(name, value);
   out += in_front(std::string(kLibraries), (version / "lib" / "fastgpu").string());
   switch (spec.builder) {

@@ -8,10 +8,10 @@
 
 namespace fastgpu::envs {
 
-/// To be sourced by a POSIX shell; sourcing it twice is sourcing it once.
+/// Returns a script for a POSIX shell to source; a second time has no effect.
 std::string activate_script(const EnvironmentSpec& spec, const std::filesystem::path& version);
 
-/// A program that runs its arguments in the environment.
+/// Returns a program that runs its arguments in the environment.
 std::string run_script(const std::filesystem::path& version);
 
 }  // namespace fastgpu::envs

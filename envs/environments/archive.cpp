@@ -32,7 +32,7 @@ Error refused(const std::string& why) {
   return {ErrorKind::usage, why};
 }
 
-/// What of the build is not only compared, but read.
+/// Returns the limit for files of the build that are not only compared, but read.
 std::size_t most_kept_of(const std::string& path) {
   if (path == kManifest) return kLargestManifest;
   return path == kLock || path == kRun ? kLargestDetail : 0;
@@ -60,20 +60,20 @@ class Check {
     const bool is_top = slash == std::string::npos;
     if (top_.empty() && is_top && entry.kind == TarKind::directory) top_ = entry.path;
     if (top_.empty() || entry.path.substr(0, slash) != top_)
-      throw refused("'" + shown + "' does not lie in the folder of one build");
+      throw refused("'" + shown + "' is not in the folder of one build");
     if (is_top && entry.kind != TarKind::directory) throw refused("'" + shown + "' is no folder");
     if (is_top) return;
     const std::string path = entry.path.substr(slash + 1);
     if (const std::string parent = transfer::split_path(path).first;
         !parent.empty() && !directories_.contains(parent))
-      throw refused("'" + shown + "' comes before the folder that it lies in");
+      throw refused("'" + shown + "' comes before its folder");
     if (lines_.size() >= kMostEntries)
       throw refused("it has more than " + counted(kMostEntries, "file"));
     if (!lines_.emplace(path, line_for(entry, path)).second)
       throw refused("'" + shown + "' comes twice");
   }
 
-  /// What a manifest says of such a file.
+  /// Returns a manifest's line for such a file.
   std::string line_for(const TarEntry& entry, const std::string& path) {
     constexpr std::uint32_t kModeBits = 07777;
     agent::ManifestEntry found{.mode = entry.mode & kModeBits, .size = entry.size, .path = path};
@@ -121,7 +121,7 @@ class Check {
     return transfer::hex(sum.finish());
   }
 
-  /// Every file is what it says, and there is none beside these.
+  /// Checks that the files and the manifest match exactly.
   void check_manifest() {
     if (!details_.contains(std::string(kManifest)))
       throw refused("it has no " + std::string(kManifest) +
@@ -134,7 +134,7 @@ class Check {
       const auto found = lines_.find(path);
       if (found == lines_.end())
         throw refused(printable(path) + " is missing, which its manifest names");
-      if (found->second != line) throw refused(printable(path) + " is not what its manifest says");
+      if (found->second != line) throw refused(printable(path) + " differs from its manifest");
       out_.size.count += agent::size_in(line);
       lines_.erase(found);
     }
@@ -161,7 +161,7 @@ class Check {
     out_.prefix = prefix_in(detail(kRun));
   }
 
-  /// Programs are run by a script that names its place.
+  /// Returns the prefix; the run script contains it.
   std::string prefix_in(const std::string& run) const {
     constexpr std::string_view kBefore = "\n. ";
     const fs::path inner = fs::path(out_.lock.spec.name) / out_.version;
@@ -175,7 +175,7 @@ class Check {
       if (is_place && run.find(". " + shell_quote(script.string()) + "\n") != std::string::npos)
         return prefix;
     }
-    throw refused(std::string(kRun) + " in it does not tell where it is to lie");
+    throw refused(std::string(kRun) + " in it does not name its prefix");
   }
 
   void check_links() const {
@@ -191,7 +191,7 @@ class Check {
 
   transfer::TarReader& entries_;
   EnvironmentArchive out_;
-  std::string top_;  // The folder that all lies in.
+  std::string top_;  // The folder that contains everything.
   std::unordered_set<std::string> directories_;
   std::unordered_map<std::string, std::string> lines_;    // By path.
   std::unordered_map<std::string, std::string> details_;  // Contents by path.
@@ -219,7 +219,7 @@ EnvironmentArchive check_archive(const fs::path& file, const Cancel& cancel) try
 void check_prefix(const EnvironmentArchive& archive, const std::string& prefix) {
   if (archive.prefix == prefix) return;
   throw Error(ErrorKind::usage, archive.file.string() + " was packed for " + archive.prefix +
-                                    ", and environments lie in " + prefix +
+                                    ", and environments are in " + prefix +
                                     " on the nodes: unpack it with --prefix " +
                                     shell_quote(archive.prefix));
 }
@@ -234,7 +234,7 @@ bool stays_inside(const fs::path& build, const std::string& path, const std::str
   auto depth = std::ranges::count(path, '/');
   for (; name != to.end() && is_up(*name); ++name)
     --depth;
-  // Behind a name that may be a link, ".." leads who knows where.
+  // Behind a name that may be a link, the target of ".." is unknown.
   return !target.empty() && depth >= 0 && std::none_of(name, to.end(), is_up);
 }
 

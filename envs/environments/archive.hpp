@@ -1,5 +1,5 @@
-// An archive of an environment, as `env pack` makes them: all of it is checked here, before a node
-// hears of it.
+// An archive of an environment, made by `env pack`: it is checked completely here, before a node
+// receives it.
 #pragma once
 
 #include <filesystem>
@@ -15,26 +15,26 @@ namespace fastgpu::envs {
 struct EnvironmentArchive {
   std::filesystem::path file;
   EnvironmentLock lock;
-  std::string prefix;    ///< It works there alone.
-  std::string version;   ///< Of the build in it.
-  std::string manifest;  ///< Its sum.
-  Bytes size{};          ///< Of all files of the build.
-  /// What Python kept while the build was in use, and is no part of it.
+  std::string prefix;    ///< The only place at which it works.
+  std::string version;   ///< The version of the build in it.
+  std::string manifest;  ///< The SHA-256 of the manifest.
+  Bytes size{};          ///< The size of all files of the build.
+  /// The files that Python wrote while the build was in use, which do not belong to it.
   std::unordered_set<std::string> left_out{};
-  /// Files that come once more under other names. Both below the build.
+  /// The files that occur again under other names. Both paths are below the build.
   std::unordered_set<std::string> linked{};
 };
 
-/// Reads all of it and keeps nothing. Throws usage, naming the file, where it is not a complete
-/// environment and nothing else: one folder with all that its manifest names, as it says, whose
-/// links do not lead out of it, but for that to the nodes' Python.
+/// Reads the whole archive and keeps nothing. Throws usage, naming the file, unless it is one
+/// complete environment: one folder with every file of its manifest and no others, whose links stay
+/// inside, except for that to the nodes' Python.
 EnvironmentArchive check_archive(const std::filesystem::path& file, const Cancel& cancel);
 
-/// Throws usage, saying what would help, where environments do not lie at `prefix`.
+/// Throws usage, with advice, if environments are not at `prefix`.
 void check_prefix(const EnvironmentArchive& archive, const std::string& prefix);
 
-/// Whether a link at `path` below the directory `build` leads to a place below it, or below the
-/// directory around it, whatever other links like it there are on the way.
+/// Returns whether a link at `path` below the directory `build` leads to a place below it, or below
+/// its parent, for any other such links on the way.
 bool stays_inside(const std::filesystem::path& build, const std::string& path,
                   const std::string& target);
 

@@ -11,7 +11,8 @@
 namespace fastgpu::envs {
 namespace {
 
-constexpr std::uint64_t kMostTimes = 100;  // Packages come to five times of what zstd makes.
+// Packages need up to five times the size of zstd's output.
+constexpr std::uint64_t kMostTimes = 100;
 constexpr std::uint64_t kHarmless = 256UL << 20;
 
 UniqueFd open_file(const std::filesystem::path& file) {

@@ -11,12 +11,12 @@
 
 namespace fastgpu::envs {
 
-/// Read once, from its beginning. What unpacks to a hundred times its size, and more than 256 MB,
-/// is refused on the way.
+/// An archive file, read once from its beginning. Data that unpacks to a hundred times its size,
+/// and more than 256 MB, is refused on the way.
 class ArchiveFile {
  public:
-  /// Throws not_found, and as system_error. Reading throws usage besides, or interrupted; none of
-  /// it names the file.
+  /// Throws not_found, and as system_error. Reading also throws usage or interrupted; no message
+  /// names the file.
   ArchiveFile(const std::filesystem::path& file, const Cancel& cancel);
   ArchiveFile(const ArchiveFile&) = delete;
   ArchiveFile& operator=(const ArchiveFile&) = delete;

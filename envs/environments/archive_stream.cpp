@@ -13,10 +13,10 @@ namespace {
 using transfer::TarEntry;
 using transfer::TarKind;
 
-/// With one block more it is no longer than what may be packed together.
+/// The size at which records are sent. With one more block it still fits into one packed run.
 constexpr std::size_t kWorthSending = transfer::kLongestRun - transfer::kLargestBlock - 65'536;
 
-/// Below the folder that all lies in.
+/// Returns the path below the folder that contains everything.
 std::string inner(const std::string& path) {
   const auto slash = path.find('/');
   return slash == std::string::npos ? "" : path.substr(slash + 1);
@@ -72,7 +72,7 @@ void ArchiveStream::add_entry(std::string& records, const TarEntry& entry) {
       go_to_kept(entry.kind == TarKind::file ? path : inner(entry.target));
       sum_.emplace();
       return;
-    case TarKind::other:  // None of an archive that was checked.
+    case TarKind::other:  // Never in an archive that was checked.
       throw Error(ErrorKind::usage, "it has changed meanwhile");
   }
 }

@@ -12,14 +12,14 @@
 
 namespace fastgpu::envs {
 
-/// As transfer::TreeReceiver takes it, from an archive that was found to be whole.
+/// The records for transfer::TreeReceiver, from an archive that was checked.
 class ArchiveStream {
  public:
-  /// `scratch`: a directory of ours. All are borrowed.
+  /// Borrows all arguments. `scratch` is a directory of ours.
   ArchiveStream(const EnvironmentArchive& archive, std::filesystem::path scratch,
                 const Cancel& cancel);
 
-  /// The next piece; absent at the end. Throws as ArchiveFile, naming the file.
+  /// Returns the next piece; absent at the end. Throws as ArchiveFile, naming the file.
   std::optional<std::string> next();
 
  private:
@@ -34,9 +34,10 @@ class ArchiveStream {
   std::filesystem::path scratch_;
   ArchiveFile file_;
   transfer::Packer packer_;
-  std::map<std::string, UniqueFd> kept_;  // Files that come again under another name, by path.
-  std::optional<transfer::Sha256> sum_;   // Of the file that is sent just now.
-  int content_ = -1;                      // Of a kept one; -1: it comes out of the archive.
+  std::map<std::string, UniqueFd> kept_;  // The files that come again under another name, by path.
+  std::optional<transfer::Sha256> sum_;   // The sum of the file in transfer.
+  // The content of a kept file; -1: it comes from the archive.
+  int content_ = -1;
   bool is_over_ = false;
   std::string buffer_;
 };

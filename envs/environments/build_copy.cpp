@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t kLargestDifference = 64UL << 20;
 
-/// Another version of the same environment takes the place of what was kept. Two builds of one
-/// version are mostly the same; where they are not, the manifest tells at the end.
+/// Returns the copy's key. Another version of the same environment replaces the kept one. Two
+/// builds of one version are mostly equal; if they are not, the manifest shows it at the end.
 std::string key_of(const BuildCopy& what) {
   return transfer::sha256_hex(what.directory.parent_path().string())
              .substr(0, transfer::kPlaceDigits) +
@@ -29,7 +29,7 @@ remote::CopyOptions copy_options(const NodeAccess& access, const BuildCopy& what
           .rate = what.rate};
 }
 
-/// As far as all of them are.
+/// Returns the position that all of them have reached.
 transfer::Position kept_by(const NodeAccess& access, std::span<const Receiver> nodes,
                            const std::string& key, const BuildCopy& what) {
   std::vector<ssh::Host> hosts;
@@ -66,7 +66,7 @@ void relay_build(const NodeAccess& access, const ssh::Host& from, const remote::
   call_node(access, from, call, {});
 } catch (const Error& e) {
   if (e.kind() == ErrorKind::interrupted) throw;
-  // Otherwise the nodes are looked at, and get it in another way.
+  // Otherwise the nodes are checked, and get it in another way.
 }
 
 std::string difference_of(const NodeAccess& access, const ssh::Host& from, const BuildCopy& what) {

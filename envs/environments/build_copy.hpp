@@ -15,15 +15,17 @@
 
 namespace fastgpu::envs {
 
-/// Puts a way between the nodes on them; called where something is to be copied.
+/// Makes a route between the nodes; called if a build must be copied.
 using MakeRoute = std::function<remote::NodeRoute()>;
 
 struct BuildCopy {
-  std::filesystem::path directory;  ///< The same on all nodes.
-  std::filesystem::path base{};     ///< Another build that all of them have; empty: there is none.
-  std::filesystem::path scratch;    ///< A directory of ours, here.
-  bool is_early = false;            ///< It is made at the same time.
-  std::optional<BitRate> rate{};    ///< Of what leaves the node that has it, or this machine.
+  std::filesystem::path directory;  ///< The path on all nodes.
+  /// Another build that all of them have; may be empty.
+  std::filesystem::path base{};
+  std::filesystem::path scratch;  ///< A directory of ours, here.
+  bool is_early = false;          ///< It is being built at the same time.
+  /// The limit of the traffic from the node that has it, or from this machine.
+  std::optional<BitRate> rate{};
 };
 
 /// The node `at` of a route.
@@ -32,28 +34,28 @@ struct Receiver {
   std::size_t at = 0;
 };
 
-/// What `relay` on the node that has the build is told of the way.
+/// Returns the arguments of `relay` for the node that has the build.
 std::vector<std::string> way_of(const NodeAccess& access, const remote::NodeRoute& route,
                                 std::span<const Receiver> to, const BuildCopy& what);
 
-/// From node to node, each passing on what it receives while it receives, and keeping it where it
-/// is what its manifest says. What a relay that was cut off has brought to all of them is not
-/// brought again. Best effort: whoever calls looks at the nodes afterwards.
+/// Copies from node to node. Each passes the build on while it receives it, and keeps it if it
+/// matches its manifest. A repeated relay does not send what all of them already have. Best effort:
+/// the caller checks the nodes afterwards.
 void relay_build(const NodeAccess& access, const ssh::Host& from, const remote::NodeRoute& route,
                  std::span<const Receiver> to, const BuildCopy& what);
 
-/// What the build has and its base has not, as a stream of files for `give_difference`.
+/// Returns the part of the build that its base lacks, as a stream of files for `give_difference`.
 std::string difference_of(const NodeAccess& access, const ssh::Host& from, const BuildCopy& what);
 
-/// From this machine to all of them at once. Each puts the build together out of that and its base,
-/// and keeps it where it is what its manifest says.
+/// Copies from this machine to all of them at once. Each combines the difference with its base, and
+/// keeps the build if it matches its manifest.
 std::vector<HostResult<agent::Records>> give_difference(const NodeAccess& access,
                                                         std::span<const ssh::Host> to,
                                                         const BuildCopy& what,
                                                         const std::string& difference);
 
-/// By way of this machine. Every file is checked by its SHA-256 on the way; a build appears at once
-/// or not at all.
+/// Copies through this machine. Every file is checked by its SHA-256; a build appears whole or not
+/// at all.
 std::vector<HostResult<remote::Copied>> copy_build(const NodeAccess& access, const ssh::Host& from,
                                                    std::span<const ssh::Host> to,
                                                    const BuildCopy& what);

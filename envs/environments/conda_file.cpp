@@ -13,9 +13,9 @@ namespace {
 
 using config::Value;
 
-/// Not a channel: conda leaves its own channels out for it.
+/// A word in place of a channel: it turns conda's own channels off.
 constexpr std::string_view kNoDefaults = "nodefaults";
-/// What pip itself needs, and every environment has.
+/// The packages that pip itself needs, and every environment has.
 constexpr std::array<std::string_view, 4> kBesidePip = {"python", "pip", "setuptools", "wheel"};
 
 struct Dependencies {
@@ -38,7 +38,7 @@ Dependencies dependencies_of(const Value& list) {
   return out;
 }
 
-/// "numpy" of "numpy=1.26=py311_0" and of "conda-forge::numpy >=1.20"
+/// Returns "numpy" of "numpy=1.26=py311_0" and of "conda-forge::numpy >=1.20".
 std::string package_in(const std::string& spec) {
   const std::size_t channel = spec.find("::");
   const std::size_t begin = channel == spec.npos ? 0 : channel + 2;
@@ -46,13 +46,13 @@ std::string package_in(const std::string& spec) {
   return spec.substr(begin, std::min(end, spec.size()) - begin);
 }
 
-/// The version in "python=3.11", "python ==3.11.4" or "python 3.11.*"; "" for "python". Throws
-/// ErrorKind::usage for a range, of which the nodes cannot know which one is meant.
+/// Returns the version in "python=3.11", "python ==3.11.4" or "python 3.11.*"; "" for "python".
+/// Throws ErrorKind::usage for a range, which does not select one version for the nodes.
 std::string python_version_in(const Value& item) {
   const std::string spec = item.text();
   std::string version = spec.substr(spec.find("python") + 6);
   version.erase(0, std::min(version.find_first_not_of(" \t="), version.size()));
-  version.resize(std::min(version.find('='), version.size()));  // A build behind the version.
+  version.resize(std::min(version.find('='), version.size()));  // A build may follow the version.
   if (version.ends_with(".*")) version.resize(version.size() - 2);
   const bool is_version =
       std::ranges::all_of(version, [](char c) { return (c >= '0' && c <= '9') || c == '.'; });

@@ -1,4 +1,4 @@
-// What conda_client.py says when it has solved, and reads when it installs.
+// The output of conda_client.py after solving, and its input for installing.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace fastgpu::envs {
 
-/// Throws ErrorKind::remote for what is none.
+/// Parses a solution. Throws ErrorKind::remote for malformed text.
 std::vector<Artefact> read_conda_solution(const std::string& text);
 std::string write_conda_solution(const std::vector<Artefact>& artefacts);
 

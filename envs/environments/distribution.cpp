@@ -10,7 +10,8 @@ namespace fastgpu::envs {
 namespace {
 
 constexpr int kMostChains = 3;
-/// So much goes by way of this machine to all nodes at once: a chain takes longer to be made.
+/// The size up to which a build goes from this machine to all nodes at once: to set up a chain
+/// takes longer.
 constexpr Bytes kSmall{4 << 20};
 
 bool is_among(std::size_t node, const Participants::Nodes& nodes) {
@@ -36,7 +37,7 @@ std::vector<std::string> Distribution::early_way(const Nodes& receivers) {
 void Distribution::copy(Bytes size) {
   Nodes receivers = nodes_.those_that_lack_it(nodes_.those_that(&NodeSteps::receives));
   for (std::size_t node = 0; node < nodes_.plan.nodes.size(); ++node)
-    nodes_.plan.nodes[node].receives =  // Some share the place of the one that built.
+    nodes_.plan.nodes[node].receives =  // Some share the directory of the building node.
         nodes_.is_relayed(node) || is_among(node, receivers);
   leave_out_full_ones(receivers, size);
   if (receivers.empty()) return;
@@ -47,7 +48,7 @@ void Distribution::copy(Bytes size) {
   if (!receivers.empty()) copy_by_way_of_us(receivers, what);
 }
 
-/// Made once, where it is wanted.
+/// Returns the route, which is made once, when it is needed.
 const remote::NodeRoute& Distribution::route() {
   if (!route_) route_ = nodes_.request.route();
   return *route_;
@@ -66,7 +67,7 @@ BuildCopy Distribution::build_copy() const {
           .rate = nodes_.request.rate};
 }
 
-/// Those that have no room go along no further.
+/// Removes nodes without room from the installation.
 void Distribution::leave_out_full_ones(Nodes& receivers, Bytes size) {
   BuildSize needed{.all = size};
   const auto why_not = [&](std::size_t node) { return shortage(needed, nodes_.status_of(node)); };
@@ -81,7 +82,7 @@ void Distribution::leave_out_full_ones(Nodes& receivers, Bytes size) {
   });
 }
 
-/// Of the build's files those that `base` has, too.
+/// Returns the bytes of the build's files that `base` has, too.
 Bytes Distribution::bytes_in(const std::filesystem::path& base) const {
   if (base.empty()) return {};
   const auto answer =
@@ -90,7 +91,7 @@ Bytes Distribution::bytes_in(const std::filesystem::path& base) const {
   return {static_cast<std::uint64_t>(answer.number("bytes-in-base"))};
 }
 
-/// What they and the source have already; empty where that is nothing.
+/// Returns a build that they and the source have already; may be empty.
 std::filesystem::path Distribution::base_of(const Nodes& receivers) const {
   std::vector<agent::EnvironmentStatus> statuses = {nodes_.source_status()};
   for (const std::size_t node : receivers)
@@ -100,7 +101,8 @@ std::filesystem::path Distribution::base_of(const Nodes& receivers) const {
   return agent::EnvironmentPlaces{nodes_.prefix()}.version(found->name, found->version);
 }
 
-/// To nodes that have nearly all of it in another build. Returns those that have not got it.
+/// Sends only the difference to nodes that have nearly all of it in another build. Returns the
+/// nodes that did not get it.
 Participants::Nodes Distribution::give_what_is_new(Nodes receivers, BuildCopy what, Bytes size) {
   what.base = base_of(receivers);
   if (what.base.empty() || size.count > bytes_in(what.base).count + kSmall.count) return receivers;
@@ -116,9 +118,9 @@ Participants::Nodes Distribution::give_what_is_new(Nodes receivers, BuildCopy wh
   return without;
 }
 
-/// Those behind a node that broke the chain get one of their own, which goes on where that was. Who
-/// stood at the head where a second chain helped nobody either is left out of the third. Returns
-/// those that no chain has brought it to.
+/// Relays in several chains: nodes behind the one that broke a chain get one of their own, which
+/// resumes there. If a second chain reaches no more nodes, its head is left out of the third.
+/// Returns the nodes that no chain has reached.
 Participants::Nodes Distribution::relay_to_all(Nodes receivers, const BuildCopy& what) {
   Nodes suspects;
   for (int chain = 0; chain < kMostChains && !receivers.empty(); ++chain) {
@@ -132,7 +134,7 @@ Participants::Nodes Distribution::relay_to_all(Nodes receivers, const BuildCopy&
   return receivers;
 }
 
-/// Returns those that the chain has not brought it to.
+/// Runs one chain. Returns the nodes that it has not reached.
 Participants::Nodes Distribution::relay(const Nodes& receivers, const BuildCopy& what) {
   BuildCopy over = what;
   over.base = base_of(receivers);

@@ -1,4 +1,4 @@
-// A build on its way from the node that has it to those that lack it.
+// Brings a build from the node that has it to those that lack it.
 #pragma once
 
 #include <filesystem>
@@ -15,15 +15,15 @@ class Distribution {
  public:
   explicit Distribution(Participants& nodes) : nodes_(nodes) {}
 
-  /// Those that can get the build while it is made. None where they have another, of which they
-  /// lack only what is new.
+  /// Returns the nodes that can get the build while it is made. Empty if they have another build,
+  /// and lack only the difference.
   Participants::Nodes early_receivers(const EnvironmentLock& lock) const;
-  /// What whoever builds is told of the way to them.
+  /// Returns the arguments of the building node about the way to them.
   std::vector<std::string> early_way(const Participants::Nodes& receivers);
 
-  /// To all that the plan gives it to and that lack it, of so many bytes: what is new beside
-  /// another build by way of this machine, where that is little; else by chains from node to node,
-  /// and to whoever no chain has reached by way of this machine.
+  /// Copies the build, which has `size` bytes, to all nodes that lack it and receive it in the
+  /// plan. A small difference to another build goes through this machine. Otherwise it goes by
+  /// chains from node to node, and through this machine to nodes that no chain has reached.
   void copy(Bytes size);
 
  private:

@@ -1,4 +1,4 @@
-// What fields of env.yaml have in common: how one is read, and written down again.
+// The common form of env.yaml's fields: reading and writing one.
 #pragma once
 
 #include <string>
@@ -9,22 +9,23 @@
 
 namespace fastgpu::envs {
 
-/// Each throws ErrorKind::usage with the field's place.
+/// Each reads one field and throws ErrorKind::usage with its place.
 std::string line_of(const config::Value& value);
 std::vector<std::string> lines_of(const config::Value& value);
-/// Digits and dots, as in `example`.
+/// Reads digits and dots, as in `example`.
 std::string release_of(const config::Value& value, const char* example);
-/// http or https, without a user name and a password; `what` it is the address of, for the error.
+/// Reads an http or https address without a user name and a password; `what` names its object in
+/// the error.
 std::string url_of(const config::Value& value, const char* what);
-/// Throws as url_of where `text`, which is that of `value` or a part of it, is none.
+/// Throws as url_of if `text`, which is that of `value` or a part of it, is not such an address.
 void check_url(const config::Value& value, const std::string& text, const char* what);
 std::string sha256_of(const config::Value& value);
 
 bool is_url(std::string_view text) noexcept;
 
-/// `text` as a scalar of YAML on one line.
+/// Returns `text` as a scalar of YAML on one line.
 std::string yaml_scalar(const std::string& text);
-/// A list below `key`, or nothing where there are none.
+/// Returns a list below `key`, or an empty text without items.
 std::string yaml_list(const char* key, const std::vector<std::string>& items);
 
 }  // namespace fastgpu::envs

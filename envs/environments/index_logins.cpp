@@ -23,7 +23,7 @@ std::string with_slash(const std::string& text) {
   return text.ends_with('/') ? text : text + '/';
 }
 
-/// "host" of "https://host:port/path", in lower case.
+/// Returns "host" of "https://host:port/path", in lower case.
 std::string host_in(std::string_view address) {
   const auto begin = address.find(kScheme);
   if (begin == address.npos) return "";
@@ -31,7 +31,7 @@ std::string host_in(std::string_view address) {
   return http::lower_case(http::host_of(address.substr(from, end_of_host(address) - from)));
 }
 
-/// Reads the words of a netrc file; a word may stand in double quotes.
+/// Reads the words of a netrc file; a word may be in double quotes.
 class Words {
  public:
   explicit Words(std::string_view text) : left_(text) {}
@@ -76,7 +76,7 @@ struct Entry {
   std::string password;
 };
 
-/// The entries of a netrc file. The one without a host, "default", is for no index.
+/// Returns the entries of a netrc file. The one without a host, "default", applies to no index.
 std::vector<Entry> entries_in(std::string_view text, const std::string& source) {
   std::vector<Entry> entries;
   Words words(text);
@@ -133,7 +133,7 @@ void IndexLogins::add(const IndexLogins& others) {
   known_.insert(known_.end(), others.known_.begin(), others.known_.end());
 }
 
-/// The longest place wins among those of addresses, and an address over a host.
+/// Finds the login: the longest matching address wins, and an address wins over a host.
 const IndexLogins::Login* IndexLogins::find(const std::string& address) const {
   const Login* best = nullptr;
   for (const Login& login : known_) {

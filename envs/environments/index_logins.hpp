@@ -12,22 +12,22 @@
 
 namespace fastgpu::envs {
 
-/// The logins that a user has given, those that came first before the others.
+/// The logins that a user has given; earlier ones come before later ones.
 class IndexLogins {
  public:
-  /// Adds an address with a user name, "https://user:password@host/simple". It is for that address
-  /// and those below it on the same host and port. Throws ErrorKind::usage, without the value, for
-  /// another text.
+  /// Adds an address with a user name, "https://user:password@host/simple". It applies to that
+  /// address and those below it on the same host and port. Throws ErrorKind::usage, without the
+  /// value, for another text.
   void add(const Secret& address);
   /// Adds the entries of a netrc file, each for its host at every port. `source` names it in
-  /// errors. Throws ErrorKind::usage for what is none; "macdef" and accounts are left out.
+  /// errors. Throws ErrorKind::usage for malformed text; "macdef" and accounts are left out.
   void add_netrc(const Secret& text, const std::string& source);
   void add(const IndexLogins& others);
 
-  /// Returns each address for which a login is known, with it: for the programs that fetch.
+  /// Returns each address with a known login, including it: for the programs that fetch.
   std::vector<Secret> for_addresses(std::span<const std::string> addresses) const;
 
-  /// Returns the value of the header Authorization for a request of that address; absent without a
+  /// Returns the value of the header Authorization for a request to that address; absent without a
   /// login for its host and port.
   std::optional<Secret> authorization(const std::string& address) const;
 
@@ -44,7 +44,7 @@ class IndexLogins {
   std::vector<Login> known_;
 };
 
-/// "https://host:port/" of an address without a login.
+/// Returns "https://host:port/" of an address without a login.
 std::string root_of(std::string_view address);
 
 }  // namespace fastgpu::envs

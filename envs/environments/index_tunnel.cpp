@@ -76,8 +76,8 @@ void IndexTunnel::hold_session(const NodeAccess& access, const ssh::Host& host) 
   ::shutdown(sessions_.get(), SHUT_RDWR);
 }
 
-/// Reads byte by byte: what follows the line is the tunnel's. Start-up files of the login shell may
-/// have written lines before it.
+/// Reads byte by byte: the bytes behind the line belong to the tunnel. Start-up files of the login
+/// shell may have written lines before it.
 std::uint16_t IndexTunnel::read_port() const {
   constexpr std::string_view kMark = "fastgpu-tunnel ";
   constexpr std::size_t kMostNoise = 64UL << 10;
@@ -111,12 +111,12 @@ void IndexTunnel::serve() {
   try {
     transfer::Tunnel(ours_.get(), ours_.get(), -1, [this] { return open_stream(); }).serve(stop_);
   } catch (const Error&) {
-    // The node's programs see that their connections end, and say so.
+    // The node's programs see their connections end, and report it.
   }
   stop_.request();
 }
 
-/// Each client has a thread of its own, which blocks.
+/// Opens a stream; each client has a thread of its own, which blocks.
 UniqueFd IndexTunnel::open_stream() {
   clients_.remove_if([](const Client& client) { return client.is_over.load(); });
   std::pair<UniqueFd, UniqueFd> ends = make_pair_of_sockets();
@@ -144,9 +144,9 @@ UniqueFd IndexTunnel::connect(const std::string& host, std::uint16_t port) {
     const std::scoped_lock lock(mutex_);
     refused_.insert(place);
     throw Error(ErrorKind::denied,
-                "fastgpu connects to no other place than those of the indexes, "
+                "fastgpu connects only to the places of the indexes, "
                 "and '" +
-                    place + "' is none: --fetch-host " + place + " allows it");
+                    place + "' is not one of them: --fetch-host " + place + " allows it");
   }
   return http::connect_to({.host = host, .port = port, .addresses = found->second}, network_,
                           kConnectLimit, stop_)

@@ -19,22 +19,22 @@
 
 namespace fastgpu::envs {
 
-/// The places that a tunnel connects to: "host:port", and which addresses each may stand for.
+/// The places that a tunnel connects to: "host:port", and the addresses allowed for each.
 using TunnelPlaces = std::map<std::string, http::Addresses>;
 
 class IndexTunnel {
  public:
-  /// Returns once the node has its end. Throws as ssh::run_interactive; remote where it has none.
+  /// Returns once the node has its end. Throws as ssh::run_interactive; remote if it has none.
   IndexTunnel(const NodeAccess& access, const ssh::Host& host, TunnelPlaces places,
               http::CurlSettings network);
   ~IndexTunnel();
   IndexTunnel(const IndexTunnel&) = delete;
   IndexTunnel& operator=(const IndexTunnel&) = delete;
 
-  /// "http://fastgpu:...@127.0.0.1:4711": for programs of the same user on the node.
+  /// Returns "http://fastgpu:...@127.0.0.1:4711": for programs of the same user on the node.
   Secret proxy() const;
 
-  /// Places that were asked for and are none of ours, each once.
+  /// Returns the requested places that are not allowed, each once.
   std::vector<std::string> refused() const;
 
  private:
@@ -58,9 +58,9 @@ class IndexTunnel {
   Cancel stop_;
   mutable std::mutex mutex_;
   std::set<std::string> refused_;
-  std::list<Client> clients_;   // Of the thread that serves.
-  std::exception_ptr failure_;  // Of the session.
-  UniqueFd ours_;               // Of a pair; the session has the other.
+  std::list<Client> clients_;   // Used by the serving thread.
+  std::exception_ptr failure_;  // The failure of the session.
+  UniqueFd ours_;               // One of a pair; the session has the other.
   UniqueFd sessions_;
   std::jthread session_;
   std::jthread server_;

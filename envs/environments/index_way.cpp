@@ -19,7 +19,7 @@ constexpr std::size_t kMostPages = 4;
 constexpr std::size_t kMostPlaces = 32;
 constexpr std::size_t kLargestPage = 64UL << 20;
 
-/// Where indexes keep files on other hosts than their own, by the index's place.
+/// The other hosts on which indexes keep files, by the index's place.
 constexpr std::array kKnown = {
     std::pair{"pypi.org:443", "files.pythonhosted.org:443"},
     std::pair{"download.pytorch.org:443", "download-r2.pytorch.org:443"},
@@ -45,20 +45,20 @@ http::Destination destination_of(const std::string& place, http::Addresses addre
           .addresses = addresses};
 }
 
-/// What keeps one side from the places that are fetched from.
+/// The reason why one side does not reach a place.
 struct Obstacle {
   std::string place;
   std::string why;
 };
 
-/// Absent where the node reaches all of them.
+/// Returns the first obstacle; absent if the node reaches all places.
 std::optional<Obstacle> obstacle_on_node(const NodeAccess& access, const ssh::Host& host,
                                          const std::vector<std::string>& places,
                                          const OnDoing& on_doing) {
   NodeCall call{.words = {"env-reach"}};
   call.words.insert(call.words.end(), places.begin(), places.end());
   const auto answer = call_node(access, host, call, on_doing);
-  if (!answer.all("proxied").empty()) return std::nullopt;  // Its proxy may reach what it does not.
+  if (!answer.all("proxied").empty()) return std::nullopt;  // Its proxy may reach more.
   const auto unreached = answer.all("unreached");
   if (unreached.empty()) return std::nullopt;
   const std::string& first = unreached.front();
@@ -66,7 +66,7 @@ std::optional<Obstacle> obstacle_on_node(const NodeAccess& access, const ssh::Ho
   return Obstacle{first.substr(0, blank), first.substr(std::min(blank + 1, first.size()))};
 }
 
-/// This machine's look at the places, and what it has found there.
+/// This machine's check of the places, and its results.
 class Look {
  public:
   Look(const FetchPlan& plan, const Cancel& cancel) : plan_(plan), cancel_(cancel) {}
@@ -86,7 +86,8 @@ class Look {
     return std::nullopt;
   }
 
-  /// All that the tunnel may connect to. The pages that are read for it belong to the indexes.
+  /// Returns all places that the tunnel may connect to. The pages read for this belong to the
+  /// indexes.
   TunnelPlaces places() {
     TunnelPlaces places;
     for (const std::string& place : known_file_places(plan_.indexes))
@@ -110,7 +111,7 @@ class Look {
     }
   }
 
-  /// Empty for what is not there: the node's own program says what is wrong.
+  /// Returns a page's body; empty if it is missing: the node's own program reports the reason.
   std::string body_of(http::Client& client, const std::string& page) try {
     http::Request request{.url = page, .largest_answer = kLargestPage};
     if (const auto login = plan_.logins.authorization(page))
@@ -216,7 +217,7 @@ Error IndexWay::explained(const Error& failure) const {
   if (refused.empty()) return failure;
   return {failure.kind(),
           std::string(failure.what()) + "; this machine did not connect to " + joined(refused) +
-              " for it, which is no place of its indexes: " + "--fetch-host allows it"};
+              " for it, which is not a place of its indexes: " + "--fetch-host allows it"};
 }
 
 }  // namespace fastgpu::envs

@@ -62,7 +62,7 @@ class Installation {
     plan() = plan_environment(nodes_.statuses(), wanted);
   }
 
-  /// Where it comes to the build that is there, nothing is left to do.
+  /// Solves again; if the result is the existing build, no work is left.
   void solve_anew() {
     if (lock_) return;
     look(request_.spec.name);
@@ -70,7 +70,7 @@ class Installation {
     make_plan();
   }
 
-  /// What a place for it brings along is written down where it is made.
+  /// Returns true if all nodes have a place for it: the places are made with it.
   bool has_place_everywhere() const {
     return std::ranges::all_of(nodes_.statuses(), [&](const agent::EnvironmentStatus& status) {
       return std::ranges::find(status.versions, request_.spec.name, &agent::FoundVersion::name) !=
@@ -78,14 +78,15 @@ class Installation {
     });
   }
 
-  /// What nothing reaches is known before a tool is fetched.
+  /// Solves after the check of the way, so that an unreachable index is known before a tool is
+  /// fetched.
   EnvironmentLock solve() {
     const IndexWay& open_way = way();
     return solve_on_node(access_, nodes_.source(), request_, toolbox(), nodes_.source_status(),
                          open_way);
   }
 
-  /// Of the node that builds to what it fetches; found out once.
+  /// Returns the building node's way to the indexes; found once.
   const IndexWay& way() {
     if (!way_) {
       FetchPlan plan = fetch_plan(request_);
@@ -95,7 +96,7 @@ class Installation {
     return *way_;
   }
 
-  /// Packages may be taken out of it.
+  /// Returns true if there is a build to take packages from.
   bool has_earlier_build() const {
     return std::ranges::any_of(nodes_.source_status().versions,
                                [&](const agent::FoundVersion& found) {
@@ -103,7 +104,7 @@ class Installation {
                                });
   }
 
-  /// On the node that builds; made and brought there once.
+  /// Returns the toolbox on the building node; made and brought there once.
   const Toolbox& toolbox() {
     const agent::EnvironmentStatus& status = nodes_.source_status();
     if (!toolbox_) {
@@ -113,7 +114,7 @@ class Installation {
     return *toolbox_;
   }
 
-  /// What the node that builds gets; it is asked once at most.
+  /// Returns the archive for the building node, which is asked at most once.
   std::optional<PythonArchive> archive() {
     if (!archive_)
       archive_ =
@@ -121,7 +122,7 @@ class Installation {
     return *archive_;
   }
 
-  /// What cannot be made for want of a Python is refused before anything is made.
+  /// Chooses the solution. A missing Python is refused before anything is made.
   void choose_solution() {
     if (!lock_ && !request_.solves_anew) {
       lock_ = adopted_lock();
@@ -130,8 +131,8 @@ class Installation {
     archive();
   }
 
-  /// That of the build which is in use on the node that builds, where only what is not solved is
-  /// another there.
+  /// Returns the lock of the build in use on the building node, if only fields that need no solving
+  /// differ.
   std::optional<EnvironmentLock> adopted_lock() const {
     const auto& found = nodes_.source_status().versions;
     const auto used = std::ranges::find_if(found, [&](const agent::FoundVersion& one) {
@@ -144,7 +145,7 @@ class Installation {
       return adopt(lock_in(answer), request_.spec, request_.fastgpu);
     } catch (const Error& e) {
       if (e.kind() == ErrorKind::interrupted) throw;
-      return std::nullopt;  // Of a fastgpu that is not this one.
+      return std::nullopt;  // It comes from another fastgpu.
     }
   }
 
@@ -162,7 +163,7 @@ class Installation {
       lock_.reset();
       toolbox_.reset();
       archive_.reset();
-      lock_ = solve();  // The node has another Python by now or none, or another C library.
+      lock_ = solve();  // The node may now have another Python or none, or another C library.
       build_locked();
     }
   }
@@ -202,7 +203,7 @@ class Installation {
     fault_point("env-unpacked");
   }
 
-  /// What was built here does not run everywhere.
+  /// Checks the nodes that the build cannot run on.
   void check_fit() {
     if (nodes_.those_that(&NodeSteps::receives).empty()) return;
     look_at_source();
@@ -223,7 +224,7 @@ class Installation {
                    [&](std::size_t) { return on_build("env-discard"); });
   }
 
-  /// What was not checked on its way.
+  /// Verifies the builds that were not checked on their way.
   void verify() {
     Participants::Nodes received = nodes_.those_that(&NodeSteps::receives);
     std::erase_if(received, [&](std::size_t node) { return nodes_.is_relayed(node); });
@@ -260,12 +261,12 @@ class Installation {
   const InstallationRequest& request_;
   Participants nodes_;
   Distribution distribution_;
-  std::optional<EnvironmentLock> lock_;  // Once it is known.
+  std::optional<EnvironmentLock> lock_;  // Present once it is known.
   bool is_adopted_ = false;              // It is that of another build.
   std::optional<IndexWay> way_;
   std::optional<Toolbox> toolbox_;
   std::optional<std::optional<PythonArchive>> archive_;
-  Bytes size_;  // Of the build; 0 until it is asked for.
+  Bytes size_;  // The size of the build; 0 until it is known.
 };
 
 }  // namespace

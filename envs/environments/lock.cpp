@@ -100,13 +100,13 @@ Artefact read_artefact(const Value& value) {
 
 std::vector<Artefact> read_artefacts(const std::optional<Value>& list) {
   std::vector<Artefact> artefacts;
-  if (!list) return artefacts;  // None is written as nothing.
+  if (!list) return artefacts;  // An empty list is not written.
   for (const Value& item : list->list())
     artefacts.push_back(read_artefact(item));
   return artefacts;
 }
 
-/// What is built has to be named, and something has to build it.
+/// Checks that every source is named in `sources`, and that there are tools to build it.
 void check_sources(const EnvironmentLock& lock, const Value& root) {
   const auto& named = lock.spec.sources;
   for (const Artefact& source : sources_in(lock))
@@ -118,7 +118,7 @@ void check_sources(const EnvironmentLock& lock, const Value& root) {
     throw root.error("it has sources, and no 'build_tools' that would build them");
 }
 
-/// Throws where the text before the last line does not have the sum that this line says.
+/// Throws if the text before the last line does not have the SHA-256 in that line.
 void check_sum(const std::string& text, const Value& root) {
   const std::string said = sha256_of(need(root, "sum"));
   const auto at = text.rfind("\n" + std::string(kSumLine));
@@ -182,7 +182,7 @@ std::string words_of(const std::vector<std::pair<std::string, std::string>>& ind
   return words;
 }
 
-/// What env.yaml asks for.
+/// Compares the fields of env.yaml.
 void compare_specs(std::vector<std::string>& out, const EnvironmentSpec& before,
                    const EnvironmentSpec& after) {
   compare(out, "name", before.name, after.name);

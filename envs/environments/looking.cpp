@@ -45,7 +45,7 @@ std::vector<EnvironmentStatus> those_that_answered(
   if (out.empty() && !nodes.empty()) throw Error(nodes.front().error());
   for (const EnvironmentStatus& status : out)
     if (status.prefix != out.front().prefix)
-      throw Error(ErrorKind::conflict, "environments would lie in " + out.front().prefix +
+      throw Error(ErrorKind::conflict, "environments would be in " + out.front().prefix +
                                            " on one node and in " + status.prefix +
                                            " on another: give one place for all by --prefix");
   return out;
@@ -64,7 +64,7 @@ void warn_of_drivers(const std::vector<HostResult<EnvironmentStatus>>& nodes,
 
 namespace {
 
-/// The host of the node that is that one of those which answered.
+/// Returns the host of a node from its index among those that answered.
 const ssh::Host& host_of(const std::vector<HostResult<EnvironmentStatus>>& nodes,
                          std::span<const ssh::Host> hosts, std::size_t answered) {
   std::size_t at = 0;

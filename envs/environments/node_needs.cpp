@@ -9,7 +9,7 @@ namespace {
 
 using config::Value;
 
-/// As Debian's policy has it (5.6.1); apt would remove one that ends in '-'.
+/// Reads names with the rules of Debian's policy (5.6.1); apt would remove one that ends in '-'.
 std::vector<std::string> apt_packages_of(const Value& value) {
   std::vector<std::string> names = lines_of(value);
   const auto items = value.list();
@@ -32,7 +32,7 @@ CannInstaller installer_of(const Value& value) {
   const auto sum = value.find("sha256");
   if (url.has_value() == path.has_value() || !sum)
     throw value.error(
-        "an installer has 'url', its address, or 'path', where it lies on the nodes; and 'sha256'");
+        "an installer has 'url', its address, or 'path', its path on the nodes; and 'sha256'");
   CannInstaller installer{.from = url ? url_of(*url, "an installer") : line_of(*path),
                           .sha256 = sha256_of(*sum)};
   if (path && !installer.from.starts_with('/'))

@@ -26,7 +26,7 @@ Error failure(const std::string& where, const ssh::Exit& exit, const std::string
                                  (text.empty() ? "" : ": " + text)};
 }
 
-/// What one node says: signs of life and what it is doing on the way, the answer at last.
+/// The output of one node: signs of life, its current action, and the answer at last.
 class Conversation {
  public:
   Conversation(const NodeName& node, const OnDoing& on_doing) : node_(node), on_doing_(on_doing) {}

@@ -1,4 +1,4 @@
-// Nodes as environments see them: calls of the agent there, and files on their way to it.
+// Access to nodes for environments: calls of the agent there, and their input.
 #pragma once
 
 #include <functional>
@@ -13,17 +13,17 @@
 
 namespace fastgpu::envs {
 
-/// The next piece of standard input; absent at its end.
+/// Returns the next piece of standard input; absent at its end.
 using NextPiece = std::function<std::optional<std::string>()>;
 
-/// What the agent is to do on one node.
+/// A command of the agent on one node.
 struct NodeCall {
   std::vector<std::string> words;
-  std::string input{};                      ///< Empty: none.
-  std::function<NextPiece()> open_input{};  ///< In place of it, where that is too much to hold.
+  std::string input{};                      ///< The input; empty: no input.
+  std::function<NextPiece()> open_input{};  ///< Replaces `input` if it is too large for memory.
 };
 
-/// Told what a node says that it is doing.
+/// Called with a node's current action.
 using OnDoing = std::function<void(const NodeName& node, const std::string& doing)>;
 
 struct NodeAccess {
@@ -33,17 +33,17 @@ struct NodeAccess {
   const Cancel& cancel;
 };
 
-/// One answer for each host, in their order. Errors have the kind that the agent gave them, and the
+/// Returns one answer for each host, in their order. Errors have the kind from the agent, and the
 /// host's name in front.
 std::vector<HostResult<agent::Records>> call_nodes(
     const NodeAccess& access, std::span<const ssh::Host> hosts,
     const std::function<NodeCall(std::size_t)>& call_of, const OnDoing& on_doing);
 
-/// The answer of one host; throws what became of it otherwise.
+/// Returns the answer of one host; throws its error otherwise.
 agent::Records call_node(const NodeAccess& access, const ssh::Host& host, const NodeCall& call,
                          const OnDoing& on_doing);
 
-/// The program of this machine, called here.
+/// Calls the program of this machine, here.
 agent::Records call_here(const remote::AgentProgram& agent, const NodeCall& call,
                          const Cancel& cancel);
 

@@ -12,7 +12,7 @@ NodeCall question_of(const NeededPython& needed) {
   return call;
 }
 
-/// Of a node that has not what is needed.
+/// Returns the note about a node that lacks it.
 std::string note_of(const NeededPython& needed, const PythonArchive& archive) {
   const std::string lacks = " has no " + to_string(needed);
   switch (needed.use) {
@@ -25,7 +25,7 @@ std::string note_of(const NeededPython& needed, const PythonArchive& archive) {
   return lacks;
 }
 
-/// `ask` is called where what the node has decides.
+/// Chooses the archive; calls `ask` if the node's own Python decides.
 std::optional<PythonArchive> chosen(const std::string& node, const InstallationRequest& request,
                                     const std::string& machine,
                                     const std::function<agent::Records(const NodeCall&)>& ask) {

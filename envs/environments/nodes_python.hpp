@@ -1,4 +1,4 @@
-// What the node that builds has of Python, asked where that decides, and what is taken then.
+// The Python for the building node, which is asked for its own if that decides.
 #pragma once
 
 #include <optional>
@@ -8,13 +8,13 @@
 
 namespace fastgpu::envs {
 
-/// As choose_python, with a lock what that has of the environment's; tells the request's on_note of
-/// a known archive. Throws as that and call_node.
+/// Returns the result of choose_python; with a lock, that of the environment comes from it. Calls
+/// the request's on_note for a known archive. Throws as that and call_node.
 std::optional<PythonArchive> python_on(const NodeAccess& access, const ssh::Host& host,
                                        const InstallationRequest& request,
                                        const std::optional<EnvironmentLock>& lock,
                                        const std::string& machine);
-/// On this machine, for a lock that is to be made.
+/// Chooses on this machine, for a lock that must be made.
 std::optional<PythonArchive> python_here(const remote::AgentProgram& agent,
                                          const InstallationRequest& request,
                                          const std::string& machine, const Cancel& cancel);

@@ -1,4 +1,4 @@
-// The nodes of one installation: who goes along, what lies there, and what each has to do.
+// The nodes of one installation: their participation, their environments, their steps.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,8 @@
 
 namespace fastgpu::envs {
 
-/// A node is a place among those that answered last. One that fails is reported and left behind.
+/// The participating nodes. A node is an index among those that answered last. One that fails is
+/// reported and left behind.
 class Participants {
  public:
   using Nodes = std::vector<std::size_t>;
@@ -19,32 +20,33 @@ class Participants {
   Participants(const NodeAccess& access, std::span<const ssh::Host> hosts,
                const InstallationRequest& request);
 
-  /// Asks all of them again, whoever has failed before. With a name a place for that is made.
+  /// Asks all of them again, including those that failed before. A name makes a place for that
+  /// environment.
   std::vector<HostResult<agent::EnvironmentStatus>> look(const std::string& prepared);
   /// Asks those nodes again; returns the ones that lack the build of the plan.
   Nodes those_that_lack_it(const Nodes& nodes);
 
-  /// Of those that go along.
+  /// Returns the participating nodes with that step.
   Nodes those_that(bool NodeSteps::*step) const;
   Nodes all() const;
 
-  /// Calls the agent on these nodes; those that fail go along no further.
+  /// Calls the agent on these nodes; those that fail participate no further.
   std::vector<std::pair<std::size_t, agent::Records>> on_each(
       const Nodes& nodes, const std::string& doing,
       const std::function<NodeCall(std::size_t)>& call_of);
-  /// Calls it on the one that has the build, or makes it. Throws as call_node.
+  /// Calls the agent on the node that has the build, or makes it. Throws as call_node.
   agent::Records on_source(const NodeCall& call) const;
 
-  /// Throws it where that is an interruption.
+  /// Records the failure; throws it if it is an interruption.
   void fail(std::size_t node, const Error& why);
   bool goes_along(std::size_t node) const { return !failed_[alive_[node]]; }
-  /// It has the build, and what came was checked on its way.
+  /// Records whether the node has the build, checked on its way.
   void note_relayed(std::size_t node, bool is_relayed) { relayed_[alive_[node]] = is_relayed; }
   bool is_relayed(std::size_t node) const { return relayed_[alive_[node]]; }
 
   const ssh::Host& host_of(std::size_t node) const { return hosts_[alive_[node]]; }
   std::vector<ssh::Host> hosts_of(const Nodes& nodes) const;
-  /// Among all hosts.
+  /// Returns the index among all hosts.
   std::size_t place_of(std::size_t node) const { return alive_[node]; }
   const agent::EnvironmentStatus& status_of(std::size_t node) const { return statuses_[node]; }
   const std::vector<agent::EnvironmentStatus>& statuses() const noexcept { return statuses_; }
@@ -52,7 +54,7 @@ class Participants {
   const agent::EnvironmentStatus& source_status() const { return statuses_[plan.source]; }
 
   const std::string& prefix() const { return statuses_.front().prefix; }
-  /// Of the build that the plan names.
+  /// Returns the directory of the plan's build.
   std::filesystem::path directory() const;
   void tell(const NodeName& node, const std::string& doing) const;
 
@@ -60,16 +62,16 @@ class Participants {
 
   const NodeAccess& access;
   const InstallationRequest& request;
-  EnvironmentPlan plan{};  ///< For those that answered last.
+  EnvironmentPlan plan{};  ///< The plan of those that answered last.
 
  private:
   bool has_build(const agent::EnvironmentStatus& status) const;
 
   std::span<const ssh::Host> hosts_;
-  std::vector<std::optional<Error>> failed_;        // A host each.
-  std::vector<bool> relayed_;                       // Likewise.
-  std::vector<std::size_t> alive_;                  // Which hosts answered.
-  std::vector<agent::EnvironmentStatus> statuses_;  // Theirs.
+  std::vector<std::optional<Error>> failed_;        // One for each host.
+  std::vector<bool> relayed_;                       // One for each host.
+  std::vector<std::size_t> alive_;                  // The hosts that answered.
+  std::vector<agent::EnvironmentStatus> statuses_;  // Their statuses.
 };
 
 }  // namespace fastgpu::envs

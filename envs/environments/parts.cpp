@@ -7,12 +7,12 @@
 namespace fastgpu::envs {
 namespace {
 
-constexpr std::uint64_t kPresumed = 4UL << 20;  // Of one whose size no index tells.
+constexpr std::uint64_t kPresumed = 4UL << 20;  // The size of a package if no index has it.
 constexpr std::uint64_t kLeast = 16UL << 20;
 constexpr std::uint64_t kMostParts = 8;
 
 struct Package {
-  std::vector<Artefact> artefacts;  // One of them is fetched.
+  std::vector<Artefact> artefacts;  // The alternatives, one of which is fetched.
   std::uint64_t bytes = 0;
 };
 
@@ -28,7 +28,7 @@ std::vector<Package> packages_of(const std::vector<Artefact>& artefacts) {
   return packages;
 }
 
-/// The smallest, as many as make one part, and then the others, the largest first.
+/// Puts the smallest first, as many as make one part, and then the others, the largest first.
 void put_in_order(std::vector<Package>& packages, std::uint64_t part) {
   std::ranges::stable_sort(packages, {}, &Package::bytes);
   auto rest = packages.begin();

@@ -7,10 +7,10 @@
 
 namespace fastgpu::envs {
 
-/// While one part is fetched, those before it are compiled and copied. So there is a small one to
-/// begin with; then the largest packages come first, and what is left to do after the last is
-/// little. About eight, fewer where there is less than 16 MB for each. A package, with all its
-/// artefacts, is in one part. At least one part.
+/// Returns the parts, at least one. While one part is fetched, those before it are compiled and
+/// copied. So the first is small; then the largest packages come first, and little work is left
+/// after the last. About eight parts, fewer if there are less than 16 MB for each. A package, with
+/// all its artefacts, is in one part.
 std::vector<std::vector<Artefact>> parts_of(const std::vector<Artefact>& artefacts);
 
 }  // namespace fastgpu::envs

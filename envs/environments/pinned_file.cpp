@@ -19,8 +19,7 @@ constexpr std::size_t kLargest = 1UL << 30U;
 constexpr int kMostRedirects = 5;
 constexpr std::array kRedirects = {301, 302, 303, 307, 308};
 
-/// Where an answer of `url` sends us; empty where it does not, or to where nothing is encrypted any
-/// more.
+/// Returns the target of a redirection; empty without one, or if it would lose encryption.
 std::string redirection(const http::Response& answer, const std::string& url) {
   const auto location = answer.header("Location");
   if (std::ranges::find(kRedirects, answer.status) == kRedirects.end() || !location) return "";
@@ -31,7 +30,7 @@ std::string redirection(const http::Response& answer, const std::string& url) {
                                                                                             : "";
 }
 
-/// Files of GitHub's releases lie elsewhere.
+/// Follows redirections: files of GitHub's releases are on other hosts.
 http::Response get_following(const std::string& url, std::chrono::seconds silence,
                              const std::optional<Secret>& authorization, http::Client& http,
                              const Cancel& cancel) {

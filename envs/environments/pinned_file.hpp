@@ -1,5 +1,4 @@
-// Files of the network that are known by their hash: wheels that fastgpu itself uses, a Python's
-// archive.
+// Files of the network identified by their hash: wheels for fastgpu itself, a Python's archive.
 #pragma once
 
 #include <chrono>
@@ -21,19 +20,20 @@ struct PinnedFile {
   std::string_view sha256;
 };
 
-/// Throws ErrorKind::usage, naming the processor, where none is for it.
+/// Returns the file for a processor. Throws ErrorKind::usage, naming the processor, if there is
+/// none.
 const PinnedFile& pinned_for(std::string_view machine, std::span<const PinnedFile> wheels,
                              std::string_view what);
 
-/// The file's bytes, wherever its address sends us. Throws as http::Client, and remote for another
-/// answer than that file; `hint` says what to do then. Where `silence` is given, so long nothing
-/// may come. `authorization` is a header's value for the file's own host.
+/// Returns the file's bytes, following redirections. Throws as http::Client, and remote for another
+/// answer than that file; `hint` is the advice in that error. A `silence` other than 0 aborts if no
+/// data arrives for this long. `authorization` is a header's value for the file's own host.
 std::string fetch_pinned(const PinnedFile& file, std::string_view hint, http::Client& http,
                          const Cancel& cancel, std::chrono::seconds silence = {},
                          const std::optional<Secret>& authorization = {});
 
-/// The file's bytes out of `kept`, where it was kept by an earlier call and still has its SHA-256;
-/// else fetched, and kept there. Throws as fetch_pinned.
+/// Returns the file's bytes from `kept`, if an earlier call kept it and it still has its SHA-256;
+/// else fetches it, and keeps it there. Throws as fetch_pinned.
 std::string fetch_kept(const PinnedFile& file, const std::filesystem::path& kept,
                        std::string_view hint, http::Client& http, const Cancel& cancel);
 

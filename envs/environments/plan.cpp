@@ -12,7 +12,7 @@ namespace {
 using agent::EnvironmentStatus;
 using agent::FoundVersion;
 
-/// A version with the sum of its manifest: the same build wherever both are the same.
+/// A version with the SHA-256 of its manifest: the same build wherever both are equal.
 using Build = std::pair<std::string, std::string>;
 
 const FoundVersion* find(const EnvironmentStatus& node, const std::string& name,
@@ -29,7 +29,8 @@ bool fits(const FoundVersion& found, const WantedEnvironment& wanted) {
   return wanted.version ? found.version == *wanted.version : found.spec == wanted.spec;
 }
 
-/// The build that most nodes have, in use counting more; nothing where none has any.
+/// Returns the build that most nodes have, with more weight for one in use; absent if no node has
+/// one.
 std::optional<Build> common_build(std::span<const EnvironmentStatus> nodes,
                                   const WantedEnvironment& wanted) {
   std::map<Build, int> votes;
@@ -64,7 +65,7 @@ std::string cann_objection(const std::string& version, const EnvironmentStatus& 
          ": name its installers as 'cann' in env.yaml, or install it there";
 }
 
-/// "2.36" of "glibc 2.36".
+/// Returns "2.36" of "glibc 2.36".
 std::string version_number(const std::string& libc) {
   const auto space = libc.rfind(' ');
   return space == std::string::npos ? "" : libc.substr(space + 1);
@@ -82,13 +83,14 @@ std::string misfit(const std::string& machine, const std::string& libc,
   return "";
 }
 
-/// What a node can run, but for the version of its C library.
+/// Returns the kind of programs that a node can run, except for the version of its C library.
 std::pair<std::string, std::string> kind_of(const EnvironmentStatus& node) {
   return {node.machine, node.libc.substr(0, node.libc.find(' '))};
 }
 
-/// Who solves and builds. With a lock the first node that it fits, or the first; else, of the kind
-/// that most nodes are, the one with the oldest C library: what is made there runs on the others.
+/// Returns the node that solves and builds. With a lock it is the first node that fits, or the
+/// first one. Otherwise it has the most common kind and, among those, the oldest C library: its
+/// builds run on the others.
 std::size_t builder_among(std::span<const EnvironmentStatus> nodes,
                           const WantedEnvironment& wanted) {
   if (wanted.version) {
@@ -197,7 +199,7 @@ std::string accelerator_objection(const EnvironmentSpec& spec, const Environment
       return "";
     case Platform::cuda:
       return driver_objection(accelerator.version, node, matrix);
-    case Platform::cann:  // One that it brings itself is looked after elsewhere.
+    case Platform::cann:  // A CANN that it installs itself is handled elsewhere.
       return spec.needs.cann ? "" : cann_objection(accelerator.version, node);
   }
   return "";

@@ -1,4 +1,4 @@
-// What has to be done so that every node has an environment: decided from what lies there. Pure.
+// The steps after which every node has an environment, planned from the builds on the nodes. Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,22 @@
 
 namespace fastgpu::envs {
 
-/// What is wanted: some build of that spec, or just that one.
+/// The wanted environment: any build of that spec, or one certain build.
 struct WantedEnvironment {
   std::string name;
-  std::string spec;                      ///< Its sum.
-  std::optional<std::string> version{};  ///< Where a lock was given; so are the next two.
+  std::string spec;                      ///< The SHA-256 of the spec.
+  std::optional<std::string> version{};  ///< Present with a lock, like the next two.
   std::string machine{};                 ///< "x86_64"
   std::string libc{};                    ///< "glibc 2.36"
-  std::string manifest{};                ///< Of the one build that an archive has; else empty.
+  /// The manifest of the only build in an archive; else empty.
+  std::string manifest{};
 };
 
 /// One node's part.
 struct NodeSteps {
-  bool discards = false;  ///< What a killed run left, or what is not as on the others.
+  bool discards = false;  ///< Leftovers of a killed run, or a build that differs from the others'.
   bool builds = false;
-  bool unpacks = false;  ///< From an archive that is here.
+  bool unpacks = false;  ///< Unpacks an archive of this machine.
   bool receives = false;
   bool switches = false;
 
@@ -36,8 +37,9 @@ struct NodeSteps {
 };
 
 struct EnvironmentPlan {
-  std::string version{};   ///< That all will have; empty where solving will tell.
-  std::string manifest{};  ///< Its sum where some node has it already, or an archive.
+  std::string version{};  ///< The version for all nodes; empty if it follows from solving.
+  /// The SHA-256 of its manifest if some node has it already, or an archive.
+  std::string manifest{};
   std::size_t source = 0;  ///< The node that has it, or that builds or unpacks it.
   std::vector<NodeSteps> nodes{};
 
@@ -46,34 +48,35 @@ struct EnvironmentPlan {
   bool done() const noexcept;
 };
 
-/// `nodes` in their order, at least one. A build that most nodes have is taken for the rest. Where
-/// there is none, the node with the oldest C library builds, among those with the processor that
-/// most have.
+/// Plans for `nodes`, at least one, in their order. A build that most nodes have is used for the
+/// rest. Without one, a node of the most common processor builds: the one with the oldest C
+/// library.
 EnvironmentPlan plan_environment(std::span<const agent::EnvironmentStatus> nodes,
                                  const WantedEnvironment& wanted);
 
-/// The steps of one node in words; one sentence where there is nothing to do.
+/// Returns the steps of one node in words; one sentence without any.
 std::vector<std::string> describe(const EnvironmentPlan& plan, std::size_t node);
 
-/// A complete build other than this one that all these nodes have: most of its files may be the
-/// same. Best one of the same environment, and one in use.
+/// Returns a complete build other than this one that all these nodes have: most of its files may be
+/// equal. Prefers one of the same environment, and one in use.
 std::optional<agent::FoundVersion> build_in_common(std::span<const agent::EnvironmentStatus> nodes,
                                                    const std::string& name,
                                                    const std::string& version);
 
-/// Why a lock does not fit a node: another processor, an older C library; empty where it does.
+/// Returns why a lock does not fit a node: another processor, an older C library; empty if it fits.
 std::string misfit(const EnvironmentLock& lock, const agent::EnvironmentStatus& node);
 
 struct BuildSize {
   Bytes all{};
-  Bytes in_base{};  ///< Of files that another build there has: they become links to those.
+  Bytes in_base{};  ///< The size of files that another build there has: they become links to those.
 };
 
-/// Why a build of that size has no room on a node; empty where it has, as far as is known.
+/// Returns why a build of that size does not fit on a node's disk; empty if it does, as far as is
+/// known.
 std::string shortage(const BuildSize& size, const agent::EnvironmentStatus& node);
 
-/// Why what the environment's name says that it computes on does not work on a node: a driver that
-/// is too old for its CUDA, no CANN or another one. Empty where it works, as far as is known.
+/// Returns why the accelerator in the environment's name does not work on a node: a driver that is
+/// too old for its CUDA, no CANN or another one. Empty if it works, as far as is known.
 std::string accelerator_objection(const EnvironmentSpec& spec, const agent::EnvironmentStatus& node,
                                   const Matrix& matrix);
 

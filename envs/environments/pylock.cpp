@@ -15,7 +15,8 @@ namespace {
 constexpr std::string_view kPackage = "[[packages]]";
 constexpr auto kNone = std::string_view::npos;
 
-/// What uv writes (names, versions, addresses, sums) is ASCII and needs no escapes.
+/// Throws for text that needs escapes: uv's output (names, versions, addresses, sums) is plain
+/// ASCII.
 void check_plain(std::string_view text) {
   if (std::ranges::all_of(text, [](char c) { return c >= ' ' && c < '\x7f' && c != '\\'; })) return;
   constexpr std::size_t kMost = 100;
@@ -23,8 +24,8 @@ void check_plain(std::string_view text) {
                                      "', which is no name, version, address or sum");
 }
 
-/// The text in quotes behind `key = `, from `at` on, which is moved past it; empty where there is
-/// none. Throws as check_plain.
+/// Returns the text in quotes behind `key = `, from `at` on, and moves `at` past it; empty if
+/// missing. Throws as check_plain.
 std::string_view quoted_after(std::string_view text, std::string_view key, std::size_t& at) {
   const auto found = text.find(std::string(key) + " = \"", at);
   if (found == kNone) return {};
@@ -42,7 +43,7 @@ std::string_view first_quoted(std::string_view text, std::string_view key) {
   return quoted_after(text, key, at);
 }
 
-/// "size = 123"; 0 where the index has not told it, or tells what cannot be.
+/// Returns the number in "size = 123"; 0 if the index lacks it, or has an impossible one.
 std::uint64_t size_in(std::string_view text) {
   constexpr std::string_view kSize = "size = ";
   const auto found = text.find(kSize);
@@ -53,7 +54,7 @@ std::uint64_t size_in(std::string_view text) {
   return size > kLargestArtefact ? 0 : size;
 }
 
-/// What stands behind `key = `, a list or one file; those that have an address and a sum.
+/// Returns the files behind `key = `, a list or one file; only those with an address and a sum.
 std::vector<Artefact> read_files(std::string_view block, std::string_view key) {
   std::vector<Artefact> files;
   const auto found = block.find(key);
@@ -73,7 +74,7 @@ std::vector<Artefact> read_files(std::string_view block, std::string_view key) {
   }
 }
 
-/// Of one that may be built; none where there is no source.
+/// Returns the source of a package that may be built; empty if it has none.
 std::vector<Artefact> read_source(std::string_view block) {
   std::vector<Artefact> source = read_files(block, "\nsdist = ");
   if (source.size() > 1) source.resize(1);
@@ -108,7 +109,7 @@ std::string quoted(const std::string& text) {
   return yaml_scalar(text);  // TOML's basic strings are JSON's.
 }
 
-/// Whoever has built with other tools has built something else.
+/// Returns the tools' sums: a build with other tools is another build.
 std::string built_with(const std::vector<Artefact>& build_tools) {
   std::string out = "tool = { fastgpu = { built-with = [\n";
   for (const Artefact& tool : build_tools)

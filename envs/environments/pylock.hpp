@@ -1,4 +1,4 @@
-// pylock.toml (PEP 751), as far as uv writes it when it solves and reads it when it installs.
+// pylock.toml (PEP 751), as far as uv writes it after solving and reads it for installing.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace fastgpu::envs {
 
-/// The wheels in uv's answer, and of the packages in `sources`, normalised names, the source where
-/// that has no wheel for one. Throws ErrorKind::remote, naming the package, where one has nothing
-/// of this with an address and a SHA-256.
+/// Returns the wheels in uv's answer, and the sources of those packages in `sources` (normalised
+/// names) that have no wheel. Throws ErrorKind::remote, naming the package, if one has neither with
+/// an address and a SHA-256.
 std::vector<Artefact> read_pylock(const std::string& text,
                                   const std::vector<std::string>& sources = {});
 
-/// For uv to install exactly these. With `build_tools` a source is another one: see
-/// agent/environments/earlier_packages.hpp.
+/// Returns a file with which uv installs exactly these. With `build_tools`, a source built with
+/// other tools is another one: see agent/environments/earlier_packages.hpp.
 std::string write_pylock(const std::vector<Artefact>& artefacts,
                          const std::vector<Artefact>& build_tools = {});
 

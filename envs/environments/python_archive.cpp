@@ -37,7 +37,7 @@ bool fits(const std::string& version, const NeededPython& needed) {
          (needed.use == PythonUse::builder && compare_versions(version, needed.version) > 0);
 }
 
-/// The newest of those that fit.
+/// Returns the newest one that fits.
 const KnownPython* find_known(const std::vector<KnownPython>& known, const NeededPython& needed,
                               const std::string& machine) {
   const KnownPython* newest = nullptr;
@@ -55,7 +55,7 @@ std::string versions_for(const std::vector<KnownPython>& known, const std::strin
   return versions.empty() ? "none for " + machine : versions;
 }
 
-/// `versions`: those that are known.
+/// Returns the error with the known `versions`.
 Error no_python(const NeededPython& needed, const std::string& versions) {
   const std::string nowhere = "there is no " + to_string(needed) +
                               " on this node, and no archive of it is known (" + versions +

@@ -1,5 +1,5 @@
-// Pythons that come out of an archive: one that env.yaml names, or a known one where a node has
-// none that fits. It is the environment's, or runs what builds.
+// Pythons from an archive: one that env.yaml names, or a known one if a node has no suitable
+// Python. It is the environment's, or runs the builder.
 #pragma once
 
 #include <cstdint>
@@ -22,39 +22,39 @@ struct KnownPython {
   PythonArchive archive{};
 };
 
-/// Those of pythons.yaml.
+/// Returns the Pythons of pythons.yaml.
 std::vector<KnownPython> builtin_pythons();
-/// As that file is written; `source` names it in errors. Throws ErrorKind::usage with the place.
+/// Parses that file's format; `source` names it in errors. Throws ErrorKind::usage with the place.
 std::vector<KnownPython> parse_pythons(const std::string& text, const std::string& source);
 
-/// The environment's own, or the one that runs its builder and is no part of it.
+/// The environment's own Python, or the one that runs its builder and is not part of it.
 enum class PythonUse : std::uint8_t { environment, builder };
 
-/// A Python that the node which builds has, or else gets out of an archive.
+/// A Python that the building node has, or else gets from an archive.
 struct NeededPython {
   PythonUse use = PythonUse::environment;
-  std::string version{};  ///< "3.11": one of these; for the builder a newer one, too.
+  std::string version{};  ///< "3.11": one of these; a builder accepts newer ones, too.
 };
 
-/// Absent where the spec names a path or an archive.
+/// Returns the needed Python; absent if the spec names a path or an archive.
 std::optional<NeededPython> needed_python(const EnvironmentSpec& spec);
-/// "Python 3.10 or newer"
+/// Returns "Python 3.10 or newer".
 std::string to_string(const NeededPython& needed);
 
-/// Which archive the node that builds gets a Python out of: the one that the spec names, else,
-/// where it has none that is needed, the newest known one. Nothing where its own is taken. `found`
-/// is the version of the node's that fits, or empty. Throws not_found, saying what works, where
+/// Returns the archive from which the building node gets a Python. It is the one of the spec, else,
+/// if the node lacks the needed one, the newest known one; absent if its own is used. `found` is
+/// the version of the node's suitable Python, or empty. Throws not_found, with the alternatives, if
 /// there is neither.
 std::optional<PythonArchive> choose_python(const EnvironmentSpec& spec, const std::string& found,
                                            const std::string& machine,
                                            const std::vector<KnownPython>& known);
 
-/// A known archive's address where `mirror` stands for what they all begin with; any other one as
-/// it is, and all of them where `mirror` is empty.
+/// Returns a known archive's address with `mirror` in place of the common beginning of all of them.
+/// Other addresses stay unchanged, and so do all with an empty `mirror`.
 std::string at_mirror(const std::string& url, std::string_view mirror);
 
-/// The archive, in `directory`: kept from earlier or fetched (from the mirror), its sum compared
-/// each time. Throws as fetch_kept.
+/// Returns the archive, in `directory`: kept from earlier or fetched (from the mirror). Its SHA-256
+/// is checked each time. Throws as fetch_kept.
 std::filesystem::path fetch_python(const PythonArchive& archive, PythonUse use,
                                    std::string_view mirror, const std::filesystem::path& directory,
                                    http::Client& http, const Cancel& cancel);

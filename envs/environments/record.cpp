@@ -27,7 +27,7 @@ bool has_complete(const agent::EnvironmentStatus& status, const std::string& nam
   });
 }
 
-/// What every one of them gives to logins; empty where they do not agree.
+/// Returns the environment that logins get on every machine; empty if they do not agree.
 std::string active_on_all(std::span<const MachineStatus> found) {
   if (found.empty()) return "";
   const std::string& active = found.front().status.active;
@@ -46,7 +46,7 @@ EnvironmentsRecord read_record(const std::filesystem::path& cluster_directory) {
   const auto root = parse_json(*text, path.string());
   EnvironmentsRecord record{.active = field<std::string>(root, "active"),
                             .prefix = field<std::map<std::string, std::string>>(root, "prefix")};
-  if (root.contains("machines"))  // Earlier programs kept none.
+  if (root.contains("machines"))  // Earlier programs kept no machines.
     record.machines = field<std::map<std::string, std::set<std::string>>>(root, "machines");
   return record;
 }

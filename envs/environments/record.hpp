@@ -1,5 +1,5 @@
-// What is remembered here of a cluster's environments: where they lie, which machines are known to
-// have them, and which one jobs get. Whether they are complete is asked of the nodes.
+// This machine's record of a cluster's environments: their prefixes, the machines that have them,
+// and the active one for jobs. The nodes themselves are asked whether they are complete.
 #pragma once
 
 #include <filesystem>
@@ -13,37 +13,37 @@
 namespace fastgpu::envs {
 
 struct EnvironmentsRecord {
-  std::string active{};                         ///< Empty: none.
-  std::map<std::string, std::string> prefix{};  ///< Of each environment by its name.
-  /// The machines that have had each one complete when they were last asked.
+  std::string active{};                         ///< Empty: no active one.
+  std::map<std::string, std::string> prefix{};  ///< The prefix of each environment by its name.
+  /// The machines that had each one complete at the last check.
   std::map<std::string, std::set<std::string>> machines{};
 
   friend bool operator==(const EnvironmentsRecord&, const EnvironmentsRecord&) = default;
 };
 
-/// A cluster without a record has an empty one. Throws ErrorKind::local for a file that is none.
+/// Reads a cluster's record; empty without a file. Throws ErrorKind::local for a malformed file.
 EnvironmentsRecord read_record(const std::filesystem::path& cluster_directory);
 void write_record(const std::filesystem::path& cluster_directory, const EnvironmentsRecord& record);
 
-/// What a machine says that lies on it.
+/// A machine's report of its environments.
 struct MachineStatus {
-  std::string machine;  ///< Another one has another name, also where it takes its place.
+  std::string machine;  ///< A unique name: a replacement of the machine has another one.
   agent::EnvironmentStatus status;
 };
-/// Takes up environments that were not known, and which machines have them. Where none was active,
-/// the one that logins get on all of them is from now on.
+/// Records new environments, and the machines that have them. If none was active, the one that
+/// logins get on all of them becomes active.
 void take_up(EnvironmentsRecord& record, std::span<const MachineStatus> found);
 
-/// Nothing is known of it any more.
+/// Removes everything about it.
 void forget(EnvironmentsRecord& record, const std::string& name);
 
-/// Whether that machine is known to have it complete.
+/// Returns whether that machine is known to have it complete.
 bool is_on(const EnvironmentsRecord& record, const std::string& name, const std::string& machine);
 
-/// The program that runs another in the environment `name`. Throws ErrorKind::not_found where it
-/// has never been made.
+/// Returns the program that runs another in the environment `name`. Throws ErrorKind::not_found if
+/// it has never been made.
 std::string runner_in(const EnvironmentsRecord& record, const std::string& name);
-/// The directory of its programs. Throws likewise.
+/// Returns the directory of its programs. Throws like runner_in().
 std::string programs_in(const EnvironmentsRecord& record, const std::string& name);
 
 }  // namespace fastgpu::envs

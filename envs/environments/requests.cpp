@@ -35,7 +35,7 @@ std::vector<std::string> sources_of(const EnvironmentLock& lock) {
   return sources;
 }
 
-/// Where the files of a lock come from.
+/// Returns the addresses of a lock's files.
 std::vector<std::string> file_addresses(const EnvironmentLock& lock) {
   std::vector<std::string> addresses = named_addresses(lock.spec);
   for (const auto* artefacts : {&lock.artefacts, &lock.build_tools})

@@ -1,4 +1,4 @@
-// What a node's agent is asked for when an environment is solved and built. Pure.
+// Requests to a node's agent for solving and building an environment. Pure.
 #pragma once
 
 #include <string>
@@ -12,16 +12,16 @@ namespace fastgpu::envs {
 agent::SolveRequest solve_request(const EnvironmentSpec& spec, const agent::BuilderChoice& builder,
                                   const std::string& prefix);
 
-/// `tools` is the hash of the toolbox on the node.
+/// Returns the request; `tools` is the hash of the toolbox on the node.
 agent::BuildRequest build_request(const EnvironmentLock& lock, const std::string& prefix,
                                   const std::string& tools, std::chrono::seconds patience,
                                   const IndexLogins& logins);
 
-/// The addresses of the indexes and channels that a spec names; of a channel that is a name, the
-/// one that it stands for.
+/// Returns the addresses of the indexes and channels that a spec names, with the names of channels
+/// replaced by their addresses.
 std::vector<std::string> named_addresses(const EnvironmentSpec& spec);
 
-/// What is fetched to solve the request's spec, or to build its lock where it has one.
+/// Returns the addresses needed to solve the request's spec, or to build its lock if it has one.
 FetchPlan fetch_plan(const InstallationRequest& request);
 
 }  // namespace fastgpu::envs

@@ -14,7 +14,7 @@ constexpr std::string_view kBlanks = " \t";
 constexpr std::string_view kHash = "--hash";
 constexpr std::size_t kMostShown = 200;
 
-/// The words of a line, as pip separates options from the rest.
+/// Splits a line into words, with pip's rule for separating options.
 std::vector<std::string_view> words_of(std::string_view line) {
   std::vector<std::string_view> words;
   for (auto at = line.find_first_not_of(kBlanks); at != line.npos;
@@ -64,7 +64,7 @@ void keep_allowed(const std::string& line, std::vector<Artefact>& artefacts) {
   const auto is_refused = [&](const Artefact& one) {
     return is_of_it(one) && std::ranges::find(wanted.hashes, one.sha256) == wanted.hashes.end();
   };
-  if (std::ranges::none_of(artefacts, is_of_it)) return;  // Its marker does not hold here.
+  if (std::ranges::none_of(artefacts, is_of_it)) return;  // Its marker does not apply here.
   const std::string files = files_of(artefacts, wanted.project);
   std::erase_if(artefacts, is_refused);
   if (std::ranges::none_of(artefacts, is_of_it))

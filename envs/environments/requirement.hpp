@@ -1,5 +1,4 @@
-// One requirement as env.yaml and requirements.txt write it: what is asked for, and which files may
-// answer it.
+// One requirement in the form of env.yaml and requirements.txt: a package, and the permitted files.
 #pragma once
 
 #include <string>
@@ -11,17 +10,18 @@
 namespace fastgpu::envs {
 
 struct Requirement {
-  std::string text;                   ///< "beta==1.0; python_version > '3.8'", without options.
+  /// The requirement without options: "beta==1.0; python_version > '3.8'".
+  std::string text;
   std::string project;                ///< "beta", normalised.
-  std::vector<std::string> hashes{};  ///< SHA-256 of the files that may be installed; none: any.
+  std::vector<std::string> hashes{};  ///< The SHA-256 of the permitted files; empty: all.
 };
 
 /// Throws ErrorKind::usage for an option other than --hash=sha256:..., which pip would obey and a
 /// solver here would not.
 Requirement parse_requirement(std::string_view line);
 
-/// Leaves of each package the files that its requirement's hashes allow. Throws ErrorKind::remote,
-/// naming the requirement and what there is, where that is none.
+/// Keeps of each package the files that its requirement's hashes allow. Throws ErrorKind::remote,
+/// naming the requirement and the existing files, if no file is left.
 void keep_allowed_files(const EnvironmentSpec& spec, std::vector<Artefact>& artefacts);
 
 }  // namespace fastgpu::envs

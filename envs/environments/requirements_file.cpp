@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kDeepest = 8;  // Files that name each other.
+constexpr int kDeepest = 8;  // The limit for files that name each other.
 constexpr std::size_t kMostShown = 100;
 
 struct Line {
@@ -33,7 +33,8 @@ std::string without_comment(std::string line) {
   return line.substr(begin, line.find_last_not_of(" \t\r") - begin + 1);
 }
 
-/// Lines that end in a backslash are one with the next, as pip has it. Without empty ones.
+/// Returns the lines without empty ones. As in pip, a line that ends in a backslash continues in
+/// the next.
 std::vector<Line> lines_in(std::string_view text) {
   std::vector<Line> lines;
   std::string whole;
@@ -122,7 +123,7 @@ class Reader {
   const ReadFile& read_;
   RequirementsFile out_;
   std::vector<Secret> extra_;
-  bool is_placed_ = false;  // What is thrown has its file and line already.
+  bool is_placed_ = false;  // The error has its file and line already.
 };
 
 }  // namespace

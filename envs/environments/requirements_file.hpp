@@ -1,4 +1,4 @@
-// requirements.txt, as far as an environment can be made of one.
+// requirements.txt, as far as fastgpu supports it.
 #pragma once
 
 #include <filesystem>
@@ -16,15 +16,15 @@ struct RequirementsFile {
   std::vector<Secret> index;          ///< In the order of pip's options; may have passwords.
 };
 
-/// The text of a file; absent where there is none.
+/// Returns the text of a file; absent if it is missing.
 using ReadFile = std::function<std::optional<std::string>(const std::filesystem::path& file)>;
 
 /// Reads the file, and those that it names by -r. Throws ErrorKind::usage with the file and the
-/// line for what cannot be: other options of pip, packages from a repository or a directory;
+/// line for unsupported lines: other options of pip, packages from a repository or a directory;
 /// not_found for a missing file.
 RequirementsFile read_requirements(const std::filesystem::path& file, const ReadFile& read);
 
-/// The same as an env.yaml.
+/// Returns the equivalent env.yaml.
 std::string to_yaml(const RequirementsFile& requirements);
 
 }  // namespace fastgpu::envs

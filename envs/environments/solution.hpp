@@ -1,4 +1,4 @@
-// A builder's own words for what there is to install, to and from the artefacts of a lock.
+// A builder's own format of a solution, to and from the artefacts of a lock.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace fastgpu::envs {
 
-/// What the builder is asked for: the spec's packages, with Python or Open MPI where that is one of
-/// them.
+/// Returns the requirements for the builder: the spec's packages, with Python or Open MPI if one of
+/// them is a package.
 std::vector<std::string> requirements_of(const EnvironmentSpec& spec);
 
-/// Throws ErrorKind::remote for what is none.
+/// Parses a solution. Throws ErrorKind::remote for malformed text.
 std::vector<Artefact> read_solution(const EnvironmentSpec& spec, const std::string& text);
 std::string write_solution(const EnvironmentLock& lock);
 

@@ -24,7 +24,8 @@ NodeCall solve_call(const InstallationRequest& wanted, const std::string& prefix
           .input = to_records(solve_request(wanted.spec, builder, prefix)).text()};
 }
 
-/// No error: a file may name what only some versions of a package require.
+/// Adds notes for unused sources. That is legal: a file may name packages that only some
+/// versions require.
 void note_unused_sources(const EnvironmentLock& lock, const InstallationRequest& request) {
   if (!request.on_note) return;
   for (const std::string& name : lock.spec.sources)

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kHashDigits = 16;
 
-/// Its ending says how it is packed: with tar, but for zip's own.
+/// Returns the file's name. Its ending shows the format: tar, or zip for ".zip".
 std::string file_of(const Artefact& source) {
   const std::string address = source.url.substr(0, source.url.find_first_of("?#"));
   return source.sha256 + (address.ends_with(".zip") ? ".zip" : "");

@@ -1,5 +1,5 @@
-// Archives of packages that are built from source: fetched here, checked, brought to the node that
-// builds.
+// Archives of packages that are built from source: fetched here, checked, brought to the building
+// node.
 #pragma once
 
 #include <functional>
@@ -9,10 +9,10 @@
 
 namespace fastgpu::envs {
 
-/// Names them: they lie on a node as a toolbox does.
+/// Returns the name of their directory: it is stored on a node like a toolbox.
 std::string sources_hash(const EnvironmentLock& lock);
 
-/// Brings those of the lock to a node, where it lacks them. Throws as the request's fetch_source,
+/// Brings the lock's sources to a node that lacks them. Throws as the request's fetch_source,
 /// naming the package: one with another SHA-256 is not brought there.
 void put_sources(const NodeAccess& access, const ssh::Host& host,
                  const InstallationRequest& request, const EnvironmentLock& lock,

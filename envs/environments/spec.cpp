@@ -21,7 +21,7 @@ using config::Value;
 constexpr const char* kUsualChannel = "conda-forge";
 constexpr const char* kElsewhere =
     "name an 'index', and give its password by --index-credentials FILE or ~/.netrc";
-/// What activation sets itself.
+/// The variables that activation sets itself.
 constexpr std::array kReserved = {"PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "FASTGPU_ENV"};
 
 std::vector<std::string> packages_of(const Value& value) {
@@ -34,14 +34,14 @@ std::vector<std::string> packages_of(const Value& value) {
   return packages;
 }
 
-/// Conda's requirements say such things in another way.
+/// Refuses pip's hashes: conda's requirements have another syntax for them.
 void check_for_conda(const Value& packages) {
   for (const Value& item : packages.list())
     if (!parse_requirement(item.text()).hashes.empty())
       throw item.error("--hash is pip's, and the builder is conda: write like numpy[sha256=...]");
 }
 
-/// Names alone: the version is the solution's.
+/// Reads names without versions: the version is the solution's.
 std::vector<std::string> sources_of(const Value& value) {
   std::vector<std::string> names = lines_of(value);
   const auto items = value.list();
@@ -71,7 +71,8 @@ std::string python_of(const Value& value) {
 
 namespace {
 
-/// Whether what comes before "://" is "name @ https": not a repository's address, nor one alone.
+/// Returns whether the text before "://" is "name @ https": neither a repository's address, nor a
+/// bare one.
 bool names_wheel(const std::string& before) {
   const auto at = before.find_last_of(" \t@");
   if (at == std::string::npos || before.find('@') == std::string::npos) return false;
@@ -119,7 +120,7 @@ void read_python(EnvironmentSpec& spec, const Value& value) {
     spec.python = python_of(value);
 }
 
-/// The address alone; a user name and password in it go to `logins`.
+/// Returns the address alone; a user name and password in it go to `logins`.
 std::string index_address(const Value& value, IndexLogins& logins) {
   std::string text = line_of(value);
   if (agent::has_login(text)) {
@@ -143,7 +144,7 @@ std::vector<std::string> index_of(const Value& value, IndexLogins& logins) {
   return addresses;
 }
 
-/// By package, in one order.
+/// Returns the addresses by package, sorted.
 std::vector<std::pair<std::string, std::string>> index_for_of(const Value& value,
                                                               IndexLogins& logins) {
   std::vector<std::pair<std::string, std::string>> index_for;
@@ -211,7 +212,7 @@ std::vector<std::string> channels_of(const Value& value, IndexLogins& logins) {
   return channels;
 }
 
-/// auto is conda where channels are named.
+/// Returns the builder; auto is conda if channels are named.
 Builder builder_of(const std::optional<Value>& value, bool has_channels) {
   const std::string text = value ? value->text() : "auto";
   if (text == "auto") return has_channels ? Builder::conda : Builder::uv;
@@ -220,7 +221,7 @@ Builder builder_of(const std::optional<Value>& value, bool has_channels) {
   throw value->error("must be uv, conda or auto, not '" + printable(text) + "'");
 }
 
-/// What belongs to the other builder is refused where it stands.
+/// Refuses fields of the other builder at their places.
 void check_for_builder(const Value& root, const EnvironmentSpec& spec) {
   const bool is_conda = spec.builder == Builder::conda;
   if (const auto channels = root.find("channels"); channels && !is_conda)
@@ -237,7 +238,7 @@ void check_for_builder(const Value& root, const EnvironmentSpec& spec) {
     throw python->error("must be a version such as 3.11 where conda brings it");
 }
 
-/// A name that says for which CANN it is made is not given another one.
+/// Refuses another CANN than the one in a name.
 void check_accelerator(const Value& root, const EnvironmentSpec& spec) {
   if (spec.from.empty() || !spec.needs.cann) return;
   const WantedName wanted = parse_wanted_name(spec.from);

@@ -1,4 +1,4 @@
-// env.yaml: an environment as a user writes it down.
+// env.yaml: an environment in the user's own file.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,18 @@ enum class Builder : std::uint8_t {
   conda,  ///< Packages of conda channels, Python among them.
 };
 std::string word_for(Builder builder);
-/// Whose Open MPI: a package among the others, or that of the nodes.
+/// The source of Open MPI: a package among the others, or the nodes' own.
 enum class Mpi : std::uint8_t { package, system };
 std::string word_for(Mpi mpi);
-/// Which version of a package is taken where several indexes have it.
+/// The choice of a package's version if several indexes have it.
 enum class IndexStrategy : std::uint8_t {
   first_match,  ///< A version of the first index that has the package, whatever the others have.
-  best_match,   ///< The highest of all: whoever may add to one index decides for all of them.
+  /// The highest of all: a user with write access to one index decides for all of them.
+  best_match,
 };
 std::string word_for(IndexStrategy strategy);
 enum class Bytecode : std::uint8_t {
-  compiled,  ///< Of every module, where it is built.
+  compiled,  ///< Compiled for every module when it is built.
   none,      ///< Python compiles a module when it first imports it.
 };
 std::string word_for(Bytecode bytecode);
@@ -39,15 +40,15 @@ struct PythonArchive {
   std::string sha256;
 };
 
-/// What an environment is to hold. Two equal ones have equal texts, see to_yaml.
+/// The content of an environment. Two equal ones have equal texts, see to_yaml.
 struct EnvironmentSpec {
   std::string name;
-  /// "3.11", or for uv the interpreter's path on the nodes; empty where an archive has it, or with
-  /// conda: whichever the packages bring.
+  /// "3.11", or for uv the interpreter's path on the nodes; empty if an archive has it, or with
+  /// conda: then the packages select it.
   std::string python = "3";
-  std::optional<PythonArchive> python_archive{};  ///< uv: in place of the nodes' own.
+  std::optional<PythonArchive> python_archive{};  ///< uv: replaces the nodes' own.
   std::vector<std::string> packages;              ///< Requirements: "numpy<2.3"
-  /// uv: which packages may be built from source where no wheel of them fits, by their normalised
+  /// uv: the packages that may be built from source if no wheel of them fits, by their normalised
   /// names, sorted.
   std::vector<std::string> sources{};
   Builder builder = Builder::uv;
@@ -55,15 +56,15 @@ struct EnvironmentSpec {
   Mpi mpi = Mpi::package;
   Bytecode bytecode = Bytecode::compiled;
   NodeNeeds needs{};
-  /// A name of the matrix: which frameworks install-frameworks installs; may be empty. A file may
-  /// leave the accelerator open, what is installed does not.
+  /// A name of the matrix: the frameworks that install-frameworks installs; may be empty. A file
+  /// may leave the accelerator open; in an installed environment it is set.
   std::string from{};
-  std::vector<std::string> index{};  ///< In place of PyPI; the first that has a package wins.
+  std::vector<std::string> index{};  ///< Replaces PyPI; the first that has a package wins.
   IndexStrategy index_strategy = IndexStrategy::first_match;
-  /// uv: packages that come from one index alone, and its address; no other package does.
+  /// uv: packages that come from one index alone, and its address; no other package uses it.
   std::vector<std::pair<std::string, std::string>> index_for{};
-  /// The user names and passwords of index, index_for and channels, which have none themselves: for
-  /// this run alone, and no part of to_yaml.
+  /// The user names and passwords of index, index_for and channels, which contain none themselves.
+  /// They are for this run alone, and not in to_yaml.
   IndexLogins logins{};
   std::vector<std::pair<std::string, std::string>> variables{};
   std::vector<std::vector<std::string>> post_install{};  ///< Commands, run once where it is built.
@@ -73,15 +74,15 @@ struct EnvironmentSpec {
 /// or an address with a password, and for options of pip other than --hash.
 void check_package_line(const std::string& line);
 
-/// Its address and its sum. Throws as read_environment_spec.
+/// Reads its address and its SHA-256. Throws as read_environment_spec.
 PythonArchive read_python_archive(const config::Value& value);
 
-/// Throws ErrorKind::usage with line and column for what cannot be.
+/// Throws ErrorKind::usage with line and column for an invalid file.
 EnvironmentSpec read_environment_spec(const config::Value& root);
 
-/// In one spelling, so that its sum is that of what it says.
+/// Returns the text in one canonical spelling, so that equal specs have equal sums.
 std::string to_yaml(const EnvironmentSpec& spec);
-/// The SHA-256 of to_yaml.
+/// Returns the SHA-256 of to_yaml.
 std::string sum_of(const EnvironmentSpec& spec);
 
 }  // namespace fastgpu::envs

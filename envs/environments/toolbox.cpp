@@ -1,4 +1,4 @@
-// The directory with what a node needs for building.
+// The directory with a node's tools for building.
 #include <algorithm>
 #include <fstream>
 
@@ -23,7 +23,7 @@ void add_content(const fs::path& file, transfer::Sha256& sum) {
   if (!in.eof()) throw Error(ErrorKind::local, "reading " + file.string() + " for a toolbox");
 }
 
-/// The files of a directory, in order.
+/// Adds the files of a directory, in order.
 void add_files(const PlacedFile& what, std::vector<PlacedFile>& files) {
   if (!fs::is_directory(what.source)) return files.push_back(what);
   std::vector<fs::path> inner;

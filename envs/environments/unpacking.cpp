@@ -8,7 +8,7 @@
 namespace fastgpu::envs {
 namespace {
 
-/// Not faster than builds go from node to node.
+/// Opens the stream, with the same speed limit as builds between nodes.
 NextPiece open_stream(const Participants& nodes) {
   const auto stream = std::make_shared<ArchiveStream>(*nodes.request.archive, nodes.request.scratch,
                                                       nodes.access.cancel);

@@ -1,13 +1,13 @@
-// The first node gets a build out of an archive; the others get it from there.
+// Unpacks an archive's build on the first node; the others get it from there.
 #pragma once
 
 #include "envs/environments/participants.hpp"
 
 namespace fastgpu::envs {
 
-/// On the node that the plan says, from this machine. It appears there at once, and is what its
-/// manifest says, or not at all. Throws conflict where it does not fit the node, capacity where
-/// there is no room, and as call_node.
+/// Unpacks from this machine on the node of the plan. The build appears there whole, matching its
+/// manifest, or not at all. Throws conflict if it does not fit the node, capacity without room, and
+/// as call_node.
 void unpack_on_source(const Participants& nodes);
 
 }  // namespace fastgpu::envs

@@ -11,8 +11,9 @@ namespace fastgpu::envs {
 
 inline constexpr std::string_view kUvVersion = "0.13.9";
 
-/// The program for `machine`, in `scratch`, out of its wheel: that is kept in `directory`, and its
-/// sum is compared each time. Throws as fetch_kept; usage for a processor that has none.
+/// Returns the program for `machine`, in `scratch`, from its wheel, which is kept in `directory`.
+/// The wheel's SHA-256 is checked each time. Throws as fetch_kept; usage for a processor without
+/// one.
 std::filesystem::path fetch_uv(std::string_view machine, const std::filesystem::path& directory,
                                const std::filesystem::path& scratch, http::Client& http,
                                const Cancel& cancel);

@@ -13,7 +13,8 @@ constexpr std::size_t kLargestFile = 512UL << 20;
 constexpr std::uint16_t kStored = 0;
 constexpr std::uint16_t kDeflated = 8;
 
-// The records of a zip archive: their marks, and how long they are without names and the like.
+// The records of a zip archive: their marks, and their lengths without names and other variable
+// parts.
 constexpr std::uint32_t kEndMark = 0x06054b50;
 constexpr std::size_t kEndSize = 22;
 constexpr std::uint32_t kEntryMark = 0x02014b50;
@@ -25,7 +26,7 @@ constexpr std::size_t kFileSize = 30;
   throw Error(ErrorKind::remote, "the wheel cannot be read: " + why);
 }
 
-/// A part of the archive, from `at` on.
+/// Returns a part of the archive, from `at` on.
 std::string_view part(std::string_view bytes, std::size_t at, std::size_t size) {
   if (at > bytes.size() || bytes.size() - at < size) refuse("it is cut off");
   return bytes.substr(at, size);
@@ -62,7 +63,7 @@ std::string inflated(std::string_view packed, std::size_t size) {
   return out;
 }
 
-/// The content that the entry of the directory at `entry` tells of.
+/// Returns the content for the directory's entry at `entry`.
 std::string content_of(std::string_view bytes, std::size_t entry) {
   const auto method = number<std::uint16_t>(bytes, entry + 10);
   const auto sum = number<std::uint32_t>(bytes, entry + 16);

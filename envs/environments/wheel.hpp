@@ -6,8 +6,8 @@
 
 namespace fastgpu::envs {
 
-/// The content of the file `name` in the archive `bytes`. Throws ErrorKind::remote where there is
-/// none, or the archive cannot be read.
+/// Returns the content of the file `name` in the archive `bytes`. Throws ErrorKind::remote if it is
+/// missing, or the archive cannot be read.
 std::string file_in_wheel(std::string_view bytes, std::string_view name);
 
 }  // namespace fastgpu::envs

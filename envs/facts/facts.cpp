@@ -43,7 +43,8 @@ std::string trimmed(std::string_view text) {
   return std::string(text.substr(first, text.find_last_not_of(' ') - first + 1));
 }
 
-/// The first word with a dot that begins with a digit: the version in what the kernel module says.
+/// Returns the first word with a dot that begins with a digit: the version in the kernel module's
+/// text.
 std::string first_version(std::string_view text) {
   for (const std::string& word : words_of(text))
     if (word.front() >= '0' && word.front() <= '9' && word.find('.') != std::string::npos)
@@ -200,7 +201,7 @@ class Reader {
     return word == "zypper" ? Packages::zypper : Packages::none;
   }
 
-  /// One line of sysfs or lspci; the same device comes from both.
+  /// Adds one line of sysfs or lspci; the same device comes from both.
   void add_device(const Line& line) {
     if (!slots_.insert(line[0]).second) return;
     const std::string kind = line[1].substr(0, 4);
@@ -215,10 +216,10 @@ class Reader {
     if (kind.starts_with("02")) facts_.pci_adapters.push_back(vendor + ":" + device);
   }
 
-  /// "NVIDIA L40S, 46068, 550.54.14"
+  /// Adds a line such as "NVIDIA L40S, 46068, 550.54.14".
   void add_tool_gpu(const std::string& line) {
     const std::size_t first = line.find(',');
-    if (first == std::string::npos) return;  // A complaint in place of a GPU.
+    if (first == std::string::npos) return;  // An error message in place of a GPU.
     const std::size_t second = std::min(line.find(',', first + 1), line.size());
     const std::string memory = trimmed(line.substr(first + 1, second - first - 1));
     const std::string driver = second < line.size() ? trimmed(line.substr(second + 1)) : "";
@@ -229,7 +230,7 @@ class Reader {
     if (facts_.nvidia.loaded.empty()) facts_.nvidia.loaded = driver;
   }
 
-  /// What the tools know of the GPUs that the bus shows, where they see all of them.
+  /// Adds the tools' data to the GPUs of the bus, if the tools see all of them.
   void name_gpus() {
     std::size_t at = 0;
     for (Gpu& gpu : facts_.gpus) {
@@ -266,20 +267,19 @@ bool Disk::over_network() const noexcept {
 
 NodeFacts parse_facts(std::string_view text) {
   if (text.size() > kLargest)
-    throw Error(ErrorKind::remote, "the node says more than 1 MiB about itself");
+    throw Error(ErrorKind::remote, "the facts of the node are over 1 MiB");
   const std::string_view whole = text;
   while (!text.empty() && take_line(text) != kFirstLine)
     continue;
   if (text.empty())
-    throw Error(ErrorKind::remote,
-                "the node says nothing about itself, but '" + printable(whole) + "'");
+    throw Error(ErrorKind::remote, "the node sent no facts, but '" + printable(whole) + "'");
   Reader reader;
   while (!text.empty()) {
     const Line line(take_line(text));
     if (line.word() == "end") return reader.finish();
     reader.read(line);
   }
-  throw Error(ErrorKind::remote, "what the node says about itself is cut short");
+  throw Error(ErrorKind::remote, "the facts of the node are cut short");
 }
 
 std::string glibc_version(const NodeFacts& facts) {

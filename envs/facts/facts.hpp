@@ -1,4 +1,4 @@
-// What is true on a node, as far as software for it must know.
+// The facts of a node that matter for software on it.
 #pragma once
 
 #include <cstdint>
@@ -22,25 +22,25 @@ struct Os {
 enum class Packages : std::uint8_t { none, apt, dnf, yum, zypper };
 enum class Sudo : std::uint8_t {
   not_needed,  ///< We are root.
-  free,        ///< sudo asks for no password.
-  password,    ///< It asks for one.
-  terminal,    ///< sudo runs from a terminal alone (requiretty), and we have none there.
-  none,        ///< There is no sudo, or we may not use it.
+  free,        ///< sudo requires no password.
+  password,    ///< sudo requires one.
+  terminal,    ///< sudo only runs from a terminal (requiretty), and we have none there.
+  none,        ///< sudo is missing, or we may not use it.
 };
 
 struct Gpu {
   std::string vendor;    ///< "nvidia", "ascend", "amd"
-  std::string model{};   ///< "NVIDIA L40S", as the best source names it; may be empty.
-  std::string pci_id{};  ///< Device identity, "26b9"; empty where only a tool knew the GPU.
-  Bytes memory{};        ///< 0 where it is not known.
+  std::string model{};   ///< The name from the best source, "NVIDIA L40S"; may be empty.
+  std::string pci_id{};  ///< The device identity, "26b9"; empty if only a tool found the GPU.
+  Bytes memory{};        ///< 0 if unknown.
 };
 
 struct NvidiaFacts {
-  std::string loaded{};     ///< Version of the kernel module that runs; empty: none.
-  std::string installed{};  ///< Version of the module on disk for the running kernel.
+  std::string loaded{};     ///< The version of the loaded kernel module; empty: not loaded.
+  std::string installed{};  ///< The version of the module on disk for the running kernel.
   bool answers = false;     ///< nvidia-smi ran and listed GPUs.
   bool open = false;        ///< The loaded module is the open one.
-  bool nouveau = false;     ///< nouveau has the GPUs.
+  bool nouveau = false;     ///< nouveau uses the GPUs.
   int nvswitches = 0;
 };
 
@@ -50,7 +50,7 @@ struct RdmaDevice {
 };
 
 struct Disk {
-  std::string path;  ///< "/opt": a place that software goes to.
+  std::string path;  ///< "/opt": a place for software.
   std::string type;  ///< "ext4", "nfs4", "overlay"
   Bytes size{};
   Bytes free{};
@@ -63,7 +63,7 @@ struct Python {
 };
 
 struct NodeFacts {
-  std::string host;  ///< Its own name for itself.
+  std::string host;  ///< The node's own name for itself.
   Os os{};
   std::string kernel;  ///< "6.1.0-18-amd64"
   std::string arch;    ///< "x86_64", "aarch64"
@@ -76,36 +76,37 @@ struct NodeFacts {
   int cores = 1;
   Bytes memory{};
   bool secure_boot = false;
-  bool reboot_wanted = false;  ///< The distribution says so.
+  bool reboot_wanted = false;  ///< The distribution requires it.
 
   std::vector<Gpu> gpus;
   NvidiaFacts nvidia{};
-  std::string cann{};                     ///< "8.3.RC1", the usual one; empty where there is none.
-  std::vector<std::string> canns;         ///< All that are there.
-  std::string efa{};                      ///< Of the EFA installer that ran here.
+  std::string cann{};                     ///< "8.3.RC1", the default one; empty without CANN.
+  std::vector<std::string> canns;         ///< All installed ones.
+  std::string efa{};                      ///< The version of the EFA installer that ran here.
   std::vector<std::string> cuda;          ///< Toolkits, "12.4"
   std::string nccl{};                     ///< "2.27.3"
-  std::vector<std::string> pci_adapters;  ///< Of networks: "1d0f:efa1", vendor and device.
+  std::vector<std::string> pci_adapters;  ///< The network adapters: "1d0f:efa1", vendor and device.
   std::vector<RdmaDevice> rdma;
-  std::vector<std::string> modules;  ///< Loaded ones that matter here: "nvidia_peermem"
+  std::vector<std::string> modules;  ///< The relevant loaded modules: "nvidia_peermem"
   std::vector<Disk> disks;
   std::vector<Python> pythons;
 
-  std::map<std::string, std::string> installed;  ///< Packages that matter here, with versions.
-  std::map<std::string, std::vector<std::string>> candidates;  ///< What the repositories have.
+  std::map<std::string, std::string> installed;  ///< The relevant packages, with versions.
+  /// The versions in the repositories.
+  std::map<std::string, std::vector<std::string>> candidates;
   std::map<std::string, std::string> files;  ///< Files of ours, by path, with their SHA-256.
-  std::vector<std::string> services;         ///< Those that matter here and run.
+  std::vector<std::string> services;         ///< The relevant running services.
   bool packages_broken = false;              ///< dpkg was interrupted.
 };
 
-/// Reads what the probe writes, at most 1 MiB of it; what stands before its first line (a login's
-/// greeting) is skipped. Throws ErrorKind::remote where it is cut short or not one.
+/// Reads the probe's output, at most 1 MiB of it; skips the text before its first line (a login's
+/// greeting). Throws ErrorKind::remote if it is cut short or malformed.
 NodeFacts parse_facts(std::string_view text);
 
-/// glibc's version, "2.36"; empty for another libc.
+/// Returns glibc's version, "2.36"; empty for another libc.
 std::string glibc_version(const NodeFacts& facts);
 
-/// The GPUs in few words, "8 x NVIDIA H200"; "no GPU".
+/// Returns the GPUs in few words, "8 x NVIDIA H200"; "no GPU".
 std::string describe_gpus(const NodeFacts& facts);
 
 }  // namespace fastgpu::envs

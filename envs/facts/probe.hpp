@@ -1,4 +1,4 @@
-// Asks nodes what is true on them: one short shell script each, one round trip.
+// Collects facts from nodes: one short shell script each, one round trip.
 #pragma once
 
 #include <span>
@@ -12,12 +12,12 @@
 
 namespace fastgpu::envs {
 
-/// The script that a node's sh runs: any POSIX one; what a node lacks is left out.
+/// Returns the script for a node's sh: any POSIX one; it leaves out missing things.
 std::string_view probe_script() noexcept;
 
-/// One result for each host, in their order; `packages` are those whose versions in the node's
-/// repositories are of interest. Nothing need be on the node, the agent neither. Errors as
-/// Client::run and parse_facts; remote where the script ended with an error.
+/// Returns one result for each host, in their order. `packages` are those whose versions in the
+/// node's repositories are of interest. The nodes need no agent and no other programs. Errors as
+/// Client::run and parse_facts; remote if the script ended with an error.
 std::vector<HostResult<NodeFacts>> probe(ssh::Client& client, std::span<const ssh::Host> hosts,
                                          const std::vector<std::string>& packages,
                                          const ssh::RunOptions& options, const Cancel& cancel);

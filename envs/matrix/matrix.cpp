@@ -13,7 +13,8 @@ std::string upper(std::string_view text) {
   return out;
 }
 
-/// Whether `words` has `word` with nothing but other signs around it: "H100" in "NVIDIA H100 PCIe".
+/// Returns whether `words` has `word` with only other characters around it: "H100" in "NVIDIA H100
+/// PCIe".
 bool has_word(const std::string& words, const std::string& word) {
   const auto is_part = [](char c) {
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
@@ -41,7 +42,7 @@ std::optional<DriverBranch> find_driver(const Matrix& matrix, std::string_view v
 }
 
 Carries carries(const Matrix& matrix, std::string_view driver, const CudaRelease& cuda) {
-  // A branch alone stands for its newest release, which knows whatever the branch came to know.
+  // A branch alone means its newest release, which supports everything the branch came to support.
   const bool is_branch = driver.find('.') == std::string_view::npos;
   const auto branch = find_driver(matrix, driver);
   if (is_branch && branch && compare_versions(branch->cuda, cuda.version) >= 0) return Carries::yes;

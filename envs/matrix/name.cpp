@@ -29,7 +29,7 @@ std::string_view take_part(std::string_view& text, char separator) {
   return part;
 }
 
-/// Numbers joined by dots: "1.15".
+/// Returns true for numbers joined by dots: "1.15".
 bool is_version(std::string_view text) {
   if (text.empty() || text.back() == '.') return false;
   while (!text.empty())
@@ -37,14 +37,14 @@ bool is_version(std::string_view text) {
   return true;
 }
 
-/// As is_version, or ending in a release candidate: "8.3.RC1".
+/// Returns true for a version as is_version has it, or one with a release candidate: "8.3.RC1".
 bool is_cann_version(std::string_view text) {
   const std::size_t candidate = text.find(".RC");
   if (candidate == std::string_view::npos) return is_version(text);
   return is_version(text.substr(0, candidate)) && is_version(text.substr(candidate + 3));
 }
 
-/// The one part of a name that is read, and where it stands.
+/// The part of a name that is being read, and its position.
 class Part {
  public:
   Part(std::string_view name, std::string_view text, std::size_t place)
@@ -135,7 +135,7 @@ std::string parse_python(const Part& part) {
   const std::string_view text = part.text();
   const std::size_t letters = std::min(text.find_first_of("0123456789"), text.size());
   const std::string near = nearest_name(text.substr(0, letters), tags);
-  std::string why = "is none of tf, tr, mx, jx, cu, cpu, can and py with a version";
+  std::string why = "is not one of tf, tr, mx, jx, cu, cpu, can and py with a version";
   if (!text.empty() && !near.empty())
     why += ": did you mean " + near + std::string(text.substr(letters)) + "?";
   part.refuse(why);

@@ -1,4 +1,4 @@
-// matrix.yaml as a Matrix.
+// Reads matrix.yaml into a Matrix.
 #include "config/document.hpp"
 #include "envs/matrix/matrix.hpp"
 
@@ -73,7 +73,7 @@ PythonRelease read_python(const Value& row) {
           .conda = flag(row, "conda", true)};
 }
 
-/// "3.9-3.13" as every one between, "3.6" as itself.
+/// Expands "3.9-3.13" to all versions between, "3.6" to itself.
 std::vector<std::string> read_python_range(const Value& value) {
   const std::string text = value.text();
   const std::size_t dash = text.find('-');
@@ -99,7 +99,7 @@ void replace_all(std::string& text, std::string_view what, std::string_view with
   }
 }
 
-/// {version}, {cu} and {cu.} filled in.
+/// Returns the text with {version}, {cu} and {cu.} replaced.
 std::string filled(std::string text, const FrameworkRow& row) {
   std::string short_form = to_string(row.accelerator);
   if (row.accelerator.platform == Platform::cuda) std::erase(short_form, '.');

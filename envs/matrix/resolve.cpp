@@ -1,4 +1,4 @@
-// Which rows a name stands for, and which names are near where there are none.
+// Finds the rows of a name, and near names without any.
 #include <algorithm>
 #include <cstdlib>
 
@@ -16,7 +16,7 @@ bool fits(const Accelerator& wanted, const Accelerator& offered) {
   return wanted.platform == offered.platform && covers(wanted.version, offered.version);
 }
 
-/// Better: offered rather than not, then newer.
+/// Returns true if `a` is better: offered rather than not, then newer.
 bool is_better(const FrameworkRow& a, const FrameworkRow& b) {
   if (a.offered != b.offered) return a.offered;
   if (const auto order = compare_versions(a.version, b.version); order != 0) return order > 0;
@@ -34,7 +34,7 @@ std::optional<FrameworkRow> best_row(const Matrix& matrix, const FrameworkVersio
   return best;
 }
 
-/// Different texts in the order of versions, joined by commas.
+/// Returns the distinct texts in the order of versions, joined by commas.
 std::string list_versions(std::vector<std::string> versions) {
   std::ranges::sort(versions,
                     [](const auto& a, const auto& b) { return compare_versions(a, b) < 0; });
@@ -49,7 +49,7 @@ std::string whole_name(const FrameworkRow& row) {
   return std::string(display_name(row.framework)) + " " + row.version;
 }
 
-/// Why `wanted` has no row.
+/// Returns why `wanted` has no row.
 std::string reason(const Matrix& matrix, const EnvironmentName& name,
                    const FrameworkVersion& wanted) {
   const std::string framework(display_name(wanted.framework));
@@ -73,8 +73,8 @@ std::string reason(const Matrix& matrix, const EnvironmentName& name,
          list_versions(pythons) + ", not for " + name.python;
 }
 
-/// How far apart two versions are in a list of them; 0 where one covers the other. To change
-/// anything at all weighs more than how far: who asks for CUDA 13.0 may want that above all.
+/// Returns the distance of two versions in a list of them; 0 if one covers the other. Any change
+/// weighs more than its size: a user who requests CUDA 13.0 may want that above all.
 int distance_between(const std::vector<std::string>& sorted, const std::string& wanted,
                      const std::string& version) {
   if (covers(wanted, version)) return 0;
@@ -128,7 +128,7 @@ class Neighbours {
     return distance_between(versions, wanted_.accelerator.version, accelerator.version);
   }
 
-  /// The row of that framework there whose version is nearest, with its distance.
+  /// Returns the row of that framework there with the nearest version, and its distance.
   std::optional<std::pair<FrameworkRow, int>> nearest_row(const FrameworkVersion& wanted,
                                                           const Accelerator& accelerator,
                                                           const std::string& python) const {

@@ -127,7 +127,7 @@ TEST_CASE("an archive tells what is in it and where it is to lie") {
     CHECK(archive.size.count > 7);
     check_prefix(archive, prefix);
     CHECK(mentions(failure_of([&] { check_prefix(archive, "/q"); }),
-                   "environments lie in /q on the nodes: unpack it with --prefix "));
+                   "environments are in /q on the nodes: unpack it with --prefix "));
   }
 }
 
@@ -158,17 +158,17 @@ TEST_CASE("what is not as the manifest says is refused") {
                      build.put("bin/a", '0', content);
                      build.name({.mode = 0644, .size = 7, .path = "bin/a"}, sum);
                    }),
-                   "bin/a is not what its manifest says"));
+                   "bin/a differs from its manifest"));
   CHECK(mentions(refusal([&](Packed& build) {
                    build.put("bin/a", '0', "content", {}, 0755);
                    build.name({.mode = 0644, .size = 7, .path = "bin/a"}, sum);
                  }),
-                 "bin/a is not what its manifest says"));
+                 "bin/a differs from its manifest"));
   CHECK(mentions(refusal([&](Packed& build) {
                    build.put("bin/a", '2', {}, "content");
                    build.name({.mode = 0644, .size = 7, .path = "bin/a"}, sum);
                  }),
-                 "bin/a is not what its manifest says"));
+                 "bin/a differs from its manifest"));
   CHECK(mentions(refusal([](Packed& build) { build.manifest.add("entry", "nonsense"); }),
                  "no line of a manifest"));
 }
@@ -188,9 +188,8 @@ TEST_CASE("paths that lead elsewhere, and what no environment has, are refused")
   CHECK(mentions(folder.refusal(with(tar_entry(Packed().version, '2', {}, "/"))), "is no folder"));
   CHECK(mentions(folder.refusal(with(tar_entry(top + "bin/python", '0', "x"))), "comes twice"));
   CHECK(mentions(folder.refusal(with(tar_entry(top + "bin/python/x", '0', "x"))),
-                 "before the folder that it lies in"));
-  CHECK(mentions(folder.refusal(with(tar_entry(top + "new/x", '0', "x"))),
-                 "before the folder that it lies in"));
+                 "before its folder"));
+  CHECK(mentions(folder.refusal(with(tar_entry(top + "new/x", '0', "x"))), "before its folder"));
   for (const char type : {'3', '4', '6', 'S'})
     CHECK(mentions(folder.refusal(with(tar_entry(top + "bin/device", type))), "is a device"));
   for (const std::string target : {"/etc/shadow", "bin/none", "bin", "bin/python"})

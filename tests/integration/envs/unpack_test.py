@@ -116,7 +116,7 @@ def test_it_goes_where_it_was_packed_for_and_nowhere_else(site):
     site.user.run("env", "pack", "train", "-c", site.name, "--force", "--out", str(site.archive))
     site.user.run("env", "remove", "--all", "-c", site.name, "--prefix", "/srv/envs")
     for words in (site.unpack_words(), site.unpack_words("--dry-run"), site.unpack_words("--prefix", "/srv/other")):
-        site.user.refused(words, 2, "train.tar.zst was packed for /srv/envs, and environments lie in ", ": unpack it with --prefix /srv/envs")
+        site.user.refused(words, 2, "train.tar.zst was packed for /srv/envs, and environments are in ", ": unpack it with --prefix /srv/envs")
     check(site.on_nodes("sh", "-c", "ls -d /srv/envs /srv/other 2>&1 || true").count("No such file") == 4, "something was made")
     check(site.done("--prefix", "/srv/envs") == ["unpacked", "received"], "not with the prefix that was said")
     check(site.program("python", "-c", "import alpha").count("alpha one") == 2, "it does not run")
@@ -152,7 +152,7 @@ def spoiled_archives(site):
     yield "bin/more is not in its manifest", site.changed(entry("TOP/bin/more", content=b"x"))
     yield "it has no .fastgpu/manifest", site.changed(without("/.fastgpu/manifest"))
     yield "beta.py is missing, which its manifest names", site.changed(without("/beta.py"))
-    yield "beta.py is not what its manifest says", site.changed(other_content)
+    yield "beta.py differs from its manifest", site.changed(other_content)
     bomb = subprocess.run(["sh", "-c", "head -c 1G /dev/zero | zstd -cq1"], capture_output=True, check=True).stdout
     header = tarfile.TarInfo("0123456789ab/zeros")
     header.size = 1 << 30
@@ -261,7 +261,7 @@ def test_whoever_packs_is_warned_of_what_would_not_come_back(site):
     check("warning" not in site.user.run(*pack).err, "warned of what is good")
     site.on_nodes("sh", "-c", f"echo more >>{PREFIX}/train/current/lib/python3.11/site-packages/beta.py", nodes="/0")
     said = site.user.run(*pack).err
-    check("warning: fastgpu env unpack would refuse it: " in said and "site-packages/beta.py is not what its manifest says" in said, said)
+    check("warning: fastgpu env unpack would refuse it: " in said and "site-packages/beta.py differs from its manifest" in said, said)
     site.user.run("env", "remove", "train", "-c", site.name)
     site.write("alpha", more="post_install:\n  - [sh, -c, 'ln -s /etc/hostname $VIRTUAL_ENV/bin/out']\n")
     site.create()
