@@ -1,8 +1,10 @@
-"""PyTorch models trained on several ranks, held against the same model trained on one with the joint batch."""
+"""PyTorch models trained on several ranks, held against the same model trained on one with the joint batch, and against PyTorch's own way."""
+import sys
 
-from ranks import check, check_dead_rank_is_named, end_like_a_crash, need, on_ranks, part, raises, run_tests
+from ranks import check, check_dead_rank_is_named, end_like_a_crash, free_port, need, on_ranks, part, raises, run_ranks, run_tests
 
 torch = need("torch")
+import torch.utils.checkpoint  # noqa: E402
 import fastgpu_comm as fc  # noqa: E402
 from fastgpu_comm.torch import DistributedOptimizer, broadcast_optimizer_state, broadcast_parameters  # noqa: E402
 
@@ -120,16 +122,333 @@ def gradients_add_up_here_within_no_sync(comm):
     near(model, wanted)
 
 
+def own_group(comm):
+    """PyTorch's own ranks beside ours, for DistributedDataParallel by Gloo."""
+    port = torch.tensor([int(free_port())])
+    comm.broadcast(port)
+    torch.distributed.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{int(port)}", rank=comm.rank, world_size=comm.size)
+
+
+def same_gradients(model, wanted, tolerance=1e-6):
+    for (name, one), (_, other) in zip(model.named_parameters(), wanted.named_parameters()):
+        check((one.grad is None) == (other.grad is None), f"{name} has {'no' if one.grad is None else 'a'} gradient")
+        apart = 0 if one.grad is None else (one.grad - other.grad).abs().max().item()
+        check(apart <= tolerance, f"the gradient of {name} is apart by {apart}")
+
+
 @on_ranks(2)
-def two_passes_without_no_sync_are_refused(comm):
+def gradients_are_those_of_ddp_when_backward_returns(comm):
+    own_group(comm)
+    for forget in (True, False):
+        model, wanted = Mlp(), Mlp()
+        ddp = torch.nn.parallel.DistributedDataParallel(wanted, find_unused_parameters=True)
+        ours, theirs = DistributedOptimizer(momentum(model), comm, model.named_parameters()), momentum(wanted)
+        for step, (x, y) in enumerate(batches()):
+            x, y = part(comm, x), part(comm, y)
+            for one, optimizer in ((model, ours), (ddp, theirs)):
+                optimizer.zero_grad(set_to_none=forget)
+                if step % 3 == 1:
+                    with optimizer.no_sync() if one is model else ddp.no_sync():
+                        loss_of(one, x[2:], y[2:]).backward()
+                for again in range(1 + step % 2):  # A second pass adds to the averages of the first.
+                    loss_of(one, x[again:], y[again:], wants_more=step > 2).backward()
+            same_gradients(model, wanted)
+            for one, optimizer in ((model, ours), (wanted, theirs)):
+                torch.nn.utils.clip_grad_norm_(one.parameters(), 0.1)
+                optimizer.step()
+        near(model, wanted)
+        same_everywhere(comm, model)
+        ours.close()
+    torch.distributed.destroy_process_group()
+
+
+class Scaler:
+    """What the loop of PyTorch's manual does with a GradScaler, which works with a GPU only in releases that are older."""
+
+    def __init__(self):
+        self.scale_now = 65536.0
+
+    def scale(self, loss):
+        return loss * self.scale_now
+
+    def step(self, optimizer):
+        gradients = [one.grad for group in optimizer.param_groups for one in group["params"] if one.grad is not None]
+        for one in gradients:
+            one.mul_(1 / self.scale_now)
+        self.is_finite = all(torch.isfinite(one).all() for one in gradients)
+        if self.is_finite:
+            optimizer.step()
+
+    def update(self):
+        self.scale_now *= 1 if self.is_finite else 0.5
+
+
+def scaler():
+    return torch.amp.GradScaler("cpu") if hasattr(getattr(torch, "amp", None), "GradScaler") else Scaler()
+
+
+@on_ranks(2, 3)
+def a_grad_scaler_unscales_averages(comm):
+    model, wanted = Mlp(), Mlp()
+    scales = scaler(), scaler()
+    runs = ((model, DistributedOptimizer(momentum(model), comm), lambda rows: part(comm, rows), scales[0]),
+            (wanted, momentum(wanted), lambda rows: rows, scales[1]))
+    for x, y in batches():
+        for one, optimizer, share, scale in runs:
+            optimizer.zero_grad()
+            scale.scale(loss_of(one, share(x), share(y))).backward()
+            scale.step(optimizer)
+            scale.update()
+    near(model, wanted)
+
+
+@on_ranks(2, NANCHECK="skip")
+def a_grad_scaler_skips_the_same_steps_everywhere(comm):
+    model, scale = Mlp(), scaler()
+    optimizer = DistributedOptimizer(momentum(model), comm)
+    before = model.first.weight.clone()
+    for step, (x, y) in enumerate(batches()):
+        optimizer.zero_grad()
+        is_bad = step < 2 and comm.rank == 1
+        scale.scale(loss_of(model, x, y) * (float("inf") if is_bad else 1)).backward()
+        scale.step(optimizer)
+        scale.update()
+        check(torch.equal(before, model.first.weight) == (step < 2), f"in step {step}")
+        same_everywhere(comm, model)
+
+
+@on_ranks(2, 3)
+def lbfgs_decides_alike_on_all_ranks(comm):
+    def trained(model, optimizer, share):
+        for x, y in batches():
+            def closure():
+                optimizer.zero_grad()
+                loss = loss_of(model, share(x), share(y))
+                loss.backward()
+                return loss
+            optimizer.step(closure)
+        return model
+
+    def lbfgs(model):
+        return torch.optim.LBFGS(model.parameters(), line_search_fn="strong_wolfe", max_iter=6)
+    model, wanted = Mlp().double(), Mlp().double()
+    trained(wanted, lbfgs(wanted), lambda rows: rows.double())
+    trained(model, DistributedOptimizer(lbfgs(model), comm), lambda rows: part(comm, rows).double())
+    near(model, wanted, 1e-4)
+    same_everywhere(comm, model)
+
+
+@on_ranks(2)
+def the_loss_of_a_closure_is_that_of_all_ranks(comm):
     model = Mlp()
-    optimizer = DistributedOptimizer(adam(model), comm, model.named_parameters())
+    optimizer = DistributedOptimizer(momentum(model), comm)
+    for given, wanted in ((torch.tensor(float(comm.rank)), 0.5), (torch.tensor([comm.rank], dtype=torch.float64), 0.5), (comm.rank * 3, 1.5),
+                          (None, None), ("text", "text")):
+        found = optimizer.step(lambda: given)
+        check(found == wanted, f"{found}")
+        check(not isinstance(given, torch.Tensor) or (found.dtype, found.shape) == (given.dtype, given.shape), f"{found}")
+
+
+@on_ranks(2)
+def parameters_that_are_unfrozen_or_added_later_are_averaged_too(comm):
+    def trained(model, make, share):
+        for name, parameter in model.named_parameters():
+            parameter.requires_grad_(name.startswith("second"))
+        used = [parameter for name, parameter in model.named_parameters() if not name.startswith("sometimes")]
+        optimizer = make(torch.optim.SGD(used, lr=0.05, momentum=0.9))
+        for step, (x, y) in enumerate(batches()):
+            if step == 3:
+                for parameter in model.first.parameters():
+                    parameter.requires_grad_(True)
+            if step == 5:
+                for parameter in model.sometimes.parameters():
+                    parameter.requires_grad_(True)
+                optimizer.add_param_group({"params": model.sometimes.parameters(), "lr": 0.1})
+            if step == 6:
+                model.second.bias.requires_grad_(False)
+                model.second.bias.grad = None
+            optimizer.zero_grad()
+            loss_of(model, share(x), share(y), wants_more=step > 4).backward()
+            optimizer.step()
+        return model
+    model = trained(Mlp(), lambda plain: DistributedOptimizer(plain, comm), lambda rows: part(comm, rows))
+    near(model, trained(Mlp(), lambda plain: plain, lambda rows: rows))
+    same_everywhere(comm, model)
+
+
+@on_ranks(2)
+def parameters_that_one_rank_alone_unfreezes_are_refused_on_all(comm):
+    model = Mlp()
+    model.first.weight.requires_grad_(False)
+    optimizer = DistributedOptimizer(momentum(model), comm, model.named_parameters())
     x, y = next(batches())
     loss_of(model, x, y).backward()
-    with raises(RuntimeError, "zero_grad", "backward"):
-        optimizer.zero_grad()
-    with raises(RuntimeError, "twice", "no_sync"):
+    optimizer.step()
+    optimizer.zero_grad()
+    if comm.rank == 1:
+        model.first.weight.requires_grad_(True)
+    with raises(fc.UsageError, "rank", "first.weight"):
         loss_of(model, x, y).backward()
+    comm.close()
+    sys.exit(0)
+
+
+@on_ranks(2)
+def a_gan_trains_as_on_one_rank(comm):
+    def trained(make, share):
+        torch.manual_seed(3)
+        generator, critic = torch.nn.Linear(6, 6), torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+        of_critic = make(torch.optim.Adam(critic.parameters(), lr=0.01))
+        of_generator = make(torch.optim.Adam(generator.parameters(), lr=0.01))
+        for x, _ in batches():
+            of_generator.zero_grad()
+            critic(generator(share(x))).mean().backward()  # Leaves gradients of the critic too.
+            of_generator.step()
+            of_critic.zero_grad()
+            critic(share(x)).mean().backward()
+            (-critic(generator(share(x)).detach()).mean()).backward()
+            of_critic.step()
+        return torch.nn.ModuleList([generator, critic])
+    model = trained(lambda plain: DistributedOptimizer(plain, comm), lambda rows: part(comm, rows))
+    near(model, trained(lambda plain: plain, lambda rows: rows))
+    same_everywhere(comm, model)
+
+
+class Checkpointed(torch.nn.Module):
+    """A layer that is used twice, each time in a backward pass within the backward pass."""
+
+    def __init__(self, has_head):
+        super().__init__()
+        torch.manual_seed(7)
+        self.shared, self.unused = torch.nn.Linear(6, 6), torch.nn.Linear(2, 2)
+        self.head = torch.nn.Linear(6, 3) if has_head else torch.nn.Identity()
+
+    def forward(self, x):
+        for _ in range(2):
+            x = torch.utils.checkpoint.checkpoint(lambda rows: torch.tanh(self.shared(rows)), x, use_reentrant=True)
+        return self.head(x)
+
+
+@on_ranks(2)
+def passes_within_passes_are_averaged(comm):
+    for has_head in (True, False):
+        model, wanted = Checkpointed(has_head), Checkpointed(has_head)
+        optimizer, plain = DistributedOptimizer(momentum(model), comm), momentum(wanted)
+        for x, _ in batches():
+            for one, its, rows in ((model, optimizer, part(comm, x)), (wanted, plain, x)):
+                its.zero_grad()
+                one(rows.clone().requires_grad_()).square().mean().backward()
+            same_gradients(model, wanted)
+            optimizer.step()
+            plain.step()
+        same_everywhere(comm, model)
+
+
+@on_ranks(2)
+def sums_are_not_summed_again(comm):
+    model, wanted = Mlp(), Mlp()
+    optimizer = DistributedOptimizer(momentum(model), comm, op=fc.SUM)
+    x, y = next(batches())
+    loss_of(model, part(comm, x), part(comm, y)).backward()
+    (loss_of(wanted, x[:6], y[:6]) + loss_of(wanted, x[6:], y[6:])).backward()
+    same_gradients(model, wanted)
+    model.never(part(comm, x)).sum().backward()  # Others stay as they are.
+    wanted.never(x).sum().backward()
+    same_gradients(model, wanted, 1e-5)
+    with raises(RuntimeError, "zero_grad", "no_sync"):
+        loss_of(model, x, y).backward()
+    comm.close()
+    sys.exit(0)
+
+
+@on_ranks(2)
+def gradients_that_are_assigned_are_averaged_by_step(comm):
+    model = Mlp()
+    before = model.first.weight.clone()
+    optimizer = DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=1), comm)
+    for _ in range(2):
+        optimizer.zero_grad()
+        model.first.weight.grad = torch.full_like(model.first.weight, float(comm.rank))
+        optimizer.step()
+    check(torch.allclose(model.first.weight, before - 1), "not the average")
+    with optimizer.no_sync():
+        (model.first.weight.sum() * comm.rank).backward()  # Adds to the average: both are there.
+    optimizer.step()
+    check(torch.allclose(model.first.weight, before - 2), "what was added up here is not averaged")
+
+
+class Complex(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(7)
+        self.weight = torch.nn.Parameter(torch.randn(6, 3, dtype=torch.complex64))
+        self.convolution = torch.nn.Conv2d(2, 4, 3).to(memory_format=torch.channels_last)
+
+    def forward(self, x):
+        image = x[:, :, None, None].expand(-1, -1, 3, 4)[:, :2]
+        return (x.to(torch.complex64) @ self.weight).abs() + self.convolution(image).mean((1, 2, 3))[:, None]
+
+
+@on_ranks(2)
+def complex_parameters_and_those_of_other_layouts_are_averaged(comm):
+    model, wanted = Complex(), Complex()
+    optimizer, plain = DistributedOptimizer(momentum(model), comm), momentum(wanted)
+    for x, y in batches():
+        for one, its, rows in ((model, optimizer, lambda t: part(comm, t)), (wanted, plain, lambda t: t)):
+            its.zero_grad()
+            loss_of(one, rows(x), rows(y)).backward()
+        same_gradients(model, wanted)
+        check(model.convolution.weight.grad.stride() == model.convolution.weight.stride(), "the gradient has another layout")
+        optimizer.step()
+        plain.step()
+    near(model, wanted)
+
+
+@on_ranks(2, 3)
+def sparse_gradients_are_averaged(comm):
+    def trained(make, share):
+        torch.manual_seed(7)
+        model = torch.nn.EmbeddingBag(20, 4, mode="sum", sparse=True)
+        optimizer = make(torch.optim.SparseAdam(list(model.parameters()), lr=0.1))
+        for step in range(4):
+            rows = torch.arange(12).reshape(12, 1) + step
+            optimizer.zero_grad()
+            (model(share(rows)) ** 2).mean().backward()
+            check(model.weight.grad.is_sparse, "the gradient is dense")
+            optimizer.step()
+        return model
+    model = trained(lambda plain: DistributedOptimizer(plain, comm), lambda rows: part(comm, rows))
+    near(model, trained(lambda plain: plain, lambda rows: rows))
+    same_everywhere(comm, model)
+
+
+def failing_in_backward():
+    comm = fc.init()
+    model = Mlp()
+    optimizer = DistributedOptimizer(momentum(model), comm, model.named_parameters())
+    x, y = next(batches())
+    x.requires_grad_()
+
+    def fail(_):
+        raise MemoryError("no room")
+    if comm.rank == 1:
+        x.register_hook(fail)
+    try:
+        loss_of(model, x, y).backward()
+    except MemoryError:
+        with raises(RuntimeError, "backward() has failed"):
+            optimizer.zero_grad()
+        with raises(RuntimeError, "backward() has failed"):
+            loss_of(model, x.detach(), y).backward()
+        with raises(RuntimeError, "backward() has failed"):
+            optimizer.step()
+        sys.exit(3)
+
+
+def test_a_backward_pass_that_fails_on_one_rank_ends_the_others():
+    (first, said), (second, other) = run_ranks("failing_in_backward", 2)
+    check(first == 1 and "RemoteError" in said and "rank 1" in said, said)
+    check(second == 3, other)
 
 
 @on_ranks(2)
@@ -172,8 +491,6 @@ def it_takes_an_optimizers_place(comm):
             break
     check(abs(optimizer.param_groups[0]["lr"] - 0.0001) < 1e-9, f"{optimizer.param_groups[0]['lr']}")
     saved = optimizer.state_dict()
-    with raises(RuntimeError, "add_param_group"):
-        optimizer.add_param_group({"params": [torch.nn.Parameter(torch.zeros(1))]})
     with raises(TypeError, "state_dict"):
         __import__("copy").deepcopy(optimizer)
     again = adam(other)
@@ -237,11 +554,7 @@ def tensors_of_every_kind_travel(comm):
         comm.all_reduce(torch.zeros(2, 3).t())
     with raises(ValueError, "meta"):
         comm.all_reduce(torch.zeros(2, device="meta"))
-    model = torch.nn.Embedding(10, 4, sparse=True)
-    optimizer = DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=0.1), comm)
-    with raises(TypeError, "sparse"):
-        model(torch.tensor([1, 2])).sum().backward()
-    optimizer.close()
+    model = Mlp()
     with raises(ValueError, "averaged or summed"):
         DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=0.1), comm, op=fc.MAX)
 

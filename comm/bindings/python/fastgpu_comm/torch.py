@@ -5,8 +5,8 @@
         optimizer = DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=0.1), comm, model.named_parameters())
         for x, y in batches_of(comm.rank, comm.size):
             optimizer.zero_grad()
-            loss_of(model(x), y).backward()   # Gradients travel as soon as they are there.
-            optimizer.step()                  # With their averages over all ranks.
+            loss_of(model(x), y).backward()   # Gradients travel as soon as they are there; .grad is their average over all ranks.
+            optimizer.step()
 
 PyTorch 1.13 or later.
 """
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import threading
 import weakref
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Union
 
@@ -23,7 +24,7 @@ from .communicator import Communicator
 from .gradients import Gradients, Outcome
 from .kinds import Op
 
-_PRESENCE = "fastgpu_comm.presence"  # Of a gradient that says which of the others there are.
+_PRESENCE = "fastgpu_comm.presence"  # The name of a gradient that holds what each rank knows of the others.
 
 
 def broadcast_parameters(model: Union[torch.nn.Module, Mapping[str, Any], Iterable[Tuple[str, Any]]], comm: Communicator,
@@ -99,25 +100,134 @@ def _unpack(value: Any, tensors: List[torch.Tensor]) -> Any:
 
 
 class _Parameter:
-    """One parameter: its gradient as it is registered, and when that is complete."""
+    """One parameter: the memory of its gradient that is registered, and where that gradient is in an exchange."""
 
-    def __init__(self, name: str, tensor: torch.Tensor, number: int, gradient: torch.Tensor) -> None:
-        self.name, self.tensor, self.number, self.gradient = name, tensor, number, gradient
+    def __init__(self, name: str, tensor: torch.Tensor) -> None:
+        self.name, self.tensor = name, tensor
+        self.gradient = torch.zeros_like(tensor.detach())
+        order = sorted(range(tensor.dim()), key=self.gradient.stride, reverse=True)
+        self.registered = self.gradient.permute(order)  # Its elements in the order of memory, such as that of channels_last.
+        if not self.registered.is_contiguous():
+            self.gradient = torch.zeros_like(tensor.detach(), memory_format=torch.contiguous_format)
+            self.registered = self.gradient
+        if self.gradient.is_complex():
+            self.registered = torch.view_as_real(self.registered)
+        self.number = -1
+        self.is_travelling = self.is_new = self.is_sparse = False
+        self._result: Optional[torch.Tensor] = None  # What .grad was after the last exchange, and its version then.
+        self._version = 0
+        self._kept: Optional[torch.Tensor] = None  # What .grad was before this exchange.
+        self._more: Optional[torch.Tensor] = None  # What backward has computed while the gradient travelled.
+
+    def has_more(self) -> bool:
+        """Returns True if backward has computed a further part of a gradient that travels."""
+        return self.is_travelling and self.tensor.grad is not None
+
+    @property
+    def had_gradient(self) -> bool:
+        """Whether .grad was there before it began to travel."""
+        return self._kept is not None
+
+    def take(self, op: Op, rank: int) -> None:
+        """Moves .grad to the registered memory. `is_new` is then False if all ranks have that gradient already."""
+        found = self._kept = self.tensor.grad
+        self.is_new = found is not None and not (found is self._result and found._version == self._version)
+        self.is_sparse = found is not None and found.is_sparse
+        with torch.no_grad():
+            if found is None:
+                self.gradient.zero_()
+            elif self.is_new and found is not self.gradient:
+                self.gradient.copy_(found.to_dense() if found.is_sparse else found)
+            elif self.is_new and op is Op.SUM and found is self._result and found._version == self._version + 1:
+                raise RuntimeError(f"the gradient of {self.name} was added to a sum over all ranks, which would be summed again: call zero_grad() "
+                                   "before backward(), or put all backward passes but the last into `with optimizer.no_sync():`")
+            elif not self.is_new and op is Op.SUM and rank != 0:
+                self.gradient.zero_()  # All ranks have the same sum, which one gives.
+            if self._more is not None:
+                self.is_new = True
+                self.is_sparse = self.is_sparse or self._more.is_sparse
+                self.gradient.add_(self._more)
+                self._more = None
+        self.tensor.grad = None  # Backward may compute a further part meanwhile.
+        self.is_travelling = True
+
+    def settle(self, is_present: bool, is_sparse: bool) -> None:
+        """Gives the result to .grad, or what was there before if no rank had anything new."""
+        self._more = self.tensor.grad
         self.is_travelling = False
+        if is_present:
+            self._result = self.gradient.to_sparse(1) if is_sparse and self.gradient.dim() > 0 else self.gradient
+        elif self._kept is None:
+            self._result = None
+        self.tensor.grad = self._result
+        self._kept = None
+        if self._result is not None:
+            self._version = self._result._version
 
-    def take_gradient(self) -> bool:
-        """Brings it to where it is registered, from where backward has made a new one. False where there is none: zeros then."""
-        found = self.tensor.grad
-        if found is None:
-            self.gradient.zero_()
-            return False
-        if found.is_sparse:
-            raise TypeError(f"the gradient of {self.name} is sparse, which is not supported: make its layer with sparse=False")
-        if found is not self.gradient:
-            with torch.no_grad():
-                self.gradient.copy_(found)
+    def give_up(self) -> None:
+        """Undoes take() after an exchange that has failed: .grad is what this rank has computed, or the part of it that had travelled."""
+        self._kept = self._more = self._result = None
+        self.is_travelling = False
+        if self.tensor.grad is None:
             self.tensor.grad = self.gradient
-        return True
+
+
+class _BackwardEnd:
+    """What autograd calls once a backward pass has ended. It is freed unused if the pass fails."""
+
+    def __init__(self, passes: _Passes) -> None:
+        self._passes = passes
+
+    def __call__(self) -> None:
+        self._passes.end()
+
+
+class _Passes:
+    """The backward passes in which optimizers of one communicator exchange gradients.
+
+    Exchanges end in the order in which the optimizers were made, which is the same on all ranks.
+    """
+
+    def __init__(self) -> None:
+        self.made = 0  # Optimizers so far.
+        self.lock = threading.Lock()  # Hooks of several devices are called in threads of their own.
+        self._waiting: Dict[int, DistributedOptimizer] = {}
+        self._end: Callable[[], Optional[_BackwardEnd]] = lambda: None
+
+    @staticmethod
+    def of(comm: Communicator) -> _Passes:
+        passes = comm.__dict__.setdefault("_torch_passes", _Passes())
+        assert isinstance(passes, _Passes)
+        return passes
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a pass that has begun an exchange has neither ended nor failed."""
+        return self._end() is not None
+
+    def join(self, number: int, optimizer: DistributedOptimizer) -> None:
+        """Ends the optimizer's exchange with this pass. Called within one; a pass within a pass ends with the outer one if that came first."""
+        with self.lock:
+            if not self.is_running:
+                self._waiting.clear()
+                end = _BackwardEnd(self)
+                self._end = weakref.ref(end)
+                torch.autograd.Variable._execution_engine.queue_callback(end)
+            self._waiting[number] = optimizer
+
+    def end(self) -> None:
+        with self.lock:
+            waiting = [self._waiting[number] for number in sorted(self._waiting)]
+            self._waiting.clear()
+            self._end = lambda: None
+        failure: Optional[BaseException] = None
+        for optimizer in waiting:
+            try:
+                optimizer._exchange()
+            except BaseException as error:
+                failure = failure or error
+        if failure is not None:
+            raise failure
 
 
 class DistributedOptimizer(torch.optim.Optimizer):
@@ -125,13 +235,19 @@ class DistributedOptimizer(torch.optim.Optimizer):
 
     It takes the place of `optimizer`, also for schedulers of learning rates; state_dict() is that of `optimizer`. `named_parameters` give
     gradients the names that errors and timelines have. Every rank makes it at the same time, of the same parameters in the same order, then
-    calls step() equally often. `settings` are those of Gradients.
+    calls backward() and step() equally often. `settings` are those of Gradients.
 
-    - A parameter that has no gradient on some ranks counts as 0 there; where it has none on any, it keeps none.
+    - Gradients travel while backward() computes others; when it returns, each .grad is the average. Clipping, logging and a GradScaler then
+      work as they do on one rank. A further backward() before the step adds to the averages, and is averaged too.
+    - A parameter that has no gradient on some ranks counts as 0 there; where it has none on any, its .grad stays as it is.
     - `with optimizer.no_sync():` around all backward passes but the last before a step lets gradients add up on this rank alone.
-    - To change gradients before the step, by clipping or a GradScaler, call synchronize() first.
-    - After a step that FASTGPU_COMM_NANCHECK=skip has skipped, step() has changed nothing and returns.
-    - A gradient must not be touched between backward() and step(), unless synchronize() was called.
+    - Gradients that are assigned to .grad, or added up in no_sync() alone, are exchanged by step(), or before it by synchronize().
+    - step(closure) averages the loss that `closure` returns, so that optimizers such as LBFGS decide alike on all ranks.
+    - Parameters that are unfrozen, or added by add_param_group(), after the first step take part from the next exchange on. Every rank does
+      that at the same time; a difference is a UsageError on all ranks.
+    - A sparse gradient travels as a dense one, and is sparse again afterwards.
+    - After a step that FASTGPU_COMM_NANCHECK=skip has skipped, every .grad is NaN, and step() changes nothing and returns.
+    - An exchange can not be taken back: after a backward() that has failed the rank must end, and the others then do too.
     """
 
     _step_supports_amp_scaling = False  # A GradScaler looks at gradients itself.
@@ -143,19 +259,22 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self._inner = optimizer
         if op not in (Op.AVERAGE, Op.SUM):
             raise ValueError(f"DistributedOptimizer: gradients are averaged or summed, not {Op(op).name}")
+        self._op, self._settings = Op(op), settings
         self._names = {parameter: name for name, parameter in named_parameters or ()}
-        group = comm.split(0, comm.rank)  # So that the program's own calls may come at any time.
+        group = comm.split(0, comm.rank)  # The program's own calls may come at any time.
         assert group is not None
-        self._gradients = Gradients(group, settings)
-        self._gradients.use_op(op)
-        self._parameters: List[_Parameter] = []
+        self._group = group
+        self._passes = _Passes.of(comm)
+        self._number = self._passes.made
+        self._passes.made += 1
+        self._parameters: Dict[torch.Tensor, _Parameter] = {}
         self._hooks: List[Any] = []
         self._is_exchanging = True
         self._has_results = False
         self._last: Optional[Outcome] = None
         self._presence: Optional[torch.Tensor] = None
-        for group_number, group_of_parameters in enumerate(optimizer.param_groups):
-            self._take(group_number, group_of_parameters)
+        self._gradients = self._new_gradients()
+        self._register()
 
     @property
     def param_groups(self) -> List[Dict[str, Any]]:
@@ -188,17 +307,18 @@ class DistributedOptimizer(torch.optim.Optimizer):
         self._inner.load_state_dict(state_dict)
 
     def zero_grad(self, *arguments: Any, **named: Any) -> None:
-        if any(parameter.is_travelling for parameter in self._parameters):
-            raise RuntimeError("zero_grad() between backward() and step(): gradients are on their way to other ranks")
+        """Raises RuntimeError within backward(), and after one that has failed."""
+        if self._is_under_way():
+            self._check_pass()
+            raise RuntimeError("zero_grad() within backward(): gradients are on their way to other ranks")
         self._has_results = False
         self._inner.zero_grad(*arguments, **named)
 
     def add_param_group(self, param_group: Dict[str, Any]) -> None:
-        """Before the first backward pass, and on every rank alike."""
-        if self._presence is not None:
-            raise RuntimeError("add_param_group() after the first backward pass: make a new DistributedOptimizer")
+        """On every rank alike. After the first step the new parameters take part from the next exchange on."""
         self._inner.add_param_group(param_group)
-        self._take(len(self.param_groups) - 1, self.param_groups[-1])
+        if self._presence is None:
+            self._register()
 
     @contextlib.contextmanager
     def no_sync(self) -> Iterator[None]:
@@ -210,35 +330,20 @@ class DistributedOptimizer(torch.optim.Optimizer):
             self._is_exchanging = before
 
     def synchronize(self) -> Outcome:
-        """Waits for the averages of all gradients, which may be changed then; step() takes them as they are. Raises fastgpu_comm.Error."""
-        self._begin()
-        assert self._presence is not None
-        for parameter in self._parameters:
-            if not parameter.is_travelling:
-                self._presence[parameter.number] = float(parameter.take_gradient())
-                self._make_ready(parameter)
-        self._gradients.ready(_PRESENCE)
-        try:
-            self._last = self._gradients.wait()
-        finally:
-            for parameter in self._parameters:
-                parameter.is_travelling = False
-            present = self._presence.tolist()
-            self._presence.fill_(1)
-        for parameter in self._parameters:
-            parameter.tensor.grad = parameter.gradient if present[parameter.number] > 0 else None
-        self._has_results = True
+        """Exchanges gradients unless backward() has done so since the last step; .grad is the average afterwards. Raises fastgpu_comm.Error."""
+        if not self._has_results:
+            self._check_pass()
+            self._exchange()
+        assert self._last is not None
         return self._last
 
     def step(self, closure: Optional[Callable[[], Any]] = None) -> Any:
-        """Exchanges what has not been exchanged, and takes the step. Returns what `closure` does, the loss of this rank."""
+        """Exchanges what has not been exchanged, and takes the step. Returns what `closure` does, with the average of its loss."""
         if closure is not None:
             return self._inner.step(self._synchronized(closure))
-        if not self._has_results:
-            self.synchronize()
+        is_applied = self.synchronize().is_applied
         self._has_results = False
-        assert self._last is not None
-        return self._inner.step() if self._last.is_applied else None
+        return self._inner.step() if is_applied else None
 
     def close(self) -> None:
         """Lets go of the parameters: backward then is as it was, and another DistributedOptimizer may have them. Between steps."""
@@ -246,29 +351,61 @@ class DistributedOptimizer(torch.optim.Optimizer):
             hook.remove()
         self._hooks.clear()
         self._gradients.close()
+        self._group.close()
 
     def _synchronized(self, closure: Callable[[], Any]) -> Callable[[], Any]:
         def call() -> Any:
             loss = closure()
             self.synchronize()
             self._has_results = False
-            return loss
+            return self._reduced(loss)
         return call
 
-    def _take(self, group_number: int, group: Dict[str, Any]) -> None:
-        for place, tensor in enumerate(group["params"]):
-            if not tensor.requires_grad:
-                continue
-            name = self._names.get(tensor, f"group{group_number}.{place}")
-            gradient = torch.zeros_like(tensor, memory_format=torch.contiguous_format)
-            parameter = _Parameter(name, tensor, self._gradients.register(name, gradient), gradient)
-            self._parameters.append(parameter)
-            self._hook(parameter)
+    def _reduced(self, loss: Any) -> Any:
+        """The loss over all ranks, of which optimizers make decisions; anything but one number is returned as it is."""
+        is_tensor = isinstance(loss, torch.Tensor)
+        if not (is_tensor and loss.numel() == 1) and (isinstance(loss, bool) or not isinstance(loss, (int, float))):
+            return loss
+        everywhere = self._group.all_reduce(torch.tensor([float(loss)], dtype=torch.float64), self._op)
+        return everywhere.to(loss.device, loss.dtype).reshape(loss.shape) if is_tensor else everywhere.item()
+
+    # ---- which gradients there are ----
+
+    def _new_gradients(self) -> Gradients:
+        gradients = Gradients(self._group, self._settings)
+        gradients.use_op(self._op)
+        return gradients
+
+    def _wanted(self) -> Iterator[Tuple[str, torch.Tensor]]:
+        """The parameters that take part, or should, with their names."""
+        for number, group in enumerate(self.param_groups):
+            for place, tensor in enumerate(group["params"]):
+                if tensor.requires_grad or tensor in self._parameters:
+                    yield self._names.get(tensor, f"group{number}.{place}"), tensor
+
+    def _register(self) -> None:
+        """Registers the gradients of parameters that have none registered yet."""
+        for name, tensor in self._wanted():
+            parameter = self._parameters.get(tensor)
+            if parameter is None:
+                parameter = self._parameters[tensor] = _Parameter(name, tensor)
+                self._hook(parameter)
+            if parameter.number < 0:
+                parameter.number = self._gradients.register(name, parameter.registered)
+
+    def _register_anew(self) -> None:
+        """A collective: parameters were unfrozen or added on some rank, and all ranks register what they have now."""
+        self._gradients.close()
+        self._gradients, self._presence = self._new_gradients(), None
+        for parameter in self._parameters.values():
+            parameter.number = -1
+        self._register()
 
     def _hook(self, parameter: _Parameter) -> None:
         """Is called when backward has added to the gradient of that parameter."""
-        # The node that does so is reached by way of a view; it lasts as long as somebody holds it.
-        node = parameter.tensor.expand_as(parameter.tensor).grad_fn.next_functions[0][0]
+        # The node that does so is reached by way of a view; it lasts as long as it is held.
+        with torch.enable_grad():
+            node = parameter.tensor.expand_as(parameter.tensor).grad_fn.next_functions[0][0]
         this = weakref.ref(self)
 
         def completed(*_: Any) -> None:
@@ -277,23 +414,79 @@ class DistributedOptimizer(torch.optim.Optimizer):
                 optimizer._completed(parameter)
         self._hooks.append((node, node.register_hook(completed)))
 
+    # ---- an exchange ----
+
+    def _is_under_way(self) -> bool:
+        return any(parameter.is_travelling for parameter in self._parameters.values())
+
+    def _check_pass(self) -> None:
+        """Raises RuntimeError if gradients travel that no backward pass will complete."""
+        if not self._passes.is_running and self._is_under_way():
+            raise RuntimeError("a backward() has failed after some of its gradients had left for other ranks: they cannot be taken back, and this "
+                               "rank cannot go on. Let it end; the others then name it")
+
     def _completed(self, parameter: _Parameter) -> None:
-        if not self._is_exchanging:
-            return
-        if parameter.is_travelling:
-            raise RuntimeError(f"the gradient of {parameter.name} was computed twice before step(): put all backward passes but the last into "
-                               "`with optimizer.no_sync():`")
+        self._has_results = False
+        if not self._is_exchanging or parameter.is_travelling:
+            return  # What is computed while a gradient travels is exchanged after it.
+        self._check_pass()
+        self._passes.join(self._number, self)
         self._begin()
-        parameter.take_gradient()
-        self._make_ready(parameter)
+        self._send(parameter)
 
     def _begin(self) -> None:
-        """Before the first gradient travels: which ones there are, as a gradient of its own."""
-        if self._presence is None:
-            self._presence = torch.ones(max(1, len(self._parameters)), dtype=torch.float32)
-            self._gradients.register(_PRESENCE, self._presence)
-        self._has_results = False
+        """Registers, before the first gradient travels, the gradient that holds what each rank knows of the others."""
+        with self._passes.lock:
+            if self._presence is None:
+                self._presence = torch.zeros(2 * len(self._parameters) + 2, dtype=torch.float32)
+                self._gradients.register(_PRESENCE, self._presence)
 
-    def _make_ready(self, parameter: _Parameter) -> None:
-        parameter.is_travelling = True
+    def _send(self, parameter: _Parameter) -> None:
+        parameter.take(self._op, self._group.rank)
         self._gradients.ready(parameter.number)
+
+    def _exchange(self) -> None:
+        """Completes the exchange that hooks have begun, or makes a whole one; .grad is the result afterwards."""
+        while self._exchange_once():
+            pass
+        self._has_results = True
+
+    def _exchange_once(self) -> bool:
+        """Returns True if another exchange must follow, on all ranks alike."""
+        self._begin()
+        assert self._presence is not None
+        parameters = list(self._parameters.values())
+        for parameter in parameters:
+            if not parameter.is_travelling:
+                self._send(parameter)
+        known = [float(parameter.is_new) for parameter in parameters] + [float(parameter.is_sparse) for parameter in parameters]
+        has_more = any(parameter.has_more() for parameter in parameters)
+        has_others = any(tensor not in self._parameters for _, tensor in self._wanted())
+        self._presence.copy_(torch.tensor([*known, has_more, has_others], dtype=torch.float32))
+        self._gradients.ready(_PRESENCE)
+        try:
+            self._last = self._gradients.wait()
+        except BaseException:
+            for parameter in parameters:
+                parameter.give_up()
+            raise
+        if not self._last.is_applied:
+            self._fill_with_nan(parameters)
+            return False
+        found = self._presence.tolist()
+        for place, parameter in enumerate(parameters):
+            parameter.settle(found[place] > 0, found[len(parameters) + place] > 0)
+        if found[-1] > 0:
+            self._register_anew()
+        return found[-2] > 0 or found[-1] > 0
+
+    @staticmethod
+    def _fill_with_nan(parameters: List[_Parameter]) -> None:
+        """Lets everything that looks at gradients find on each rank that the step was skipped."""
+        has_some = any(parameter.had_gradient for parameter in parameters)
+        for parameter in parameters:
+            is_filled = parameter.had_gradient or not has_some
+            if is_filled:
+                parameter.gradient.fill_(float("nan"))
+            parameter.tensor.grad = None
+            parameter.settle(is_filled, False)
