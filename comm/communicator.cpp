@@ -11,7 +11,6 @@ namespace fastgpu::comm {
 namespace {
 
 constexpr std::size_t kMostPrograms = 256;
-constexpr std::uint32_t kMostContexts = 4096;
 constexpr std::uint64_t kSequences = std::uint64_t{1} << 24;
 
 Error wrong_length(const std::string& call, std::size_t bytes, const std::string& what) {
@@ -34,8 +33,40 @@ std::shared_ptr<const std::vector<Rank>> everybody(int size) {
 
 }  // namespace
 
+// ---- their numbers ----
+
+std::uint32_t Contexts::lowest_free(std::uint32_t least) const {
+  const std::lock_guard lock(mutex_);
+  while (least < kMostContexts && taken_[least])
+    ++least;
+  return least;
+}
+
+void Contexts::take(std::uint32_t number) {
+  const std::lock_guard lock(mutex_);
+  taken_[number] = true;
+}
+
+void Contexts::give_back(std::uint32_t number, std::uint64_t end) {
+  const std::lock_guard lock(mutex_);
+  taken_[number] = false;
+  end_ = std::max(end_, end);
+}
+
+std::uint64_t Contexts::end() const {
+  const std::lock_guard lock(mutex_);
+  return end_;
+}
+
+std::uint64_t Context::tag_of(std::uint64_t sequence) noexcept {
+  const std::uint64_t call = begin_ + sequence;
+  for (std::uint64_t end = end_; end <= call && !end_.compare_exchange_weak(end, call + 1);) {
+  }
+  return std::uint64_t{number_} << 52 | call % kSequences << 28;
+}
+
 Communicator::Communicator(Connections connections)
-    : Communicator(nullptr, everybody(connections.size), 0) {
+    : Communicator(nullptr, everybody(connections.size), std::make_shared<Context>(nullptr, 0, 0)) {
   self_ = connections.rank;
   world_ = std::make_shared<World>(std::move(connections));
   way_ = {.algorithm = world_->algorithm};
@@ -43,11 +74,12 @@ Communicator::Communicator(Connections connections)
   if (world_->collectives) mpi_group_ = world_->collectives->everybody();
 }
 
-Communicator::Communicator(std::shared_ptr<World> world, Group group, std::uint32_t context)
+Communicator::Communicator(std::shared_ptr<World> world, Group group,
+                           std::shared_ptr<Context> context)
     : world_(std::move(world)),
       group_(std::move(group)),
       self_{},
-      context_(context),
+      context_(std::move(context)),
       sent_(group_->size()),
       received_(group_->size()) {
   if (!world_) return;
@@ -55,7 +87,7 @@ Communicator::Communicator(std::shared_ptr<World> world, Group group, std::uint3
   self_ = {static_cast<int>(self - group_->begin())};
   way_ = {.algorithm = world_->algorithm};
   topology_ = topology_of(*group_, world_->engine.topology());
-  if (world_->collectives) mpi_group_ = world_->collectives->group_of(*group_, context_);
+  if (world_->collectives) mpi_group_ = world_->collectives->group_of(*group_, context_->number());
 }
 
 void Communicator::use_way(AllReduceWay way) {
@@ -175,21 +207,31 @@ Handle Communicator::start_barrier() {
   return start(prepare_barrier());
 }
 
+/// The lowest number that is free on all ranks, each of which gives the lowest that it has free.
+std::uint32_t Communicator::agree_on_context(std::uint32_t wanted) {
+  std::vector<std::uint32_t> all(group_->size());
+  for (;;) {
+    all_gather(std::as_bytes(std::span(&wanted, 1)), std::as_writable_bytes(std::span(all)));
+    const auto [least, most] = std::ranges::minmax(all);
+    if (least == most) return most;
+    wanted = world_->contexts.lowest_free(most);
+  }
+}
+
 std::optional<Communicator> Communicator::split(int color, int key) {
   struct Wish {
     int color;
     int key;
-    std::uint32_t contexts;
+    std::uint64_t begin;  ///< For calls of the new communicators.
   };
-  const Wish mine{color, key, world_->contexts};
+  const Wish mine{color, key, world_->contexts.end()};
   std::vector<Wish> all(group_->size());
   all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
-  for (const Wish& wish : all)
-    world_->contexts = std::max(world_->contexts, wish.contexts);
-  const std::uint32_t context = world_->contexts++;
-  if (context >= kMostContexts)
-    throw Error(ErrorKind::usage, "split: there have been " + std::to_string(kMostContexts) +
-                                      " communicators already");
+  const std::uint64_t begin = std::ranges::max(all, {}, &Wish::begin).begin;
+  const std::uint32_t number = agree_on_context(world_->contexts.lowest_free(0));
+  if (number >= kMostContexts)
+    throw Error(ErrorKind::usage, "split: there are " + std::to_string(kMostContexts) +
+                                      " communicators already: free those that are not needed");
   std::vector<std::size_t> members;
   for (std::size_t i = 0; i < all.size(); ++i)
     if (color >= 0 && all[i].color == color) members.push_back(i);
@@ -198,7 +240,10 @@ std::optional<Communicator> Communicator::split(int color, int key) {
   std::vector<Rank> group;
   for (const std::size_t member : members)
     group.push_back((*group_)[member]);
-  return Communicator(world_, std::make_shared<const std::vector<Rank>>(std::move(group)), context);
+  auto context = std::make_shared<Context>(&world_->contexts, number, begin);
+  world_->engine.expect_calls(context->number(), begin);
+  return Communicator(world_, std::make_shared<const std::vector<Rank>>(std::move(group)),
+                      std::move(context));
 }
 
 // ---- what they have in common ----
@@ -225,7 +270,7 @@ Work Communicator::work_of(Call call, std::span<std::byte> data, std::span<const
           .data = data,
           .input = input,
           .reduction = call.reduction,
-          .tag_base = std::uint64_t{context_} << 52 | call.sequence % kSequences << 28,
+          .tag_base = context_->tag_of(call.sequence),
           .call = call,
           .has_note = way == Way::none,
           .whole = std::move(whole)};

@@ -2,9 +2,13 @@
 // between them.
 #pragma once
 
+#include <atomic>
+#include <bitset>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,6 +23,51 @@
 #include "comm/reduce.hpp"
 
 namespace fastgpu::comm {
+
+/// Communicators of a job that may exist at a time.
+constexpr std::uint32_t kMostContexts = 4096;
+
+/// The numbers that this rank's communicators have in the tags of messages. Thread-safe.
+class Contexts {
+ public:
+  /// The lowest number that is free and not below `least`; kMostContexts for none.
+  std::uint32_t lowest_free(std::uint32_t least) const;
+  void take(std::uint32_t number);
+  /// `end` is above every call's number in a tag that the communicator has used.
+  void give_back(std::uint32_t number, std::uint64_t end);
+  /// What a new communicator's calls are counted from: messages of those before it that have not
+  /// been received are never taken for its own.
+  std::uint64_t end() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::bitset<kMostContexts> taken_{1};  ///< 0 is the whole job's.
+  std::uint64_t end_ = 0;
+};
+
+/// The number of one communicator, given back once the communicator is gone.
+class Context {
+ public:
+  Context(Contexts* home, std::uint32_t number, std::uint64_t begin)
+      : home_(home), number_(number), begin_(begin), end_(begin) {
+    if (home_ != nullptr) home_->take(number);
+  }
+  ~Context() {
+    if (home_ != nullptr) home_->give_back(number_, end_);
+  }
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  std::uint32_t number() const noexcept { return number_; }
+  /// What the messages' tags of a call begin with.
+  std::uint64_t tag_of(std::uint64_t sequence) noexcept;
+
+ private:
+  Contexts* home_;  ///< Null for that of the whole job.
+  std::uint32_t number_;
+  std::uint64_t begin_;
+  std::atomic<std::uint64_t> end_;
+};
 
 /// Every rank makes the same collective calls in the same order; a call blocks until this rank's
 /// part is done, and its `start_` twin returns a handle to wait for. Ranks that differ get
@@ -132,8 +181,8 @@ class Communicator {
     std::shared_ptr<mpi::Collectives> collectives;  ///< Null: none but ours.
     std::optional<Algorithm> algorithm;  ///< Of all-reduces, where the user has named one.
     Engine engine;
-    std::uint32_t contexts = 1;  ///< Communicators that this rank knows to have been made.
-    std::byte nothing{};         ///< What a barrier sends.
+    Contexts contexts;
+    std::byte nothing{};  ///< What a barrier sends.
     std::shared_ptr<const PreparedProgram> no_program =
         std::make_shared<const PreparedProgram>(Program{}, Averaging::none);
   };
@@ -141,7 +190,7 @@ class Communicator {
   using ProgramKey =
       std::tuple<CallKind, std::uint64_t, ElementType, bool, int, Way>;  ///< bool: is an average.
 
-  Communicator(std::shared_ptr<World> world, Group group, std::uint32_t context);
+  Communicator(std::shared_ptr<World> world, Group group, std::shared_ptr<Context> context);
 
   Work prepare_all_reduce(std::span<std::byte> data, Reduction reduction);
   Work prepare_reduce_scatter(std::span<const std::byte> all, std::span<std::byte> mine,
@@ -160,13 +209,14 @@ class Communicator {
     return mpi_group_ != nullptr && size() > 1 && mpi::has(call, size());
   }
   void check_rank(std::string_view call, Rank rank) const;
+  std::uint32_t agree_on_context(std::uint32_t wanted);
   void run(Work work, Reminder* reminder = nullptr);
   Handle start(Work work);
 
   std::shared_ptr<World> world_;  ///< Shared by all communicators of the job.
   Group group_;
   Rank self_;
-  std::uint32_t context_;
+  std::shared_ptr<Context> context_;  ///< Shared by copies of this communicator.
   Topology topology_;
   AllReduceWay way_{};
   mpi::Group* mpi_group_ = nullptr;  ///< MPI's communicator of the same ranks, where it is asked.

@@ -25,6 +25,12 @@ CallBook::Chapter& CallBook::chapter_of(std::uint64_t number) {
   return chapters_[communicator];
 }
 
+void CallBook::open(std::uint64_t number) {
+  Chapter& chapter = chapter_of(number);
+  chapter.next = number;
+  chapter.recent.clear();
+}
+
 void CallBook::begin(std::uint64_t number, const Call& call) {
   Chapter& chapter = chapter_of(number);
   if (chapter.recent.empty()) chapter.recent.resize(kRecent);

@@ -15,6 +15,10 @@ class CallBook {
  public:
   explicit CallBook(Rank self) : self_(self) {}
 
+  /// A communicator has been made, the first call of which has this number. What others have said
+  /// about its calls already is kept.
+  void open(std::uint64_t number);
+
   /// Throws ErrorKind::usage, naming the other rank and both calls, where one that was ahead of
   /// this rank has called something else.
   void begin(std::uint64_t number, const Call& call);

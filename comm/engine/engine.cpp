@@ -125,6 +125,12 @@ void Engine::said_farewell(Rank from, std::span<const std::byte> words) {
 
 // ---- running ----
 
+void Engine::expect_calls(std::uint32_t communicator, std::uint64_t begin) {
+  const Lock lock = enter();
+  constexpr std::uint64_t kSequences = std::uint64_t{1} << 24;
+  calls_.open(std::uint64_t{communicator} << 24 | begin % kSequences);
+}
+
 std::shared_ptr<Operation> Engine::start(Work work) {
   const Lock lock = enter();
   if (failure_)

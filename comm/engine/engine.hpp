@@ -50,6 +50,9 @@ class Engine final : private RailEvents, private Talk {
   bool shares_memory_with(Rank peer) const noexcept;
   RailCaps caps_of_network() const noexcept { return far_rail().caps(); }
 
+  /// A communicator of this number has been made, whose calls are counted from `begin`.
+  void expect_calls(std::uint32_t communicator, std::uint64_t begin);
+
   /// Begins, and moves what can be moved at once. Throws what broke the engine before.
   std::shared_ptr<Operation> start(Work work);
 

@@ -88,6 +88,49 @@ TEST_CASE("a wrong argument is refused before anything is sent") {
   CHECK(failure_of([&] { ranks[0].all_gather(bytes, bytes); }).kind() == ErrorKind::usage);
 }
 
+TEST_CASE(
+    "groups that are gone give their places to others, and what was sent in them stays theirs") {
+  for (const SharedMemory shared_memory : {SharedMemory::on, SharedMemory::off}) {
+    auto ranks = communicators_in_process(2, 20s, shared_memory);
+    const std::size_t wrong = 0;
+    std::vector<std::size_t> found{0, 0};
+    test::run_ranks(ranks, [&](Communicator& comm) {
+      const auto self = static_cast<std::size_t>(comm.rank().value);
+      std::vector<Communicator> kept;
+      for (int i = 0; i < 5000; ++i) {
+        auto group = *comm.split(0, 0);
+        int value = i;
+        const auto bytes = std::as_writable_bytes(std::span(&value, 1));
+        if (self == 0) group.send(bytes, {1});
+        const bool is_read = i % 3 != 0;  // Else it waits for ever, in a group that is gone.
+        if (self == 1 && is_read) {
+          value = -1;
+          group.receive(bytes, {0});
+        }
+        if (value != i) ++found[self];
+        // Freed at another time than on the other rank.
+        if (i % 7 == static_cast<int>(self)) kept.push_back(std::move(group));
+        if (kept.size() > 20) kept.erase(kept.begin());
+      }
+    });
+    CHECK(found == std::vector{wrong, wrong});
+  }
+}
+
+TEST_CASE("more groups at a time than tags can name are refused on all ranks") {
+  auto ranks = communicators_in_process(2, 20s);
+  const auto outcomes = outcomes_of_ranks(ranks, [](Communicator& comm) {
+    std::vector<Communicator> kept;
+    for (std::size_t i = 0; i < kMostContexts - 1; ++i)
+      kept.push_back(*comm.split(0, 0));
+    CHECK(mentions(failure_of([&] { comm.split(0, 0); }), "4096 communicators"));
+    kept.pop_back();
+    CHECK(comm.split(0, 0).has_value());
+  });
+  for (const auto& outcome : outcomes)
+    CHECK(!outcome);
+}
+
 TEST_SUITE_END();
 
 }  // namespace

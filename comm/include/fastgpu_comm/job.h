@@ -74,8 +74,8 @@ int fgc_node_count(const fgc_comm* comm);
 #define FGC_NO_COLOR (-1)
 
 /* A collective: ranks that give the same `color` form a group, in the order of `key`, and of their
- * ranks where keys are equal. *group is NULL for a negative color. A job has at most 4095 groups,
- * freed ones included. */
+ * ranks where keys are equal. *group is NULL for a negative color. A job has at most 4095 groups
+ * at a time, those of gradients included (up to 18 for each set of gradients). */
 fgc_status fgc_split(fgc_comm* comm, int color, int key, fgc_comm** group);
 
 /* Memory that other ranks of this host read where it is: what is sent from it, or reduced in it, is

@@ -345,6 +345,17 @@ def passes_within_passes_are_averaged(comm):
 
 
 @on_ranks(2)
+def optimizers_come_and_go_without_end(comm):
+    for number in range(1200):  # Each has four communicators and more, of 4096 that may be there at a time.
+        model = torch.nn.Linear(2, 1)
+        optimizer = DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=0.1), comm)
+        model(torch.ones(1, 2)).sum().backward()
+        optimizer.step()
+        if number % 2:
+            optimizer.close()
+
+
+@on_ranks(2)
 def sums_are_not_summed_again(comm):
     model, wanted = Mlp(), Mlp()
     optimizer = DistributedOptimizer(momentum(model), comm, op=fc.SUM)
