@@ -3,6 +3,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/caught.hpp"
 #include "cli/guarding.hpp"
 #include "provision/cloud/timers.hpp"
 #include "provision/providers.hpp"
@@ -45,8 +46,8 @@ class Attendance {
       try {
         put_off();
         failure_.reset();
-      } catch (const Error& e) {
-        failure_ = e;
+      } catch (...) {
+        failure_ = caught_error();
       }
     } while (!woken_.wait_for(lock, stop, step_, [] { return false; }) && !stop.stop_requested());
   }
@@ -62,7 +63,8 @@ class Attendance {
     const Standing standing = standing_of(store, cluster_, now);
     if (standing.end) timer.ends = standing.end->when;
     if (cloud_ != nullptr && (!before || before->ends != timer.ends))
-      set_timers(*cloud_, owner_, cluster_, store.nodes(cluster_.id), timer.ends, cancel_);
+      timer.ends =
+          set_timers(*cloud_, owner_, cluster_, store.nodes(cluster_.id), timer.ends, cancel_);
     store.put_timer(cluster_.id, timer);
   }
 

@@ -3,6 +3,7 @@
 #include <random>
 
 #include "base/names.hpp"
+#include "cli/endpoints.hpp"
 #include "provision/providers/alibaba/alibaba_cloud.hpp"
 #include "provision/providers/aws/aws_cloud.hpp"
 #include "provision/providers/huawei/huawei_cloud.hpp"
@@ -74,19 +75,31 @@ std::unique_ptr<provision::cloud::Cloud> Clouds::make(const std::string& name) {
   const auto variable = [&](const char* key) {
     return without_slash(environment_(key).value_or(""));
   };
+  // Of all services, and of single ones: FASTGPU_HUAWEI_ENDPOINT_VPC.
+  const auto endpoint = [&](const std::string& key) {
+    std::map<std::string, std::string> by_service;
+    for (const char* service : kEndpointServices)
+      by_service[service] = variable(endpoint_variable(key, service).c_str());
+    return provision::cloud::Endpoint(variable(key.c_str()), by_service);
+  };
   if (name == "aws")
     return std::make_unique<provision::aws::AwsCloud>(
         tools(provision::credentials::find_aws),
-        provision::aws::Endpoints{variable("AWS_ENDPOINT_URL"), variable("AWS_ENDPOINT_URL_EC2")});
+        provision::aws::Endpoints{
+            variable("AWS_ENDPOINT_URL"),
+            variable("AWS_ENDPOINT_URL_EC2"),
+            {{"sts", variable("AWS_ENDPOINT_URL_STS")},
+             {"pricing", variable("AWS_ENDPOINT_URL_PRICING")},
+             {"servicequotas", variable("AWS_ENDPOINT_URL_SERVICE_QUOTAS")}}});
   if (name == "alibaba")
     return std::make_unique<provision::alibaba::AlibabaCloud>(
-        tools(provision::credentials::find_alibaba), variable("FASTGPU_ALIBABA_ENDPOINT"));
+        tools(provision::credentials::find_alibaba), endpoint("FASTGPU_ALIBABA_ENDPOINT"));
   if (name == "huawei")
     return std::make_unique<provision::huawei::HuaweiCloud>(
-        tools(provision::credentials::find_huawei), variable("FASTGPU_HUAWEI_ENDPOINT"));
+        tools(provision::credentials::find_huawei), endpoint("FASTGPU_HUAWEI_ENDPOINT"));
   if (name == "tencent")
     return std::make_unique<provision::tencent::TencentCloud>(
-        tools(provision::credentials::find_tencent), variable("FASTGPU_TENCENT_ENDPOINT"));
+        tools(provision::credentials::find_tencent), endpoint("FASTGPU_TENCENT_ENDPOINT"));
   return nullptr;
 }
 

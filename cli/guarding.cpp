@@ -113,7 +113,7 @@ std::string carry_out(Context& context, const ClusterName& name, Carrying carryi
   const TimePoint now = std::chrono::system_clock::now();
   Standing standing = standing_of(context.store(), cluster, now);
   // Whom nobody attends to is ended by the cloud, or by itself: they know of more than we do.
-  const bool is_over = standing.bound && standing.bound->when <= now;
+  const bool is_over = (standing.bound && standing.bound->when <= now) || standing.ended;
   const bool acts = nodes_act(cloud_of(context, cluster));
   const Guards& guards = standing.guards;
   const bool judges_idle = (guards.idle_stop || guards.idle_delete) && !acts &&
@@ -129,8 +129,18 @@ std::string carry_out(Context& context, const ClusterName& name, Carrying carryi
     return "stopped: its nodes were idle";
   }
   if (carrying == Carrying::done) provision::delete_cluster(tools, name);
+  if (standing.ended)
+    return "deleted: it has ended by itself, for " + provision::reason_of(guards, *standing.ended);
   return "deleted: " + (is_over ? provision::reason_of(guards, standing.bound->cause)
                                 : std::string("its nodes were idle"));
+}
+
+/// Whether every machine that the cluster had is gone.
+bool has_no_machine(const state::Store& store, const state::Cluster& cluster) {
+  const auto nodes = store.nodes(cluster.id);
+  return !nodes.empty() && std::ranges::all_of(nodes, [](const state::Node& node) {
+    return node.state == state::NodeState::lost;
+  });
 }
 
 bool is_settled(const state::Cluster& cluster) {
@@ -152,7 +162,13 @@ Standing standing_of(const state::Store& store, const state::Cluster& cluster, T
                                    .contact = timer ? timer->contact : cluster.created,
                                    .stopped = provision::stopped_since(standing.runs),
                                    .spending = standing.spending};
+  const provision::ProviderInfo provider = provision::provider_info(cluster.provider);
   standing.end = provision::end_of(standing.guards, watched, now);
+  if (standing.end) standing.due = standing.end->when;
+  if (standing.end && provider.has_timer && timer && timer->ends) standing.end->when = *timer->ends;
+  if (provider.is_cloud && has_no_machine(store, cluster))
+    standing.ended = provision::ended_by(standing.guards, watched,
+                                         !provider.has_timer && !is_spot(cluster), now);
   Guards bounds = standing.guards;
   bounds.unattended.reset();
   standing.bound = provision::end_of(bounds, watched, now);
@@ -160,8 +176,11 @@ Standing standing_of(const state::Store& store, const state::Cluster& cluster, T
 }
 
 void check_guards(const Guards& guards, const std::string& provider,
-                  const std::optional<Money>& price) {
+                  const std::optional<Money>& price, bool is_spot) {
   if (guards == Guards{}) return;
+  if (guards.idle_stop && is_spot && !provision::provider_info(provider).can_stop_spot)
+    throw Error(ErrorKind::usage, "--idle-stop stops machines, and " + provider +
+                                      " cannot stop those of --spot: write --idle-delete instead");
   if (provider == "static")
     throw Error(ErrorKind::usage,
                 "guards stop and end machines, and hosts that you have are neither stopped nor "
@@ -170,6 +189,37 @@ void check_guards(const Guards& guards, const std::string& provider,
     throw Error(ErrorKind::usage,
                 "--max-cost needs a price, and none is known here: write --max-life instead");
 }
+
+std::optional<provision::End> held(Context& context, const state::Cluster& cluster,
+                                   std::optional<provision::End> wished) {
+  const Cloud* const cloud = cloud_of(context, cluster);
+  if (wished && cloud != nullptr && cloud->limits().has_timer)
+    wished->when = provision::cloud::held_end(*cloud, wished->when);
+  return wished;
+}
+
+void meet_holders(Context& context, const provision::Tools& tools, const state::Cluster& cluster) {
+  if (!nodes_act(cloud_of(context, cluster))) return;
+  try {
+    meet(context, tools, cluster);
+  } catch (const Error& e) {
+    context.cancel().check();
+    throw e.during("the guards of " + cluster.name.value +
+                   " stay as they are, for its nodes hold them and cannot be told of others yet");
+  }
+}
+
+namespace {
+
+/// Whether the timers that machines were launched with are those of the end as it is now: an end
+/// that is counted from the creation, and that the cloud takes.
+bool has_launch_timer(const Cloud& cloud, const provision::End& end) {
+  constexpr std::chrono::minutes kSame{1};
+  return end.cause == provision::EndCause::max_life &&
+         provision::cloud::held_end(cloud, end.when) - end.when < kSame;
+}
+
+}  // namespace
 
 void arrange_guards(Context& context, const state::ClusterId& id, Occasion occasion, Reach reach) {
   state::Store& store = context.store();
@@ -184,9 +234,12 @@ void arrange_guards(Context& context, const state::ClusterId& id, Occasion occas
   const auto nodes = store.nodes(id);
   if (standing.end) timer.ends = standing.end->when;
   Cloud* const cloud = cloud_of(context, *cluster);
-  if (cloud != nullptr && cloud->limits().has_timer && occasion != Occasion::created)
-    set_timers(*cloud, context.owner(cluster->provider).mark(), *cluster, nodes, timer.ends,
-               context.cancel());
+  const bool is_launched_so =
+      occasion == Occasion::created &&
+      (!standing.end || (cloud != nullptr && has_launch_timer(*cloud, *standing.end)));
+  if (cloud != nullptr && cloud->limits().has_timer && !is_launched_so)
+    timer.ends = set_timers(*cloud, context.owner(cluster->provider).mark(), *cluster, nodes,
+                            timer.ends, context.cancel());
   if (cloud != nullptr && !cloud->limits().has_timer && occasion == Occasion::guarded)
     set_timers(*cloud, context.owner(cluster->provider).mark(), *cluster, nodes,
                fate_of(standing.guards, standing.end, now), context.cancel());

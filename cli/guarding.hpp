@@ -20,8 +20,11 @@ struct Standing {
   std::optional<Money> price{};  ///< Of a machine, an hour; absent: not told.
   std::vector<state::Run> runs{};
   provision::Spending spending{};
-  std::optional<provision::End> end{};
-  std::optional<provision::End> bound{};  ///< The same, whoever looks after it.
+  std::optional<provision::End> end{};    ///< As the cloud's timers have it, where it has any.
+  std::optional<provision::End> bound{};  ///< The same by the guards, whoever looks after it.
+  std::optional<state::TimePoint> due{};  ///< When the guards alone would have it.
+  /// Why no machine is left of it, where a guard explains that.
+  std::optional<provision::EndCause> ended{};
 };
 
 /// From what is remembered alone.
@@ -29,9 +32,17 @@ Standing standing_of(const state::Store& store, const state::Cluster& cluster,
                      state::TimePoint now);
 
 /// Throws ErrorKind::usage for guards that nobody could keep: of hosts that are the user's own, or
-/// a cost where no price is known.
+/// a cost where no price is known, stopping where `is_spot` machines cannot be stopped.
 void check_guards(const provision::Guards& guards, const std::string& provider,
-                  const std::optional<Money>& price);
+                  const std::optional<Money>& price, bool is_spot);
+
+/// Meets the nodes of a cluster whose guards nodes alone hold, before its guards become others.
+/// Throws where they cannot be reached: nothing would hold the new ones.
+void meet_holders(Context& context, const provision::Tools& tools, const state::Cluster& cluster);
+
+/// Returns the end that the cloud of the cluster will hold for that wish.
+std::optional<provision::End> held(Context& context, const state::Cluster& cluster,
+                                   std::optional<provision::End> wished);
 
 /// Why timers and nodes are to be told.
 enum class Occasion : std::uint8_t {

@@ -7,6 +7,7 @@
 #include "base/join.hpp"
 #include "base/names.hpp"
 #include "cli/common_flags.hpp"
+#include "cli/endpoints.hpp"
 #include "config/settings.hpp"
 
 namespace fastgpu::cli {
@@ -88,6 +89,8 @@ std::string fault_of(const std::string& name, std::span<const Command> table,
 std::vector<std::string> known_variables(std::span<const Command> table) {
   std::set<std::string> known(kRead.begin(), kRead.end());
   known.insert(kSetOnNodes.begin(), kSetOnNodes.end());
+  const auto endpoints = endpoint_variables();
+  known.insert(endpoints.begin(), endpoints.end());
   for (const config::SettingInfo& setting : config::setting_table())
     known.insert(config::variable_name(setting.key));
   for (const Command& command : table) {

@@ -35,7 +35,8 @@ std::vector<NodeRequest> requests_for(const Tools& tools, const state::Cluster& 
                         .host_public_key = pair->second.public_key,
                         .authorized_key = *authorized,
                         .may_be_there = may_be_there,
-                        .all_or_nothing = amount == Amount::all_or_nothing});
+                        .all_or_nothing = amount == Amount::all_or_nothing,
+                        .instance_id = node.instance_id});
   }
   return requests;
 }

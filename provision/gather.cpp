@@ -50,6 +50,10 @@ std::vector<Node> with_machines(const std::vector<Node>& nodes) {
   return result;
 }
 
+/// A refusal whose meaning is not known may be about one place: so many places are asked all the
+/// same, and no more, for it may be about the wish.
+constexpr int kMostUnexplained = 3;
+
 /// Whether another place may do what one refused: it has room, the image, the key pair, the right.
 bool may_differ_elsewhere(const Error& refusal) {
   return refusal.kind() == ErrorKind::capacity || refusal.kind() == ErrorKind::not_found ||
@@ -76,13 +80,21 @@ Error as_one(const std::map<std::size_t, Error>& refusals) {
   return {refusals.begin()->second.kind(), all};
 }
 
+/// Whether a launch that one place refused may be had at another one: there is no room, or what
+/// the refusal is about is not known (`may_be_asked`) or not there.
+bool may_be_had_elsewhere(const Error& refusal, bool may_be_asked) {
+  return refusal.kind() == ErrorKind::capacity ||
+         (may_be_asked &&
+          (refusal.kind() == ErrorKind::remote || refusal.kind() == ErrorKind::not_found));
+}
+
 /// What was wanting; any other failure is thrown.
-std::optional<Error> refusal_in(const Results& results) {
+std::optional<Error> refusal_in(const Results& results, bool may_be_asked) {
   std::vector<Failure> wants;
   std::vector<Failure> others;
   for (const HostResult<Instance>& result : results)
     if (!result.ok())
-      (result.error().kind() == ErrorKind::capacity ? wants : others)
+      (may_be_had_elsewhere(result.error(), may_be_asked) ? wants : others)
           .push_back({result.host, result.error()});
   throw_failures("creating nodes", others);
   if (wants.empty()) return std::nullopt;
@@ -258,10 +270,16 @@ class Gathering {
       });
       return true;
     } catch (const Error& e) {
-      if (is_whole(haul) || !may_differ_elsewhere(e)) throw;
+      const bool is_unexplained = e.kind() == ErrorKind::remote && may_ask_others(haul);
+      if (is_whole(haul) || !(may_differ_elsewhere(e) || is_unexplained)) throw;
+      if (is_unexplained) ++unexplained_;
       note_refusal(haul, e);
       return false;
     }
+  }
+
+  bool may_ask_others(const Haul& haul) const {
+    return provider_.places(haul.cluster).count > 1 && unexplained_ < kMostUnexplained;
   }
 
   void note_refusal(Haul& haul, const Error& refusal) {
@@ -307,7 +325,10 @@ class Gathering {
       if (result->ok()) note_instance(node, result->value());
     }
     haul.refusal.reset();
-    if (const auto refusal = refusal_in(results)) note_refusal(haul, *refusal);
+    if (const auto refusal = refusal_in(results, may_ask_others(haul))) {
+      if (refusal->kind() != ErrorKind::capacity) ++unexplained_;
+      note_refusal(haul, *refusal);
+    }
   }
 
   void give_back(const Haul& haul) {
@@ -325,6 +346,7 @@ class Gathering {
   HostKeys& keys_;
   std::map<std::size_t, Error> refusals_;  ///< The last one of each place.
   std::optional<Money> cost_{};            ///< Of what was held.
+  int unexplained_ = 0;                    ///< Launches that were refused for what is not known.
 };
 
 /// Those that no place has room for are wanted no more.

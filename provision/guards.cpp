@@ -120,6 +120,16 @@ std::optional<End> end_of(const Guards& guards, const Watched& cluster, TimePoin
   return nearest;
 }
 
+std::optional<EndCause> ended_by(const Guards& guards, const Watched& cluster, bool nodes_act,
+                                 TimePoint now) {
+  Watched running = cluster;
+  running.stopped.reset();
+  const auto end = end_of(guards, running, now);
+  if (end && end->when <= now) return end->cause;
+  const bool may_be_idle = nodes_act && guards.idle_delete && !guards.idle_stop;
+  return may_be_idle ? std::optional(EndCause::idle) : std::nullopt;
+}
+
 std::optional<TimePoint> first_end(const Guards& guards, TimePoint created, TimePoint start,
                                    const std::optional<Money>& price, int count) {
   Watched cluster{.created = created, .contact = start};

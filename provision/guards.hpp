@@ -65,6 +65,12 @@ std::optional<state::TimePoint> first_end(const Guards& guards, state::TimePoint
                                           state::TimePoint start, const std::optional<Money>& price,
                                           int count);
 
+/// Why a cluster of which no machine is left was ended by a guard of its own: by a limit that it
+/// had reached, or by idleness where `nodes_act`, that is where nodes end themselves; absent where
+/// no guard explains it. `stopped` of the cluster is passed over: it is when the loss was noticed.
+std::optional<EndCause> ended_by(const Guards& guards, const Watched& cluster, bool nodes_act,
+                                 state::TimePoint now);
+
 /// "its life of 8h is over": why a cluster ends, of its limit.
 std::string reason_of(const Guards& guards, EndCause cause);
 

@@ -39,6 +39,7 @@ struct NodeRequest {
   /// Whether it is of no use without the others of the same call: a place that can give all or
   /// nothing is asked for that, so that no machine is paid for in vain.
   bool all_or_nothing = false;
+  std::string instance_id{};  ///< The machine that is on record for it; empty: none is.
 };
 
 struct Instance {

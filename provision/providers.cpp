@@ -14,10 +14,14 @@ namespace {
 constexpr std::array kProviders = {
     ProviderInfo{"local", "nodes on this machine, made of the kernel's namespaces"},
     ProviderInfo{"static", "hosts that you have, listed in a file and reached by SSH"},
-    ProviderInfo{"aws", "Amazon's cloud; credentials as the aws command finds them", true},
-    ProviderInfo{"alibaba", "Alibaba Cloud; credentials as the aliyun command finds them", true},
-    ProviderInfo{"huawei", "Huawei Cloud; credentials as its development kits find them", true},
-    ProviderInfo{"tencent", "Tencent Cloud; credentials as the tccli command finds them", true},
+    ProviderInfo{"aws", "Amazon's cloud; credentials as the aws command finds them", true, false,
+                 false},
+    ProviderInfo{"alibaba", "Alibaba Cloud; credentials as the aliyun command finds them", true,
+                 true},
+    ProviderInfo{"huawei", "Huawei Cloud; credentials as its development kits find them", true,
+                 true},
+    ProviderInfo{"tencent", "Tencent Cloud; credentials as the tccli command finds them", true,
+                 true},
 };
 
 }  // namespace
@@ -26,9 +30,13 @@ std::span<const ProviderInfo> provider_table() {
   return kProviders;
 }
 
-bool is_cloud(std::string_view name) {
+ProviderInfo provider_info(std::string_view name) {
   const auto found = std::ranges::find(kProviders, name, &ProviderInfo::name);
-  return found != kProviders.end() && found->is_cloud;
+  return found == kProviders.end() ? ProviderInfo{name, ""} : *found;
+}
+
+bool is_cloud(std::string_view name) {
+  return provider_info(name).is_cloud;
 }
 
 void check_provider_name(std::string_view name) {

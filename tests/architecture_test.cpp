@@ -155,6 +155,15 @@ TEST_CASE("only cli/ui writes to the terminal, and few files pass a program's by
   }
 }
 
+TEST_CASE("what clouds answer is read by a type that cannot throw, and by no other") {
+  const std::regex reads(R"(json::parse\(|\.get<|\.get_ref<|\.get_to\()");
+  const fs::path providers = fs::path(FASTGPU_SOURCE_ROOT) / "provision/providers";
+  for (const char* cloud : {"alibaba", "aws", "huawei", "tencent"})
+    for (const auto& entry : fs::directory_iterator(providers / cloud))
+      for (const std::string& place : places_of(entry.path(), reads))
+        FAIL_CHECK(place << " reads JSON by itself: cloud::Document and cloud::Answer do");
+}
+
 TEST_CASE("a path that may not be looked at is not taken for a missing one") {
   // std::filesystem::exists does, or throws what is no Error: base/file_status.hpp is for that.
   static const std::regex kExists(R"re(\b(fs|filesystem)::exists\()re");

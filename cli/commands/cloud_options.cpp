@@ -35,7 +35,8 @@ void check_words(const CloudOptions& options) {
   using provision::cloud::check_title;
   for (const auto& [flag, word] : {std::pair("--region", &options.region),
                                    {"--zone", &options.zone},
-                                   {"--instance-type", &options.type}})
+                                   {"--instance-type", &options.type},
+                                   {"--reservation", &options.reservation}})
     if (!word->empty()) check_identifier(flag, *word);
   for (const auto& [flag, word] : {std::pair("--image", &options.image), {"--vpc", &options.vpc}})
     if (!word->empty()) check_title(flag, *word);
@@ -48,6 +49,9 @@ provision::cloud::Wish wish_of(const CloudOptions& options, const ExchangeRates&
   provision::cloud::Wish wish{.type = options.type, .zone = options.zone, .nodes = nodes};
   if (!options.gpus.empty()) provision::cloud::parse_gpus(options.gpus, wish);
   if (options.spot) wish.market = Market::spot;
+  if (options.spot && !options.reservation.empty())
+    throw Error(ErrorKind::usage, "--reservation and --spot: machines are of one or the other");
+  wish.reservation = options.reservation;
   if (!options.data_disk.empty()) wish.data_disk = provision::parse_data_disk(options.data_disk);
   if (!options.max_price.empty())
     wish.max_price = price_in("--max-price", options.max_price, rates);
@@ -93,7 +97,6 @@ std::vector<Cloud*> clouds_of(Context& context, const CloudOptions& options,
 /// zone or a type that none of them has.
 RankedOffers asked(Context& context, const std::vector<Cloud*>& clouds, const std::string& region,
                    const provision::cloud::Wish& wish, const ExchangeRates& rates) {
-  provision::cloud::check_gpu(wish);
   const auto asked = provision::cloud::clouds_with_region(clouds, region, context.cancel());
   auto answers = provision::cloud::survey(asked, region, wish, context.cancel());
   const auto& heard = answers.heard;
@@ -184,7 +187,7 @@ void add_row(View& view, const Offer& offer, const std::string& against) {
 
 std::string gpus_text(const provision::cloud::InstanceType& type) {
   if (type.gpus == 0) return "-";
-  return std::to_string(type.gpus) + "x" + type.gpu +
+  return std::to_string(type.gpus) + "x" + (type.gpu.empty() ? "GPU" : type.gpu) +
          (type.gpu_memory_gib > 0 ? "-" + std::to_string(type.gpu_memory_gib) + "G" : "");
 }
 
@@ -207,7 +210,8 @@ Json to_json(const provision::cloud::InstanceType& type) {
 }
 
 bool wants_a_cloud(const CloudOptions& options) {
-  return !options.clouds.empty() || !options.gpus.empty() || !options.type.empty();
+  return !options.clouds.empty() || !options.gpus.empty() || !options.type.empty() ||
+         !options.reservation.empty();
 }
 
 std::string given_option(const CloudOptions& options) {
@@ -219,6 +223,7 @@ std::string given_option(const CloudOptions& options) {
       {!options.zone.empty(), "--zone"},
       {!options.image.empty(), "--image"},
       {!options.vpc.empty(), "--vpc"},
+      {!options.reservation.empty(), "--reservation"},
       {!options.max_price.empty(), "--max-price"},
       {!options.ssh_from.empty(), "--ssh-from"},
       {!options.ssh_keys.empty(), "--ssh-key"},
@@ -332,6 +337,9 @@ void describe_cloud_options(Arguments& arguments, CloudOptions& options) {
   describe_place_options(arguments, options);
   describe_machine_options(arguments, options);
   arguments.text("--image", "IMAGE", "Image by id or name (the newest that fits)", options.image);
+  arguments.text("--reservation", "ID",
+                 "Use this capacity reservation or capacity block (aws, alibaba)",
+                 options.reservation);
   arguments.flag("--rdma",
                  "Use RDMA or the fastest network of the type, and place nodes close together",
                  options.rdma);
@@ -422,7 +430,7 @@ CloudPlan plan_in_clouds(Context& context, const CloudOptions& options, const st
   if (!options.public_address.empty())
     spec.public_address = provision::cloud::parse_public_address(options.public_address);
   check_storage(provision::cloud::storage_of(spec, provider));
-  if (spec.wish.gpu.empty() && spec.wish.type.empty())
+  if (spec.wish.gpu.empty() && spec.wish.type.empty() && spec.wish.reservation.empty())
     throw Error(ErrorKind::usage, "what machines? --gpus A100:8, or --instance-type TYPE");
   if (const auto recorded = plan_on_record(context, cluster, spec)) return *recorded;
   CloudPlan plan{.provider = {}, .spec = std::move(spec), .offers = {}, .rates = rates};
@@ -464,6 +472,7 @@ provision::cloud::Place place_of(const Offer& offer, const provision::cloud::Wis
                                 .type = offer.type.name,
                                 .price_per_hour = offer.price_per_hour,
                                 .rdma_interfaces = offer.type.rdma_interfaces,
+                                .rdma_cards = offer.type.rdma_cards,
                                 .gpus = gpus_text(offer.type)};
   if (wish.max_price && offer.price_per_hour)
     place.max_price = bid(*wish.max_price, offer.price_per_hour->currency, rates);

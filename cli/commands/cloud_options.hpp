@@ -26,6 +26,7 @@ struct CloudOptions {
   std::string zone;
   std::string image;
   std::string vpc;
+  std::string reservation;
   std::string max_price;
   std::vector<std::string> exchange_rates;
   std::vector<std::string> ssh_from;

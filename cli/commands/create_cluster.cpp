@@ -96,7 +96,9 @@ std::optional<Money> price_of_a_node(const Wanted& wanted) {
 provision::Guards guards_of(const Wanted& wanted) {
   const auto price = price_of_a_node(wanted);
   const auto guards = with_options({}, wanted.guards, price, wanted.rates);
-  check_guards(guards, wanted.spec.provider, price);
+  const bool is_spot =
+      wanted.plan && wanted.plan->spec.wish.market == provision::cloud::Market::spot;
+  check_guards(guards, wanted.spec.provider, price, is_spot);
   return guards;
 }
 

@@ -12,6 +12,7 @@
 #include "cli/commands/money_options.hpp"
 #include "cli/commands/views.hpp"
 #include "cli/guarding.hpp"
+#include "cli/notices.hpp"
 #include "cli/record.hpp"
 #include "cli/ui/text.hpp"
 #include "provision/held_cluster.hpp"
@@ -51,20 +52,28 @@ state::Cluster guarded(Context& context, const Options& options, state::Cluster 
   const Standing standing = standing_of(context.store(), cluster, std::chrono::system_clock::now());
   const auto guards = with_options(standing.guards, options.guards, standing.price,
                                    rates_for(context, options.exchange_rates));
-  check_guards(guards, cluster.provider, standing.price);
+  check_guards(guards, cluster.provider, standing.price, is_spot(cluster));
   cluster.spec_json = provision::with_guards(cluster.spec_json, guards);
   return cluster;
 }
 
-void show_guards(Context& context, const state::Cluster& cluster) {
-  context.ui().show(view_of_guards(
-      cluster, standing_of(context.store(), cluster, std::chrono::system_clock::now())));
+void show_guards(Context& context, const state::Cluster& cluster, const Standing& standing) {
+  constexpr std::chrono::minutes kSame{1};
+  context.ui().show(view_of_guards(cluster, standing));
+  if (standing.end && standing.due && standing.end->when - *standing.due > kSame)
+    context.ui().note("the guards would end it at " + timestamp(*standing.due) +
+                      ", and the timers of " + cluster.provider +
+                      " take no time that is so near: it ends at " + timestamp(standing.end->when));
 }
 
 int plan(Context& context, const Options& options) {
   const state::Cluster cluster = find_cluster(context, options.name);
   provision::require_ours(context.tools(), cluster);
-  show_guards(context, guarded(context, options, cluster));
+  const state::Cluster wanted = guarded(context, options, cluster);
+  Standing standing = standing_of(context.store(), wanted, std::chrono::system_clock::now());
+  if (standing.end && standing.due) standing.end->when = *standing.due;
+  standing.end = held(context, wanted, standing.end);
+  show_guards(context, wanted, standing);
   context.ui().note("dry run: nothing was done");
   return 0;
 }
@@ -72,9 +81,12 @@ int plan(Context& context, const Options& options) {
 /// Puts the wish on record, under the cluster's lock.
 void write_guards(Context& context, const Options& options, const ClusterName& name) {
   const provision::Tools tools = tools_for(context, options);
-  const provision::HeldCluster held(tools, name);
-  provision::require_ours(tools, held.cluster());
-  context.store().update_cluster(guarded(context, options, held.cluster()));
+  const state::Cluster before = find_cluster(context, name.value);
+  guarded(context, options, before);  // Refuses what cannot be before any node is met.
+  meet_holders(context, tools, before);
+  const provision::HeldCluster mine(tools, name);
+  provision::require_ours(tools, mine.cluster());
+  context.store().update_cluster(guarded(context, options, mine.cluster()));
   fault_point("guard:written");
 }
 
@@ -85,7 +97,9 @@ int run(Context& context, const Options& options) {
   if (!is_question) write_guards(context, options, find_cluster(context, options.name).name);
   arrange_guards(context, find_cluster(context, options.name).id, Occasion::guarded, Reach::nodes);
   if (!is_question) publish_record(context, name);
-  show_guards(context, find_cluster(context, name.value));
+  const state::Cluster cluster = find_cluster(context, name.value);
+  show_guards(context, cluster,
+              standing_of(context.store(), cluster, std::chrono::system_clock::now()));
   return 0;
 }
 

@@ -38,6 +38,7 @@ std::string price_cell(const Standing& standing) {
 }
 
 std::string end_text(const Standing& standing, state::TimePoint now) {
+  if (standing.ended) return "ended";
   if (!standing.end) return "never";
   if (standing.end->when <= now) return "now";
   return "in " + age(now, standing.end->when);
@@ -97,6 +98,7 @@ Json guard_fields(const Standing& standing) {
                       {"idle_delete_seconds", seconds_json(guards.idle_delete)}};
   fields["ends"] = standing.end ? Json(timestamp(standing.end->when)) : Json();
   fields["ends_because"] = standing.end ? Json(cause_word(standing.end->cause)) : Json();
+  fields["ended_because"] = standing.ended ? Json(cause_word(*standing.ended)) : Json();
   return fields;
 }
 
@@ -206,7 +208,7 @@ View view_of(std::span<const ClusterAndNodes> clusters, state::TimePoint now) {
     view.names.push_back(cluster.name.value);
     const Machine machine = machine_of(cluster);
     view.table.rows.push_back({cluster.name.value, cluster.provider,
-                               state_cell(state::to_string(cluster.state)), running_of_all(nodes),
+                               state_cell(standing.ended ? "ended" : state::to_string(cluster.state)), running_of_all(nodes),
                                std::to_string(slots), price_cell(standing), cost_text(standing),
                                end_text(standing, now), age(cluster.created, now),
                                or_dash(machine.type), or_dash(machine.zone), or_dash(machine.gpus),

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "provision/cloud/answer_form.hpp"
 
 namespace fastgpu::provision::cloud {
 namespace {
@@ -37,8 +38,21 @@ std::vector<Answer> Answer::items() const {
   return items;
 }
 
+std::vector<std::pair<std::string, Answer>> Answer::members() const {
+  std::vector<std::pair<std::string, Answer>> members;
+  if (!value_->is_object()) return members;
+  for (const auto& [name, value] : value_->items())
+    members.emplace_back(name, value);
+  return members;
+}
+
+bool Answer::has(std::string_view key) const {
+  return value_->is_object() && value_->find(key) != value_->end();
+}
+
 std::string Answer::text() const {
   if (value_->is_string()) return value_->get<std::string>();
+  if (value_->is_boolean()) return value_->get<bool>() ? "true" : "false";
   return value_->is_number() ? value_->dump() : "";
 }
 
@@ -65,12 +79,36 @@ std::optional<Money> price_told(const Answer& amount, const Answer& currency, Cu
   }
 }
 
-json parse_answer(const http::Response& response, std::string_view what) {
-  json answer = json::parse(response.body, nullptr, false);
-  if (!answer.is_object())
+Document Document::parse(std::string_view text) {
+  if (!is_bounded_json(text)) return {};
+  json value = json::parse(text, nullptr, false);
+  return value.is_discarded() ? Document() : Document(std::move(value));
+}
+
+Document Document::take(std::string_view key) {
+  if (!value_.is_object()) return {};
+  const auto found = value_.find(key);
+  return found == value_.end() ? Document() : Document(std::move(*found));
+}
+
+std::vector<Document> Document::take_items() {
+  std::vector<Document> items;
+  if (!value_.is_array()) return items;
+  for (json& item : value_)
+    items.emplace_back(std::move(item));
+  return items;
+}
+
+Document parse_answer(const http::Response& response, std::string_view what) {
+  Document answer = Document::parse(response.body);
+  if (!answer.root().is_object())
     throw Error(ErrorKind::remote, "the answer of " + std::string(what) + " is no JSON object (" +
                                        std::to_string(response.body.size()) + " bytes)");
   return answer;
+}
+
+std::string body_text(const json& body) {
+  return body.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 }  // namespace fastgpu::provision::cloud

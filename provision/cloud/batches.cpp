@@ -72,6 +72,13 @@ const Machine* machine_of(std::span<const Machine> machines, int index) {
   return found;
 }
 
+const Machine* machine_of(std::span<const Machine> machines, const std::string& id, int index) {
+  // Which of several with one index is the node, and which are strays, instances_of decides so, too.
+  if (const Machine* found = machine_of(machines, index)) return found;
+  const auto recorded = id.empty() ? machines.end() : std::ranges::find(machines, id, &Machine::id);
+  return recorded != machines.end() && is_alive(*recorded) ? &*recorded : nullptr;
+}
+
 Instance instance_of(const Machine& machine, PublicAddress which) {
   const bool is_reached_inside = machine.address.empty() &&
                                  machine.state != MachineState::pending &&
@@ -96,7 +103,8 @@ std::vector<Instance> instances_of(std::span<const Machine> machines, const Plac
   std::vector<Instance> result;
   for (const Machine& machine : machines) {
     if (!is_listed(machine)) continue;
-    const Machine* node = machine_of(here, machine.index);
+    // One of an unknown index may be any node: its id tells which.
+    const Machine* node = machine.index < 0 ? nullptr : machine_of(here, machine.index);
     const bool is_node = node != nullptr ? node->id == machine.id : is_at(machine, place);
     result.push_back(instance_of(machine, which));
     if (!is_node) result.back().token = "stray " + machine.id;

@@ -23,6 +23,10 @@ std::string batch_token(std::span<const NodeRequest> batch, const Place& place);
 /// was launched first; null where there is none.
 const Machine* machine_of(std::span<const Machine> machines, int index);
 
+/// Returns the machine on record of a node, which the cloud knows by `id` whatever it is called by
+/// now; where none is on record or that one is gone, the machine that is node `index`.
+const Machine* machine_of(std::span<const Machine> machines, const std::string& id, int index);
+
 /// As the provider interface has them; one that failed to start is told of as gone. Of several
 /// machines for one node all but one, and all that are not at `place`, carry a token that no node
 /// has, so that they count as strays. Those with another mark than `owner` say whose they are.

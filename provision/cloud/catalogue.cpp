@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "http/urls.hpp"
+#include "provision/cloud/cloud.hpp"
 
 namespace fastgpu::provision::cloud {
 namespace {
@@ -137,9 +138,44 @@ std::span<const CatalogueRow> catalogue() {
   return kRows;
 }
 
+std::string plain_gpu_name(std::string_view text) {
+  const auto is_between = [](char c) { return c == ' ' || c == '-' || c == '_'; };
+  std::string_view name = text;
+  for (bool is_cut = true; is_cut;) {
+    is_cut = false;
+    for (const std::string_view maker : {"NVIDIA", "Nvidia", "nvidia", "Tesla", "tesla"})
+      if (name.size() > maker.size() && name.starts_with(maker) && is_between(name[maker.size()])) {
+        name.remove_prefix(maker.size());
+        while (!name.empty() && is_between(name.front()))
+          name.remove_prefix(1);
+        is_cut = true;
+      }
+  }
+  name = name.substr(0, name.find('*'));
+  for (const std::string_view form : {"-SXM", " SXM", "-PCI", " PCI", "-NVL"})
+    name = name.substr(0, name.find(form));
+  // "-80G", " 32GB": the memory of one is told by itself.
+  const std::size_t last = name.find_last_of("- ");
+  if (last != std::string_view::npos && last > 0 && last + 1 < name.size() &&
+      name[last + 1] >= '0' && name[last + 1] <= '9' &&
+      (name.ends_with('G') || name.ends_with("GB")))
+    name = name.substr(0, last);
+  return std::string(name);
+}
+
+bool same_gpu(std::string_view a, std::string_view b) {
+  const auto folded = [](std::string_view name) {
+    std::string text;
+    for (const char c : plain_gpu_name(name))
+      if (c != ' ' && c != '-' && c != '_') text += c;
+    return text;
+  };
+  return http::same_word(folded(a), folded(b));
+}
+
 bool suits(const InstanceType& type, const Wish& wish) {
   if (!wish.type.empty()) return type.name == wish.type;
-  if (!wish.gpu.empty() && !http::same_word(type.gpu, wish.gpu)) return false;
+  if (!wish.gpu.empty() && !same_gpu(type.gpu, wish.gpu)) return false;
   return type.gpus >= wish.gpus && type.gpu_memory_gib >= wish.gpu_memory_gib;
 }
 
@@ -182,6 +218,11 @@ std::span<const std::string_view> usual_regions(std::string_view cloud) {
   if (cloud == "tencent") return kTencentRegions;
   if (cloud == "huawei") return kHuaweiRegions;
   return kAwsRegions;
+}
+
+std::vector<std::string> Cloud::usual_regions() {
+  const auto usual = cloud::usual_regions(name());
+  return {usual.begin(), usual.end()};
 }
 
 void parse_gpus(std::string_view text, Wish& wish) {

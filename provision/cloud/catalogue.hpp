@@ -39,6 +39,12 @@ std::vector<std::string> types_with_rdma(std::span<const std::string_view> cloud
 /// Fills in what an API did not tell of a type and a row does.
 void complete(InstanceType& type, std::string_view cloud);
 
+/// "A100" of "NVIDIA A100", "NVIDIA Tesla A100-80G" and "A100-SXM4-80GB"; "RTX PRO 6000" as it is.
+std::string plain_gpu_name(std::string_view text);
+
+/// Whether two names are of one GPU, whatever their case, maker and form.
+bool same_gpu(std::string_view a, std::string_view b);
+
 /// Whether a type suits: its GPU by name whatever the case, its numbers at least as wished.
 bool suits(const InstanceType& type, const Wish& wish);
 

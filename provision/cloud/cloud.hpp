@@ -26,6 +26,7 @@ struct Limits {
   /// Whether the cloud ends machines by a timer of its own. One that has none does not charge for
   /// computing while a machine is off that has powered itself off; the others do.
   bool has_timer = true;
+  bool has_reservations = false;  ///< Whether Wish::reservation means anything.
   /// Whether an image that is asked for twice is one image: by its name, or by the token.
   bool knows_images_again = true;
 };
@@ -41,6 +42,8 @@ constexpr std::string_view kHostKeyTag = "fastgpu-host-key";      ///< Tags::hos
 
 /// The tags that are not empty, under the names above.
 std::vector<std::pair<std::string, std::string>> pairs_of(const Tags& tags);
+
+using state::TimePoint;
 
 /// Calls may be made from several threads at once. They throw Error as cloud::error_of(Failure)
 /// makes it: denied, capacity, not_found, conflict, remote; transient once repeating has not
@@ -62,6 +65,9 @@ class Cloud {
   virtual std::string account(const Cancel& cancel) = 0;
 
   virtual std::vector<std::string> regions(const Cancel& cancel) = 0;
+
+  /// The regions that are asked where the user names none.
+  virtual std::vector<std::string> usual_regions();
 
   /// What suits the wish in one region, at most one offer a zone and type. Types that the region
   /// does not have are no offers.
@@ -100,8 +106,10 @@ class Cloud {
   virtual Parts make_network(const NetworkWish& wish, const Cancel& cancel) = 0;
 
   /// Removes every part of the cluster in the region, those that need others first; fine where
-  /// there is none. Parts without our marks stay.
-  virtual void remove_network(const std::string& region, const state::ClusterId& cluster) = 0;
+  /// there is none. Parts without our marks stay, but for those of `known`, which are on record as
+  /// the cluster's own.
+  virtual void remove_network(const std::string& region, const state::ClusterId& cluster,
+                              const Parts& known) = 0;
 
   /// Asks for machines; returns once the cloud has accepted or refused. The same launch again is
   /// answered as at first, as far as the cloud's tokens reach. A refusal for want of stock, quota
@@ -135,6 +143,10 @@ class Cloud {
   virtual void release_at(const std::string& region, std::span<const std::string> ids,
                           std::optional<std::chrono::system_clock::time_point> when,
                           const Cancel& cancel) = 0;
+
+  /// Returns the time at which a timer runs out that is set at `now` for `wished`: the nearest that
+  /// the cloud takes.
+  virtual TimePoint timer_at(TimePoint wished, TimePoint /*now*/) const { return wished; }
 
   /// Writes on machines what of `tags` is not empty, in place of what stood there. May be repeated.
   virtual void tag(const std::string& region, std::span<const std::string> ids, const Tags& tags,

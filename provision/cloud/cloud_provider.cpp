@@ -37,6 +37,23 @@ Place place_of(const state::Cluster& cluster) {
   return place_of(parse_cloud_spec(cluster.spec_json), parse_standing(cluster.network));
 }
 
+/// Returns the parts on record that the cluster has alone: not the network that it was put into.
+Parts own_parts(const state::Cluster& cluster) {
+  Parts parts = parse_standing(cluster.network).parts;
+  if (!parse_cloud_spec(cluster.spec_json).vpc.empty())
+    std::erase_if(parts, [](const auto& part) {
+      return part.first == "vpc" || part.first == "subnet" || part.first == "vswitch";
+    });
+  return parts;
+}
+
+/// Returns the user's own network, by the id on record where there is one: its name may be another
+/// by now. Empty for a network of the cluster's own.
+std::string user_vpc(const CloudSpec& spec, const Standing& standing) {
+  const auto recorded = standing.parts.find("vpc");
+  return spec.vpc.empty() || recorded == standing.parts.end() ? spec.vpc : recorded->second;
+}
+
 std::vector<std::string> regions_of(const state::Cluster& cluster) {
   std::set<std::string> regions;
   for (const Place& place : parse_cloud_spec(cluster.spec_json).places)
@@ -66,7 +83,7 @@ std::vector<std::string> ids_of(std::span<const state::Node> nodes,
                                 std::span<const Machine> machines) {
   std::vector<std::string> ids;
   for (const state::Node& node : nodes) {
-    const Machine* machine = machine_of(machines, node.index);
+    const Machine* machine = machine_of(machines, node.instance_id, node.index);
     if (!node.instance_id.empty())
       ids.push_back(node.instance_id);
     else if (machine != nullptr)
@@ -126,7 +143,9 @@ Launch launch_of(const state::Cluster& cluster, const CloudSpec& spec, const Sta
                 .token = batch_token(batch, place),
                 .rdma = spec.rdma,
                 .rdma_interfaces = spec.rdma ? place.rdma_interfaces : 0,
-                .has_public_address = has_public_address(spec.public_address, first.index)};
+                .rdma_cards = spec.rdma ? place.rdma_cards : std::vector<int>(),
+                .has_public_address = has_public_address(spec.public_address, first.index),
+                .reservation = spec.wish.reservation};
   FirstBoot boot{.user = cluster.user,
                  .authorized_keys = {first.authorized_key},
                  .host_private_key = first.host_private_key,
@@ -162,7 +181,7 @@ std::vector<std::string> ids_to_change(std::span<const state::Node> nodes,
                                        std::span<const Machine> machines, MachineState wanted) {
   std::vector<std::string> ids;
   for (const state::Node& node : nodes) {
-    const Machine* machine = machine_of(machines, node.index);
+    const Machine* machine = machine_of(machines, node.instance_id, node.index);
     if (machine != nullptr && !has_settled(*machine, wanted)) ids.push_back(machine->id);
   }
   return ids;
@@ -231,11 +250,12 @@ std::string CloudProvider::prepare(const state::Cluster& cluster, bool may_be_th
   const Place place = place_of(spec, standing);
   const NetworkWish network{.marks = {cluster.id, cluster.name.value, owner_.mark()},
                             .site = place.site,
-                            .vpc = spec.vpc,
+                            .vpc = user_vpc(spec, standing),
                             .ssh_from = spec.ssh_from,
                             .close_together = spec.rdma,
                             .type = place.type,
-                            .may_be_there = may_be_there};
+                            .may_be_there = may_be_there,
+                            .known = own_parts(cluster)};
   const bool must_choose = standing.image.empty();
   // What the user has named may not be there: then nothing is made.
   const bool is_named = !spec.image.empty() || !spec.key_pairs.empty();
@@ -298,7 +318,8 @@ Results CloudProvider::create(const state::Cluster& cluster, std::span<const Nod
   std::erase_if(there, [&](const Machine& machine) { return !is_at(machine, place); });
   std::vector<NodeRequest> missing;
   for (const NodeRequest& request : requests)
-    if (machine_of(there, request.index) == nullptr) missing.push_back(request);
+    if (machine_of(there, request.instance_id, request.index) == nullptr)
+      missing.push_back(request);
 
   const auto wanted = batches(missing, cloud_.limits().machines_a_launch, which);
   const auto heads = std::span(wanted).first(heads_in(wanted, which));
@@ -311,7 +332,7 @@ Results CloudProvider::create(const state::Cluster& cluster, std::span<const Nod
       refused.emplace(request.index, refused.begin()->second);
   Results results;
   for (const NodeRequest& request : requests) {
-    const Machine* machine = machine_of(there, request.index);
+    const Machine* machine = machine_of(there, request.instance_id, request.index);
     if (machine != nullptr)
       results.push_back({request.name, instance_of(*machine, which)});
     else if (const auto error = refused.find(request.index); error != refused.end())
@@ -344,7 +365,7 @@ std::vector<Machine> CloudProvider::await_rest(const state::Cluster& cluster,
   for (Pauses pauses(wait_);; pauses.next(cancel, change.doing)) {
     std::vector<Machine> there = cloud_.machines(region, cluster.id, cancel);
     const auto is_awaited = [&](const state::Node& node) {
-      const Machine* machine = machine_of(there, node.index);
+      const Machine* machine = machine_of(there, node.instance_id, node.index);
       if (machine == nullptr) return pauses.waited() < kListingPatience;
       return machine->state == MachineState::pending ||
              (machine->state == MachineState::stopping && change.wanted != MachineState::stopped);
@@ -362,7 +383,7 @@ Results CloudProvider::change(const state::Cluster& cluster, std::span<const sta
     change.ask(region, ids);
   Pauses pauses(wait_);
   const auto has_settled_here = [&](const state::Node& node) {
-    const Machine* machine = machine_of(there, node.index);
+    const Machine* machine = machine_of(there, node.instance_id, node.index);
     return machine == nullptr || has_settled(*machine, change.wanted);
   };
   for (;;) {
@@ -372,7 +393,7 @@ Results CloudProvider::change(const state::Cluster& cluster, std::span<const sta
   }
   Results results;
   for (const state::Node& node : nodes) {
-    const Machine* machine = machine_of(there, node.index);
+    const Machine* machine = machine_of(there, node.instance_id, node.index);
     if (machine != nullptr && machine->state == change.wanted)
       results.push_back({node.name, instance_of(*machine, which)});
     else
@@ -452,7 +473,8 @@ bool CloudProvider::all_have_ended(const std::string& region, const state::Clust
   return is_empty;
 }
 
-void CloudProvider::end_in(const std::string& region, const state::ClusterId& cluster) {
+void CloudProvider::end_in(const std::string& region, const state::ClusterId& cluster,
+                           const Parts& known) {
   Told told;
   for (const std::string& id : told_)
     told.emplace(id, 0);
@@ -460,7 +482,7 @@ void CloudProvider::end_in(const std::string& region, const state::ClusterId& cl
     pauses.next(never_, "ending what cluster " + cluster.value + " has in " + region);
     if (!all_have_ended(region, cluster, told, pauses.waited())) continue;
     try {
-      cloud_.remove_network(region, cluster);
+      cloud_.remove_network(region, cluster, known);
       return;
     } catch (const Error& e) {
       if (e.kind() != ErrorKind::conflict || !pauses.are_left()) throw;
@@ -470,9 +492,11 @@ void CloudProvider::end_in(const std::string& region, const state::ClusterId& cl
 
 void CloudProvider::release(const state::Cluster& cluster) {
   const auto regions = regions_of(cluster);
+  const std::string here = place_of(cluster).site.region;
+  const Parts known = own_parts(cluster);
   const auto outcomes =
       parallel_map(std::span(regions), kCallsAtOnce, [&](const std::string& region) {
-        end_in(region, cluster.id);
+        end_in(region, cluster.id, region == here ? known : Parts());
         return true;
       });
   throw_first(outcomes);
@@ -497,7 +521,7 @@ void CloudProvider::remove_orphan(const Orphan& orphan) {
       if (image.image.id == orphan.id.substr(slash + 1)) cloud_.remove_image(region, image);
     return;
   }
-  end_in(region, orphan.cluster);
+  end_in(region, orphan.cluster, {});
 }
 
 }  // namespace fastgpu::provision::cloud

@@ -84,7 +84,7 @@ class CloudProvider final : public Provider {
                       std::chrono::milliseconds now);
   /// All of the cluster in a region. A machine that the cloud did not list yet keeps the network in
   /// use: then it is looked for again.
-  void end_in(const std::string& region, const state::ClusterId& cluster);
+  void end_in(const std::string& region, const state::ClusterId& cluster, const Parts& known);
 
   std::size_t machines_a_call() const {
     return static_cast<std::size_t>(cloud_.limits().machines_a_call);

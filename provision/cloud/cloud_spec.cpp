@@ -33,6 +33,7 @@ json to_json(const Wish& wish) {
                  {"spot", wish.market == Market::spot}};
   if (wish.max_price) object["max_price"] = json_of(*wish.max_price);
   if (wish.data_disk.gib > 0) object["data_disk"] = to_text(wish.data_disk);
+  if (!wish.reservation.empty()) object["reservation"] = wish.reservation;
   return object;
 }
 
@@ -52,6 +53,7 @@ Wish wish_of(const json& object, Currency usual) {
   if (object.contains("max_price")) wish.max_price = money_on_record(object.at("max_price"), usual);
   if (object.contains("data_disk"))
     wish.data_disk = parse_data_disk(object.at("data_disk").get<std::string>());
+  wish.reservation = object.value("reservation", std::string());
   return wish;
 }
 
@@ -64,6 +66,7 @@ json to_json(const Place& place) {
   if (!place.gpus.empty()) object["gpus"] = place.gpus;
   if (place.max_price) object["max_price"] = json_of(*place.max_price);
   if (place.rdma_interfaces > 0) object["rdma_interfaces"] = place.rdma_interfaces;
+  if (!place.rdma_cards.empty()) object["rdma_cards"] = place.rdma_cards;
   return object;
 }
 
@@ -77,6 +80,7 @@ Place place_of(const json& object) {
   place.gpus = object.value("gpus", std::string());
   if (object.contains("max_price")) place.max_price = money_of(object.at("max_price"));
   place.rdma_interfaces = object.value("rdma_interfaces", 0);
+  place.rdma_cards = object.value("rdma_cards", std::vector<int>{});
   return place;
 }
 
@@ -223,6 +227,7 @@ std::string difference(const CloudSpec& there, const CloudSpec& wanted) {
            differ("zone", shown(there.wish.zone), shown(wanted.wish.zone)),
            differ("market", market(there.wish), market(wanted.wish)),
            differ("maximum price", shown(there.wish.max_price), shown(wanted.wish.max_price)),
+           differ("reservation", shown(there.wish.reservation), shown(wanted.wish.reservation)),
            differ("image", shown(there.image), shown(wanted.image)),
            differ("network", shown(there.vpc), shown(wanted.vpc)),
            differ("public addresses", std::string(to_string(there.public_address)),

@@ -18,6 +18,7 @@ struct Place {
   std::string type{};
   std::optional<Money> price_per_hour{};  ///< Of one machine, when it was planned.
   int rdma_interfaces = 0;                ///< Of the type; 0: none, or not told.
+  std::vector<int> rdma_cards{};          ///< As InstanceType::rdma_cards.
   std::string gpus{};                     ///< Of the type, for people: "8xA100-80G".
   std::optional<Money> max_price{};       ///< Wish::max_price in the currency of this place.
 };

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -44,6 +45,19 @@ struct CodeMeaning {
   std::string_view prefix;
   FailureKind kind;
 };
+
+/// What an error code means by the words that it is made of, which all clouds form alike:
+/// "VpcLimitExceeded", "InvalidDiskCategory.NotSupported"; absent where they do not tell.
+std::optional<FailureKind> kind_by_shape(std::string_view code);
+
+/// The same of a cloud's own sentence, for codes that do not tell: "no valid host was found".
+std::optional<FailureKind> kind_by_words(std::string_view message);
+
+/// The meaning of a refusal: by the first row of the cloud's own `exceptions` whose prefix fits,
+/// else by the code's shape, else by the status (429, 5xx), else by the message; invalid where
+/// nothing tells.
+FailureKind kind_of_failure(std::string_view code, std::string_view message, int status,
+                            std::span<const CodeMeaning> exceptions);
 
 /// "launching 4 p4d.24xlarge in us-east-1a: no stock: InsufficientInstanceCapacity: ... (request
 /// 1234)", and where the kind has a way out, what it is.

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "base/names.hpp"
-#include "http/urls.hpp"
 #include "provision/cloud/catalogue.hpp"
 #include "provision/cloud/survey.hpp"
 
@@ -95,18 +94,25 @@ void check_title(std::string_view flag, std::string_view text) {
                                     "characters");
 }
 
-void check_gpu(const Wish& wish) {
+void check_gpu(std::span<Cloud* const> clouds, const std::string& region, const Wish& wish,
+               const Cancel& cancel) {
   if (wish.gpu.empty() || !wish.type.empty()) return;
   std::set<std::string> gpus;
   for (const CatalogueRow& row : catalogue()) {
-    if (http::same_word(row.gpu, wish.gpu)) return;
+    if (same_gpu(row.gpu, wish.gpu)) return;
     gpus.emplace(row.gpu);
+  }
+  for (const Offer& offer :
+       survey(clouds, region, {.gpus = 1, .market = wish.market}, cancel).offers) {
+    if (offer.type.gpu.empty()) continue;
+    if (same_gpu(offer.type.gpu, wish.gpu)) return;
+    gpus.insert(offer.type.gpu);
   }
   std::string all;
   for (const std::string& gpu : gpus)
-    all += (all.empty() ? ": it is one of " : ", ") + gpu;
-  refuse("--gpus: the list of " + std::string(kCatalogueDate) + " has no GPU", wish.gpu, gpus,
-         all + "; --instance-type TYPE takes any type of machine");
+    all += (all.empty() ? ": there are " : ", ") + gpu;
+  refuse("--gpus: " + names_of(clouds) + (clouds.size() == 1 ? " has" : " have") + " no GPU",
+         wish.gpu, gpus, all + "; --instance-type TYPE takes any type of machine");
 }
 
 std::vector<Cloud*> clouds_with_region(std::span<Cloud* const> clouds, const std::string& region,
@@ -126,6 +132,7 @@ std::vector<Cloud*> clouds_with_region(std::span<Cloud* const> clouds, const std
 
 void check_names(std::span<Cloud* const> clouds, const std::string& region, const Wish& wish,
                  const Cancel& cancel) {
+  check_gpu(clouds, region, wish, cancel);
   if (!wish.type.empty()) check_type(clouds, wish);
   if (!wish.zone.empty()) check_zone(clouds, region, wish, cancel);
 }

@@ -19,8 +19,10 @@ void check_identifier(std::string_view flag, std::string_view text);
 /// characters. Throws ErrorKind::usage with `flag` and the value met.
 void check_title(std::string_view flag, std::string_view text);
 
-/// Throws not_found, with the nearest name, where the catalogue knows no such GPU.
-void check_gpu(const Wish& wish);
+/// Throws not_found, with the nearest name that there is, where no machine that the clouds offer
+/// has such a GPU, and the catalogue knows of none.
+void check_gpu(std::span<Cloud* const> clouds, const std::string& region, const Wish& wish,
+               const Cancel& cancel);
 
 /// Returns those of `clouds` that have the region; all of them for "" and "all". A cloud that does
 /// not tell its regions counts as having it. Throws not_found, with the nearest name, where none

@@ -29,6 +29,9 @@ struct InstanceType {
   double memory_gib = 0;
   double network_gbit = 0;  ///< A second; 0 where it is not told.
   int rdma_interfaces = 0;
+  /// The network cards that have RDMA, where the cloud numbers them and the first ones are not
+  /// they.
+  std::vector<int> rdma_cards{};
   std::string architecture = "x86_64";
 };
 
@@ -63,6 +66,7 @@ struct Wish {
   std::optional<Money> max_price{};  ///< An hour, of one node.
   DataDisk data_disk{};              ///< Of each node.
   bool rdma = false;                 ///< Only types that have it.
+  std::string reservation{};         ///< Out of this one, by its id; empty: out of none.
 };
 
 struct Image {
@@ -142,6 +146,9 @@ struct NetworkWish {
   bool close_together = false;      ///< In a placement group, where the cloud has them.
   std::string type{};               ///< Of the machines that come into it; empty: not known.
   bool may_be_there = true;         ///< Some of it, made before.
+  /// Those that are on record for the cluster at that site: they are its own whatever they are
+  /// called by now.
+  Parts known{};
 };
 
 /// Instances wanted of one call.
@@ -163,8 +170,10 @@ struct Launch {
   Secret user_data{};
   std::optional<std::chrono::system_clock::time_point> release_at{};
   bool rdma = false;
-  int rdma_interfaces = 0;  ///< Of the type, where `rdma` is wished; 0: not told.
+  int rdma_interfaces = 0;        ///< Of the type, where `rdma` is wished; 0: not told.
+  std::vector<int> rdma_cards{};  ///< As InstanceType::rdma_cards.
   bool has_public_address = true;
+  std::string reservation{};  ///< As Wish::reservation.
 };
 
 /// A launch that is only tried. It needs no network of its own.

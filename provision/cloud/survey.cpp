@@ -72,8 +72,7 @@ std::vector<std::string> regions_to_ask(Cloud& cloud, const std::string& region,
                                         const Cancel& cancel) {
   if (region == kAllRegions) return cloud.regions(cancel);
   if (!region.empty()) return {region};
-  const auto usual = usual_regions(cloud.name());
-  return {usual.begin(), usual.end()};
+  return cloud.usual_regions();
 }
 
 Answers survey(std::span<Cloud* const> clouds, const std::string& region, const Wish& wish,
@@ -81,6 +80,10 @@ Answers survey(std::span<Cloud* const> clouds, const std::string& region, const 
   Answers result;
   const std::vector<Question> asked = questions(clouds, region, result.heard, cancel);
   auto answers = parallel_map(std::span(asked), asked.size(), [&](const Question& question) {
+    if (!wish.reservation.empty() && !question.cloud->limits().has_reservations)
+      throw Error(ErrorKind::usage, std::string(question.cloud->name()) +
+                                        " has no reservations that fastgpu can use: leave "
+                                        "--reservation out, or name another --cloud");
     return question.cloud->offers(question.region, wish, cancel);
   });
   cancel.check();

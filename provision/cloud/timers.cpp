@@ -8,9 +8,18 @@
 
 namespace fastgpu::provision::cloud {
 
-void set_timers(Cloud& cloud, const std::string& owner, const state::Cluster& cluster,
-                std::span<const state::Node> nodes, std::optional<state::TimePoint> when,
-                const Cancel& cancel) {
+state::TimePoint held_end(const Cloud& cloud, state::TimePoint when) {
+  // So much later the timer may be set, and is the same one then.
+  constexpr std::chrono::seconds kSpare{30};
+  return cloud.timer_at(when, std::chrono::system_clock::now() + kSpare);
+}
+
+std::optional<state::TimePoint> set_timers(Cloud& cloud, const std::string& owner,
+                                           const state::Cluster& cluster,
+                                           std::span<const state::Node> nodes,
+                                           std::optional<state::TimePoint> when,
+                                           const Cancel& cancel) {
+  if (when && cloud.limits().has_timer) when = held_end(cloud, *when);
   const CloudSpec spec = parse_cloud_spec(cluster.spec_json);
   const std::string& region = spec.places.at(parse_standing(cluster.network).place).site.region;
   require_ours(cluster, instances_of(cloud.machines(region, cluster.id, cancel),
@@ -23,6 +32,7 @@ void set_timers(Cloud& cloud, const std::string& owner, const state::Cluster& cl
   for (std::size_t begin = 0; begin < ids.size(); begin += most)
     cloud.release_at(region, std::span(ids).subspan(begin, std::min(most, ids.size() - begin)),
                      when, cancel);
+  return when;
 }
 
 }  // namespace fastgpu::provision::cloud

@@ -37,6 +37,7 @@ class FakeCloud final : public provision::cloud::Cloud {
   int accounts_asked = 0;
   int lists_asked = 0;                                        ///< Of machines.
   std::vector<provision::cloud::NetworkWish> network_wishes;  ///< In their order.
+  provision::cloud::Parts known_parts;                        ///< Of the last removal.
   int most_a_launch = 100;
   bool gives_parts = true;
 
@@ -57,8 +58,9 @@ class FakeCloud final : public provision::cloud::Cloud {
   std::vector<std::string> regions(const Cancel&) override { return {"r1", "r2"}; }
   std::vector<provision::cloud::Offer> offers(const std::string&, const provision::cloud::Wish&,
                                               const Cancel&) override {
-    return {};
+    return offered;
   }
+  std::vector<provision::cloud::Offer> offered;  ///< In every region, whatever is wished.
   std::vector<provision::cloud::Image> images(const std::string&, const std::string& name,
                                               const std::string&, const Cancel&) override {
     if (name == "none") return {};
@@ -107,8 +109,10 @@ class FakeCloud final : public provision::cloud::Cloud {
     networks.insert(wish.marks.cluster.value);
     return {{"subnet", "subnet-" + wish.site.zone}};
   }
-  void remove_network(const std::string&, const state::ClusterId& cluster) override {
+  void remove_network(const std::string&, const state::ClusterId& cluster,
+                      const provision::cloud::Parts& known) override {
     const std::lock_guard lock(mutex_);
+    if (!known.empty()) known_parts = known;
     if (in_use_for-- > 0) throw Error(ErrorKind::conflict, "still in use");
     networks.erase(cluster.value);
   }
@@ -192,6 +196,11 @@ class FakeCloud final : public provision::cloud::Cloud {
     }
   }
   std::map<std::string, std::optional<std::chrono::system_clock::time_point>> timers;  ///< By id.
+  provision::cloud::TimePoint timer_at(provision::cloud::TimePoint wished,
+                                       provision::cloud::TimePoint now) const override {
+    return std::max(wished, now + nearest_timer);
+  }
+  std::chrono::minutes nearest_timer{-100'000'000};  ///< From now on.
   bool has_timer = true;
   bool knows_images_again = true;
   std::vector<provision::cloud::Part> parts(const std::string& region, const Cancel&) override {

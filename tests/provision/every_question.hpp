@@ -46,7 +46,7 @@ int ask_everything(const http::Response& answer, MakeCloud make_cloud) {
   attempt([&](auto& c) { c.public_key("r", "k", never); });
   attempt([&](auto& c) { c.check_network(launch.site, "lab", never); });
   attempt([&](auto& c) { c.make_network(network, never); });
-  attempt([&](auto& c) { c.remove_network("r", {"c"}); });
+  attempt([&](auto& c) { c.remove_network("r", {"c"}, {}); });
   attempt([&](auto& c) { c.launch(launch, never); });
   attempt([&](auto& c) {
     const auto failure = c.try_launch({.site = launch.site, .type = launch.type}, never);

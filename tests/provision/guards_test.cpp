@@ -114,6 +114,17 @@ TEST_CASE("a stopped cluster may be left alone until its idle time is over") {
   CHECK_FALSE(end_of({.idle_stop = 30min, .idle_delete = 168h}, cluster, kCreated + 9h));
 }
 
+TEST_CASE("a cluster without machines was ended by the guard whose limit was reached") {
+  Watched cluster = at(kCreated + 1h);
+  cluster.stopped = kCreated + 9h;  // When the loss was noticed.
+  CHECK(ended_by({.unattended = 2h}, cluster, true, kCreated + 9h) == EndCause::unattended);
+  CHECK(ended_by({.max_life = 8h}, cluster, false, kCreated + 9h) == EndCause::max_life);
+  CHECK_FALSE(ended_by({.max_life = 8h}, cluster, true, kCreated + 7h));
+  CHECK_FALSE(ended_by({}, cluster, true, kCreated + 9h));
+  CHECK(ended_by({.idle_delete = 1h}, cluster, true, kCreated + 9h) == EndCause::idle);
+  CHECK_FALSE(ended_by({.idle_delete = 1h}, cluster, false, kCreated + 9h));
+}
+
 TEST_CASE("machines are launched with the nearest of the limits") {
   CHECK_FALSE(first_end({}, kCreated, kCreated, Money{5, kUsd}, 2));
   CHECK(first_end({.max_life = 8h, .max_cost = Money{50, kUsd}}, kCreated, kCreated, Money{5, kUsd},

@@ -25,22 +25,23 @@ std::pair<std::string, std::string> next_page(const Answer& answer, int page) {
 }  // namespace
 
 cloud::Call AlibabaApi::form(const ApiCall& call) const {
-  const std::string host = call.service + "." + call.region + ".aliyuncs.com";
+  const auto target =
+      endpoint_.of(call.service, call.region, call.service + "." + call.region + ".aliyuncs.com");
   Parameters parameters = call.parameters;
   if (names_region(call.action)) parameters.emplace_back("RegionId", call.region);
   return {.service = call.service,
           .action = call.action,
           .region = call.region,
           .request = {.method = "POST",
-                      .url = (endpoint_.empty() ? "https://" + host : endpoint_) + "/",
-                      .headers = {{"Host", host},
+                      .url = target.url + "/",
+                      .headers = {{"Host", target.host},
                                   {"Accept", "application/json"},
                                   {"Content-Type", kForm}},
                       .body = http::encode_query(parameters)},
           .shown = cloud::shown(call.parameters)};
 }
 
-nlohmann::json AlibabaApi::call(const ApiCall& call, const Cancel& cancel) {
+cloud::Document AlibabaApi::call(const ApiCall& call, const Cancel& cancel) {
   return cloud::parse_answer(caller_.call(form(call), "alibaba: " + call.doing, cancel),
                              "alibaba to " + call.action);
 }
@@ -55,7 +56,7 @@ void AlibabaApi::pages(ApiCall call, const std::function<void(const Answer&)>& t
                        const Cancel& cancel) {
   const std::size_t own = call.parameters.size();
   for (int page = 1; page <= kMostPages; ++page) {
-    const nlohmann::json document = this->call(call, cancel);
+    const cloud::Document document = this->call(call, cancel);
     take(Answer(document));
     auto next = next_page(Answer(document), page);
     if (next.first.empty()) return;

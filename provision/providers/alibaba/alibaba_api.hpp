@@ -7,6 +7,7 @@
 
 #include "provision/cloud/answer.hpp"
 #include "provision/cloud/caller.hpp"
+#include "provision/cloud/endpoint.hpp"
 #include "provision/cloud/parameters.hpp"
 #include "provision/providers/alibaba/alibaba_dialect.hpp"
 
@@ -26,14 +27,13 @@ struct ApiCall {
 
 class AlibabaApi {
  public:
-  /// `endpoint`: where all requests go instead of the services themselves; empty: nowhere else.
-  AlibabaApi(cloud::ApiTools tools, std::string endpoint)
+  AlibabaApi(cloud::ApiTools tools, cloud::Endpoint endpoint)
       : endpoint_(std::move(endpoint)), caller_(std::move(tools), dialect_) {}
 
   cloud::Caller& caller() noexcept { return caller_; }
 
   /// The answer, an object. Throws as cloud::Caller::call does, and remote for no JSON object.
-  nlohmann::json call(const ApiCall& call, const Cancel& cancel);
+  cloud::Document call(const ApiCall& call, const Cancel& cancel);
 
   /// The refusal where there is one.
   std::optional<cloud::Failure> try_call(const ApiCall& call, const Cancel& cancel);
@@ -45,7 +45,7 @@ class AlibabaApi {
   cloud::Call form(const ApiCall& call) const;
 
   AlibabaDialect dialect_;
-  std::string endpoint_;
+  cloud::Endpoint endpoint_;
   cloud::Caller caller_;
 };
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/counted.hpp"
-#include "base/parallel.hpp"
 #include "provision/cloud/batches.hpp"
+#include "provision/cloud/in_parts.hpp"
 #include "provision/providers/alibaba/machines.hpp"
 
 namespace fastgpu::provision::alibaba {
@@ -15,7 +15,6 @@ using cloud::Machine;
 using cloud::MachineState;
 
 constexpr const char* kAnyRegion = "cn-hangzhou";  // For what is the same in all.
-constexpr std::size_t kCallsAtOnce = 8;
 
 ApiCall about(const std::string& region, const std::string& action,
               std::span<const std::string> ids, const std::string& doing) {
@@ -55,16 +54,19 @@ std::vector<Machine> AlibabaCloud::described(const std::string& region,
                                              const Cancel& cancel) {
   std::vector<Machine> found;
   if (ids.empty()) return found;
-  const nlohmann::json list(std::vector<std::string>(ids.begin(), ids.end()));
-  api_.pages(
-      {.region = region,
-       .action = "DescribeInstances",
-       .parameters = {{"InstanceIds", list.dump()}, {"MaxResults", "100"}},
-       .doing = "looking at machines in " + region},
-      [&](const Answer& page) {
-        std::ranges::move(machines_in(page, region), std::back_inserter(found));
-      },
-      cancel);
+  const auto look = [&](std::span<const std::string> some) {
+    const nlohmann::json list(std::vector<std::string>(some.begin(), some.end()));
+    api_.pages(
+        {.region = region,
+         .action = "DescribeInstances",
+         .parameters = {{"InstanceIds", list.dump()}, {"MaxResults", "100"}},
+         .doing = "looking at machines in " + region},
+        [&](const Answer& page) {
+          std::ranges::move(machines_in(page, region), std::back_inserter(found));
+        },
+        cancel);
+  };
+  cloud::throw_refused(cloud::order_in_parts(ids, look));
   return found;
 }
 
@@ -155,17 +157,22 @@ struct AlibabaCloud::Change {
 void AlibabaCloud::change(const std::string& region, std::span<const std::string> ids,
                           const Change& change, const Cancel& cancel) {
   constexpr int kLooks = 3;
+  const auto order = [&](std::span<const std::string> some) {
+    ApiCall call = about(region, change.action, some, change.doing);
+    call.parameters.insert(call.parameters.end(), change.parameters.begin(),
+                           change.parameters.end());
+    api_.call(call, cancel);
+  };
+  const auto has_changed = [](const cloud::RefusedId& one) {
+    return one.error.kind() == ErrorKind::conflict;
+  };
   for (int look = 1;; ++look) {
     std::vector<Machine> due = described(region, ids, cancel);
     std::erase_if(due, [&](const Machine& machine) { return !change.is_due(machine.state); });
     if (due.empty()) return;
-    ApiCall call = about(region, change.action, cloud::ids_of(due), change.doing);
-    call.parameters.insert(call.parameters.end(), change.parameters.begin(),
-                           change.parameters.end());
-    const auto failure = api_.try_call(call, cancel);
-    if (!failure) return;
-    if (failure->kind != cloud::FailureKind::in_use || look == kLooks)
-      throw cloud::error_of(*failure, "alibaba: " + call.doing);
+    const auto refused = cloud::order_in_parts(cloud::ids_of(due), order);
+    if (look == kLooks || std::ranges::none_of(refused, has_changed))
+      return cloud::throw_refused(refused);
   }
 }
 
@@ -193,22 +200,12 @@ void AlibabaCloud::stop(const std::string& region, std::span<const std::string> 
 }
 
 void AlibabaCloud::terminate(const std::string& region, std::span<const std::string> ids) {
-  // One that is gone is a refusal for all. An instance may be unknown for some seconds after its
-  // launch: only who is unknown for longer is gone.
-  constexpr int kLooks = 3;
-  std::vector<std::string> left(ids.begin(), ids.end());
-  for (int look = 1; !left.empty(); ++look) {
-    ApiCall call = about(region, "DeleteInstances", left, "ending");
+  const auto order = [&](std::span<const std::string> some) {
+    ApiCall call = about(region, "DeleteInstances", some, "ending");
     call.parameters.emplace_back("Force", "true");
-    const auto failure = api_.try_call(call, never_);
-    if (!failure) return;
-    if (failure->kind != cloud::FailureKind::not_found || look > kLooks)
-      throw cloud::error_of(*failure, "alibaba: " + call.doing);
-    if (look < kLooks)
-      wait_(2s, never_);
-    else
-      left = cloud::ids_of(described(region, left, never_));
-  }
+    api_.call(call, never_);
+  };
+  cloud::order_known(ids, order, wait_, never_);
 }
 
 void AlibabaCloud::release_at(const std::string& region, std::span<const std::string> ids,
@@ -216,22 +213,24 @@ void AlibabaCloud::release_at(const std::string& region, std::span<const std::st
                               const Cancel& cancel) {
   // An empty time takes the timer away.
   const std::string time = when ? release_time(*when, std::chrono::system_clock::now()) : "";
-  const auto outcomes = parallel_map(ids, kCallsAtOnce, [&](const std::string& id) {
+  const auto set_one = [&](const std::string& id) {
     api_.call({.region = region,
                .action = "ModifyInstanceAutoReleaseTime",
                .parameters = {{"InstanceId", id}, {"AutoReleaseTime", time}},
                .doing = "setting the timer of " + id},
               cancel);
-    return true;
-  });
-  for (const auto& outcome : outcomes)
-    if (const auto* error = std::get_if<Error>(&outcome)) throw *error;
+  };
+  cloud::order_each(ids, set_one, wait_, cancel);
+}
+
+cloud::TimePoint AlibabaCloud::timer_at(cloud::TimePoint wished, cloud::TimePoint now) const {
+  return alibaba::release_at(wished, now);
 }
 
 void AlibabaCloud::tag(const std::string& region, std::span<const std::string> ids,
                        const cloud::Tags& tags, const Cancel& cancel) {
   constexpr std::size_t kMost = 50;
-  for (const auto& some : cloud::chunks(ids, kMost)) {
+  const auto order = [&](std::span<const std::string> some) {
     ApiCall call{.region = region,
                  .action = "TagResources",
                  .parameters = {{"ResourceType", "instance"}},
@@ -244,7 +243,9 @@ void AlibabaCloud::tag(const std::string& region, std::span<const std::string> i
       call.parameters.emplace_back(name + ".Value", value);
     }
     api_.call(call, cancel);
-  }
+  };
+  for (const auto& some : cloud::chunks(ids, kMost))
+    cloud::order_known(some, order, wait_, cancel);
 }
 
 }  // namespace fastgpu::provision::alibaba

@@ -8,13 +8,15 @@ namespace fastgpu::provision::alibaba {
 
 class AlibabaCloud final : public cloud::Cloud {
  public:
-  /// `endpoint`: where requests go instead of Alibaba Cloud itself; empty: nowhere else.
-  AlibabaCloud(cloud::ApiTools tools, std::string endpoint)
+  AlibabaCloud(cloud::ApiTools tools, cloud::Endpoint endpoint)
       : wait_(tools.wait), api_(std::move(tools), std::move(endpoint)) {}
 
   std::string_view name() const noexcept override { return "alibaba"; }
   cloud::Limits limits() const noexcept override {
-    return {.machines_a_launch = 100, .machines_a_call = 100, .user_data = 32'768};
+    return {.machines_a_launch = 100,
+            .machines_a_call = 100,
+            .user_data = 32'768,
+            .has_reservations = true};
   }
   bool has_credentials() override;
   bool has_accepted_us() noexcept override { return api_.caller().has_been_accepted(); }
@@ -33,7 +35,8 @@ class AlibabaCloud final : public cloud::Cloud {
   void check_network(const cloud::Site& site, const std::string& vpc,
                      const Cancel& cancel) override;
   cloud::Parts make_network(const cloud::NetworkWish& wish, const Cancel& cancel) override;
-  void remove_network(const std::string& region, const state::ClusterId& cluster) override;
+  void remove_network(const std::string& region, const state::ClusterId& cluster,
+                      const cloud::Parts& known) override;
   std::vector<cloud::Machine> launch(const cloud::Launch& launch, const Cancel& cancel) override;
   std::optional<cloud::Failure> try_launch(const cloud::Trial& trial,
                                            const Cancel& cancel) override;
@@ -47,6 +50,7 @@ class AlibabaCloud final : public cloud::Cloud {
   void release_at(const std::string& region, std::span<const std::string> ids,
                   std::optional<std::chrono::system_clock::time_point> when,
                   const Cancel& cancel) override;
+  cloud::TimePoint timer_at(cloud::TimePoint wished, cloud::TimePoint now) const override;
   void tag(const std::string& region, std::span<const std::string> ids, const cloud::Tags& tags,
            const Cancel& cancel) override;
   std::vector<cloud::Part> parts(const std::string& region, const Cancel& cancel) override;

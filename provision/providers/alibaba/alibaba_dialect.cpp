@@ -16,46 +16,23 @@ using cloud::Failure;
 using cloud::FailureKind;
 using std::chrono::milliseconds;
 
-// From the error codes of ECS, VPC and STS. The first row whose prefix fits counts.
-constexpr std::array kMeanings = {
-    CodeMeaning{"Throttling", FailureKind::throttled},
-    CodeMeaning{"ServiceUnavailable", FailureKind::busy},
-    CodeMeaning{"InternalError", FailureKind::busy},
+// What the shapes of the error codes of ECS, VPC and STS do not tell, or tell wrongly. The first
+// row whose prefix fits counts.
+constexpr std::array kExceptions = {
     CodeMeaning{"SignatureNonceUsed", FailureKind::busy},
     CodeMeaning{"LastTokenProcessing", FailureKind::busy},
-    CodeMeaning{"OperationConflict", FailureKind::busy},
-    CodeMeaning{"TaskConflict", FailureKind::busy},
-    CodeMeaning{"IncorrectVSwitchStatus", FailureKind::busy},
-    CodeMeaning{"IncorrectVpcStatus", FailureKind::busy},
-    CodeMeaning{"IncorrectStatus", FailureKind::busy},
-    CodeMeaning{"OperationDenied.SpotPriceLowerThanPublicPrice", FailureKind::price},
-    CodeMeaning{"InvalidSpotPriceLimit.LowerThanPublicPrice", FailureKind::price},
-    CodeMeaning{"OperationDenied.NoStock", FailureKind::stock},
-    CodeMeaning{"Zone.NotOnSale", FailureKind::stock},
-    CodeMeaning{"Zone.NotOpen", FailureKind::stock},
-    CodeMeaning{"InvalidInstanceType.ZoneNotSupported", FailureKind::stock},
     CodeMeaning{"InvalidInstanceType.ValueNotSupported", FailureKind::stock},
-    CodeMeaning{"ResourceNotAvailable", FailureKind::stock},
+    CodeMeaning{"OperationDenied.ResourceControl", FailureKind::stock},
+    CodeMeaning{"OperationDenied.SpotPriceLowerThanPublicPrice", FailureKind::price},
+    CodeMeaning{"InvalidSpotPriceLimit", FailureKind::price},
+    CodeMeaning{"InvalidSpotAliUid", FailureKind::permission},
+    CodeMeaning{"Zone.NotOpen", FailureKind::stock},
     CodeMeaning{"InstanceType.Offline", FailureKind::stock},
-    CodeMeaning{"QuotaExceed", FailureKind::quota},
-    CodeMeaning{"SecurityGroupInstanceLimitExceed", FailureKind::quota},
-    CodeMeaning{"InvalidVSwitchId.IpNotEnough", FailureKind::quota},
-    CodeMeaning{"InvalidAccountStatus.NotEnoughBalance", FailureKind::money},
-    CodeMeaning{"InsufficientBalance", FailureKind::money},
+    CodeMeaning{"InvalidAccountStatus", FailureKind::money},
     CodeMeaning{"Account.Arrearage", FailureKind::money},
     CodeMeaning{"InvalidAccessKeyId", FailureKind::credentials},
-    CodeMeaning{"SignatureDoesNotMatch", FailureKind::credentials},
-    CodeMeaning{"IncompleteSignature", FailureKind::credentials},
-    CodeMeaning{"InvalidSecurityToken", FailureKind::credentials},
-    CodeMeaning{"MissingSecurityToken", FailureKind::credentials},
-    CodeMeaning{"InvalidTimeStamp", FailureKind::clock_skew},
-    CodeMeaning{"Forbidden", FailureKind::permission},
-    CodeMeaning{"NoPermission", FailureKind::permission},
-    CodeMeaning{"InvalidImageName.Duplicated", FailureKind::name_taken},
     CodeMeaning{"SnapshotCreatedImage", FailureKind::in_use},
-    CodeMeaning{"DependencyViolation", FailureKind::in_use},
     CodeMeaning{"IncorrectInstanceStatus", FailureKind::in_use},
-    CodeMeaning{"IdempotentParameterMismatch", FailureKind::token_used},
     CodeMeaning{"DryRunOperation", FailureKind::dry_run_passed},
     CodeMeaning{"DRYRUN.SUCCESS", FailureKind::dry_run_passed},
 };
@@ -77,12 +54,12 @@ std::string element(const std::string& text, const std::string& name) {
 }
 
 Failure words_of(const http::Response& response) {
-  const auto document = nlohmann::json::parse(response.body, nullptr, false);
-  if (!document.is_object())
+  const auto document = cloud::Document::parse(response.body);
+  if (!document.root().is_object())
     return {.code = element(response.body, "Code"),
             .message = element(response.body, "Message"),
             .request_id = element(response.body, "RequestId")};
-  const cloud::Answer answer(document);
+  const cloud::Answer answer = document.root();
   return {.code = first_text(answer, {"Code", "code"}),
           .message = first_text(answer, {"Message", "message"}),
           .request_id = first_text(answer, {"RequestId", "requestId"})};
@@ -114,12 +91,8 @@ std::string_view version_of(std::string_view service) {
   return service == "sts" ? "2015-04-01" : "2014-05-26";
 }
 
-cloud::FailureKind kind_of(std::string_view code, int status) {
-  for (const CodeMeaning& row : kMeanings)
-    if (code.starts_with(row.prefix)) return row.kind;
-  if (code.find(".NotFound") != std::string_view::npos) return FailureKind::not_found;
-  if (status == 429) return FailureKind::throttled;
-  return status >= 500 ? FailureKind::busy : FailureKind::invalid;
+cloud::FailureKind kind_of(std::string_view code, int status, std::string_view message) {
+  return cloud::kind_of_failure(code, message, status, kExceptions);
 }
 
 void AlibabaDialect::sign(http::Request& request, const cloud::Call& call,
@@ -136,15 +109,15 @@ std::string AlibabaDialect::request_id(const http::Response& response) const {
 std::optional<Failure> AlibabaDialect::failure_in(const http::Response& response) const {
   Failure failure = words_of(response);
   if (response.status / 100 == 2 && is_success(failure.code)) return std::nullopt;
-  failure.kind = kind_of(failure.code, response.status);
+  failure.kind = kind_of(failure.code, response.status, failure.message);
   if (failure.code.empty()) failure.code = "HTTP " + std::to_string(response.status);
   failure.retry_after = time_left(response);
   return failure;
 }
 
 bool AlibabaDialect::is_answer(const http::Response& response, const cloud::Call& /*call*/) const {
-  const auto document = nlohmann::json::parse(response.body, nullptr, false);
-  return !cloud::Answer(document)["RequestId"].text().empty();
+  const auto document = cloud::Document::parse(response.body);
+  return !document["RequestId"].text().empty();
 }
 
 }  // namespace fastgpu::provision::alibaba

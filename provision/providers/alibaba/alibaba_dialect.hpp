@@ -20,6 +20,6 @@ class AlibabaDialect final : public cloud::Dialect {
 std::string_view version_of(std::string_view service);
 
 /// What an error code of Alibaba Cloud means.
-cloud::FailureKind kind_of(std::string_view code, int status);
+cloud::FailureKind kind_of(std::string_view code, int status, std::string_view message = {});
 
 }  // namespace fastgpu::provision::alibaba

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cstdio>
 
-#include "provision/cloud/catalogue.hpp"
 #include "provision/cloud/cloud.hpp"
 #include "provision/providers/alibaba/hpc.hpp"
 #include "provision/signing/base64.hpp"
@@ -85,18 +84,13 @@ Machine machine_of(const Answer& instance, const std::string& region) {
           .launched_as = launched_as};
 }
 
-/// Elastic RDMA is a way to use the primary interface; the SCC types have a network of their own.
-bool has_elastic_rdma(const std::string& type) {
-  const auto known = cloud::known_types("alibaba", {.type = type});
-  return !known.empty() && known.front().rdma_interfaces > 0 && !type.starts_with("ecs.scc");
-}
-
 void add_network(Parameters& parameters, const cloud::Launch& launch) {
   const auto part = [&](const char* kind) {
     const auto found = launch.network.find(kind);
     return found == launch.network.end() ? "" : found->second;
   };
-  const bool is_rdma = launch.rdma && has_elastic_rdma(launch.type);
+  // Elastic RDMA is a way to use the primary interface; the SCC types have a network of their own.
+  const bool is_rdma = launch.rdma && !needs_hpc_cluster(launch.type);
   const std::string prefix = is_rdma ? "NetworkInterface.1." : "";
   parameters.emplace_back(prefix + "VSwitchId", part("vswitch"));
   parameters.emplace_back(prefix + "SecurityGroupId", part("security-group"));
@@ -149,9 +143,12 @@ cloud::Marks marks_in(const Answer& thing) {
           .owner = tag_in(thing, cloud::kOwnerTag)};
 }
 
+system_clock::time_point release_at(system_clock::time_point wished, system_clock::time_point now) {
+  return std::chrono::ceil<std::chrono::minutes>(std::max(wished, now + kShortestTimer));
+}
+
 std::string release_time(system_clock::time_point wished, system_clock::time_point now) {
-  const auto when = std::chrono::ceil<std::chrono::minutes>(std::max(wished, now + kShortestTimer));
-  return signing::utc_text(when, "%Y-%m-%dT%H:%M:00Z");
+  return signing::utc_text(release_at(wished, now), "%Y-%m-%dT%H:%M:00Z");
 }
 
 void add_data_disk(Parameters& parameters, const DataDisk& disk) {
@@ -178,6 +175,10 @@ Parameters launch_parameters(const cloud::Launch& launch, system_clock::time_poi
   if (launch.data_disk.gib > 0) {
     add_data_disk(parameters, launch.data_disk);
     parameters.emplace_back("DataDisk.1.DeleteWithInstance", "true");
+  }
+  if (!launch.reservation.empty()) {
+    parameters.emplace_back("PrivatePoolOptions.MatchCriteria", "Target");
+    parameters.emplace_back("PrivatePoolOptions.Id", launch.reservation);
   }
   add_network(parameters, launch);
   add_market(parameters, launch);

@@ -17,6 +17,10 @@ Parameters launch_parameters(const cloud::Launch& launch,
                              std::chrono::system_clock::time_point now);
 
 /// When the cloud's own timer is to go off: as wished, as far as it can be set at `now`.
+std::chrono::system_clock::time_point release_at(std::chrono::system_clock::time_point wished,
+                                                 std::chrono::system_clock::time_point now);
+
+/// The same as the cloud is told it.
 std::string release_time(std::chrono::system_clock::time_point wished,
                          std::chrono::system_clock::time_point now);
 

@@ -93,8 +93,8 @@ class Network {
     return found.empty() ? "" : found.front().id;
   }
 
-  nlohmann::json call(const char* service, const std::string& action, Parameters parameters,
-                      const std::string& doing) {
+  cloud::Document call(const char* service, const std::string& action, Parameters parameters,
+                       const std::string& doing) {
     return api_.call({service, region_, action, std::move(parameters), doing + " in " + region_},
                      cancel_);
   }
@@ -228,16 +228,19 @@ std::string security_group(Network& network, const NetworkWish& wish,
   return group.id;
 }
 
-/// Those of a cluster or, for an empty identity, of any. An account that may not look has none.
+/// Returns those of a cluster or, for an empty identity, of any, and the one of `known`: its
+/// description can be changed. An account that may not look has none.
 std::vector<Found> find_described(Network& network, const Kind& kind,
-                                  const state::ClusterId& cluster) {
+                                  const state::ClusterId& cluster, const Parts& known) {
   std::vector<Found> found;
   try {
     found = network.find(kind, {});
   } catch (const Error& e) {
     if (e.kind() != ErrorKind::denied) throw;
   }
+  const auto recorded = known.find(kind.name);
   std::erase_if(found, [&](const Found& part) {
+    if (recorded != known.end() && part.id == recorded->second) return false;
     return part.marks.cluster.value.empty() ||
            (!cluster.value.empty() && part.marks.cluster != cluster);
   });
@@ -245,7 +248,7 @@ std::vector<Found> find_described(Network& network, const Kind& kind,
 }
 
 std::string hpc_cluster(Network& network, const NetworkWish& wish) {
-  const auto found = find_described(network, kHpc, wish.marks.cluster);
+  const auto found = find_described(network, kHpc, wish.marks.cluster, wish.known);
   if (!found.empty()) return found.front().id;
   const auto answer = network.call("ecs", "CreateHpcCluster",
                                    {{"Name", our_name(wish.marks)},
@@ -257,7 +260,7 @@ std::string hpc_cluster(Network& network, const NetworkWish& wish) {
 
 /// Empty where machines of that type stand in none.
 std::string deployment_set(Network& network, const NetworkWish& wish) {
-  const auto found = find_described(network, kSet, wish.marks.cluster);
+  const auto found = find_described(network, kSet, wish.marks.cluster, wish.known);
   if (!found.empty()) return found.front().id;
   const auto supported =
       network.call("ecs", "DescribeDeploymentSetSupportedInstanceTypeFamily",
@@ -315,7 +318,8 @@ Parts AlibabaCloud::make_network(const NetworkWish& wish, const Cancel& cancel) 
   return parts;
 }
 
-void AlibabaCloud::remove_network(const std::string& region, const state::ClusterId& cluster) {
+void AlibabaCloud::remove_network(const std::string& region, const state::ClusterId& cluster,
+                                  const Parts& known) {
   Network network(api_, region, never_);
   const auto remove_these = [&](const Kind& kind, const std::vector<Found>& parts) {
     for (const Found& part : parts) {
@@ -330,8 +334,8 @@ void AlibabaCloud::remove_network(const std::string& region, const state::Cluste
     remove_these(kind, network.find(kind, marked(cluster)));
   };
   cloud::at_once({[&] { remove_all(kGroup); }, [&] { remove_all(kVSwitch); },
-                  [&] { remove_these(kHpc, find_described(network, kHpc, cluster)); },
-                  [&] { remove_these(kSet, find_described(network, kSet, cluster)); }});
+                  [&] { remove_these(kHpc, find_described(network, kHpc, cluster, known)); },
+                  [&] { remove_these(kSet, find_described(network, kSet, cluster, known)); }});
   remove_all(kVpc);
 }
 
@@ -340,7 +344,7 @@ std::vector<cloud::Part> AlibabaCloud::parts(const std::string& region, const Ca
   std::vector<cloud::Part> found;
   for (const Kind& kind : {kHpc, kSet, kGroup, kVSwitch, kVpc})
     for (Found& part : kind.description == nullptr ? network.find(kind, marked({}))
-                                                   : find_described(network, kind, {}))
+                                                   : find_described(network, kind, {}, {}))
       found.push_back({kind.name, std::move(part.id), std::move(part.marks)});
   return found;
 }

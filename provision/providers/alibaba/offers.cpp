@@ -22,8 +22,6 @@ using cloud::Offer;
 using cloud::Stock;
 using cloud::Wish;
 
-constexpr std::size_t kTypesACall = 10;
-
 /// Quotas count virtual cores over all types.
 struct QuotaNames {
   Market market;
@@ -56,14 +54,6 @@ std::map<std::string, double> attributes_in(const Answer& answer) {
   return numbers;
 }
 
-/// "A100" of "NVIDIA A100" and of "NVIDIA Tesla A100-80G".
-std::string gpu_name(std::string spec) {
-  for (const std::string_view maker : {"NVIDIA", "Tesla"})
-    if (spec.starts_with(maker))
-      spec.erase(0, std::min(spec.find_first_not_of(" -", maker.size()), spec.size()));
-  return spec.substr(0, spec.find_first_of(" -*"));
-}
-
 InstanceType type_of(const Answer& item) {
   constexpr double kKbitAGbit = 1e6;
   InstanceType type{.name = item["InstanceTypeId"].text(),
@@ -73,7 +63,7 @@ InstanceType type_of(const Answer& item) {
                     .memory_gib = item["MemorySize"].number().value_or(0),
                     .network_gbit = item["InstanceBandwidthRx"].number().value_or(0) / kKbitAGbit,
                     .rdma_interfaces = item["EriQuantity"].whole()};
-  if (type.gpus > 0) type.gpu = gpu_name(item["GPUSpec"].text());
+  if (type.gpus > 0) type.gpu = cloud::plain_gpu_name(item["GPUSpec"].text());
   if (item["CpuArchitecture"].text() == "ARM") type.architecture = "arm64";
   return type;
 }
@@ -97,17 +87,11 @@ struct Survey {
 class Surveyor {
  public:
   Surveyor(AlibabaApi& api, std::string region, const Wish& wish, const Cancel& cancel)
-      : api_(api), region_(std::move(region)), wish_(wish), cancel_(cancel) {
-    for (InstanceType& type : cloud::known_types("alibaba", wish))
-      names_.push_back(std::move(type.name));
-  }
+      : api_(api), region_(std::move(region)), wish_(wish), cancel_(cancel) {}
 
   Survey look() {
-    cloud::Tasks questions = {[&] { ask_stock(); },
-                              [&] { cloud::where_told([&] { ask_quota(); }); }};
-    for (std::size_t at = 0; at < names_.size(); at += kTypesACall)
-      questions.emplace_back([this, at] { ask_types(at); });
-    cloud::at_once(questions);
+    cloud::at_once({[&] { ask_stock(); }, [&] { ask_types(); },
+                    [&] { cloud::where_told([&] { ask_quota(); }); }});
     cloud::at_once(about_prices());
     return std::move(survey_);
   }
@@ -132,18 +116,23 @@ class Surveyor {
             .doing = "asking for " + what + " in " + region_};
   }
 
-  void ask_types(std::size_t at) {
-    const std::span<const std::string> all(names_);
+  /// One type by its name; else which there are with so many GPUs, the API tells.
+  void ask_types() {
     Parameters parameters;
-    cloud::add_list(parameters, "InstanceTypes",
-                    all.subspan(at, std::min(kTypesACall, all.size() - at)));
+    if (wish_.type.empty())
+      parameters = {{"MinimumGPUAmount", std::to_string(std::max(1, wish_.gpus))},
+                    {"MaxResults", "100"}};
+    else
+      parameters = {{"InstanceTypes.1", wish_.type}};
     api_.pages(
         question("DescribeInstanceTypes", parameters, "instance types"),
         [&](const Answer& page) {
           const std::lock_guard lock(mutex_);
           for (const Answer& item : page["InstanceTypes"]["InstanceType"].items())
-            if (const InstanceType type = type_of(item); cloud::suits(type, wish_))
-              survey_.types[type.name] = type;
+            if (InstanceType type = type_of(item); !type.name.empty()) {
+              cloud::complete(type, "alibaba");
+              if (cloud::suits(type, wish_)) survey_.types[type.name] = type;
+            }
         },
         cancel_);
   }
@@ -154,7 +143,7 @@ class Surveyor {
                              {"InstanceChargeType", "PostPaid"},
                              {"IoOptimized", "optimized"}};
     if (wish_.market == Market::spot) parameters.emplace_back("SpotStrategy", "SpotAsPriceGo");
-    if (names_.size() == 1) parameters.emplace_back("InstanceType", names_.front());
+    if (!wish_.type.empty()) parameters.emplace_back("InstanceType", wish_.type);
     if (!wish_.zone.empty()) parameters.emplace_back("ZoneId", wish_.zone);
     const auto answer =
         api_.call(question("DescribeAvailableResource", parameters, "stock"), cancel_);
@@ -166,7 +155,7 @@ class Surveyor {
   }
 
   /// A question about one type, the answer to which is no where the region does not have it.
-  std::optional<nlohmann::json> answer_about(const ApiCall& call) {
+  std::optional<cloud::Document> answer_about(const ApiCall& call) {
     try {
       return api_.call(call, cancel_);
     } catch (const Error& e) {
@@ -231,7 +220,6 @@ class Surveyor {
   std::string region_;
   const Wish& wish_;
   const Cancel& cancel_;
-  std::vector<std::string> names_;
   std::mutex mutex_;  ///< Of what several answers fill in.
   Survey survey_;
 };

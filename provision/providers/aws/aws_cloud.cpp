@@ -5,12 +5,12 @@
 
 #include "base/counted.hpp"
 #include "provision/cloud/batches.hpp"
+#include "provision/cloud/in_parts.hpp"
 #include "provision/providers/aws/machines.hpp"
 
 namespace fastgpu::provision::aws {
 namespace {
 
-using namespace std::chrono_literals;
 using cloud::Machine;
 
 /// Every state but "terminated", which stays listed for an hour.
@@ -25,13 +25,15 @@ Ec2Call about(const std::string& region, const std::string& action,
   return call;
 }
 
-/// The ids that a refusal names: "The instance IDs 'i-1, i-2' do not exist".
-std::vector<std::string> without_named(std::span<const std::string> ids,
-                                       const std::string& message) {
-  std::vector<std::string> rest;
-  for (const std::string& id : ids)
-    if (message.find(id) == std::string::npos) rest.push_back(id);
-  return rest;
+/// Throws where a machine would come without the adapter that it is wished for.
+void check_adapter(const cloud::Launch& launch) {
+  const bool has_first = launch.rdma_cards.empty() || launch.rdma_cards.front() == 0;
+  if (launch.rdma && launch.has_public_address && !has_first)
+    throw Error(ErrorKind::usage,
+                "aws: " + launch.type +
+                    " has its fabric adapters on other network cards than the first, and a machine "
+                    "with a public address gets an interface on the first alone: write "
+                    "--public-address none, or leave --rdma out");
 }
 
 }  // namespace
@@ -47,18 +49,54 @@ std::string AwsCloud::account(const Cancel& cancel) {
 }
 
 std::vector<std::string> AwsCloud::regions(const Cancel& cancel) {
-  const auto document = ec2_.call(
-      {.region = "us-east-1", .action = "DescribeRegions", .doing = "listing regions"}, cancel);
+  const std::string home(ec2_.partition().home);
+  const auto document =
+      ec2_.call({.region = home, .action = "DescribeRegions", .doing = "listing regions"}, cancel);
   std::vector<std::string> names;
   for (const pugi::xml_node& region : items(document->document_element(), "regionInfo"))
     names.emplace_back(region.child_value("regionName"));
   return names;
 }
 
+std::vector<std::string> AwsCloud::usual_regions() {
+  const auto& usual = ec2_.partition().usual;
+  if (usual.empty()) return Cloud::usual_regions();
+  return {usual.begin(), usual.end()};
+}
+
+std::optional<AwsCloud::Reservation> AwsCloud::reservation(const std::string& region,
+                                                           const std::string& id,
+                                                           const Cancel& cancel) {
+  Ec2::Document document;
+  try {
+    document = ec2_.call({.region = region,
+                          .action = "DescribeCapacityReservations",
+                          .parameters = {{"CapacityReservationId.1", id}},
+                          .doing = "looking for reservation " + id + " in " + region},
+                         cancel);
+  } catch (const Error& e) {
+    if (e.kind() != ErrorKind::not_found) throw;
+    return std::nullopt;
+  }
+  for (const pugi::xml_node& item : items(document->document_element(), "capacityReservationSet"))
+    if (item.child_value("capacityReservationId") == id)
+      return Reservation{
+          .type = item.child_value("instanceType"),
+          .zone = item.child_value("availabilityZone"),
+          .available = item.child("availableInstanceCount").text().as_int(),
+          .is_block = item.child_value("reservationType") == std::string_view("capacity-block")};
+  return std::nullopt;
+}
+
 std::vector<Machine> AwsCloud::launch(const cloud::Launch& launch, const Cancel& cancel) {
+  check_adapter(launch);
+  bool is_block = false;
+  if (!launch.reservation.empty())
+    if (const auto found = reservation(launch.site.region, launch.reservation, cancel))
+      is_block = found->is_block;
   const auto document = ec2_.call({.region = launch.site.region,
                                    .action = "RunInstances",
-                                   .parameters = launch_parameters(launch),
+                                   .parameters = launch_parameters(launch, is_block),
                                    .doing = "launching " + std::to_string(launch.count) + " " +
                                             launch.type + " in " + launch.site.zone},
                                   cancel);
@@ -104,39 +142,29 @@ std::vector<Machine> AwsCloud::machines(const std::string& region, const state::
 
 void AwsCloud::start(const std::string& region, std::span<const std::string> ids,
                      const Cancel& cancel) {
-  ec2_.call(about(region, "StartInstances", ids, "starting"), cancel);
+  cloud::throw_refused(cloud::order_in_parts(ids, [&](std::span<const std::string> some) {
+    ec2_.call(about(region, "StartInstances", some, "starting"), cancel);
+  }));
 }
 
 void AwsCloud::stop(const std::string& region, std::span<const std::string> ids,
                     const Cancel& cancel) {
-  ec2_.call(about(region, "StopInstances", ids, "stopping"), cancel);
+  cloud::throw_refused(cloud::order_in_parts(ids, [&](std::span<const std::string> some) {
+    ec2_.call(about(region, "StopInstances", some, "stopping"), cancel);
+  }));
 }
 
 void AwsCloud::terminate(const std::string& region, std::span<const std::string> ids) {
-  // An instance may be unknown for some seconds after its launch: only who is unknown for longer
-  // is gone.
-  constexpr int kLooks = 4;
-  std::vector<std::string> left(ids.begin(), ids.end());
-  for (int look = 1; !left.empty(); ++look) {
-    const Ec2Call call = about(region, "TerminateInstances", left, "ending");
-    const auto failure = ec2_.try_call(call, never_);
-    if (!failure) return;
-    if (failure->kind != cloud::FailureKind::not_found)
-      throw cloud::error_of(*failure, "aws: " + call.doing);
-    if (look < kLooks) {
-      wait_(2s * look, never_);
-      continue;
-    }
-    auto rest = without_named(left, failure->message);
-    if (rest.size() == left.size()) throw cloud::error_of(*failure, "aws: " + call.doing);
-    left = std::move(rest);
-  }
+  const auto order = [&](std::span<const std::string> some) {
+    ec2_.call(about(region, "TerminateInstances", some, "ending"), never_);
+  };
+  cloud::order_known(ids, order, wait_, never_);
 }
 
 void AwsCloud::release_at(const std::string& region, std::span<const std::string> ids,
                           std::optional<std::chrono::system_clock::time_point> when,
                           const Cancel& cancel) {
-  for (const std::string& id : ids)
+  const auto set_one = [&](const std::string& id) {
     ec2_.call(
         {.region = region,
          .action = "ModifyInstanceAttribute",
@@ -144,24 +172,31 @@ void AwsCloud::release_at(const std::string& region, std::span<const std::string
                         {"InstanceInitiatedShutdownBehavior.Value", when ? "terminate" : "stop"}},
          .doing = "saying what " + id + " comes to once it powers itself off"},
         cancel);
+  };
+  cloud::order_each(ids, set_one, wait_, cancel);
 }
 
+/// The name that the console shows is the cluster's, too.
 void AwsCloud::tag(const std::string& region, std::span<const std::string> ids,
                    const cloud::Tags& tags, const Cancel& cancel) {
   constexpr std::size_t kMost = 500;
-  for (const auto& some : cloud::chunks(ids, kMost)) {
+  auto pairs = cloud::pairs_of(tags);
+  if (!tags.cluster_name.empty()) pairs.emplace_back("Name", tags.cluster_name);
+  const auto order = [&](std::span<const std::string> some) {
     Ec2Call call{.region = region,
                  .action = "CreateTags",
                  .doing = "marking " + counted(some.size(), "machine") + " in " + region};
     add_list(call.parameters, "ResourceId", some);
     int n = 0;
-    for (const auto& [key, value] : cloud::pairs_of(tags)) {
+    for (const auto& [key, value] : pairs) {
       const std::string name = "Tag." + std::to_string(++n);
       call.parameters.emplace_back(name + ".Key", key);
       call.parameters.emplace_back(name + ".Value", value);
     }
     ec2_.call(call, cancel);
-  }
+  };
+  for (const auto& some : cloud::chunks(ids, kMost))
+    cloud::order_known(some, order, wait_, cancel);
 }
 
 }  // namespace fastgpu::provision::aws

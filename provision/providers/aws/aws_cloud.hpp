@@ -14,12 +14,16 @@ class AwsCloud final : public cloud::Cloud {
 
   std::string_view name() const noexcept override { return "aws"; }
   cloud::Limits limits() const noexcept override {
-    return {.machines_a_launch = 1000, .machines_a_call = 1000, .has_timer = false};
+    return {.machines_a_launch = 1000,
+            .machines_a_call = 1000,
+            .has_timer = false,
+            .has_reservations = true};
   }
   bool has_credentials() override;
   bool has_accepted_us() noexcept override { return ec2_.caller().has_been_accepted(); }
   std::string account(const Cancel& cancel) override;
   std::vector<std::string> regions(const Cancel& cancel) override;
+  std::vector<std::string> usual_regions() override;
   std::vector<cloud::Offer> offers(const std::string& region, const cloud::Wish& wish,
                                    const Cancel& cancel) override;
   std::vector<cloud::Image> images(const std::string& region, const std::string& name,
@@ -33,7 +37,8 @@ class AwsCloud final : public cloud::Cloud {
   void check_network(const cloud::Site& site, const std::string& vpc,
                      const Cancel& cancel) override;
   cloud::Parts make_network(const cloud::NetworkWish& wish, const Cancel& cancel) override;
-  void remove_network(const std::string& region, const state::ClusterId& cluster) override;
+  void remove_network(const std::string& region, const state::ClusterId& cluster,
+                      const cloud::Parts& known) override;
   std::vector<cloud::Machine> launch(const cloud::Launch& launch, const Cancel& cancel) override;
   std::optional<cloud::Failure> try_launch(const cloud::Trial& trial,
                                            const Cancel& cancel) override;
@@ -52,6 +57,17 @@ class AwsCloud final : public cloud::Cloud {
   std::vector<cloud::Part> parts(const std::string& region, const Cancel& cancel) override;
 
  private:
+  /// What a capacity reservation is for.
+  struct Reservation {
+    std::string type{};
+    std::string zone{};
+    int available = 0;
+    bool is_block = false;  ///< One that was bought for a time, and is a market of its own.
+  };
+  /// Absent where the region has none of that id.
+  std::optional<Reservation> reservation(const std::string& region, const std::string& id,
+                                         const Cancel& cancel);
+
   std::function<void(std::chrono::milliseconds, const Cancel&)> wait_;
   Ec2 ec2_;
   Prices prices_{ec2_};

@@ -1,7 +1,6 @@
 #include "provision/providers/aws/aws_dialect.hpp"
 
 #include <array>
-#include <nlohmann/json.hpp>
 
 #include "provision/cloud/answer.hpp"
 #include "provision/providers/aws/xml.hpp"
@@ -14,75 +13,40 @@ using cloud::CodeMeaning;
 using cloud::Failure;
 using cloud::FailureKind;
 
-// From EC2's list of error codes. The first row whose prefix fits counts.
-constexpr std::array kMeanings = {
-    CodeMeaning{"RequestLimitExceeded", FailureKind::throttled},
+// What the shapes of EC2's error codes do not tell, or tell wrongly. The first row whose prefix
+// fits counts.
+constexpr std::array kExceptions = {
     CodeMeaning{"EC2ThrottledException", FailureKind::throttled},
-    CodeMeaning{"Throttling", FailureKind::throttled},
-    CodeMeaning{"TooManyRequestsException", FailureKind::throttled},
-    CodeMeaning{"InternalError", FailureKind::busy},
-    CodeMeaning{"InternalFailure", FailureKind::busy},
-    CodeMeaning{"ServiceUnavailable", FailureKind::busy},
-    CodeMeaning{"Unavailable", FailureKind::busy},
-    CodeMeaning{"SlowDown", FailureKind::throttled},
-    CodeMeaning{"InsufficientInstanceCapacity", FailureKind::stock},
-    CodeMeaning{"InsufficientHostCapacity", FailureKind::stock},
-    CodeMeaning{"InsufficientReservedInstanceCapacity", FailureKind::stock},
-    CodeMeaning{"InsufficientCapacity", FailureKind::stock},
-    CodeMeaning{"UnfulfillableCapacity", FailureKind::stock},
-    CodeMeaning{"UnsupportedOperation", FailureKind::invalid},  // Stopping what cannot be stopped.
-    CodeMeaning{"Unsupported", FailureKind::stock},
-    CodeMeaning{"SpotMaxPriceTooLow", FailureKind::price},
-    CodeMeaning{"InsufficientFreeAddressesInSubnet", FailureKind::quota},
-    CodeMeaning{"InsufficientAddressCapacity", FailureKind::stock},
-    CodeMeaning{"VcpuLimitExceeded", FailureKind::quota},
-    CodeMeaning{"InstanceLimitExceeded", FailureKind::quota},
-    CodeMeaning{"MaxSpotInstanceCountExceeded", FailureKind::quota},
-    CodeMeaning{"AddressLimitExceeded", FailureKind::quota},
-    CodeMeaning{"VpcLimitExceeded", FailureKind::quota},
-    CodeMeaning{"InternetGatewayLimitExceeded", FailureKind::quota},
-    CodeMeaning{"SecurityGroupLimitExceeded", FailureKind::quota},
-    CodeMeaning{"PendingVerification", FailureKind::permission},
-    CodeMeaning{"OptInRequired", FailureKind::permission},
-    CodeMeaning{"UnauthorizedOperation", FailureKind::permission},
-    CodeMeaning{"AccessDenied", FailureKind::permission},
-    CodeMeaning{"RequestExpired", FailureKind::clock_skew},
-    CodeMeaning{"AuthFailure", FailureKind::credentials},
-    CodeMeaning{"InvalidClientTokenId", FailureKind::credentials},
-    CodeMeaning{"UnrecognizedClientException", FailureKind::credentials},
-    CodeMeaning{"SignatureDoesNotMatch", FailureKind::credentials},
-    CodeMeaning{"InvalidSignatureException", FailureKind::credentials},
-    CodeMeaning{"ExpiredToken", FailureKind::credentials},
-    CodeMeaning{"IncompleteSignature", FailureKind::credentials},
-    CodeMeaning{"MissingAuthenticationToken", FailureKind::credentials},
-    CodeMeaning{"InvalidAMIName.Duplicate", FailureKind::name_taken},
     CodeMeaning{"InvalidAMIID.Unavailable", FailureKind::not_found},
+    CodeMeaning{"InvalidPermission.NotFound", FailureKind::not_found},
     CodeMeaning{"InvalidPermission.Duplicate", FailureKind::done_already},
-    CodeMeaning{"Resource.AlreadyAssociated", FailureKind::done_already},
-    CodeMeaning{"DependencyViolation", FailureKind::in_use},
-    CodeMeaning{"InvalidGroup.InUse", FailureKind::in_use},
-    CodeMeaning{"InvalidPlacementGroup.InUse", FailureKind::in_use},
+    CodeMeaning{"InvalidPermission", FailureKind::invalid},
+    CodeMeaning{"OperationNotPermitted", FailureKind::invalid},  // Of a protected machine.
+    CodeMeaning{"UnsupportedOperation", FailureKind::invalid},   // Stopping what cannot be stopped.
+    CodeMeaning{"Unsupported", FailureKind::stock},
+    CodeMeaning{"Unavailable", FailureKind::busy},
+    CodeMeaning{"SpotMaxPriceTooLow", FailureKind::price},
+    CodeMeaning{"AuthFailure.ServiceLinkedRole", FailureKind::permission},
+    CodeMeaning{"AuthFailure", FailureKind::credentials},
+    CodeMeaning{"IncompleteSignature", FailureKind::credentials},
+    CodeMeaning{"RequestExpired", FailureKind::clock_skew},
     CodeMeaning{"IncorrectInstanceState", FailureKind::busy},
-    CodeMeaning{"IncorrectState", FailureKind::busy},
-    CodeMeaning{"ConcurrentTagAccess", FailureKind::busy},
-    CodeMeaning{"IdempotentParameterMismatch", FailureKind::token_used},
-    CodeMeaning{"IdempotentInstanceTerminated", FailureKind::token_used},
     CodeMeaning{"DryRunOperation", FailureKind::dry_run_passed},
     CodeMeaning{"Gateway.NotAttached", FailureKind::not_found},
-    CodeMeaning{"ParameterNotFound", FailureKind::not_found},
-    CodeMeaning{"NoSuchResourceException", FailureKind::not_found},
+    CodeMeaning{"VPCIdNotSpecified", FailureKind::not_found},
+    CodeMeaning{"InsufficientCapacityOnHost", FailureKind::stock},
+    CodeMeaning{"MaxConfigLimit", FailureKind::quota},
 };
 
 /// `{"__type": "prefix#Code", "message": ...}`, of the JSON services.
 std::optional<Failure> failure_in_json(const http::Response& response) {
-  const auto document = nlohmann::json::parse(response.body, nullptr, false);
-  const cloud::Answer answer(document);
+  const auto document = cloud::Document::parse(response.body);
+  const cloud::Answer answer = document.root();
   std::string code = answer["__type"].text();
   code.erase(0, code.find('#') == std::string::npos ? 0 : code.find('#') + 1);
   if (code.empty()) return std::nullopt;
-  return Failure{.kind = kind_of(code, response.status),
-                 .code = code,
-                 .message = answer["message"].text() + answer["Message"].text()};
+  const std::string message = answer["message"].text() + answer["Message"].text();
+  return Failure{.kind = kind_of(code, response.status, message), .code = code, .message = message};
 }
 
 /// <Response><Errors><Error>, or <ErrorResponse><Error> of the security token service.
@@ -94,9 +58,8 @@ std::optional<Failure> failure_in_xml(const http::Response& response) {
   if (!error) error = root.child("Error");
   if (!error) return std::nullopt;
   const std::string code = error.child_value("Code");
-  return Failure{.kind = kind_of(code, response.status),
-                 .code = code,
-                 .message = error.child_value("Message")};
+  const std::string message = error.child_value("Message");
+  return Failure{.kind = kind_of(code, response.status, message), .code = code, .message = message};
 }
 
 /// Spares the reading of long answers.
@@ -116,14 +79,8 @@ std::string_view first_element(std::string_view document) {
 
 }  // namespace
 
-cloud::FailureKind kind_of(std::string_view code, int status) {
-  for (const CodeMeaning& row : kMeanings)
-    if (code.starts_with(row.prefix)) return row.kind;
-  if (code.ends_with(".NotFound") || code.find(".NotFound") != std::string_view::npos)
-    return FailureKind::not_found;
-  if (status == 429) return FailureKind::throttled;
-  if (status >= 500) return FailureKind::busy;
-  return FailureKind::invalid;
+cloud::FailureKind kind_of(std::string_view code, int status, std::string_view message) {
+  return cloud::kind_of_failure(code, message, status, kExceptions);
 }
 
 void AwsDialect::sign(http::Request& request, const cloud::Call& call, const signing::Keys& keys,
@@ -165,7 +122,7 @@ std::optional<Failure> AwsDialect::failure_in(const http::Response& response) co
 bool AwsDialect::is_answer(const http::Response& response, const cloud::Call& call) const {
   const bool is_query = call.service == "ec2" || call.service == "sts";
   return is_query ? first_element(response.body).ends_with("Response")
-                  : nlohmann::json::parse(response.body, nullptr, false).is_object();
+                  : cloud::Document::parse(response.body).root().is_object();
 }
 
 }  // namespace fastgpu::provision::aws

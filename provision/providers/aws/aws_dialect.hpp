@@ -17,6 +17,6 @@ class AwsDialect final : public cloud::Dialect {
 };
 
 /// What an error code of AWS means.
-cloud::FailureKind kind_of(std::string_view code, int status);
+cloud::FailureKind kind_of(std::string_view code, int status, std::string_view message = {});
 
 }  // namespace fastgpu::provision::aws

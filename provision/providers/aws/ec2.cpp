@@ -25,10 +25,11 @@ void add_filter(Parameters& parameters, int n, const std::string& name,
 
 std::string Ec2::url(const std::string& service, const std::string& region) const {
   if (service == "ec2" && !endpoints_.ec2.empty()) return endpoints_.ec2;
+  const auto own = endpoints_.others.find(service);
+  if (own != endpoints_.others.end() && !own->second.empty()) return own->second;
   if (!endpoints_.all.empty()) return endpoints_.all;
   const std::string host = service == "pricing" ? "api.pricing" : service;
-  const std::string tail = region.starts_with("cn-") ? ".amazonaws.com.cn" : ".amazonaws.com";
-  return "https://" + host + "." + region + tail;
+  return "https://" + host + "." + region + std::string(partition_of(region).domain);
 }
 
 cloud::Call Ec2::form(const Ec2Call& call, const std::string& service,
@@ -74,14 +75,15 @@ void Ec2::pages(Ec2Call call, const std::function<void(const pugi::xml_node&)>& 
 }
 
 Ec2::Document Ec2::sts(const std::string& action, const Cancel& cancel) {
-  const Ec2Call call{.region = "us-east-1", .action = action, .doing = "asking who we are"};
+  const Ec2Call call{
+      .region = std::string(partition().home), .action = action, .doing = "asking who we are"};
   return parsed(caller_.call(form(call, "sts", "2011-06-15"), "aws: " + call.doing, cancel),
                 action);
 }
 
-nlohmann::json Ec2::json(const std::string& service, const std::string& region,
-                         const std::string& target, const nlohmann::json& body,
-                         const Cancel& cancel) {
+cloud::Document Ec2::json(const std::string& service, const std::string& region,
+                          const std::string& target, const nlohmann::json& body,
+                          const Cancel& cancel) {
   const cloud::Call call{.service = service,
                          .action = target.substr(target.find('.') + 1),
                          .region = region,
@@ -89,14 +91,11 @@ nlohmann::json Ec2::json(const std::string& service, const std::string& region,
                                      .url = url(service, region) + "/",
                                      .headers = {{"Content-Type", "application/x-amz-json-1.1"},
                                                  {"X-Amz-Target", target}},
-                                     .body = body.dump()},
-                         .shown = body.dump(),
+                                     .body = cloud::body_text(body)},
+                         .shown = cloud::body_text(body),
                          .is_essential = false};
   const http::Response response = caller_.call(call, "aws: " + service + " in " + region, cancel);
-  auto answer = nlohmann::json::parse(response.body, nullptr, false);
-  if (!answer.is_object())
-    throw Error(ErrorKind::remote, "the answer of aws to " + call.action + " is no JSON object");
-  return answer;
+  return cloud::parse_answer(response, "aws to " + call.action);
 }
 
 }  // namespace fastgpu::provision::aws

@@ -2,14 +2,17 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "http/urls.hpp"
+#include "provision/cloud/answer.hpp"
 #include "provision/cloud/caller.hpp"
 #include "provision/cloud/parameters.hpp"
 #include "provision/providers/aws/aws_dialect.hpp"
+#include "provision/providers/aws/partition.hpp"
 #include "provision/providers/aws/xml.hpp"
 
 namespace fastgpu::provision::aws {
@@ -21,6 +24,8 @@ using http::Parameters;
 struct Endpoints {
   std::string all{};  ///< AWS_ENDPOINT_URL
   std::string ec2{};  ///< AWS_ENDPOINT_URL_EC2
+  /// AWS_ENDPOINT_URL_STS and others, by the service's name in hosts ("sts").
+  std::map<std::string, std::string> others{};
 };
 
 /// One call of EC2, and how it is told of.
@@ -41,6 +46,9 @@ class Ec2 {
 
   cloud::Caller& caller() noexcept { return caller_; }
 
+  /// The partition of the account, by the region that its environment or profile names.
+  const Partition& partition() { return partition_of(caller_.credentials().region); }
+
   /// The answer's root. Throws as cloud::Caller::call does, and remote for no XML.
   Document call(const Ec2Call& call, const Cancel& cancel);
 
@@ -55,8 +63,8 @@ class Ec2 {
   Document sts(const std::string& action, const Cancel& cancel);
 
   /// A call of a service that speaks JSON ("ssm", "AmazonSSM.GetParameter").
-  nlohmann::json json(const std::string& service, const std::string& region,
-                      const std::string& target, const nlohmann::json& body, const Cancel& cancel);
+  cloud::Document json(const std::string& service, const std::string& region,
+                       const std::string& target, const nlohmann::json& body, const Cancel& cancel);
 
  private:
   std::string url(const std::string& service, const std::string& region) const;

@@ -8,8 +8,6 @@ namespace {
 
 using cloud::Image;
 
-// Who makes them, by the number of their account.
-constexpr const char* kCanonical = "099720109477";
 constexpr const char* kUbuntu = "ubuntu/images/hvm-ssd*/ubuntu-*-22.04-amd64-server-*";
 constexpr const char* kGpuImage = "Deep Learning Base OSS Nvidia Driver GPU AMI (Ubuntu 22.04)*";
 
@@ -30,7 +28,8 @@ std::vector<Image> AwsCloud::images(const std::string& region, const std::string
     add_filter(call.parameters, 1, "name", {name});
     add_filter(call.parameters, 2, "state", {"available"});
   } else {
-    call.parameters.emplace_back("Owner.1", has_gpus(type) ? "amazon" : kCanonical);
+    call.parameters.emplace_back(
+        "Owner.1", has_gpus(type) ? "amazon" : std::string(partition_of(region).canonical));
     add_filter(call.parameters, 1, "name", {has_gpus(type) ? kGpuImage : kUbuntu});
     add_filter(call.parameters, 2, "state", {"available"});
   }

@@ -60,15 +60,28 @@ Machine machine_of(const pugi::xml_node& instance, const std::string& region) {
           .launched_as = tag_in(instance, cloud::kLaunchedTag)};
 }
 
-/// One for each network card that the fabric adapter has; a machine with several gets no public
-/// address at its launch, so that one which is to have it takes the first card alone.
-int interfaces_of(const cloud::Launch& launch) {
-  return launch.has_public_address ? 1 : std::max(1, launch.rdma_interfaces);
+/// The network cards that a machine gets interfaces on. One with several gets no public address at
+/// its launch, so that one which is to have it takes the first card alone, which every machine has
+/// its own interface on.
+std::vector<int> cards_of(const cloud::Launch& launch) {
+  std::vector<int> cards = {0};
+  if (!launch.rdma || launch.has_public_address) return cards;
+  for (int card = 1; launch.rdma_cards.empty() && card < launch.rdma_interfaces; ++card)
+    cards.push_back(card);
+  for (const int card : launch.rdma_cards)
+    if (card > 0) cards.push_back(card);
+  return cards;
 }
 
-void add_interface(Parameters& parameters, const cloud::Launch& launch, int card,
+/// Whether a card has the fabric adapter.
+bool has_adapter(const cloud::Launch& launch, int card) {
+  return launch.rdma && (launch.rdma_cards.empty() ||
+                         std::ranges::find(launch.rdma_cards, card) != launch.rdma_cards.end());
+}
+
+void add_interface(Parameters& parameters, const cloud::Launch& launch, int number, int card,
                    const std::string& subnet, const std::string& group) {
-  const std::string name = "NetworkInterface." + std::to_string(card + 1);
+  const std::string name = "NetworkInterface." + std::to_string(number);
   // The first device of the first card is the machine's own; other cards have theirs in second
   // place.
   parameters.emplace_back(name + ".DeviceIndex", card == 0 ? "0" : "1");
@@ -76,7 +89,9 @@ void add_interface(Parameters& parameters, const cloud::Launch& launch, int card
   parameters.emplace_back(name + ".SubnetId", subnet);
   parameters.emplace_back(name + ".SecurityGroupId.1", group);
   parameters.emplace_back(name + ".DeleteOnTermination", "true");
-  if (launch.rdma) parameters.emplace_back(name + ".InterfaceType", "efa");
+  // Where the first card has no adapter, the others have it alone and no address.
+  if (has_adapter(launch, card))
+    parameters.emplace_back(name + ".InterfaceType", has_adapter(launch, 0) ? "efa" : "efa-only");
 }
 
 void add_interfaces(Parameters& parameters, const cloud::Launch& launch) {
@@ -84,14 +99,22 @@ void add_interfaces(Parameters& parameters, const cloud::Launch& launch) {
     const auto found = launch.network.find(kind);
     return found == launch.network.end() ? "" : found->second;
   };
-  const int count = interfaces_of(launch);
-  for (int card = 0; card < count; ++card)
-    add_interface(parameters, launch, card, part("subnet"), part("security-group"));
-  if (count == 1)
+  int number = 0;
+  for (const int card : cards_of(launch))
+    add_interface(parameters, launch, ++number, card, part("subnet"), part("security-group"));
+  if (number == 1)
     parameters.emplace_back("NetworkInterface.1.AssociatePublicIpAddress",
                             launch.has_public_address ? "true" : "false");
   if (const std::string group = part("placement-group"); !group.empty())
     parameters.emplace_back("Placement.GroupName", group);
+}
+
+void add_reservation(Parameters& parameters, const cloud::Launch& launch, bool is_block) {
+  if (launch.reservation.empty()) return;
+  parameters.emplace_back(
+      "CapacityReservationSpecification.CapacityReservationTarget.CapacityReservationId",
+      launch.reservation);
+  if (is_block) parameters.emplace_back("InstanceMarketOptions.MarketType", "capacity-block");
 }
 
 void add_market(Parameters& parameters, const cloud::Launch& launch) {
@@ -147,7 +170,7 @@ cloud::Marks marks_in(const pugi::xml_node& node) {
           .owner = tag_in(node, cloud::kOwnerTag)};
 }
 
-Parameters launch_parameters(const cloud::Launch& launch) {
+Parameters launch_parameters(const cloud::Launch& launch, bool is_block) {
   Parameters parameters = {{"ImageId", launch.image},
                            {"InstanceType", launch.type},
                            {"MinCount", std::to_string(launch.least)},
@@ -158,6 +181,7 @@ Parameters launch_parameters(const cloud::Launch& launch) {
                            {"MetadataOptions.HttpTokens", "required"}};
   add_interfaces(parameters, launch);
   add_market(parameters, launch);
+  add_reservation(parameters, launch, is_block);
   add_disks(parameters, launch);
   // The machine's own timer ends it; stopping alone would leave its disk on the bill.
   if (launch.release_at) parameters.emplace_back("InstanceInitiatedShutdownBehavior", "terminate");

@@ -6,8 +6,9 @@
 
 namespace fastgpu::provision::aws {
 
-/// The parameters of RunInstances.
-Parameters launch_parameters(const cloud::Launch& launch);
+/// The parameters of RunInstances. `is_block` says that the launch's reservation is a capacity
+/// block, which is a market of its own.
+Parameters launch_parameters(const cloud::Launch& launch, bool is_block = false);
 
 /// Those of an answer's instancesSet, wherever in `root` reservations stand.
 std::vector<cloud::Machine> machines_in(const pugi::xml_node& root, const std::string& region);

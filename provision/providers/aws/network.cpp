@@ -253,11 +253,11 @@ void open_to_internet(Network& network, const Gateway& gateway, const std::strin
     throw Error(ErrorKind::remote, "aws: " + vpc + " has no main route table");
   for (const pugi::xml_node& route : items(found_tables.front(), "routeSet"))
     if (route.child_value("gatewayId") == gateway.id) return;
-  network.call("CreateRoute",
-               {{"RouteTableId", found_tables.front().child_value("routeTableId")},
-                {"DestinationCidrBlock", "0.0.0.0/0"},
-                {"GatewayId", gateway.id}},
-               "making a route");
+  network.arrange("CreateRoute",
+                  {{"RouteTableId", found_tables.front().child_value("routeTableId")},
+                   {"DestinationCidrBlock", "0.0.0.0/0"},
+                   {"GatewayId", gateway.id}},
+                  "making a route");
 }
 
 /// Zones get ranges of their own by their last letter: 10.77.0.0/20 for a, 10.77.16.0/20 for b.
@@ -344,7 +344,9 @@ std::string security_group(const Work& work, const std::string& vpc) {
   const std::string name = our_name(wish.marks);
   Listed found;
   const auto look = [&]() -> std::string {
-    found = work.network.find(kGroup, {{"vpc-id", vpc}, {"group-name", name}});
+    Filters filters = marked(wish.marks.cluster);
+    filters.emplace_back("vpc-id", vpc);
+    found = work.network.find(kGroup, filters);
     return found.empty() ? "" : found.front().child_value(kGroup.id);
   };
   const std::string group = work.network.find_or_make(
@@ -418,7 +420,8 @@ Parts AwsCloud::make_network(const NetworkWish& wish, const Cancel& cancel) {
 }
 
 /// A network removes what is in it only once machines are gone: then all of that can go at once.
-void AwsCloud::remove_network(const std::string& region, const state::ClusterId& cluster) {
+void AwsCloud::remove_network(const std::string& region, const state::ClusterId& cluster,
+                              const Parts& /*known*/) {
   Network network(ec2_, region, wait_, never_);
   Bearers there = network.bearers(cluster);
   const auto remove = [&](const Kind& kind, const std::string& id) {

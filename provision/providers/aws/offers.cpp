@@ -20,7 +20,6 @@ using cloud::Market;
 using cloud::Offer;
 using cloud::Quota;
 using cloud::Wish;
-using nlohmann::json;
 
 /// Quotas count virtual cores, by the first letter of the type: P has the large GPUs, G the others.
 struct QuotaCode {
@@ -78,16 +77,40 @@ struct Survey {
   Cores cores_used;
 };
 
+/// A network card of a machine.
+struct Card {
+  int number = 0;
+  double gbit = 0;
+};
+
+/// The cards that have the fabric adapter, where a machine has more cards than adapters: the fast
+/// ones. Empty where the first ones have it.
+std::vector<int> rdma_cards(std::vector<Card> cards, int adapters) {
+  constexpr std::size_t kMostCards = 128;
+  const bool is_odd = adapters > 0 && cards.size() > static_cast<std::size_t>(adapters);
+  if (!is_odd || cards.size() > kMostCards) return {};
+  std::ranges::stable_sort(cards, std::greater(), &Card::gbit);
+  cards.resize(static_cast<std::size_t>(adapters));
+  std::vector<int> numbers;
+  for (const Card& card : cards)
+    numbers.push_back(card.number);
+  std::ranges::sort(numbers);
+  const bool are_first = numbers.front() == 0 && numbers.back() == adapters - 1;
+  return are_first ? std::vector<int>() : numbers;
+}
+
 class Surveyor {
  public:
   Surveyor(Ec2& ec2, Prices& prices, std::string region, const Wish& wish, const Cancel& cancel)
-      : ec2_(ec2), prices_(prices), region_(std::move(region)), wish_(wish), cancel_(cancel) {
-    for (InstanceType& type : cloud::known_types("aws", wish))
-      names_.push_back(type.name);
-  }
+      : ec2_(ec2), prices_(prices), region_(std::move(region)), wish_(wish), cancel_(cancel) {}
 
+  /// Which types there are the API tells, and the rest is asked for those that suit.
   Survey look() {
-    cloud::Tasks questions = {[&] { ask_types(); }, [&] { ask_zones(); }};
+    ask_types();
+    for (const auto& [name, type] : survey_.types)
+      names_.push_back(name);
+    if (names_.empty()) return std::move(survey_);
+    cloud::Tasks questions = {[&] { ask_zones(); }};
     if (wish_.market == Market::spot) questions.emplace_back([&] { ask_spot_prices(); });
     for (const std::string& name : names_)
       if (wish_.market == Market::on_demand)
@@ -104,7 +127,7 @@ class Surveyor {
 
  private:
   bool is_wanted(char family) const {
-    return std::ranges::any_of(names_, [&](const auto& name) { return name.front() == family; });
+    return std::ranges::any_of(names_, [&](const auto& name) { return name.starts_with(family); });
   }
 
   void each(Ec2Call call, const char* set, const std::function<void(const pugi::xml_node&)>& take) {
@@ -121,10 +144,15 @@ class Surveyor {
 
   void ask_types() {
     Ec2Call call{.action = "DescribeInstanceTypes", .doing = "asking for instance types"};
-    add_filter(call.parameters, 1, "instance-type", names_);
+    // All types with GPUs are called so.
+    const std::vector<std::string> with_gpus = {"p*", "g*"};
+    add_filter(call.parameters, 1, "instance-type",
+               wish_.type.empty() ? with_gpus : std::vector<std::string>{wish_.type});
     each(call, "instanceTypeSet", [&](const pugi::xml_node& item) {
       InstanceType type = type_of(item);
-      if (cloud::suits(type, wish_)) survey_.types[type.name] = type;
+      cloud::complete(type, "aws");
+      const bool is_named = !type.name.empty() && (!wish_.type.empty() || type.gpus > 0);
+      if (is_named && cloud::suits(type, wish_)) survey_.types[type.name] = type;
     });
   }
 
@@ -139,9 +167,14 @@ class Surveyor {
       type.gpu_memory_gib = gpu.child("memoryInfo").child("sizeInMiB").text().as_int() / 1024;
     }
     const pugi::xml_node network = item.child("networkInfo");
-    for (const pugi::xml_node& card : items(network, "networkCards"))
-      type.network_gbit += card.child("peakBandwidthInGbps").text().as_double();
+    std::vector<Card> cards;
+    for (const pugi::xml_node& card : items(network, "networkCards")) {
+      cards.push_back({card.child("networkCardIndex").text().as_int(),
+                       card.child("peakBandwidthInGbps").text().as_double()});
+      type.network_gbit += cards.back().gbit;
+    }
     type.rdma_interfaces = network.child("efaInfo").child("maximumEfaInterfaces").text().as_int();
+    type.rdma_cards = rdma_cards(std::move(cards), type.rdma_interfaces);
     for (const pugi::xml_node& name : items(item.child("processorInfo"), "supportedArchitectures"))
       if (name.text().get() != std::string_view("i386")) type.architecture = name.text().get();
     return type;
@@ -169,7 +202,7 @@ class Surveyor {
       if (!(price > 0)) return;  // None was told.
       survey_.spot.try_emplace(
           {item.child_value("instanceType"), item.child_value("availabilityZone")},
-          Money{price, kUsd});
+          Money{price, partition_of(region_).currency});
     });
   }
 
@@ -180,10 +213,10 @@ class Surveyor {
   }
 
   void ask_quota(const QuotaCode& quota) {
-    const json answer =
+    const cloud::Document answer =
         ec2_.json("servicequotas", region_, "ServiceQuotasV20190624.GetServiceQuota",
                   {{"ServiceCode", "ec2"}, {"QuotaCode", quota.code}}, cancel_);
-    const auto value = cloud::Answer(answer)["Quota"]["Value"].number();
+    const auto value = answer["Quota"]["Value"].number();
     const std::lock_guard lock(mutex_);
     if (value) survey_.cores_allowed[quota.family] = *value;
   }
@@ -210,7 +243,7 @@ std::optional<Money> price_of(const Survey& survey, Market market, const std::st
 
 /// How many more machines the account may have; absent where its quota is not told.
 std::optional<int> quota_for(const Survey& survey, const InstanceType& type, Market market) {
-  const char family = type.name.front();
+  const char family = type.name.empty() ? ' ' : type.name.front();
   const auto allowed = survey.cores_allowed.find(family);
   if (allowed == survey.cores_allowed.end() || type.cores <= 0) return std::nullopt;
   const auto used = survey.cores_used.find({family, market});
@@ -220,8 +253,21 @@ std::optional<int> quota_for(const Survey& survey, const InstanceType& type, Mar
 
 }  // namespace
 
-std::vector<Offer> AwsCloud::offers(const std::string& region, const Wish& wish,
+std::vector<Offer> AwsCloud::offers(const std::string& region, const Wish& wished,
                                     const Cancel& cancel) {
+  Wish wish = wished;
+  std::optional<Reservation> reserved;
+  if (!wish.reservation.empty()) {
+    reserved = reservation(region, wish.reservation, cancel);
+    if (!reserved) return {};
+    const bool is_other = (!wish.type.empty() && wish.type != reserved->type) ||
+                          (!wish.zone.empty() && wish.zone != reserved->zone);
+    if (is_other)
+      throw Error(ErrorKind::usage, "aws: reservation " + wish.reservation + " is for " +
+                                        reserved->type + " in " + reserved->zone);
+    wish.type = reserved->type;
+    wish.zone = reserved->zone;
+  }
   const Survey survey = Surveyor(ec2_, prices_, region, wish, cancel).look();
   std::vector<Offer> offers;
   for (const auto& [name, type] : survey.types) {
@@ -232,6 +278,12 @@ std::vector<Offer> AwsCloud::offers(const std::string& region, const Wish& wish,
       Offer offer{.cloud = "aws", .site = {region, zone}, .type = type, .market = wish.market};
       offer.price_per_hour = price_of(survey, wish.market, name, zone);
       offer.quota = quota_for(survey, type, wish.market);
+      if (reserved) {
+        offer.quota = std::max(0, reserved->available);
+        offer.stock = reserved->available > 0 ? cloud::Stock::enough : cloud::Stock::none;
+        if (reserved->is_block)
+          offer.price_per_hour.reset();  // It was paid for when it was bought.
+      }
       offers.push_back(std::move(offer));
     }
   }
@@ -243,9 +295,9 @@ std::vector<Quota> AwsCloud::quotas(const std::string& region, const Cancel& can
   std::optional<Cores> used;
   cloud::where_told([&] { used = cores_used(ec2_, region, cancel); });
   for (const QuotaCode& quota : kQuotas) {
-    const json answer = ec2_.json("servicequotas", region, "ServiceQuotasV20190624.GetServiceQuota",
+    const auto answer = ec2_.json("servicequotas", region, "ServiceQuotasV20190624.GetServiceQuota",
                                   {{"ServiceCode", "ec2"}, {"QuotaCode", quota.code}}, cancel);
-    const auto value = cloud::Answer(answer)["Quota"]["Value"].number();
+    const auto value = answer["Quota"]["Value"].number();
     if (!value) continue;
     quotas.push_back({.name = quota.name, .limit = *value, .unit = "vCPU"});
     if (used) quotas.back().used = (*used)[{quota.family, quota.market}];

@@ -16,7 +16,7 @@ namespace fastgpu::provision::aws {
 using PricesByRegion = std::map<std::string, Money>;
 
 /// Adds what a page of GetProducts tells of regions; what cannot be read is not told.
-void add_prices(const nlohmann::json& page, PricesByRegion& prices);
+void add_prices(const cloud::Answer& page, PricesByRegion& prices);
 
 /// The list has one endpoint and few calls a second for the whole world: a type is asked for once,
 /// in all regions, however many of them want its price.
@@ -28,11 +28,12 @@ class Prices {
   std::optional<Money> of(const std::string& type, const std::string& region, const Cancel& cancel);
 
  private:
-  PricesByRegion ask(const std::string& type, const Cancel& cancel);
+  /// `list` is the region that the price list is in.
+  PricesByRegion ask(const std::string& type, const std::string& list, const Cancel& cancel);
 
   Ec2& ec2_;
   std::mutex mutex_;
-  std::map<std::string, std::shared_future<PricesByRegion>> by_type_;
+  std::map<std::string, std::shared_future<PricesByRegion>> by_type_;  ///< By list and type.
 };
 
 }  // namespace fastgpu::provision::aws

@@ -26,7 +26,7 @@ std::string shown(const json& body, const Parameters& query) {
   json open = body;
   if (open.contains("server") && open["server"].contains("user_data"))
     open["server"]["user_data"] = "***";
-  return text.append(text.empty() ? "" : " ").append(open.dump());
+  return text.append(text.empty() ? "" : " ").append(cloud::body_text(open));
 }
 
 /// A region's own project is named like it; "cn-north-4_team" is one of a part of the account.
@@ -45,9 +45,9 @@ std::string host_of(const std::string& service, const std::string& region) {
 }
 
 cloud::Call Api::made(const ApiCall& call, const Cancel& cancel) {
-  const std::string host = host_of(call.service, call.region);
+  const auto target = endpoint_.of(call.service, call.region, host_of(call.service, call.region));
   http::Request request{.method = call.method, .url = {}, .headers = call.headers};
-  request.headers.push_back({"Host", host});
+  request.headers.push_back({"Host", target.host});
   request.headers.push_back({"Content-Type", "application/json"});
   std::string path = call.path;
   if (is_global(call.service)) {
@@ -60,9 +60,9 @@ cloud::Call Api::made(const ApiCall& call, const Cancel& cancel) {
     if (const auto at = path.find(kProject); at != std::string::npos)
       path.replace(at, kProject.size(), id);
   }
-  request.url = (endpoint_.empty() ? "https://" + host : endpoint_) + path;
+  request.url = target.url + path;
   if (!call.query.empty()) request.url += "?" + http::encode_query(call.query);
-  if (!call.body.is_null()) request.body = call.body.dump();
+  if (!call.body.is_null()) request.body = cloud::body_text(call.body);
   return {.service = call.service,
           .action = call.action,
           .region = call.region,
@@ -72,24 +72,24 @@ cloud::Call Api::made(const ApiCall& call, const Cancel& cancel) {
           .holds = call.holds};
 }
 
-std::variant<json, cloud::Failure> Api::try_call(const ApiCall& call, const Cancel& cancel) {
+std::variant<Document, cloud::Failure> Api::try_call(const ApiCall& call, const Cancel& cancel) {
   const cloud::Call made = this->made(call, cancel);
   auto reply = caller_.try_call(made, cancel);
   if (auto* failure = std::get_if<cloud::Failure>(&reply)) return std::move(*failure);
   const auto& response = std::get<http::Response>(reply);
-  if (response.body.empty()) return json::object();
+  if (response.body.empty()) return Document(json::object());
   return cloud::parse_answer(response, "huawei to " + made.action);
 }
 
-json Api::call(const ApiCall& call, const Cancel& cancel) {
+Document Api::call(const ApiCall& call, const Cancel& cancel) {
   auto reply = try_call(call, cancel);
   if (const auto* failure = std::get_if<cloud::Failure>(&reply))
     throw cloud::error_of(*failure, "huawei: " + call.doing);
-  return std::move(std::get<json>(reply));
+  return std::move(std::get<Document>(reply));
 }
 
-std::vector<json> Api::list(ApiCall call, const char* name, const Cancel& cancel) {
-  std::vector<json> all;
+std::vector<Document> Api::list(ApiCall call, const char* name, const Cancel& cancel) {
+  std::vector<Document> all;
   std::string marker;
   const std::size_t own = call.query.size();
   call.holds = name;
@@ -97,12 +97,11 @@ std::vector<json> Api::list(ApiCall call, const char* name, const Cancel& cancel
     call.query.resize(own);
     call.query.emplace_back("limit", std::to_string(kPage));
     if (!marker.empty()) call.query.emplace_back("marker", marker);
-    json answer = this->call(call, cancel);
-    const auto found = answer.find(name);
-    if (found == answer.end() || !found->is_array()) return all;
-    std::ranges::move(*found, std::back_inserter(all));
-    if (found->size() < kPage) return all;
-    const std::string last = Answer(all.back())["id"].text();
+    std::vector<Document> found = this->call(call, cancel).take(name).take_items();
+    const std::size_t count = found.size();
+    std::ranges::move(found, std::back_inserter(all));
+    if (count < kPage) return all;
+    const std::string last = all.back()["id"].text();
     if (last.empty() || last == marker) break;
     marker = last;
   }
@@ -126,8 +125,8 @@ std::string Api::home_region(const std::string& project, const Cancel& cancel) {
                                .holds = "projects",
                                .doing = "looking for the region of project " + project},
                               cancel);
-  if (const auto* answer = std::get_if<json>(&reply))
-    for (const Answer& each : Answer(*answer)["projects"].items())
+  if (const auto* answer = std::get_if<Document>(&reply))
+    for (const Answer& each : (*answer)["projects"].items())
       if (each["id"].text() == project) region = region_of_project(each["name"].text());
   const std::lock_guard lock(mutex_);
   home_region_ = region;
@@ -147,15 +146,15 @@ Project Api::listed_project(const std::string& region, const Cancel& cancel) {
     const std::lock_guard lock(mutex_);
     if (const auto found = projects_.find(region); found != projects_.end()) return found->second;
   }
-  const json answer = call({.service = "iam",
-                            .region = region,
-                            .action = "KeystoneListProjects",
-                            .path = "/v3/projects",
-                            .query = {{"name", region}},
-                            .holds = "projects",
-                            .doing = "looking for the project of " + region},
-                           cancel);
-  const auto projects = Answer(answer)["projects"].items();
+  const Document answer = call({.service = "iam",
+                                .region = region,
+                                .action = "KeystoneListProjects",
+                                .path = "/v3/projects",
+                                .query = {{"name", region}},
+                                .holds = "projects",
+                                .doing = "looking for the project of " + region},
+                               cancel);
+  const auto projects = answer["projects"].items();
   if (projects.empty())
     throw Error(ErrorKind::not_found, "huawei: the account has no project in " + region);
   if (projects.size() > 1)
@@ -170,15 +169,15 @@ Project Api::listed_project(const std::string& region, const Cancel& cancel) {
 }
 
 std::vector<std::string> Api::regions(const Cancel& cancel) {
-  const json answer = call({.service = "iam",
-                            .action = "KeystoneListProjects",
-                            .path = "/v3/projects",
-                            .holds = "projects",
-                            .doing = "listing projects"},
-                           cancel);
+  const Document answer = call({.service = "iam",
+                                .action = "KeystoneListProjects",
+                                .path = "/v3/projects",
+                                .holds = "projects",
+                                .doing = "listing projects"},
+                               cancel);
   std::vector<std::string> names;
   const std::lock_guard lock(mutex_);
-  for (const Answer& project : Answer(answer)["projects"].items()) {
+  for (const Answer& project : answer["projects"].items()) {
     const std::string name = project["name"].text();
     if (!is_region(name) || project["id"].text().empty()) continue;
     projects_[name] = {project["id"].text(), project["domain_id"].text()};

@@ -10,10 +10,12 @@
 #include "http/urls.hpp"
 #include "provision/cloud/answer.hpp"
 #include "provision/cloud/caller.hpp"
+#include "provision/cloud/endpoint.hpp"
 #include "provision/providers/huawei/huawei_dialect.hpp"
 
 namespace fastgpu::provision::huawei {
 
+using cloud::Document;
 using http::Parameters;
 using nlohmann::json;
 
@@ -41,20 +43,19 @@ struct Project {
 /// May be used by any number of threads.
 class Api {
  public:
-  /// `endpoint` is where requests go instead of the services' own hosts; empty: there.
-  Api(cloud::ApiTools tools, std::string endpoint)
+  Api(cloud::ApiTools tools, cloud::Endpoint endpoint)
       : endpoint_(std::move(endpoint)), caller_(std::move(tools), dialect_) {}
 
   cloud::Caller& caller() noexcept { return caller_; }
 
   /// The answer's object; an empty one for an empty answer. Throws as cloud::Caller::call does.
-  json call(const ApiCall& call, const Cancel& cancel);
+  Document call(const ApiCall& call, const Cancel& cancel);
 
   /// The refusal where there is one.
-  std::variant<json, cloud::Failure> try_call(const ApiCall& call, const Cancel& cancel);
+  std::variant<Document, cloud::Failure> try_call(const ApiCall& call, const Cancel& cancel);
 
   /// The members of the list `name`, from page to page: each begins after the last one's id.
-  std::vector<json> list(ApiCall call, const char* name, const Cancel& cancel);
+  std::vector<Document> list(ApiCall call, const char* name, const Cancel& cancel);
 
   /// The one of the credentials where it is of that region, else the account's there. Throws
   /// not_found where it has none there, conflict for several.
@@ -70,7 +71,7 @@ class Api {
   Project listed_project(const std::string& region, const Cancel& cancel);
 
   HuaweiDialect dialect_;
-  std::string endpoint_;
+  cloud::Endpoint endpoint_;
   cloud::Caller caller_;
   std::mutex mutex_;
   std::map<std::string, Project> projects_;  ///< By region.

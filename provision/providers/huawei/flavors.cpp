@@ -5,7 +5,6 @@
 #include <map>
 
 #include "http/urls.hpp"
-#include "provision/cloud/answer_form.hpp"
 #include "provision/cloud/catalogue.hpp"
 
 namespace fastgpu::provision::huawei {
@@ -41,8 +40,8 @@ bool is_model(const std::string& word) {
 /// How many and which, from "info:gpus" or its like: a list as a text.
 void read_devices(const Answer& specs, const char* key, InstanceType& type) {
   const std::string text = specs[key].text();
-  const json devices = json::parse(cloud::is_bounded_json(text) ? text : "", nullptr, false);
-  for (const Answer& device : Answer(devices).items()) {
+  const auto devices = cloud::Document::parse(text);
+  for (const Answer& device : devices.root().items()) {
     const std::string name = gpu_name(device["name"].text());
     const int count = std::clamp(device["count"].whole(), 0, 1024);
     if (name.empty() || count == 0) continue;

@@ -4,7 +4,7 @@
 
 #include "base/counted.hpp"
 #include "base/join.hpp"
-#include "base/parallel.hpp"
+#include "provision/cloud/in_parts.hpp"
 #include "provision/next_look.hpp"
 
 namespace fastgpu::provision::huawei {
@@ -20,7 +20,6 @@ using cloud::MachineState;
 constexpr std::size_t kIdsAQuestion = 100;
 constexpr std::size_t kMachinesAPage = 1000;
 constexpr int kMostPages = 10'000;
-constexpr std::size_t kCallsAtOnce = 8;
 
 /// A new machine may be unknown for some seconds after its launch: who is unknown for longer is
 /// gone.
@@ -44,8 +43,8 @@ bool has_forgotten(const Failure& failure) {
   return failure.code == "Ecs.0124";
 }
 
-std::string job_named_in(const json& answer, const ApiCall& call) {
-  std::string job = Answer(answer)["job_id"].text();
+std::string job_named_in(const Answer& answer, const ApiCall& call) {
+  std::string job = answer["job_id"].text();
   if (job.empty())
     throw Error(ErrorKind::remote, "huawei: " + call.doing + ": the answer names no job");
   return job;
@@ -58,13 +57,13 @@ bool HuaweiCloud::has_credentials() {
 }
 
 std::string HuaweiCloud::account(const Cancel& cancel) {
-  const json answer = api_.call({.service = "iam",
-                                 .action = "KeystoneListAuthDomains",
-                                 .path = "/v3/auth/domains",
-                                 .holds = "domains",
-                                 .doing = "asking who we are"},
-                                cancel);
-  const auto domains = Answer(answer)["domains"].items();
+  const Document answer = api_.call({.service = "iam",
+                                     .action = "KeystoneListAuthDomains",
+                                     .path = "/v3/auth/domains",
+                                     .holds = "domains",
+                                     .doing = "asking who we are"},
+                                    cancel);
+  const auto domains = answer["domains"].items();
   if (domains.empty()) throw Error(ErrorKind::remote, "huawei does not tell whose account it is");
   return domains.front()["name"].text() + " " + domains.front()["id"].text();
 }
@@ -88,12 +87,11 @@ std::vector<Machine> HuaweiCloud::list(const std::string& region, http::Paramete
   // The offset is the number of a page.
   for (int page = 1; page <= kMostPages; ++page) {
     call.query.back().second = std::to_string(page);
-    const json answer = api_.call(call, cancel);
-    const auto servers = answer.find("servers");
-    if (servers == answer.end() || !servers->is_array()) return found;
-    for (const json& server : *servers)
+    const Document answer = api_.call(call, cancel);
+    const auto servers = answer["servers"].items();
+    for (const Answer& server : servers)
       found.push_back(machine_of(server, region));
-    if (servers->size() < kMachinesAPage) return found;
+    if (servers.size() < kMachinesAPage) return found;
     const std::string last = found.back().id;
     if (last.empty() || last == last_before) break;
     last_before = last;
@@ -106,8 +104,11 @@ std::vector<Machine> HuaweiCloud::find(const std::string& region, std::span<cons
   std::vector<Machine> found;
   for (std::size_t begin = 0; begin < ids.size(); begin += kIdsAQuestion) {
     const auto some = ids.subspan(begin, std::min(kIdsAQuestion, ids.size() - begin));
-    std::ranges::move(list(region, {{"server_id", joined(some, ",")}}, cancel),
-                      std::back_inserter(found));
+    const auto look = [&](std::span<const std::string> part) {
+      std::ranges::move(list(region, {{"server_id", joined(part, ",")}}, cancel),
+                        std::back_inserter(found));
+    };
+    cloud::throw_refused(cloud::order_in_parts(some, look));
   }
   std::erase_if(found, [](const Machine& machine) { return machine.state == MachineState::gone; });
   return found;
@@ -130,30 +131,17 @@ std::vector<Machine> HuaweiCloud::machines(const std::string& region,
 }
 
 void HuaweiCloud::terminate(const std::string& region, std::span<const std::string> ids) {
-  std::vector<std::string> left(ids.begin(), ids.end());
-  for (int look = 1; !left.empty(); ++look) {
-    const ApiCall call{
-        .region = region,
-        .action = "DeleteServers",
-        .method = "POST",
-        .path = "/v1/{project}/cloudservers/delete",
-        .body = {{"servers", ids_of(left)}, {"delete_publicip", true}, {"delete_volume", true}},
-        .doing = "ending " + counted(left.size(), "machine") + " in " + region};
-    const auto reply = api_.try_call(call, never_);
-    const auto* failure = std::get_if<Failure>(&reply);
-    if (failure == nullptr) return;
-    if (failure->kind != FailureKind::not_found)
-      throw cloud::error_of(*failure, "huawei: " + call.doing);
-    if (look < kLooks) {
-      wait_(kBetweenLooks * look, never_);
-      continue;
-    }
-    const auto known = find(region, left, never_);
-    if (known.size() == left.size()) throw cloud::error_of(*failure, "huawei: " + call.doing);
-    left.clear();
-    for (const Machine& machine : known)
-      left.push_back(machine.id);
-  }
+  const auto order = [&](std::span<const std::string> some) {
+    api_.call(
+        {.region = region,
+         .action = "DeleteServers",
+         .method = "POST",
+         .path = "/v1/{project}/cloudservers/delete",
+         .body = {{"servers", ids_of(some)}, {"delete_publicip", true}, {"delete_volume", true}},
+         .doing = "ending " + counted(some.size(), "machine") + " in " + region},
+        never_);
+  };
+  cloud::order_known(ids, order, wait_, never_);
 }
 
 void HuaweiCloud::change(const std::string& region, std::span<const std::string> ids,
@@ -173,7 +161,7 @@ void HuaweiCloud::change(const std::string& region, std::span<const std::string>
       .holds = "job_id",
       .doing = (wanted == MachineState::running ? "starting " : "stopping ") +
                counted(others.size(), "machine") + " in " + region};
-  const json answer = api_.call(call, cancel);
+  const Document answer = api_.call(call, cancel);
   const std::chrono::milliseconds asked = paused_;
   const std::scoped_lock in_turn(turn_);
   const Job job = await_job(region, job_named_in(answer, call), asked, cancel);
@@ -195,18 +183,21 @@ void HuaweiCloud::release_at(const std::string& region, std::span<const std::str
                              const Cancel& cancel) {
   // An empty time takes the timer away.
   const std::string time = when ? release_text(*when, std::chrono::system_clock::now()) : "";
-  const auto outcomes = parallel_map(ids, kCallsAtOnce, [&](const std::string& id) {
-    return api_.call({.region = region,
-                      .action = "UpdateServerAutoTerminateTime",
-                      .method = "POST",
-                      .path = "/v1/{project}/cloudservers/" + http::percent_encode(id) +
-                              "/actions/update-auto-terminate-time",
-                      .body = {{"auto_terminate_time", time}},
-                      .doing = "setting the end of " + id},
-                     cancel);
-  });
-  for (const auto& outcome : outcomes)
-    if (const auto* error = std::get_if<Error>(&outcome)) throw *error;
+  const auto set_one = [&](const std::string& id) {
+    api_.call({.region = region,
+               .action = "UpdateServerAutoTerminateTime",
+               .method = "POST",
+               .path = "/v1/{project}/cloudservers/" + http::percent_encode(id) +
+                       "/actions/update-auto-terminate-time",
+               .body = {{"auto_terminate_time", time}},
+               .doing = "setting the end of " + id},
+              cancel);
+  };
+  cloud::order_each(ids, set_one, wait_, cancel);
+}
+
+cloud::TimePoint HuaweiCloud::timer_at(cloud::TimePoint wished, cloud::TimePoint now) const {
+  return release_time(wished, now);
 }
 
 void HuaweiCloud::tag(const std::string& region, std::span<const std::string> ids,
@@ -214,18 +205,16 @@ void HuaweiCloud::tag(const std::string& region, std::span<const std::string> id
   json list = json::array();
   for (const auto& [key, value] : cloud::pairs_of(tags))
     list.push_back({{"key", key}, {"value", value}});
-  const auto outcomes = parallel_map(ids, kCallsAtOnce, [&](const std::string& id) {
-    return api_.call(
-        {.region = region,
-         .action = "BatchCreateServerTags",
-         .method = "POST",
-         .path = "/v1/{project}/cloudservers/" + http::percent_encode(id) + "/tags/action",
-         .body = {{"action", "create"}, {"tags", list}},
-         .doing = "marking " + id},
-        cancel);
-  });
-  for (const auto& outcome : outcomes)
-    if (const auto* error = std::get_if<Error>(&outcome)) throw *error;
+  const auto mark_one = [&](const std::string& id) {
+    api_.call({.region = region,
+               .action = "BatchCreateServerTags",
+               .method = "POST",
+               .path = "/v1/{project}/cloudservers/" + http::percent_encode(id) + "/tags/action",
+               .body = {{"action", "create"}, {"tags", list}},
+               .doing = "marking " + id},
+              cancel);
+  };
+  cloud::order_each(ids, mark_one, wait_, cancel);
 }
 
 std::string HuaweiCloud::ask_for(const cloud::Launch& launch, const Cancel& cancel) {
@@ -240,7 +229,7 @@ std::string HuaweiCloud::ask_for(const cloud::Launch& launch, const Cancel& canc
   for (int generation = 0;; ++generation) {
     call.headers = {{"X-Client-Token", client_token(launch.token, generation)}};
     auto reply = api_.try_call(call, cancel);
-    if (const auto* answer = std::get_if<json>(&reply)) return job_named_in(*answer, call);
+    if (const auto* answer = std::get_if<Document>(&reply)) return job_named_in(*answer, call);
     const auto& failure = std::get<Failure>(reply);
     if (!has_forgotten(failure) || generation == kGenerations)
       throw cloud::error_of(failure, "huawei: " + call.doing);
@@ -261,13 +250,13 @@ Job HuaweiCloud::await_job(const std::string& region, const std::string& id,
   if (paused_.load() == asked) pause(kShortest, cancel);
   for (;;) {
     const std::chrono::milliseconds waited = paused_.load() - asked;
-    const json answer = api_.call({.region = region,
-                                   .action = "ShowJob",
-                                   .path = "/v1/{project}/jobs/" + http::percent_encode(id),
-                                   .holds = "status",
-                                   .doing = "waiting for job " + id + " in " + region},
-                                  cancel);
-    Job job = job_in(Answer(answer));
+    const Document answer = api_.call({.region = region,
+                                       .action = "ShowJob",
+                                       .path = "/v1/{project}/jobs/" + http::percent_encode(id),
+                                       .holds = "status",
+                                       .doing = "waiting for job " + id + " in " + region},
+                                      cancel);
+    Job job = job_in(answer);
     if (job.is_over || waited >= kPatience) return job;
     pause(next_look(waited, kBetween), cancel);
   }
@@ -339,7 +328,7 @@ std::optional<Failure> HuaweiCloud::try_launch(const cloud::Trial& trial, const 
                                   .query = {{"limit", "1"}},
                                   .doing = "looking for a network in " + trial.site.region},
                                  cancel);
-  const auto found = Answer(subnets)["subnets"].items();
+  const auto found = subnets["subnets"].items();
   if (found.empty()) return Failure{.message = "no network"};
   const auto reply = api_.try_call({.region = trial.site.region,
                                     .action = "CreateServers",

@@ -13,8 +13,7 @@ namespace fastgpu::provision::huawei {
 
 class HuaweiCloud final : public cloud::Cloud {
  public:
-  /// `endpoint` as Api has it.
-  HuaweiCloud(cloud::ApiTools tools, std::string endpoint)
+  HuaweiCloud(cloud::ApiTools tools, cloud::Endpoint endpoint)
       : wait_(tools.wait), api_(std::move(tools), std::move(endpoint)) {}
 
   std::string_view name() const noexcept override { return "huawei"; }
@@ -42,7 +41,8 @@ class HuaweiCloud final : public cloud::Cloud {
   void check_network(const cloud::Site& site, const std::string& vpc,
                      const Cancel& cancel) override;
   cloud::Parts make_network(const cloud::NetworkWish& wish, const Cancel& cancel) override;
-  void remove_network(const std::string& region, const state::ClusterId& cluster) override;
+  void remove_network(const std::string& region, const state::ClusterId& cluster,
+                      const cloud::Parts& known) override;
   /// Waits until the cloud's job tells how it went: that is where it refuses for want of stock.
   /// What a job made by halves is removed. Launches that are asked for at once end at about the
   /// same time: one of them waits and looks, and what it sees may answer for others.
@@ -59,6 +59,7 @@ class HuaweiCloud final : public cloud::Cloud {
   void release_at(const std::string& region, std::span<const std::string> ids,
                   std::optional<std::chrono::system_clock::time_point> when,
                   const Cancel& cancel) override;
+  cloud::TimePoint timer_at(cloud::TimePoint wished, cloud::TimePoint now) const override;
   void tag(const std::string& region, std::span<const std::string> ids, const cloud::Tags& tags,
            const Cancel& cancel) override;
   std::vector<cloud::Part> parts(const std::string& region, const Cancel& cancel) override;

@@ -1,9 +1,7 @@
 #include "provision/providers/huawei/huawei_dialect.hpp"
 
-#include <algorithm>
 #include <array>
 
-#include "http/urls.hpp"
 #include "provision/signing/signing.hpp"
 
 namespace fastgpu::provision::huawei {
@@ -13,9 +11,9 @@ using cloud::Answer;
 using cloud::CodeMeaning;
 using cloud::Failure;
 using cloud::FailureKind;
-using nlohmann::json;
 
-// From the services' lists of error codes. The first row whose prefix fits counts.
+// From the services' lists of error codes, which are numbers. The first row whose prefix fits
+// counts.
 constexpr std::array kMeanings = {
     CodeMeaning{"Common.1503", FailureKind::throttled},
     CodeMeaning{"Common.0024", FailureKind::throttled},
@@ -28,6 +26,7 @@ constexpr std::array kMeanings = {
     CodeMeaning{"Ecs.0016", FailureKind::stock},
     CodeMeaning{"Ecs.0028", FailureKind::stock},
     CodeMeaning{"Ecs.0076", FailureKind::stock},
+    CodeMeaning{"Ecs.0015", FailureKind::stock},  // Another disk than the flavor takes.
     CodeMeaning{"Ecs.0702", FailureKind::price},
     CodeMeaning{"Ecs.0703", FailureKind::price},
     CodeMeaning{"Ecs.0001", FailureKind::quota},
@@ -36,7 +35,16 @@ constexpr std::array kMeanings = {
     CodeMeaning{"Ecs.0021", FailureKind::quota},
     CodeMeaning{"Ecs.0022", FailureKind::quota},
     CodeMeaning{"Ecs.0913", FailureKind::quota},
+    CodeMeaning{"Ecs.0039", FailureKind::quota},
     CodeMeaning{"VPC.0114", FailureKind::quota},
+    CodeMeaning{"VPC.0212", FailureKind::quota},
+    CodeMeaning{"VPC.0602", FailureKind::quota},
+    CodeMeaning{"APIGW.0101", FailureKind::invalid},  // No such API, whatever the status.
+    CodeMeaning{"Ecs.0002", FailureKind::busy},
+    CodeMeaning{"Ecs.0004", FailureKind::busy},
+    CodeMeaning{"Ecs.0100", FailureKind::in_use},
+    CodeMeaning{"Ecs.0201", FailureKind::busy},
+    CodeMeaning{"VPC.0503", FailureKind::busy},
     CodeMeaning{"Ecs.0067", FailureKind::money},
     CodeMeaning{"Ecs.7000", FailureKind::money},
     CodeMeaning{"Ecs.0003", FailureKind::permission},
@@ -53,78 +61,55 @@ constexpr std::array kMeanings = {
     CodeMeaning{"VPC.0003", FailureKind::not_found},
 };
 
-struct ReasonMeaning {
-  std::string_view words;
-  FailureKind kind;
-};
-
-// What jobs write when their code is a general one.
-constexpr std::array kReasons = {
-    ReasonMeaning{"quota", FailureKind::quota},
-    ReasonMeaning{"price", FailureKind::price},
-    ReasonMeaning{"balance", FailureKind::money},
-    ReasonMeaning{"no valid host", FailureKind::stock},
-    ReasonMeaning{"sold out", FailureKind::stock},
-    ReasonMeaning{"sellout", FailureKind::stock},
-    ReasonMeaning{"capacity", FailureKind::stock},
-    ReasonMeaning{"insufficient", FailureKind::stock},
-    ReasonMeaning{"not enough", FailureKind::stock},
-    ReasonMeaning{"no more", FailureKind::stock},
-};
+/// The code of a creation that has failed, for whatever reason: its words tell.
+constexpr std::string_view kCreationFailed = "Ecs.0219";
 
 /// The code and words in the vendor's pairs of names; a number is no code.
-std::optional<Failure> refusal_here(const json& answer) {
+std::optional<Failure> refusal_here(const Answer& answer) {
   constexpr std::array kNames = {std::pair("error_code", "error_msg"),
                                  std::pair("code", "message")};
   for (const auto& [code, message] : kNames)
-    if (const std::string found = Answer(answer)[code].text(); !found.empty())
-      if (const std::string words = Answer(answer)[message].text(); !words.empty())
+    if (const std::string found = answer[code].text(); !found.empty())
+      if (const std::string words = answer[message].text(); !words.empty())
         return Failure{.code = found, .message = words};
   return std::nullopt;
 }
 
 /// The same one or two levels further down, under whatever name.
-std::optional<Failure> refusal_in(const json& answer, int depth) {
+std::optional<Failure> refusal_in(const Answer& answer, int depth) {
   if (!answer.is_object()) return std::nullopt;
   if (auto found = refusal_here(answer)) return found;
   if (depth == 0) return std::nullopt;
-  for (const json& inner : answer)
+  for (const auto& [name, inner] : answer.members())
     if (auto found = refusal_in(inner, depth - 1)) return found;
   return std::nullopt;
 }
 
 /// In an answer that calls itself a success: a flow limit comes as 202. Jobs have codes and
 /// messages of their own, which are no refusals.
-std::optional<Failure> refusal_in_success(const json& answer) {
-  if (!answer.is_object() || answer.contains("job_id")) return std::nullopt;
-  const auto error = answer.find("error");
-  return refusal_in(error == answer.end() ? answer : *error, 0);
+std::optional<Failure> refusal_in_success(const Answer& answer) {
+  if (!answer.is_object() || answer.has("job_id")) return std::nullopt;
+  return refusal_in(answer.has("error") ? answer["error"] : answer, 0);
 }
 
 }  // namespace
 
-cloud::FailureKind kind_of(std::string_view code, int status) {
+cloud::FailureKind kind_of(std::string_view code, int status, std::string_view message) {
+  if (code == kCreationFailed) return cloud::kind_by_words(message).value_or(FailureKind::stock);
   for (const CodeMeaning& row : kMeanings)
     if (code.starts_with(row.prefix)) return row.kind;
   if (status == 401) return FailureKind::credentials;
   if (status == 403) return FailureKind::permission;
   if (status == 404) return FailureKind::not_found;
-  if (status == 409) return FailureKind::in_use;
-  if (status == 429) return FailureKind::throttled;
-  if (status >= 500) return FailureKind::busy;
-  return FailureKind::invalid;
+  const FailureKind kind = cloud::kind_of_failure(code, message, status, {});
+  return status == 409 && kind == FailureKind::invalid ? FailureKind::in_use : kind;
 }
 
 cloud::Failure failure_of_job(const Answer& job) {
   Failure failure{.code = job["error_code"].text(), .message = job["fail_reason"].text()};
   if (failure.message.empty()) failure.message = job["entities"]["errorcode_message"].text();
   if (failure.code.empty()) failure.code = "FAIL";
-  failure.kind = kind_of(failure.code, 0);
-  if (failure.kind != FailureKind::invalid) return failure;
-  const std::string reason = http::lower_case(failure.message);
-  const auto row = std::ranges::find_if(
-      kReasons, [&](const ReasonMeaning& r) { return reason.find(r.words) != std::string::npos; });
-  if (row != kReasons.end()) failure.kind = row->kind;
+  failure.kind = kind_of(failure.code, 0, failure.message);
   return failure;
 }
 
@@ -140,20 +125,20 @@ std::string HuaweiDialect::request_id(const http::Response& response) const {
 
 std::optional<Failure> HuaweiDialect::failure_in(const http::Response& response) const {
   constexpr int kDepth = 2;
-  const json answer = json::parse(response.body, nullptr, false);
+  const auto answer = cloud::Document::parse(response.body);
   const bool is_success = response.status / 100 == 2;
   auto failure = is_success ? refusal_in_success(answer) : refusal_in(answer, kDepth);
   if (!failure && is_success) return std::nullopt;
   if (!failure) failure = Failure{.code = "HTTP " + std::to_string(response.status)};
-  failure->kind = kind_of(failure->code, is_success ? 400 : response.status);
+  failure->kind = kind_of(failure->code, is_success ? 400 : response.status, failure->message);
   failure->request_id = request_id(response);
   return failure;
 }
 
 bool HuaweiDialect::is_answer(const http::Response& response, const cloud::Call& call) const {
   if (response.body.empty()) return call.holds.empty();
-  const json answer = json::parse(response.body, nullptr, false);
-  return answer.is_object() && (call.holds.empty() || answer.contains(call.holds));
+  const auto answer = cloud::Document::parse(response.body);
+  return answer.root().is_object() && (call.holds.empty() || answer.root().has(call.holds));
 }
 
 }  // namespace fastgpu::provision::huawei

@@ -18,7 +18,7 @@ class HuaweiDialect final : public cloud::Dialect {
 };
 
 /// What an error code means; where it is not known the status tells.
-cloud::FailureKind kind_of(std::string_view code, int status);
+cloud::FailureKind kind_of(std::string_view code, int status, std::string_view message = {});
 
 /// Why a job or one of its parts failed: by its code or, where that is a general one, by the words
 /// of its reason.

@@ -60,8 +60,8 @@ std::vector<Image> HuaweiCloud::images(const std::string& region, const std::str
                                  .doing = "looking for images in " + region},
                                 "images", cancel);
   std::vector<Image> found;
-  for (const json& each : listed) {
-    const Answer image(each);
+  for (const Document& each : listed) {
+    const Answer image = each.root();
     found.push_back({.id = image["id"].text(),
                      .name = image["name"].text(),
                      .architecture = image["__support_arm"].text() == "true" ? "arm64" : "x86_64",

@@ -16,7 +16,7 @@ std::string HuaweiCloud::public_key(const std::string& region, const std::string
     if (failure->kind == cloud::FailureKind::not_found) throw cloud::no_such_key_pair(pair);
     throw cloud::error_of(*failure, "huawei: " + call.doing);
   }
-  const cloud::Answer answer(std::get<json>(reply));
+  const Document& answer = std::get<Document>(reply);
   return cloud::public_key_of(pair, answer["keypair"]["public_key"].text());
 }
 

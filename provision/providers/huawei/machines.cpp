@@ -50,8 +50,18 @@ constexpr std::array kStates = {
     StateName{"REVERT_RESIZE", MachineState::running},
 };
 
+/// An id that the cloud does not know is listed all the same where it was asked for, by an entry
+/// that has nothing but the id and a fault.
+bool is_unknown(const Answer& server) {
+  constexpr std::array kMembers = {"status", "name", "created", "OS-EXT-AZ:availability_zone"};
+  return server["flavor"]["id"].text().empty() &&
+         std::ranges::all_of(kMembers,
+                             [&](const char* member) { return server[member].text().empty(); });
+}
+
 /// A server that stops, starts or ends keeps its status; the task under way tells.
 MachineState state_of(const Answer& server) {
+  if (is_unknown(server)) return MachineState::gone;
   const std::string task = server["OS-EXT-STS:task_state"].text();
   if (task == "deleting" || task == "soft-deleting") return MachineState::ending;
   if (task == "powering-off") return MachineState::stopping;
@@ -97,11 +107,9 @@ int index_of(const Answer& server) {
 }
 
 /// The first of version 4 and of that kind ("fixed", "floating"), in whichever network.
-std::string address_in(const json& server, std::string_view kind) {
-  const auto networks = server.find("addresses");
-  if (networks == server.end() || !networks->is_object()) return {};
-  for (const json& network : *networks)
-    for (const Answer& address : Answer(network).items())
+std::string address_in(const Answer& server, std::string_view kind) {
+  for (const auto& [name, network] : server["addresses"].members())
+    for (const Answer& address : network.items())
       if (address["OS-EXT-IPS:type"].text() == kind && address["version"].text() != "6")
         return address["addr"].text();
   return {};
@@ -144,12 +152,16 @@ std::string disk_type(const DataDisk& disk) {
   return disk.type.empty() ? "GPSSD" : disk.type;  // Sold in every zone that has GPUs.
 }
 
-std::string release_text(system_clock::time_point when, system_clock::time_point now) {
+system_clock::time_point release_time(system_clock::time_point when, system_clock::time_point now) {
   // A launch that is repeated a little later is to be the same launch: a nearer time becomes one of
   // few.
   if (when < now + kSoonest + 1min)
     when = std::chrono::ceil<std::chrono::duration<int, std::ratio<1800>>>(now + kSoonest + 1min);
-  return signing::utc_text(when, "%Y-%m-%dT%H:%M:00Z");
+  return std::chrono::floor<std::chrono::minutes>(when);
+}
+
+std::string release_text(system_clock::time_point when, system_clock::time_point now) {
+  return signing::utc_text(release_time(when, now), "%Y-%m-%dT%H:%M:00Z");
 }
 
 std::string client_token(const std::string& token, int generation) {
@@ -200,14 +212,13 @@ json trial_body(const cloud::Trial& trial, const Answer& subnet) {
   return {{"dry_run", true}, {"server", std::move(server)}};
 }
 
-Machine machine_of(const json& server, const std::string& region) {
-  const Answer answer(server);
+Machine machine_of(const Answer& answer, const std::string& region) {
   const std::string id = cloud::machine_id_told("huawei", answer["id"].text());
   return {.id = id,
           .index = index_of(answer),
           .state = state_of(answer),
-          .address = cloud::MachineAddress::told("huawei", id, address_in(server, "floating")),
-          .private_address = cloud::MachineAddress::told("huawei", id, address_in(server, "fixed")),
+          .address = cloud::MachineAddress::told("huawei", id, address_in(answer, "floating")),
+          .private_address = cloud::MachineAddress::told("huawei", id, address_in(answer, "fixed")),
           .site = {region, answer["OS-EXT-AZ:availability_zone"].text()},
           .type = answer["flavor"]["id"].text(),
           .launched = answer["created"].text(),

@@ -21,7 +21,11 @@ nlohmann::json trial_body(const cloud::Trial& trial, const cloud::Answer& subnet
 /// As launches and the price list name it: its own word, or the usual one.
 std::string disk_type(const DataDisk& disk);
 
-/// As its timers are told the time.
+/// When a timer runs out that is set at `now` for `when`.
+std::chrono::system_clock::time_point release_time(std::chrono::system_clock::time_point when,
+                                                   std::chrono::system_clock::time_point now);
+
+/// As its timers are told that time.
 std::string release_text(std::chrono::system_clock::time_point when,
                          std::chrono::system_clock::time_point now);
 
@@ -31,7 +35,7 @@ std::string client_token(const std::string& token, int generation);
 
 /// One of a list of servers. Which node it is follows from its name's number and the tag of the
 /// launch's first node.
-cloud::Machine machine_of(const nlohmann::json& server, const std::string& region);
+cloud::Machine machine_of(const cloud::Answer& server, const std::string& region);
 
 /// How a job stands.
 struct Job {

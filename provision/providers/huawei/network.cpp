@@ -1,5 +1,6 @@
 // The parts of a cluster in Huawei Cloud: a VPC with a subnet, and a security group. None of them
-// can carry tags that lists show: their names say whose they are.
+// can carry tags that lists show: their names say whose they are, and the descriptions of those
+// that have one, for a name can be changed.
 #include <algorithm>
 
 #include "provision/cloud/at_once.hpp"
@@ -46,7 +47,7 @@ std::string our_name(const Marks& marks) {
 }
 
 /// Empty marks for a name that is none of ours.
-Marks marks_in(const std::string& name) {
+Marks marks_in_name(const std::string& name) {
   if (!name.starts_with(kPrefix)) return {};
   const std::string rest = name.substr(kPrefix.size());
   const auto first = rest.find('-');
@@ -57,9 +58,22 @@ Marks marks_in(const std::string& name) {
           .owner = rest.substr(first + 1, second - first - 1)};
 }
 
+Marks marks_in(const Answer& part) {
+  Marks marks = marks_in_name(part["name"].text());
+  return marks.cluster.value.empty() ? marks_in_name(part["description"].text()) : marks;
+}
+
+/// Whether a part is the cluster's, by its marks or by the record.
+bool is_of(const Kind& kind, const Answer& part, const state::ClusterId& cluster,
+           const Parts& known) {
+  const auto recorded = known.find(kind.name);
+  const bool is_recorded = recorded != known.end() && recorded->second == part["id"].text();
+  return is_recorded || marks_in(part).cluster == cluster;
+}
+
 /// Whether a group lets in what `rule` does: of which protocol, from which range or group.
-bool allows(const json& group, const json& rule) {
-  const auto rules = Answer(group)["security_group_rules"].items();
+bool allows(const Answer& group, const json& rule) {
+  const auto rules = group["security_group_rules"].items();
   return std::ranges::any_of(rules, [&](const Answer& there) {
     const auto is_alike = [&](const char* key) {
       return there[key].text() == Answer(rule)[key].text();
@@ -70,7 +84,7 @@ bool allows(const json& group, const json& rule) {
 }
 
 struct FoundPart {
-  json part;
+  Document part;
   bool is_new = false;  ///< Nothing can be in it yet.
 };
 
@@ -82,7 +96,7 @@ class Network {
   Network(Api& api, std::string region, const Wait& wait, const Cancel& cancel)
       : api_(api), region_(std::move(region)), wait_(wait), cancel_(cancel) {}
 
-  std::vector<json> list(const Kind& kind, http::Parameters query = {}) {
+  std::vector<Document> list(const Kind& kind, http::Parameters query = {}) {
     return api_.list({.service = "vpc",
                       .region = region_,
                       .action = std::string("List") + kind.noun + "s",
@@ -93,39 +107,39 @@ class Network {
   }
 
   /// The part whose member `key` is `value`; null where there is none. Throws conflict for several.
-  json find_one(const Kind& kind, const char* key, const std::string& value) {
-    std::vector<json> found = list(kind);
-    std::erase_if(found, [&](const json& part) { return Answer(part)[key].text() != value; });
+  Document find_one(const Kind& kind, const char* key, const std::string& value) {
+    std::vector<Document> found = list(kind);
+    std::erase_if(found, [&](const Document& part) { return part[key].text() != value; });
     if (found.size() > 1)
       throw Error(ErrorKind::conflict, "huawei: " + std::to_string(found.size()) + " " + kind.name +
                                            "s in " + region_ + " have the " + key + " " + value +
                                            ": which one is meant cannot be told");
-    return found.empty() ? json() : found.front();
+    return found.empty() ? Document() : found.front();
   }
 
   /// The cluster's, whoever of its owners has made it; null where there is none.
-  json find_ours(const Kind& kind, const Marks& marks) {
-    std::vector<json> found = list(kind);
-    std::erase_if(found, [&](const json& part) {
-      return marks_in(Answer(part)["name"].text()).cluster != marks.cluster;
+  Document find_ours(const Kind& kind, const NetworkWish& wish) {
+    std::vector<Document> found = list(kind);
+    std::erase_if(found, [&](const Document& part) {
+      return !is_of(kind, part, wish.marks.cluster, wish.known);
     });
     if (found.size() > 1)
       throw Error(ErrorKind::conflict, "huawei: " + std::to_string(found.size()) + " " + kind.name +
                                            "s in " + region_ + " are marked as cluster " +
-                                           marks.cluster.value +
+                                           wish.marks.cluster.value +
                                            ": which one is meant cannot be told");
-    return found.empty() ? json() : found.front();
+    return found.empty() ? Document() : found.front();
   }
 
   /// What `look` finds, else one that is made as `wish` says. These calls have no idempotency
   /// tokens: where an answer is lost it is looked again before it is made again. What is known not
   /// to be there is not looked for at first.
-  FoundPart find_or_make(const Kind& kind, const std::function<json()>& look, const json& wish,
+  FoundPart find_or_make(const Kind& kind, const std::function<Document()>& look, const json& wish,
                          bool may_be_there = true) {
-    json part;
-    const auto id_of = [&](json found) {
+    Document part;
+    const auto id_of = [&](Document found) {
       part = std::move(found);
-      return Answer(part)["id"].text();
+      return part["id"].text();
     };
     const auto done =
         cloud::find_or_make([&] { return id_of(look()); }, [&] { return id_of(make(kind, wish)); },
@@ -134,36 +148,35 @@ class Network {
   }
 
   /// Until it can be used; its id.
-  std::string await(const Kind& kind, json part) {
+  std::string await(const Kind& kind, Document part) {
     constexpr std::chrono::milliseconds kLongestPause = 1s;
     constexpr int kLooks = 120;
     std::chrono::milliseconds pause = 200ms;
-    const std::string id = Answer(part)["id"].text();
-    for (int look = 0; Answer(part)["status"].text() != kind.is_ready; ++look) {
-      if (Answer(part)["status"].text() == "ERROR" || look == kLooks)
+    const std::string id = part["id"].text();
+    for (int look = 0; part["status"].text() != kind.is_ready; ++look) {
+      if (part["status"].text() == "ERROR" || look == kLooks)
         throw Error(ErrorKind::remote, std::string("huawei: the ") + kind.name + " " + id +
                                            " does not become " + kind.is_ready);
       wait_(pause, cancel_);
       pause = std::min(pause * 2, kLongestPause);
       cancel_.check();
-      const json answer = api_.call({.service = "vpc",
-                                     .region = region_,
-                                     .action = std::string("Show") + kind.noun,
-                                     .path = path_of(kind) + "/" + http::percent_encode(id),
-                                     .holds = kind.one,
-                                     .doing = std::string("waiting for ") + kind.name + " " + id},
-                                    cancel_);
-      part = answer.value(kind.one, json::object());
+      Document answer = api_.call({.service = "vpc",
+                                   .region = region_,
+                                   .action = std::string("Show") + kind.noun,
+                                   .path = path_of(kind) + "/" + http::percent_encode(id),
+                                   .holds = kind.one,
+                                   .doing = std::string("waiting for ") + kind.name + " " + id},
+                                  cancel_);
+      part = answer.take(kind.one);
     }
     return id;
   }
 
-  void remove(const Kind& kind, const json& part) {
-    const std::string id = http::percent_encode(Answer(part)["id"].text());
+  void remove(const Kind& kind, const Document& part) {
+    const std::string id = http::percent_encode(part["id"].text());
     std::string path = path_of(kind) + "/" + id;
     if (kind.one == kSubnet.one)
-      path = path_of(kVpc) + "/" + http::percent_encode(Answer(part)["vpc_id"].text()) +
-             "/subnets/" + id;
+      path = path_of(kVpc) + "/" + http::percent_encode(part["vpc_id"].text()) + "/subnets/" + id;
     const ApiCall call{.service = "vpc",
                        .region = region_,
                        .action = std::string("Delete") + kind.noun,
@@ -198,22 +211,22 @@ class Network {
   }
 
  private:
-  json make(const Kind& kind, const json& wish) {
-    const json answer = api_.call({.service = "vpc",
-                                   .region = region_,
-                                   .action = std::string("Create") + kind.noun,
-                                   .method = "POST",
-                                   .path = path_of(kind),
-                                   .body = {{kind.one, wish}},
-                                   .holds = kind.one,
-                                   .doing = std::string("making a ") + kind.name + " in " + region_,
-                                   .is_repeatable = false},
-                                  cancel_);
-    const auto made = answer.find(kind.one);
-    if (made == answer.end() || Answer(*made)["id"].text().empty())
+  Document make(const Kind& kind, const json& wish) {
+    Document answer = api_.call({.service = "vpc",
+                                 .region = region_,
+                                 .action = std::string("Create") + kind.noun,
+                                 .method = "POST",
+                                 .path = path_of(kind),
+                                 .body = {{kind.one, wish}},
+                                 .holds = kind.one,
+                                 .doing = std::string("making a ") + kind.name + " in " + region_,
+                                 .is_repeatable = false},
+                                cancel_);
+    Document made = answer.take(kind.one);
+    if (made["id"].text().empty())
       throw Error(ErrorKind::remote,
                   std::string("huawei: the new ") + kind.name + " comes without its id");
-    return *made;
+    return made;
   }
 
   static std::string path_of(const Kind& kind) { return std::string("/v1/{project}/") + kind.path; }
@@ -226,24 +239,25 @@ class Network {
 
 /// The user's own, by id or name.
 cloud::FoundOrMade existing_vpc(Network& network, const std::string& vpc) {
-  json found = network.find_one(kVpc, "id", vpc);
-  if (found.is_null()) found = network.find_one(kVpc, "name", vpc);
-  if (found.is_null())
+  Document found = network.find_one(kVpc, "id", vpc);
+  if (found.root().is_null()) found = network.find_one(kVpc, "name", vpc);
+  if (found.root().is_null())
     throw Error(ErrorKind::not_found, "huawei: there is no VPC '" + vpc + "' in that region");
-  return {Answer(found)["id"].text()};
+  return {found["id"].text()};
 }
 
 cloud::FoundOrMade our_vpc(Network& network, const NetworkWish& wish) {
   FoundPart vpc = network.find_or_make(
-      kVpc, [&] { return network.find_ours(kVpc, wish.marks); },
-      {{"name", our_name(wish.marks)}, {"cidr", kVpcRange}}, wish.may_be_there);
+      kVpc, [&] { return network.find_ours(kVpc, wish); },
+      {{"name", our_name(wish.marks)}, {"description", our_name(wish.marks)}, {"cidr", kVpcRange}},
+      wish.may_be_there);
   return {network.await(kVpc, std::move(vpc.part)), vpc.is_new};
 }
 
 /// Subnets reach over all zones of a region.
 std::string subnet_in(Network& network, const NetworkWish& wish, const cloud::FoundOrMade& vpc) {
-  const auto look = [&]() -> json {
-    const std::vector<json> found = network.list(kSubnet, {{"vpc_id", vpc.id}});
+  const auto look = [&]() -> Document {
+    const std::vector<Document> found = network.list(kSubnet, {{"vpc_id", vpc.id}});
     if (!found.empty()) return found.front();
     if (wish.vpc.empty()) return {};
     throw Error(ErrorKind::not_found,
@@ -251,6 +265,7 @@ std::string subnet_in(Network& network, const NetworkWish& wish, const cloud::Fo
   };
   FoundPart subnet = network.find_or_make(kSubnet, look,
                                           {{"name", our_name(wish.marks)},
+                                           {"description", our_name(wish.marks)},
                                            {"vpc_id", vpc.id},
                                            {"cidr", kSubnetRange},
                                            {"gateway_ip", kGateway}},
@@ -260,12 +275,12 @@ std::string subnet_in(Network& network, const NetworkWish& wish, const cloud::Fo
 
 /// SSH from where the wish says; everything between the cluster's machines.
 std::string security_group(Network& network, const NetworkWish& wish) {
-  const json group = network
-                         .find_or_make(
-                             kGroup, [&] { return network.find_ours(kGroup, wish.marks); },
-                             {{"name", our_name(wish.marks)}}, wish.may_be_there)
-                         .part;
-  const std::string id = Answer(group)["id"].text();
+  const Document group = network
+                             .find_or_make(
+                                 kGroup, [&] { return network.find_ours(kGroup, wish); },
+                                 {{"name", our_name(wish.marks)}}, wish.may_be_there)
+                             .part;
+  const std::string id = group["id"].text();
   std::vector<json> wanted = {{{"remote_group_id", id}}};
   for (const IpRange& range : wish.ssh_from)
     wanted.push_back({{"protocol", "tcp"},
@@ -302,11 +317,12 @@ Parts HuaweiCloud::make_network(const NetworkWish& wish, const Cancel& cancel) {
   return {{"vpc", vpc}, {"subnet", subnet}, {"security-group", group}};
 }
 
-void HuaweiCloud::remove_network(const std::string& region, const state::ClusterId& cluster) {
+void HuaweiCloud::remove_network(const std::string& region, const state::ClusterId& cluster,
+                                 const Parts& known) {
   Network network(api_, region, wait_, never_);
   const auto remove_all = [&](const Kind& kind) {
-    for (const json& part : network.list(kind))
-      if (marks_in(Answer(part)["name"].text()).cluster == cluster) network.remove(kind, part);
+    for (const Document& part : network.list(kind))
+      if (is_of(kind, part, cluster, known)) network.remove(kind, part);
   };
   cloud::at_once({[&] { remove_all(kGroup); },
                   [&] {
@@ -319,9 +335,9 @@ std::vector<cloud::Part> HuaweiCloud::parts(const std::string& region, const Can
   Network network(api_, region, wait_, cancel);
   std::vector<cloud::Part> found;
   for (const Kind& kind : {kGroup, kSubnet, kVpc})
-    for (const json& part : network.list(kind))
-      if (Marks marks = marks_in(Answer(part)["name"].text()); !marks.cluster.value.empty())
-        found.push_back({kind.name, Answer(part)["id"].text(), std::move(marks)});
+    for (const Document& part : network.list(kind))
+      if (Marks marks = marks_in(part); !marks.cluster.value.empty())
+        found.push_back({kind.name, part["id"].text(), std::move(marks)});
   return found;
 }
 

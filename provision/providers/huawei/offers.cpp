@@ -37,22 +37,21 @@ constexpr const char* kDataDisk = "data disk";  ///< Among the prices.
 
 /// What is known of a region; each part is filled in by an answer of its own.
 struct Survey {
-  std::vector<json> flavors{};
+  std::vector<Document> flavors{};
   std::set<std::string> zones{};
   std::map<std::pair<std::string, std::string>, Stock> spot{};  ///< By type and zone.
   std::map<std::string, std::set<std::string>> roomy{};  ///< Zones with enough for all, by type.
   std::map<std::string, Money> prices{};                 ///< By type, and of kDataDisk.
-  json limits{};
+  Document limits{};
 };
 
-json limits_of(Api& api, const std::string& region, const Cancel& cancel) {
-  const json answer = api.call({.region = region,
-                                .action = "ShowServerLimits",
-                                .path = "/v1/{project}/cloudservers/limits",
-                                .doing = "asking for quotas in " + region},
-                               cancel);
-  const auto limits = answer.find("absolute");
-  return limits == answer.end() ? json::object() : *limits;
+Document limits_of(Api& api, const std::string& region, const Cancel& cancel) {
+  Document answer = api.call({.region = region,
+                              .action = "ShowServerLimits",
+                              .path = "/v1/{project}/cloudservers/limits",
+                              .doing = "asking for quotas in " + region},
+                             cancel);
+  return answer.take("absolute");
 }
 
 class Surveyor {
@@ -66,9 +65,8 @@ class Surveyor {
                               [&] { cloud::where_told([&] { ask_limits(); }); }};
     if (wish_.market == Market::spot) questions.emplace_back([&] { ask_spot(); });
     cloud::at_once(questions);
-    std::erase_if(survey_.flavors, [&](const json& flavor) {
-      return !cloud::suits(type_of(Answer(flavor)), wish_);
-    });
+    std::erase_if(survey_.flavors,
+                  [&](const Document& flavor) { return !cloud::suits(type_of(flavor), wish_); });
     if (wish_.market == Market::on_demand) cloud::at_once(about_flavors());
     return std::move(survey_);
   }
@@ -78,8 +76,8 @@ class Surveyor {
   cloud::Tasks about_flavors() {
     std::vector<std::string> types;
     cloud::Tasks questions;
-    for (const json& each : survey_.flavors) {
-      const Answer flavor(each);
+    for (const Document& each : survey_.flavors) {
+      const Answer flavor = each.root();
       types.push_back(flavor["id"].text());
       if (stock_of(flavor, wish_.zone, wish_.market) == Stock::unknown)
         questions.emplace_back([this, type = types.back()] { ask_room(type); });
@@ -99,12 +97,12 @@ class Surveyor {
   }
 
   void ask_zones() {
-    const json answer = api_.call({.region = region_,
-                                   .action = "NovaListAvailabilityZones",
-                                   .path = "/v2.1/{project}/os-availability-zone",
-                                   .doing = "asking for zones in " + region_},
-                                  cancel_);
-    for (const Answer& zone : Answer(answer)["availabilityZoneInfo"].items())
+    const Document answer = api_.call({.region = region_,
+                                       .action = "NovaListAvailabilityZones",
+                                       .path = "/v2.1/{project}/os-availability-zone",
+                                       .doing = "asking for zones in " + region_},
+                                      cancel_);
+    for (const Answer& zone : answer["availabilityZoneInfo"].items())
       if (const std::string name = zone["zoneName"].text(); !name.empty())
         survey_.zones.insert(name);
   }
@@ -118,34 +116,34 @@ class Surveyor {
                                      .query = {{"sell_mode", "spot"}},
                                      .doing = "asking for spot machines in " + region_},
                                     "sell_policies", cancel_);
-    for (const json& each : policies) {
-      const Answer policy(each);
+    for (const Document& each : policies) {
+      const Answer policy = each.root();
       survey_.spot[{policy["flavor_id"].text(), policy["availability_zone_id"].text()}] =
           policy["sell_status"].text() == "available" ? Stock::enough : Stock::none;
     }
   }
 
   /// What the account has no right to ask for, or the region does not have, is left untold.
-  json told(const ApiCall& call) {
+  Document told(const ApiCall& call) {
     auto reply = api_.try_call(call, cancel_);
     const auto* failure = std::get_if<cloud::Failure>(&reply);
-    if (failure == nullptr) return std::move(std::get<json>(reply));
+    if (failure == nullptr) return std::move(std::get<Document>(reply));
     constexpr std::array kUntold = {FailureKind::permission, FailureKind::not_found,
                                     FailureKind::stock, FailureKind::invalid};
     if (std::ranges::find(kUntold, failure->kind) == kUntold.end())
       throw cloud::error_of(*failure, "huawei: " + call.doing);
-    return json::object();
+    return Document();
   }
 
   void ask_room(const std::string& type) {
-    const json answer = told(
+    const Document answer = told(
         {.region = region_,
          .action = "ShowFlavorCapacity",
          .path = "/v1/{project}/cloudservers/flavors/" + http::percent_encode(type) + "/resources",
          .query = {{"count", std::to_string(wish_.nodes)}},
          .doing = "asking for room for " + type + " in " + region_});
     std::set<std::string> zones;
-    for (const Answer& room : Answer(answer)["resources"].items())
+    for (const Answer& room : answer["resources"].items())
       zones.insert(room["availability_zone"].text());
     const std::lock_guard lock(mutex_);
     survey_.roomy[type] = std::move(zones);
@@ -173,19 +171,19 @@ class Surveyor {
 
   /// False where the list has none of them.
   bool told_prices(json products) {
-    const json answer = told({.service = "bss",
-                              .region = region_,
-                              .action = "ListOnDemandResourceRatings",
-                              .method = "POST",
-                              .path = "/v2/bills/ratings/on-demand-resources",
-                              .body = {{"project_id", api_.project(region_, cancel_).id},
-                                       {"product_infos", std::move(products)}},
-                              .doing = "asking for prices in " + region_});
+    const Document answer = told({.service = "bss",
+                                  .region = region_,
+                                  .action = "ListOnDemandResourceRatings",
+                                  .method = "POST",
+                                  .path = "/v2/bills/ratings/on-demand-resources",
+                                  .body = {{"project_id", api_.project(region_, cancel_).id},
+                                           {"product_infos", std::move(products)}},
+                                  .doing = "asking for prices in " + region_});
     const std::lock_guard lock(mutex_);
-    for (const Answer& rating : Answer(answer)["product_rating_results"].items())
-      if (const auto price = cloud::price_told(rating["amount"], Answer(answer)["currency"], kCny))
+    for (const Answer& rating : answer["product_rating_results"].items())
+      if (const auto price = cloud::price_told(rating["amount"], answer["currency"], kCny))
         survey_.prices.insert_or_assign(rating["id"].text(), *price);
-    return !answer.empty();
+    return answer.root().is_object();
   }
 
   /// The price list refuses a list that has a type in it which is not sold there: then all are
@@ -230,12 +228,12 @@ std::span<const LimitNames> limit_names(Market market) {
 }
 
 /// How many more machines of the type the account may have; absent where nothing limits them.
-std::optional<int> quota_for(const json& limits, const InstanceType& type, Market market) {
+std::optional<int> quota_for(const Answer& limits, const InstanceType& type, Market market) {
   std::optional<double> most;
   for (const LimitNames& limit : limit_names(market)) {
-    const auto may = Answer(limits)[limit.most].number();
+    const auto may = limits[limit.most].number();
     if (!may || *may < 0) continue;  // -1 stands for no limit.
-    const double left = *may - Answer(limits)[limit.used].number().value_or(0);
+    const double left = *may - limits[limit.used].number().value_or(0);
     const std::string unit = limit.unit;
     const double each = unit == "vCPU" ? type.cores : unit == "MiB" ? type.memory_gib * 1024 : 1;
     if (each > 0) most = std::min(most.value_or(left / each), left / each);
@@ -272,8 +270,8 @@ std::vector<Offer> HuaweiCloud::offers(const std::string& region, const Wish& wi
                                        const Cancel& cancel) {
   const Survey survey = Surveyor(api_, region, wish, cancel).look();
   std::vector<Offer> offers;
-  for (const json& each : survey.flavors) {
-    const Answer flavor(each);
+  for (const Document& each : survey.flavors) {
+    const Answer flavor = each.root();
     const InstanceType type = type_of(flavor);
     std::set<std::string> zones = survey.zones;
     const auto named = named_zones(flavor);
@@ -296,14 +294,14 @@ std::vector<Offer> HuaweiCloud::offers(const std::string& region, const Wish& wi
 }
 
 std::vector<Quota> HuaweiCloud::quotas(const std::string& region, const Cancel& cancel) {
-  const json limits = limits_of(api_, region, cancel);
+  const Document limits = limits_of(api_, region, cancel);
   std::vector<Quota> quotas;
   for (const Market market : {Market::on_demand, Market::spot})
     for (const LimitNames& limit : limit_names(market))
-      if (const auto most = Answer(limits)[limit.most].number(); most && *most >= 0)
+      if (const auto most = limits[limit.most].number(); most && *most >= 0)
         quotas.push_back({.name = limit.name,
                           .limit = *most,
-                          .used = Answer(limits)[limit.used].number(),
+                          .used = limits[limit.used].number(),
                           .unit = limit.unit});
   return quotas;
 }

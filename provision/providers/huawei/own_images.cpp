@@ -59,9 +59,9 @@ std::vector<OwnImage> HuaweiCloud::own_images(const std::string& region, const C
                                  .doing = "listing our images in " + region},
                                 "images", cancel);
   std::vector<OwnImage> found;
-  for (const json& each : listed) {
-    OwnImage own = own_image(Answer(each));
-    const bool is_there = !own.image.id.empty() && Answer(each)["status"].text() != "deleted";
+  for (const Document& each : listed) {
+    OwnImage own = own_image(each.root());
+    const bool is_there = !own.image.id.empty() && each.root()["status"].text() != "deleted";
     if (is_there && !own.marks.environment.empty()) found.push_back(std::move(own));
   }
   return found;
@@ -84,21 +84,20 @@ void HuaweiCloud::make_image(const cloud::ImageWish& wish, const Cancel& cancel)
                      .holds = "job_id",
                      .doing = "making image " + wish.name + " of " + wish.machine,
                      .is_repeatable = false};
-  const json answer = api_.call(call, cancel);
-  const std::string id = Answer(answer)["job_id"].text();
+  const Document answer = api_.call(call, cancel);
+  const std::string id = answer["job_id"].text();
   if (id.empty())
     throw Error(ErrorKind::remote, "huawei: " + call.doing + ": the answer names no job");
   for (std::chrono::milliseconds waited{0};;) {
-    const json told = api_.call({.service = "ims",
-                                 .region = wish.region,
-                                 .action = "ShowJob",
-                                 .path = "/v1/{project}/jobs/" + http::percent_encode(id),
-                                 .holds = "status",
-                                 .doing = "waiting for job " + id + " in " + wish.region},
-                                cancel);
-    const std::string status = Answer(told)["status"].text();
-    if (status == "FAIL")
-      throw cloud::error_of(failure_of_job(Answer(told)), "huawei: " + call.doing);
+    const Document told = api_.call({.service = "ims",
+                                     .region = wish.region,
+                                     .action = "ShowJob",
+                                     .path = "/v1/{project}/jobs/" + http::percent_encode(id),
+                                     .holds = "status",
+                                     .doing = "waiting for job " + id + " in " + wish.region},
+                                    cancel);
+    const std::string status = told["status"].text();
+    if (status == "FAIL") throw cloud::error_of(failure_of_job(told), "huawei: " + call.doing);
     const auto images = own_images(wish.region, cancel);
     if (status == "SUCCESS" || cloud::image_made_of(images, wish.marks.made_of) != nullptr) return;
     const std::chrono::milliseconds pause = next_look(waited);

@@ -159,8 +159,12 @@ json marked(const state::ClusterId& cluster) {
   return cluster.value.empty() ? filter("tag-key", {key}) : filter("tag:" + key, {cluster.value});
 }
 
+system_clock::time_point timer_time(system_clock::time_point wished, system_clock::time_point now) {
+  return std::chrono::ceil<std::chrono::minutes>(std::max(wished, now + kShortestTimer));
+}
+
 json end_timer(system_clock::time_point wished, system_clock::time_point now) {
-  const auto when = std::chrono::ceil<std::chrono::minutes>(std::max(wished, now + kShortestTimer));
+  const auto when = timer_time(wished, now);
   return {{"TimerAction", "TerminateInstances"},
           {"ActionTime", signing::utc_text(when, "%Y-%m-%dT%H:%M:00Z")},
           {"Externals", {{"ReleaseAddress", true}}}};
@@ -192,11 +196,10 @@ json launch_body(const cloud::Launch& launch, system_clock::time_point now) {
   return body;
 }
 
-std::vector<Machine> machines_in(std::span<const json> instances, const std::string& region) {
+std::vector<Machine> machines_in(std::span<const Document> instances, const std::string& region) {
   std::vector<Machine> machines;
-  for (const json& instance : instances)
-    if (!Answer(instance)["InstanceId"].text().empty())
-      machines.push_back(machine_from(Answer(instance), region));
+  for (const Document& instance : instances)
+    if (!instance["InstanceId"].text().empty()) machines.push_back(machine_from(instance, region));
   return machines;
 }
 

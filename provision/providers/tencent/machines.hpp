@@ -11,12 +11,17 @@ namespace fastgpu::provision::tencent {
 /// The parameters of RunInstances, sent at `now`. Each instance's name ends in its node's index.
 json launch_body(const cloud::Launch& launch, std::chrono::system_clock::time_point now);
 
+/// When a timer runs out that is set at `now` for `wished`.
+std::chrono::system_clock::time_point timer_time(std::chrono::system_clock::time_point wished,
+                                                 std::chrono::system_clock::time_point now);
+
 /// The cloud's own timer, that ends an instance when wished, as far as it can be set at `now`.
 json end_timer(std::chrono::system_clock::time_point wished,
                std::chrono::system_clock::time_point now);
 
 /// Those of an answer to DescribeInstances that have an identity.
-std::vector<cloud::Machine> machines_in(std::span<const json> instances, const std::string& region);
+std::vector<cloud::Machine> machines_in(std::span<const Document> instances,
+                                        const std::string& region);
 
 /// The ids in an answer to RunInstances.
 std::vector<std::string> launched_in(const Answer& answer);

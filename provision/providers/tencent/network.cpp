@@ -102,8 +102,8 @@ void open_group(PartsCalls& network, const NetworkWish& wish, const cloud::Found
   for (const IpRange& range : wish.ssh_from)
     in.push_back(accept("TCP", "22", "CidrBlock", range.text()));
   const json out = json::array({accept("ALL", "ALL", "CidrBlock", "0.0.0.0/0")});
-  const json policies = group.is_new ? json::object() : network.policies(group.id);
-  const Answer there(policies);
+  const Document policies = group.is_new ? Document() : network.policies(group.id);
+  const Answer there = policies.root();
   network.add_policies(group.id, "Ingress", missing(in, there["Ingress"]));
   network.add_policies(group.id, "Egress", missing(out, there["Egress"]));
 }
@@ -124,17 +124,16 @@ std::string security_group(PartsCalls& network, const NetworkWish& wish) {
 }
 
 std::string hpc_cluster(PartsCalls& network, const NetworkWish& wish) {
-  const std::string name = our_name(wish.marks);
   const std::string& zone = wish.site.zone;
   return network
       .find_or_make(
           kHpc,
           [&] {
-            return network.only(network.find(kHpc, {{"Name", name}, {"Zone", zone}}), kHpc,
-                                "called '" + name + "'");
+            return network.only(network.find_marked(kHpc, wish.marks.cluster, {{"Zone", zone}}),
+                                kHpc, marked_as(wish));
           },
           {{"Zone", zone},
-           {"Name", name},
+           {"Name", our_name(wish.marks)},
            {"TagSpecification",
             json::array({{{"ResourceType", "hpc"}, {"Tags", tags_of(wish.marks)}}})}},
           wish.may_be_there)
@@ -169,7 +168,8 @@ Parts TencentCloud::make_network(const NetworkWish& wish, const Cancel& cancel) 
   return parts;
 }
 
-void TencentCloud::remove_network(const std::string& region, const state::ClusterId& cluster) {
+void TencentCloud::remove_network(const std::string& region, const state::ClusterId& cluster,
+                                  const Parts& /*known*/) {
   PartsCalls network(api_, wait_, region, never_);
   const auto remove_all = [&](const Kind& kind) {
     for (const Found& part : network.find_marked(kind, cluster))

@@ -22,7 +22,6 @@ using cloud::Stock;
 using cloud::Wish;
 
 constexpr std::size_t kValuesAFilter = 5;
-constexpr Currency kCurrency = kCny;  // The cloud's prices name none.
 
 /// Instances are counted by zone.
 struct QuotaName {
@@ -41,12 +40,21 @@ std::string family_of(std::string_view type) {
   return std::string(type.substr(0, type.find('.')));
 }
 
+/// What the list of types tells of the GPU of each, by type.
+struct Gpu {
+  std::string name{};
+  int memory_gib = 0;
+};
+using Gpus = std::map<std::string, Gpu>;
+
 /// The filter that leaves what the wish may be about, cut to what one question may hold; one empty
 /// list for no filter, none at all for a wish for a GPU that this cloud does not have.
-std::vector<json> type_filters(const Wish& wish) {
+std::vector<json> type_filters(const Wish& wish, const Gpus& gpus) {
   if (!wish.type.empty()) return {json::array({filter("instance-type", {wish.type})})};
   if (wish.gpu.empty()) return {json::array()};
   std::set<std::string> families;
+  for (const auto& [type, gpu] : gpus)
+    if (cloud::same_gpu(gpu.name, wish.gpu)) families.insert(family_of(type));
   for (const InstanceType& type : cloud::known_types("tencent", {.gpu = wish.gpu}))
     families.insert(family_of(type.name));
   std::vector<json> filters;
@@ -60,9 +68,15 @@ std::vector<json> type_filters(const Wish& wish) {
   return filters;
 }
 
-/// The answer counts GPUs and does not name them: the family's other types, as they are known, do.
-void name_gpu(InstanceType& type) {
+/// The answer about offers counts GPUs and does not name them: the list of types does, or else the
+/// family's other types, as they are known.
+void name_gpu(InstanceType& type, const Gpus& gpus) {
   if (type.gpus == 0) return;
+  if (const auto told = gpus.find(type.name); told != gpus.end()) {
+    type.gpu = told->second.name;
+    type.gpu_memory_gib = told->second.memory_gib;
+  }
+  if (!type.gpu.empty()) return;
   for (const InstanceType& known : cloud::known_types("tencent", {}))
     if (family_of(known.name) == family_of(type.name)) {
       type.gpu = known.gpu;
@@ -70,14 +84,14 @@ void name_gpu(InstanceType& type) {
     }
 }
 
-InstanceType type_of(const Answer& item) {
+InstanceType type_of(const Answer& item, const Gpus& gpus) {
   InstanceType type{.name = item["InstanceType"].text(),
                     .gpus = item["GpuCount"].whole(),
                     .cores = item["Cpu"].whole(),
                     .memory_gib = item["Memory"].number().value_or(0),
                     .network_gbit = item["InstanceBandwidth"].number().value_or(0),
                     .rdma_interfaces = is_hpc(item["InstanceType"].text()) ? 1 : 0};
-  name_gpu(type);
+  name_gpu(type, gpus);
   return type;
 }
 
@@ -89,19 +103,20 @@ Stock stock_of(const Answer& item) {
   return status == "SELL" ? Stock::enough : Stock::unknown;
 }
 
-std::optional<Money> price_of(const Answer& item) {
+std::optional<Money> price_of(const Answer& item, Currency currency) {
   for (const char* name : {"UnitPriceDiscount", "UnitPrice"})
     if (const auto amount = item["Price"][name].number(); amount && *amount > 0)
-      return Money{*amount, kCurrency};
+      return Money{*amount, currency};
   return std::nullopt;
 }
 
-Offer offer_of(const Answer& item, const std::string& region, Market market) {
+Offer offer_of(const Answer& item, const std::string& region, Market market, Currency currency,
+               const Gpus& gpus) {
   return {.cloud = "tencent",
           .site = {region, item["Zone"].text()},
-          .type = type_of(item),
+          .type = type_of(item, gpus),
           .market = market,
-          .price_per_hour = price_of(item),
+          .price_per_hour = price_of(item, currency),
           .stock = stock_of(item),
           .quota = std::nullopt};
 }
@@ -121,8 +136,9 @@ class Surveyor {
       : api_(api), region_(std::move(region)), wish_(wish), cancel_(cancel) {}
 
   std::vector<Offer> look() {
+    cloud::where_told([&] { ask_gpus(); });
     cloud::Tasks questions;
-    for (const json& filters : type_filters(wish_))
+    for (const json& filters : type_filters(wish_, gpus_))
       questions.emplace_back([this, filters] { ask_offers(filters); });
     if (questions.empty()) return {};
     questions.emplace_back([this] { cloud::where_told([&] { ask_quota(); }); });
@@ -134,18 +150,31 @@ class Surveyor {
   }
 
  private:
+  void ask_gpus() {
+    json filters = json::array();
+    if (!wish_.type.empty()) filters.push_back(filter("instance-type", {wish_.type}));
+    const Document answer = api_.call({.region = region_,
+                                       .action = "DescribeInstanceTypeConfigs",
+                                       .body = {{"Filters", std::move(filters)}},
+                                       .doing = "asking for GPUs in " + region_},
+                                      cancel_);
+    for (const Answer& item : answer["InstanceTypeConfigSet"].items())
+      if (std::string name = cloud::plain_gpu_name(item["GpuType"].text()); !name.empty())
+        gpus_[item["InstanceType"].text()] = {std::move(name), item["GpuMemory"].whole()};
+  }
+
   void ask_offers(json filters) {
     const char* charge = wish_.market == Market::spot ? "SPOTPAID" : "POSTPAID_BY_HOUR";
     filters.push_back(filter("instance-charge-type", {charge}));
     if (!wish_.zone.empty()) filters.push_back(filter("zone", {wish_.zone}));
-    const json answer = api_.call({.region = region_,
-                                   .action = "DescribeZoneInstanceConfigInfos",
-                                   .body = {{"Filters", std::move(filters)}},
-                                   .doing = "asking for instance types in " + region_},
-                                  cancel_);
+    const Document answer = api_.call({.region = region_,
+                                       .action = "DescribeZoneInstanceConfigInfos",
+                                       .body = {{"Filters", std::move(filters)}},
+                                       .doing = "asking for instance types in " + region_},
+                                      cancel_);
     const std::lock_guard lock(mutex_);
     for (const Answer& item : Answer(answer)["InstanceTypeQuotaSet"].items()) {
-      Offer offer = offer_of(item, region_, wish_.market);
+      Offer offer = offer_of(item, region_, wish_.market, api_.currency(), gpus_);
       const bool is_elsewhere = !wish_.zone.empty() && offer.site.zone != wish_.zone;
       if (offer.type.name.empty() || offer.site.zone.empty() || is_elsewhere) continue;
       if (item["InstanceChargeType"].text() == charge && cloud::suits(offer.type, wish_))
@@ -154,7 +183,7 @@ class Surveyor {
   }
 
   void ask_quota() {
-    const json answer = api_.call(quota_call(region_), cancel_);
+    const Document answer = api_.call(quota_call(region_), cancel_);
     const std::lock_guard lock(mutex_);
     for (const Answer& zone : quota_set(Answer(answer), quota_name(wish_.market)))
       if (zone["RemainingQuota"].number())
@@ -168,6 +197,7 @@ class Surveyor {
   std::mutex mutex_;  ///< Of what the answers fill in.
   std::vector<Offer> offers_;
   std::map<std::string, int> room_;  ///< By zone.
+  Gpus gpus_;
 };
 
 }  // namespace
@@ -178,7 +208,7 @@ std::vector<Offer> TencentCloud::offers(const std::string& region, const Wish& w
 }
 
 std::vector<cloud::Quota> TencentCloud::quotas(const std::string& region, const Cancel& cancel) {
-  const json answer = api_.call(quota_call(region), cancel);
+  const Document answer = api_.call(quota_call(region), cancel);
   std::vector<cloud::Quota> quotas;
   for (const QuotaName& quota : kQuotas)
     for (const Answer& zone : quota_set(Answer(answer), quota.name))

@@ -41,7 +41,7 @@ std::vector<OwnImage> TencentCloud::own_images(const std::string& region, const 
                                 .doing = "listing our images in " + region},
                                "ImageSet", cancel);
   std::vector<OwnImage> found;
-  for (const json& item : items)
+  for (const Document& item : items)
     if (OwnImage own = own_image(Answer(item)); !own.image.id.empty())
       found.push_back(std::move(own));
   return found;

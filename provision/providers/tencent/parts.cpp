@@ -22,14 +22,14 @@ std::vector<Found> PartsCalls::find(const Kind& kind, json body) {
                                 .doing = std::string("looking for a ") + kind.name},
                                kind.list, cancel_);
   std::vector<Found> found;
-  for (const json& item : items)
+  for (const Document& item : items)
     if (std::string id = Answer(item)[kind.id].text(); !id.empty())
       found.push_back({std::move(id), marks_in(Answer(item)[kind.tags])});
   return found;
 }
 
-std::vector<Found> PartsCalls::find_marked(const Kind& kind, const state::ClusterId& cluster) {
-  json body = json::object();
+std::vector<Found> PartsCalls::find_marked(const Kind& kind, const state::ClusterId& cluster,
+                                           json body) {
   if (!is_hpc_kind(kind)) body["Filters"] = json::array({marked(cluster)});
   std::vector<Found> found = find(kind, std::move(body));
   std::erase_if(found, [&](const Found& part) {
@@ -56,13 +56,13 @@ cloud::FoundOrMade PartsCalls::find_or_make(const Kind& kind,
 }
 
 std::string PartsCalls::make(const Kind& kind, const json& body) {
-  const json answer = api_.call({.service = kind.service,
-                                 .region = region_,
-                                 .action = kind.made_by,
-                                 .body = body,
-                                 .doing = std::string("making a ") + kind.name,
-                                 .is_repeatable = false},
-                                cancel_);
+  const Document answer = api_.call({.service = kind.service,
+                                     .region = region_,
+                                     .action = kind.made_by,
+                                     .body = body,
+                                     .doing = std::string("making a ") + kind.name,
+                                     .is_repeatable = false},
+                                    cancel_);
   const Answer made = Answer(answer)[kind.made];
   const auto items = made.items();
   std::string id = (items.empty() ? made : items.front())[kind.id].text();
@@ -86,14 +86,14 @@ void PartsCalls::remove(const Kind& kind, const std::string& id) {
     throw cloud::error_of(*failure, "tencent: " + doing);
 }
 
-json PartsCalls::policies(const std::string& group) {
-  json answer = api_.call({.service = "vpc",
-                           .region = region_,
-                           .action = "DescribeSecurityGroupPolicies",
-                           .body = {{"SecurityGroupId", group}},
-                           .doing = "looking at the security group in " + region_},
-                          cancel_);
-  return answer.value("SecurityGroupPolicySet", json());
+Document PartsCalls::policies(const std::string& group) {
+  Document answer = api_.call({.service = "vpc",
+                               .region = region_,
+                               .action = "DescribeSecurityGroupPolicies",
+                               .body = {{"SecurityGroupId", group}},
+                               .doing = "looking at the security group in " + region_},
+                              cancel_);
+  return answer.take("SecurityGroupPolicySet");
 }
 
 // A policy that is there already is a repeated call's.

@@ -76,8 +76,10 @@ class PartsCalls {
   /// Those that a listing with the parameters tells.
   std::vector<Found> find(const Kind& kind, json body);
 
-  /// Those with the cluster's mark or, for an empty identity, any cluster's.
-  std::vector<Found> find_marked(const Kind& kind, const state::ClusterId& cluster);
+  /// Those with the cluster's mark or, for an empty identity, any cluster's, among what a listing
+  /// with the parameters tells.
+  std::vector<Found> find_marked(const Kind& kind, const state::ClusterId& cluster,
+                                 json body = json::object());
 
   /// Its identity; empty where there is none; throws conflict where there are several. `what` says
   /// what they have in common: "called 'x'".
@@ -93,7 +95,7 @@ class PartsCalls {
   void remove(const Kind& kind, const std::string& id);
 
   /// The policies of a security group: "Ingress" and "Egress".
-  json policies(const std::string& group);
+  Document policies(const std::string& group);
 
   /// Of one direction; none for an empty list.
   void add_policies(const std::string& group, const char* direction, const json& policies);

@@ -8,14 +8,10 @@ namespace {
 constexpr std::size_t kPage = 100;  // As many as the cloud gives at once.
 constexpr std::size_t kMostPages = 1'000;
 
-std::string text_of(const json& body) {
-  return body.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
 /// For people, without what is inside UserData: it may be a key.
 std::string shown(json body) {
   if (body.contains("UserData")) body["UserData"] = "***";
-  return text_of(body);
+  return cloud::body_text(body);
 }
 
 /// VPC writes these numbers as strings.
@@ -30,15 +26,16 @@ json filter(const std::string& name, const std::vector<std::string>& values) {
 }
 
 cloud::Call TencentApi::form(const ApiCall& call) const {
-  const std::string host = call.service + ".tencentcloudapi.com";
+  const auto target =
+      endpoint_.of(call.service, call.region, call.service + ".tencentcloudapi.com");
   http::Request request{.method = "POST",
-                        .url = (endpoint_.empty() ? "https://" + host : endpoint_) + "/",
-                        .headers = {{"Host", host},
+                        .url = target.url + "/",
+                        .headers = {{"Host", target.host},
                                     {"Content-Type", "application/json; charset=utf-8"},
                                     {"X-TC-Action", call.action},
                                     {"X-TC-Version", std::string(version_of(call.service))},
                                     {"X-TC-Language", "en-US"}},
-                        .body = text_of(call.body)};
+                        .body = cloud::body_text(call.body)};
   if (!call.region.empty()) http::set_header(request.headers, "X-TC-Region", call.region);
   return {.service = call.service,
           .action = call.action,
@@ -48,13 +45,12 @@ cloud::Call TencentApi::form(const ApiCall& call) const {
           .is_repeatable = call.is_repeatable};
 }
 
-json TencentApi::call(const ApiCall& call, const Cancel& cancel) {
+Document TencentApi::call(const ApiCall& call, const Cancel& cancel) {
   const http::Response response = caller_.call(form(call), "tencent: " + call.doing, cancel);
-  json document = cloud::parse_answer(response, "tencent to " + call.action);
-  const auto found = document.find("Response");
-  if (found == document.end() || !found->is_object())
+  Document answer = cloud::parse_answer(response, "tencent to " + call.action).take("Response");
+  if (!answer.root().is_object())
     throw Error(ErrorKind::remote, "the answer of tencent to " + call.action + " has no Response");
-  return std::move(*found);
+  return answer;
 }
 
 std::optional<cloud::Failure> TencentApi::try_call(const ApiCall& call, const Cancel& cancel) {
@@ -64,7 +60,7 @@ std::optional<cloud::Failure> TencentApi::try_call(const ApiCall& call, const Ca
 }
 
 struct TencentApi::Listed {
-  std::vector<json> items;
+  std::vector<Document> items;
   bool is_steady = true;  ///< The list's length was the same on all of its pages.
 };
 
@@ -74,20 +70,21 @@ TencentApi::Listed TencentApi::read_list(ApiCall call, const char* name, const C
   for (std::size_t page = 0; page < kMostPages; ++page) {
     call.body["Offset"] = number_for(call, page * kPage);
     call.body["Limit"] = number_for(call, kPage);
-    json answer = this->call(call, cancel);
-    const int told = Answer(answer)["TotalCount"].whole();
+    Document answer = this->call(call, cancel);
+    const int told = answer["TotalCount"].whole();
     if (page > 0 && told != total) listed.is_steady = false;
     total = told;
-    const auto items = answer.find(name);
-    if (items == answer.end() || !items->is_array() || items->empty()) return listed;
-    std::ranges::move(*items, std::back_inserter(listed.items));
+    std::vector<Document> items = answer.take(name).take_items();
+    if (items.empty()) return listed;
+    std::ranges::move(items, std::back_inserter(listed.items));
     if (total <= 0 || (page + 1) * kPage >= static_cast<std::size_t>(total)) return listed;
   }
   throw Error(ErrorKind::remote, "tencent: " + call.doing + ": the list does not end");
 }
 
 /// Pages are cut by position: while things come and go, one may fall between two of them.
-std::vector<json> TencentApi::list(const ApiCall& call, const char* name, const Cancel& cancel) {
+std::vector<Document> TencentApi::list(const ApiCall& call, const char* name,
+                                       const Cancel& cancel) {
   constexpr int kLooks = 3;
   Listed listed;
   for (int look = 1; look <= kLooks; ++look) {

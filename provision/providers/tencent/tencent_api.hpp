@@ -7,11 +7,13 @@
 
 #include "provision/cloud/answer.hpp"
 #include "provision/cloud/caller.hpp"
+#include "provision/cloud/endpoint.hpp"
 #include "provision/providers/tencent/tencent_dialect.hpp"
 
 namespace fastgpu::provision::tencent {
 
 using cloud::Answer;
+using cloud::Document;
 using nlohmann::json;
 
 /// One call, and how it is told of.
@@ -26,21 +28,23 @@ struct ApiCall {
 
 class TencentApi {
  public:
-  /// `endpoint`: where all requests go instead of the services themselves; empty: nowhere else.
-  TencentApi(cloud::ApiTools tools, std::string endpoint)
+  TencentApi(cloud::ApiTools tools, cloud::Endpoint endpoint)
       : endpoint_(std::move(endpoint)), caller_(std::move(tools), dialect_) {}
 
   cloud::Caller& caller() noexcept { return caller_; }
 
+  /// Of prices, which name none: the international site has other accounts, and bills in dollars.
+  Currency currency() const { return endpoint_.mentions(".intl.") ? kUsd : kCny; }
+
   /// What stands in the answer's "Response". Throws as cloud::Caller::call does, and remote for an
   /// answer without one.
-  json call(const ApiCall& call, const Cancel& cancel);
+  Document call(const ApiCall& call, const Cancel& cancel);
 
   /// The refusal where there is one.
   std::optional<cloud::Failure> try_call(const ApiCall& call, const Cancel& cancel);
 
   /// The members of the answer's list `name`, of all pages.
-  std::vector<json> list(const ApiCall& call, const char* name, const Cancel& cancel);
+  std::vector<Document> list(const ApiCall& call, const char* name, const Cancel& cancel);
 
  private:
   struct Listed;
@@ -49,7 +53,7 @@ class TencentApi {
   Listed read_list(ApiCall call, const char* name, const Cancel& cancel);
 
   TencentDialect dialect_;
-  std::string endpoint_;
+  cloud::Endpoint endpoint_;
   cloud::Caller caller_;
 };
 

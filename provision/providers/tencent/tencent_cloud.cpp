@@ -1,16 +1,17 @@
 #include "provision/providers/tencent/tencent_cloud.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "base/counted.hpp"
 #include "provision/cloud/batches.hpp"
+#include "provision/cloud/in_parts.hpp"
 #include "provision/providers/tencent/machines.hpp"
 
 namespace fastgpu::provision::tencent {
 namespace {
 
 using namespace std::chrono_literals;
-using cloud::FailureKind;
 using cloud::Machine;
 using cloud::MachineState;
 using std::chrono::milliseconds;
@@ -26,6 +27,11 @@ ApiCall about(const std::string& region, const std::string& action,
           .doing = doing + " " + counted(ids.size(), "machine") + " in " + region};
 }
 
+/// Whether a refusal is about how a machine is at the moment.
+bool may_pass(const cloud::RefusedId& one) {
+  return one.error.kind() == ErrorKind::conflict || one.error.kind() == ErrorKind::not_found;
+}
+
 }  // namespace
 
 bool TencentCloud::has_credentials() {
@@ -33,13 +39,14 @@ bool TencentCloud::has_credentials() {
 }
 
 std::string TencentCloud::account(const Cancel& cancel) {
-  const json answer = api_.call(
+  const Document answer = api_.call(
       {.service = "sts", .action = "GetCallerIdentity", .doing = "asking who we are"}, cancel);
   return Answer(answer)["Arn"].text();
 }
 
 std::vector<std::string> TencentCloud::regions(const Cancel& cancel) {
-  const json answer = api_.call({.action = "DescribeRegions", .doing = "listing regions"}, cancel);
+  const Document answer =
+      api_.call({.action = "DescribeRegions", .doing = "listing regions"}, cancel);
   std::vector<std::string> names;
   for (const Answer& region : Answer(answer)["RegionSet"].items())
     if (region["RegionState"].text() == "AVAILABLE" && !region["Region"].text().empty())
@@ -50,9 +57,14 @@ std::vector<std::string> TencentCloud::regions(const Cancel& cancel) {
 std::vector<Machine> TencentCloud::described(const std::string& region,
                                              std::span<const std::string> ids,
                                              const Cancel& cancel) {
-  if (ids.empty()) return {};
-  ApiCall call = about(region, "DescribeInstances", ids, "looking at");
-  return machines_in(api_.list(call, "InstanceSet", cancel), region);
+  std::vector<Machine> found;
+  const auto look = [&](std::span<const std::string> some) {
+    const ApiCall call = about(region, "DescribeInstances", some, "looking at");
+    std::ranges::move(machines_in(api_.list(call, "InstanceSet", cancel), region),
+                      std::back_inserter(found));
+  };
+  cloud::throw_refused(cloud::order_in_parts(ids, look));
+  return found;
 }
 
 /// The answer tells nothing but identities. Which of them is which node is read from their names.
@@ -64,11 +76,11 @@ std::vector<Machine> TencentCloud::launch(const cloud::Launch& launch, const Can
                                       " are connected by RDMA: ask for it with --rdma");
   const std::string doing =
       "launching " + std::to_string(launch.count) + " " + launch.type + " in " + launch.site.zone;
-  const json answer = api_.call({.region = launch.site.region,
-                                 .action = "RunInstances",
-                                 .body = launch_body(launch, std::chrono::system_clock::now()),
-                                 .doing = doing},
-                                cancel);
+  const Document answer = api_.call({.region = launch.site.region,
+                                     .action = "RunInstances",
+                                     .body = launch_body(launch, std::chrono::system_clock::now()),
+                                     .doing = doing},
+                                    cancel);
   const std::vector<std::string> ids = launched_in(Answer(answer));
   milliseconds waited{0};
   for (auto pause = kFirstPause;; pause *= 2) {
@@ -86,7 +98,7 @@ std::vector<Machine> TencentCloud::launch(const cloud::Launch& launch, const Can
 /// In any subnet of the account that there is in the zone.
 std::optional<cloud::Failure> TencentCloud::try_launch(const cloud::Trial& trial,
                                                        const Cancel& cancel) {
-  const json subnets =
+  const Document subnets =
       api_.call({.service = "vpc",
                  .region = trial.site.region,
                  .action = "DescribeSubnets",
@@ -133,17 +145,18 @@ struct TencentCloud::Change {
 void TencentCloud::change(const std::string& region, std::span<const std::string> ids,
                           const Change& change, const Cancel& cancel) {
   constexpr int kLooks = 3;
+  const auto order = [&](std::span<const std::string> some) {
+    ApiCall call = about(region, change.action, some, change.doing);
+    call.body.update(change.parameters);
+    api_.call(call, cancel);
+  };
   for (int look = 1;; ++look) {
     std::vector<Machine> due = described(region, ids, cancel);
     std::erase_if(due, [&](const Machine& machine) { return !change.is_due(machine.state); });
     if (due.empty()) return;
-    ApiCall call = about(region, change.action, cloud::ids_of(due), change.doing);
-    call.body.update(change.parameters);
-    const auto failure = api_.try_call(call, cancel);
-    if (!failure) return;
-    const bool has_changed =
-        failure->kind == FailureKind::in_use || failure->kind == FailureKind::not_found;
-    if (!has_changed || look == kLooks) throw cloud::error_of(*failure, "tencent: " + call.doing);
+    const auto refused = cloud::order_in_parts(cloud::ids_of(due), order);
+    if (look == kLooks || std::ranges::none_of(refused, may_pass))
+      return cloud::throw_refused(refused);
   }
 }
 
@@ -169,19 +182,26 @@ void TencentCloud::stop(const std::string& region, std::span<const std::string> 
          cancel);
 }
 
-/// One machine that is gone, is going or is only coming is a refusal for all.
+/// One machine that is gone, is going or is only coming is a refusal for all of its call.
 void TencentCloud::terminate(const std::string& region, std::span<const std::string> ids) {
   constexpr milliseconds kPause = 1s;
   constexpr milliseconds kPatience = 10min;
-  std::vector<std::string> left(ids.begin(), ids.end());
-  for (milliseconds waited{0}; !left.empty(); waited += kPause) {
-    ApiCall call = about(region, "TerminateInstances", left, "ending");
+  const auto order = [&](std::span<const std::string> some) {
+    ApiCall call = about(region, "TerminateInstances", some, "ending");
     call.body["ReleaseAddress"] = true;
-    const auto failure = api_.try_call(call, never_);
-    if (!failure) return;
-    const bool may_pass =
-        failure->kind == FailureKind::in_use || failure->kind == FailureKind::not_found;
-    if (!may_pass || waited >= kPatience) throw cloud::error_of(*failure, "tencent: " + call.doing);
+    api_.call(call, never_);
+  };
+  std::vector<std::string> left(ids.begin(), ids.end());
+  std::vector<cloud::RefusedId> others;
+  for (milliseconds waited{0}; !left.empty(); waited += kPause) {
+    auto refused = cloud::order_in_parts(left, order);
+    std::ranges::copy_if(refused, std::back_inserter(others), std::not_fn(may_pass));
+    std::erase_if(refused, std::not_fn(may_pass));
+    if (refused.empty()) break;
+    if (waited >= kPatience) throw refused.front().error;
+    left.clear();
+    for (const cloud::RefusedId& one : refused)
+      left.push_back(one.id);
     wait_(kPause, never_);
     const std::vector<Machine> listed = described(region, left, never_);
     std::erase_if(left, [&](const std::string& id) {
@@ -190,28 +210,36 @@ void TencentCloud::terminate(const std::string& region, std::span<const std::str
       return machine->state == MachineState::ending;
     });
   }
+  cloud::throw_refused(others);
 }
 
 /// A machine has one timer, which cannot be moved: it is taken away and made again.
 void TencentCloud::release_at(const std::string& region, std::span<const std::string> ids,
                               std::optional<std::chrono::system_clock::time_point> when,
                               const Cancel& cancel) {
-  if (!when) return remove_timers(region, ids, cancel);
-  ApiCall call = about(region, "ImportInstancesActionTimer", ids, "setting the timer of");
-  call.body["ActionTimer"] = end_timer(*when, std::chrono::system_clock::now());
-  const auto failure = api_.try_call(call, cancel);
-  if (!failure) return;
-  if (failure->code != "FailedOperation.MutActionTimerExist")
-    throw cloud::error_of(*failure, "tencent: " + call.doing);
-  remove_timers(region, ids, cancel);
-  api_.call(call, cancel);
+  const auto order = [&](std::span<const std::string> some) {
+    if (!when) return remove_timers(region, some, cancel);
+    ApiCall call = about(region, "ImportInstancesActionTimer", some, "setting the timer of");
+    call.body["ActionTimer"] = end_timer(*when, std::chrono::system_clock::now());
+    const auto failure = api_.try_call(call, cancel);
+    if (!failure) return;
+    if (failure->code != "FailedOperation.MutActionTimerExist")
+      throw cloud::error_of(*failure, "tencent: " + call.doing);
+    remove_timers(region, some, cancel);
+    api_.call(call, cancel);
+  };
+  cloud::order_known(ids, order, wait_, cancel);
+}
+
+cloud::TimePoint TencentCloud::timer_at(cloud::TimePoint wished, cloud::TimePoint now) const {
+  return timer_time(wished, now);
 }
 
 void TencentCloud::remove_timers(const std::string& region, std::span<const std::string> ids,
                                  const Cancel& cancel) {
   ApiCall look = about(region, "DescribeInstancesActionTimer", ids, "looking for timers of");
   look.body["StatusList"] = {"UNDO"};
-  const std::vector<std::string> timers = timers_in(Answer(api_.call(look, cancel)));
+  const std::vector<std::string> timers = timers_in(api_.call(look, cancel));
   if (timers.empty()) return;
   api_.call({.region = region,
              .action = "DeleteInstancesActionTimer",
@@ -223,27 +251,30 @@ void TencentCloud::remove_timers(const std::string& region, std::span<const std:
 void TencentCloud::tag(const std::string& region, std::span<const std::string> ids,
                        const cloud::Tags& tags, const Cancel& cancel) {
   constexpr std::size_t kMost = 10;
-  const json who = api_.call(
+  const Document who = api_.call(
       {.service = "sts", .action = "GetCallerIdentity", .doing = "asking who we are"}, cancel);
   const std::string start =
       "qcs::cvm:" + region + ":uin/" + Answer(who)["AccountId"].text() + ":instance/";
   json list = json::array();
   for (const auto& [key, value] : cloud::pairs_of(tags))
     list.push_back({{"TagKey", key}, {"TagValue", value}});
-  for (const auto& some : cloud::chunks(ids, kMost)) {
+  const auto order = [&](std::span<const std::string> some) {
     json resources = json::array();
     for (const std::string& id : some)
       resources.push_back(start + id);
-    const ApiCall call{.service = "tag",
-                       .action = "TagResources",
-                       .body = {{"ResourceList", std::move(resources)}, {"Tags", list}},
-                       .doing = "marking " + counted(some.size(), "machine") + " in " + region};
-    const json answer = api_.call(call, cancel);
+    const ApiCall call{
+        .service = "tag",
+        .action = "TagResources",
+        .body = {{"ResourceList", std::move(resources)}, {"Tags", list}},
+        .doing = "marking " + counted(some.size(), "machine") + " in " + region};
+    const Document answer = api_.call(call, cancel);
     for (const Answer& failed : Answer(answer)["FailedResources"].items())
       throw Error(ErrorKind::remote, "tencent: " + call.doing + ": " + failed["Resource"].text() +
                                          ": " + failed["Code"].text() + ": " +
                                          failed["Message"].text());
-  }
+  };
+  for (const auto& some : cloud::chunks(ids, kMost))
+    cloud::order_known(some, order, wait_, cancel);
 }
 
 }  // namespace fastgpu::provision::tencent

@@ -8,8 +8,7 @@ namespace fastgpu::provision::tencent {
 
 class TencentCloud final : public cloud::Cloud {
  public:
-  /// `endpoint`: where requests go instead of Tencent Cloud itself; empty: nowhere else.
-  TencentCloud(cloud::ApiTools tools, std::string endpoint)
+  TencentCloud(cloud::ApiTools tools, cloud::Endpoint endpoint)
       : wait_(tools.wait), api_(std::move(tools), std::move(endpoint)) {}
 
   std::string_view name() const noexcept override { return "tencent"; }
@@ -36,7 +35,8 @@ class TencentCloud final : public cloud::Cloud {
   void check_network(const cloud::Site& site, const std::string& vpc,
                      const Cancel& cancel) override;
   cloud::Parts make_network(const cloud::NetworkWish& wish, const Cancel& cancel) override;
-  void remove_network(const std::string& region, const state::ClusterId& cluster) override;
+  void remove_network(const std::string& region, const state::ClusterId& cluster,
+                      const cloud::Parts& known) override;
   std::vector<cloud::Machine> launch(const cloud::Launch& launch, const Cancel& cancel) override;
   std::optional<cloud::Failure> try_launch(const cloud::Trial& trial,
                                            const Cancel& cancel) override;
@@ -50,6 +50,7 @@ class TencentCloud final : public cloud::Cloud {
   void release_at(const std::string& region, std::span<const std::string> ids,
                   std::optional<std::chrono::system_clock::time_point> when,
                   const Cancel& cancel) override;
+  cloud::TimePoint timer_at(cloud::TimePoint wished, cloud::TimePoint now) const override;
   void tag(const std::string& region, std::span<const std::string> ids, const cloud::Tags& tags,
            const Cancel& cancel) override;
   std::vector<cloud::Part> parts(const std::string& region, const Cancel& cancel) override;

@@ -20,6 +20,6 @@ class TencentDialect final : public cloud::Dialect {
 std::string_view version_of(std::string_view service);
 
 /// What an error code of Tencent Cloud means.
-cloud::FailureKind kind_of(std::string_view code, int status);
+cloud::FailureKind kind_of(std::string_view code, int status, std::string_view message = {});
 
 }  // namespace fastgpu::provision::tencent

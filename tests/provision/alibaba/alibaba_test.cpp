@@ -130,15 +130,23 @@ TEST_CASE("a spot launch names its limit with three decimals, or takes the marke
 
 TEST_CASE("elastic RDMA is asked for on the primary interface of types that have it") {
   cloud::Launch wanted = launch();
-  wanted.rdma = true;
   CHECK(parameters_of(wanted).contains("VSwitchId"));
-  wanted.type = "ecs.ebmgn8is.32xlarge";
+  wanted.rdma = true;  // Of a type that was found to have it, whichever it be.
+  wanted.type = "ecs.ebmgn8v.48xlarge";
   const auto named = parameters_of(wanted);
   CHECK(named.at("NetworkInterface.1.InstanceType") == "Primary");
   CHECK(named.at("NetworkInterface.1.NetworkInterfaceTrafficMode") == "HighPerformance");
   CHECK(named.at("NetworkInterface.1.VSwitchId") == "vsw-1");
   CHECK_FALSE(named.contains("VSwitchId"));
   CHECK_FALSE(named.contains("SecurityGroupId"));
+}
+
+TEST_CASE("a launch out of a reservation names its private pool") {
+  cloud::Launch wanted = launch();
+  CHECK_FALSE(parameters_of(wanted).contains("PrivatePoolOptions.Id"));
+  wanted.reservation = "crp-1";
+  CHECK(parameters_of(wanted).at("PrivatePoolOptions.MatchCriteria") == "Target");
+  CHECK(parameters_of(wanted).at("PrivatePoolOptions.Id") == "crp-1");
 }
 
 TEST_CASE("a launch names the deployment set where there is one") {

@@ -32,18 +32,33 @@ TEST_CASE("a refusal is an error of every question") {
         kQuestions);
 }
 
-TEST_CASE("elements that are missing or of another kind end no program") {
+TEST_CASE("a refusal of nulls and of other types is a refusal, and ends no program") {
   for (const char* body :
-       {"<aResponse/>", "<aResponse><reservationSet/><instancesSet>x</instancesSet></aResponse>",
-        "<aResponse><reservationSet><item/><item><instancesSet><item><instanceId>7</instanceId>"
-        "<launchTime>never</launchTime><tagSet><item><key/></item></tagSet>"
-        "<instanceState><code>x</code></instanceState></item></instancesSet></item>"
-        "</reservationSet></aResponse>",
-        "<aResponse><instanceTypeSet><item><vCpuInfo><defaultVCpus>1e999</defaultVCpus></vCpuInfo>"
-        "<gpuInfo><gpus><item><count>-7</count></item></gpus></gpuInfo></item>"
-        "</instanceTypeSet></aResponse>",
-        "<!DOCTYPE aResponse [<!ENTITY b 'bbbb'><!ENTITY c "
-        "'&b;&b;'>]><aResponse>&c;</aResponse>"}) {
+       {R"({"__type": null})", R"({"__type": "AccessDeniedException", "message": null})",
+        R"({"__type": 7, "message": []})", R"({"__type": {}})", "null", "[]", "7", "{"}) {
+    CAPTURE(body);
+    for (const int status : {400, 403, 500})
+      CHECK(ask_everything({.status = status, .headers = {}, .body = body}) == kQuestions);
+  }
+}
+
+TEST_CASE("elements that are missing or of another kind end no program") {
+  for (
+      const char* body :
+      {"<aResponse/>", "<aResponse><reservationSet/><instancesSet>x</instancesSet></aResponse>",
+       "<aResponse><reservationSet><item/><item><instancesSet><item><instanceId>7</instanceId>"
+       "<launchTime>never</launchTime><tagSet><item><key/></item></tagSet>"
+       "<instanceState><code>x</code></instanceState></item></instancesSet></item>"
+       "</reservationSet></aResponse>",
+       "<aResponse><instanceTypeSet><item><vCpuInfo><defaultVCpus>1e999</defaultVCpus></vCpuInfo>"
+       "<gpuInfo><gpus><item><count>-7</count></item></gpus></gpuInfo></item>"
+       "</instanceTypeSet></aResponse>",
+       "<!DOCTYPE aResponse [<!ENTITY b 'bbbb'><!ENTITY c "
+       "'&b;&b;'>]><aResponse>&c;</aResponse>",
+       R"({"Quota": null})", R"({"Quota": []})", R"({"Quota": {"Value": {}}})",
+       R"({"PriceList": [null, 7, [], "{}", "[", {"product": null, "terms": []}],
+            "NextToken": {}})",
+       R"({"PriceList": ["{\"product\": {\"attributes\": []}, \"terms\": {\"OnDemand\": [1]}}"]})"}) {
     CAPTURE(body);
     CHECK_NOTHROW(ask_everything({.status = 200, .headers = {}, .body = body}));
   }

@@ -59,6 +59,48 @@ TEST_CASE("what was done before is told from what cannot be done") {
   CHECK(kind_of("InvalidPermission.Duplicate", 400) == FailureKind::done_already);
   CHECK(kind_of("Resource.AlreadyAssociated", 400) == FailureKind::done_already);
   CHECK(kind_of("InvalidPermission.Malformed", 400) == FailureKind::invalid);
+  CHECK(kind_of("RouteAlreadyExists", 400) == FailureKind::done_already);
+}
+
+TEST_CASE("codes mean what EC2's list says, whatever their status") {
+  const std::pair<const char*, FailureKind> rows[] = {
+      {"RequestLimitExceeded", FailureKind::throttled},
+      {"EC2ThrottledException", FailureKind::throttled},
+      {"InternalError", FailureKind::busy},
+      {"Unavailable", FailureKind::busy},
+      {"InsufficientInstanceCapacity", FailureKind::stock},
+      {"InsufficientVolumeCapacity", FailureKind::stock},
+      {"Unsupported", FailureKind::stock},
+      {"UnsupportedOperation", FailureKind::invalid},
+      {"SpotMaxPriceTooLow", FailureKind::price},
+      {"MaxSpotInstanceCountExceeded", FailureKind::quota},
+      {"RulesPerSecurityGroupLimitExceeded", FailureKind::quota},
+      {"PendingVerification", FailureKind::permission},
+      {"OptInRequired", FailureKind::permission},
+      {"AuthFailure", FailureKind::credentials},
+      {"AuthFailure.ServiceLinkedRoleCreationNotPermitted", FailureKind::permission},
+      {"UnauthorizedOperation", FailureKind::permission},
+      {"RequestExpired", FailureKind::clock_skew},
+      {"InvalidClientTokenId", FailureKind::credentials},
+      {"MissingAuthenticationToken", FailureKind::credentials},
+      {"ExpiredTokenException", FailureKind::credentials},
+      {"InvalidAMIName.Duplicate", FailureKind::name_taken},
+      {"InvalidAMIID.Unavailable", FailureKind::not_found},
+      {"DependencyViolation", FailureKind::in_use},
+      {"InvalidGroup.InUse", FailureKind::in_use},
+      {"IncorrectInstanceState", FailureKind::busy},
+      {"ConcurrentTagAccess", FailureKind::busy},
+      {"IdempotentInstanceTerminated", FailureKind::token_used},
+      {"DryRunOperation", FailureKind::dry_run_passed},
+      {"Gateway.NotAttached", FailureKind::not_found},
+      {"InvalidInstanceID.Malformed", FailureKind::not_found},
+      {"InvalidParameterCombination", FailureKind::invalid}};
+  for (const auto& [code, kind] : rows)
+    for (const int status : {400, 403}) {
+      CAPTURE(code);
+      CHECK(kind_of(code, status) == kind);
+    }
+  CHECK(kind_of("InsufficientVolumeCapacity", 500) == FailureKind::stock);
 }
 
 TEST_CASE("a document that is called after no action is no answer") {

@@ -36,6 +36,37 @@ TEST_CASE("a data disk is a device of its own that goes with its machine") {
   CHECK(both.at("BlockDeviceMapping.2.Ebs.VolumeType") == "io2");
 }
 
+TEST_CASE("adapters are asked for on the cards that have them, by their numbers") {
+  cloud::Launch wanted{.rdma = true, .rdma_interfaces = 3, .has_public_address = false};
+  auto named = parameters_of(wanted);
+  CHECK(named.at("NetworkInterface.1.InterfaceType") == "efa");
+  CHECK(named.at("NetworkInterface.3.NetworkCardIndex") == "2");
+  CHECK(named.at("NetworkInterface.3.InterfaceType") == "efa");
+  CHECK_FALSE(named.contains("NetworkInterface.4.DeviceIndex"));
+  wanted.rdma_cards = {1, 2, 3};
+  named = parameters_of(wanted);
+  CHECK(named.at("NetworkInterface.1.DeviceIndex") == "0");
+  CHECK_FALSE(named.contains("NetworkInterface.1.InterfaceType"));
+  CHECK_FALSE(named.contains("NetworkInterface.1.NetworkCardIndex"));
+  CHECK(named.at("NetworkInterface.2.NetworkCardIndex") == "1");
+  CHECK(named.at("NetworkInterface.2.InterfaceType") == "efa-only");
+  CHECK(named.at("NetworkInterface.4.NetworkCardIndex") == "3");
+  CHECK(named.at("NetworkInterface.4.DeviceIndex") == "1");
+}
+
+TEST_CASE("a machine out of a reservation names it, and its market where it is a block") {
+  const cloud::Launch wanted{.reservation = "cr-1"};
+  const std::string target =
+      "CapacityReservationSpecification.CapacityReservationTarget.CapacityReservationId";
+  CHECK_FALSE(parameters_of({}).contains(target));
+  CHECK(parameters_of(wanted).at(target) == "cr-1");
+  CHECK_FALSE(parameters_of(wanted).contains("InstanceMarketOptions.MarketType"));
+  std::map<std::string, std::string> block;
+  for (const auto& [name, value] : launch_parameters(wanted, true))
+    block[name] = value;
+  CHECK(block.at("InstanceMarketOptions.MarketType") == "capacity-block");
+}
+
 TEST_CASE("the system disk is the image's own root device") {
   const auto named = parameters_of({.disk_gib = 100, .root_device = "/dev/xvda"});
   CHECK(named.at("BlockDeviceMapping.1.DeviceName") == "/dev/xvda");

@@ -15,7 +15,7 @@ json product(const json& region, const json& amount) {
 
 PricesByRegion prices_in(const json& list) {
   PricesByRegion prices;
-  add_prices({{"PriceList", list}}, prices);
+  add_prices(json{{"PriceList", list}}, prices);
   return prices;
 }
 
@@ -32,7 +32,7 @@ TEST_CASE("a page of the price list tells a type's price in each of its regions"
 TEST_CASE("what cannot be read and what costs nothing is not told, and the rest is") {
   const auto prices =
       prices_in({"no JSON", 7, product("us-east-1", "0.0").dump(), product("a", "dear").dump(),
-                 product(3, "1").dump(), json::object(), product("us-east-2", "1.5")});
+                 product(json::array(), "1").dump(), json::object(), product("us-east-2", "1.5")});
   REQUIRE(prices.size() == 1);
   CHECK(prices.at("us-east-2").amount == doctest::Approx(1.5));
   CHECK(prices_in("no list").empty());

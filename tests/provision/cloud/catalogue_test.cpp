@@ -74,6 +74,24 @@ TEST_CASE("what an API tells of a type overrules the rows, which fill in the res
   CHECK(unknown.gpus == 0);
 }
 
+TEST_CASE("a GPU is one whatever its maker, form and case are called") {
+  for (const auto& [written, plain] : {std::pair("NVIDIA A100", "A100"),
+                                       {"NVIDIA Tesla A100-80G", "A100"},
+                                       {"A100-SXM4-80GB", "A100"},
+                                       {"Tesla T4", "T4"},
+                                       {"L40S", "L40S"},
+                                       {"NVIDIA RTX PRO 6000", "RTX PRO 6000"},
+                                       {"RTX PRO Server 6000", "RTX PRO Server 6000"},
+                                       {"V100*8", "V100"},
+                                       {"", ""},
+                                       {"NVIDIA", "NVIDIA"}})
+    CHECK(plain_gpu_name(written) == plain);
+  CHECK(same_gpu("rtx-pro-server-6000", "RTX PRO Server 6000"));
+  CHECK(same_gpu("NVIDIA H20", "h20"));
+  CHECK_FALSE(same_gpu("A10", "A10G"));
+  CHECK_FALSE(same_gpu("A100", "A10"));
+}
+
 TEST_CASE("the types with RDMA are those with the GPUs that are wished, where any has both") {
   const std::string_view aws[] = {"aws"};
   const auto with_h100 = types_with_rdma(aws, {.gpu = "H100", .gpus = 8});

@@ -339,6 +339,53 @@ TEST_CASE("a network that is still in use is looked at again") {
   CHECK(bench.cloud.networks.empty());
 }
 
+TEST_CASE("machines whose names somebody changed are known by their ids") {
+  Bench bench;
+  bench.create(3);
+  std::vector<state::Node> nodes = bench.nodes(3);
+  for (state::Node& node : nodes)
+    node.instance_id = bench.cloud.all[static_cast<std::size_t>(node.index)].id;
+  for (Machine& machine : bench.cloud.all)
+    if (machine.index > 0) machine.index = -1;  // Some clouds tell it by the name alone.
+  const auto found = bench.provider.list(bench.cluster);
+  for (const Instance& instance : found)
+    CHECK(instance.token.empty());  // None is a stray.
+  for (const auto& result : bench.provider.stop(bench.cluster, nodes, bench.cancel))
+    CHECK(result.ok());
+  for (const Machine& machine : bench.cloud.all)
+    CHECK(machine.state == MachineState::stopped);
+  for (const auto& result : bench.provider.start(bench.cluster, nodes, bench.cancel))
+    CHECK(result.ok());
+  auto requests = Bench::requests(3);
+  for (NodeRequest& request : requests)
+    request.instance_id = nodes[static_cast<std::size_t>(request.index)].instance_id;
+  bench.cluster.network = bench.provider.prepare(bench.cluster, true);
+  bench.provider.create(bench.cluster, requests, bench.cancel);
+  CHECK(bench.cloud.all.size() == 3);
+}
+
+TEST_CASE("what is on record of a network is told to the cloud, whatever it is called by now") {
+  Bench bench;
+  bench.create(1);
+  bench.cluster.network = bench.provider.prepare(bench.cluster, true);
+  CHECK(bench.cloud.network_wishes.back().known.at("subnet") == "subnet-r1a");
+  bench.provider.release(bench.cluster);
+  CHECK(bench.cloud.known_parts.at("subnet") == "subnet-r1a");
+}
+
+TEST_CASE("the user's own network is found by its id once it is on record, and is not removed") {
+  Bench bench;
+  CloudSpec spec = parse_cloud_spec(bench.cluster.spec_json);
+  spec.vpc = "mine";
+  bench.cluster.spec_json = to_json_text(spec);
+  Standing standing{.parts = {{"vpc", "vpc-7"}, {"security-group", "sg-7"}}};
+  bench.cluster.network = to_json_text(standing);
+  bench.provider.prepare(bench.cluster, true);
+  CHECK(bench.cloud.network_wishes.back().vpc == "vpc-7");
+  bench.provider.release(bench.cluster);
+  CHECK(bench.cloud.known_parts == Parts{{"security-group", "sg-7"}});
+}
+
 TEST_CASE("orphans are ours alone: of no other owner, and of no cluster that is known") {
   Bench bench;
   CHECK(bench.provider.orphans({}).found.empty());  // Nothing was ever made: nobody is asked.

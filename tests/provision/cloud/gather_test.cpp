@@ -220,7 +220,7 @@ TEST_CASE("where a network, an image or a right is not to be had the next place 
 }
 
 TEST_CASE("what no other place can mend ends the creation at the first") {
-  for (const ErrorKind kind : {ErrorKind::usage, ErrorKind::transient, ErrorKind::remote}) {
+  for (const ErrorKind kind : {ErrorKind::usage, ErrorKind::transient}) {
     Bench bench;
     int asked = 0;
     bench.cloud.on_network = [&](const cloud::Site&) {
@@ -230,6 +230,39 @@ TEST_CASE("what no other place can mend ends the creation at the first") {
     CHECK(failure_of([&] { bench.create(); }).kind() == kind);
     CHECK(asked == 1);
   }
+}
+
+TEST_CASE("a refusal of which nobody knows what it is about may be about one place alone") {
+  Bench network;
+  network.cloud.on_network = [&](const cloud::Site& site) {
+    if (site.zone == "r1a") throw Error(ErrorKind::remote, "refused: Odd.Code");
+  };
+  network.create();
+  CHECK(network.alive() == Zones{{"r1b", 4}});
+  Bench machines;
+  machines.cloud.on_launch = [&] {
+    if (machines.cloud.launches.empty()) {
+      machines.cloud.launches.push_back({});
+      throw Error(ErrorKind::remote, "refused: Odd.Code");
+    }
+  };
+  machines.create();
+  CHECK(machines.alive() == Zones{{"r1b", 4}});
+}
+
+TEST_CASE("a refusal that every place gives ends the creation after a few of them") {
+  Bench bench;
+  cloud::CloudSpec spec = cloud::parse_cloud_spec(bench.spec.spec_json);
+  for (int i = 0; i < 12; ++i)
+    spec.places.push_back({{"r2", "r2" + std::to_string(i)}, "big", Money{10.0, kUsd}});
+  bench.spec.spec_json = to_json_text(spec);
+  int asked = 0;
+  bench.cloud.on_launch = [&] {
+    ++asked;
+    throw Error(ErrorKind::remote, "refused: InvalidUserData");
+  };
+  CHECK(failure_of([&] { bench.create(); }).kind() == ErrorKind::remote);
+  CHECK(asked == 4);
 }
 
 TEST_CASE("where every place refuses all reasons are told, each once") {

@@ -33,14 +33,20 @@ TEST_CASE("names that users give may be nearly anything that is one line") {
     CHECK(failure_of([&] { check_title("--image", text); }).kind() == ErrorKind::usage);
 }
 
-TEST_CASE("a GPU that the catalogue does not know is not found, with the nearest") {
-  for (const char* gpu : {"A100", "a100", "T4", "L40S"})
-    CHECK_NOTHROW(check_gpu({.gpu = gpu, .gpus = 1}));
-  CHECK_NOTHROW(check_gpu({.gpu = "odd", .type = "my.type"}));
-  const Error near = failure_of([] { check_gpu({.gpu = "A1000"}); });
+TEST_CASE("a GPU that no cloud has is not found, with the nearest that one has") {
+  test::FakeCloud cloud;
+  cloud.offered = {
+      {.cloud = "fake", .site = {"r1", "r1a"}, .type = {.name = "x", .gpu = "Q900", .gpus = 8}}};
+  Cloud* const clouds[] = {&cloud};
+  const auto check = [&](const Wish& wish) { check_gpu(clouds, "r1", wish, Cancel{}); };
+  for (const char* gpu :
+       {"A100", "a100", "T4", "L40S", "Q900", "NVIDIA q900", "NVIDIA Tesla V100-32G"})
+    CHECK_NOTHROW(check({.gpu = gpu, .gpus = 1}));
+  CHECK_NOTHROW(check({.gpu = "odd", .type = "my.type"}));
+  const Error near = failure_of([&] { check({.gpu = "Q90X"}); });
   CHECK(near.kind() == ErrorKind::not_found);
-  CHECK(std::string(near.what()).ends_with("'A1000', did you mean A100?"));
-  const Error far = failure_of([] { check_gpu({.gpu = "banana"}); });
+  CHECK(std::string(near.what()) == "--gpus: fake has no GPU 'Q90X', did you mean Q900?");
+  const Error far = failure_of([&] { check({.gpu = "banana"}); });
   CHECK(far.kind() == ErrorKind::not_found);
   CHECK(std::string(far.what()).find("H100") != std::string::npos);
 }

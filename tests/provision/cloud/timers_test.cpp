@@ -28,6 +28,23 @@ TEST_CASE("every machine of a cluster gets its timer, in calls of what the cloud
   CHECK_FALSE(cloud.timers["m3"]);
 }
 
+TEST_CASE("a timer that is nearer than the cloud takes is known by the time that it has") {
+  test::FakeCloud cloud;
+  const CloudSpec spec{.places = {{{"r1", "z1"}, "t", {}}}};
+  const state::Cluster cluster{.spec_json = to_json_text(spec)};
+  const std::vector<state::Node> nodes = {
+      {.state = state::NodeState::running, .instance_id = "m0"}};
+  const auto near = std::chrono::system_clock::now() + std::chrono::minutes(5);
+  cloud.nearest_timer = std::chrono::minutes(30);
+  const auto held = set_timers(cloud, "us", cluster, nodes, near, Cancel());
+  REQUIRE(held);
+  CHECK(*held > near + std::chrono::minutes(20));
+  CHECK(cloud.timers["m0"] == held);
+  const auto far = near + std::chrono::hours(9);
+  CHECK(set_timers(cloud, "us", cluster, nodes, far, Cancel()) == far);
+  CHECK_FALSE(set_timers(cloud, "us", cluster, nodes, std::nullopt, Cancel()));
+}
+
 TEST_CASE("timers of a cluster that another has taken over are not ours to move") {
   test::FakeCloud cloud;
   const CloudSpec spec{.places = {{{"r1", "z1"}, "t", {}}}};

@@ -80,7 +80,7 @@ TEST_CASE("a job's general code gives way to the words of its reason") {
   };
   CHECK(kind("Ecs.0219", "No valid host was found") == FailureKind::stock);
   CHECK(kind("Ecs.0219", "Quota exceeded for cores") == FailureKind::quota);
-  CHECK(kind("Ecs.0219", "something else") == FailureKind::invalid);
+  CHECK(kind("Ecs.0219", "something else") == FailureKind::stock);
   CHECK(kind("Ecs.0319", "") == FailureKind::stock);
 }
 

@@ -121,9 +121,23 @@ TEST_CASE("a machine that was renamed is known by its host name") {
   CHECK(machine_of(renamed, "r").index == 3);
 }
 
+TEST_CASE("an entry of nothing but an id is of a machine that there is not") {
+  const json fault = {{"code", 404}, {"message", "Instance[i] could not be found."}};
+  const json nulls = {{"id", "i"},         {"name", nullptr},    {"status", nullptr},
+                      {"flavor", nullptr}, {"created", nullptr}, {"tags", nullptr},
+                      {"fault", fault}};
+  CHECK(machine_of(nulls, "r").state == MachineState::gone);
+  CHECK(machine_of(json{{"id", "i"}, {"fault", fault}}, "r").state == MachineState::gone);
+  CHECK(machine_of(json{{"id", "i"}, {"status", ""}, {"flavor", json::object()}}, "r").state ==
+        MachineState::gone);
+  json odd = server("demo-node", "0");
+  odd["status"] = nullptr;
+  CHECK(machine_of(odd, "r").state == MachineState::pending);  // It is there, whatever it does.
+}
+
 TEST_CASE("the task under way tells what the status does not") {
   const auto state = [](const char* status, const json& task) {
-    return machine_of({{"status", status}, {"OS-EXT-STS:task_state", task}}, "r").state;
+    return machine_of(json{{"status", status}, {"OS-EXT-STS:task_state", task}}, "r").state;
   };
   CHECK(state("BUILD", "spawning") == MachineState::pending);
   CHECK(state("ACTIVE", nullptr) == MachineState::running);

@@ -146,8 +146,11 @@ TEST_CASE_FIXTURE(TencentAccount, "ending goes on without those that are gone or
 
   cloud.terminate(kRegion, std::vector<std::string>{"ins-1", "ins-2", "ins-new"});
 
-  const json ids = service.last("TerminateInstances")["InstanceIds"];
-  CHECK(ids == json::array({"ins-1", "ins-new"}));  // Too young to be listed, it may be.
+  std::vector<json> ids;
+  for (const auto& each : service.asked)
+    if (each.action == "TerminateInstances") ids.push_back(each.body["InstanceIds"]);
+  CHECK(ids == std::vector<json>{
+                   {"ins-1", "ins-2", "ins-new"}, {"ins-1"}, {"ins-2", "ins-new"}, {"ins-1"}});
   CHECK(service.last("TerminateInstances")["ReleaseAddress"] == true);
 }
 
@@ -226,7 +229,7 @@ TEST_CASE_FIXTURE(EmptyRegion, "parts without the cluster's mark stay, whatever 
                 {{"TotalCount", 2}, {"VpcSet", {json{{"VpcId", "vpc-theirs"}}, made_vpc()}}});
   service.reply("DeleteVpc", json::object());
 
-  cloud.remove_network(kRegion, {"c0ffee00"});
+  cloud.remove_network(kRegion, {"c0ffee00"}, {});
 
   CHECK(service.count("DeleteVpc") == 1);
   CHECK(service.last("DeleteVpc")["VpcId"] == "vpc-1");
@@ -268,7 +271,48 @@ TEST_CASE_FIXTURE(TencentAccount, "offers have price, stock and quota of their z
 
 TEST_CASE_FIXTURE(TencentAccount, "a GPU that this cloud does not have is asked for nowhere") {
   CHECK(cloud.offers(kRegion, {.gpu = "B200", .gpus = 8}, cancel).empty());
-  CHECK(service.asked.empty());
+  CHECK(service.count("DescribeZoneInstanceConfigInfos") == 0);
+}
+
+TEST_CASE_FIXTURE(TencentAccount,
+                  "which types have a GPU the list of types tells, whatever is known") {
+  service.reply(
+      "DescribeInstanceTypeConfigs",
+      {{"InstanceTypeConfigSet",
+        json::array({{{"InstanceType", "PNV9.X"}, {"GpuType", "NVIDIA H20"}, {"GpuMemory", 96}},
+                     {{"InstanceType", "PNV9.Y"}, {"GpuType", nullptr}},
+                     3})}});
+  service.reply("DescribeZoneInstanceConfigInfos",
+                {{"InstanceTypeQuotaSet", json::array({{{"Zone", "ap-guangzhou-3"},
+                                                        {"InstanceType", "PNV9.X"},
+                                                        {"InstanceChargeType", "POSTPAID_BY_HOUR"},
+                                                        {"GpuCount", 8}}})}});
+  const auto offers = cloud.offers(kRegion, {.gpu = "h20", .gpus = 8}, cancel);
+  REQUIRE(offers.size() == 1);
+  CHECK(offers[0].type.gpu == "H20");
+  CHECK(offers[0].type.gpu_memory_gib == 96);
+  const json filters = service.last("DescribeZoneInstanceConfigInfos")["Filters"];
+  CHECK(filters[0] == json{{"Name", "instance-family"}, {"Values", {"PNV9"}}});
+}
+
+TEST_CASE_FIXTURE(TencentAccount,
+                  "hosts of the international site are named, signed for, and bill in dollars") {
+  TencentCloud world(test::tools_over(service, observer),
+                     "https://{service}.intl.tencentcloudapi.com");
+  service.reply("DescribeRegions", {{"RegionSet", json::array()}});
+  world.regions(cancel);
+  const http::Request& request = service.asked.back().request;
+  CHECK(request.url == "https://cvm.intl.tencentcloudapi.com/");
+  CHECK(http::find_header(request.headers, "Host") == "cvm.intl.tencentcloudapi.com");
+  service.reply("DescribeZoneInstanceConfigInfos",
+                {{"InstanceTypeQuotaSet", json::array({{{"Zone", "ap-guangzhou-3"},
+                                                        {"InstanceType", "GN10X.2XLARGE40"},
+                                                        {"InstanceChargeType", "POSTPAID_BY_HOUR"},
+                                                        {"GpuCount", 1},
+                                                        {"Price", {{"UnitPrice", 2}}}}})}});
+  const auto offers = world.offers(kRegion, {.gpu = "V100", .gpus = 1}, cancel);
+  REQUIRE(offers.size() == 1);
+  CHECK(offers[0].price_per_hour->currency == kUsd);
 }
 
 TEST_CASE_FIXTURE(TencentAccount, "the usual image is the newest Ubuntu 22.04 that suits") {

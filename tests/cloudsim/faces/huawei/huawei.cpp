@@ -23,6 +23,16 @@ const char* nova_name(int status) {
   return status >= 500 ? "computeFault" : "badRequest";
 }
 
+/// The service that a host is of; behind a host of another name, the one that has such a path.
+std::string service_label(const Request& request) {
+  const std::string host = request.header("host").value_or("");
+  const std::string label = host.substr(0, host.find('.'));
+  for (const std::string& service : {label, std::string("ecs"), std::string("vpc"),
+                                     std::string("ims"), std::string("iam"), std::string("bss")})
+    if (huawei::route(service, request).action != nullptr) return service;
+  return label;
+}
+
 class HuaweiFace : public Face {
  public:
   explicit HuaweiFace(ApiFacts facts) : facts_(std::move(facts)) {}
@@ -36,9 +46,10 @@ class HuaweiFace : public Face {
   /// The host is "<service>.<region>.myhuaweicloud.com", or as a test has it "<service>.localhost".
   Call read(const Request& request) const override {
     const auto labels = split(request.header("host").value_or(""), '.');
-    Call call{.service = labels.front(), .action = {}, .region = {}, .request = &request};
-    if (labels.size() == 4) call.region = labels[1];
-    if (const huawei::Route found = huawei::route(labels.front(), request); found.action) {
+    const std::string label = service_label(request);
+    Call call{.service = label, .action = {}, .region = {}, .request = &request};
+    if (labels.size() == 4 && labels.front() == label) call.region = labels[1];
+    if (const huawei::Route found = huawei::route(label, request); found.action) {
       call.service = found.action->service;
       call.action = found.action->name;
     }
@@ -117,8 +128,7 @@ void HuaweiFace::check_facts(const Call& call, const huawei::Route& route,
 }
 
 Reply HuaweiFace::answer(const Call& call, const Account& account, World& world) {
-  const std::string bare = call.request->header("host").value_or("");
-  const huawei::Route route = huawei::route(bare.substr(0, bare.find('.')), *call.request);
+  const huawei::Route route = huawei::route(service_label(*call.request), *call.request);
   if (route.action == nullptr)
     throw Violation(404, "APIGW.0101",
                     "The API does not exist: " + call.request->method + " " + call.request->path);

@@ -76,6 +76,7 @@ Answered delete_vpc(const HuaweiCall& call) {
 Json shape_subnet(const HuaweiCall& call, const Resource& subnet) {
   return {{"id", subnet.id},
           {"name", subnet.name},
+          {"description", subnet.data.at("description")},
           {"cidr", subnet.data.at("cidr")},
           {"gateway_ip", subnet.data.at("gateway")},
           {"vpc_id", subnet.data.at("vpc")},
@@ -103,7 +104,10 @@ Answered create_subnet(const HuaweiCall& call) {
   Resource& made = call.world.add(call.scope, "subnet", new_uuid(call.world));
   made.name = wish.at("name");
   made.uses = {vpc.id};
-  made.data = {{"vpc", vpc.id}, {"cidr", cidr}, {"gateway", wish.at("gateway_ip")}};
+  made.data = {{"vpc", vpc.id},
+               {"cidr", cidr},
+               {"gateway", wish.at("gateway_ip")},
+               {"description", wish.value("description", "")}};
   return {200, {{"subnet", shape_subnet(call, made)}}};
 }
 

@@ -101,9 +101,29 @@ bool has_tags(const Instance& instance, const std::string& wanted) {
   });
 }
 
-std::vector<const Instance*> selected(const HuaweiCall& call) {
+std::vector<std::string> named_ids(const HuaweiCall& call) {
   const std::string ids = call.asked("server_id");
-  const auto wanted = ids.empty() ? std::vector<std::string>{} : split(ids, ',');
+  return ids.empty() ? std::vector<std::string>{} : split(ids, ',');
+}
+
+/// As the vendor's kit describes the answer for an id in `server_id` that there is no server of:
+/// an entry of nothing but the id and a fault.
+Json unknown(const HuaweiCall& call, const std::string& id) {
+  Json entry = {{"id", id}};
+  for (const char* member :
+       {"name", "status", "OS-EXT-STS:vm_state", "OS-EXT-STS:task_state", "OS-EXT-STS:power_state",
+        "OS-EXT-AZ:availability_zone", "OS-EXT-SRV-ATTR:hostname", "tenant_id", "created",
+        "updated", "addresses", "flavor", "image", "metadata", "security_groups", "tags",
+        "auto_terminate_time"})
+    entry[member] = nullptr;
+  entry["fault"] = {{"code", 404},
+                    {"message", "Instance[" + id + "] could not be found."},
+                    {"created", iso_time(call.world.now())}};
+  return entry;
+}
+
+std::vector<const Instance*> selected(const HuaweiCall& call) {
+  const auto wanted = named_ids(call);
   if (wanted.size() > 100) throw Violation(400, "Ecs.0005", "at most 100 ids in server_id");
   std::vector<const Instance*> out;
   for (const Instance* each : call.world.instances_of(call.scope)) {
@@ -128,6 +148,10 @@ Answered list_servers(const HuaweiCall& call) {
   const std::size_t begin = (std::max<std::size_t>(page, 1) - 1) * limit;
   for (std::size_t i = begin; i < std::min(all.size(), begin + limit); ++i)
     servers.push_back(shape(call, *all[i]));
+  for (const std::string& id : named_ids(call))
+    if (page <= 1 &&
+        std::ranges::find(all, id, [](const Instance* each) { return each->id; }) == all.end())
+      servers.push_back(unknown(call, id));
   return {200, {{"count", all.size()}, {"servers", servers}}};
 }
 

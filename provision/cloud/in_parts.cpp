@@ -1,0 +1,138 @@
+#include "provision/cloud/in_parts.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/parallel.hpp"
+
+namespace fastgpu::provision::cloud {
+namespace {
+
+using Ids = std::vector<std::string>;
+
+/// Whether a refusal may be about one of several machines.
+bool may_be_about_one(const Error& error) {
+  return error.kind() == ErrorKind::not_found || error.kind() == ErrorKind::conflict ||
+         error.kind() == ErrorKind::remote;
+}
+
+/// Whether `text` has the id as a word of its own.
+bool names(std::string_view text, const std::string& id) {
+  const auto is_part = [&](std::size_t at) {
+    return at < text.size() &&
+           (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '-');
+  };
+  for (std::size_t at = text.find(id); at != text.npos; at = text.find(id, at + 1))
+    if ((at == 0 || !is_part(at - 1)) && !is_part(at + id.size())) return true;
+  return false;
+}
+
+class Parts {
+ public:
+  explicit Parts(const Order& order) : order_(order) {}
+
+  void give(Ids ids) {
+    if (ids.empty()) return;
+    try {
+      ++calls_;
+      order_(ids);
+    } catch (const Error& e) {
+      if (!may_be_about_one(e)) throw;
+      if (ids.size() == 1 || calls_ >= kMostCalls) return refuse(ids, e);
+      split(std::move(ids), e);
+    }
+  }
+
+  std::vector<RefusedId> refused{};
+
+ private:
+  static constexpr int kMostCalls = 200;  ///< A refusal that is about all is found to be that.
+
+  void refuse(const Ids& ids, const Error& error) {
+    for (const std::string& id : ids)
+      refused.push_back({id, error});
+  }
+
+  void split(Ids ids, const Error& error) {
+    const std::string message = error.what();
+    const auto rest = std::stable_partition(
+        ids.begin(), ids.end(), [&](const std::string& id) { return names(message, id); });
+    if (rest != ids.begin()) {
+      refuse(Ids(ids.begin(), rest), error);
+      return give(Ids(rest, ids.end()));
+    }
+    const auto middle = ids.begin() + static_cast<std::ptrdiff_t>(ids.size() / 2);
+    give(Ids(ids.begin(), middle));
+    give(Ids(middle, ids.end()));
+  }
+
+  const Order& order_;
+  int calls_ = 0;
+};
+
+}  // namespace
+
+std::vector<RefusedId> order_in_parts(std::span<const std::string> ids, const Order& order) {
+  Parts parts(order);
+  parts.give(Ids(ids.begin(), ids.end()));
+  return std::move(parts.refused);
+}
+
+namespace {
+
+/// Gives the order to those left, as `give` does, until none of them is unknown any more.
+void until_known(std::span<const std::string> ids,
+                 const std::function<std::vector<RefusedId>(const Ids& left)>& give,
+                 const Pause& pause, const Cancel& cancel) {
+  constexpr int kLooks = 4;
+  constexpr std::chrono::seconds kBetween{2};
+  Ids left(ids.begin(), ids.end());
+  std::vector<RefusedId> others;
+  for (int look = 1; !left.empty(); ++look) {
+    const auto refused = give(left);
+    left.clear();
+    for (const RefusedId& one : refused)
+      if (one.error.kind() == ErrorKind::not_found)
+        left.push_back(one.id);
+      else
+        others.push_back(one);
+    if (left.empty() || look == kLooks) break;
+    pause(kBetween * look, cancel);
+    cancel.check();
+  }
+  throw_refused(others);
+}
+
+}  // namespace
+
+void order_known(std::span<const std::string> ids, const Order& order, const Pause& pause,
+                 const Cancel& cancel) {
+  until_known(
+      ids, [&](const Ids& left) { return order_in_parts(left, order); }, pause, cancel);
+}
+
+void order_each(std::span<const std::string> ids,
+                const std::function<void(const std::string& id)>& order, const Pause& pause,
+                const Cancel& cancel) {
+  constexpr std::size_t kCallsAtOnce = 8;
+  const auto give = [&](const Ids& left) {
+    const auto outcomes =
+        parallel_map(std::span<const std::string>(left), kCallsAtOnce, [&](const std::string& id) {
+          order(id);
+          return true;
+        });
+    std::vector<RefusedId> refused;
+    for (std::size_t i = 0; i < left.size(); ++i)
+      if (const auto* error = std::get_if<Error>(&outcomes[i]))
+        refused.push_back({left[i], *error});
+    return refused;
+  };
+  until_known(ids, give, pause, cancel);
+}
+
+void throw_refused(std::span<const RefusedId> refused) {
+  for (const RefusedId& one : refused)
+    if (one.error.kind() != ErrorKind::not_found) throw one.error;
+}
+
+}  // namespace fastgpu::provision::cloud
