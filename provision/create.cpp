@@ -181,7 +181,10 @@ CreateResult create_cluster(const Tools& tools, const ClusterSpec& spec, OnFailu
   if (found.cluster) require_ours(*found.cluster, found.instances);
   Plan plan = make_plan(spec, found);
   Provider& provider = tools.providers(spec.provider);
-  if (found.cluster) destroy_strays(tools, provider, *found.cluster);
+  // A trial that was interrupted is gone on with: its machines become the cluster's or are given
+  // back.
+  if (found.cluster && unspent_trials(tools.store, found.cluster->id).empty())
+    destroy_strays(tools, provider, *found.cluster);
   if (plan.kind == PlanKind::unchanged) return {{*found.cluster, found.nodes}, plan.kind};
   state::require_room(tools.store.directory());
   provider.check_usable();

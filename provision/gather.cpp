@@ -1,6 +1,7 @@
 #include "provision/gather.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <map>
 #include <optional>
 #include <set>
@@ -58,6 +59,15 @@ constexpr int kMostUnexplained = 3;
 bool may_differ_elsewhere(const Error& refusal) {
   return refusal.kind() == ErrorKind::capacity || refusal.kind() == ErrorKind::not_found ||
          refusal.kind() == ErrorKind::denied;
+}
+
+/// Returns the token of a node in a trial. The trial's own token is in the journal before machines
+/// are asked for, so that a run that goes on after a kill asks under the same ones.
+std::string token_in_trial(const std::string& trial, int index) {
+  constexpr std::size_t kKept = 24;
+  char digits[16];
+  std::snprintf(digits, sizeof digits, "%08x", static_cast<unsigned>(index));
+  return trial.substr(0, kKept) + digits;
 }
 
 void forget_machine(Node& node) {
@@ -130,18 +140,10 @@ class Gathering {
     }
   }
 
-  /// A place answers a repeated request as it did at first: who asks anew needs new tokens. The
+  /// A place answers a repeated request as it did at first: a new request needs new tokens. The
   /// keys stay those that the nodes' user data has.
   void renew(std::vector<Node>& nodes) {
-    for (Node& node : nodes) {
-      if (has_machine(node)) continue;
-      const auto pair = keys_.find(node.token);
-      if (pair == keys_.end())
-        throw Error(ErrorKind::local, "the host key of " + node.name.value + " is missing");
-      const KeyPair keys = pair->second;
-      node.token = new_token();
-      keys_.emplace(node.token, keys);
-    }
+    renew(nodes, [](const Node&) { return new_token(); });
   }
 
   void store(const Haul& haul) {
@@ -201,6 +203,20 @@ class Gathering {
     return held;
   }
 
+  /// Gives each node without a machine the token that `token_for` returns.
+  template <class TokenFor>
+  void renew(std::vector<Node>& nodes, TokenFor token_for) {
+    for (Node& node : nodes) {
+      if (has_machine(node)) continue;
+      const auto pair = keys_.find(node.token);
+      if (pair == keys_.end())
+        throw Error(ErrorKind::local, "the host key of " + node.name.value + " is missing");
+      const KeyPair keys = pair->second;
+      node.token = token_for(node);
+      keys_.emplace(node.token, keys);
+    }
+  }
+
   /// Each other place once. The larger haul is the one that is held from then on.
   void try_elsewhere(Haul& held) {
     std::set<std::size_t> asked = {provider_.places(held.cluster).here};
@@ -211,46 +227,85 @@ class Gathering {
       Haul trial{held.cluster, held.nodes};
       trial.cluster.network = provider_.network_at(held.cluster, place);
       std::ranges::for_each(trial.nodes, forget_machine);
-      renew(trial.nodes);
+      const std::string token = trial_token(trial.cluster);
+      renew(trial.nodes, [&](const Node& node) { return token_in_trial(token, node.index); });
       if (!prepare(trial)) {
         held.refusal = trial.refusal;
         continue;
       }
-      const state::IntentId asking = open_trial(trial);
+      const state::IntentId asking = open_trial(trial, token);
       request(trial);
+      state::IntentId leaving;
       if (size_of(trial) > size_of(held)) {
-        const state::IntentId leaving = adopt(trial, held);
+        leaving = adopt(trial, held, asking);
         std::swap(held, trial);
-        give_back(trial);
-        tools_.store.close_intent(leaving);
       } else {
+        leaving = leave(trial, asking);
         held.refusal = trial.refusal;
-        give_back(trial);
       }
-      tools_.store.close_intent(asking);
+      give_back(trial);
+      tools_.store.close_intent(leaving);
     }
   }
 
+  /// Returns the token of the trial at the cluster's place that a killed run has left, so that the
+  /// place answers as it did then even while it does not list those machines; otherwise a new one.
+  std::string trial_token(const Cluster& cluster) const {
+    const std::size_t place = provider_.places(cluster).here;
+    for (const state::Intent& trial : unspent_trials(tools_.store, cluster.id)) {
+      Cluster there = cluster;
+      there.network = trial.detail;
+      if (provider_.places(there).here == place) return trial.token;
+    }
+    return new_token();
+  }
+
   /// What is at a place where the cluster is not on record is in the journal alone.
-  state::IntentId open_trial(const Haul& haul) {
+  state::IntentId open_trial(const Haul& haul, const std::string& token) {
     return tools_.store.open_intent({.id = {},
                                      .cluster = haul.cluster.id,
                                      .action = std::string(kTryPlace),
                                      .subject = haul.cluster.name.value,
-                                     .token = {},
+                                     .token = token,
                                      .detail = haul.cluster.network});
   }
 
   /// The trial's place becomes the cluster's, and what is held elsewhere a trial.
-  state::IntentId adopt(const Haul& trial, const Haul& held) {
+  state::IntentId adopt(const Haul& trial, const Haul& held, state::IntentId asking) {
     state::IntentId leaving;
     make_keys(tools_, trial.cluster, trial.nodes, provider_.host_key_use(), keys_);
     tools_.store.atomically([&] {
-      leaving = open_trial(held);
+      leaving = open_trial(held, {});
       put(trial);
+      spend(trial.cluster, asking);
     });
     fault_point("provision:adopted");
     return leaving;
+  }
+
+  /// What the trial has is given back from now on.
+  state::IntentId leave(const Haul& trial, state::IntentId asking) {
+    state::IntentId leaving;
+    tools_.store.atomically([&] {
+      leaving = open_trial(trial, {});
+      spend(trial.cluster, asking);
+    });
+    return leaving;
+  }
+
+  /// Ends the trial, whose token is not repeated any more: a place that repeats its answer would
+  /// name machines that are gone. What a killed run began under it stays open without its token,
+  /// for some of those machines may be listed later.
+  void spend(const Cluster& cluster, state::IntentId asking) {
+    const std::vector<state::Intent> trials = unspent_trials(tools_.store, cluster.id);
+    const auto own = std::ranges::find(trials, asking, &state::Intent::id);
+    if (own == trials.end()) return;
+    for (state::Intent trial : trials) {
+      if (trial.token != own->token) continue;
+      tools_.store.close_intent(trial.id);
+      trial.token.clear();
+      if (trial.id != asking) tools_.store.open_intent(trial);
+    }
   }
 
   void ask_and_store(Haul& haul) {

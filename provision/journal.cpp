@@ -20,6 +20,15 @@ std::vector<state::Intent> our_intents(const state::Store& store, const state::C
   return intents;
 }
 
+std::vector<state::Intent> unspent_trials(const state::Store& store,
+                                          const state::ClusterId& cluster) {
+  std::vector<state::Intent> intents = store.open_intents(cluster);
+  std::erase_if(intents, [](const state::Intent& intent) {
+    return intent.action != kTryPlace || intent.token.empty();
+  });
+  return intents;
+}
+
 void open_cluster_intent(state::Store& store, const state::Cluster& cluster,
                          std::string_view action) {
   store.open_intent({.id = {},

@@ -15,7 +15,8 @@ constexpr std::string_view kDeleteCluster = "delete-cluster";
 constexpr std::string_view kCreateNode = "create-node";
 constexpr std::string_view kDeleteNode = "delete-node";
 constexpr std::string_view kReplaceNode = "replace-node";  ///< Of a node that was lost.
-/// Machines are asked for at another place than the cluster's, or given back there.
+/// Machines are asked for at another place than the cluster's, under tokens made of the intent's,
+/// or given back there, without a token.
 constexpr std::string_view kTryPlace = "try-place";
 /// A machine of a node that was given up may come yet.
 constexpr std::string_view kLateMachine = "late-machine";
@@ -33,6 +34,11 @@ bool is_ours(const state::Intent& intent);
 
 /// The cluster's open intents that are ours.
 std::vector<state::Intent> our_intents(const state::Store& store, const state::ClusterId& cluster);
+
+/// The cluster's trials of other places under tokens that may still be repeated: a run was killed
+/// before it knew what it got.
+std::vector<state::Intent> unspent_trials(const state::Store& store,
+                                          const state::ClusterId& cluster);
 
 void open_cluster_intent(state::Store& store, const state::Cluster& cluster,
                          std::string_view action);

@@ -308,6 +308,15 @@ std::map<int, Error> CloudProvider::launch_all(const state::Cluster& cluster,
   return refused;
 }
 
+void CloudProvider::add_unlisted(std::span<const NodeRequest> requests,
+                                 std::vector<Machine>& there) {
+  for (const Machine& machine : there)
+    unlisted_.erase(machine.id);
+  for (const NodeRequest& request : requests)
+    if (const auto found = unlisted_.find(request.instance_id); found != unlisted_.end())
+      there.push_back(found->second);
+}
+
 Results CloudProvider::create(const state::Cluster& cluster, std::span<const NodeRequest> requests,
                               const Cancel& cancel) {
   const PublicAddress which = parse_cloud_spec(cluster.spec_json).public_address;
@@ -315,7 +324,9 @@ Results CloudProvider::create(const state::Cluster& cluster, std::span<const Nod
   std::vector<Machine> there;
   if (std::ranges::any_of(requests, &NodeRequest::may_be_there))
     there = cloud_.machines(place.site.region, cluster.id, cancel);
+  add_unlisted(requests, there);
   std::erase_if(there, [&](const Machine& machine) { return !is_at(machine, place); });
+  const std::size_t known = there.size();
   std::vector<NodeRequest> missing;
   for (const NodeRequest& request : requests)
     if (machine_of(there, request.instance_id, request.index) == nullptr)
@@ -330,6 +341,8 @@ Results CloudProvider::create(const state::Cluster& cluster, std::span<const Nod
   else
     for (const NodeRequest& request : missing)
       refused.emplace(request.index, refused.begin()->second);
+  for (const Machine& machine : std::span(there).subspan(known))
+    unlisted_.insert_or_assign(machine.id, machine);
   Results results;
   for (const NodeRequest& request : requests) {
     const Machine* machine = machine_of(there, request.instance_id, request.index);

@@ -61,6 +61,8 @@ class CloudProvider final : public Provider {
   std::map<int, Error> launch_all(const state::Cluster& cluster,
                                   std::span<const std::vector<NodeRequest>> wanted,
                                   std::vector<Machine>& there, const Cancel& cancel);
+  /// Adds the machines of `requests` that were launched by this object and were never listed yet.
+  void add_unlisted(std::span<const NodeRequest> requests, std::vector<Machine>& there);
   /// By the regions of the places that the cluster may stand at.
   std::vector<Machine> machines_of(const state::Cluster& cluster, const Cancel& cancel);
   /// What `start` and `stop` are.
@@ -93,7 +95,8 @@ class CloudProvider final : public Provider {
   Cloud& cloud_;
   Owner owner_;
   Wait wait_;
-  std::set<std::string> told_{};  ///< Who was told to end by `destroy`.
+  std::set<std::string> told_{};               ///< Who was told to end by `destroy`.
+  std::map<std::string, Machine> unlisted_{};  ///< What `create` has launched, until it is listed.
   const Cancel& stop_;
   const Cancel never_{};  ///< What removes goes on whatever the user wishes.
 };

@@ -28,6 +28,7 @@ class FakeCloud final : public provision::cloud::Cloud {
   std::function<void(const provision::cloud::Site&)> on_network;  ///< Before each is made.
   std::set<std::string> closed_regions;  ///< Where machines may not be listed.
   std::set<std::string> unlisted;        ///< Machines that there are, and that no list has yet.
+  bool lists_late = false;               ///< Machines are made and not listed.
   bool is_launch_lost = false;           ///< Machines are made and not listed, and nobody is told.
   std::vector<provision::cloud::Part> parts_found;
   int end_after = 0;   ///< So many listings show a machine as ending before it is gone.
@@ -140,9 +141,10 @@ class FakeCloud final : public provision::cloud::Cloud {
                       .marks = launch.marks});
     std::ranges::copy(made, std::back_inserter(all));
     by_token[launch.token] = made;
+    if (is_launch_lost || lists_late)
+      for (const Machine& machine : made)
+        unlisted.insert(machine.id);
     if (!is_launch_lost) return made;
-    for (const Machine& machine : made)
-      unlisted.insert(machine.id);
     throw Error(ErrorKind::transient, "the line is cut");
   }
 

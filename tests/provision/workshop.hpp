@@ -83,7 +83,10 @@ class FakeReachability final : public provision::Reachability {
 class RecordedEvents final : public provision::ClusterEvents {
  public:
   void step_started(std::string_view step) override { steps.push_back("> " + std::string(step)); }
-  void step_finished(std::string_view step) override { steps.push_back("< " + std::string(step)); }
+  void step_finished(std::string_view step) override {
+    steps.push_back("< " + std::string(step));
+    if (on_finished) on_finished();
+  }
   void node_changed(const state::Node& node) override { nodes.push_back(node.name.value); }
   void left_behind(std::string_view sentence) override { left.emplace_back(sentence); }
   void moving_on(std::string_view reason) override { moves.emplace_back(reason); }
@@ -91,6 +94,7 @@ class RecordedEvents final : public provision::ClusterEvents {
   void shrunk(std::size_t wanted, std::size_t got) override {
     shrinkings.emplace_back(wanted, got);
   }
+  std::function<void()> on_finished;
   std::vector<std::string> moves;
   std::vector<std::string> replaced;
   std::vector<std::pair<std::size_t, std::size_t>> shrinkings;

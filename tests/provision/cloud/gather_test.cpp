@@ -329,6 +329,53 @@ TEST_CASE("a creation that died while it held machines at two places leaves none
   CHECK(bench.cloud.alive("r2a") == 0);
 }
 
+TEST_CASE("a trial of another place that was killed is repeated under its tokens") {
+  Bench bench;
+  bench.cloud.stock = {{"r1a", 1}, {"r2a", 0}};
+  bench.spec.holding = {.least = 3};
+  struct Killed {};
+  bench.shop.events.on_finished = [&] {
+    if (bench.cloud.alive("r1b") > 0) throw Killed();
+  };
+  CHECK_THROWS_AS(bench.create(), Killed);
+  REQUIRE(bench.alive() == Zones{{"r1a", 1}, {"r1b", 4}});
+  bench.shop.events.on_finished = {};
+  SUBCASE("where its machines are not listed yet") {
+    for (const cloud::Machine& machine : bench.cloud.all)
+      if (machine.site.zone == "r1b") bench.cloud.unlisted.insert(machine.id);
+  }
+  SUBCASE("where they are listed") {}
+  bench.create();
+  CHECK(bench.alive() == Zones{{"r1b", 4}});
+  CHECK(bench.cloud.all.size() == 5);
+}
+
+TEST_CASE("a trial of another place that was given back is not repeated") {
+  Bench bench;
+  bench.cloud.stock = {{"r1a", 2}, {"r1b", 1}, {"r2a", 0}};
+  bench.spec.holding = {.least = 3};
+  struct Killed {};
+  bench.shop.events.on_finished = [&] {
+    if (bench.cloud.launches.size() == 3) throw Killed();  // After that in r2a.
+  };
+  CHECK_THROWS_AS(bench.create(), Killed);
+  REQUIRE(bench.alive() == Zones{{"r1a", 2}});
+  bench.shop.events.on_finished = {};
+  bench.cloud.stock["r1b"] = 4;
+  bench.create();
+  CHECK(bench.alive() == Zones{{"r1b", 4}});
+}
+
+TEST_CASE("a machine that was got and is not listed yet is not asked for again") {
+  Bench bench;
+  bench.cloud.gives_parts = false;
+  bench.cloud.lists_late = true;
+  bench.cloud.stock = {{"r1a", 3}, {"r1b", 0}, {"r2a", 0}};
+  bench.spec.holding = {.least = 3};
+  CHECK(bench.create().nodes.size() == 3);
+  CHECK(bench.cloud.all.size() == 3);
+}
+
 TEST_CASE("what a killed run had at another place is ended even where it is listed only later") {
   Bench bench;
   const ClusterView view = bench.create();
