@@ -17,10 +17,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// At the end of a line that we made the file for: where nothing else is left, the file goes too.
+/// The end of a line for which we made the file: if nothing else is left, the file is removed, too.
 constexpr std::string_view kMadeFile = " (and this file)";
 
-/// With its newline, which the last one may lack.
+/// Returns the lines with their newlines; the last one may have none.
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {
@@ -38,7 +38,7 @@ std::string_view content_of(std::string_view line) {
   return line;
 }
 
-/// Options that the owner has put in front of our line do not make it another.
+/// Returns true if the line ends with `words`; options that the owner has put in front are ignored.
 bool ends_with_words(std::string_view line, std::string_view words) {
   const std::string_view content = content_of(line);
   if (!content.ends_with(words)) return false;
@@ -50,7 +50,7 @@ std::string_view last_word(std::string_view line) {
   return line.substr(line.rfind(' ') + 1);
 }
 
-/// Several of us may be at work on one home directory, from different clusters.
+/// Locks the file: several of us may be at work on one home directory, from different clusters.
 UniqueFd lock() {
   const fs::path directory = below_home(".fastgpu");
   make_private_directory(directory);
@@ -62,7 +62,7 @@ UniqueFd lock() {
   return file;
 }
 
-/// The file itself, where symbolic links lead to one.
+/// Returns the file itself, to which symbolic links may lead.
 fs::path resolve() {
   const fs::path path = below_home(".ssh/authorized_keys");
   std::error_code error;
@@ -111,7 +111,7 @@ class KeysFile {
     sync_directory();
   }
 
-  /// What a run that was killed may have left.
+  /// Removes the leftover of a killed run.
   void drop_draft() const noexcept { ::unlink(draft_.c_str()); }
 
  private:
@@ -145,8 +145,8 @@ std::string with_line(std::string_view text, std::string_view line) {
   for (const std::string_view present : lines_of(text))
     if (ends_with_words(present, line)) return std::string(text);
   std::string out = without_line(text, last_word(line));
-  // A text that ends without a newline is given one, and ours then has none: taken out again, it
-  // leaves the text as it was.
+  // A text without a newline at its end gets one, and our line then has none. Without our line the
+  // text is as before.
   if (out.empty() || out.ends_with('\n')) return out + std::string(line) + "\n";
   return out + "\n" + std::string(line);
 }

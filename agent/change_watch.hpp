@@ -7,16 +7,17 @@
 
 namespace fastgpu::agent {
 
-/// By inotify. Where the kernel gives none (its number is limited per user), the caller polls.
+/// A watch by inotify. If the kernel refuses one (their number is limited per user), the caller
+/// polls.
 class ChangeWatch {
  public:
   ChangeWatch();
 
   void add(const std::filesystem::path& directory);
 
-  /// Readable when something has changed; -1 where there is nothing to wait for.
+  /// Returns a descriptor that is readable after a change; -1 without a watch.
   int fd() const noexcept { return works_ ? inotify_.get() : -1; }
-  void clear();  ///< Forgets what has changed so far.
+  void clear();  ///< Forgets the changes so far.
 
  private:
   UniqueFd inotify_;

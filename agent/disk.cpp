@@ -23,7 +23,7 @@ bool is_about_room(int error_number) {
   return error_number == ENOSPC || error_number == EDQUOT;
 }
 
-/// Opens a regular file, and nothing that waits for another side or is a device.
+/// Opens a regular file; refuses devices and everything that waits for another side.
 UniqueFd open_regular(const std::filesystem::path& path, int flags, unsigned mode = 0600) {
   UniqueFd file(::open(path.c_str(), flags | O_NONBLOCK | O_CLOEXEC, mode));
   struct stat status {};
@@ -32,7 +32,7 @@ UniqueFd open_regular(const std::filesystem::path& path, int flags, unsigned mod
   return file;
 }
 
-/// The same to write into: no link is followed, which would make it another file.
+/// Opens such a file for writing, without following a link, which would lead to another file.
 UniqueFd open_to_write(const std::filesystem::path& path, int flags) {
   return open_regular(path, flags | O_CREAT | O_NOFOLLOW);
 }
@@ -85,7 +85,7 @@ std::optional<std::string> read_file(const std::filesystem::path& path, std::siz
 
 void write_atomically(const std::filesystem::path& path, std::string_view content, unsigned mode) {
   const std::filesystem::path temporary = path.string() + ".new." + std::to_string(::getpid());
-  ::unlink(temporary.c_str());  // Of a process that had the same number, and was killed.
+  ::unlink(temporary.c_str());  // A leftover of a killed process with the same number.
   UniqueFd file = open_to_write(temporary, O_WRONLY | O_EXCL);
   if (!file || ::fchmod(file.get(), mode) != 0) throw failed("making", temporary);
   while (!content.empty()) {

@@ -34,8 +34,8 @@ void add_offset(FollowOptions& options, const std::string& text) {
       parse_number<std::uint64_t>(text.substr(equals + 1), "--from");
 }
 
-/// The same from standard input, which stays open behind them: "NAME=OFFSET" ended by NUL, and an
-/// empty one at the end.
+/// Reads offsets from standard input, which stays open behind them: "NAME=OFFSET" ended by NUL, and
+/// an empty one at the end.
 void read_offsets(FollowOptions& options) {
   std::string entry;
   for (std::size_t bytes = 0;; ++bytes) {
@@ -43,7 +43,7 @@ void read_offsets(FollowOptions& options) {
     const ssize_t got = ::read(STDIN_FILENO, &c, 1);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0 || bytes > kMostOffsets)
-      throw Error(ErrorKind::usage, "--from-input: what comes has no end");
+      throw Error(ErrorKind::usage, "--from-input: the list has no end");
     if (c != '\0') {
       entry += c;
       continue;

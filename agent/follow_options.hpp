@@ -1,4 +1,4 @@
-// What `job-follow` is asked for.
+// The options of `job-follow`.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,15 @@ namespace fastgpu::agent {
 
 struct FollowOptions {
   std::filesystem::path directory;
-  std::map<std::string, std::uint64_t> from{};  ///< Log name to offset; others from the beginning.
-  std::optional<std::set<int>> ranks{};         ///< Absent: all, and the launcher's output too.
-  std::optional<std::uint64_t> tail{};          ///< Lines; for logs that `from` does not name.
-  bool follow = true;                           ///< Until the job ends, not until what there is.
-  bool data = true;                             ///< Else statuses only.
+  /// Log name to offset; others start at the beginning.
+  std::map<std::string, std::uint64_t> from{};
+  /// Absent: all ranks, and the launcher's output too.
+  std::optional<std::set<int>> ranks{};
+  /// A number of lines; for logs that `from` does not name.
+  std::optional<std::uint64_t> tail{};
+  /// Runs until the job ends, not only to the end of the present output.
+  bool follow = true;
+  bool data = true;  ///< If false, sends only statuses.
   bool renew_lease = false;
 };
 

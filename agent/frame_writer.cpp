@@ -13,7 +13,7 @@
 namespace fastgpu::agent {
 
 FrameWriter::FrameWriter(std::function<void()> idle) : idle_(std::move(idle)) {
-  // Not on a terminal, whose setting we would share with others.
+  // A terminal's setting stays, as other processes share it.
   if (::isatty(STDOUT_FILENO) == 0)
     ::fcntl(STDOUT_FILENO, F_SETFL, ::fcntl(STDOUT_FILENO, F_GETFL) | O_NONBLOCK);
 }

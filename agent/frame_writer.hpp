@@ -9,12 +9,12 @@
 
 namespace fastgpu::agent {
 
-/// Waits for the reader as long as it takes, calling `idle` at least every half second meanwhile.
+/// Waits for the reader without a limit, calling `idle` at least every half second meanwhile.
 class FrameWriter {
  public:
   explicit FrameWriter(std::function<void()> idle);
 
-  /// Throws local once the reader has gone.
+  /// Sends a frame. Throws local once the reader has gone.
   void send(FrameHeader header, std::string_view bytes);
 
  private:

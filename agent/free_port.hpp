@@ -7,9 +7,9 @@
 
 namespace fastgpu::agent {
 
-/// Returns `count` different ports below the range from which the kernel takes ports for outgoing
-/// connections, so that none of those can take one before its user does. Throws ErrorKind::capacity
-/// where many tries find too few.
+/// Returns `count` different ports below the kernel's range for outgoing connections, so that none
+/// of those can take one before its user does. Throws ErrorKind::capacity if many tries find too
+/// few.
 std::vector<std::uint16_t> find_free_ports(std::size_t count);
 
 }  // namespace fastgpu::agent

@@ -33,7 +33,7 @@ std::int64_t now_s() {
   return now_ns() / 1'000'000'000;
 }
 
-/// "2026-11-22 07:18:00Z"
+/// Returns "2026-11-22 07:18:00Z".
 std::string utc_text(std::int64_t seconds) {
   const auto time = static_cast<std::time_t>(seconds);
   std::tm utc{};
@@ -56,12 +56,12 @@ std::string own_program() {
   return fs::read_symlink("/proc/self/exe").string();
 }
 
-/// A machine that boots under systemd keeps its guard through reboots, and when somebody kills it.
+/// Returns true if systemd keeps the guard through reboots and kills.
 bool has_systemd() {
   return ::geteuid() == 0 && fs::is_directory("/run/systemd/system");
 }
 
-/// The exit code; 127 for a program that is not there.
+/// Returns the exit code; 127 for a missing program.
 int run_quietly(std::vector<std::string> argv) try {
   process::Command command{.argv = std::move(argv)};
   command.in.mode = command.out.mode = command.err.mode = process::StreamMode::null;
@@ -97,7 +97,7 @@ void start_alone() {
   process::Child(command).release();
 }
 
-/// Ends the guard that runs, where one does.
+/// Ends the running guard, if there is one.
 void stop_guard(const fs::path& place) {
   if (has_systemd() && fs::exists(kUnit)) {
     run_quietly({"systemctl", "disable", "--now", "fastgpu-guard.service"});
@@ -107,12 +107,12 @@ void stop_guard(const fs::path& place) {
     const std::string text = read_file(place / "pid").value_or("");
     pid_t pid = 0;
     std::from_chars(text.data(), text.data() + text.size(), pid);
-    if (pid > 1) ::kill(pid, SIGTERM);  // None yet: it has only just begun.
+    if (pid > 1) ::kill(pid, SIGTERM);  // Missing while it has only just begun.
     pause_for(milliseconds(20));
   }
 }
 
-/// One round: looks, writes down what it saw, and powers the node off where it is time.
+/// One round of the guard: looks, records what it saw, and powers the node off at its time.
 class Guard {
  public:
   explicit Guard(fs::path place) : place_(std::move(place)), before_(look_at_node()) {
@@ -134,8 +134,8 @@ class Guard {
 
   bool is_time() const { return watch_.powers_off != 0 && now_s() >= watch_.powers_off; }
 
-  /// Our time counts in place of the one that the machine gave itself at its first boot, which may
-  /// still go on while we are here already.
+  /// Cancels another planned shutdown: our time replaces the one that the machine set at its first
+  /// boot, which may still be in progress.
   void take_over_shutdown() const {
     constexpr std::int64_t kFirstBoot = 600;
     const bool is_planned = fs::exists("/run/systemd/shutdown/scheduled");
@@ -156,7 +156,7 @@ class Guard {
   fs::path place_;
   NodeSight before_;
   NodeWatch watch_;
-  std::int64_t watched_ = 0;  ///< Since when; a guard that starts has just been asked for.
+  std::int64_t watched_ = 0;  ///< The guard's start: it has just been requested.
 };
 
 NodeWatch glance(const std::optional<GuardOrder>& order) {
@@ -182,7 +182,7 @@ int run_guard_set(Arguments arguments) {
     fs::remove_all(place);
     return 0;
   }
-  fs::remove(place / "watch");  // What the guard before saw is not what this one goes by.
+  fs::remove(place / "watch");  // The earlier guard's observations do not count for this one.
   write_atomically(place / "order", to_text(order));
   if (has_systemd())
     start_unit();

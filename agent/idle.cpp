@@ -9,8 +9,8 @@
 namespace fastgpu::agent {
 namespace {
 
-constexpr double kBusy = 0.1;  // Of one core.
-constexpr int kBusyGpu = 5;    // Per cent.
+constexpr double kBusy = 0.1;  // The share of one core.
+constexpr int kBusyGpu = 5;    // In per cent.
 constexpr std::size_t kLongestTitle = 60;
 
 using ByPid = std::map<pid_t, const SeenProcess*>;
@@ -22,7 +22,7 @@ ByPid by_pid(const NodeSight& sight) {
   return all;
 }
 
-/// The process itself and those that started it.
+/// Returns the process itself and its ancestors.
 std::set<pid_t> line_of(pid_t pid, const ByPid& processes) {
   std::set<pid_t> line;
   while (pid > 0 && line.insert(pid).second) {
@@ -41,7 +41,7 @@ std::string named(const SeenProcess& process) {
   return printable(process.title, kLongestTitle) + " (" + std::to_string(process.pid) + ")";
 }
 
-/// "root@pts/0" of "sshd: root@pts/0"; empty for what is no session.
+/// Returns "root@pts/0" of "sshd: root@pts/0"; empty for other titles.
 std::string session_of(std::string_view title) {
   for (const std::string_view daemon : {"sshd: ", "sshd-session: "}) {
     if (!title.starts_with(daemon)) continue;
@@ -52,7 +52,7 @@ std::string session_of(std::string_view title) {
   return "";
 }
 
-/// Adds it once for all processes that it is said of, as old as the oldest of them.
+/// Adds a waking once for all of its processes, with the oldest start.
 void add(std::vector<Waking>& wakings, const Waking& waking) {
   for (Waking& there : wakings)
     if (there.kind == waking.kind && there.what == waking.what) {
@@ -75,7 +75,7 @@ void add_session(std::vector<Waking>& wakings, const NodeSight& now, const SeenP
                   std::int64_t(now.at)});
 }
 
-/// Whether it is an agent that works for a fastgpu which is still there.
+/// Returns whether it is an agent that works for a running fastgpu.
 bool is_attended(const std::string& title) {
   if (title.find("fastgpu-agent") == std::string::npos) return false;
   for (const char* call : {" exec ", " job-follow ", " receive ", " send "})
@@ -83,8 +83,8 @@ bool is_attended(const std::string& title) {
   return false;
 }
 
-/// The kernel's processes, and those that exist because somebody has called: what they are there
-/// for counts, and not what it takes to talk.
+/// Returns true for the kernel's processes, and for those that serve a connection. Their work
+/// counts elsewhere, and their own processor time does not.
 bool is_of_contacts(const std::string& title) {
   return title.empty() || title.starts_with("sshd") ||
          title.find("fastgpu-agent") != std::string::npos;

@@ -34,7 +34,7 @@ std::optional<Time> time_of(const fs::path& path) {
   return time;
 }
 
-/// The ids of the jobs that have a process on this node.
+/// Returns the ids of the jobs that have a process on this node.
 std::set<std::string> running_jobs() {
   std::set<std::string> ids;
   const std::string before = '\0' + std::string(kJobMarker) + "=";
@@ -48,7 +48,7 @@ std::set<std::string> running_jobs() {
   return ids;
 }
 
-/// Whether any rank of it has begun to run here.
+/// Returns whether any rank of it has begun to run here.
 bool has_begun(const fs::path& directory) {
   std::error_code none;
   const auto ranks = fs::directory_iterator(directory / "ranks", none);
@@ -56,7 +56,7 @@ bool has_begun(const fs::path& directory) {
       ranks, [](const fs::directory_entry& log) { return log.path().extension() == ".out"; });
 }
 
-/// Returns when the job, of which nothing runs here, ended; absent where it may be about to begin.
+/// Returns when the job, which has no process here, ended; absent if it may be about to begin.
 std::optional<Time> recorded_end(const fs::path& directory) {
   if (const auto ended = time_of(directory / "status")) return ended;
   if (const auto stopped = time_of(directory / kStoppedMark)) return stopped;
@@ -82,7 +82,7 @@ std::vector<EndedJob> ended_jobs(const fs::path& jobs, Time now) {
     try {
       if (const auto when = end_of(entry.path(), now)) ended.push_back({entry.path(), *when});
     } catch (const std::exception&) {
-      continue;  // It cannot be read, so nothing is known of it.
+      continue;  // It cannot be read, so its state is unknown.
     }
   }
   return ended;
@@ -91,7 +91,7 @@ std::vector<EndedJob> ended_jobs(const fs::path& jobs, Time now) {
 void tidy(const Retention& retention) {
   const fs::path jobs = below_home(kJobs);
   const auto lock = try_lock(jobs.string() + ".lock");
-  if (!lock) return;  // Another does it now.
+  if (!lock) return;  // Another process does it now.
   const Time now = Time::clock::now();
   const auto ended = ended_jobs(jobs, now);
   for (const EndedJob& job : ended)

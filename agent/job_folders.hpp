@@ -1,4 +1,4 @@
-// The folders of jobs on this node: which have ended, and what is removed when.
+// The folders of jobs on this node: the ended ones, and their removal.
 #pragma once
 
 #include <chrono>
@@ -11,24 +11,24 @@
 
 namespace fastgpu::agent {
 
-inline constexpr const char* kJobs = ".fastgpu/jobs";  ///< Below home.
+inline constexpr const char* kJobs = ".fastgpu/jobs";  ///< The path below home.
 
-/// The supervisor's plan, or the ranks'; absent where the folder has neither.
+/// Returns the supervisor's plan, or the ranks'; absent if the folder has neither.
 std::optional<Plan> any_plan(const std::filesystem::path& directory);
 
-/// Whether the supervisor of that job lives.
+/// Returns whether the supervisor of that job lives.
 bool has_supervisor(const std::filesystem::path& directory);
 
 bool all_ranks_have_ended(const std::filesystem::path& directory, const Plan& ranks);
 
 /// Removes the variables of an ended job, which may be secrets, and the secret of its ranks. Never
-/// throws: a folder that cannot be written to is left as it is.
+/// throws: a folder that cannot be written to stays unchanged.
 void drop_secrets(const std::filesystem::path& directory) noexcept;
 
-/// What is kept of jobs that have ended.
+/// The limits for keeping ended jobs.
 struct Retention {
-  std::size_t count = 0;        ///< The newest so many,
-  std::chrono::seconds age{0};  ///< as far as they ended within this time.
+  std::size_t count = 0;        ///< The number of newest jobs to keep,
+  std::chrono::seconds age{0};  ///< if they ended within this time.
 };
 
 /// Reads "COUNT:SECONDS". Throws usage.
@@ -40,14 +40,14 @@ struct EndedJob {
   std::filesystem::file_time_type ended;
 };
 
-/// Returns the folders that go: beyond the count, or older than the age. Pure.
+/// Returns the folders to remove: beyond the count, or older than the age. Pure.
 std::vector<EndedJob> outdated(std::vector<EndedJob> jobs, const Retention& retention,
                                std::filesystem::file_time_type now);
 
-/// Removes the secrets of all jobs that have ended here, and the folders that `retention` does
-/// not keep, with what was copied for those jobs. A job with a process anywhere on this node has
-/// not ended; one that was never started counts as ended after a day. Goes on in a process of its
-/// own, as removing large folders takes its time.
+/// Removes the secrets of all jobs that have ended here, and the folders that `retention` does not
+/// keep, with the files copied for those jobs. A job with a process anywhere on this node has not
+/// ended; one that was never started counts as ended after a day. Continues in a process of its
+/// own, as removing large folders takes time.
 void tidy_jobs(const Retention& retention);
 
 }  // namespace fastgpu::agent

@@ -31,7 +31,7 @@ std::optional<Plan> plan_in(const std::filesystem::path& file) {
   return parse_plan(*text);
 }
 
-/// Keeps the job's lease young for as long as this process lives and is asked often enough.
+/// Keeps the job's lease fresh while this process lives and is called often enough.
 class Renewal {
  public:
   Renewal(std::filesystem::path lease, milliseconds term)
@@ -75,7 +75,8 @@ class Follower {
     for (;;) {
       renew();
       watch_.clear();
-      const auto job_end = find_job_end();  // Before the logs are read: they are complete then.
+      // Found before the logs are read: they are complete then.
+      const auto job_end = find_job_end();
       discover();
       drain_all();
       send_rank_ends();
@@ -93,7 +94,8 @@ class Follower {
 
   bool wanted(int rank) const { return !options_.ranks || options_.ranks->contains(rank); }
 
-  /// The job's end as the supervisor wrote it, or ours where the supervisor is gone without a word.
+  /// Returns the job's end from the supervisor, or our own record if the supervisor is gone without
+  /// one.
   std::optional<std::string> find_job_end() const {
     const auto& directory = options_.directory;
     if (!spec_) return std::nullopt;
@@ -127,8 +129,8 @@ class Follower {
     }
   }
 
-  /// A rank whose status is met here has written its last byte, and its logs are opened with it:
-  /// what is drained after this is complete.
+  /// Finds logs and statuses. A rank with a status here has written its last byte, and its logs are
+  /// opened with it: a later drain is complete.
   void discover() {
     open_if_there(kLauncherRank, options_.directory);
     for (const auto& entry : std::filesystem::directory_iterator(ranks_)) {
@@ -154,7 +156,8 @@ class Follower {
     return true;
   }
 
-  /// In turns when following, so that no rank starves another; one log after another when not.
+  /// Sends all present output: in turns when following, so that no rank starves another; one log
+  /// after another otherwise.
   void drain_all() {
     for (bool moved = true; moved;) {
       moved = false;
@@ -182,7 +185,8 @@ class Follower {
     writer_.send({.kind = kind, .rank = rank}, text);
   }
 
-  /// On a node without the supervisor nothing comes after the last of its ranks.
+  /// Returns true if all ranks have ended: on a node without the supervisor no output comes after
+  /// that.
   bool all_ranks_ended() const {
     if (spec_ || !rank_plan_ || rank_plan_->ranks.empty()) return false;
     return std::ranges::all_of(rank_plan_->ranks, [this](int rank) {
@@ -191,9 +195,11 @@ class Follower {
     });
   }
 
-  /// True once nobody asks any more: then what there is is sent, and that is the end.
+  /// Waits. Returns true once the client has gone: then the present output is sent, and that is the
+  /// end.
   bool wait_for_change() {
-    milliseconds nap(watch_.fd() >= 0 ? 1'000 : 100);  // Also for a supervisor that vanishes.
+    // The limit also covers a supervisor that vanishes.
+    milliseconds nap(watch_.fd() >= 0 ? 1'000 : 100);
     if (renewal_) nap = std::min(nap, renewal_->every());
     pollfd fds[] = {{watch_.fd(), POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}};
     ::poll(fds, 2, static_cast<int>(nap.count()));
@@ -209,7 +215,7 @@ class Follower {
   std::optional<Renewal> renewal_;
   ChangeWatch watch_;
   std::map<std::tuple<int, OutputStream>, LogSource> sources_;
-  std::map<int, bool> ended_;  ///< Ranks with a status, and whether it has been sent.
+  std::map<int, bool> ended_;  ///< The ranks with a status, and whether it has been sent.
   bool discovered_ = false;
   std::array<char, 65536> buffer_;
 };

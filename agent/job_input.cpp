@@ -1,5 +1,5 @@
-// `job-input`: standard input for rank 0, as frames. How far it has come is answered in lines, so
-// that what a broken connection had under way can be sent again, and is kept in the job's folder.
+// `job-input`: standard input for rank 0, as frames. Its position is reported in lines, so that
+// bytes of a broken connection can be sent again, and is kept in the job's folder.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/file.h>
@@ -25,14 +25,14 @@ using transfer::InputKind;
 
 constexpr int kNap = 50;  ///< Milliseconds between two looks for rank 0.
 
-/// Thrown where no more input is wanted: rank 0 has ended.
+/// Thrown if no more input is wanted: rank 0 has ended.
 struct RankHasEnded {};
 
 class JobInput {
  public:
   explicit JobInput(fs::path directory) : directory_(std::move(directory)) {}
 
-  /// Until the input or rank 0 has ended. Throws local where the connection ends before.
+  /// Runs until the input or rank 0 has ended. Throws local if the connection ends before.
   void run() try {
     transfer::InputDecoder decoder(
         [this](const InputFrame& frame, std::string_view bytes) { take(frame, bytes); });
@@ -86,7 +86,7 @@ class JobInput {
     }
   }
 
-  /// Until the pipe has room, or for a moment where there is no pipe.
+  /// Waits until the pipe has room, or for a moment without a pipe.
   static void wait(int pipe) {
     pollfd fds[] = {{pipe, POLLOUT, 0}, {STDIN_FILENO, POLLRDHUP, 0}};
     ::poll(fds, 2, kNap);
@@ -99,7 +99,7 @@ class JobInput {
     for (;;) {
       UniqueFd pipe(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
       if (pipe) return pipe;
-      // Not there yet, or its rank is gone.
+      // The pipe is missing yet, or its rank is gone.
       if (errno != ENOENT && errno != ENXIO) throw system_error("opening " + path.string(), errno);
       if (rank_has_ended()) throw RankHasEnded();
       wait(-1);
@@ -111,7 +111,7 @@ class JobInput {
            fs::exists(directory_ / kStoppedMark);
   }
 
-  /// A connection that broke may have left another of us behind.
+  /// Locks the position: a broken connection may have left another process like this one.
   UniqueFd lock_position() const {
     UniqueFd file(::open((directory_ / "input.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (!file || ::flock(file.get(), LOCK_EX) != 0)

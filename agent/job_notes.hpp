@@ -1,4 +1,4 @@
-// What the jobs on this node are told about it.
+// Notices about this node for its jobs.
 #pragma once
 
 #include <string_view>

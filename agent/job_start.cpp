@@ -54,20 +54,20 @@ void take_over(const std::filesystem::path& directory, const Plan& plan, UniqueF
   const auto lock = try_lock(directory / "lock");
   if (!lock || read_file(directory / "status")) return;  // Running, or run already.
   if (read_file(directory / "started")) {
-    // Another had started it, and is gone without a word: it is not run twice.
+    // Another process had started it, and is gone without a status: it is not run twice.
     write_never_ran(directory, StopCause::vanished, SIGKILL);
     return;
   }
   touch(directory / "lease");
   write_atomically(directory / "started", std::to_string(::getpid()));
-  // Looked for after `started` is there, as job-stop looks for that after it has left its mark: one
-  // of the two sees the other.
+  // This check comes after writing `started`; job-stop checks for that after leaving its mark. So
+  // one of the two sees the other.
   if (std::filesystem::exists(directory / kStoppedMark))
     return write_never_ran(directory, StopCause::request, SIGTERM);
   supervise(directory, plan, [&] { ready = UniqueFd(); });
 }
 
-/// In the grandchild. What goes wrong is said through `ready`, whose closing is the good news.
+/// Runs in the grandchild. Errors are written to `ready`; closing it reports success.
 [[noreturn]] void become_supervisor(const std::filesystem::path& directory, const Plan& plan,
                                     UniqueFd ready) {
   int code = 0;

@@ -1,4 +1,4 @@
-// `job-stop`, `job-sweep`, `job-remove`: the ways a job goes.
+// `job-stop`, `job-sweep`, `job-remove`: end and remove jobs.
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -36,15 +36,15 @@ bool supervisor_ends_within(const std::filesystem::path& directory, milliseconds
   return true;
 }
 
-/// The supervisor passes the order on to its launcher, and that to all ranks on all nodes.
+/// Signals the supervisor, which passes the order on to its launcher, and that to all ranks on all
+/// nodes.
 void ask_supervisor(const std::filesystem::path& directory, milliseconds grace) {
   const auto pid = parse_number<pid_t>(read_file(directory / "started").value_or(""), "process");
   ::kill(pid, SIGTERM);
   supervisor_ends_within(directory, grace);
 }
 
-/// A start that is still on its way will not be one. Where the disk is full, a job that runs can
-/// still be stopped.
+/// Prevents a start that is still on its way. On a full disk, a running job can still be stopped.
 void mark_stopped(const std::filesystem::path& directory) try {
   touch(directory / kStoppedMark);
 } catch (const Error&) {

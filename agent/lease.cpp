@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kLargestBook = 65'536;
 
-/// The book, under its lock for as long as this lives: nobody reads it while another writes.
+/// The book, locked during this object's lifetime: it is not read while another process writes it.
 class OpenBook {
  public:
   OpenBook() : place_(below_home(".fastgpu/lease")) {
@@ -33,7 +33,7 @@ class OpenBook {
 
   void write() const {
     write_atomically(place_ / "book", to_text(book));
-    // For those who cannot call us.
+    // For readers that cannot call us.
     write_atomically(place_ / "owner", book.owner + "\n");
   }
 

@@ -35,7 +35,7 @@ std::optional<sockaddr_in> parse_address(std::string_view text) {
   return address;
 }
 
-/// False once the time is over.
+/// Waits for `events`. Returns false once the time is over.
 bool wait_for(int fd, short events, SteadyClock::time_point until) {
   const auto left = std::chrono::ceil<milliseconds>(until - SteadyClock::now());
   pollfd ready{fd, events, 0};
@@ -52,7 +52,7 @@ bool send_all(int fd, std::string_view text, SteadyClock::time_point until) {
   return true;
 }
 
-/// Until the other end closes.
+/// Reads until the other end closes.
 std::optional<std::string> read_answer(int fd, SteadyClock::time_point until) {
   std::string answer;
   std::array<char, 4096> piece;
@@ -91,7 +91,8 @@ std::optional<std::string> body_of(std::string_view answer) {
   constexpr std::string_view kEndOfHead = "\r\n\r\n";
   const std::size_t head = answer.find(kEndOfHead);
   if (head == std::string_view::npos || !answer.starts_with(kVersion)) return std::nullopt;
-  const std::string_view after = answer.substr(kVersion.size() + 1);  // At least the head's end.
+  // At least the head's end follows.
+  const std::string_view after = answer.substr(kVersion.size() + 1);
   if (!after.starts_with(" 200 ")) return std::nullopt;
   return std::string(answer.substr(head + kEndOfHead.size()));
 }

@@ -24,7 +24,8 @@ class LogSource {
   /// Starts at the last `lines` lines; one without its newline counts as a line.
   void start_at_tail(std::uint64_t lines);
 
-  /// Bytes read into `buffer` from the offset, which moves on; 0 where nothing has been added.
+  /// Reads bytes into `buffer` from the offset, which moves on; returns 0 if nothing has been
+  /// added.
   std::size_t read(std::span<char> buffer);
 
  private:
@@ -34,7 +35,7 @@ class LogSource {
   std::uint64_t offset_ = 0;
 };
 
-/// "3.out", "launcher.err": how --from names a log.
+/// Returns a log's name for --from: "3.out", "launcher.err".
 std::string log_name(int rank, OutputStream stream);
 
 }  // namespace fastgpu::agent

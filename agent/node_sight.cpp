@@ -32,7 +32,7 @@ std::int64_t boot_time() {
   return time;
 }
 
-/// The value of a marker in the environment of a process; empty where it has none.
+/// Returns the value of a marker in the environment of a process; may be empty.
 std::string marker_in(const std::string& environment, std::string_view name) {
   const std::string sought = '\0' + std::string(name) + '=';
   const std::string all = '\0' + environment;
@@ -48,7 +48,7 @@ std::string words_of(std::string command_line) {
   return command_line;
 }
 
-/// False for one that has ended.
+/// Returns false for a process that has ended.
 bool read_process(pid_t pid, std::int64_t booted, SeenProcess& seen) {
   const std::string stat = proc_file(pid, "stat");
   const auto name_end = stat.rfind(')');
@@ -102,10 +102,11 @@ void look_at_gpus(NodeSight& sight) try {
   for (char comma = 0; lines >> gpu.index >> comma >> gpu.percent;)
     sight.gpus.push_back(gpu);
 } catch (const Error&) {
-  sight.gpus.clear();  // No GPUs of that kind here.
+  sight.gpus.clear();  // This node has no GPUs of that kind.
 }
 
-/// The last sign of a fastgpu: a call of the agent, or the lease of a job renewed.
+/// Returns the time of the last sign of a fastgpu: a call of the agent, or a renewed lease of a
+/// job.
 std::int64_t last_call() {
   std::int64_t last = last_use(guard_directory() / kContact);
   std::error_code none;
@@ -138,7 +139,7 @@ void note_contact() noexcept try {
   const fs::path place = guard_directory();
   if (fs::exists(place)) touch(place / kContact);
 } catch (const std::exception&) {
-  return;  // What is called for matters more.
+  return;  // The call itself matters more.
 }
 
 }  // namespace fastgpu::agent

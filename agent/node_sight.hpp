@@ -7,14 +7,14 @@
 
 namespace fastgpu::agent {
 
-/// What cannot be looked at (processes of others, GPUs without nvidia-smi) is left out. Takes as
-/// long as nvidia-smi, at most five seconds.
+/// Looks at this node. Leaves out inaccessible parts (processes of others, GPUs without
+/// nvidia-smi). Takes as long as nvidia-smi, at most five seconds.
 NodeSight look_at_node();
 
-/// The files of guards, below home.
+/// Returns the directory of guards' files, below home.
 std::filesystem::path guard_directory();
 
-/// Notes that a fastgpu has called; for nodes that are guarded.
+/// Records that a fastgpu has called; for nodes that are guarded.
 void note_contact() noexcept;
 
 }  // namespace fastgpu::agent

@@ -30,7 +30,8 @@ struct Process {
 
 Process look_at(pid_t pid) {
   const std::string stat = proc_file(pid, "stat");
-  const auto name_end = stat.rfind(')');  // The name itself may hold anything, ')' included.
+  // The name itself may contain any character, ')' included.
+  const auto name_end = stat.rfind(')');
   Process found;
   if (name_end == std::string::npos) return {.zombie = true};
   char state = 0;
@@ -64,7 +65,7 @@ void pause_for(milliseconds duration) {
   ::poll(nullptr, 0, static_cast<int>(duration.count()));
 }
 
-/// Waits until nobody is left, or `limit` has passed.
+/// Waits until all have ended, or `limit` has passed.
 std::vector<pid_t> left_after(const Belonging& who, milliseconds limit, int again,
                               const std::function<void()>& reap) {
   const auto deadline = SteadyClock::now() + limit;
@@ -73,7 +74,7 @@ std::vector<pid_t> left_after(const Belonging& who, milliseconds limit, int agai
     if (reap) reap();
     auto left = find_processes(who);
     if (left.empty() || SteadyClock::now() >= deadline) {
-      if (reap) reap();  // Who was a zombie already when we looked.
+      if (reap) reap();  // For processes that were zombies already.
       return left;
     }
     if (again != 0) signal_all(left, again);
@@ -101,7 +102,7 @@ std::string proc_file(pid_t pid, const char* name) {
   try {
     return read_file("/proc/" + std::to_string(pid) + "/" + name).value_or("");
   } catch (const Error&) {
-    return "";  // It ended while being read, or belongs to somebody else.
+    return "";  // It ended while being read, or belongs to another user.
   }
 }
 
@@ -131,7 +132,7 @@ std::size_t end_processes(const Belonging& who, milliseconds grace,
     signal_all(find_processes(who), SIGTERM);
     if (left_after(who, grace, 0, reap).empty()) return 0;
   }
-  // Again and again: a process that forks while we look is met in the next round.
+  // Repeats: a process that forks during one round is found in the next.
   return left_after(who, milliseconds(5'000), SIGKILL, reap).size();
 }
 

@@ -33,7 +33,7 @@ void ProgramInput::pass_to(UniqueFd program) {
 }
 
 pollfd ProgramInput::wanted() const noexcept {
-  // While the program is slow nothing is read, but the end of the connection is still seen.
+  // While the program is slow no input is read, but the end of the connection is still seen.
   const bool is_full = program_ && at_ < pending_.size();
   return {from_, static_cast<short>(is_full ? POLLRDHUP : POLLIN | POLLRDHUP), 0};
 }

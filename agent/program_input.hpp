@@ -1,5 +1,5 @@
-// What the other end of a connection sends for a program that runs here: its variables, and its
-// standard input. The end of the connection is the order to end the program.
+// The data that the other end of a connection sends for a program here: its variables, and its
+// standard input. The program must end with the connection.
 #pragma once
 
 #include <poll.h>
@@ -12,27 +12,28 @@
 
 namespace fastgpu::agent {
 
-/// Holds at most two frames in memory: it reads on only when the program has taken what there is.
+/// A buffer of at most two frames: it reads on only when the program has taken its content.
 class ProgramInput {
  public:
-  /// Borrows `from`. Until pass_to is called what comes as input is thrown away.
+  /// Borrows `from`. Input before pass_to is discarded.
   explicit ProgramInput(int from);
 
-  /// Blocks until the variables have come. Throws local where the connection ends before, remote
-  /// where something else comes.
+  /// Blocks until the variables have come. Throws local if the connection ends before, remote if
+  /// another frame comes.
   std::vector<std::string> wait_for_variables();
 
-  /// From now on input goes to `program`, the writing end of a pipe.
+  /// Passes input to `program`, the writing end of a pipe, from now on.
   void pass_to(UniqueFd program);
 
-  /// What to poll for: `receive` when it is ready.
+  /// Returns the descriptor to poll; call `receive` when it is ready.
   pollfd wanted() const noexcept;
-  /// The same for `pass_on`.
+  /// Returns the descriptor to poll for `pass_on`.
   pollfd wanted_of_program() const noexcept;
 
-  /// Takes what has come; false once the connection has ended.
+  /// Takes the arrived bytes; returns false once the connection has ended.
   bool receive();
-  /// Hands on what the program takes at once. A program that has closed its input gets no more.
+  /// Passes on as much as the program takes at once. A program that has closed its input gets no
+  /// more.
   void pass_on();
 
  private:
@@ -45,10 +46,10 @@ class ProgramInput {
   bool has_variables_ = false;
   std::vector<std::string> variables_;
   UniqueFd program_;
-  std::string pending_;     // What the program has not taken yet,
+  std::string pending_;     // The bytes that the program has not taken yet,
   std::size_t at_ = 0;      // from here on.
   bool complete_ = false;   // The last byte has come.
-  bool is_closed_ = false;  // Nothing more is handed on.
+  bool is_closed_ = false;  // No more bytes are passed on.
 };
 
 }  // namespace fastgpu::agent

@@ -15,7 +15,7 @@ void start_pulse() try {
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // Signals are the main thread's.
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // The main thread handles signals.
   std::thread([] {
     for (;;) {
       std::this_thread::sleep_for(kBetweenPulses);
@@ -24,7 +24,7 @@ void start_pulse() try {
   }).detach();
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 } catch (const std::system_error&) {
-  return;  // No thread left: the call may still end in time.
+  return;  // Without another thread: the call may still end in time.
 }
 
 }  // namespace fastgpu::agent

@@ -1,10 +1,10 @@
-// Signs of life of a call that may have nothing to say for long.
+// Signs of life of a call that may have no output for long.
 #pragma once
 
 namespace fastgpu::agent {
 
-/// From now on writes kPulse (base/pulse.hpp) to the error output every few seconds, until this
-/// process ends. A client that hears nothing at all may then take the node for gone.
+/// Starts to write kPulse (base/pulse.hpp) to the error output every few seconds, until this
+/// process ends. A client without any output may then take the node for gone.
 void start_pulse();
 
 }  // namespace fastgpu::agent

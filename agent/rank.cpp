@@ -1,6 +1,6 @@
-// `rank`: what the launcher starts for each rank. Its output goes to the node's disk and nowhere
-// else. It is two processes: the launcher sees one, which does nothing but pass signals on; the
-// other has the program, and outlives the first for as long as the program may take to end.
+// `rank`: the launcher's program for each rank. Its output goes to the node's disk alone. It is two
+// processes: the launcher sees one, which only passes signals on. The other has the program, and
+// outlives the first while the program takes its time to end.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -28,10 +28,10 @@ namespace {
 using std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
 
-/// Between SIGTERM and SIGKILL for the program.
+/// The time between SIGTERM and SIGKILL for the program.
 constexpr milliseconds kGrace{800};
 
-/// One number under the names that the launchers know it by.
+/// Returns one number under its launcher-specific names.
 int number_of(std::initializer_list<const char*> names, int fallback) {
   for (const char* name : names)
     if (const char* text = ::getenv(name)) return parse_number<int>(text, name);
@@ -65,8 +65,8 @@ Plan read_plan(const std::filesystem::path& directory, std::vector<std::string> 
   return plan;
 }
 
-/// Names the file of the secret, which a program that shows its environment then does not show. A
-/// secret out of this node's start-up files would be no other node's.
+/// Passes the name of the secret's file, so that a program that prints its environment does not
+/// show the secret. A secret in this node's start-up files would differ from the other nodes'.
 void name_secret(std::vector<std::string>& environment, const std::filesystem::path& directory) {
   const auto file = directory / kCommSecret;
   if (!std::filesystem::exists(file)) return;
@@ -97,10 +97,10 @@ std::vector<std::string> environment_of(const std::filesystem::path& directory, 
 
 class RankRun {
  public:
-  /// `input` may be null.
+  /// Takes `input`, which may be null.
   RankRun(process::Child child, RankInput* input) : child_(std::move(child)), input_(input) {}
 
-  /// Until the program has ended; passes on what it is told.
+  /// Runs until the program has ended; passes on signals.
   RankEnd run(SignalQueue& signals) {
     RankEnd end;
     for (;;) {
@@ -113,7 +113,7 @@ class RankRun {
                       {input_ != nullptr ? input_->end_fd() : -1, POLLIN, 0}};
       ::poll(fds, 2, end.told ? 20 : -1);
       if (input_ != nullptr && fds[1].revents != 0) input_->end();
-      // A program that has ended by now ended by itself, whatever else has arrived meanwhile.
+      // A program that has ended by now ended by itself, even if signals have arrived meanwhile.
       if (child_.poll()) continue;
       while (const auto number = signals.next())
         pass_on(*number, end);
@@ -154,14 +154,14 @@ RankEnd run_program(const std::filesystem::path& directory, const Plan& plan, co
   return RankRun(std::move(child), input ? &*input : nullptr).run(signals);
 }
 
-/// A log that cannot be written to is no reason to forget how the rank ended.
+/// Adds a line. A failure is ignored: the outcome of the rank matters more.
 void note_in(const UniqueFd& log, const std::string& line) noexcept try {
   write_all(log.get(), line);
 } catch (const Error&) {
   return;
 }
 
-/// Runs the program of a rank and writes down how it ended. Returns the exit code.
+/// Runs the program of a rank and records its outcome. Returns the exit code.
 int run_here(const std::filesystem::path& directory, std::vector<std::string> argv,
              SignalQueue& signals) {
   const Place place = find_place();
@@ -189,7 +189,7 @@ int run_here(const std::filesystem::path& directory, std::vector<std::string> ar
   return end.how.shell_code();
 }
 
-/// Waits for the process that has the program, and hands signals on to it. Returns its exit code.
+/// Waits for the process that has the program, and passes signals on to it. Returns its exit code.
 int stand_for(pid_t other, SignalQueue& signals) {
   for (;;) {
     int status = 0;
@@ -202,7 +202,8 @@ int stand_for(pid_t other, SignalQueue& signals) {
   }
 }
 
-/// A launcher that ends us by SIGKILL is an order to end the program, which may take its time.
+/// Detaches this process: a launcher that ends us by SIGKILL orders the program's end, which may
+/// take its time.
 void outlive(pid_t parent) {
   ::setsid();
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);

@@ -8,11 +8,11 @@
 namespace fastgpu::agent {
 
 inline constexpr const char* kInputPipe = "input";
-/// A second pipe, in which a byte says that the input has ended. Without it the program waits for
-/// more, also while no connection brings any.
+/// A second pipe, in which a byte marks the end of the input. Without it the program waits for
+/// more, even without a connection.
 inline constexpr const char* kInputEnd = "input.end";
 
-/// The end of the pipe that belongs to the rank. Destruction removes both pipes.
+/// The rank's end of the pipe. Destruction removes both pipes.
 class RankInput {
  public:
   explicit RankInput(std::filesystem::path directory);
@@ -20,17 +20,17 @@ class RankInput {
   RankInput(const RankInput&) = delete;
   RankInput& operator=(const RankInput&) = delete;
 
-  /// What the program reads from; to be closed once it has been started.
+  /// Returns the program's end; to be closed once it has been started.
   UniqueFd& for_program() noexcept { return program_; }
 
-  /// To poll for reading; then `end`. -1 once it has ended.
+  /// Returns the descriptor to poll for reading; then call `end`. -1 once it has ended.
   int end_fd() const noexcept { return end_.get(); }
-  /// The program sees the end of its input once it has read what is left.
+  /// Lets the program see the end of its input once it has read the rest.
   void end() noexcept;
 
  private:
   std::filesystem::path directory_;
-  UniqueFd keeper_;  // Reads and writes: neither side meets an end before it is one.
+  UniqueFd keeper_;  // Reads and writes: neither side sees an early end.
   UniqueFd program_;
   UniqueFd end_;
 };

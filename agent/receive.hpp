@@ -5,7 +5,7 @@
 
 namespace fastgpu::agent {
 
-/// `receive [--several] -- DESTINATION < STREAM`
+/// Runs `receive [--several] -- DESTINATION < STREAM`.
 int run_receive(Arguments arguments);
 
 }  // namespace fastgpu::agent

@@ -1,9 +1,9 @@
-// `relay`: a file tree on its way through a chain of nodes: what comes in is put together here, and
-// goes on to the next node at the same time. With --report each node tells what came of it, and a
-// node that cannot take the tree still passes it on. With --build it is a build of an environment:
-// one that is not what its manifest says does not stay. With --early it is made at the same time,
-// and standard input says how far it is. With --out the stream goes to standard output, for whoever
-// asked. `relay-report`: what came of it, asked later.
+// `relay`: a file tree on its way through a chain of nodes: it is put together here, and goes on to
+// the next node at the same time. With --report each node reports its outcome, and a node that
+// cannot take the tree still passes it on. With --build it is a build of an environment, which is
+// removed if it differs from its manifest. With --early it is made at the same time, and standard
+// input has its progress. With --out the stream goes to standard output, for the client.
+// `relay-report`: the outcome, requested later.
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
@@ -37,14 +37,14 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-/// A node that takes nothing for so long holds up all behind it, and is given up with them. Those
-/// before it are held up, too: who has more nodes behind is more patient, or they would give up
-/// each other. Longer than ssh takes to find out that the other side is gone.
+/// The limit for a node that takes no data: it is given up together with all nodes behind it. The
+/// nodes before it are delayed, too: more nodes behind give a node a longer limit, or they would
+/// give up each other. The limit is longer than ssh's detection of a lost connection.
 constexpr std::chrono::milliseconds kPatience{30'000};
 constexpr std::chrono::milliseconds kPatienceANode{1'000};
 constexpr std::chrono::milliseconds kLongestEnd{600'000};
-/// Who has nothing to send says so; who hears nothing at all for so long is behind a node that is
-/// gone without a word, and would wait as long as TCP does, which is hours.
+/// The limit without any data. An idle sender sends signs of life; without any for this long the
+/// node before is gone without notice. TCP itself would wait for hours.
 constexpr std::chrono::milliseconds kLongestSilence{600'000};
 constexpr std::chrono::milliseconds kBeat{5'000};
 constexpr std::size_t kMostReports = 8 << 20;
@@ -53,22 +53,22 @@ constexpr std::uintmax_t kSpared = 1UL << 30;
 struct Request {
   std::string from;  ///< Empty: standard input is the stream.
   std::string to;
-  std::string config;  ///< Of ssh; below home.
+  std::string config;  ///< The configuration of ssh; below home.
   std::vector<std::string> hosts;
   transfer::SourceCount count = transfer::SourceCount::one;
-  std::string id;  ///< Under which reports are kept; empty: there are none.
+  std::string id;  ///< The key of the reports; empty: no reports.
   std::optional<transfer::Resumption> resumption{};
-  std::optional<BitRate> rate{};  ///< Of what leaves the node that has it.
+  std::optional<BitRate> rate{};  ///< The limit of the traffic from the node that has it.
   std::chrono::milliseconds silence = kLongestSilence;
   bool is_build = false;
   bool is_out = false;
-  bool is_early = false;  ///< The build is not done yet: nobody knows what it will take up.
-  std::string base{};     ///< Another build that all of them have; empty where there is none.
+  bool is_early = false;  ///< The build is not done yet: its size is unknown.
+  std::string base{};     ///< Another build that all of them have; may be empty.
 
   bool reports() const { return is_early || !id.empty(); }
 };
 
-/// What came of a copy is kept for as long as somebody may ask.
+/// The time that reports are kept for requests.
 constexpr std::chrono::hours kKept{24};
 
 fs::path reports_directory() {
@@ -113,15 +113,14 @@ Request parse(Arguments arguments) {
   return request;
 }
 
-/// Lets a pipe hold so much that neither side is woken for every few pieces. Anything else stays as
-/// it is.
+/// Enlarges a pipe so that both sides are woken less often. Other files stay unchanged.
 void widen(int pipe) {
-  constexpr int kBytes = 1 << 20;  // The most that Linux lets anybody have.
+  constexpr int kBytes = 1 << 20;  // The most that Linux permits.
   ::fcntl(pipe, F_SETPIPE_SZ, kBytes);
 }
 
-/// The rest of the chain. Where it breaks, this node goes on alone: whoever asked looks at every
-/// node afterwards.
+/// The rest of the chain. If it breaks, this node goes on alone: the client checks every node
+/// afterwards.
 class Next {
  public:
   explicit Next(const Request& request)
@@ -160,8 +159,8 @@ class Next {
     }
   }
 
-  /// The end of the stream; waits until the next node has all of it. What the nodes from there on
-  /// report, as the next one sees it.
+  /// Ends the stream; waits until the next node has all of it. Returns the reports of the nodes
+  /// from there on, from the next node's view.
   std::vector<transfer::RelayReport> finish() {
     if (!child_) return {};
     child_->in() = UniqueFd();
@@ -197,7 +196,7 @@ class Next {
   std::optional<process::Child> child_;
 };
 
-/// Of a build those whose order is known.
+/// Returns the files of a build whose order is known.
 transfer::FirstFiles first_files(const Request& request, const fs::path& source) {
   if (!request.is_build) return {};
   const auto files = std::make_shared<OrderedFiles>(
@@ -205,7 +204,7 @@ transfer::FirstFiles first_files(const Request& request, const fs::path& source)
   return [files](bool may_wait) { return (*files)(may_wait); };
 }
 
-/// Whoever builds need not read once more what was read here.
+/// Reports the sums of sent files, so that the building agent need not read them again.
 class SentSums {
  public:
   explicit SentSums(fs::path source) : source_(std::move(source)) {}
@@ -226,8 +225,8 @@ std::string to_lines(const std::vector<transfer::RelayReport>& reports) {
   return text;
 }
 
-/// What comes from a sender that may have nothing to give for a while: those behind hear of it that
-/// it is still there.
+/// Passes on a stream whose sender may have no data for a while; then it sends signs of life to the
+/// nodes behind.
 class SteadyStream {
  public:
   explicit SteadyStream(Next& next) : next_(next) {}
@@ -278,7 +277,7 @@ void send(const Request& request, Next& next) {
   if (request.is_early) write_all(STDOUT_FILENO, to_lines(reports));
 }
 
-/// A copy that fails here: all of it is read nevertheless, for those behind.
+/// A copy that may fail here: the whole stream is still read, for the nodes behind.
 class Receiver {
  public:
   explicit Receiver(const Request& request)
@@ -287,7 +286,7 @@ class Receiver {
         is_early_(request.is_early),
         base_(below_home(request.base)) {
     attempt([&] {
-      if (is_early_ && fs::exists(to_))  // It shares the place of the node that builds.
+      if (is_early_ && fs::exists(to_))  // It shares the place of the building node.
         throw Error(ErrorKind::conflict, to_.string() + " is there already");
       tree_.emplace(to_, request.count, request.resumption,
                     is_build_ ? [this](const auto& file) { know(file); } : transfer::OnFile(),
@@ -315,7 +314,7 @@ class Receiver {
 
   transfer::RelayReport report() const {
     if (failure_) return {0, transfer::failure_status(failure_->kind()), failure_->what()};
-    return {0, 0, transfer::hex(*tree_->account())};  // A tree that is complete has one.
+    return {0, 0, transfer::hex(*tree_->account())};  // A complete tree has one.
   }
 
  private:
@@ -329,7 +328,7 @@ class Receiver {
     }
   }
 
-  /// What it says of a file is believed while nobody has written into that since it was checked.
+  /// Returns the base. Its sum of a file counts while that was not written to since the check.
   transfer::BaseTree known_base() {
     const auto manifest = std::make_shared<Manifest>(base_);
     return {.root = base_, .known_sum = [manifest](const auto& path, const auto& status) {
@@ -341,7 +340,8 @@ class Receiver {
     received_.insert_or_assign(file.path.substr(file.path.find('/') + 1), file);
   }
 
-  /// What uses the disk besides must not be without room for something that may not fit.
+  /// Throws unless enough space is left: other users of the disk must not run out of it for a build
+  /// that may not fit.
   void check_room() const {
     std::error_code unknown;
     const fs::space_info space = fs::space(to_.parent_path(), unknown);
@@ -349,7 +349,7 @@ class Receiver {
       throw Error(ErrorKind::capacity, "there is no room for the build in " + to_.string());
   }
 
-  /// Nothing is looked at twice but what came before the copy was cut off.
+  /// Checks the build. Only files from before an interruption are read again.
   void check_build() const {
     const VerifyAnswer found = verify_manifest(to_, received_);
     if (found.damaged.empty()) return note_checked(to_, found.manifest);
@@ -361,7 +361,7 @@ class Receiver {
   bool is_build_;
   bool is_early_;
   fs::path base_;
-  ReceivedFiles received_;  // Of a build.
+  ReceivedFiles received_;  // The files of a build.
   std::optional<transfer::TreeReceiver> tree_;
   std::optional<Error> failure_;
 };
@@ -372,7 +372,7 @@ void write_reports(const std::string& own, std::vector<transfer::RelayReport> be
   write_all(STDOUT_FILENO, own + to_lines(behind));
 }
 
-/// False after too long a silence.
+/// Returns false after too long a silence.
 bool await_input(std::chrono::milliseconds silence) {
   pollfd in{STDIN_FILENO, POLLIN, 0};
   int ready = 0;
@@ -387,7 +387,7 @@ void receive(const Request& request, Next& next) {
   widen(STDIN_FILENO);
   std::string buffer(256UL * 1024, '\0');
   while (request.reports() || !receiver.failure()) {
-    if (!await_input(request.silence)) break;  // As if it had been cut off.
+    if (!await_input(request.silence)) break;  // Handled like an interrupted stream.
     const ssize_t got = ::read(STDIN_FILENO, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw system_error("reading the stream of files", errno);

@@ -8,19 +8,20 @@
 
 namespace fastgpu::agent {
 
-/// So that how a program ended can be written down also when the program has filled the disk.
+/// A file with a reserve, so that a program's outcome can be written even if the program has filled
+/// the disk.
 class ReservedFile {
  public:
   static constexpr std::size_t kRoom = 4'096;
 
-  /// Throws capacity, naming this node and the path, where there is no room.
+  /// Throws capacity, naming this node and the path, without room.
   explicit ReservedFile(std::filesystem::path path);
   ~ReservedFile();
   ReservedFile(const ReservedFile&) = delete;
   ReservedFile& operator=(const ReservedFile&) = delete;
 
-  /// Makes the file appear with that content, of which kRoom bytes are kept. A reader sees all of
-  /// it or nothing.
+  /// Makes the file appear with that content, cut to kRoom bytes. A reader sees all of it or
+  /// nothing.
   void commit(std::string_view content);
 
  private:

@@ -1,5 +1,5 @@
-// `rsh`: how mpirun starts its daemon on another node. mpirun writes a command for the login shell
-// that it takes the node to have; here it becomes one that every login shell reads alike.
+// `rsh`: starts mpirun's daemon on another node. mpirun writes a command for the login shell that
+// it assumes there; here it becomes one that every login shell reads alike.
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,14 +14,14 @@
 namespace fastgpu::agent {
 namespace {
 
-/// For a user whose login shell is csh or tcsh mpirun writes in its language, which /bin/sh does
-/// not read: that goes to the node's login shell as it is.
+/// Returns true for csh's syntax, which mpirun writes for a user of csh or tcsh. /bin/sh cannot
+/// read it: it goes to the node's login shell unchanged.
 bool is_for_csh(const std::string& command) {
   return command.find("set path = (") != command.npos || command.find("setenv ") != command.npos;
 }
 
-/// Sets the job's marker on the other node, too: what mpirun leaves running there keeps the job's
-/// folder, and is ended with the job.
+/// Sets the job's marker on the other node, too: processes that mpirun leaves there keep the job's
+/// folder, and are ended with the job.
 std::string marked(const std::string& command) {
   const std::string name(kJobMarker);
   const char* const job = ::getenv(name.c_str());

@@ -5,7 +5,7 @@
 
 namespace fastgpu::agent {
 
-/// `send -- SOURCE... > STREAM`
+/// Runs `send -- SOURCE... > STREAM`.
 int run_send(Arguments arguments);
 
 }  // namespace fastgpu::agent

@@ -49,7 +49,7 @@ int end_like(const process::ExitStatus& how) {
   ::sigaddset(&set, how.signal);
   ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
   ::kill(::getpid(), how.signal);
-  return how.shell_code();  // For signals that end nobody.
+  return how.shell_code();  // For signals that do not end a process.
 }
 
 }  // namespace fastgpu::agent

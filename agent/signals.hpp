@@ -13,7 +13,7 @@
 
 namespace fastgpu::agent {
 
-/// From construction on the signals are blocked and queue up here. One per process.
+/// A queue of the given signals, which are blocked from construction on. One per process.
 class SignalQueue {
  public:
   explicit SignalQueue(std::initializer_list<int> signals);
@@ -25,7 +25,7 @@ class SignalQueue {
   UniqueFd fd_;
 };
 
-/// Reaps whatever ends, orphans that came to us included, and remembers one of them.
+/// Reaps all ended children, adopted orphans included, and remembers one of them.
 class Reaper {
  public:
   explicit Reaper(pid_t child) : child_(child) {}
@@ -38,11 +38,11 @@ class Reaper {
   std::optional<process::ExitStatus> ended_;
 };
 
-/// Orphaned descendants become our children instead of init's.
+/// Makes orphaned descendants our children instead of init's.
 void become_subreaper();
 
-/// Ends this process as the other one ended: by the same signal, without a core dump of ours.
-/// Returns the exit code where it did not end by a signal.
+/// Ends this process like the other one: by the same signal, without a core dump of ours. Returns
+/// the exit code if it did not end by a signal.
 int end_like(const process::ExitStatus& how);
 
 }  // namespace fastgpu::agent

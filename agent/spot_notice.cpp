@@ -13,15 +13,15 @@ namespace {
 
 constexpr std::chrono::milliseconds kPatience{1'000};
 
-/// Where a cloud says it, and in which words.
+/// A cloud's service for notices, and its words.
 struct Service {
   std::string_view cloud;
   std::string_view address;
-  std::string_view token_path;      ///< Empty: nobody is asked who he is.
-  std::string_view token_lifetime;  ///< The header that asks for a token.
-  std::string_view token;           ///< The header that shows it.
+  std::string_view token_path;      ///< Empty: no token is needed.
+  std::string_view token_lifetime;  ///< The header that requests a token.
+  std::string_view token;           ///< The header that contains it.
   std::string_view taken_back;
-  std::string_view at_risk;  ///< Empty: the cloud does not say that.
+  std::string_view at_risk;  ///< Empty: the cloud has no such notice.
   std::int64_t ahead = 0;    ///< Seconds by which its times are ahead of UTC.
 };
 
@@ -54,7 +54,7 @@ int number_at(std::string_view text, std::size_t place, std::size_t size) {
   return value;
 }
 
-/// The header that shows who asks; empty where the service wants none, or gives none.
+/// Returns the header with the token; empty if the service requires none, or gives none.
 std::string token_header(const Service& service, std::string_view address) {
   if (service.token_path.empty()) return {};
   const std::string wish = std::string(service.token_lifetime) + ": 60\r\n";

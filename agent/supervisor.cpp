@@ -19,7 +19,7 @@ namespace {
 using std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr milliseconds kGrace{2'000};  ///< Between SIGTERM and SIGKILL.
+constexpr milliseconds kGrace{2'000};  ///< The time between SIGTERM and SIGKILL.
 constexpr milliseconds kLongestNap{1'000};
 constexpr milliseconds kLastWords{1'200};  ///< More than a rank gives its program.
 
@@ -45,7 +45,7 @@ process::Command command_of(const Plan& plan, const UniqueFd& out, const UniqueF
   return command;
 }
 
-/// What makes a running job end, seen in one place.
+/// The reasons that end a running job, in one place.
 class Watch {
  public:
   Watch(const std::filesystem::path& directory, const Plan& plan)
@@ -54,7 +54,7 @@ class Watch {
                                            : SteadyClock::time_point::max()),
         nap_(std::min(kLongestNap, plan.lease.count() > 0 ? plan.lease / 4 : kLongestNap)) {}
 
-  /// Waits until the job ends (none) or has to (the cause).
+  /// Waits until the job ends (none) or must end (the cause).
   StopCause wait(SignalQueue& signals, Reaper& reaper) {
     for (;;) {
       pollfd fd{signals.fd(), POLLIN, 0};
@@ -81,7 +81,7 @@ class Watch {
   milliseconds nap_;
 };
 
-/// SIGTERM to the launcher alone: mpirun passes it on to all ranks, on all nodes.
+/// Sends SIGTERM to the launcher alone: mpirun passes it on to all ranks, on all nodes.
 void end_launcher(pid_t launcher, SignalQueue& signals, Reaper& reaper) {
   ::kill(launcher, SIGTERM);
   const auto deadline = SteadyClock::now() + kGrace;
@@ -112,7 +112,7 @@ JobEnd run_to_end(const std::filesystem::path& directory, const Plan& plan,
   const Belonging all{
       .marker = marker_of(plan), .session = launcher, .offspring = Offspring::included};
   const auto reap = [&] { reaper.reap(); };
-  // Programs of ranks that were told to end may still be about it.
+  // The programs of ordered ranks may still be ending.
   const bool is_well = end.cause == StopCause::none && reaper.ended() && reaper.ended()->ok();
   if (!is_well) wait_for_end(all, kLastWords, reap);
   end_processes(all, milliseconds(0), reap);
@@ -127,7 +127,7 @@ Lease::Lease(std::filesystem::path file, milliseconds term)
 
 bool Lease::has_run_out() {
   if (term_.count() <= 0) return false;
-  std::error_code ignored;  // A file that is not there was not renewed.
+  std::error_code ignored;  // A missing file was not renewed.
   const auto renewed = std::filesystem::last_write_time(file_, ignored);
   if (renewed != seen_) {
     seen_ = renewed;

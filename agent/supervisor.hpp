@@ -1,4 +1,4 @@
-// Runs a job's launcher, ends it when it must end, and writes down how it ended.
+// Runs a job's launcher, ends it when it must end, and records its outcome.
 #pragma once
 
 #include <chrono>
@@ -11,8 +11,8 @@
 
 namespace fastgpu::agent {
 
-/// The lease as the supervisor sees it. Measures by its own clock how long the file's time has not
-/// changed, so that a clock that is set does not end a job.
+/// The supervisor's view of the lease. Measures by its own clock how long the file's time has not
+/// changed, so that a changed system clock does not end a job.
 class Lease {
  public:
   Lease(std::filesystem::path file, std::chrono::milliseconds term);
@@ -25,9 +25,9 @@ class Lease {
   std::chrono::steady_clock::time_point since_;
 };
 
-/// Blocks until the job has ended and nothing of it runs here any more; then `status` is written.
-/// `started` is called once its launcher runs, or could not be started. Never throws for what the
-/// job does; throws where the directory cannot be used.
+/// Blocks until the job has ended and no process of it runs here any more; then `status` is
+/// written. `started` is called once its launcher runs, or could not be started. Never throws for
+/// failures of the job; throws if the directory cannot be used.
 void supervise(const std::filesystem::path& directory, const Plan& plan,
                const std::function<void()>& started);
 

@@ -1,4 +1,4 @@
-// `env-build`: one build of an environment out of a lock, on the one node that builds.
+// `env-build`: one build of an environment from a lock, on the only node that builds.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -26,12 +26,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The agent of a client that was killed notices at its next word, and then clears up.
+/// The wait for another agent. One whose client was killed notices it at its next message, and then
+/// clears up.
 constexpr std::chrono::milliseconds kPatience{20'000};
 constexpr unsigned kReadable = 0644;
 constexpr unsigned kRunnable = 0755;
 
-/// The module that Python has made `path` of, without its ending; empty for what is no bytecode.
+/// Returns the module that Python compiled to `path`, without its ending; empty for other files.
 std::string module_of(const fs::path& path) {
   const fs::path cache = path.parent_path();
   if (cache.filename() != "__pycache__") return "";
@@ -39,8 +40,8 @@ std::string module_of(const fs::path& path) {
   return (cache.parent_path() / name.substr(0, name.find('.'))).string();
 }
 
-/// While some packages are fetched, the modules of those before are compiled, and all that is done
-/// is on its way to other nodes.
+/// A build. While some packages are fetched, the modules of earlier ones are compiled, and finished
+/// files are on their way to other nodes.
 class Build {
  public:
   Build(const BuildRequest& request, Listener& listener)
@@ -57,7 +58,8 @@ class Build {
     try {
       manifest = make();
       fs::remove_all(cache_);
-      transfer::drop_kept_copies(version_.parent_path());  // Of when another node was to build.
+      // They date from when another node was to build.
+      transfer::drop_kept_copies(version_.parent_path());
     } catch (const std::exception& failure) {
       discard(failure);
       throw;
@@ -66,9 +68,9 @@ class Build {
   }
 
  private:
-  /// The manifest's sum.
+  /// Makes the environment and returns the manifest's SHA-256.
   std::string make() {
-    fs::remove_all(version_);  // Of a build that was killed.
+    fs::remove_all(version_);  // A leftover of a killed build.
     fs::create_directories(version_.parent_path());
     listener_.tell("making the environment");
     const auto builder = package_builder(request_.builder, cache_);
@@ -91,7 +93,8 @@ class Build {
     return manifest;
   }
 
-  /// What was said of files that have changed since, to other nodes too, holds no more.
+  /// Settles shared files. The earlier sums of changed files, also those sent to other nodes, are
+  /// invalid then.
   void settle(PackageBuilder& builder) {
     const Settled settled = builder.settle(request_, version_, listener_);
     warnings_ = settled.warnings;
@@ -100,7 +103,7 @@ class Build {
     known_.clear();
     if (!request_.has_bytecode) return;
     for (const fs::path module : settled.modules) {
-      set_build_time(version_ / module);  // Which its bytecode remembers.
+      set_build_time(version_ / module);  // The bytecode remembers this time.
       remove_bytecode(version_ / module);
     }
     for (const std::string& file :
@@ -115,7 +118,7 @@ class Build {
         fs::remove(entry.path(), none);
   }
 
-  /// Those before it are compiled: two at a time would be more than there is to gain.
+  /// Takes a part: the parts before it are compiled first, as two at a time would gain little.
   void take_part(const KnownSums& known) {
     if (compiled_.valid()) compiled_.get();
     if (seen_.empty()) add_common();
@@ -135,7 +138,7 @@ class Build {
     });
   }
 
-  /// Modules that have come with their bytecode.
+  /// Removes the modules that have come with their bytecode.
   static void leave_out_compiled(std::vector<std::string>& files, const KnownSums& known) {
     std::unordered_set<std::string> compiled;
     for (const auto& [path, sum] : known)
@@ -145,7 +148,7 @@ class Build {
     });
   }
 
-  /// What lies there since the last call, but for bytecode and what is ours.
+  /// Returns the files added since the last call, but for bytecode and ours.
   std::vector<std::string> fresh_files() {
     std::vector<std::string> fresh;
     for (auto entry = fs::recursive_directory_iterator(version_);
@@ -164,8 +167,8 @@ class Build {
     return fresh;
   }
 
-  /// A part of a build is of no use. What has been downloaded is, where the same command may yet go
-  /// on with it: after a Ctrl-C, or an index that said nothing.
+  /// Removes a partial build, which is useless. Downloads stay if the same command may resume:
+  /// after a Ctrl-C, or an index without an answer.
   void discard(const std::exception& failure) {
     if (compiled_.valid()) compiled_.wait();
     const auto* const error = dynamic_cast<const Error*>(&failure);
@@ -177,9 +180,9 @@ class Build {
     fs::remove_all(version_, ignored);
   }
 
-  /// All files are as old as each other: two builds have the same packages in the same files, and
-  /// bytecode, which knows how old its module is, too. One that was taken from another build and
-  /// has another time was written into since.
+  /// Gives all files the same time. So two builds have the same packages in the same files, and the
+  /// same bytecode, which contains its module's time. A file of another build with another time was
+  /// written to since.
   void set_times() {
     for (const fs::directory_entry& entry : fs::recursive_directory_iterator(version_)) {
       struct stat status {};
@@ -191,12 +194,12 @@ class Build {
     }
   }
 
-  /// What every environment gets beside its packages.
+  /// Adds the common files of every environment.
   void add_common() {
     if (fs::exists(request_.common)) copy_tree(request_.common, version_, listener_);
   }
 
-  /// What lies in lib/fastgpu/python can be imported, whichever Python it is.
+  /// Makes lib/fastgpu/python importable for any Python.
   void show_to_python() {
     for (const fs::directory_entry& python : fs::directory_iterator(version_ / "lib")) {
       const fs::path packages = python.path() / "site-packages";
@@ -234,9 +237,9 @@ class Build {
   fs::path cache_;
   EarlyCopy copy_;
   std::unordered_set<std::string> seen_;
-  KnownSums known_;  // Of files that need not be read any more.
+  KnownSums known_;  // The sums of files that need not be read any more.
   std::vector<std::string> warnings_;
-  std::future<void> compiled_;  // Waits where it is destroyed.
+  std::future<void> compiled_;  // Waits when it is destroyed.
 };
 
 }  // namespace
@@ -246,7 +249,7 @@ int run_env_build(Arguments) {
     const BuildRequest request = parse_build_request(read_request());
     check_environment_name(request.name);
     check_environment_name(request.version);
-    ::umask(022);  // Whoever logs in may use it.
+    ::umask(022);  // Every user may use it.
     Listener listener;
     const UniqueFd lock = lock_prefix({request.prefix}, kPatience);
     write_answer(to_records(Build(request, listener).run()));

@@ -11,7 +11,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// setuptools 81 warns of pkg_resources, which many a setup.py imports, and later ones lack it.
+/// The versions before 81: setuptools 81 warns of pkg_resources, which many a setup.py imports, and
+/// later ones lack it.
 constexpr const char* kTools = "setuptools<81\nwheel\n";
 
 }  // namespace
@@ -30,7 +31,7 @@ std::string solve_build_tools(const Uv& uv, const std::string& python,
 BuildTools::BuildTools(const Uv& uv, const std::string& python, const std::string& pylock,
                        fs::path directory, const Listener& listener)
     : directory_(std::move(directory)) {
-  fs::remove_all(directory_);  // Of a call that was killed.
+  fs::remove_all(directory_);  // A leftover of a killed call.
   uv.run({"venv", "--quiet", "--no-project", "--python", python, directory_.string()}, listener);
   install_wheels(uv, pylock, this->python(), listener);
 }

@@ -1,4 +1,4 @@
-// What packages are built with from source: setuptools and wheel, pinned, and nothing else.
+// The tools that build packages from source: setuptools and wheel, pinned, and no others.
 #pragma once
 
 #include <filesystem>
@@ -8,13 +8,13 @@
 
 namespace fastgpu::agent {
 
-/// What they come to with that Python, as a pylock.toml. Throws as Uv::run, saying what for.
+/// Returns their solution for that Python, as a pylock.toml. Throws as Uv::run, with the purpose.
 std::string solve_build_tools(const Uv& uv, const std::string& python, const Listener& listener);
 
-/// A virtual environment that has them and no other packages, gone with this object.
+/// A virtual environment with them and no other packages, removed with this object.
 class BuildTools {
  public:
-  /// `pylock`: which ones, each with its sum. `directory` is made anew.
+  /// Installs the tools in `pylock`, each checked by its SHA-256. `directory` is replaced.
   BuildTools(const Uv& uv, const std::string& python, const std::string& pylock,
              std::filesystem::path directory, const Listener& listener);
   ~BuildTools();

@@ -1,4 +1,4 @@
-// Who turns requirements into packages, and packages into an environment, on this node.
+// Solves requirements into packages, and installs packages into an environment, on this node.
 #pragma once
 
 #include <filesystem>
@@ -13,41 +13,42 @@
 
 namespace fastgpu::agent {
 
-/// Told that all packages which were installed so far are complete, while none is being installed;
-/// and the sums of those files of theirs that need not be read.
+/// Called when all packages installed so far are complete, and none is being installed. `known` has
+/// the sums of those of their files that need not be read.
 using OnPart = std::function<void(const KnownSums& known)>;
 
-/// What was done about files that several packages have.
+/// The result for files that several packages have.
 struct Settled {
   std::vector<std::string> warnings;
-  std::vector<std::string> modules;  ///< Below the build: may have changed since on_part.
+  /// The paths below the build that may have changed since on_part.
+  std::vector<std::string> modules;
 };
 
 class PackageBuilder {
  public:
   virtual ~PackageBuilder() = default;
 
-  /// Which packages the request comes to; installs nothing. Fills in what the builder knows: the
-  /// solution, the Python, its own name. Throws not_found for a Python that is not there; timeout
-  /// for an index that says nothing; remote for what cannot be solved.
+  /// Returns the packages for the request; installs nothing. Fills in the solution, the Python, and
+  /// the builder's own name. Throws not_found for a missing Python; timeout for an index without an
+  /// answer; remote for an unsolvable request.
   virtual SolveAnswer solve(const SolveRequest& request, Listener& listener) = 0;
 
   /// Makes the environment in `version`, which does not exist yet but its parent does. Every
-  /// package has the sum that the solution says. `on_part` hears of each part, the last one too.
-  /// Throws conflict for another Python, and as solve.
+  /// package is checked by its SHA-256 in the solution. Calls `on_part` for each part, the last one
+  /// too. Throws conflict for another Python, and as solve.
   virtual void make(const BuildRequest& request, const std::filesystem::path& version,
                     Listener& listener, const OnPart& on_part) = 0;
 
-  /// After `make`: of files that several packages have with different content, the one of the last
-  /// package by name is there from then on, however they were installed. Throws conflict for one
-  /// that cannot be installed again.
+  /// Settles, after `make`, the files that several packages have with different content. The one of
+  /// the last package by name stays, in any order of installation. Throws conflict for one that
+  /// cannot be installed again.
   virtual Settled settle(const BuildRequest& /*request*/, const std::filesystem::path& /*version*/,
                          Listener& /*listener*/) {
     return {};
   }
 };
 
-/// `cache` is the builder's to use. Throws usage for a builder that is not known.
+/// Returns the builder, which may use `cache`. Throws usage for an unknown one.
 std::unique_ptr<PackageBuilder> package_builder(const BuilderChoice& choice,
                                                 const std::filesystem::path& cache);
 

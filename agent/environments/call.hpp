@@ -11,17 +11,17 @@
 
 namespace fastgpu::agent {
 
-/// All of standard input. Throws remote for what are no records.
+/// Reads all of standard input. Throws remote for malformed records.
 Records read_request();
 
 /// Writes `answer`; the exit status is 0.
 void write_answer(const Records& answer);
 
-/// What `body` throws goes to standard error, its kind into the exit status that is returned.
+/// Runs `body`; writes its error to standard error, and returns its kind as an exit status.
 int run_call(const std::function<void()>& body);
 
-/// Whoever waits for a long call: told what is being done, and noticed when they have gone, by a
-/// sign of life that can no longer be written.
+/// Reports the progress of a long call to the client. Notices the client's disconnect by a sign of
+/// life that can no longer be written.
 class Listener {
  public:
   Listener();

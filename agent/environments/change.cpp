@@ -1,5 +1,5 @@
-// What is done to environments that lie on this node: shown, verified, switched to, made the
-// default of logins, removed.
+// The commands for environments on this node: show, verify, switch, make the default of logins,
+// remove.
 #include <algorithm>
 
 #include "agent/disk.hpp"
@@ -16,14 +16,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// All nodes are asked at the same time, and some may share the place. What they do is short.
+/// The wait for the lock. All nodes are called at the same time, and some may share the place.
+/// These calls are short.
 constexpr std::chrono::milliseconds kPatience{3'000};
 
-/// PREFIX NAME [VERSION], of an environment that is there.
+/// The arguments PREFIX NAME [VERSION], for an existing environment.
 struct Named {
   EnvironmentPlaces places;
   std::string name;
-  std::string version;  ///< Where none is given, the current one.
+  std::string version;  ///< If absent, the current one.
 
   fs::path directory() const { return places.version(name, version); }
 };
@@ -48,7 +49,8 @@ Named take_named(Arguments arguments) {
   return named;
 }
 
-/// All but the current build and the one that was current before: jobs may still run in that.
+/// Removes all builds but the current and the one that was current before: jobs may still run in
+/// that.
 void remove_old(const Named& named, const std::string& before) {
   for (const fs::directory_entry& entry :
        fs::directory_iterator(named.places.prefix / named.name)) {
@@ -77,7 +79,7 @@ void remove_all(const EnvironmentPlaces& places) {
   remove_prefix(places);
 }
 
-/// One environment, or all where `name` is empty.
+/// Removes one environment, or all if `name` is empty.
 void remove(const EnvironmentPlaces& places, const std::string& name) try {
   const UniqueFd lock = lock_prefix(places, kPatience);
   name.empty() ? remove_all(places) : remove_one(places, name);

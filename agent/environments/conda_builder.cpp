@@ -1,5 +1,5 @@
-// Packages of conda channels, by py-rattler: a library for Python, driven by a script of ours. What
-// runs it is a Python that came with it, or one of the node; the environment's is a package like
+// Installs packages of conda channels by py-rattler: a library for Python, driven by our script. It
+// runs with a Python that came with it, or one of the node; the environment's own is a package like
 // others.
 #include "agent/disk.hpp"
 #include "agent/environments/builder.hpp"
@@ -79,7 +79,7 @@ class CondaBuilder final : public PackageBuilder {
       return found->interpreter;
     throw Error(ErrorKind::not_found,
                 "conda packages are installed by py-rattler, which needs Python " + oldest +
-                    " or newer on the node that builds, and there is none");
+                    " or newer, and the building node lacks it");
   }
 
   fs::path tools_;

@@ -29,11 +29,11 @@ std::string text_of(const fs::path& file) {
 /// A file for the new build.
 struct TakenFile {
   std::string path;
-  transfer::Digest sum{};                ///< Of what the earlier build has.
-  std::optional<std::string> content{};  ///< Absent: that, as a link.
+  transfer::Digest sum{};                ///< The sum of the earlier build's file.
+  std::optional<std::string> content{};  ///< Absent: linked to that file.
 };
 
-/// A complete build that is there.
+/// A complete existing build.
 class EarlierBuild {
  public:
   EarlierBuild(fs::path version, fs::path packages)
@@ -45,8 +45,8 @@ class EarlierBuild {
 
   const fs::path& version() const { return version_; }
 
-  /// What it has of that package, for the build in `fresh`; nothing where it has another, or one
-  /// that is not as it was.
+  /// Returns its files of that package, for the build in `fresh`; empty if it has another version,
+  /// or a changed one.
   std::vector<TakenFile> files_of(const LockedPackage& package, const fs::path& fresh) const {
     const auto artefacts = sums_.find(package.name);
     const auto record = records_.find(normalized_package_name(package.name));
@@ -81,7 +81,7 @@ class EarlierBuild {
   }
 
  private:
-  /// Of each package, by its name.
+  /// Finds the RECORD of each package, by its name.
   void find_records() {
     std::error_code none;
     for (const fs::directory_entry& entry : fs::directory_iterator(version_ / packages_, none)) {
@@ -98,12 +98,13 @@ class EarlierBuild {
     return wheel_hash(sum.finish());
   }
 
-  /// Below the build.
+  /// Returns the path below the build.
   std::string path_of(const RecordedFile& file) const {
     return (packages_ / file.path).lexically_normal().string();
   }
 
-  /// Of the files, and at the end of the RECORD itself; none where one of them is not as it was.
+  /// Returns the sums of the files, and at the end that of the RECORD itself; empty if one of them
+  /// was changed.
   std::vector<transfer::Digest> sums_if_intact(const std::vector<RecordedFile>& files,
                                                const std::string& record) const {
     std::vector<std::string> paths;
@@ -120,13 +121,13 @@ class EarlierBuild {
     return sums;
   }
 
-  /// Whether a text names this build's directory, by whichever way.
+  /// Returns whether a text names this build's directory, by whichever way.
   bool is_named_in(const std::string& text) const {
     return text.find("/" + version_.filename().string() + "/") != text.npos;
   }
 
-  /// A program that names the directory of its build, as `fresh` is to have it; absent for what
-  /// names none.
+  /// Returns the text of a program that names its build's directory, changed to `fresh`; absent for
+  /// other files.
   std::optional<std::string> moved(const std::string& path, const fs::path& fresh) const {
     if (!path.starts_with("bin/")) return std::nullopt;
     std::string text = text_of(version_ / path);
@@ -137,7 +138,7 @@ class EarlierBuild {
     return text;
   }
 
-  /// What Python has made of that module.
+  /// Adds the module's bytecode files.
   void add_bytecode(const fs::path& path, std::vector<std::string>& bytecode) const {
     if (path.extension() != ".py") return;
     const fs::path start = path.parent_path() / "__pycache__" / (path.stem().string() + ".");
@@ -145,13 +146,13 @@ class EarlierBuild {
   }
 
   fs::path version_;
-  fs::path packages_;  // Relative.
+  fs::path packages_;  // Relative to the build.
   Manifest manifest_;
-  std::map<std::string, std::vector<std::string>> sums_;  // Of artefacts, by package.
-  std::map<std::string, std::string> records_;            // Relative.
+  std::map<std::string, std::vector<std::string>> sums_;  // The sums of the artefacts, by package.
+  std::map<std::string, std::string> records_;            // Relative to the build.
 };
 
-/// The one in use first.
+/// Returns the builds beside `version`, the one in use first.
 std::vector<EarlierBuild> builds_beside(const fs::path& version, const fs::path& packages) {
   std::vector<fs::path> found;
   for (const fs::directory_entry& entry : fs::directory_iterator(version.parent_path()))
@@ -167,8 +168,8 @@ std::vector<EarlierBuild> builds_beside(const fs::path& version, const fs::path&
   return builds;
 }
 
-/// What another package has brought there is left alone, as it was when both were installed. True
-/// where the file is the earlier build's now.
+/// Puts one file into the new build. A file from another package stays, as when both are installed.
+/// Returns true if the file is now the earlier build's.
 bool put(const TakenFile& file, const fs::path& from, const fs::path& to) {
   const fs::path source = from / file.path;
   const fs::path target = to / file.path;

@@ -1,4 +1,5 @@
-// Packages that an earlier build of the same environment has need not be fetched again.
+// Reuses packages of an earlier build of the same environment, so that they need not be fetched
+// again.
 #pragma once
 
 #include <filesystem>
@@ -13,16 +14,16 @@ namespace fastgpu::agent {
 
 struct TakenPackages {
   std::set<std::string> names;
-  KnownSums sums;  ///< Of their files, as far as those are the earlier build's.
+  KnownSums sums;  ///< The sums of their files that are the earlier build's.
 };
 
-/// Links what complete builds beside `version` have of the packages in the request's solution into
-/// it, where their own solutions have the same artefacts for them, built by the same tools where
-/// they are sources. A package's files must be what its RECORD and its build's manifest say: of one
-/// with a file that is not, nothing is taken. They are read where somebody may have written into
-/// them since the build was checked. Programs that name the directory of their build are written
-/// anew. Commands that are run in a build may write into its files, so nothing is taken from such a
-/// build, nor for one. `version` must have its Python already.
+/// Links files of packages in the request's solution from complete builds beside `version` into it.
+/// A build's own solution must have the same artefacts for the package, built by the same tools if
+/// they are sources. A package's files must match its RECORD and its build's manifest: if one does
+/// not, the package is not taken. Files are read if they may have been written to since the build
+/// was checked. Programs that name the directory of their build are rewritten. Commands that are
+/// run in a build may write into its files, so such builds are never used, nor extended. `version`
+/// must have its Python already.
 TakenPackages take_earlier_packages(const BuildRequest& request,
                                     const std::filesystem::path& version, Listener& listener);
 

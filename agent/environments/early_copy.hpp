@@ -1,4 +1,4 @@
-// A build that goes to other nodes while it is made: `relay`, told what is done.
+// Copies a build to other nodes while it is made: by `relay`, which receives the progress.
 #pragma once
 
 #include <filesystem>
@@ -18,28 +18,28 @@
 
 namespace fastgpu::agent {
 
-/// Destruction cuts the copy off where it was not finished: the nodes keep what they got, for the
-/// one that goes on.
+/// A copy in progress. Destruction interrupts it if it is not finished: the nodes keep their part,
+/// for a resumed copy.
 class EarlyCopy {
  public:
-  /// `way`: what `relay` is told of it; empty: there is nobody to copy to.
+  /// Takes the arguments of `relay` as `way`; empty: no copy.
   EarlyCopy(std::filesystem::path version, std::vector<std::string> way);
 
-  /// By the thread that will finish it, once the directory of the build is there; again does
-  /// nothing.
+  /// Starts the copy once the directory of the build exists; a second call does nothing. Call it in
+  /// the thread that will finish it.
   void start();
 
-  /// These paths below the build are done, and will not change. Thread-safe.
+  /// Reports paths below the build that are done, and will not change. Thread-safe.
   void offer(std::span<const std::string> paths);
 
-  /// Of the files that have been sent by now, by their path below the build.
+  /// Returns the sums of the files that have been sent by now, by their path below the build.
   KnownSums sums() const;
 
-  /// All of the build is done. Waits until the nodes have it; returns those that do, by their place
-  /// in the chain. Throws interrupted where the listener has gone.
+  /// Reports that the build is done, and waits until the nodes have it. Returns the successful
+  /// ones, by their place in the chain. Throws interrupted if the client has gone.
   std::vector<std::size_t> finish(Listener& listener);
 
-  /// Nothing came of the build: the nodes keep nothing.
+  /// Reports that the build failed: the nodes keep nothing.
   void give_up();
 
  private:
@@ -51,9 +51,9 @@ class EarlyCopy {
   std::vector<std::string> way_;
   std::mutex ordering_;
   mutable std::mutex hearing_;
-  std::string heard_;     // From the relay.
-  bool is_over_ = false;  // It has nothing more to say.
-  std::jthread hearer_;   // Ends where the relay has ended, which is destroyed first.
+  std::string heard_;     // The output of the relay.
+  bool is_over_ = false;  // No more output will come.
+  std::jthread hearer_;   // Ends with the relay, which is destroyed first.
   std::optional<process::Child> relay_;
 };
 

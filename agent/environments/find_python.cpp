@@ -1,4 +1,4 @@
-// `env-python`, and who finds it.
+// `env-python`, and the search behind it.
 #include "agent/environments/find_python.hpp"
 
 #include <unistd.h>
@@ -21,12 +21,12 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPython = "python";
 
-/// "3.11.2" is a 3.11, a 3 and a 3.11.2.
+/// Returns true if `version` is a `wanted` one: "3.11.2" is a 3.11, a 3 and a 3.11.2.
 bool is_a(const std::string& version, const std::string& wanted) {
   return version == wanted || version.starts_with(wanted + ".");
 }
 
-/// 3, 11 and 2 of "3.11.2".
+/// Returns 3, 11 and 2 of "3.11.2".
 std::vector<int> numbers_of(const std::string& version) {
   std::vector<int> numbers;
   std::istringstream parts(version);
@@ -42,7 +42,7 @@ bool fits(const std::string& version, const WantedPython& wanted) {
          (wanted.or_newer && numbers_of(version) > numbers_of(wanted.version));
 }
 
-/// Whether a program of that name can be an interpreter that fits.
+/// Returns whether a program of that name can be a suitable interpreter.
 bool can_be(const std::string& name, const WantedPython& wanted) {
   if (!name.starts_with(kPython)) return false;
   const std::string version = name.substr(kPython.size());
@@ -50,7 +50,7 @@ bool can_be(const std::string& name, const WantedPython& wanted) {
   return version.empty() || (is_number && (fits(version, wanted) || is_a(wanted.version, version)));
 }
 
-/// Of one directory, in an order that is always the same.
+/// Returns the candidates in one directory, always in the same order.
 std::vector<fs::path> candidates_in(const fs::path& directory, const WantedPython& wanted) {
   std::vector<fs::path> found;
   std::error_code failure;
@@ -61,7 +61,7 @@ std::vector<fs::path> candidates_in(const fs::path& directory, const WantedPytho
   return found;
 }
 
-/// Of an interpreter that runs; a program of that name need not be one.
+/// Returns an interpreter's version; empty if the program of that name is not one.
 std::string version_of(const fs::path& interpreter) try {
   return python_version(interpreter);
 } catch (const Error&) {

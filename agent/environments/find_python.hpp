@@ -1,4 +1,4 @@
-// Which Python this node has in its PATH, where uv looks for one, too.
+// Finds a Python in this node's PATH, where uv searches, too.
 #pragma once
 
 #include <filesystem>
@@ -8,8 +8,8 @@
 namespace fastgpu::agent {
 
 struct WantedPython {
-  std::string version;    ///< "3.11": one of these.
-  bool or_newer = false;  ///< Or any that is newer.
+  std::string version;    ///< "3.11": any of these.
+  bool or_newer = false;  ///< Accepts newer ones, too.
 };
 
 struct FoundPython {
@@ -17,7 +17,7 @@ struct FoundPython {
   std::string version;  ///< "3.11.2"
 };
 
-/// The first that runs.
+/// Returns the first one that runs.
 std::optional<FoundPython> find_python(const WantedPython& wanted);
 
 }  // namespace fastgpu::agent

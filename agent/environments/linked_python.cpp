@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kHelp =
     ", or let the environment bring one ('python' with an archive in env.yaml)";
 
-/// "3.11.2" of "version_info = 3.11.2"; empty where it does not stand there.
+/// Returns "3.11.2" of "version_info = 3.11.2"; empty if it is missing.
 std::string version_made_with(const fs::path& version) {
   constexpr std::string_view kKey = "version_info = ";
   std::istringstream lines(read_file(version / "pyvenv.cfg").value_or(""));
@@ -27,12 +27,12 @@ std::string version_made_with(const fs::path& version) {
   return "";
 }
 
-/// "3.11" of "3.11.2": packages of one work with all of these.
+/// Returns "3.11" of "3.11.2": its packages work with all of these.
 std::string series_of(const std::string& version) {
   return version.substr(0, version.find('.', version.find('.') + 1));
 }
 
-/// What it is called, where that says which Python it is; else it is asked.
+/// Returns the version in its name, if that has one; else runs it.
 std::string version_of(const fs::path& interpreter) {
   constexpr std::string_view kName = "python";
   const std::string name = interpreter.filename();

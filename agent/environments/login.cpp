@@ -16,17 +16,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// In the first line of ours: what was before it has no newline at its end, or there was no file.
+/// A mark in our first line: the text before it has no newline at its end, or the file did not
+/// exist.
 constexpr std::string_view kMadeNewline = " (and the newline before)";
 constexpr std::string_view kMadeFile = " (and this file)";
 
-/// Root's is read by every login of every user; of the others' bash reads the first that exists.
+/// Returns the start-up files. Root's is read by every login of every user; of the others' bash
+/// reads the first that exists.
 std::vector<fs::path> start_up_files() {
   if (::geteuid() == 0) return {"/etc/profile.d/fastgpu.sh"};
   return {below_home(".bash_profile"), below_home(".bash_login"), below_home(".profile")};
 }
 
-/// The last where none exists.
+/// Returns the first existing file, else the last one.
 fs::path start_up_file() {
   const auto files = start_up_files();
   const auto found =
@@ -49,7 +51,7 @@ std::string lines(const EnvironmentPlaces& places, std::string_view remark) {
          "; fi\n" + last_mark(places);
 }
 
-/// Keeps owner and mode, and the file's identity: others may have links to it.
+/// Rewrites a file; keeps owner and mode, and the file's identity: links may lead to it.
 void rewrite(const fs::path& file, const std::string& text) {
   struct stat status {};
   const bool there = ::stat(file.c_str(), &status) == 0;

@@ -33,7 +33,7 @@ std::string sum_at(const fs::path& path) {
   return transfer::hex(transfer::sum_of_file(file.get(), path.string()));
 }
 
-/// Absent where there is nothing.
+/// Returns the status; absent for a missing file.
 std::optional<struct stat> status_of(const fs::path& file) {
   struct stat status {};
   if (::lstat(file.c_str(), &status) == 0) return status;
@@ -82,13 +82,13 @@ std::string sum_of(const fs::path& root, const ManifestEntry& entry, const Known
   return found == known.end() ? sum_of(root, entry) : transfer::hex(found->second);
 }
 
-/// Whether its kind, mode and size are those of the line.
+/// Returns whether its kind, mode and size are those of the line.
 bool has_shape(const ManifestEntry& found, const std::string& line) {
-  const std::string front = line_of(found, "");  // Up to the sum; the path stands after it.
+  const std::string front = line_of(found, "");  // The text up to the sum; the path follows it.
   return line.starts_with(front.substr(0, front.size() - found.path.size() - 1));
 }
 
-/// What is wrong with the file that `line` tells of; empty where it is as it was.
+/// Returns the damage of the file in `line`; empty if it is intact.
 std::string damage(const fs::path& root, const std::string& line, const ReceivedFiles& received) {
   const std::string path = path_in(line);
   if (const auto found = received.find(path); found != received.end()) {
@@ -103,7 +103,7 @@ std::string damage(const fs::path& root, const std::string& line, const Received
   return line_of(found, sum_of(root, found)) == line ? "" : path + ": has another content";
 }
 
-/// What lies there and is in no line.
+/// Returns the existing files without a line.
 std::vector<std::string> added(const fs::path& root, const std::vector<std::string>& lines) {
   std::vector<std::string> known;
   std::ranges::transform(lines, std::back_inserter(known), path_in);
@@ -114,13 +114,13 @@ std::vector<std::string> added(const fs::path& root, const std::vector<std::stri
   return fresh;
 }
 
-/// Empty where there is no manifest.
+/// Returns the lines; empty without a manifest.
 std::vector<std::string> lines_of(const fs::path& version) {
   const auto text = read_file(manifest_of(version), kLargestManifest);
   return text ? Records(*text, "the manifest").all("entry") : std::vector<std::string>();
 }
 
-/// Of the files that are alike in both.
+/// Returns the manifest lines of the files that are identical in both builds.
 std::vector<std::string> lines_in_both(const fs::path& version, const fs::path& other) {
   auto lines = lines_of(version);
   auto others = lines_of(other);

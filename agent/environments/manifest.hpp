@@ -1,5 +1,5 @@
-// Every file of one build of an environment with its SHA-256: made where it was built, compared
-// wherever it is.
+// The list of every file of one build with its SHA-256: made by the building node, compared on
+// every node.
 #pragma once
 
 #include <sys/stat.h>
@@ -18,61 +18,62 @@
 
 namespace fastgpu::agent {
 
-/// Of files that need not be read, by their path below the build.
+/// The sums of files that need not be read, by their path below the build.
 using KnownSums = std::unordered_map<std::string, transfer::Digest>;
 
-/// Writes the manifest of what lies in `version`, which is complete from then on; returns the
-/// manifest's own sum.
+/// Writes the manifest of the files in `version`, which is complete from then on; returns the
+/// manifest's own SHA-256.
 std::string write_manifest(const std::filesystem::path& version, const KnownSums& known);
 
-/// The sum of the manifest that lies there; empty where there is none.
+/// Returns the SHA-256 of the manifest there; empty without one.
 std::string manifest_sum(const std::filesystem::path& version);
-/// The sum of the env.yaml that it was made of; empty where there is none.
+/// Returns the SHA-256 of its env.yaml; empty without a file.
 std::string spec_sum(const std::filesystem::path& version);
 
-/// What its files take up together, by its manifest; 0 where there is none.
+/// Returns the total size of its files, by its manifest; 0 without one.
 std::uint64_t build_bytes(const std::filesystem::path& version);
 
-/// The files that both builds have by their manifests: with the same path, mode and content. Empty
-/// where one has no manifest.
+/// Returns the files that both builds have by their manifests: with the same path, mode and
+/// content. Empty if one has no manifest.
 KnownSums files_in_both(const std::filesystem::path& version, const std::filesystem::path& other);
 
-/// What a complete build is to have, file by file.
+/// The files of a complete build.
 class Manifest {
  public:
-  /// Of the build in `version`; of one without a manifest it has no files. Throws remote for what
-  /// cannot be read.
+  /// Loads the manifest of the build in `version`; without one it has no files. Throws remote for a
+  /// malformed manifest.
   explicit Manifest(std::filesystem::path version);
 
   using Sums = std::vector<std::optional<transfer::Digest>>;
-  /// Of the files at those paths below the build, in their order; reads those that somebody may
-  /// have written into since the build was checked. Absent where one is not what it was, or was
-  /// never there.
+  /// Returns the sums of the files at those paths below the build, in their order. Reads files that
+  /// may have been written to since the build was checked. Absent if a file was changed, or is not
+  /// in the manifest.
   Sums sums_if_intact(std::span<const std::string> paths) const;
 
-  /// Of the file at that path, which looks so; absent where only reading it would tell.
+  /// Returns the sum of the file at that path with that status; absent if the file would have to be
+  /// read.
   std::optional<transfer::Digest> sum_if_untouched(const std::string& path,
                                                    const struct stat& status) const;
 
-  /// Those that begin so.
+  /// Returns the paths that begin with `start`.
   std::vector<std::string> paths_from(const std::string& start) const;
 
  private:
   std::filesystem::path version_;
-  std::map<std::string, std::string> lines_;  // By path.
-  bool was_checked_ = false;                  // Since the machine was booted.
+  std::map<std::string, std::string> lines_;  // The lines by path.
+  bool was_checked_ = false;                  // True if it was checked since the last boot.
 };
 
-/// What the files that both have take up together.
+/// Returns the total size of the files that both have.
 std::uint64_t bytes_in_both(const std::filesystem::path& version,
                             const std::filesystem::path& other);
 
-/// Of files that were put there just now, by their path below the build.
+/// The files received just now, by their path below the build.
 using ReceivedFiles = std::unordered_map<std::string, transfer::ReceivedFile>;
 
-/// Compares every file with its manifest, reading those that were not received just now. What has
-/// been added is damage, too, but for what Python caches. Throws not_found where there is no
-/// manifest, remote where it cannot be read.
+/// Compares every file with its manifest, reading those that were not received just now. Added
+/// files are damage, too, except for Python's caches. Throws not_found without a manifest, remote
+/// if it is malformed.
 VerifyAnswer verify_manifest(const std::filesystem::path& version,
                              const ReceivedFiles& received = {});
 

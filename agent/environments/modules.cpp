@@ -11,7 +11,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Told where packages lie and what that place is called, and by its input what to compile.
+/// A program that compiles files. Its arguments are the packages' directory and that directory's
+/// name in bytecode; its input lists the files.
 constexpr const char* kCompile = R"(
 import compileall, concurrent.futures, itertools, os, re, sys
 place, named = sys.argv[1:]
@@ -25,7 +26,7 @@ except (ImportError, NotImplementedError, OSError):
     list(map(compileall.compile_file, *work))
 )";
 
-/// What Python has made of modules with these names, by directory.
+/// Returns Python's bytecode files of modules with these names, by directory.
 std::vector<std::string> bytecode_of(const fs::path& version,
                                      const std::map<fs::path, std::set<std::string>>& modules) {
   std::vector<std::string> made;

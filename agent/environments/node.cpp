@@ -17,7 +17,7 @@ constexpr auto kLongestStep = 6h;
 constexpr Bytes kMostOutput{16 << 20};
 constexpr std::size_t kMostSaid = 2000;
 
-/// What would change what uv and Python do.
+/// The variables that would change the behaviour of uv and Python.
 constexpr std::array kForeign = {"UV_", "PIP_", "PYTHON", "VIRTUAL_ENV", "CONDA_"};
 
 bool is_foreign(const std::string& assignment) {
@@ -31,7 +31,8 @@ std::string without_end(std::string text) {
   return text;
 }
 
-/// What a program said, on one line: from its error on, and of that the end, which matters most.
+/// Returns a program's output on one line: from its error on, and of that the end, which matters
+/// most.
 std::string explanation(const std::string& text) {
   constexpr std::string_view kError = "\nerror: ";
   const std::string lines = "\n" + text;
@@ -116,7 +117,7 @@ std::string output_of(const Program& program, const Listener& listener) {
 
 void copy_tree(const std::filesystem::path& from, const std::filesystem::path& to,
                const Listener& listener) {
-  // The library's own copying calls a full disk an input/output error.
+  // The library's own copying reports a full disk as an input/output error.
   output_of({.argv = {"cp", "-R", "-P", (from / ".").string(), to.string()},
              .environment = plain_environment()},
             listener);

@@ -1,4 +1,4 @@
-// What is true on this node (machine, C library), and programs run on it to their end.
+// The machine and C library of this node, and programs run on it to their end.
 #pragma once
 
 #include <filesystem>
@@ -12,14 +12,14 @@
 namespace fastgpu::agent {
 
 std::string machine_name();  ///< "x86_64"
-std::string libc_name();     ///< "glibc 2.36"; empty where it cannot be told.
+std::string libc_name();     ///< "glibc 2.36"; empty if unknown.
 
-/// "3.11.2". Throws remote where it is no Python.
+/// Returns "3.11.2". Throws remote if it is not a Python.
 std::string python_version(const std::string& interpreter);
 
-/// Our environment without what would change what builders and Pythons do.
+/// Returns our environment without the variables that change the behaviour of builders and Pythons.
 std::vector<std::string> plain_environment();
-/// The same for a builder: with the proxy that it is to fetch by, where the choice names one.
+/// Returns such an environment for a builder: with its proxy, if the choice names one.
 std::vector<std::string> builder_environment(const BuilderChoice& choice);
 
 struct Program {
@@ -29,11 +29,12 @@ struct Program {
   process::Orphaned orphaned = process::Orphaned::lives_on;
 };
 
-/// The output of a program that must succeed. Throws interrupted where the listener has gone; else
-/// with what it said timeout where it waited in vain, capacity for a full disk, remote.
+/// Returns the output of a program that must succeed. Throws interrupted if the client has gone.
+/// Otherwise, with the program's output: timeout if it waited in vain, capacity for a full disk,
+/// remote.
 std::string output_of(const Program& program, const Listener& listener);
 
-/// Copies what is in one directory into another that exists, over what is there; links stay links.
+/// Copies the content of one directory into another that exists, replacing files; links stay links.
 /// Throws as output_of.
 void copy_tree(const std::filesystem::path& from, const std::filesystem::path& to,
                const Listener& listener);

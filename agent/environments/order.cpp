@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::size_t kLargestOrder = 256UL << 20;
 constexpr mode_t kReadable = 0644;
-constexpr int kLongestWait = 1000;  // Milliseconds; then the sender shows that it is still there.
+// The limit in milliseconds; after it the sender sends a sign of life.
+constexpr int kLongestWait = 1000;
 
 std::filesystem::path order_of(const std::filesystem::path& version) {
   return details_of(version) / "order";
@@ -62,7 +63,8 @@ bool OrderedFiles::await_more() {
   do
     got = ::read(*words_, &word, 1);
   while (got < 0 && errno == EINTR);
-  if (got <= 0) throw Error(ErrorKind::interrupted, "whoever builds the environment has gone");
+  if (got <= 0)
+    throw Error(ErrorKind::interrupted, "the agent that builds the environment has gone");
   if (word == static_cast<char>(BuildWord::none)) throw BuildGivenUp{};
   if (word == static_cast<char>(BuildWord::rest)) words_.reset();
   read_more();

@@ -1,5 +1,5 @@
-// In which order the files of a build were done. They go to other nodes in that order, whenever
-// they go: a copy may begin before its build ends, and one that was cut off goes on.
+// The order in which the files of a build were done. They always go to other nodes in that order: a
+// copy may begin before its build ends, and an interrupted one resumes.
 #pragma once
 
 #include <filesystem>
@@ -12,27 +12,27 @@
 
 namespace fastgpu::agent {
 
-/// These paths below `version` are done, after those before. Its details must be there.
+/// Records that these paths below `version` are done, after earlier ones. Its details must exist.
 void append_order(const std::filesystem::path& version, std::span<const std::string> paths);
 
-/// What whoever builds says to whoever copies at the same time.
+/// A message of the building agent to the copying one.
 enum class BuildWord : char {
-  more = 'm',  ///< More is in the order.
-  rest = 'r',  ///< All of it is done.
-  none = 'n'   ///< Nothing comes of it.
+  more = 'm',  ///< More paths are in the order.
+  rest = 'r',  ///< The build is done.
+  none = 'n'   ///< The build has failed.
 };
 
-/// Thrown by `OrderedFiles` where nothing comes of the build.
+/// Thrown by `OrderedFiles` if the build has failed.
 struct BuildGivenUp {};
 
 /// The files of a build in their order: transfer::FirstFiles.
 class OrderedFiles {
  public:
-  /// `words`: who says how far the build is, borrowed; absent where it is done.
+  /// Reads the progress from the borrowed descriptor `words`; absent for a finished build.
   OrderedFiles(const std::filesystem::path& version, std::optional<int> words);
 
-  /// Nothing, too, where who builds has said nothing for a second. Throws BuildGivenUp, or Error
-  /// interrupted where who builds has gone.
+  /// Returns the next file; absent also after a second without a message. Throws BuildGivenUp, or
+  /// Error interrupted if the building agent has gone.
   transfer::FirstFile operator()(bool may_wait);
 
  private:

@@ -23,12 +23,12 @@ namespace fs = std::filesystem;
 constexpr std::chrono::milliseconds kBetweenTries{20};
 constexpr std::string_view kMade = "made.";
 
-/// What make_prefix made on this node, a path a record.
+/// Returns the list of the directories that make_prefix made on this node, a path a record.
 fs::path made_list(const EnvironmentPlaces& places) {
   return places.own() / (std::string(kMade) + host_name());
 }
 
-/// What it made on any node, the innermost first.
+/// Returns the directories made on any node, the innermost first.
 std::vector<std::string> all_made(const EnvironmentPlaces& places) {
   std::vector<std::string> made;
   for (const fs::directory_entry& entry : fs::directory_iterator(places.own())) {
@@ -40,7 +40,7 @@ std::vector<std::string> all_made(const EnvironmentPlaces& places) {
   return made;
 }
 
-/// Those of `path` and its parents that do not exist, the outermost first.
+/// Returns the missing ones among `path` and its parents, the outermost first.
 std::vector<fs::path> missing_of(fs::path path) {
   std::vector<fs::path> missing;
   for (; !fs::exists(path) && path.has_relative_path(); path = path.parent_path())
@@ -52,17 +52,18 @@ fs::path lock_file(const EnvironmentPlaces& places) {
   return places.own() / "lock";
 }
 
-/// Beside `path`: what is put together to become it.
+/// Returns the path beside `path` at which its replacement is put together.
 fs::path making_of(const fs::path& path) {
   return path.parent_path() / (".fastgpu-making." + path.filename().string() + "." + host_name());
 }
 
-/// Beside `path`: the list of the directories that a removal takes away, `path` the outermost.
+/// Returns the path, beside `path`, of the list of the directories that a removal deletes, `path`
+/// the outermost.
 fs::path removing_of(const fs::path& path) {
   return path.parent_path() / (".fastgpu-removing." + path.filename().string());
 }
 
-/// Other users may make such names in a shared directory.
+/// Returns whether it is ours: other users may make such names in a shared directory.
 bool is_ours(const fs::path& path) {
   struct stat status {};
   return ::lstat(path.c_str(), &status) == 0 && may_be_ours(status.st_uid);
@@ -70,7 +71,7 @@ bool is_ours(const fs::path& path) {
 
 [[noreturn]] void throw_not_made(const fs::path& path) {
   throw system_error("making " + path.string(), errno)
-      .during("environments lie there (another place: --prefix)");
+      .during("environments are made there (another place: --prefix)");
 }
 
 void make_lock(const fs::path& lock) {
@@ -78,8 +79,8 @@ void make_lock(const fs::path& lock) {
     throw system_error("making " + lock.string(), errno);
 }
 
-/// All that is missing is put together beside its place, and is there at once: whoever is killed
-/// has made nothing. Nothing comes of it where another node that shares the place was quicker.
+/// Puts all missing directories together beside their place, and makes them visible at once: a
+/// killed process has made none. Does nothing if another node that shares the place was quicker.
 void make_at_once(const EnvironmentPlaces& places) {
   const auto missing = missing_of(places.own());
   const fs::path& outermost = missing.front();
@@ -102,7 +103,7 @@ void make_at_once(const EnvironmentPlaces& places) {
   fs::remove_all(making);
 }
 
-/// `made`: the innermost first. Stops where something else lies in one of them by now.
+/// Removes the directories `made`, the innermost first. Stops at one that has other content by now.
 void remove_made(const std::vector<std::string>& made) {
   for (const std::string& path : made)
     if (::rmdir(path.c_str()) != 0 && errno != ENOENT) break;
@@ -113,8 +114,8 @@ void remove_below(const fs::path& directory, const fs::path& kept) {
     if (entry.path() != kept) fs::remove_all(entry.path());
 }
 
-/// Absent where another holds it. Not made here: a place that another node removes just now stays
-/// removed.
+/// Returns the lock; absent if another process holds it. Never makes the lock's file: a place that
+/// another node removes just now stays removed.
 std::optional<UniqueFd> try_lock_of(const EnvironmentPlaces& places) {
   const fs::path path = lock_file(places);
   UniqueFd file(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
@@ -151,20 +152,21 @@ void make_prefix(const EnvironmentPlaces& places) {
 void remove_prefix(const EnvironmentPlaces& places) {
   remove_below(places.prefix, places.own());
   const auto made = all_made(places);
-  if (!made.empty()) {  // The list has to outlive the place that it lies in.
+  if (!made.empty()) {  // The list must outlive its place.
     Records list;
     for (const std::string& path : made)
       list.add("made", path);
     write_atomically(removing_of(made.back()), list.text(), 0644);
   }
-  remove_below(places.own(), lock_file(places));  // The lock is last: who is killed can go on.
+  // The lock comes last: a killed removal can be resumed.
+  remove_below(places.own(), lock_file(places));
   fs::remove_all(places.own());
   fault_point("env-place-emptied");
   remove_remains(places);
 }
 
 void remove_remains(const EnvironmentPlaces& places) {
-  ::rmdir(places.own().c_str());  // Where it is empty; another node may remove it just now.
+  ::rmdir(places.own().c_str());  // Succeeds if it is empty; another node may remove it just now.
   for (fs::path path = places.own(); path.has_relative_path(); path = path.parent_path()) {
     if (is_ours(making_of(path))) fs::remove_all(making_of(path));
     const auto text = is_ours(removing_of(path)) ? read_file(removing_of(path)) : std::nullopt;
@@ -187,7 +189,7 @@ UniqueFd lock_prefix(const EnvironmentPlaces& places, std::chrono::milliseconds 
 
 void switch_link(const fs::path& link, const std::string& target) {
   const std::string fresh = link.string() + ".new";
-  fs::remove(fresh);  // Of a call that was killed.
+  fs::remove(fresh);  // A leftover of a killed call.
   if (::symlink(target.c_str(), fresh.c_str()) != 0) throw system_error("making " + fresh, errno);
   if (::rename(fresh.c_str(), link.c_str()) != 0)
     throw system_error("making " + link.string(), errno);

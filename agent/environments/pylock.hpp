@@ -1,4 +1,4 @@
-// A pylock.toml as the launcher writes it for uv: taken apart by package.
+// Splits a pylock.toml, which the launcher wrote for uv, by package.
 #pragma once
 
 #include <set>
@@ -9,15 +9,15 @@
 namespace fastgpu::agent {
 
 struct LockedPackage {
-  std::string name;  ///< Empty: what stands before the first package.
+  std::string name;  ///< Empty for the text before the first package.
   std::string version;
-  std::vector<std::string> sums;  ///< SHA-256 of its artefacts, and of what builds it, sorted.
+  std::vector<std::string> sums;  ///< The SHA-256 of its artefacts, and of its build tools, sorted.
   std::string text;
 };
 
 std::vector<LockedPackage> packages_in(std::string_view pylock);
 
-/// The same without the packages of these names; empty where none is left.
+/// Returns the file without the packages of these names; empty if no package is left.
 std::string without_packages(std::string_view pylock, const std::set<std::string>& names);
 
 }  // namespace fastgpu::agent

@@ -1,5 +1,5 @@
-// `env-reach`: whether this node gets to hosts, asked before something is fetched from them.
-// `env-tunnel`: connections of this node's programs, carried to whoever has started it.
+// `env-reach`: reports whether this node reaches hosts, before files are fetched from them.
+// `env-tunnel`: carries connections of this node's programs to the process that has started it.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -38,7 +38,8 @@ bool has_proxy() {
   });
 }
 
-/// The addresses of a host. This program is static: the C library's own look-up is in another.
+/// Returns the addresses of a host. This program is static, without the C library's own look-up, so
+/// it runs getent.
 std::vector<std::string> addresses_of(const std::string& host) {
   const Cancel never;
   const auto done =
@@ -52,7 +53,7 @@ std::vector<std::string> addresses_of(const std::string& host) {
   return addresses;
 }
 
-/// A socket address out of its text; its family is AF_UNSPEC for another text.
+/// Parses a socket address; its family is AF_UNSPEC for malformed text.
 sockaddr_storage parse_address(const std::string& address, std::uint16_t port) {
   sockaddr_storage out{};
   auto& v4 = reinterpret_cast<sockaddr_in&>(out);
@@ -83,7 +84,7 @@ int connect_to(const std::string& address, std::uint16_t port) {
   return failure;
 }
 
-/// Why `place`, "host:port", is not reached; empty where it is.
+/// Returns why `place`, "host:port", is not reached; empty if it is.
 std::string failure_at(const std::string& place) try {
   const auto colon = place.rfind(':');
   std::uint16_t port = 0;

@@ -40,7 +40,8 @@ std::string path_of(const fs::path& packages, const RecordedFile& file) {
 }  // namespace
 
 std::vector<SharedPath> shared_paths(const fs::path& version, const fs::path& packages) {
-  std::map<std::string, std::map<std::string, std::string>> owners;  // Sums by package, by path.
+  // The sums by package, by path.
+  std::map<std::string, std::map<std::string, std::string>> owners;
   for (const auto& [name, files] : records_in(version / packages))
     for (const RecordedFile& file : files)
       if (!file.hash.empty()) owners[path_of(packages, file)][name] = file.hash;

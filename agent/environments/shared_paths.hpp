@@ -1,4 +1,4 @@
-// Files that several packages of a build bring, with different content.
+// Finds files that several packages of a build contain, with different content.
 #pragma once
 
 #include <filesystem>
@@ -8,24 +8,25 @@
 namespace fastgpu::agent {
 
 struct SharedPath {
-  std::string path;                   ///< Below the build.
-  std::vector<std::string> packages;  ///< That have it, by name; the last one's is to be there.
+  std::string path;                   ///< The path below the build.
+  std::vector<std::string> packages;  ///< Its packages, by name; the last one's file is used.
 };
 
-/// The paths that the RECORDs of the packages in `version` name with different sums, in order.
-/// `packages` is where they are installed, below `version`.
+/// Returns the paths that the RECORDs of the packages in `version` list with different sums, in
+/// order. `packages` is the installation directory, below `version`.
 std::vector<SharedPath> shared_paths(const std::filesystem::path& version,
                                      const std::filesystem::path& packages);
 
-/// The packages of all of these paths, each once, by name.
+/// Returns the packages of all of these paths, each once, by name.
 std::vector<std::string> owners_of(const std::vector<SharedPath>& shared);
 
-/// The Python modules of these packages, as paths below the build.
+/// Returns the Python modules of these packages, as paths below the build.
 std::vector<std::string> modules_of(const std::filesystem::path& version,
                                     const std::filesystem::path& packages,
                                     const std::vector<std::string>& names);
 
-/// A sentence for each set of packages: how many files they share, one of these, and whose is used.
+/// Returns a sentence for each set of packages: how many files they share, one of these, and the
+/// package whose file is used.
 std::vector<std::string> describe(const std::vector<SharedPath>& shared);
 
 }  // namespace fastgpu::agent

@@ -1,4 +1,4 @@
-// `env-solve`: which packages a recipe comes to on this node. Installs nothing.
+// `env-solve`: finds the packages for a recipe on this node. Installs nothing.
 #include <chrono>
 #include <optional>
 
@@ -14,8 +14,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A build that was interrupted just now ends with clearing up the cache, which is used here, too.
-/// One that goes on leaves it alone.
+/// Waits for an interrupted build, which clears up the cache that is used here, too. A running
+/// build leaves it alone.
 std::optional<UniqueFd> wait_for_a_build_to_end(const EnvironmentPlaces& places) try {
   return lock_prefix(places, 5s);
 } catch (const Error&) {

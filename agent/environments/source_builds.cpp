@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-constexpr auto kLongestBuild = 1h;  // Of one package.
+constexpr auto kLongestBuild = 1h;  // The limit for one package.
 constexpr Bytes kMostOutput{64 << 20};
 constexpr std::size_t kLinesShown = 12;
 constexpr std::size_t kMostOfALine = 300;
@@ -34,7 +34,7 @@ struct Source {
   fs::path archive;
 };
 
-/// The last that the package itself said, on one line.
+/// Returns the package's own last messages, on one line.
 std::string last_words(const process::Captured& done) {
   std::istringstream lines(done.out + done.err);
   std::deque<std::string> last;
@@ -58,13 +58,13 @@ class SourceBuilds {
         request_(request),
         python_(version / "bin/python"),
         listener_(listener),
-        // Always the same place: compilers write down where they were.
+        // Always the same place: compilers record it.
         work_(uv.cache() / "sources") {
     uv_.forget_logins();
-    // Two builds of a lock are the same.
+    // Makes two builds of a lock equal.
     uv_.set("SOURCE_DATE_EPOCH", "946684800");
     uv_.set("PYTHONHASHSEED", "0");
-    uv_.set("UV_NO_INSTALLER_METADATA", "1");  // It says when the wheel was built.
+    uv_.set("UV_NO_INSTALLER_METADATA", "1");  // The metadata contains the wheel's build time.
     uv_.set("UV_OFFLINE", "1");
   }
 
@@ -82,7 +82,7 @@ class SourceBuilds {
   }
 
  private:
-  /// What builds is fetched as other wheels are.
+  /// Returns a Uv that fetches build tools like other wheels.
   Uv uv_with_network() const {
     Uv uv(request_.builder, uv_.cache());
     uv.use_logins();
@@ -130,7 +130,7 @@ class SourceBuilds {
                     " cannot be built from its source with setuptools and wheel alone: " + said);
   }
 
-  /// Where its setup.py or pyproject.toml lies.
+  /// Returns the directory with its setup.py or pyproject.toml.
   fs::path unpacked(const Source& source, const BuildTools& tools) const {
     const fs::path place = place_of(source);
     fs::create_directory(place);
@@ -154,7 +154,7 @@ class SourceBuilds {
             listener_);
   }
 
-  Uv uv_;  // With variables of our own.
+  Uv uv_;  // Has variables of our own.
   const BuildRequest& request_;
   fs::path python_;
   Listener& listener_;

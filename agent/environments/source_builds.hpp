@@ -1,4 +1,4 @@
-// Packages that are built from source, where the environment is built.
+// Builds packages from source, on the building node.
 #pragma once
 
 #include <filesystem>
@@ -9,10 +9,10 @@
 
 namespace fastgpu::agent {
 
-/// Builds the packages in `sources`, of those of the request, one after the other, and installs
-/// them in `version`. None of their code is run before all of their archives have the sums that the
-/// lock says. Throws remote for an archive that has another one, and for a package that cannot be
-/// built, with the last of what it said; timeout for one that takes too long; as output_of.
+/// Builds the request's packages in `sources`, one after the other, and installs them in `version`.
+/// No code of theirs runs before all of their archives have the SHA-256 of the lock. Throws remote
+/// for an archive with another one, and for a package that cannot be built, with the end of its
+/// output; timeout for one that takes too long; as output_of.
 void build_from_source(const Uv& uv, const BuildRequest& request,
                        const std::vector<std::string>& sources,
                        const std::filesystem::path& version, Listener& listener);

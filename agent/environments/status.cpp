@@ -1,4 +1,4 @@
-// `env-status`: the environments of this node; makes a place for one where that is asked for.
+// `env-status`: the environments of this node; makes a place for one if requested.
 #include <sys/statvfs.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ std::uint64_t free_bytes(fs::path path) {
   return std::uint64_t{status.f_bavail} * status.f_frsize;
 }
 
-/// "580.95.05" of "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  Tue ...".
+/// Returns "580.95.05" of "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  Tue ...".
 std::string driver_version() {
   std::istringstream words(read_file("/proc/driver/nvidia/version").value_or(""));
   for (std::string word; words >> word;)
@@ -45,7 +45,7 @@ std::vector<std::string> names_in(const fs::path& directory) {
   return names;
 }
 
-/// "8.5.0" of a toolkit that lies there; empty where none does.
+/// Returns "8.5.0" for the toolkit at a path; empty if it is missing.
 std::string cann_version(const fs::path& toolkit) {
   constexpr std::string_view kKey = "version=";
   std::istringstream lines(
@@ -56,7 +56,7 @@ std::string cann_version(const fs::path& toolkit) {
   return "";
 }
 
-/// In the places of Huawei's installer, which are others from 8.5 on.
+/// Returns the versions in the directories of Huawei's installer, which changed with 8.5.
 std::vector<std::string> cann_versions() {
   std::vector<fs::path> toolkits;
   for (const fs::path& place : {fs::path("/usr/local/Ascend"), below_home("Ascend")}) {

@@ -1,4 +1,4 @@
-// What a relay says of the files of a build that it has sent, a line each, for whoever builds.
+// A relay's report to the building agent of the files that it has sent, a line each.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace fastgpu::agent {
 
-/// `path` has no end of line.
+/// Returns a line; `path` contains no end of line.
 std::string to_sum_line(const std::string& path, const transfer::Digest& sum);
 
-/// Those of `text` that are whole, by path; what is none is passed over.
+/// Returns the complete lines of `text`, by path; skips malformed ones.
 KnownSums parse_sum_lines(std::string_view text);
 
 }  // namespace fastgpu::agent

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kBetweenTries{20};
 
-/// One unpacks, the others wait until they find it.
+/// Returns the lock: one process unpacks, the others wait until it is done.
 UniqueFd lock_of(const fs::path& archive, const Listener& listener) {
   for (;;) {
     if (auto lock = try_lock(archive.string() + ".lock")) return std::move(*lock);
@@ -27,13 +27,13 @@ UniqueFd lock_of(const fs::path& archive, const Listener& listener) {
 }
 
 void unpack(const fs::path& archive, const fs::path& fresh, const Listener& listener) try {
-  fs::remove_all(fresh);  // Of one that was killed.
+  fs::remove_all(fresh);  // A leftover of a killed process.
   fs::create_directory(fresh);
-  output_of(
-      {.argv = {"tar", "-xf", archive.string(), "-C", fresh.string(), "--no-same-owner"},
-       .environment = plain_environment(),
-       .orphaned = process::Orphaned::is_killed},  // It would go on in what the next one removes.
-      listener);
+  output_of({.argv = {"tar", "-xf", archive.string(), "-C", fresh.string(), "--no-same-owner"},
+             .environment = plain_environment(),
+             // It would write into the directory that the next one removes.
+             .orphaned = process::Orphaned::is_killed},
+            listener);
   if (!fs::exists(interpreter_in(fresh / "python")))
     throw Error(ErrorKind::remote, "the archive of Python has no python/bin/python3 in it");
 } catch (...) {

@@ -1,4 +1,4 @@
-// uv on this node: run with a cache of ours, and with nothing that a user has set for their own.
+// uv on this node: run with our cache, and without the user's own settings.
 #pragma once
 
 #include <filesystem>
@@ -14,20 +14,19 @@ class Uv {
  public:
   Uv(const BuilderChoice& choice, std::filesystem::path cache);
 
-  /// A variable of its environment, from now on.
+  /// Sets a variable of its environment, from now on.
   void set(const std::string& name, const std::string& value);
 
-  /// Sets which indexes it solves by. Passwords are in its environment alone.
+  /// Sets the indexes for solving. Passwords are in its environment alone.
   void use_indexes(const SolveRequest& request);
-  /// Sets the logins for the files of a lock, whose indexes are not asked.
+  /// Sets the logins for the files of a lock, whose indexes are not queried.
   void use_logins();
-  /// Removes what use_indexes and use_logins have set, and the proxy: code of packages is going to
-  /// run.
+  /// Removes the settings of use_indexes and use_logins, and the proxy: code of packages will run.
   void forget_logins();
 
-  /// Its output. Throws as output_of; passwords that it knows are hidden in the error.
+  /// Returns its output. Throws as output_of; passwords that it knows are hidden in the error.
   std::string run(const std::vector<std::string>& words, const Listener& listener) const;
-  /// "uv 0.13.9"
+  /// Returns "uv 0.13.9".
   std::string version(const Listener& listener) const;
 
   const std::filesystem::path& program() const noexcept { return program_; }
@@ -44,10 +43,10 @@ class Uv {
   std::vector<std::string> environment_;
 };
 
-/// The name that use_indexes gives to the index at that place in SolveRequest::index_for.
+/// Returns the name that use_indexes gives to the index at that place in SolveRequest::index_for.
 std::string index_name(std::size_t place);
 
-/// A directory that is made anew, gone with this object.
+/// A new directory, removed with this object.
 class ScratchFolder {
  public:
   explicit ScratchFolder(std::filesystem::path path);
@@ -61,7 +60,7 @@ class ScratchFolder {
   std::filesystem::path path_;
 };
 
-/// A file for uv to read, gone with this object.
+/// A file for uv to read, removed with this object.
 class TextFile {
  public:
   TextFile(std::filesystem::path path, const std::string& text);
@@ -77,8 +76,8 @@ class TextFile {
 
 enum class Installed : std::uint8_t { kept, replaced };
 
-/// Installs into the Python at that path the wheels of a pylock.toml and nothing else, each with
-/// its sum. A package that is there stays, or is installed anew.
+/// Installs exactly the wheels of a pylock.toml into the Python at that path, each checked by its
+/// SHA-256. An existing package stays, or is installed again.
 void install_wheels(const Uv& uv, const std::string& pylock, const std::filesystem::path& python,
                     const Listener& listener, Installed installed = Installed::kept);
 

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Those in which anything is left, all of them where nothing was taken.
+/// Returns the parts in which packages are left; all parts if no package was taken.
 std::vector<std::string> parts_without(const std::vector<std::string>& parts,
                                        const std::set<std::string>& taken) {
   if (taken.empty()) return parts;
@@ -73,13 +73,13 @@ class UvBuilder final : public PackageBuilder {
     if (!sources.empty()) on_part({});
   }
 
-  /// uv installs packages at the same time: which one came last is chance.
+  /// Settles shared files: uv installs packages in parallel, so the last one is random.
   Settled settle(const BuildRequest& request, const fs::path& version,
                  Listener& listener) override {
     const fs::path packages = packages_of(request.python_version);
     const auto shared = shared_paths(version, packages);
     if (shared.empty()) return {};
-    listener.tell("settling whose files are used");
+    listener.tell("settling shared files");
     const auto owners = owners_of(shared);
     for (const std::string& name : owners)
       install_wheels(uv_, solution_of(request, name), version / "bin/python", listener,
@@ -88,7 +88,7 @@ class UvBuilder final : public PackageBuilder {
   }
 
  private:
-  /// The part of the solution that is about one package, whose normalised name it is.
+  /// Returns the part of the solution for one package, by its normalised name.
   static std::string solution_of(const BuildRequest& request, const std::string& package) {
     std::set<std::string> others;
     for (const LockedPackage& one : packages_in(request.solution)) {
@@ -121,14 +121,14 @@ class UvBuilder final : public PackageBuilder {
   fs::path archive() const { return tools_ / "python.tar"; }
   bool has_archive() const { return fs::exists(archive()); }
 
-  /// The environment's own copy, so that it goes where the environment goes.
+  /// Makes the environment's own copy, so that it moves with the environment.
   std::string own_python(const fs::path& version, Listener& listener) const {
     fs::create_directories(version / "python");
     copy_tree(unpacked_python(archive(), listener), version / "python", listener);
     return interpreter_in(version / "python").string();
   }
 
-  /// The system's interpreter for "3.11", or the one at a path.
+  /// Returns the system's interpreter for "3.11", or the one at a path.
   std::string find_python(const std::string& wanted, const Listener& listener) const try {
     const std::string said =
         uv_.run({"python", "find", "--no-project", "--system", wanted}, listener);

@@ -1,4 +1,4 @@
-// Requirements solved by uv: wheels, but for packages that may be built from source.
+// Solves requirements by uv: wheels, but for packages that may be built from source.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@ namespace fastgpu::agent {
 
 struct UvSolution {
   std::string packages;     ///< pylock.toml
-  std::string build_tools;  ///< Likewise; empty where nothing is built.
+  std::string build_tools;  ///< pylock.toml; empty if nothing is built.
 };
 
-/// A package that the request allows to be built is taken from source where its wheels do not lead
-/// to a solution, and only then: to learn what it requires its own code is run. Throws as Uv::run,
-/// saying which package `sources` would have to name.
+/// Solves the request. A package that may be built is taken from source only if its wheels lead to
+/// no solution: to learn its requirements its own code is run. Throws as Uv::run, naming the
+/// package that `sources` would have to list.
 UvSolution solve_by_uv(const Uv& uv, const SolveRequest& request, const std::string& python,
                        const Listener& listener);
 

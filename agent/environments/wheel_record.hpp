@@ -1,4 +1,4 @@
-// RECORD of an installed wheel: which files it has (packaging.python.org, "Recording installed
+// RECORD of an installed wheel: the list of its files (packaging.python.org, "Recording installed
 // projects").
 #pragma once
 
@@ -12,16 +12,16 @@
 namespace fastgpu::agent {
 
 struct RecordedFile {
-  std::string path;  ///< Relative to where packages lie, "../../../bin/f2py".
-  std::string hash;  ///< "sha256=" and the sum in URL-safe base64; empty where it has none.
-  std::string size;  ///< In bytes; likewise.
+  std::string path;  ///< Relative to the packages' directory, "../../../bin/f2py".
+  std::string hash;  ///< "sha256=" and the sum in URL-safe base64; may be empty.
+  std::string size;  ///< The size in bytes; may be empty.
 };
 
-/// Absent for what is no RECORD, and where names need quotes.
+/// Parses a RECORD; absent for malformed text, and for names that need quotes.
 std::optional<std::vector<RecordedFile>> parse_wheel_record(std::string_view text);
 std::string to_text(const std::vector<RecordedFile>& files);
 
-/// As RECORD has it.
+/// Returns the sum in RECORD's form.
 std::string wheel_hash(const transfer::Digest& sum);
 
 }  // namespace fastgpu::agent

@@ -1,11 +1,12 @@
-// What installing conda packages takes on the node that builds, as launcher and agent know it.
+// The requirements for installing conda packages on the building node, shared by launcher and
+// agent.
 #pragma once
 
 #include <string_view>
 
 namespace fastgpu::agent {
 
-/// py-rattler's wheels are for every CPython from this one on.
+/// The oldest CPython of py-rattler's wheels, which work with all later ones.
 inline constexpr std::string_view kPythonOfRattler = "3.10";
 
 }  // namespace fastgpu::agent

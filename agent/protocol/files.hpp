@@ -8,14 +8,15 @@
 namespace fastgpu::agent {
 
 struct SmallFile {
-  std::string name;  ///< Relative, without "..".
+  std::string name;  ///< A relative path, without "..".
   std::string content;
   unsigned mode = 0600;
 };
 
 std::string encode_files(const std::vector<SmallFile>& files);
 
-/// Throws remote for a text that is cut off or malformed, and for a name that leads elsewhere.
+/// Decodes files. Throws remote for a text that is cut off or malformed, and for a name that leads
+/// elsewhere.
 std::vector<SmallFile> decode_files(std::string_view text);
 
 }  // namespace fastgpu::agent

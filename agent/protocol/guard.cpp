@@ -51,7 +51,7 @@ std::string to_text(const NodeWatch& watch) {
     one.add("since", waking.since);
     one.add("last", waking.last);
     std::string text = one.text();
-    for (char& c : text)  // Inside a record there is no NUL.
+    for (char& c : text)  // A record contains no NUL.
       if (c == '\0') c = '\n';
     records.add("waking", text);
   }

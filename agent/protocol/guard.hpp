@@ -1,4 +1,4 @@
-// What a node is told about its own end, and what it says of what keeps it awake.
+// The orders to a node about its own end, and its report of what keeps it awake.
 #pragma once
 
 #include <chrono>
@@ -9,38 +9,40 @@
 
 namespace fastgpu::agent {
 
-/// Times are seconds since 1970 by the node's clock; 0 is never.
+/// An order. Times are seconds since 1970 by the node's clock; 0 is never.
 struct GuardOrder {
-  std::int64_t ends = 0;               ///< When the node powers itself off, whatever it does.
-  std::chrono::seconds unattended{0};  ///< So long after the last contact as well; 0: not.
-  std::chrono::seconds idle{0};        ///< And after so long without anything to do; 0: not.
-  std::vector<std::string> off{};      ///< The command for it; empty: it only says when it would.
-  std::chrono::milliseconds period{10'000};  ///< Between two looks.
-  std::string cloud{};     ///< Whose machine it is that may be taken back: "aws"; empty: nobody's.
-  std::string metadata{};  ///< Where it says so: an address with or without port; empty: its own.
+  /// The time when the node powers itself off, even while busy.
+  std::int64_t ends = 0;
+  std::chrono::seconds unattended{0};  ///< Also this long after the last contact; 0: not.
+  std::chrono::seconds idle{0};        ///< Also after this long without activity; 0: not.
+  /// The command for it; empty: the node only reports when it would.
+  std::vector<std::string> off{};
+  std::chrono::milliseconds period{10'000};  ///< The time between two looks.
+  std::string cloud{};  ///< The cloud of a machine that may be taken back: "aws"; may be empty.
+  /// The address of its notices, with or without port; empty: the default.
+  std::string metadata{};
 
   bool is_empty() const noexcept {
     return ends == 0 && unattended.count() == 0 && idle.count() == 0 && cloud.empty();
   }
 };
 
-/// Something that keeps a node awake.
+/// A reason that keeps a node awake.
 struct Waking {
   std::string kind;  ///< "job", "command", "login", "connection", "gpu", "process", "contact"
   std::string what;  ///< "train-1", "root on pts/0", "GPU 0 at 87 %", "python train.py (4711)"
-  std::int64_t since = 0;  ///< When it began; 0: not known.
-  std::int64_t last = 0;   ///< When it was last seen to do something.
+  std::int64_t since = 0;  ///< The start; 0: unknown.
+  std::int64_t last = 0;   ///< The last activity seen.
 };
 
 struct NodeWatch {
-  std::int64_t looked = 0;      ///< When this was true.
-  std::int64_t idle_since = 0;  ///< The last time that something happened; 0: nobody has watched.
-  std::int64_t powers_off =
-      0;                  ///< When it will, or would, power itself off as things are; 0: never.
-  std::string because{};  ///< "end", "unattended", "idle"; empty: never.
-  bool acts = false;      ///< Whether it does so by itself.
-  std::int64_t taken_back = 0;  ///< When the cloud takes it back; 0: it has not said so.
-  std::int64_t at_risk = 0;     ///< Since when the cloud says that it may; 0: it does not.
+  std::int64_t looked = 0;      ///< The time of this look.
+  std::int64_t idle_since = 0;  ///< The last activity; 0: never watched.
+  std::int64_t powers_off = 0;  ///< The time when it will, or would, power itself off; 0: never.
+  std::string because{};        ///< "end", "unattended", "idle"; empty: never.
+  bool acts = false;            ///< Whether it does so by itself.
+  std::int64_t taken_back = 0;  ///< When the cloud takes it back; 0: not announced.
+  std::int64_t at_risk = 0;     ///< The start of the cloud's warning; 0: no warning.
   std::vector<Waking> wakings{};
 };
 

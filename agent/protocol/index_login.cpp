@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view kScheme = "://";
 constexpr std::string_view kHidden = "****@";
 
-/// Where the authority of the first address from `from` on begins; npos without an address.
+/// Returns where the authority of the first address from `from` on begins; npos without an address.
 std::size_t authority_in(std::string_view text, std::size_t from) {
   const auto at = text.find(kScheme, from);
   return at == text.npos ? at : at + kScheme.size();

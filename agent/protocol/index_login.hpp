@@ -1,4 +1,4 @@
-// User names and passwords in addresses of package indexes: told apart from the address, and kept
+// User names and passwords in addresses of package indexes: separated from the address, and kept
 // out of texts.
 #pragma once
 
@@ -10,7 +10,8 @@
 
 namespace fastgpu::agent {
 
-/// True for an address with a user name, or with a user name and a password, before its host.
+/// Returns true for an address with a user name, or with a user name and a password, before its
+/// host.
 bool has_login(std::string_view address) noexcept;
 
 /// Returns the address without its user name and password.
@@ -28,7 +29,7 @@ LoginParts login_of(std::string_view address);
 std::string percent_decoded(std::string_view text);
 
 /// Returns `text` with "****" in place of the user name and password of every address in it, and in
-/// place of the passwords of `logins`, or of the user name where that is all.
+/// place of the passwords of `logins`, or of their user names if they have no password.
 std::string hide_logins(std::string_view text, std::span<const Secret> logins = {});
 
 }  // namespace fastgpu::agent

@@ -6,10 +6,11 @@
 
 namespace fastgpu::agent {
 
-/// Letters, digits, '-', '_' and '.', beginning and ending with a letter or digit (PEP 508).
+/// Returns true for letters, digits, '-', '_' and '.', beginning and ending with a letter or digit
+/// (PEP 508).
 bool is_package_name(std::string_view text);
 
-/// "Foo._bar" is "foo-bar".
+/// Returns "foo-bar" for "Foo._bar".
 std::string normalized_package_name(std::string_view name);
 
 }  // namespace fastgpu::agent

@@ -1,16 +1,17 @@
-// What the agent is to run, as the files of a job directory say it.
+// The plan of the agent, in the files of a job directory.
 //
 // A job directory (0700) holds:
-//   spec               what the supervisor runs; only on the node where the job starts
-//   rank               what every rank on this node runs; only on nodes with ranks
+//   spec               the supervisor's program; only on the node where the job starts
+//   rank               the program of every rank on this node; only on nodes with ranks
 //   variables          the environment of those ranks, secrets included; gone once they have ended
-//   comm-secret        what the ranks' library proves by that they belong together; gone with them
+//   comm-secret        the ranks' library proves by it that they belong together; gone with them
 //   lock, started      held and written by the supervisor while it lives
-//   stopped            somebody asked for its end, perhaps before it began
+//   stopped            the job's end was requested, perhaps before it began
 //   lease              its modification time is the last sign of life of the job's owner
-//   input, input.end   pipes to rank 0, where it is given input; input.at says how far that has
-//   come launcher.out/.err  the output of what the supervisor runs status             how that
-//   ended ranks/<r>.out/.err/.status
+//   input, input.end   pipes to rank 0, if it is given input; input.at has the position
+//   launcher.out/.err  the output of the supervisor's program
+//   status             its outcome
+//   ranks/<r>.out/.err/.status
 #pragma once
 
 #include <chrono>
@@ -20,7 +21,7 @@
 
 namespace fastgpu::agent {
 
-/// The marker in the environment of everything that belongs to a job.
+/// The marker in the environment of all processes of a job.
 inline constexpr std::string_view kJobMarker = "FASTGPU_JOB_ID";
 inline constexpr std::string_view kExecMarker = "FASTGPU_EXEC_ID";
 
@@ -28,25 +29,26 @@ inline constexpr const char* kStoppedMark = "stopped";
 inline constexpr const char* kVariables = "variables";
 inline constexpr const char* kCommSecret = "comm-secret";
 
-/// The agent's exit code where a disk is full, or nothing else is left of what it needs.
+/// The agent's exit code for a full disk, or another exhausted resource.
 inline constexpr int kNoRoom = 4;
 
 struct Plan {
-  std::string id;  ///< The job's.
+  std::string id;  ///< The id of the job.
   std::vector<std::string> argv;
-  std::vector<std::string> environment;  ///< "K=V", added to what the agent finds.
-  std::string directory;                 ///< Working directory; relative to home, empty is home.
-  std::chrono::milliseconds lease{0};    ///< Without a sign of life for so long it ends; 0: never.
-  std::chrono::milliseconds timeout{0};  ///< 0: none.
+  std::vector<std::string> environment;  ///< "K=V", added to the agent's own.
+  /// The working directory; relative to home, empty is home.
+  std::string directory;
+  std::chrono::milliseconds lease{0};    ///< Ends after this long without a sign of life; 0: never.
+  std::chrono::milliseconds timeout{0};  ///< 0: unlimited.
   std::vector<std::string> port_variables;  ///< Each is set to a free TCP port of its own.
-  std::vector<int> ranks;                   ///< Those that run on this node.
-  bool has_input = false;                   ///< Rank 0 reads what `job-input` brings.
+  std::vector<int> ranks;                   ///< The ranks that run on this node.
+  bool has_input = false;                   ///< Rank 0 reads the input from `job-input`.
 };
 
 std::string to_text(const Plan& plan);
 Plan parse_plan(std::string_view text);  ///< Throws remote.
 
-/// The content of the file of variables: "K=V" each.
+/// Returns the content of the file of variables: "K=V" each.
 std::string variables_text(const std::vector<std::string>& assignments);
 std::vector<std::string> parse_variables(std::string_view text);  ///< Throws remote.
 

@@ -1,5 +1,5 @@
 // The one file format between the launcher and the agent: "key=value" ended by NUL, any number of
-// times. Arguments and environment entries cannot hold a NUL, so nothing needs escaping.
+// times. Arguments and environment entries cannot contain a NUL, so no escapes are needed.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace fastgpu::agent {
 class Records {
  public:
   Records() = default;
-  /// `what` names the text in errors. Throws remote where it is cut off or has no '='.
+  /// Parses a text; `what` names it in errors. Throws remote if it is cut off or has no '='.
   Records(std::string_view text, std::string what);
 
   void add(std::string_view key, std::string_view value);
@@ -21,7 +21,8 @@ class Records {
 
   std::string text() const;
 
-  /// The first value of `key`; throws remote, naming the key, where there is none or no number.
+  /// Returns the first value of `key`; throws remote, naming the key, if it is missing or not a
+  /// number.
   std::string get(std::string_view key) const;
   std::int64_t number(std::string_view key) const;
   std::vector<std::string> all(std::string_view key) const;

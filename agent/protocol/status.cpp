@@ -28,7 +28,7 @@ process::ExitStatus get_how(const Records& records) {
           .signal = static_cast<int>(records.number("signal") & 127)};
 }
 
-/// A node sends what it likes, for every rank.
+/// Returns a sentence, cut to a limit: a node may send anything, for every rank.
 std::string sentence(const Records& records, const char* key) {
   constexpr std::size_t kLongest = 1'024;
   return records.get(key).substr(0, kLongest);

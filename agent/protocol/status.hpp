@@ -1,4 +1,4 @@
-// How ranks and jobs ended, as the agent writes it down.
+// The outcomes of ranks and jobs, in the agent's records.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@ struct RankEnd {
   int rank = 0;
   process::ExitStatus how{};
   std::int64_t ended = 0;  ///< Nanoseconds since 1970 by the node's clock.
-  bool told = false;       ///< It had been told to stop before it ended.
+  bool told = false;       ///< It was ordered to stop before it ended.
   std::string host;
-  std::string reason;  ///< Why it could not run; empty where it ran.
-  std::string full{};  ///< The folder of its logs, where the disk had no room left at its end.
+  std::string reason;  ///< The reason if it could not run; may be empty.
+  std::string full{};  ///< The folder of its logs, if the disk had no room left at its end.
 };
 
 enum class StopCause : std::uint8_t {
   none,      ///< It ended by itself.
-  request,   ///< Somebody asked for it.
-  timeout,   ///< It ran longer than it was given.
-  lease,     ///< Nobody had shown a sign of life.
+  request,   ///< A client requested it.
+  timeout,   ///< It ran longer than its limit.
+  lease,     ///< The owner had shown no sign of life.
   vanished,  ///< The supervisor is gone and left no status: killed, or the node was restarted.
 };
 
@@ -32,7 +32,7 @@ struct JobEnd {
   std::int64_t ended = 0;
   StopCause cause = StopCause::none;
   std::string host;
-  std::string reason;  ///< Why it could not be started; empty where it ran.
+  std::string reason;  ///< The reason if it could not be started; may be empty.
 };
 
 std::string to_text(const RankEnd& end);
