@@ -37,7 +37,7 @@ void write_atomically(const std::filesystem::path& path, std::string_view conten
 /// Opens a file for appending; makes it with mode 0600 if it does not exist.
 UniqueFd open_for_append(const std::filesystem::path& path);
 
-/// Returns whether a file with this owner may be one of ours: of this user, of root, or of
+/// Returns whether a file with this owner may be one of ours. The owner must be this user, root, or
 /// "nobody", which a file server may substitute for root.
 bool may_be_ours(uid_t owner) noexcept;
 

@@ -12,8 +12,9 @@ namespace fastgpu::agent {
 
 enum class Offspring : std::uint8_t { ignored, included };
 
-/// A set of processes: those with the marker in their environment, those in the session, or (with a
-/// subreaper, to which orphans return) the descendants of this process. Never this process itself.
+/// A set of processes: those with the marker in their environment, those in the session, and the
+/// descendants of this process. The latter requires a subreaper, to which orphans return. Never
+/// this process itself.
 struct Belonging {
   std::string marker{};  ///< "FASTGPU_JOB_ID=x"; empty: not used.
   pid_t session = 0;     ///< 0: not used.

@@ -1,4 +1,4 @@
-// `relay`: a file tree on its way through a chain of nodes: it is put together here, and goes on to
+// `relay`: a file tree on its way through a chain of nodes. It is put together here, and goes on to
 // the next node at the same time. With --report each node reports its outcome, and a node that
 // cannot take the tree still passes it on. With --build it is a build of an environment, which is
 // removed if it differs from its manifest. With --early it is made at the same time, and standard

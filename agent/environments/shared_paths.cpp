@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kLargestRecord = 64UL << 20;
 constexpr std::string_view kInfo = ".dist-info";
 
-/// The RECORD of each installed package, by the package's normalised name.
+/// Returns the RECORD of each installed package, by the package's normalised name.
 std::map<std::string, std::vector<RecordedFile>> records_in(const fs::path& packages) {
   std::map<std::string, std::vector<RecordedFile>> records;
   std::error_code none;

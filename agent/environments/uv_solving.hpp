@@ -13,7 +13,7 @@ struct UvSolution {
 };
 
 /// Solves the request. A package that may be built is taken from source only if its wheels lead to
-/// no solution: to learn its requirements its own code is run. Throws as Uv::run, naming the
+/// no solution. To learn its requirements its own code is run. Throws as Uv::run, naming the
 /// package that `sources` would have to list.
 UvSolution solve_by_uv(const Uv& uv, const SolveRequest& request, const std::string& python,
                        const Listener& listener);

@@ -28,8 +28,8 @@ LoginParts login_of(std::string_view address);
 /// Returns `text` with every "%2F" decoded; a '%' without two hexadecimal digits stays.
 std::string percent_decoded(std::string_view text);
 
-/// Returns `text` with "****" in place of the user name and password of every address in it, and in
-/// place of the passwords of `logins`, or of their user names if they have no password.
+/// Returns `text` with "****" in place of the user name and password of every address in it. It
+/// also replaces the passwords of `logins`, or their user names if they have no password.
 std::string hide_logins(std::string_view text, std::span<const Secret> logins = {});
 
 }  // namespace fastgpu::agent

@@ -37,9 +37,10 @@ struct LeaseAnswer {
 
 constexpr std::chrono::seconds kLongestLease{3600};
 
-/// Decides. Pure. The same holder is always granted, which renews its lease. Another one is granted
-/// unless the book has a different owner or a running lease. A lease that ends later than any that
-/// could have been granted was written under another clock, and counts as ended.
+/// Grants or refuses a lease. Pure. The same holder is always granted, which renews its lease.
+/// Another one is granted unless the book has a different owner or a running lease. A lease that
+/// ends later than any that could have been granted was written under another clock, and counts as
+/// ended.
 LeaseAnswer decide_lease(LeaseBook book, const LeaseWish& wish, std::int64_t now);
 
 std::string to_text(const LeaseBook& book);

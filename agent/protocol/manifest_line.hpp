@@ -16,7 +16,7 @@ struct ManifestEntry {
 
 std::string line_of(const ManifestEntry& entry, const std::string& sum);
 
-/// Throw ErrorKind::remote for a malformed line.
+/// Returns one part of a line. Each throws ErrorKind::remote for a malformed line.
 std::string sum_in(const std::string& line);
 std::string path_in(const std::string& line);
 std::uint64_t size_in(const std::string& line);

@@ -160,8 +160,8 @@ class Installation {
     fault_point("drivers.step");
   }
 
-  /// Runs the command with that number of each node's step, and repeats it while another process
-  /// holds a lock that the command does not wait for. apt-get and dnf wait for dpkg's and rpm's
+  /// Runs the command with that number of each node's step. Repeats it while another process holds
+  /// a lock that the command does not wait for. apt-get and dnf wait for dpkg's and rpm's
   /// themselves. This is for apt's locks on its lists and archives, for dpkg alone, and for an
   /// apt-get older than 2.0.
   void run_commands(const std::vector<Journey*>& busy, std::size_t at) {

@@ -95,7 +95,8 @@ class Dnf final : public PackageManager {
   std::vector<Argv> repair() const override { return {}; }
 
   /// Returns the files that stop dnf-automatic's services, under each of their names, while the
-  /// last file is there: also after a kill or a reboot, and for any state of their timers.
+  /// last file is there. They work after a kill or a reboot, and for any state of the services'
+  /// timers.
   std::vector<NodeFile> hold_files() const override {
     std::vector<NodeFile> files;
     for (const char* name :

@@ -65,8 +65,8 @@ std::vector<std::string> packages_of_interest(const Recipe& recipe, const Matrix
 int choose_branch(const Recipe& recipe, const NodeFacts& facts, const Matrix& matrix);
 
 /// Returns the facts with `count` GPUs of that model in place of the real ones, for a plan to look
-/// at: "L40S:8", or "L40S"; "Ascend:8", with any text behind that word. The driver, or CANN, and
-/// its companions count as not installed. Throws ErrorKind::usage.
+/// at. Examples: "L40S:8", "L40S", "Ascend:8", with any text behind the word Ascend. The driver, or
+/// CANN, and its companions count as not installed. Throws ErrorKind::usage.
 NodeFacts with_assumed_gpus(NodeFacts facts, std::string_view text, const Matrix& matrix);
 
 /// Returns the version without the distribution's part: "580.95.05" of "580.95.05-0ubuntu1".

@@ -30,8 +30,9 @@ std::string conda_lines(const std::filesystem::path& version) {
          "\"$fastgpu_script\"; fi\n  done\n  unset fastgpu_script\nfi\n";
 }
 
-/// Returns the possible paths of CANN's own script, best first: the user's setting, the path of
-/// exactly that version, the target of variables that are already set, and the usual places.
+/// Returns the possible paths of CANN's own script, best first. These are the user's setting, the
+/// path of exactly that version, the target of variables that are already set, and the usual
+/// places.
 std::string cann_scripts(const EnvironmentSpec& spec, const std::string& version) {
   std::string words;
   const auto add = [&](const std::string& place) { words += " " + place + "/set_env.sh"; };
@@ -63,7 +64,7 @@ constexpr std::string_view kExports = R"(. "$1" >/dev/null 2>&1 </dev/null
         printf "export %s=%s\n" "$name" "$quote${value//$quote/$quote\\$quote$quote}$quote"
       done)";
 
-/// Returns the lines for the exports of CANN's script, once. bash runs it, beside this shell: the
+/// Returns the lines for the exports of CANN's script, once. A bash beside this shell runs it. The
 /// script is not made for other shells, nor for those in which a failure or an unset variable is
 /// the end.
 std::string cann_lines(const EnvironmentSpec& spec, const std::string& version) {

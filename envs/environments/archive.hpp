@@ -26,15 +26,15 @@ struct EnvironmentArchive {
 };
 
 /// Reads the whole archive and keeps nothing. Throws usage, naming the file, unless it is one
-/// complete environment: one folder with every file of its manifest and no others, whose links stay
-/// inside, except for that to the nodes' Python.
+/// complete environment. That is one folder with every file of its manifest and no others. Its
+/// links stay inside, except for that to the nodes' Python.
 EnvironmentArchive check_archive(const std::filesystem::path& file, const Cancel& cancel);
 
 /// Throws usage, with advice, if environments are not at `prefix`.
 void check_prefix(const EnvironmentArchive& archive, const std::string& prefix);
 
 /// Returns whether a link at `path` below the directory `build` leads to a place below it, or below
-/// its parent, for any other such links on the way.
+/// its parent. Other such links on the way are allowed for.
 bool stays_inside(const std::filesystem::path& build, const std::string& path,
                   const std::string& target);
 

@@ -1,4 +1,4 @@
-"""Solves and installs conda packages by py-rattler, whose wheel lies beside this file and is unpacked there once.
+"""Solves and installs conda packages by py-rattler, whose wheel is beside this file and is unpacked there once.
 
 client.py solve|install < REQUEST > ANSWER, both "key=value" entries that are ended by a zero byte.
 
@@ -34,20 +34,20 @@ sys.path.insert(0, unpacked_wheel())
 import rattler  # noqa: E402
 from rattler.networking import AddHeadersMiddleware, Client, RetryMiddleware  # noqa: E402
 
-WHOLE_INDEX = 5  # A channel's index may take so many times what one silence may.
+WHOLE_INDEX = 5  # A channel's index may take this many times the limit of one silence.
 A_DAY = 24 * 3600
 ELSEWHERE = ("fn", "url", "channel", "sha256", "md5")
 
 
 def authorization(address):
-    """The host, the path and the header of an address with a user name and a password."""
+    """Returns the host, the path and the header of an address with a user name and a password."""
     parts = urllib.parse.urlsplit(address)
     login = f"{urllib.parse.unquote(parts.username or '')}:{urllib.parse.unquote(parts.password or '')}"
     return parts.hostname, parts.path.rstrip("/") + "/", {"Authorization": "Basic " + base64.b64encode(login.encode()).decode()}
 
 
 def client_for(seconds, request):
-    """Without credentials and configuration but those of the request; `seconds` are for one exchange, all of it."""
+    """Returns a client with only the credentials and configuration of the request; `seconds` limit one exchange."""
     logins = sorted(map(authorization, request.get("login", [])), key=lambda login: -len(login[1]))
 
     def headers(host, path):
@@ -89,7 +89,7 @@ async def solve(request):
 
 
 class Downloads(rattler.InstallerReporter):
-    """When each download that runs gave something last, by its package."""
+    """The time of the last data of each running download, by its package."""
 
     def __init__(self):
         self.packages, self.last = [], {}
@@ -109,7 +109,7 @@ class Downloads(rattler.InstallerReporter):
         self.last.pop(download_idx, None)
 
     async def silent_one(self, patience):
-        """The first package whose download gives nothing for so long."""
+        """Returns the first package whose download sends no data for this long."""
         while True:
             for entry, last in list(self.last.items()):
                 if time.monotonic() - last > patience:
@@ -143,7 +143,7 @@ def read_request():
 
 
 def main():
-    """Ends without the interpreter's own clearing up: threads of py-rattler may still run, and would not stand that."""
+    """Ends without the interpreter's own cleanup: threads of py-rattler may still run, and would not survive it."""
     try:
         answer = asyncio.run({"solve": solve, "install": install}[sys.argv[1]](read_request()))
         sys.stdout.write("".join(f"{key}={value}\0" for key, value in answer.items()))

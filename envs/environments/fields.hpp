@@ -9,7 +9,7 @@
 
 namespace fastgpu::envs {
 
-/// Each reads one field and throws ErrorKind::usage with its place.
+/// Reads one field. All of these throw ErrorKind::usage with the field's place.
 std::string line_of(const config::Value& value);
 std::vector<std::string> lines_of(const config::Value& value);
 /// Reads digits and dots, as in `example`.

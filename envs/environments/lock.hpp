@@ -51,8 +51,8 @@ std::string to_text(const EnvironmentLock& lock);
 /// by hand.
 EnvironmentLock parse_lock(const std::string& text, const std::string& source);
 
-/// Returns the lock of `spec` if its packages, Python and indexes equal those of an earlier lock,
-/// so that it need not be solved again; otherwise absent.
+/// Returns the lock of `spec` if its packages, Python and indexes equal those of an earlier lock;
+/// otherwise absent. It then need not be solved again.
 std::optional<EnvironmentLock> adopt(const EnvironmentLock& earlier, const EnvironmentSpec& spec,
                                      const std::string& fastgpu);
 

@@ -70,8 +70,8 @@ struct EnvironmentSpec {
   std::vector<std::vector<std::string>> post_install{};  ///< Commands, run once where it is built.
 };
 
-/// Throws ErrorKind::usage for a line of `packages` that a builder would take for an option, a file
-/// or an address with a password, and for options of pip other than --hash.
+/// Throws ErrorKind::usage for a line of `packages` that a builder would take for an option or a
+/// file. It also refuses addresses with a password, and options of pip other than --hash.
 void check_package_line(const std::string& line);
 
 /// Reads its address and its SHA-256. Throws as read_environment_spec.

@@ -1,4 +1,4 @@
-# What is true here, one fact a line: a word, then its values after tabs. Any POSIX shell; whatever is missing is left out.
+# Prints the facts of this node, one a line: a word, then its values after tabs. Any POSIX shell; missing facts are left out.
 # The arguments are packages whose versions in the repositories are of interest.
 say() {
   out=$1
@@ -90,7 +90,7 @@ software() {
   for file in /usr/lib/*/libnccl.so.2.* /usr/lib64/libnccl.so.2.* /usr/local/lib/libnccl.so.2.* /usr/local/cuda/lib64/libnccl.so.2.*; do
     [ -e "$file" ] && say nccl "${file##*/libnccl.so.}"
   done
-  # The last one counts; from 8.5 on it lies in `cann`.
+  # The last one counts; from 8.5 on it is in `cann`.
   for folder in "$HOME/Ascend/ascend-toolkit/latest" "$HOME/Ascend/cann" /usr/local/Ascend/ascend-toolkit/latest /usr/local/Ascend/cann "${ASCEND_TOOLKIT_HOME:-/none}"; do
     for file in "$folder"/*-linux/ascend_toolkit_install.info; do
       [ -r "$file" ] && say cann "$(sed -n 's/^version=//p' "$file")"
@@ -121,7 +121,7 @@ software() {
 
 dpkg_is_unfinished() { [ -n "$(ls -A /var/lib/dpkg/updates 2>/dev/null)$(dpkg --audit 2>/dev/null)" ]; }
 
-# Somebody is in the middle of it: nothing was cut off.
+# Another process is installing: no installation was cut off.
 dpkg_is_locked() {
   for file in /var/lib/dpkg/lock /var/lib/dpkg/lock-frontend; do
     inode=$(stat -c %i "$file" 2>/dev/null) && grep -q ":$inode " /proc/locks && return
@@ -145,7 +145,7 @@ packages() {
     if have dnf; then say packages dnf; else say packages yum; fi
     rpm -qa --qf '%{NAME}\t%{VERSION}-%{RELEASE}\n' $kinds "$@" 2>/dev/null | while IFS='	' read -r name version; do say installed "$name" "$version"; done
     if [ $# -gt 0 ] && have dnf; then
-      # Also what is in a module's streams of which none is enabled yet: drivers are.
+      # Includes the streams of a module without an enabled one, as for drivers.
       dnf -q -C repoquery --disable-modular-filtering --disablerepo='*' --enablerepo='fastgpu-*' --qf '%{name} %{version}-%{release}\n' "$@" 2>/dev/null |
         while read -r name version; do [ -n "$name" ] && say candidate "$name" "$version"; done
     fi

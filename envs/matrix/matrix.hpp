@@ -107,7 +107,7 @@ struct Combination {
 Combination resolve(const Matrix& matrix, const EnvironmentName& name);
 
 /// Returns the accelerators that the frameworks of a name are made for, whatever accelerator it
-/// names: those for which it resolves, cpu first, then by platform and version.
+/// names. These are the ones for which it resolves, cpu first, then by platform and version.
 std::vector<Accelerator> possible_accelerators(const Matrix& matrix, const EnvironmentName& name);
 
 /// Returns the offered names, the nearest to `name` first, at most `most`.

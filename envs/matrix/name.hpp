@@ -36,7 +36,7 @@ struct Accelerator {
   friend auto operator<=>(const Accelerator&, const Accelerator&) = default;
 };
 
-/// "cu12.4", "cpu", "can8.0.0"; throws usage.
+/// Parses "cu12.4", "cpu", "can8.0.0"; throws usage.
 Accelerator parse_accelerator(std::string_view text);
 std::string to_string(const Accelerator& accelerator);
 

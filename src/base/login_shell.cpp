@@ -33,8 +33,8 @@ std::string login_shell_command(std::string_view script) {
       text += is_same_in_both_quotes(c) ? std::string(1, c) : as_octal(c);
     text += "\")\"";
   }
-  // A word with quotes in it is no alias, and every shell reads it as exec. A word that is quoted
-  // as a whole, or from its first letter on, is a program's name to tcsh.
+  // A word with quotes in it is not an alias, and every shell reads it as exec. A word that is
+  // quoted as a whole, or from its first letter on, is a program's name to tcsh.
   return "ex''ec /bin/sh -c '" + text + "'";
 }
 

@@ -18,8 +18,8 @@ struct CodePoint {
 /// values above U+10FFFF are invalid.
 CodePoint first_code_point(std::string_view text) noexcept;
 
-/// Returns true for code points that a terminal obeys instead of showing: C0, DEL and C1 control
-/// characters, marks that change the direction of text, separators of lines and paragraphs.
+/// Returns true for code points that a terminal obeys instead of showing. These are C0, DEL and C1
+/// control characters, marks that change the direction of text, separators of lines and paragraphs.
 bool steers(char32_t point) noexcept;
 
 enum class Layout : std::uint8_t {

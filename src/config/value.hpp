@@ -39,7 +39,7 @@ class Value {
 
   std::vector<Value> list() const;         ///< Null is empty.
   std::vector<std::string> texts() const;  ///< A list of texts.
-  /// The entries of a map; null is empty.
+  /// Returns the entries of a map; null is empty.
   std::vector<std::pair<std::string, Value>> entries() const;
 
   /// Returns the value of `key` in this map, absent if the map has no such key. A key without a

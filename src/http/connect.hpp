@@ -35,8 +35,9 @@ Connected connect_to(const Destination& to, const CurlSettings& settings,
 /// Returns true for addresses of the public Internet: not private, shared, loopback, link-local or
 /// multicast ones.
 bool is_public_address(const sockaddr& address) noexcept;
-/// Returns true for addresses at which clouds give their machines credentials: all link-local ones,
-/// and those of Alibaba Cloud, AWS, Azure and Google Cloud that are not link-local.
+/// Returns true for addresses at which clouds give their machines credentials. These are all
+/// link-local ones, and those of Alibaba Cloud, AWS, Azure and Google Cloud that are not
+/// link-local.
 bool is_metadata_address(const sockaddr& address) noexcept;
 
 }  // namespace fastgpu::http

@@ -54,7 +54,7 @@ extern "C" std::size_t fastgpu_http_take_body(char* data, std::size_t, std::size
   }
 }
 
-/// Called each time a connection is ready for the request. At the second call the first connection
+/// Runs each time a connection is ready for the request. At the second call the first connection
 /// was lost before any answer: whether the request took effect there is unknown.
 extern "C" int fastgpu_http_before_sending(void* self, char*, char*, int, int) noexcept {
   auto& answer = *static_cast<CurlAnswer*>(self);

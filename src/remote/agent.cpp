@@ -96,7 +96,7 @@ std::string install_script(const AgentHash& hash, const std::string& sha256,
          kInstall;
 }
 
-/// Returns why the script ended with `status`; `said` is its error output.
+/// Returns why the script ended with `status`, from its error output.
 Error install_error(int status, std::string_view said) {
   const auto with = [&](ErrorKind kind, const std::string& text) {
     std::string shown = printable(said.substr(0, said.find('\n')));

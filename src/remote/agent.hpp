@@ -32,8 +32,8 @@ AgentProgram read_agent_program(const std::filesystem::path& file, AgentFiles ot
 /// Returns the program's path on a host, relative to the home directory.
 std::string agent_path(const AgentHash& hash);
 
-/// Returns a command line for the remote login shell that becomes the agent with `arguments`, so
-/// that its exit status and signal are those of the session. Shells report 127 if the program is
+/// Returns a command line for the remote login shell that becomes the agent with `arguments`. So
+/// its exit status and signal are those of the session. Shells report 127 if the program is
 /// missing, or empty, as a power cut may leave it.
 std::string agent_command(const AgentHash& hash, std::span<const std::string> arguments = {});
 

@@ -57,13 +57,13 @@ Error named_failure(ErrorKind kind, const NodeName& host, const std::string& tex
 void check_readable(const std::vector<std::filesystem::path>& sources,
                     const transfer::LeftOut& left_out = {});
 
-/// Copies files and directories to the same place on every host with the rules of cp -r: into
-/// `destination` if that is a directory, under its name otherwise. "" and relative paths begin at
-/// the home directory. Modes (without set-ID bits), times and symbolic links are kept. If a copy
-/// fails, nothing of it is visible on that host. Errors: not_found for a missing source or
-/// directory, conflict if file and directory would replace each other, denied, capacity, remote for
-/// content that arrived changed (naming the file); and as Client::run. The sources are checked
-/// before anything is sent. Throws if they have a problem then or later.
+/// Copies files and directories to the same place on every host. As with cp -r, that is into
+/// `destination` if it is a directory, under its name otherwise. "" and relative paths begin at the
+/// home directory. Modes (without set-ID bits), times and symbolic links are kept. If a copy fails,
+/// nothing of it is visible on that host. Errors: not_found for a missing source or directory,
+/// conflict if file and directory would replace each other, denied, capacity; remote for content
+/// that arrived changed (naming the file); and as Client::run. The sources are checked before
+/// anything is sent. Throws if they have a problem then or later.
 std::vector<HostResult<Copied>> copy_to(ssh::Client& client, std::span<const ssh::Host> hosts,
                                         const std::vector<std::filesystem::path>& sources,
                                         const std::string& destination, const AgentProgram& agent,

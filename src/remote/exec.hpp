@@ -22,7 +22,7 @@ class OutputSink {
   /// Takes output of the host with index `host` in the list. An exception ends the command on that
   /// host.
   virtual void output(std::size_t host, Channel channel, std::string_view text) = 0;
-  /// Called once for each host as it ends, after its last output.
+  /// Runs once for each host as it ends, after its last output.
   virtual void ended(std::size_t host) { static_cast<void>(host); }
 };
 

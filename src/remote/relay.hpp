@@ -17,7 +17,7 @@ struct NodeRoute {
 std::uint64_t content_of(const std::vector<std::filesystem::path>& sources);
 
 /// Copies like copy_to, but over another way. The first host gets the stream from here, and each
-/// passes it on to the next while it receives, so that it takes about as long as for one host.
+/// passes it on to the next while it receives. So it takes about as long as for one host.
 /// `route.names` has a name for each of `hosts`. A host that cannot keep the copy passes it on all
 /// the same. Hosts behind an unreachable one get it by a chain of their own, or at last from here.
 std::vector<HostResult<Copied>> copy_through(ssh::Client& client, std::span<const ssh::Host> hosts,

@@ -1,5 +1,5 @@
-// One libssh2 session over a stream. Its bytes are gathered on the way in and out, so that the many
-// small reads and writes of libssh2 do not become as many system calls.
+// One libssh2 session over a stream. Its bytes are gathered on the way in and out: many small reads
+// and writes of libssh2 become few system calls.
 #pragma once
 
 #include <memory>
@@ -24,14 +24,13 @@ class Session {
   _LIBSSH2_SESSION* get() const noexcept { return session_.get(); }
   Stream& stream() noexcept { return *stream_; }
 
-  /// Call woken() before a round of libssh2 calls and flush() after it; any calls may come in
-  /// between.
+  /// Runs before a round of libssh2 calls, flush() after it; any calls may come in between.
   void woken();
   void flush();
 
   /// Returns true if there is room for one more packet. Call it before anything that makes libssh2
-  /// send. libssh2 must never wait in the middle of a packet, as it would then allow no other call
-  /// before that packet.
+  /// send. If libssh2 waited in the middle of a packet, it would allow no other call before that
+  /// packet.
   bool can_send();
 
   /// Frees the buffers if no bytes are in them.
@@ -46,7 +45,7 @@ class Session {
   /// Returns true if the other side has closed the connection, or it broke.
   bool lost() const noexcept { return lost_; }
 
-  /// The two functions for libssh2's callbacks.
+  /// Moves bytes for libssh2's callbacks.
   ssize_t receive(char* buffer, std::size_t size);
   ssize_t send(const char* data, std::size_t size);
 

@@ -22,7 +22,7 @@ class Stream {
   virtual ssize_t read_some(char* buffer, std::size_t size) = 0;
   virtual ssize_t write_some(const char* data, std::size_t size) = 0;
 
-  /// Called when the poll set has reported, before the first read.
+  /// Runs when the poll set has reported, before the first read.
   virtual void woken() {}
   /// Sends the bytes that lower layers have gathered.
   virtual void flush() {}

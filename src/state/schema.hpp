@@ -20,7 +20,7 @@ struct OpenDatabase {
 /// connection for reading; one without a database then reads as empty.
 OpenDatabase open_database(const std::filesystem::path& directory);
 
-/// Empties the log before the connection's end, and gives its file its room again: older pages must
+/// Empties the log before the connection's end, and gives its file its room again. Older pages must
 /// not meet a database that was restored from a copy. On a full disk the log stays unchanged, for
 /// the room would be lost.
 void empty_log(sqlite::Connection& connection, const std::filesystem::path& directory) noexcept;

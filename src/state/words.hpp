@@ -11,7 +11,7 @@ std::string_view to_string(ClusterState state);
 std::string_view to_string(NodeState state);
 std::string_view to_string(JobState state);
 
-/// Throw ErrorKind::local for any other word.
+/// Parses a state. Throws ErrorKind::local for any other word.
 ClusterState parse_cluster_state(std::string_view word);
 NodeState parse_node_state(std::string_view word);
 JobState parse_job_state(std::string_view word);

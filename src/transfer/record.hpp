@@ -35,7 +35,7 @@ struct BlockRecord {
   std::string_view bytes;
 };
 
-/// A record in place of blocks: the content is that of the file with this path in the other side's
+/// A record in place of blocks. The content is that of the file with this path in the other side's
 /// base, the files that it is known to have.
 struct SameRecord {};
 

@@ -184,8 +184,8 @@ void Staging::make_unnamed() {
               "writing into " + shown_ + ": what is made there does not stay ours");
 }
 
-/// Returns false if the name was taken, or if the directory was removed: by another user, or by a
-/// copy that took it for a leftover before its lock was held.
+/// Returns false if the name was taken, or if the directory was removed. Another user may have
+/// removed it, or a copy that took it for a leftover before its lock was held.
 bool Staging::make_locked(const std::string& name) {
   name_ = name;
   directory_ = make_own_directory(parent_.get(), name_, shown_);

@@ -57,8 +57,9 @@ struct Announced {
 /// and capacity if the file system has less room. Leaves nothing behind.
 void try_receiving(const std::filesystem::path& destination, const Announced& copy);
 
-/// Receives a tree with the rules of cp -r: into a destination that is a directory, or under the
-/// destination's name if that does not exist or is a file. A directory that exists is merged into.
+/// Receives a tree with the rules of cp -r. It goes into a destination that is a directory, or
+/// under the destination's name if that does not exist or is a file. A directory that exists is
+/// merged into.
 class TreeReceiver {
  public:
   /// Throws not_found if the directory around the destination does not exist, conflict if it is a
@@ -70,13 +71,13 @@ class TreeReceiver {
                const std::optional<Resumption>& resumption = {}, OnFile on_file = {},
                const BaseTree& base = {});
 
-  /// Accepts nothing but the requested names from now on, and requires all of them: for a stream
-  /// from a machine that must not choose what is written here. feed() and finish() then throw as
-  /// AskedNames does.
+  /// Accepts nothing but the requested names from now on, and requires all of them. Use it for a
+  /// stream from a machine that must not choose what is written here. feed() and finish() then
+  /// throw as AskedNames does.
   void expect(AskedNames names) { asked_ = std::move(names); }
 
   /// Throws remote for a malformed stream and for content that is not what was sent (naming the
-  /// file), denied for a path that leads out of the destination, capacity for a full disk.
+  /// file). Throws denied for a path that leads out of the destination, capacity for a full disk.
   void feed(std::string_view piece);
 
   /// Returns the bytes of content in this stream so far.

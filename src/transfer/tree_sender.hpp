@@ -75,9 +75,9 @@ using LeftOut = std::function<bool(const std::string& path, bool is_directory)>;
 /// source.
 class TreeSender {
  public:
-  /// Content before `from` is known to be there, and is read if a sum needs it, but not sent. Files
-  /// that `in_base` knows are neither read nor sent. `first` are files of the only source; one of
-  /// them that has changed when the walk reaches it is sent again.
+  /// Sends the sources. Content before `from` is known to be there, and is read if a sum needs it,
+  /// but not sent. Files that `in_base` knows are neither read nor sent. `first` are files of the
+  /// only source; one of them that has changed when the walk reaches it is sent again.
   TreeSender(std::vector<std::filesystem::path> sources, std::shared_ptr<FileSums> sums,
              const Position& from = {}, InBase in_base = {}, FirstFiles first = {},
              OnSent on_sent = {});
@@ -85,9 +85,9 @@ class TreeSender {
   /// Leaves entries out from now on; the sources themselves are always sent.
   void leave_out(LeftOut left_out) { left_out_ = std::move(left_out); }
 
-  /// Returns the next piece, perhaps an empty one; absent at the end. Throws not_found for a source
-  /// that does not exist, denied for a file that cannot be read, usage for a source that is neither
-  /// a file nor a directory.
+  /// Returns the next piece, perhaps an empty one; absent at the end. Throws not_found for a
+  /// missing source, denied for an unreadable file, usage for a source that is neither a file nor a
+  /// directory.
   std::optional<std::string> next();
 
   const Sent& sent() const noexcept { return sent_; }
@@ -166,9 +166,9 @@ class TreeSender {
   bool ended_ = false;
 };
 
-/// Throws for the first source that does not exist, is neither a file nor a directory, or contains
-/// an unreadable entry that is not left out. The error names it and comes before anything of a copy
-/// is sent.
+/// Throws for the first source that is missing, is neither a file nor a directory, or contains an
+/// unreadable entry that is not left out. The error names it and comes before anything of a copy is
+/// sent.
 void check_readable(const std::vector<std::filesystem::path>& sources,
                     const LeftOut& left_out = {});
 
