@@ -9,7 +9,7 @@ namespace fastgpu::agent {
 
 struct SharedPath {
   std::string path;                   ///< The path below the build.
-  std::vector<std::string> packages;  ///< Its packages, by name; the last one's file is used.
+  std::vector<std::string> packages;  ///< The packages, by name; the last one's file is used.
 };
 
 /// Returns the paths that the RECORDs of the packages in `version` list with different sums, in

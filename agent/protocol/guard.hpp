@@ -13,8 +13,8 @@ namespace fastgpu::agent {
 struct GuardOrder {
   /// The time when the node powers itself off, even while busy.
   std::int64_t ends = 0;
-  std::chrono::seconds unattended{0};  ///< Also this long after the last contact; 0: not.
-  std::chrono::seconds idle{0};        ///< Also after this long without activity; 0: not.
+  std::chrono::seconds unattended{0};  ///< Off this long after the last contact; 0: never.
+  std::chrono::seconds idle{0};        ///< Off after this long without activity; 0: never.
   /// The command for it; empty: the node only reports when it would.
   std::vector<std::string> off{};
   std::chrono::milliseconds period{10'000};  ///< The time between two looks.

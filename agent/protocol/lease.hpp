@@ -23,7 +23,7 @@ struct LeaseWish {
   std::string who{};
   std::chrono::seconds duration{60};
   bool takes_over = false;  ///< Ignores the owner: the holder is about to become it.
-  bool breaks = false;      ///< Also ignores another's running lease: its holder is dead.
+  bool breaks = false;      ///< Ignores another's running lease: its holder is dead.
 };
 
 struct LeaseAnswer {

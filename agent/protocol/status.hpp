@@ -13,16 +13,16 @@ struct RankEnd {
   int rank = 0;
   process::ExitStatus how{};
   std::int64_t ended = 0;  ///< Nanoseconds since 1970 by the node's clock.
-  bool told = false;       ///< It was ordered to stop before it ended.
+  bool told = false;       ///< Ordered to stop before it ended.
   std::string host;
   std::string reason;  ///< The reason if it could not run; may be empty.
   std::string full{};  ///< The folder of its logs, if the disk had no room left at its end.
 };
 
 enum class StopCause : std::uint8_t {
-  none,      ///< It ended by itself.
+  none,      ///< The job ended by itself.
   request,   ///< A client requested it.
-  timeout,   ///< It ran longer than its limit.
+  timeout,   ///< The job ran longer than its limit.
   lease,     ///< The owner had shown no sign of life.
   vanished,  ///< The supervisor is gone and left no status: killed, or the node was restarted.
 };

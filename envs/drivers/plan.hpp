@@ -13,7 +13,7 @@ using Argv = std::vector<std::string>;
 enum class StepState : std::uint8_t {
   done,      ///< Done according to the facts: not run.
   to_do,     ///< To run.
-  left_out,  ///< Not available here, and not essential; the note has the reason.
+  left_out,  ///< Unavailable here, and not essential; the note has the reason.
 };
 
 /// A step that makes one thing true on a node.

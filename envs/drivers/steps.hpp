@@ -13,7 +13,7 @@ namespace fastgpu::envs {
 /// Returns a step that is done, or to do by those commands.
 Step make_step(std::string title, bool done, std::vector<Argv> commands, std::string note = {});
 
-/// Writes the files that differ from their wanted content. Absent if there is no such file, or if
+/// Writes the files that differ from their wanted content. Absent without such files, or if
 /// some are missing and not `needed`.
 std::optional<Step> files_step(std::string title, const std::vector<NodeFile>& files,
                                const NodeFacts& facts, bool needed);

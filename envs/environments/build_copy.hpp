@@ -23,7 +23,7 @@ struct BuildCopy {
   /// Another build that all of them have; may be empty.
   std::filesystem::path base{};
   std::filesystem::path scratch;  ///< A directory of ours, here.
-  bool is_early = false;          ///< It is being built at the same time.
+  bool is_early = false;          ///< Copied while it is being built.
   /// The limit of the traffic from the node that has it, or from this machine.
   std::optional<BitRate> rate{};
 };

@@ -36,7 +36,7 @@ struct EnvironmentLock {
   /// uv: the archive of an interpreter that the spec does not name, and the node did not have.
   std::optional<PythonArchive> python_archive{};
   std::string python_version;       ///< "3.11.2"; empty if conda installs none.
-  std::vector<Artefact> artefacts;  ///< By package.
+  std::vector<Artefact> artefacts;  ///< Sorted by package.
   /// uv: the tools that build the sources, which are not part of the environment.
   std::vector<Artefact> build_tools{};
 };

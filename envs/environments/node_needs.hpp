@@ -15,7 +15,7 @@ namespace fastgpu::envs {
 struct NodeNeeds {
   std::vector<std::string> apt{};  ///< Names of packages of the distribution.
   std::string driver{};            ///< "580", "580.95.05"; empty: not required.
-  std::string cuda{};              ///< Its toolkit: "13.0"; empty: not required.
+  std::string cuda{};              ///< The toolkit: "13.0"; empty: not required.
   std::optional<Cann> cann{};
 
   bool any() const noexcept { return !apt.empty() || wants_gpu() || cann; }

@@ -12,8 +12,8 @@
 namespace fastgpu::envs {
 
 struct RequirementsFile {
-  std::vector<std::string> packages;  ///< With their hashes, without comments.
-  std::vector<Secret> index;          ///< In the order of pip's options; may have passwords.
+  std::vector<std::string> packages;  ///< Lines with hashes, without comments.
+  std::vector<Secret> index;          ///< Addresses in pip's order; may have passwords.
 };
 
 /// Returns the text of a file; absent if it is missing.

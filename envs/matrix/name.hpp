@@ -55,7 +55,7 @@ EnvironmentName parse_environment_name(std::string_view text);
 
 /// A name that may leave the accelerator to the nodes: "tr2.8.0_py311".
 struct WantedName {
-  EnvironmentName name;  ///< With cpu if the name leaves it open.
+  EnvironmentName name;  ///< Has cpu if the name leaves it open.
   bool has_accelerator = true;
 };
 WantedName parse_wanted_name(std::string_view text);  ///< Throws as parse_environment_name.

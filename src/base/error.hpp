@@ -13,7 +13,7 @@ enum class ErrorKind : std::uint8_t {
   denied,       ///< Credentials or rights are missing or refused.
   capacity,     ///< No stock, no quota, no room on the disk, no free address.
   not_found,    ///< A thing that the user named does not exist.
-  conflict,     ///< It exists already in another form, or another process is changing it.
+  conflict,     ///< Exists already in another form, or another process is changing it.
   transient,    ///< Worth repeating unchanged: timeouts, lost connections, HTTP 429 and 5xx.
   timeout,      ///< The caller's own deadline has passed.
   interrupted,  ///< The user requested a stop.

@@ -16,7 +16,7 @@ struct JobFile {
   std::optional<std::string> cluster{};
   std::optional<int> np{};
   std::optional<int> npernode{};
-  std::vector<std::pair<std::string, std::string>> env{};  ///< In the order written.
+  std::vector<std::pair<std::string, std::string>> env{};  ///< Entries in the order written.
   /// A directory here, unchanged from the file.
   std::optional<std::string> sync{};
   std::optional<std::string> workdir{};  ///< A directory on the nodes.

@@ -249,7 +249,7 @@ class Execution {
   const Cancel& cancel_;
   ssh::RunOptions run_options_;
   std::vector<std::unique_ptr<HostOutput>> outputs_;
-  std::vector<std::optional<Closed>> closed_;  ///< By host, present once it has ended.
+  std::vector<std::optional<Closed>> closed_;  ///< Indexed by host, present once it has ended.
 };
 
 }  // namespace

@@ -34,7 +34,7 @@ class Store {
   /// throws, all are undone. May be nested.
   void atomically(const std::function<void()>& body);
 
-  std::vector<Cluster> clusters() const;  ///< By name.
+  std::vector<Cluster> clusters() const;  ///< Sorted by name.
   std::optional<Cluster> find_cluster(const ClusterName& name) const;
   std::optional<Cluster> find_cluster(const ClusterId& id) const;
   /// Throws ErrorKind::conflict if the name or the identity is taken.
@@ -43,7 +43,7 @@ class Store {
   /// Erases its nodes, too; jobs and their logs' places stay.
   void erase_cluster(const ClusterId& id);
 
-  std::vector<Node> nodes(const ClusterId& cluster) const;  ///< By index.
+  std::vector<Node> nodes(const ClusterId& cluster) const;  ///< Sorted by index.
   /// Inserts or replaces by (cluster, index). Throws not_found if the cluster does not exist.
   void put_node(const Node& node);
   void erase_node(const ClusterId& cluster, int index);
@@ -65,7 +65,7 @@ class Store {
   /// Inserts a job under "<name>-1", "<name>-2", ..., reserved for ever. Sets `job.id`.
   void insert_job(Job& job, const JobName& name);
   void update_job(const Job& job);
-  void erase_job(const std::string& id);  ///< Its number is not used again.
+  void erase_job(const std::string& id);  ///< The number is not used again.
 
   IntentId open_intent(const Intent& intent);  ///< The store sets `intent.id` and `opened`.
   void close_intent(IntentId id);

@@ -54,7 +54,7 @@ void remove_copies(int parent, const std::string& own, const IsWanted& is_wanted
   }
 }
 
-/// Removes other copies. A copy to the same destination as `own` is no longer wanted.
+/// Removes other copies. A copy to the same destination as `own` is obsolete.
 void remove_leftovers(int parent, const std::string& own) try {
   const std::string place = marked(own.substr(0, std::min(own.size(), kPlaceDigits)));
   remove_copies(parent, own, [&](const std::string& name, int left) {
