@@ -1,4 +1,4 @@
-// `access-check`, `access-add` and `access-remove`: grant a cluster's key access to this host.
+// `access-check`, `access-add` and `access-remove`: the access of a cluster's key to this host.
 #include <filesystem>
 
 #include "agent/authorized_keys.hpp"
@@ -32,7 +32,7 @@ int run_access_remove(Arguments arguments) {
   if (cluster.empty() || cluster.find_first_not_of("0123456789abcdef") != std::string::npos)
     throw Error(ErrorKind::usage, "'" + printable(cluster) + "' is no cluster's identity");
   remove_authorized_key(mark);
-  // The other file is the key that this host had for reaching the others.
+  // The directory has the key that this host had for reaching the others.
   std::filesystem::remove_all(below_home(".fastgpu/clusters") / cluster);
   return 0;
 }

@@ -22,7 +22,7 @@ struct TakenPackages {
 /// they are sources. A package's files must match its RECORD and its build's manifest: if one does
 /// not, the package is not taken. Files are read if they may have been written to since the build
 /// was checked. Programs that name the directory of their build are rewritten. Commands that are
-/// run in a build may write into its files, so such builds are never used, nor extended. `version`
+/// run in a build may write into its files, so nothing is taken from or for such a build. `version`
 /// must have its Python already.
 TakenPackages take_earlier_packages(const BuildRequest& request,
                                     const std::filesystem::path& version, Listener& listener);

@@ -22,7 +22,7 @@ void check_processors(const NodeFacts& facts) {
               "--assume-gpu Ascend:8 --dry-run shows the plan for one");
 }
 
-/// Returns the file's name without the end of an address.
+/// Returns the file's name without an address's query or fragment.
 std::string name_of(const CannInstaller& installer) {
   const std::string path = installer.from.substr(0, installer.from.find_first_of("?#"));
   return printable(path.substr(path.rfind('/') + 1));

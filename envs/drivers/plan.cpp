@@ -163,7 +163,8 @@ class Planner {
       steps_.push_back(std::move(*step));
   }
 
-  /// Returns the steps that prepare for an installation; empty if no step installs.
+  /// Returns the steps with their preparation in front. If no step installs, missing parts of the
+  /// preparation are left out.
   std::vector<Step> prepared(bool installs) {
     std::vector<Step> body = std::exchange(steps_, {});
     if (!choice_.is_installed) prepare_build();

@@ -19,7 +19,7 @@ Platform platform_of(const NodeFacts& facts) {
   return has_gpu_of(facts, "ascend") ? Platform::cann : Platform::cpu;
 }
 
-/// Returns the difference between kinds of nodes, in words.
+/// Returns the kind of a node in words.
 std::string kind_of(const KnownNode& node) {
   const NodeFacts& facts = node.facts;
   if (platform_of(facts) != Platform::cann) return describe_gpus(facts);

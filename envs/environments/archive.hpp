@@ -30,7 +30,7 @@ struct EnvironmentArchive {
 /// links stay inside, except for that to the nodes' Python.
 EnvironmentArchive check_archive(const std::filesystem::path& file, const Cancel& cancel);
 
-/// Throws usage, with advice, if environments are not at `prefix`.
+/// Throws usage, with advice, unless `prefix` is the archive's prefix.
 void check_prefix(const EnvironmentArchive& archive, const std::string& prefix);
 
 /// Returns whether a link at `path` below the directory `build` leads to a place below it, or below

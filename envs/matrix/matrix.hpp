@@ -37,7 +37,7 @@ struct GpuModel {
   bool open_modules = true;      ///< Supported by the open kernel modules (Turing and later).
   int first_driver = 0;          ///< The first branch that supports it.
   int last_driver = 0;           ///< The last branch that supports it; 0 while it is supported.
-  int nvswitch_from = 0;         ///< The number in one machine that NVSwitch joins; 0: never.
+  int nvswitch_from = 0;         ///< The least number in one machine joined by NVSwitch; 0: never.
 };
 
 /// A release of Python, and its sources.

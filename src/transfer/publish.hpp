@@ -21,7 +21,7 @@ std::set<std::string> publish(int from, int to);
 /// in `existing`.
 enum class Rights : std::uint8_t {
   as_recorded,
-  /// Adds write permission for the owner: a directory that is to be moved must have it.
+  /// The recorded rights plus write permission for the owner, which a directory needs to be moved.
   owner_may_write,
 };
 void finish_directories(int root, const std::vector<DirectoryRecord>& directories,
