@@ -105,6 +105,12 @@ void AlibabaCloud::make_image(const cloud::ImageWish& wish, const Cancel& cancel
 void AlibabaCloud::remove_image(const std::string& region, const OwnImage& image) {
   const std::string& id = image.image.id;
   const bool is_image = image.snapshots != std::vector{id};
+  // Only the image names them: without it nothing would find them again.
+  if (image.snapshots.empty() && image.state == ImageState::available)
+    throw Error(ErrorKind::remote, "alibaba: image " + id +
+                                       " is available, and the cloud names no "
+                                       "snapshot of it, which removing it would leave behind: try "
+                                       "again, or remove both in the console");
   if (is_image && !image.snapshots.empty()) {
     ApiCall call{.region = region,
                  .action = "TagResources",

@@ -6,6 +6,7 @@
 #include "http/urls.hpp"
 #include "provision/api_tools.hpp"
 #include "provision/providers/alibaba/alibaba_cloud.hpp"
+#include "support/failure.hpp"
 
 namespace fastgpu::provision::alibaba {
 namespace {
@@ -71,6 +72,15 @@ TEST_CASE_FIXTURE(Account, "snapshots are marked before their image goes, and go
   CHECK(script.actions ==
         std::vector<std::string>{"TagResources", "DeleteImage", "DeleteSnapshot"});
   CHECK(script.bodies["TagResources"].find("fastgpu-left&") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Account, "an image whose snapshots are not told is not removed") {
+  cloud::OwnImage image{.image = {.id = "m-1"}, .state = ImageState::available};
+  CHECK(test::failure_of([&] { cloud.remove_image("cn-1", image); }).kind() == ErrorKind::remote);
+  CHECK(script.actions.empty());
+  image.state = ImageState::failed;  // It may have none.
+  cloud.remove_image("cn-1", image);
+  CHECK(script.actions == std::vector<std::string>{"DeleteImage"});
 }
 
 TEST_CASE_FIXTURE(Account, "a snapshot that an interrupted removal has left goes by itself") {

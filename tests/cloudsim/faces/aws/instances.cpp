@@ -40,8 +40,11 @@ std::string dashed_address(std::string address) {
 Json interfaces_of(const Ec2Call& call, const Instance& instance) {
   Json out = Json::array();
   for (const std::string& id : instance.attached)
-    if (const Resource* each = call.world.find(call.scope, "interface", id))
+    if (const Resource* each = call.world.find(call.scope, "interface", id)) {
       out.push_back(shape_interface(*each));
+      out.back().erase("availabilityZone");  // Of the instance, here.
+      out.back()["attachment"].erase("instanceId");
+    }
   return out;
 }
 
