@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/host_names.hpp"
 #include "base/json.hpp"
 #include "provision/cluster_spec.hpp"
 #include "provision/providers.hpp"
@@ -113,7 +114,7 @@ state::Node node_in(const json& object, const state::ClusterId& cluster) {
                    .host_keys = host_keys_in(object)};
   if (!is_hex(node.token, 32)) refuse("the token of a node");
   try {
-    check_name("node name", node.name.value);
+    check_node_name(node.name.value);
   } catch (const Error& e) {
     refuse(e.what());
   }

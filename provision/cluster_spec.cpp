@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "base/host_names.hpp"
 
 namespace fastgpu::provision {
 namespace {
@@ -31,7 +32,7 @@ void check_node_count(int nodes) {
 }
 
 void check_spec(const ClusterSpec& spec) {
-  check_name("cluster name", spec.name.value);
+  check_dotted_name("cluster name", spec.name.value);
   check_node_count(spec.nodes);
   check_range("the least number of nodes", spec.least_nodes(), spec.nodes);
   check_range("the number of slots on a node", spec.slots, kMostSlots);

@@ -162,6 +162,7 @@ Plan plan_cluster(const Tools& tools, const ClusterSpec& spec) {
   check_spec(spec);
   check_provider_name(spec.provider);
   const Found found = find(tools, spec);
+  if (!found.cluster) check_name_is_free(tools.store, spec.name);
   if (found.cluster) require_ours(*found.cluster, found.instances);
   Plan plan = make_plan(spec, found);
   if (plan.kind == PlanKind::unchanged) return plan;
@@ -178,6 +179,7 @@ CreateResult create_cluster(const Tools& tools, const ClusterSpec& spec, OnFailu
   if (const auto cluster = tools.store.find_cluster(spec.name))
     settle_cluster(tools, *cluster, HalfMade::leave);
   Found found = find(tools, spec);
+  if (!found.cluster) check_name_is_free(tools.store, spec.name);
   if (found.cluster) require_ours(*found.cluster, found.instances);
   Plan plan = make_plan(spec, found);
   Provider& provider = tools.providers(spec.provider);

@@ -95,8 +95,10 @@ ClusterView refresh_cluster(const Tools& tools, const ClusterName& name);
 /// over.
 ClusterView look_before_change(const Tools& tools, const ClusterName& name);
 
-/// Throws conflict where a cluster has that name.
-void check_name_is_free(const state::Store& store, const ClusterName& name);
+/// Throws conflict where a cluster has that name, or where one has nodes of the same host names.
+/// The cluster that is renamed, if there is one, may keep its host names.
+void check_name_is_free(const state::Store& store, const ClusterName& name,
+                        const ClusterName& renamed = {});
 
 /// The cluster, or Error not_found with the nearest name there is.
 state::Cluster require_cluster(const state::Store& store, const ClusterName& name);

@@ -2,20 +2,26 @@
 #include <optional>
 
 #include "base/fault_point.hpp"
+#include "base/host_names.hpp"
 #include "provision/held_cluster.hpp"
 #include "provision/lifecycle.hpp"
 #include "provision/takeover.hpp"
 
 namespace fastgpu::provision {
-
-void check_name_is_free(const state::Store& store, const ClusterName& name) {
-  check_name("cluster name", name.value);
+void check_name_is_free(const state::Store& store, const ClusterName& name,
+                        const ClusterName& renamed) {
+  check_dotted_name("cluster name", name.value);
   if (store.find_cluster(name))
     throw Error(ErrorKind::conflict, "cluster '" + name.value + "' exists already");
+  for (const state::Cluster& other : store.clusters())
+    if (other.name != renamed && host_form(other.name.value) == host_form(name.value))
+      throw Error(ErrorKind::conflict, "cluster '" + name.value + "' cannot be beside '" +
+                                           other.name.value +
+                                           "': their nodes would have the same host names");
 }
 
 ClusterView rename_cluster(const Tools& tools, const ClusterName& from, const ClusterName& to) {
-  check_name("cluster name", to.value);
+  check_dotted_name("cluster name", to.value);
   require_cluster(tools.store, from);
   // Everybody takes two locks in the order of their names, so that nobody waits in a circle.
   std::optional<state::ClusterLock> other;
@@ -26,7 +32,7 @@ ClusterView rename_cluster(const Tools& tools, const ClusterName& from, const Cl
   if (from == to) return view;
   view.cluster.name = to;
   try {
-    check_name_is_free(tools.store, to);
+    check_name_is_free(tools.store, to, from);
     require_ours(tools, held.cluster());
     held.provider().rename(view.cluster, tools.cancel);  // Repeated where we die before the rest.
     fault_point("provision:renamed_there");

@@ -363,7 +363,7 @@ int plan_rename(Context& context, const ClusterName& from, const ClusterName& to
   provision::look_before_change(context.tools(), from);
   std::vector<std::string> steps;
   if (from != to) {
-    provision::check_name_is_free(context.store(), to);
+    provision::check_name_is_free(context.store(), to, from);
     steps.push_back("call cluster " + from.value + " " + to.value);
   }
   return show_dry_run(context.ui(), "rename cluster", from.value, steps);

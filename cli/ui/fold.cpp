@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <set>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/name_ranges.hpp"
 #include "base/names.hpp"
 
 namespace fastgpu::cli {
@@ -67,43 +69,9 @@ std::string ranges(std::vector<int> numbers, std::size_t width) {
   return out;
 }
 
-/// The items of a list, split at the commas that stand outside brackets.
-std::vector<std::string_view> items(std::string_view text, std::string_view whole) {
-  std::vector<std::string_view> out;
-  std::size_t begin = 0;
-  int depth = 0;
-  for (std::size_t i = 0; i <= text.size(); ++i) {
-    const char c = i < text.size() ? text[i] : ',';
-    depth += c == '[' ? 1 : c == ']' ? -1 : 0;
-    const bool ends = c == ',' && (depth == 0 || i == text.size());
-    if (!ends) continue;
-    out.push_back(text.substr(begin, i - begin));
-    begin = i + 1;
-    if (out.back().empty() || depth != 0)
-      throw Error(ErrorKind::usage,
-                  "node set '" + printable(whole) +
-                      "' is not readable: write it like 0,2 or 0-3 or demo-[0-3]");
-  }
-  return out;
-}
-
 [[noreturn]] void refuse(std::string_view text) {
   throw Error(ErrorKind::usage, "node set '" + printable(text) +
                                     "' is not readable: write it like 0,2 or 0-3 or demo-[0-3]");
-}
-
-/// "0-3", "01-16" or "7" appended to `prefix`; false where `range` is none of them.
-bool append_range(std::string_view prefix, std::string_view range, std::vector<std::string>& out) {
-  const std::size_t dash = range.find('-');
-  const std::string_view first = range.substr(0, dash);
-  const std::string_view last = dash == std::string_view::npos ? first : range.substr(dash + 1);
-  if (!is_number(first) || !is_number(last) || number(last) < number(first)) return false;
-  if (static_cast<std::size_t>(number(last) - number(first)) >=
-      kMostNames - std::min(out.size(), kMostNames))
-    throw Error(ErrorKind::usage, "node set '" + printable(range) + "' names over 10,000 nodes");
-  for (int i = number(first); i <= number(last); ++i)
-    out.push_back(std::string(prefix) + padded(i, is_padded(first) ? first.size() : 0));
-  return true;
 }
 
 /// Names that differ in their number alone.
@@ -146,17 +114,18 @@ std::string fold_names(std::span<const std::string> names) {
 }
 
 std::vector<std::string> unfold_names(std::string_view text) {
+  const auto items = split_name_list(text);
+  if (!items) refuse(text);
   std::vector<std::string> out;
-  for (const std::string_view item : items(text, text)) {
-    const std::size_t open = item.find('[');
-    if (open == std::string_view::npos) {
-      if (!append_range("", item, out)) out.emplace_back(item);
-      continue;
-    }
-    if (item.back() != ']') refuse(text);
-    const std::string_view inside = item.substr(open + 1, item.size() - open - 2);
-    for (const std::string_view range : items(inside, text))
-      if (!append_range(item.substr(0, open), range, out)) refuse(text);
+  for (const std::string_view item : *items) {
+    const bool is_bare_range = item.find_first_not_of("0123456789-") == item.npos;
+    auto names =
+        expand_name(is_bare_range ? "[" + std::string(item) + "]" : std::string(item), kMostNames);
+    if (!names && !is_bare_range) refuse(text);
+    if (!names) names.emplace({std::string(item)});
+    if (names->size() > kMostNames - out.size())
+      throw Error(ErrorKind::usage, "node set '" + printable(text) + "' names over 10,000 nodes");
+    std::ranges::move(*names, std::back_inserter(out));
   }
   return out;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/host_names.hpp"
 #include "base/utf8.hpp"
 
 namespace fastgpu {
@@ -65,7 +66,7 @@ void check_name(std::string_view what, std::string_view value) {
 }
 
 ClusterName parse_cluster_name(std::string_view text) {
-  check_name("cluster name", text);
+  check_dotted_name("cluster name", text);
   return {std::string(text)};
 }
 

@@ -41,6 +41,9 @@ class Store::Database {
 
   void atomically(const std::function<void()>& body);
 
+  /// Throws ErrorKind::conflict if the nodes of another cluster have the host names of this one's.
+  void check_host_form(const Cluster& cluster);
+
   /// False for a directory that cannot be written, whose database is of the first version.
   bool has_second_tables();
 

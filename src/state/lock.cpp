@@ -14,6 +14,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "base/host_names.hpp"
 #include "base/units.hpp"
 #include "state/directory.hpp"
 
@@ -27,7 +28,7 @@ using std::chrono::steady_clock;
 constexpr milliseconds kBetweenAttempts{25};
 
 fs::path lock_file(const fs::path& state_directory, const ClusterName& cluster) {
-  check_name("cluster name", cluster.value);
+  check_dotted_name("cluster name", cluster.value);
   return state_directory / "locks" / (cluster.value + ".lock");
 }
 

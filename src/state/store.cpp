@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/host_names.hpp"
 #include "state/database.hpp"
 #include "state/words.hpp"
 
@@ -96,6 +97,16 @@ void Store::Database::atomically(const std::function<void()>& body) {
   }
 }
 
+void Store::Database::check_host_form(const Cluster& cluster) {
+  sqlite::Statement row = query(
+      "SELECT name FROM clusters WHERE replace(lower(name), '.', '-')=? AND name!=? AND id!=?",
+      host_form(cluster.name.value), cluster.name.value, cluster.id.value);
+  if (row.step())
+    throw Error(ErrorKind::conflict, "cluster '" + cluster.name.value + "' cannot be beside '" +
+                                         row.text(0) +
+                                         "': their nodes would have the same host names");
+}
+
 Store::Store(const std::filesystem::path& directory)
     : database_(std::make_unique<Database>(directory)) {}
 Store::~Store() = default;
@@ -125,14 +136,17 @@ std::optional<Cluster> Store::find_cluster(const ClusterId& id) const {
 }
 
 void Store::insert_cluster(const Cluster& c) {
-  const int inserted = database_->write(
-      "store:insert_cluster",
-      "INSERT INTO clusters(id, name, provider, state, slots, user, spec, network, created)"
-      " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-      c.id.value, c.name.value, c.provider, to_string(c.state), c.slots, c.user, c.spec_json,
-      c.network, to_column(c.created));
-  if (inserted == 0)
-    throw Error(ErrorKind::conflict, "cluster '" + c.name.value + "' exists already");
+  database_->atomically([&] {
+    database_->check_host_form(c);
+    const int inserted = database_->write(
+        "store:insert_cluster",
+        "INSERT INTO clusters(id, name, provider, state, slots, user, spec, network, created)"
+        " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        c.id.value, c.name.value, c.provider, to_string(c.state), c.slots, c.user, c.spec_json,
+        c.network, to_column(c.created));
+    if (inserted == 0)
+      throw Error(ErrorKind::conflict, "cluster '" + c.name.value + "' exists already");
+  });
 }
 
 void Store::update_cluster(const Cluster& c) {
@@ -140,6 +154,7 @@ void Store::update_cluster(const Cluster& c) {
     const std::optional<Cluster> namesake = find_cluster(c.name);
     if (namesake && namesake->id != c.id)
       throw Error(ErrorKind::conflict, "cluster '" + c.name.value + "' exists already");
+    database_->check_host_form(c);
     const int updated = database_->write(
         "store:update_cluster",
         "UPDATE clusters SET name=?, provider=?, state=?, slots=?, user=?, spec=?, network=?,"

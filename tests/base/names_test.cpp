@@ -13,8 +13,8 @@ using test::failure_of;
 
 TEST_SUITE_BEGIN("base/names");
 
-TEST_CASE("a name that serves as a host name is taken") {
-  for (const char* name : {"a", "train", "train-7", "x1", "a-b-c"}) {
+TEST_CASE("a name out of which a host name can be made is taken") {
+  for (const char* name : {"a", "train", "train-7", "x1", "a-b-c", "Lab.gpu01", "A", "a.1"}) {
     CAPTURE(name);
     CHECK(parse_cluster_name(name).value == name);
   }
@@ -22,8 +22,9 @@ TEST_CASE("a name that serves as a host name is taken") {
 
 TEST_CASE("a name that could leave its folder, break a line or not be a host name is refused") {
   const std::vector<std::string> bad = {"",     "a/b", "..",   "a\nb", "-a",
-                                        "a-",   "A",   "a_b",  "a b",  "ä",
-                                        "1abc", "a.b", "a\"b", "a;b",  std::string(300, 'a')};
+                                        "a-",   "a.",  "a_b",  "a b",  "ä",
+                                        "1abc", ".a",  "a\"b", "a;b",  std::string(300, 'a'),
+                                        "a..b", "a.-", "a-.b", "a.-b", std::string(41, 'a')};
   for (const std::string& name : bad) {
     CAPTURE(name);
     const Error e = failure_of([&] { parse_cluster_name(name); });

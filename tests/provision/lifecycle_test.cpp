@@ -289,6 +289,19 @@ TEST_CASE("a name that is taken here is not written on the machines first") {
   CHECK(world.shop.provider.renamed == std::vector<std::string>{"train"});
 }
 
+TEST_CASE("a cluster's name differs from another's by more than case and dots") {
+  World world;
+  create_cluster(world.tools, sample_spec(), OnFailure::remove);
+  ClusterSpec other = sample_spec();
+  other.name = {"Demo"};
+  CHECK(failure_of([&] { plan_cluster(world.tools, other); }).kind() == ErrorKind::conflict);
+  CHECK(failure_of([&] { create_cluster(world.tools, other, OnFailure::remove); }).kind() ==
+        ErrorKind::conflict);
+  CHECK(rename_cluster(world.tools, kDemo, other.name).cluster.name == other.name);
+  CHECK(failure_of([&] { create_cluster(world.tools, sample_spec(), OnFailure::remove); }).kind() ==
+        ErrorKind::conflict);
+}
+
 TEST_CASE("a cluster that somebody else has taken over is not renamed") {
   World world;
   world.create();

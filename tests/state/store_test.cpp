@@ -36,6 +36,22 @@ TEST_CASE("a new store is empty, and nobody else may look into it") {
   CHECK(mode_of(place / "state.db") == 0600);
 }
 
+TEST_CASE("clusters whose nodes would have the same host names are not beside each other") {
+  const TempDirectory temp;
+  Store store(temp.path());
+  store.insert_cluster(sample_cluster("Lab.gpu", "1"));
+  for (const char* name : {"lab.gpu", "lab-gpu", "LAB.GPU", "Lab.gpu"}) {
+    CAPTURE(name);
+    CHECK(failure_of([&] { store.insert_cluster(sample_cluster(name, "2")); }).kind() ==
+          ErrorKind::conflict);
+  }
+  store.insert_cluster(sample_cluster("lab.gpu1", "2"));
+  CHECK(failure_of([&] { store.update_cluster(sample_cluster("lab-GPU", "2")); }).kind() ==
+        ErrorKind::conflict);
+  store.update_cluster(sample_cluster("lab-gpu", "1"));
+  CHECK(store.find_cluster(ClusterName{"lab-gpu"}));
+}
+
 TEST_CASE("a cluster is remembered with all its fields by the next run") {
   const TempDirectory temp;
   const Cluster cluster = sample_cluster();

@@ -5,6 +5,7 @@
 
 #include <system_error>
 
+#include "base/host_names.hpp"
 #include "provision/providers/local/files.hpp"
 #include "provision/providers/local/node_files.hpp"
 #include "provision/providers/local/order.hpp"
@@ -66,7 +67,7 @@ fs::path home_of(const passwd* user) {
 
 void fill_image(const ImagePlan& plan, const NodeRequest& request) {
   ImageWriter image(plan.folder, plan.layers, plan.overlay);
-  image.put_file("/etc/hostname", request.name.value + "\n", 0644);
+  image.put_file("/etc/hostname", host_form(request.name.value) + "\n", 0644);
   image.put_file("/etc/hosts", plan.hosts, 0644);
   image.put_file("/etc/resolv.conf", "# Names come from /etc/hosts\n", 0644);
   image.put_file("/etc/machine-id", random_machine_id(), 0444);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/host_names.hpp"
 #include "provision/providers/local/files.hpp"
 #include "provision/providers/local/image_writer.hpp"
 #include "provision/providers/local/links.hpp"
@@ -83,8 +84,11 @@ std::string hosts_of(const ClusterRecord& record) {
     entries.push_back(
         {record.subnet.bridge(), name == short_name ? name : name + " " + short_name});
   }
-  for (const auto& [index, name] : record.nodes)
-    entries.push_back({record.subnet.node(index), name});
+  for (const auto& [index, name] : record.nodes) {
+    const std::string host_name = host_form(name);
+    entries.push_back(
+        {record.subnet.node(index), name == host_name ? name : host_name + " " + name});
+  }
   return hosts_block(entries);
 }
 
@@ -94,7 +98,7 @@ BootJob boot_job(const Site& site, int index, const std::string& name) {
   BootJob job;
   job.mark = site.root_id + "/" + record.id + "/" + std::to_string(index);
   job.order.directory = folder.string();
-  job.order.node_name = name;
+  job.order.node_name = host_form(name);
   job.order.address = to_string(record.subnet.node(index));
   job.order.port_name = port_name(record.id, index);
   job.order.bridge = site.network.bridge;

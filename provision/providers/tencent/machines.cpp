@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "base/host_names.hpp"
 #include "provision/cloud/cloud.hpp"
 #include "provision/signing/base64.hpp"
 #include "provision/signing/hmac.hpp"
@@ -172,15 +173,15 @@ json end_timer(system_clock::time_point wished, system_clock::time_point now) {
 
 /// Without MinCount, which only accounts enabled for it may use: all of them or none.
 json launch_body(const cloud::Launch& launch, system_clock::time_point now) {
-  const std::string name = launch.marks.cluster_name + "-{R:" + std::to_string(launch.first) + "}";
+  const std::string number = "-{R:" + std::to_string(launch.first) + "}";
   json tags = tags_of(launch.marks);
   tags.push_back(tag(cloud::kFirstTag, std::to_string(launch.first)));
   json body = {{"Placement", {{"Zone", launch.site.zone}}},
                {"InstanceType", launch.type},
                {"ImageId", launch.image},
                {"InstanceCount", launch.count},
-               {"InstanceName", name},
-               {"HostName", name},
+               {"InstanceName", launch.marks.cluster_name + number},
+               {"HostName", host_form(launch.marks.cluster_name) + number},
                {"ClientToken", launch.token},
                {"UserData", signing::base64(launch.user_data.reveal())},
                {"VirtualPrivateCloud",
