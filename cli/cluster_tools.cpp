@@ -173,6 +173,19 @@ ssh::Host ClusterHosts::of(const state::Node& node) const {
   return host;
 }
 
+launcher::Peer ClusterHosts::peer(const state::Node& node) const {
+  launcher::Peer peer{.address = node.private_address.empty() ? node.address : node.private_address,
+                      .port = node.port,
+                      .user = node.user.empty() ? cluster_.user : node.user,
+                      .host_keys = node.host_keys};
+  const auto index = static_cast<std::size_t>(node.index);
+  if (index < listed_.size() && !listed_[index].inner.empty()) {
+    peer.address = listed_[index].inner;
+    peer.port = listed_[index].inner_port;
+  }
+  return peer;
+}
+
 ssh::Host ClusterHosts::without_head(const state::Node& node) const {
   const std::filesystem::path key = state::identity_file(directory_, cluster_.id);
   const std::filesystem::path own = node.identity_file;

@@ -7,6 +7,7 @@
 
 #include "base/clock.hpp"
 #include "cli/ui/ui.hpp"
+#include "launcher/access.hpp"
 #include "launcher/fan_out.hpp"
 #include "provision/providers/static/hosts.hpp"
 #include "provision/tools.hpp"
@@ -85,6 +86,9 @@ class ClusterHosts {
   /// A node that has no public address, where the head has one, is reached through that, as the
   /// store knew it when this was made.
   ssh::Host of(const state::Node& node) const;
+
+  /// Returns how the other nodes of the cluster reach the node.
+  launcher::Peer peer(const state::Node& node) const;
 
  private:
   ssh::Host without_head(const state::Node& node) const;

@@ -1,6 +1,7 @@
 #include "cli/node_route.hpp"
 
 #include "base/file_status.hpp"
+#include "cli/cluster_tools.hpp"
 #include "launcher/job_files.hpp"
 #include "state/directory.hpp"
 
@@ -18,16 +19,11 @@ launcher::ClusterAccess access_of(Context& context, const state::Cluster& cluste
   return {.cluster_id = cluster.id.value, .private_key = Secret(*text)};
 }
 
-std::vector<launcher::Peer> peers_of(const RemoteTarget& target) {
+std::vector<launcher::Peer> peers_of(Context& context, const RemoteTarget& target) {
+  const ClusterHosts where(context.store(), target.cluster);
   std::vector<launcher::Peer> peers;
-  for (std::size_t i = 0; i < target.nodes.size(); ++i) {
-    const state::Node& node = target.nodes[i];
-    const std::string& address = node.private_address.empty() ? node.address : node.private_address;
-    peers.push_back({.address = address,
-                     .port = node.port,
-                     .user = target.hosts[i].user,
-                     .host_keys = target.hosts[i].host_keys});
-  }
+  for (const state::Node& node : target.nodes)
+    peers.push_back(where.peer(node));
   return peers;
 }
 
@@ -49,7 +45,7 @@ bool has_own_key(Context& context, const state::Cluster& cluster) {
 
 remote::NodeRoute make_route(Context& context, const RemoteTarget& target) {
   const auto access = access_of(context, target.cluster);
-  const auto peers = peers_of(target);
+  const auto peers = peers_of(context, target);
   const auto nodes = node_access(context);
   const auto facts = envs::call_nodes(
       nodes, target.hosts, [](std::size_t) { return envs::NodeCall{.words = {"facts"}}; }, {});

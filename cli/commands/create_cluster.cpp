@@ -44,17 +44,22 @@ struct Options : ClusterOptions {
   bool keep = false;
 };
 
+/// The cluster file of --file, or a hostfile given in its place, or both.
 config::ClusterFile file_of(const Options& options) {
   config::Document document;
-  if (!options.file.empty()) document = config::Document::read(options.file);
+  const std::string text = options.file.empty() ? "" : config::read_text(options.file);
+  const bool is_host_file = config::is_host_file(text);
+  if (!text.empty() && !is_host_file) document = config::Document::of_file(text, options.file);
   for (const std::string& assignment : options.set)
     document.set(assignment);
   config::ClusterFile file = config::read_cluster_file(document);
-  if (options.host_file.empty()) return file;
-  if (!file.hosts.empty())
-    throw Error(ErrorKind::usage,
-                "create cluster: both --hostfile and the cluster file list hosts");
-  file.hosts = config::read_host_file(config::read_text(options.host_file), options.host_file);
+  if (options.host_file.empty() && !is_host_file) return file;
+  if (!file.hosts.empty() || (is_host_file && !options.host_file.empty()))
+    throw Error(ErrorKind::usage, "create cluster: both --hostfile and --file list hosts");
+  const std::string& path = is_host_file ? options.file : options.host_file;
+  const std::string source = path == "-" ? "standard input" : path;
+  file.hosts = config::read_host_file(is_host_file ? text : config::read_text(path), source,
+                                      file.host_defaults);
   return file;
 }
 
@@ -65,10 +70,10 @@ std::string own_part(Context& context, const Options& options, const config::Clu
     if (file.hosts.empty())
       throw Error(
           ErrorKind::usage,
-          "create cluster: --provider static needs a file that lists hosts: -f cluster.yaml, or "
-          "--hostfile hosts");
+          "create cluster: --provider static needs a file that lists hosts: -f cluster.yaml or "
+          "-f hosts.txt");
     const auto unknown = options.accept_host_keys ? UnknownHosts::accept : UnknownHosts::refuse;
-    const auto& list = options.host_file.empty() ? options.file : options.host_file;
+    const auto& list = options.file.empty() ? options.host_file : options.file;
     const auto folder = std::filesystem::absolute(list).parent_path();
     return provision::to_spec_json(ready_static_hosts(context, file, folder, unknown));
   }
@@ -133,6 +138,9 @@ void check_fits(const Options& options, const config::ClusterFile& file, const s
                                       " alone, and this cluster would be of provider " + place);
   };
   if (!file.hosts.empty() && place != "static") refuse("'hosts' of the file are", "static");
+  const config::HostEntry& defaults = file.host_defaults;
+  if (place != "static" && (defaults.port || !defaults.identity.empty() || !defaults.jumps.empty()))
+    refuse("'port', 'identity' and 'jump' of the file are", "static");
   if (options.accept_host_keys && place != "static") refuse("--accept-host-keys is", "static");
   if ((!options.link_rate.empty() || file.link_rate) && place != "local")
     refuse("a link rate is", "local");
@@ -429,15 +437,16 @@ Action describe_create_cluster(Arguments& arguments) {
           parse_bit_rate);
   arguments
       .text("--hostfile", "FILE",
-            "Read the hosts of a static cluster from a hostfile of Open MPI or MPICH",
+            "Read the hosts of a static cluster from a hostfile of Open MPI, MPICH or Slurm",
             options->host_file)
       .values = Values::path;
   arguments.flag("--accept-host-keys",
                  "Accept unknown host keys of static hosts, and print their fingerprints",
                  options->accept_host_keys);
   arguments.group("");
-  Argument& file = arguments.text("--file", "CLUSTER.YAML", "Cluster file; - reads standard input",
-                                  options->file);
+  Argument& file =
+      arguments.text("--file", "CLUSTER.YAML",
+                     "Cluster file, or a list of hosts; - reads standard input", options->file);
   file.letter = "-f";
   file.values = Values::path;
   arguments.list("--set", "KEY=VALUE", "Override a field of the cluster file", options->set);

@@ -1,13 +1,16 @@
 #include "config/cluster_file.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
+#include "base/counted.hpp"
+#include "base/host_names.hpp"
 #include "base/ip.hpp"
 #include "base/literals.hpp"
 #include "base/money.hpp"
+#include "base/name_ranges.hpp"
 #include "base/names.hpp"
+#include "config/host_word.hpp"
 
 namespace fastgpu::config {
 namespace {
@@ -17,34 +20,8 @@ constexpr int kMostSlots = 1'024;
 constexpr int kHighestPort = 65'535;
 constexpr std::uint16_t kSshPort = 22;
 
-bool is_address_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-         c == '-' || c == ':' || c == '_' || c == '%';
-}
-
-/// An IPv4 or IPv6 address or a DNS name, by its looks: it must not pass for an option or a word of
-/// a shell.
-std::string checked_address(const Value& value, const std::string& text) {
-  constexpr std::size_t kLongest = 253;
-  if (text.empty() || text.size() > kLongest || text.front() == '-' ||
-      !std::ranges::all_of(text, is_address_character))
-    throw value.error("'" + printable(text) + "' is no address and no host name");
-  return text;
-}
-
-std::string address_of(const Value& value) {
-  return checked_address(value, value.text());
-}
-
-std::string checked_user(const Value& value, const std::string& text) {
-  const auto usable = [](char c) { return is_address_character(c) && c != ':' && c != '%'; };
-  if (text.empty() || text.front() == '-' || !std::ranges::all_of(text, usable))
-    throw value.error("'" + printable(text) + "' is no user name");
-  return text;
-}
-
 std::string user_of(const Value& value) {
-  return checked_user(value, value.text());
+  return value.parsed([](const std::string& text) { return check_user(text), text; });
 }
 
 std::uint16_t port_of(const Value& value) {
@@ -76,46 +53,45 @@ Value required(const Value& map, std::string_view key) {
   throw map.error("'" + std::string(key) + "' is missing");
 }
 
-/// Takes "user@host:port" apart; an IPv6 address with a port is in brackets, "[fd00::1]:22".
-JumpEntry place_of(const Value& value) {
-  const std::string text = value.text();
-  std::string_view rest = text;
-  JumpEntry place;
-  if (const auto at = rest.rfind('@'); at != rest.npos) {
-    place.user = checked_user(value, std::string(rest.substr(0, at)));
-    rest.remove_prefix(at + 1);
-  }
-  const bool in_brackets = rest.starts_with('[') && rest.find(']') != rest.npos;
-  const auto end = in_brackets                          ? rest.find(']') + 1
-                   : std::ranges::count(rest, ':') == 1 ? rest.find(':')
-                                                        : rest.size();
-  const std::string_view port = rest.substr(end);
-  if (!port.empty()) {
-    int number = 0;
-    const auto [stop, error] = std::from_chars(port.data() + 1, port.data() + port.size(), number);
-    if (port.front() != ':' || error != std::errc{} || stop != port.data() + port.size() ||
-        number < 1 || number > kHighestPort)
-      throw value.error("'" + printable(text) + "' has no port from 1 to 65535 behind its address");
-    place.port = static_cast<std::uint16_t>(number);
-  }
-  rest = rest.substr(0, end);
-  if (in_brackets) rest = rest.substr(1, rest.size() - 2);
-  place.address = checked_address(value, std::string(rest));
-  return place;
+std::vector<HostWord> words_of(const Value& value) {
+  return value.parsed([](const std::string& text) { return parse_host_words(text); });
+}
+
+/// Reads the address of a jump host, which may have its user and port before and behind it.
+JumpEntry jump_at(const Value& value) {
+  const HostWord word = value.parsed([](const std::string& text) { return parse_host_word(text); });
+  return {.address = word.address, .port = word.port, .user = word.user};
+}
+
+/// Throws where a word has what another field of the same map has.
+void check_is_single(const Value& map, std::string_view key, bool is_in_word) {
+  if (is_in_word && map.find(key))
+    throw map.error("'" + std::string(key) + "' is given twice: in the address, and by itself");
+}
+
+/// Reads the fields that a host and a jump host share.
+template <class Place>
+void read_place(const Value& map, Place& place) {
+  check_is_single(map, "port", place.port.has_value());
+  check_is_single(map, "user", !place.user.empty());
+  if (const auto port = map.find("port")) place.port = port_of(*port);
+  if (const auto user = map.find("user")) place.user = user_of(*user);
+  if (const auto identity = map.find("identity")) place.identity = identity->text();
+  place.host_keys = host_keys_of(map);
 }
 
 JumpEntry jump_of(const Value& value) {
-  if (!value.is_map()) return place_of(value);
+  if (!value.is_map()) return jump_at(value);
   value.allow_only({"address", "port", "user", "identity", "host_key", "host_keys"});
-  JumpEntry jump{.address = address_of(required(value, "address"))};
-  if (const auto port = value.find("port")) jump.port = port_of(*port);
-  if (const auto user = value.find("user")) jump.user = user_of(*user);
-  if (const auto identity = value.find("identity")) jump.identity = identity->text();
-  jump.host_keys = host_keys_of(value);
+  JumpEntry jump = jump_at(required(value, "address"));
+  read_place(value, jump);
   return jump;
 }
 
+/// Reads one jump host, a list of them, or "none".
 std::vector<JumpEntry> jumps_of(const Value& value) {
+  if (value.is_map()) return {jump_of(value)};
+  if (!value.is_list() && value.text() == "none") return {};
   if (!value.is_list()) return {jump_of(value)};
   std::vector<JumpEntry> jumps;
   for (const Value& jump : value.list())
@@ -123,41 +99,99 @@ std::vector<JumpEntry> jumps_of(const Value& value) {
   return jumps;
 }
 
-/// A host is an address alone, or a map.
-HostEntry host_of(const Value& value) {
-  if (!value.is_map()) return {.address = address_of(value), .where = value.where()};
-  value.allow_only(
-      {"name", "address", "port", "user", "slots", "identity", "host_key", "host_keys", "jump"});
-  HostEntry host{.address = address_of(required(value, "address")), .where = value.where()};
-  if (const auto name = value.find("name")) {
-    host.name = name->text();
-    name->parsed([](const std::string& text) { return check_name("host name", text), 0; });
-  }
-  if (const auto port = value.find("port")) host.port = port_of(*port);
-  if (const auto user = value.find("user")) host.user = user_of(*user);
-  if (const auto slots = value.find("slots")) host.slots = slots->integer(1, kMostSlots);
-  if (const auto identity = value.find("identity")) host.identity = identity->text();
-  if (const auto jump = value.find("jump")) host.jumps = jumps_of(*jump);
-  host.host_keys = host_keys_of(value);
-  return host;
+/// Throws where a field that ranges over the hosts of one item has another number of them.
+void check_is_one_each(const Value& value, std::size_t number, std::size_t hosts) {
+  if (number != hosts)
+    throw value.error("'" + printable(value.text()) + "' names " + counted(number, "host") +
+                      ", but the address is that of " + counted(hosts, "host"));
 }
 
-std::vector<HostEntry> hosts_of(const Value& value) {
+/// Reads the addresses at which the hosts of one item reach each other.
+std::vector<HostWord> inner_of(const Value& value, std::size_t hosts) {
+  std::vector<HostWord> words = words_of(value);
+  check_is_one_each(value, words.size(), hosts);
+  for (const HostWord& word : words)
+    if (!word.user.empty()) throw value.error("a user has no place here: 'user' names it");
+  return words;
+}
+
+/// Reads the names of the hosts of one item, "gpu-[1-4]": as many as there are hosts.
+std::vector<std::string> names_of(const Value& value, std::size_t hosts) {
+  const auto names = value.parsed([&](const std::string& text) {
+    auto all = expand_name(text, kMostNodes);
+    for (const std::string& name : all ? *all : std::vector{text})
+      check_dotted_name("host name", name);
+    return *std::move(all);
+  });
+  check_is_one_each(value, names.size(), hosts);
+  return names;
+}
+
+/// Reads one item of the list: words of hosts alone, or a map whose address is such words.
+std::vector<HostEntry> hosts_in(const Value& value, const HostEntry& defaults) {
+  if (value.is_map())
+    value.allow_only({"name", "address", "port", "user", "inner", "slots", "identity", "host_key",
+                      "host_keys", "jump"});
+  std::vector<HostEntry> hosts;
+  for (const HostWord& word : words_of(value.is_map() ? required(value, "address") : value)) {
+    HostEntry host = defaults;
+    host.address = word.address;
+    host.where = value.where();
+    host.user = word.user;
+    host.port = word.port;
+    if (value.is_map()) {
+      read_place(value, host);
+      if (const auto slots = value.find("slots")) host.slots = slots->integer(1, kMostSlots);
+      if (const auto jump = value.find("jump")) host.jumps = jumps_of(*jump);
+    }
+    if (!host.port) host.port = defaults.port;
+    hosts.push_back(std::move(host));
+  }
+  if (!value.is_map()) return hosts;
+  if (const auto inner = value.find("inner")) {
+    const auto all = inner_of(*inner, hosts.size());
+    for (std::size_t i = 0; i < hosts.size(); ++i) {
+      hosts[i].inner = all[i].address;
+      hosts[i].inner_port = all[i].port;
+    }
+  }
+  if (const auto name = value.find("name")) {
+    const auto all = names_of(*name, hosts.size());
+    for (std::size_t i = 0; i < hosts.size(); ++i)
+      hosts[i].name = all[i];
+  }
+  return hosts;
+}
+
+std::vector<HostEntry> hosts_of(const Value& value, const HostEntry& defaults) {
   std::vector<HostEntry> hosts;
   std::set<std::string> names;
   std::set<std::pair<std::string, std::uint16_t>> places;
-  for (const Value& item : value.list()) {
-    HostEntry host = host_of(item);
-    if (!host.name.empty() && !names.insert(host.name).second)
-      throw item.error("host name '" + host.name + "' is there twice");
-    const std::uint16_t port = host.port.value_or(kSshPort);
-    if (!places.emplace(host.address, port).second)
-      throw item.error("host " + host.address + " port " + std::to_string(port) +
-                       " is there twice");
-    hosts.push_back(std::move(host));
+  const bool is_one_word = !value.is_list() && !value.is_map() && !value.is_null();
+  for (const Value& item : is_one_word ? std::vector{value} : value.list()) {
+    for (HostEntry& host : hosts_in(item, defaults)) {
+      if (!host.name.empty() && !names.insert(host.name).second)
+        throw item.error("host name '" + host.name + "' is there twice");
+      const std::uint16_t port = host.port.value_or(kSshPort);
+      if (!places.emplace(host.address, port).second)
+        throw item.error("host " + host.address + " port " + std::to_string(port) +
+                         " is there twice");
+      if (hosts.size() == kMostNodes)
+        throw item.error("there are over " + counted(kMostNodes, "host"));
+      hosts.push_back(std::move(host));
+    }
   }
   if (hosts.empty()) throw value.error("there must be at least one host");
   return hosts;
+}
+
+/// Reads what holds for all hosts that have nothing else of their own.
+HostEntry host_defaults_of(const Value& root) {
+  HostEntry defaults;
+  if (const auto port = root.find("port")) defaults.port = port_of(*port);
+  if (const auto identity = root.find("identity")) defaults.identity = identity->text();
+  if (const auto jump = root.find("jump")) defaults.jumps = jumps_of(*jump);
+  return defaults;
 }
 
 std::string time_of(const Value& value) {
@@ -258,8 +292,8 @@ CloudFields cloud_of(const Value& value) {
 
 ClusterFile read_cluster_file(const Document& document) {
   const Value root = document.root();
-  root.allow_only({"name", "provider", "nodes", "slots", "link-rate", "user", "hosts", "max-life",
-                   "max-cost", "unattended", "idle", "cloud"});
+  root.allow_only({"name", "provider", "nodes", "slots", "link-rate", "user", "port", "identity",
+                   "jump", "hosts", "max-life", "max-cost", "unattended", "idle", "cloud"});
   ClusterFile file;
   if (const auto name = root.find("name"))
     file.name = name->parsed([](const std::string& t) { return parse_cluster_name(t).value; });
@@ -268,7 +302,8 @@ ClusterFile read_cluster_file(const Document& document) {
   if (const auto slots = root.find("slots")) file.slots = slots->integer(1, kMostSlots);
   if (const auto rate = root.find("link-rate")) file.link_rate = rate->bit_rate();
   if (const auto user = root.find("user")) file.user = user_of(*user);
-  if (const auto hosts = root.find("hosts")) file.hosts = hosts_of(*hosts);
+  file.host_defaults = host_defaults_of(root);
+  if (const auto hosts = root.find("hosts")) file.hosts = hosts_of(*hosts, file.host_defaults);
   if (!file.hosts.empty() && file.provider.value_or("static") != "static")
     throw root.find("provider")
         ->error("hosts that are listed are those of provider static, not of '" +

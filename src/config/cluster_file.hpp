@@ -24,11 +24,13 @@ struct JumpEntry {
 /// One host of a static cluster.
 struct HostEntry {
   std::string name{};  ///< Empty where the file gives none.
-  std::string address;
+  std::string address{};
   std::optional<std::uint16_t> port{};  ///< Absent: the user's ssh_config may have it, else 22.
   std::string user{};
   std::optional<int> slots{};
-  std::string identity{};                ///< A private key file, as written.
+  std::string identity{};  ///< A private key file, as written.
+  std::string inner{};     ///< Address for the other hosts; empty: the same.
+  std::optional<std::uint16_t> inner_port{};
   std::vector<std::string> host_keys{};  ///< "ssh-ed25519 AAAA..."; empty asks for known_hosts.
   std::vector<JumpEntry> jumps{};        ///< The one nearest to us first.
   std::string where{};                   ///< "cluster.yaml:7:3", for messages.
@@ -72,7 +74,9 @@ struct ClusterFile {
   std::optional<int> slots{};
   std::optional<BitRate> link_rate{};
   std::optional<std::string> user{};
-  std::vector<HostEntry> hosts{};
+  HostEntry
+      host_defaults{};  ///< Port, identity and jump hosts of hosts that have none of their own.
+  std::vector<HostEntry> hosts{};  ///< Complete: the defaults are in each.
   GuardEntry guards{};
   CloudFields cloud{};
 };

@@ -151,8 +151,12 @@ Document Document::parse(const std::string& text, const std::string& source) {
 }
 
 Document Document::read(const std::filesystem::path& path) {
+  return of_file(read_text(path), path);
+}
+
+Document Document::of_file(const std::string& text, const std::filesystem::path& path) {
   const std::string source = source_of(path);
-  Document document = parse(read_text(path), source);
+  Document document = parse(text, source);
   if (document.root().is_null())
     throw Error(ErrorKind::usage, source + " has no fields: all that is in it is a comment");
   return document;

@@ -28,6 +28,9 @@ class Document {
   /// no YAML, or empty.
   static Document read(const std::filesystem::path& path);
 
+  /// Parses what read_text returned for `path`. Throws as read.
+  static Document of_file(const std::string& text, const std::filesystem::path& path);
+
   /// Applies one `--set`: "nodes=4", "hosts.0.port=2222". The value is read as YAML. Maps are made
   /// on the way, list items are not. Throws usage.
   void set(const std::string& assignment);

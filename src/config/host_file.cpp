@@ -2,26 +2,19 @@
 
 #include <algorithm>
 #include <charconv>
+#include <initializer_list>
 
 #include "base/error.hpp"
+#include "base/name_ranges.hpp"
 #include "base/names.hpp"
+#include "config/host_word.hpp"
 
 namespace fastgpu::config {
 namespace {
 
 constexpr std::size_t kMostHosts = 10'000;
-constexpr std::size_t kLongestWord = 253;
+constexpr int kHighestPort = 65'535;
 constexpr int kMostSlots = 1'024;
-
-bool is_name_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-         c == '-' || c == '_';
-}
-
-bool is_name(std::string_view text) {
-  return !text.empty() && text.size() <= kLongestWord && text.front() != '-' &&
-         std::ranges::all_of(text, is_name_character);
-}
 
 std::vector<std::string_view> words_of(std::string_view line) {
   std::vector<std::string_view> words;
@@ -37,16 +30,22 @@ std::vector<std::string_view> words_of(std::string_view line) {
 
 class HostFile {
  public:
-  explicit HostFile(const std::string& source) : source_(source) {}
+  HostFile(const std::string& source, const HostEntry& defaults)
+      : source_(source), defaults_(defaults) {}
 
   void take(std::string_view line) {
     ++line_;
     const auto words = words_of(line);
     if (words.empty()) return;
+    const auto names = names_in(words.front());
     HostEntry host = host_in(words.front());
     for (std::size_t i = 1; i < words.size(); ++i)
       take_field(words[i], host);
-    add(std::move(host));
+    for (const std::string& name : names) {
+      host.address = name;
+      if (!host.port) host.port = defaults_.port;
+      add(host);
+    }
   }
 
   std::vector<HostEntry> hosts() && {
@@ -60,45 +59,97 @@ class HostFile {
                 source_ + ":" + std::to_string(line_) + ": '" + printable(word) + "' " + why);
   }
 
-  int slots_in(std::string_view digits, std::string_view word) const {
-    int slots = 0;
+  int number_in(std::string_view digits, std::string_view word, const char* what, int most) const {
+    int number = 0;
     const char* const end = digits.data() + digits.size();
-    const auto [stop, error] = std::from_chars(digits.data(), end, slots);
-    if (error != std::errc{} || stop != end || slots < 1 || slots > kMostSlots)
-      refuse(word, "has no number of slots from 1 to " + std::to_string(kMostSlots));
-    return slots;
+    const auto [stop, error] = std::from_chars(digits.data(), end, number);
+    if (error != std::errc{} || stop != end || number < 1 || number > most)
+      refuse(word, "has no " + std::string(what) + " from 1 to " + std::to_string(most));
+    return number;
   }
 
-  /// "n1", "n1:4", "user@n1"
-  HostEntry host_in(std::string_view word) const {
-    HostEntry host{.address = {}, .where = source_ + ":" + std::to_string(line_)};
-    std::string_view rest = word;
-    if (const std::size_t at = rest.find('@'); at != rest.npos) {
-      host.user = rest.substr(0, at);
-      rest.remove_prefix(at + 1);
-      if (!is_name(host.user)) refuse(word, "names no user");
+  int slots_in(std::string_view digits, std::string_view word) const {
+    return number_in(digits, word, "number of slots", kMostSlots);
+  }
+
+  /// Returns the addresses of "n1", "n1:4", "user@n[01-04]", "[fd00::1]:4".
+  std::vector<std::string> names_in(std::string_view word) const {
+    const std::string_view place = word.substr(word.rfind('@') + 1);
+    const std::string_view name = split_host(place).address;
+    std::vector<std::string> names;
+    try {
+      if (name.find(':') != name.npos)
+        names = {std::string(name)};
+      else if (auto all = expand_name(name, kMostHosts))
+        names = *std::move(all);
+      for (const std::string& one : names)
+        check_address(one);
+    } catch (const Error& e) {
+      if (e.kind() != ErrorKind::usage) throw;
+      names.clear();
     }
-    const std::size_t colon = rest.find(':');
-    host.address = rest.substr(0, colon);
-    if (!is_name(host.address)) refuse(word, "is no host: write n1, n1 slots=4 or n1:4");
-    if (colon != rest.npos) host.slots = slots_in(rest.substr(colon + 1), word);
+    if (names.empty()) refuse(word, "is no host: write n1, n1 slots=4, n1:4 or n[01-04] slots=4");
+    return names;
+  }
+
+  /// Reads all of a host's word but its address.
+  HostEntry host_in(std::string_view word) const {
+    HostEntry host = defaults_;
+    host.port.reset();
+    host.where = source_ + ":" + std::to_string(line_);
+    std::string_view place = word;
+    if (const std::size_t at = word.rfind('@'); at != word.npos) {
+      take_user(word.substr(0, at), word, host);
+      place = word.substr(at + 1);
+    }
+    const auto rest = split_host(place).rest;
+    if (rest && is_port(*rest))
+      refuse(word, "has slots behind the colon, at most " + std::to_string(kMostSlots) +
+                       ": write a port as port=" + std::string(*rest));
+    if (rest) host.slots = slots_in(*rest, word);
     return host;
   }
 
-  /// "slots=4"; "max_slots=4" and "max-slots=4" limit what fastgpu never exceeds.
+  static bool is_port(std::string_view digits) {
+    int number = 0;
+    const auto [stop, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    return error == std::errc{} && stop == digits.data() + digits.size() && number > kMostSlots &&
+           number <= kHighestPort;
+  }
+
+  void take_user(std::string_view user, std::string_view word, HostEntry& host) const {
+    try {
+      check_user(user);
+    } catch (const Error&) {
+      refuse(word, "names no user");
+    }
+    host.user = user;
+  }
+
+  /// Reads "slots=4", "port=2222" and "username=ann"; "max_slots=4" and "max-slots=4" limit what
+  /// fastgpu never exceeds.
   void take_field(std::string_view word, HostEntry& host) const {
-    const std::size_t equals = word.find('=');
+    const std::size_t equals = std::min(word.find('='), word.size());
     const std::string_view key = word.substr(0, equals);
-    const bool is_slots = key == "slots" && equals != word.npos && !host.slots;
-    const bool is_limit = key == "max_slots" || key == "max-slots";
-    if (is_slots)
-      host.slots = slots_in(word.substr(equals + 1), word);
-    else if (!is_limit)
-      refuse(word, "is not understood behind a host: only slots=N is");
+    const std::string_view value = word.substr(std::min(equals + 1, word.size()));
+    const auto is_one_of = [&](std::initializer_list<std::string_view> keys) {
+      return equals < word.size() && std::ranges::find(keys, key) != keys.end();
+    };
+    if (is_one_of({"slots"}) && !host.slots)
+      host.slots = slots_in(value, word);
+    else if (is_one_of({"port"}) && !host.port)
+      host.port = static_cast<std::uint16_t>(number_in(value, word, "port", kHighestPort));
+    else if (is_one_of({"username", "user_name", "user-name", "user"}) && host.user.empty())
+      take_user(value, word, host);
+    else if (key != "max_slots" && key != "max-slots")
+      refuse(word, "is not understood behind a host: only slots=N, port=N and username=NAME are");
   }
 
   void add(HostEntry host) {
-    const auto there = std::ranges::find(hosts_, host.address, &HostEntry::address);
+    const auto there = std::ranges::find_if(hosts_, [&](const HostEntry& other) {
+      return other.address == host.address && other.port == host.port;
+    });
     if (there == hosts_.end()) {
       if (hosts_.size() == kMostHosts) refuse(host.address, "is one host too many");
       hosts_.push_back(std::move(host));
@@ -109,14 +160,33 @@ class HostFile {
   }
 
   const std::string& source_;
+  const HostEntry& defaults_;
   int line_ = 0;
   std::vector<HostEntry> hosts_;
 };
 
 }  // namespace
 
-std::vector<HostEntry> read_host_file(std::string_view text, const std::string& source) {
-  HostFile file(source);
+bool is_host_file(std::string_view text) {
+  bool has_words = false;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const auto words = words_of(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (words.empty()) continue;
+    has_words = true;
+    const auto is_yaml = [](std::string_view word) {
+      return word.ends_with(':') || word == "-" || word == "?" || word.starts_with('{') ||
+             word.starts_with('"') || word.starts_with('\'') || word.starts_with("---");
+    };
+    if (std::ranges::any_of(words, is_yaml)) return false;
+  }
+  return has_words;
+}
+
+std::vector<HostEntry> read_host_file(std::string_view text, const std::string& source,
+                                      const HostEntry& defaults) {
+  HostFile file(source, defaults);
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     file.take(text.substr(0, end));

@@ -10,9 +10,14 @@
 
 namespace fastgpu::config {
 
-/// Reads one host a line: "n1", "n1 slots=4", "n1:4", "user@n1"; a comment begins with '#'. The
-/// slots of a host that is listed several times are added up. Throws ErrorKind::usage with the line
-/// for anything else, and for a file without a host; `source` names the file.
-std::vector<HostEntry> read_host_file(std::string_view text, const std::string& source);
+/// Reads one host a line: "n1", "n1 slots=4", "n1:4", "user@n[01-04] port=2222",
+/// "[fd00::1] username=ann"; a comment begins with '#'. Each host begins as `defaults`. The slots
+/// of a host that is listed several times are added up. Throws ErrorKind::usage with the line for
+/// anything else, and for a file without a host; `source` names the file.
+std::vector<HostEntry> read_host_file(std::string_view text, const std::string& source,
+                                      const HostEntry& defaults = {});
+
+/// Whether a text lists hosts as these files do, rather than fields as a cluster file does.
+bool is_host_file(std::string_view text);
 
 }  // namespace fastgpu::config

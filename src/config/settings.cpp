@@ -65,6 +65,8 @@ constexpr std::array kSettings = {
                 .most = kMostKeptJobs},
     SettingInfo{"keep-jobs-for", "30d", SettingType::duration, SettingFiles::user,
                 "how long the folder of an ended job stays on a node"},
+    SettingInfo{"network-check", "true", SettingType::boolean, SettingFiles::user,
+                "ask while a job starts whether its nodes reach each other"},
     SettingInfo{"yes", "false", SettingType::boolean, SettingFiles::user, "ask nothing"},
 };
 

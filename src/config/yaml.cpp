@@ -159,6 +159,21 @@ void check_is_text(const std::string& text, const Place& file) {
   }
 }
 
+/// Returns whether the line, or the one before, has a bracket beside other text: a list was not
+/// meant.
+bool has_inner_bracket(const std::string& text, int line) {
+  std::istringstream lines(text);
+  std::string one;
+  for (int i = 1; i <= line && std::getline(lines, one); ++i) {
+    const std::size_t close = one.find("]:");
+    for (std::size_t at = one.find('['); at != one.npos; at = one.find('[', at + 1)) {
+      const bool is_behind_text = at > 0 && one[at - 1] != ' ' && one[at - 1] != '[';
+      if (i + 1 >= line && (is_behind_text || close != one.npos)) return true;
+    }
+  }
+  return false;
+}
+
 /// Returns whether the line begins with blanks that have a tab among them.
 bool is_indented_by_tab(const std::string& text, int line) {
   std::size_t begin = 0;
@@ -187,7 +202,10 @@ TreePtr parse_yaml(const std::string& text, const std::string& source) {
     const Place place{.source = file, .line = e.mark.line + 1, .column = e.mark.column + 1};
     if (is_indented_by_tab(text, place.line))
       refuse(place, "this line is indented by a tab, and YAML knows only blanks");
-    refuse(e.mark.is_null() ? Place{.source = file} : place, "this is not YAML: " + e.msg);
+    const char* const advice = has_inner_bracket(text, place.line)
+                                   ? "; a value that has brackets is in quotes: \"n[01-04]\""
+                                   : "";
+    refuse(e.mark.is_null() ? Place{.source = file} : place, "this is not YAML: " + e.msg + advice);
   }
   if (builder.root()) return builder.root();
   return std::make_shared<const Tree>(

@@ -75,6 +75,50 @@ hosts:
   CHECK(second.jumps[1].address == "inner.example");
 }
 
+/// "name=user@address:port"
+std::string shown(const HostEntry& host) {
+  return (host.name.empty() ? "" : host.name + "=") + (host.user.empty() ? "" : host.user + "@") +
+         host.address + (host.port ? ":" + std::to_string(*host.port) : "");
+}
+
+std::vector<std::string> shown(const ClusterFile& file) {
+  std::vector<std::string> all;
+  for (const HostEntry& host : file.hosts)
+    all.push_back(shown(host));
+  return all;
+}
+
+TEST_CASE("hosts are listed by ranges, users and ports, in a list, a map or one word") {
+  using Hosts = std::vector<std::string>;
+  CHECK(shown(read("hosts:\n  - n[01-02]\n  - ann@login.lab:2222\n  - \"[fd00::1]:22\"\n")) ==
+        Hosts{"n01", "n02", "ann@login.lab:2222", "fd00::1:22"});
+  CHECK(shown(read("hosts: n[1,3-4],m1\n")) == Hosts{"n1", "n3", "n4", "m1"});
+  CHECK(shown(read("hosts:\n  - {address: \"ann@n[1-2].lab\", name: \"gpu-[1-2]\", port: 23}\n")) ==
+        Hosts{"gpu-1=ann@n1.lab:23", "gpu-2=ann@n2.lab:23"});
+}
+
+TEST_CASE("port, identity and jump hosts of the file hold for hosts without their own") {
+  const ClusterFile file = read(R"(port: 2222
+identity: ~/.ssh/lab
+jump: ann@gate.example:23
+hosts:
+  - n1
+  - n2:22
+  - {address: n3, port: 24, identity: own, jump: none}
+  - {address: n4, jump: [a, b]}
+)");
+  REQUIRE(file.hosts.size() == 4);
+  CHECK(shown(file) == std::vector<std::string>{"n1:2222", "n2:22", "n3:24", "n4:2222"});
+  CHECK(file.hosts[0].identity == "~/.ssh/lab");
+  CHECK(file.hosts[2].identity == "own");
+  REQUIRE(file.hosts[1].jumps.size() == 1);
+  CHECK(file.hosts[1].jumps[0].address == "gate.example");
+  CHECK(file.hosts[1].jumps[0].user == "ann");
+  CHECK(file.hosts[1].jumps[0].port == 23);
+  CHECK(file.hosts[2].jumps.empty());
+  CHECK(file.hosts[3].jumps.size() == 2);
+}
+
 TEST_CASE("what is not written is absent, also in an empty file") {
   for (const char* text : {"", "# nothing\n", "cloud:\n", "---\n"}) {
     CAPTURE(text);
@@ -124,8 +168,9 @@ TEST_CASE("what cannot be is refused with line and column") {
       {"nodes: [2]\n",
        "cluster.yaml:1:8: 'nodes' must be a whole number from 1 to 10000, not a list"},
       {"name: a/b\n",
-       "cluster.yaml:1:7: 'name': cluster name 'a/b' is not usable: use 1 to 40 of a-z, 0-9 and "
-       "'-', begin with a letter and do not end in '-'"},
+       "cluster.yaml:1:7: 'name': cluster name 'a/b' is not usable: use 1 to 40 letters, digits, "
+       "'.' and '-', begin with a letter, and begin and end each part between dots with a letter or "
+       "a digit"},
       {"link-rate: fast\n",
        "cluster.yaml:1:12: 'link-rate': 'fast' is not a link rate: write it like 300mbit, 1gbit or "
        "10gbit"},
@@ -145,6 +190,22 @@ TEST_CASE("what cannot be is refused with line and column") {
        "cluster.yaml:2:14: 'hosts[0].address': '-oProxyCommand=x' is no address and no host name"},
       {"hosts:\n  - address: a\n    port: 70000\n",
        "cluster.yaml:3:11: 'hosts[0].port' must be a whole number from 1 to 65535, not '70000'"},
+      {"hosts:\n  - n[4-1]\n",
+       "cluster.yaml:2:5: 'hosts[0]': 'n[4-1]' is no range of hosts: write n[01-04] or n[1,3-5]; "
+       "an "
+       "IPv6 address with a port is [fd00::1]:22"},
+      {"hosts: a b\n", "cluster.yaml:1:8: 'hosts': 'a b' is no address and no host name"},
+      {"hosts:\n  - a:70000\n",
+       "cluster.yaml:2:5: 'hosts[0]': 'a:70000' has no port from 1 to 65535 behind its address"},
+      {"hosts:\n  - {address: a:22, port: 23}\n",
+       "cluster.yaml:2:5: 'hosts[0]': 'port' is given twice: in the address, and by itself"},
+      {"hosts:\n  - address: n[1-3]\n    name: m[1-2]\n",
+       "cluster.yaml:3:11: 'hosts[0].name': 'm[1-2]' names 2 hosts, but the address is that of 3 "
+       "hosts"},
+      {"hosts:\n  - n[1-3]\n  - n2\n",
+       "cluster.yaml:3:5: 'hosts[1]': host n2 port 22 is there twice"},
+      {"hosts:\n  - {address: a, jump: \"b:x\"}\n",
+       "cluster.yaml:2:24: 'hosts[0].jump': 'b:x' has no port from 1 to 65535 behind its address"},
       {"hosts: [a, a]\n", "cluster.yaml:1:12: 'hosts[1]': host a port 22 is there twice"},
       {"hosts:\n  - {address: a, host_key: AAAA}\n",
        "cluster.yaml:2:28: 'hosts[0].host_key': 'AAAA' is no host key: write it like 'ssh-ed25519 "

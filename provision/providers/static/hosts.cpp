@@ -49,6 +49,10 @@ json to_json(const StaticHost& host) {
                  {"identity", host.identity}, {"host_keys", host.host_keys},
                  {"jumps", std::move(jumps)}};
   if (host.slots) object["slots"] = *host.slots;
+  if (!host.inner.empty()) {
+    object["inner"] = host.inner;
+    object["inner_port"] = host.inner_port;
+  }
   if (host.openssh) object["openssh"] = to_json(*host.openssh);
   return object;
 }
@@ -69,6 +73,10 @@ StaticHost host_of(const json& object) {
                   .identity = field<std::string>(object, "identity"),
                   .host_keys = field<std::vector<std::string>>(object, "host_keys")};
   if (object.contains("slots")) host.slots = field<int>(object, "slots");
+  if (object.contains("inner")) {
+    host.inner = field<std::string>(object, "inner");
+    host.inner_port = field<std::uint16_t>(object, "inner_port");
+  }
   if (object.contains("openssh")) host.openssh = use_of(field<json>(object, "openssh"));
   for (const json& jump : field<json>(object, "jumps"))
     host.jumps.push_back(jump_of(jump));
@@ -87,7 +95,9 @@ std::vector<StaticHost> static_hosts(const config::ClusterFile& file,
                     .user = entry.user,
                     .slots = entry.slots,
                     .identity = identity_of(entry.identity, file_directory, home),
-                    .host_keys = entry.host_keys};
+                    .host_keys = entry.host_keys,
+                    .inner = entry.inner,
+                    .inner_port = entry.inner_port.value_or(kSshPort)};
     for (const config::JumpEntry& jump : entry.jumps)
       host.jumps.push_back({.address = jump.address,
                             .port = jump.port.value_or(kSshPort),

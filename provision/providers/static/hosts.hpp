@@ -41,6 +41,8 @@ struct StaticHost {
   std::string identity{};                ///< An absolute path; empty means the cluster's own key.
   std::vector<std::string> host_keys{};  ///< Must not be empty when a cluster is made.
   std::vector<StaticJump> jumps{};
+  std::string inner{};  ///< Where the other hosts reach it; empty: at `address` and `port`.
+  std::uint16_t inner_port = 22;
   std::optional<OpenSshUse> openssh{};  ///< Absent: libssh2 reaches it, also as the user.
 };
 

@@ -27,7 +27,7 @@ Instance instance_of(const StaticHost& host, int index) {
           .token = {},
           .state = InstanceState::running,
           .address = host.address,
-          .private_address = host.address,
+          .private_address = host.inner.empty() ? host.address : host.inner,
           .port = host.port};
 }
 
@@ -48,6 +48,7 @@ bool is_same(const StaticHost& a, const StaticHost& b) {
     return x.address == y.address && x.port == y.port && x.user == y.user;
   };
   return place_of(a) == place_of(b) && a.slots == b.slots && a.host_keys == b.host_keys &&
+         a.inner == b.inner && a.inner_port == b.inner_port &&
          std::ranges::equal(a.jumps, b.jumps, is_same_jump);
 }
 
@@ -127,7 +128,8 @@ std::string StaticProvider::difference(const state::Cluster& there,
     if (is_same(now[i], then[i])) continue;
     if (place_of(now[i]) != place_of(then[i]))
       return "with host " + place_of(now[i]) + ", not " + place_of(then[i]);
-    return "with another host key, jump host or number of slots for " + place_of(now[i]);
+    return "with another host key, jump host, inner address or number of slots for " +
+           place_of(now[i]);
   }
   if (now.size() == then.size()) return "";
   return "made of " + std::to_string(now.size()) + " listed hosts, not " +

@@ -1,0 +1,110 @@
+#include "config/host_word.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/error.hpp"
+#include "base/name_ranges.hpp"
+#include "base/names.hpp"
+
+namespace fastgpu::config {
+namespace {
+
+constexpr std::size_t kMostHosts = 10'000;
+constexpr int kHighestPort = 65'535;
+
+bool is_user_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+         c == '-' || c == '_';
+}
+
+bool is_address_character(char c) {
+  return is_user_character(c) || c == ':' || c == '%';
+}
+
+std::uint16_t port_in(std::string_view digits, std::string_view word) {
+  int port = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, port);
+  if (error != std::errc{} || stop != end || port < 1 || port > kHighestPort)
+    throw Error(ErrorKind::usage,
+                "'" + printable(word) + "' has no port from 1 to 65535 behind its address");
+  return static_cast<std::uint16_t>(port);
+}
+
+[[noreturn]] void refuse_range(std::string_view word) {
+  throw Error(ErrorKind::usage,
+              "'" + printable(word) +
+                  "' is no range of hosts: write n[01-04] or n[1,3-5]; an IPv6 address with a port "
+                  "is [fd00::1]:22");
+}
+
+/// Brackets with a colon in them hold an IPv6 address, and no range.
+bool is_bracketed_address(std::string_view place) {
+  const std::size_t close = place.find(']');
+  return place.starts_with('[') && close != place.npos &&
+         place.substr(0, close).find(':') != place.npos;
+}
+
+}  // namespace
+
+void check_address(std::string_view text) {
+  constexpr std::size_t kLongest = 253;
+  if (text.empty() || text.size() > kLongest || text.front() == '-' ||
+      !std::ranges::all_of(text, is_address_character))
+    throw Error(ErrorKind::usage, "'" + printable(text) + "' is no address and no host name");
+}
+
+void check_user(std::string_view text) {
+  if (text.empty() || text.front() == '-' || !std::ranges::all_of(text, is_user_character))
+    throw Error(ErrorKind::usage, "'" + printable(text) + "' is no user name");
+}
+
+HostParts split_host(std::string_view text) {
+  const std::size_t close = text.find(']');
+  if (text.starts_with('[') && close != text.npos) {
+    HostParts parts{.address = text.substr(1, close - 1)};
+    const std::string_view rest = text.substr(close + 1);
+    if (rest.starts_with(':')) parts.rest = rest.substr(1);
+    if (!rest.empty() && !parts.rest) parts.address = text;  // No address: refused as it is.
+    return parts;
+  }
+  const std::size_t colon = text.find(':');
+  if (colon == text.npos || text.find(':', colon + 1) != text.npos) return {.address = text};
+  return {.address = text.substr(0, colon), .rest = text.substr(colon + 1)};
+}
+
+HostWord parse_host_word(std::string_view text) {
+  HostWord word;
+  std::string_view place = text;
+  if (const std::size_t at = text.rfind('@'); at != text.npos) {
+    word.user = text.substr(0, at);
+    check_user(word.user);
+    place.remove_prefix(at + 1);
+  }
+  const HostParts parts = split_host(place);
+  word.address = parts.address;
+  check_address(word.address);
+  if (parts.rest) word.port = port_in(*parts.rest, text);
+  return word;
+}
+
+std::vector<HostWord> parse_host_words(std::string_view text) {
+  const auto items = split_name_list(text);
+  if (!items) refuse_range(text);
+  std::vector<HostWord> hosts;
+  for (const std::string_view item : *items) {
+    const std::size_t at = item.rfind('@');
+    const std::string_view place = at == item.npos ? item : item.substr(at + 1);
+    const auto words = is_bracketed_address(place) ? std::optional(std::vector{std::string(item)})
+                                                   : expand_name(item, kMostHosts);
+    if (!words) refuse_range(item);
+    if (words->size() > kMostHosts - hosts.size())
+      throw Error(ErrorKind::usage, "'" + printable(text) + "' names over 10,000 hosts");
+    for (const std::string& word : *words)
+      hosts.push_back(parse_host_word(word));
+  }
+  return hosts;
+}
+
+}  // namespace fastgpu::config
