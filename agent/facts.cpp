@@ -1,9 +1,17 @@
 // `facts`: what the launcher must know of this node.
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include <array>
+#include <bit>
 #include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <sstream>
 
 #include "agent/disk.hpp"
 #include "agent/options.hpp"
@@ -26,6 +34,64 @@ int usable_cores() {
   CPU_ZERO(&set);
   if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
   return CPU_COUNT(&set);
+}
+
+/// Returns "10.0.0.7/24" of an address and its mask.
+template <class Address>
+std::string written(int family, const Address& address, const Address& mask) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  std::array<unsigned char, sizeof mask> bytes{};
+  std::memcpy(bytes.data(), &mask, sizeof mask);
+  int prefix = 0;
+  for (const unsigned char byte : bytes)
+    prefix += std::popcount(byte);
+  ::inet_ntop(family, &address, text.data(), text.size());
+  return std::string(text.data()) + "/" + std::to_string(prefix);
+}
+
+template <class Socket>
+Socket copied(const sockaddr* from) {
+  Socket to{};
+  std::memcpy(&to, from, sizeof to);
+  return to;
+}
+
+/// Returns an interface's address as "10.0.0.7/24"; empty for other families and link-local ones.
+std::string address_of(const ifaddrs& entry) {
+  if (entry.ifa_addr == nullptr || entry.ifa_netmask == nullptr) return "";
+  const int family = entry.ifa_addr->sa_family;
+  if (family == AF_INET)
+    return written(family, copied<sockaddr_in>(entry.ifa_addr).sin_addr,
+                   copied<sockaddr_in>(entry.ifa_netmask).sin_addr);
+  if (family != AF_INET6) return "";
+  const auto address = copied<sockaddr_in6>(entry.ifa_addr).sin6_addr;
+  if (IN6_IS_ADDR_LINKLOCAL(&address)) return "";
+  return written(family, address, copied<sockaddr_in6>(entry.ifa_netmask).sin6_addr);
+}
+
+std::vector<std::string> own_addresses() {
+  constexpr std::size_t kMost = 256;
+  std::vector<std::string> addresses;
+  ifaddrs* entries = nullptr;
+  if (::getifaddrs(&entries) != 0) return addresses;
+  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(entries, ::freeifaddrs);
+  for (const ifaddrs* entry = entries; entry != nullptr; entry = entry->ifa_next) {
+    const bool is_usable =
+        (entry->ifa_flags & IFF_UP) != 0 && (entry->ifa_flags & IFF_LOOPBACK) == 0;
+    const std::string address = is_usable ? address_of(*entry) : "";
+    if (!address.empty() && addresses.size() < kMost) addresses.push_back(address);
+  }
+  return addresses;
+}
+
+/// sshd names the ends of the connection: "CLIENT PORT SERVER PORT".
+std::string ssh_address() {
+  const char* const connection = ::getenv("SSH_CONNECTION");
+  std::istringstream words(connection == nullptr ? "" : connection);
+  std::string word;
+  for (int i = 0; i < 3; ++i)
+    if (!(words >> word)) return "";
+  return word;
 }
 
 std::string first_line(const std::string& text) {
@@ -51,7 +117,7 @@ void find_mpirun(const std::string& preferred, NodeFacts& facts) try {
   facts.mpirun.clear();  // The launcher says so, with the node's name.
 }
 
-/// Throws not_found for what a rank could not enter or run. A program without a slash is looked for
+/// Throws not_found or denied, as the rank would, for what it could not enter or run. A program without a slash is looked for
 /// in the PATH of the rank, which is not known here.
 void check_can_run(const std::filesystem::path& directory, const std::string& program) {
   std::error_code ignored;
@@ -60,8 +126,10 @@ void check_can_run(const std::filesystem::path& directory, const std::string& pr
                 "the working directory " + printable(directory.string()) + " does not exist");
   if (program.find('/') == program.npos) return;
   const std::filesystem::path file = directory / program;
+  if (!std::filesystem::exists(file, ignored))
+    throw Error(ErrorKind::not_found, printable(file.string()) + " does not exist");
   if (!std::filesystem::is_regular_file(file, ignored) || ::access(file.c_str(), X_OK) != 0)
-    throw Error(ErrorKind::not_found, printable(file.string()) + " is no program that can be run");
+    throw Error(ErrorKind::denied, printable(file.string()) + " is no program that can be run");
 }
 
 }  // namespace
@@ -80,7 +148,9 @@ int run_facts(Arguments arguments) {
                   .cores = usable_cores(),
                   .boot_id = first_line(read_file("/proc/sys/kernel/random/boot_id").value_or("")),
                   .mpirun = {},
-                  .mpirun_version = {}};
+                  .mpirun_version = {},
+                  .addresses = own_addresses(),
+                  .ssh_address = ssh_address()};
   while (facts.home.size() > 1 && facts.home.back() == '/')
     facts.home.pop_back();
   if (wants_mpirun) find_mpirun(mpirun_in.value_or(""), facts);

@@ -43,7 +43,9 @@ constexpr std::array kSubcommands = {
     Subcommand{"exec", "[--variables] [--input] -- COMMAND < FRAMES", run_exec},
     Subcommand{"facts", "[--mpirun [--mpirun-in DIR]] [--workdir DIR [--program PROGRAM]]",
                run_facts},
-    Subcommand{"put-files", "DIR [--facts] [--tidy COUNT:SECONDS] [--start JOB_DIR] < FILES",
+    Subcommand{"reach-nodes", "[--ssh HOST:PORT]... [-- ADDRESS...]", run_reach_nodes},
+    Subcommand{"put-files",
+               "DIR [--facts] [--tidy COUNT:SECONDS] [--start JOB_DIR [--reach WORD...]] < FILES",
                run_put_files},
     Subcommand{"receive",
                "[--several] [--resume KEY:FILES:BYTES] -- DESTINATION < STREAM | --position KEY -- "

@@ -22,6 +22,8 @@ int run_put_files(Arguments arguments) {
   const auto mpirun_in = options.take_value("--mpirun-in");
   const auto retention = options.take_value("--tidy");
   const auto job = options.take_value("--start");
+  const bool asks = options.take_flag("--reach");
+  const auto others = asks ? options.take_rest() : std::vector<std::string>();
   options.expect_end();
   const auto files = decode_files(
       read_all(STDIN_FILENO, kLargestInput));  // All of it, before anything is written.
@@ -35,8 +37,8 @@ int run_put_files(Arguments arguments) {
   std::vector<std::string> with_mpirun = {"--mpirun"};
   if (mpirun_in) with_mpirun.insert(with_mpirun.end(), {"--mpirun-in", *mpirun_in});
   if (wants_facts) return run_facts(with_mpirun);
-  if (job) return run_job_start({&*job, 1});
-  return 0;
+  const int started = job ? run_job_start({&*job, 1}) : 0;
+  return started == 0 && asks ? run_reach_nodes(others) : started;
 }
 
 }  // namespace fastgpu::agent

@@ -61,9 +61,7 @@ launcher::JobRunner runner_for(Context& context, const state::Cluster& cluster) 
   const ClusterHosts where(context.store(), cluster);
   std::vector<launcher::ClusterNode> nodes;
   for (const state::Node& node : context.store().nodes(cluster.id))
-    nodes.push_back({.host = where.of(node),
-                     .private_address = node.private_address,
-                     .private_port = node.port});
+    nodes.push_back({.host = where.of(node), .peer = where.peer(node)});
   // The key that opens the nodes for us opens them for each other.
   const auto key = state::identity_file(context.state_directory(), cluster.id);
   const auto text = state::read_file(key);
@@ -72,7 +70,11 @@ launcher::JobRunner runner_for(Context& context, const state::Cluster& cluster) 
                 "the key of cluster " + cluster.name.value + " is gone: " + key.string());
   return {context.ssh(), std::move(nodes),
           launcher::ClusterAccess{.cluster_id = cluster.id.value, .private_key = Secret(*text)},
-          launcher::RunnerOptions{.agent = context.agent(), .retention = retention_of(context)}};
+          launcher::RunnerOptions{.agent = context.agent(),
+                                  .retention = retention_of(context),
+                                  .network_check = context.settings().boolean("network-check")
+                                                       ? launcher::NetworkCheck::on
+                                                       : launcher::NetworkCheck::off}};
 }
 
 void require_running(Context& context, const OpenJob& open) {

@@ -16,7 +16,7 @@ struct Peer {
   std::string address;
   std::uint16_t port = 22;
   std::string user;
-  std::vector<std::string> host_keys;  ///< "ssh-ed25519 AAAA..."
+  std::vector<std::string> host_keys{};  ///< "ssh-ed25519 AAAA..."
 };
 
 struct ClusterAccess {

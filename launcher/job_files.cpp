@@ -8,6 +8,7 @@
 #include "launcher/engines/mpirun.hpp"
 #include "launcher/hostfile.hpp"
 #include "launcher/network.hpp"
+#include "launcher/reach.hpp"
 
 namespace fastgpu::launcher {
 namespace {
@@ -98,12 +99,9 @@ MpirunPlan mpirun_plan(const JobFilesRequest& request, std::span<const agent::No
     plan.ssh_config = facts[0].home + "/" + access_directory(request.access) + "/ssh_config";
   plan.remote_shell = commands.remote_shell(facts[0].home);
   plan.ranks = 0;
-  std::vector<std::string> addresses;
-  for (const JobNode& node : request.nodes) {
+  for (const JobNode& node : request.nodes)
     plan.ranks += node.ranks.count;
-    addresses.push_back(node.peer.address);
-  }
-  plan.network = covering_network(addresses);
+  plan.network = covering_network(joining_addresses(request, facts));
   plan.root = facts[0].root;
   plan.crowded = is_crowded(request, facts);
   plan.forward.assign(kPortVariables.begin(), kPortVariables.end());

@@ -8,6 +8,7 @@
 
 #include "launcher/fan_out.hpp"
 #include "launcher/placement.hpp"
+#include "launcher/reach.hpp"
 
 namespace fastgpu::launcher {
 namespace {
@@ -29,6 +30,19 @@ Secret random_secret() {
   for (const unsigned char byte : bytes)
     text += {kHex[byte >> 4], kHex[byte & 15]};
   return Secret(text);
+}
+
+/// Returns the outcome of ranks that cannot begin on a node, as the agent's trial there has it: the
+/// exit code is that of the ranks themselves. Absent for any other answer.
+std::optional<Outcome> never_begun(const NodeAnswer& answer) {
+  constexpr int kNotExecutable = 126, kNotFound = 127;
+  if (!answer.result.ok()) return std::nullopt;
+  const int code = answer.result.value().code();
+  if (code != kNotExecutable && code != kNotFound) return std::nullopt;
+  return Outcome{
+      .state = state::JobState::failed,
+      .exit_code = code,
+      .reason = answer.result.host.value + ": " + answer.err.substr(0, answer.err.find('\n'))};
 }
 
 bool have_all_ended(const JobReport& seen) {
@@ -54,16 +68,12 @@ JobFilesRequest JobRunner::request_for(const std::string& id, const JobRecord& j
                           .lease = options_.lease};
   for (const NodeRanks& ranks : job.placement) {
     const ClusterNode& place = node(ranks.node);
-    request.nodes.push_back({.ranks = ranks,
-                             .peer = {.address = place.private_address,
-                                      .port = place.private_port,
-                                      .user = place.host.user,
-                                      .host_keys = place.host.host_keys}});
+    request.nodes.push_back({.ranks = ranks, .peer = place.peer});
   }
   return request;
 }
 
-void JobRunner::try_start(const JobRecord& job, const Cancel& cancel) {
+std::optional<Outcome> JobRunner::try_start(const JobRecord& job, const Cancel& cancel) {
   const JobFilesRequest request = request_for("trial", job);
   const NodeCommands on_node = commands(request.id);
   std::vector<NodeTask> tasks;
@@ -71,11 +81,27 @@ void JobRunner::try_start(const JobRecord& job, const Cancel& cancel) {
     tasks.push_back(
         {.host = node(member.ranks.node).host, .command = on_node.trial_facts(job.spec)});
   const auto answers = ask_agent(client_, tasks, options_.agent, kPatience, cancel);
+  for (const NodeAnswer& answer : answers)
+    if (const auto outcome = never_begun(answer)) return outcome;
   check(answers, "trying job " + job.spec.name.value);
   std::vector<agent::NodeFacts> facts;
   for (const NodeAnswer& answer : answers)
     facts.push_back(agent::parse_node_facts(answer.out));
   start_files(request, facts, on_node);  // Throws where mpirun is missing or unknown.
+  std::vector<NodeTask> questions;
+  std::vector<ReachAnswer> reached;
+  for (std::size_t i = 0; i < request.nodes.size(); ++i)
+    if (const auto words = reach_words_for(request, facts, i); !words.empty()) {
+      questions.push_back(
+          {.host = node(request.nodes[i].ranks.node).host, .command = on_node.reach(words)});
+      reached.push_back({.place = i});
+    }
+  const auto said = ask(client_, questions, kPatience, cancel);
+  check(said, "trying the network of job " + job.spec.name.value);
+  for (std::size_t i = 0; i < said.size(); ++i)
+    reached[i].text = said[i].out;
+  check_reach(request, facts, reached);
+  return std::nullopt;
 }
 
 void JobRunner::start(const std::string& id, const JobRecord& job, const Cancel& cancel,
@@ -111,11 +137,31 @@ std::vector<agent::NodeFacts> JobRunner::put_ranks(const JobFilesRequest& reques
 void JobRunner::put_and_start(const JobFilesRequest& request,
                               std::span<const agent::NodeFacts> facts, const Cancel& cancel) {
   const NodeCommands on_node = commands(request.id);
-  std::vector<NodeTask> task;
-  task.push_back({.host = node(request.nodes.front().ranks.node).host,
-                  .command = on_node.put_files_and_start(),
-                  .input = encode_files(start_files(request, facts, on_node))});
-  check(ask(client_, task, kPatience, cancel), "starting job " + request.id);
+  std::vector<NodeTask> tasks;
+  std::vector<ReachAnswer> reached;
+  const auto first_words = reach_words_for(request, facts, 0);
+  tasks.push_back({.host = node(request.nodes.front().ranks.node).host,
+                   .command = on_node.put_files_and_start(first_words),
+                   .input = encode_files(start_files(request, facts, on_node))});
+  if (!first_words.empty()) reached.push_back({.place = 0});
+  for (std::size_t i = 1; i < request.nodes.size(); ++i)
+    if (const auto words = reach_words_for(request, facts, i); !words.empty()) {
+      tasks.push_back(
+          {.host = node(request.nodes[i].ranks.node).host, .command = on_node.reach(words)});
+      reached.push_back({.place = i});
+    }
+  const auto answers = ask(client_, tasks, kPatience, cancel);
+  check(answers, "starting job " + request.id);
+  for (ReachAnswer& answer : reached)
+    answer.text = answers[&answer - reached.data() + (first_words.empty() ? 1 : 0)].out;
+  check_reach(request, facts, reached);
+}
+
+std::vector<std::string> JobRunner::reach_words_for(const JobFilesRequest& request,
+                                                    std::span<const agent::NodeFacts> facts,
+                                                    std::size_t place) const {
+  if (options_.network_check == NetworkCheck::off || request.nodes.size() == 1) return {};
+  return reach_words(request, facts, place);
 }
 
 Outcome JobRunner::follow(const std::string& id, const JobRecord& job, OnCancel on_cancel,

@@ -16,16 +16,19 @@ namespace fastgpu::launcher {
 
 /// A node of the cluster as jobs need it.
 struct ClusterNode {
-  ssh::Host host;               ///< How we reach it; its host keys are what its peers pin as well.
-  std::string private_address;  ///< How its peers reach it.
-  std::uint16_t private_port = 22;
+  ssh::Host host;  ///< How we reach it.
+  Peer peer;       ///< How the other nodes reach it.
 };
+
+/// Whether the nodes of a job are asked, while it starts, if they reach each other.
+enum class NetworkCheck : std::uint8_t { on, off };
 
 struct RunnerOptions {
   remote::AgentProgram agent;  ///< Put on the nodes where it is missing.
   std::chrono::milliseconds lease{30'000};
   std::chrono::milliseconds lost_after{15'000};
   Retention retention{};
+  NetworkCheck network_check = NetworkCheck::on;
 };
 
 /// What a cancel does to a job that is being followed.
@@ -54,8 +57,9 @@ class JobRunner {
              const std::function<void()>& when_prepared = {});
 
   /// Tries what `start` would do, and starts nothing: the nodes answer, mpirun is there, and so are
-  /// the working directory and a program that is named by a path. Throws as `start`.
-  void try_start(const JobRecord& job, const Cancel& cancel);
+  /// the working directory and a program that is named by a path. Throws as `start`. Returns what
+  /// the job would come to if its ranks cannot begin; absent: they can.
+  std::optional<Outcome> try_start(const JobRecord& job, const Cancel& cancel);
 
   /// Follows a job, from wherever it is, to its end; a cancel stops it everywhere within five
   /// seconds, or leaves it. With leave_job, a cancel throws ErrorKind::interrupted.
@@ -85,6 +89,10 @@ class JobRunner {
   std::vector<agent::NodeFacts> put_ranks(const JobFilesRequest& request, const Cancel& cancel);
   void put_and_start(const JobFilesRequest& request, std::span<const agent::NodeFacts> facts,
                      const Cancel& cancel);
+  /// The words by which the node at `place` is asked; empty where it is not.
+  std::vector<std::string> reach_words_for(const JobFilesRequest& request,
+                                           std::span<const agent::NodeFacts> facts,
+                                           std::size_t place) const;
 
   ssh::Client& client_;
   std::vector<ClusterNode> nodes_;

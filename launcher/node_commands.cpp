@@ -29,8 +29,17 @@ std::string NodeCommands::trial_facts(const JobSpec& spec) const {
   return call(std::move(words));
 }
 
-std::string NodeCommands::put_files_and_start() const {
-  return call({"put-files", ".fastgpu", "--start", job_directory(job_id_)});
+std::string NodeCommands::put_files_and_start(const std::vector<std::string>& reach_words) const {
+  std::vector<std::string> words = {"put-files", ".fastgpu", "--start", job_directory(job_id_)};
+  if (!reach_words.empty()) words.emplace_back("--reach");
+  words.insert(words.end(), reach_words.begin(), reach_words.end());
+  return call(std::move(words));
+}
+
+std::string NodeCommands::reach(const std::vector<std::string>& reach_words) const {
+  std::vector<std::string> words = {"reach-nodes"};
+  words.insert(words.end(), reach_words.begin(), reach_words.end());
+  return call(std::move(words));
 }
 
 std::string NodeCommands::follow(const Follow& what) const {

@@ -30,7 +30,10 @@ class NodeCommands {
   std::string put_files_and_facts(const std::string& mpirun_in, const Retention& retention) const;
   /// Asks for the same facts, fails where a rank could not start, and changes nothing.
   std::string trial_facts(const JobSpec& spec) const;
-  std::string put_files_and_start() const;
+  /// Starts the job, and then asks as `reach` does if there are words for it.
+  std::string put_files_and_start(const std::vector<std::string>& reach_words) const;
+  /// Asks whether the node gets to others of the job.
+  std::string reach(const std::vector<std::string>& words) const;
 
   struct Follow {
     std::optional<std::set<int>> ranks{};

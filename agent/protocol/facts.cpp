@@ -13,6 +13,9 @@ std::string to_text(const NodeFacts& facts) {
   records.add("boot_id", facts.boot_id);
   records.add("mpirun", facts.mpirun);
   records.add("mpirun_version", facts.mpirun_version);
+  for (const std::string& address : facts.addresses)
+    records.add("address", address);
+  records.add("ssh_address", facts.ssh_address);
   return records.text();
 }
 
@@ -24,7 +27,9 @@ NodeFacts parse_node_facts(std::string_view text) {
           .cores = static_cast<int>(records.number("cores")),
           .boot_id = records.get("boot_id"),
           .mpirun = records.get("mpirun"),
-          .mpirun_version = records.get("mpirun_version")};
+          .mpirun_version = records.get("mpirun_version"),
+          .addresses = records.all("address"),
+          .ssh_address = records.get("ssh_address")};
 }
 
 }  // namespace fastgpu::agent

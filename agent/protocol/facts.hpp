@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace fastgpu::agent {
 
@@ -14,6 +15,9 @@ struct NodeFacts {
   std::string boot_id;         ///< The same for nodes that share one kernel, and so its cores.
   std::string mpirun;          ///< Absolute path; empty where there is none.
   std::string mpirun_version;  ///< The first line of `mpirun --version`.
+  /// The addresses of its interfaces that are up, loopback left out, as "10.0.0.7/24".
+  std::vector<std::string> addresses{};
+  std::string ssh_address{};  ///< Its own address at which we have come in; empty: unknown.
 };
 
 std::string to_text(const NodeFacts& facts);

@@ -185,8 +185,17 @@ int run(Context& context, const Options& options) {
   launcher::JobRecord record = placed_on(cluster.target(), spec);
   enter_environment(options, cluster, record);
   if (options.dry_run) {
-    runner_for(context, cluster.target().cluster).try_start(record, context.cancel());
-    context.ui().show(view_of(record));
+    const auto refused =
+        runner_for(context, cluster.target().cluster).try_start(record, context.cancel());
+    View view = view_of(record);
+    if (refused) {
+      view.root["exit_code"] = refused->exit_code;
+      view.root["reason"] = refused->reason;
+      context.ui().fail(refused->reason);
+      if (context.ui().wants_document()) context.ui().show(view);
+      return refused->exit_code;
+    }
+    context.ui().show(view);
     context.ui().note("dry run: nothing was started");
     return 0;
   }

@@ -577,10 +577,10 @@ TEST_CASE("facts fail where a rank could not start") {
   CHECK(code_of("work", "./run.sh").ok());
   CHECK(code_of("", "work/run.sh").ok());
   CHECK(code_of("work", "anything-in-the-path").ok());
-  CHECK_FALSE(code_of("none", "true").ok());
-  CHECK_FALSE(code_of("work", "./none").ok());
-  CHECK_FALSE(code_of("work", "./data").ok());
-  CHECK_FALSE(code_of("work", "/").ok());
+  CHECK(code_of("none", "true").code == 127);
+  CHECK(code_of("work", "./none").code == 127);
+  CHECK(code_of("work", "./data").code == 126);
+  CHECK(code_of("work", "/").code == 126);
 }
 
 TEST_CASE("facts tell what the launcher must know") {
@@ -589,6 +589,25 @@ TEST_CASE("facts tell what the launcher must know") {
   CHECK(facts.home == home.path().string());
   CHECK(facts.cores >= 1);
   CHECK(facts.boot_id.size() == 36);
+  for (const std::string& address : facts.addresses) {
+    CHECK(address.find('/') != std::string::npos);
+    CHECK_FALSE(address.starts_with("127."));
+  }
+}
+
+TEST_CASE("a listener that is there is reached, and what is not reached is named") {
+  const ScratchHome home;
+  CHECK(Records(run_agent(home, {"reach-nodes", "--", "127.0.0.1"}).out, "answer")
+            .all("unreached")
+            .empty());
+  const auto lost =
+      Records(run_agent(home, {"reach-nodes", "--ssh", "127.0.0.1:1", "--ssh", "no.such.host.:22"})
+                  .out,
+              "answer")
+          .all("unreached");
+  REQUIRE(lost.size() == 2);
+  CHECK(lost[0] == "no.such.host.:22 its name cannot be resolved");
+  CHECK(lost[1] == "127.0.0.1:1 TCP port 1: Connection refused");
 }
 
 TEST_SUITE_END();

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include "launcher/hostfile.hpp"
-#include "launcher/network.hpp"
 #include "support/failure.hpp"
 
 namespace fastgpu::launcher {
@@ -93,20 +92,6 @@ TEST_CASE("a refusal says what there is and what would help") {
 TEST_CASE("a hostfile has a line for each node, in order") {
   const std::vector<HostfileEntry> entries = {{"10.0.0.2", 4}, {"10.0.0.3", 1}};
   CHECK(hostfile(entries) == "10.0.0.2 slots=4\n10.0.0.3 slots=1\n");
-}
-
-TEST_CASE("the network of the nodes is the smallest that holds them all") {
-  const auto network = [](std::vector<std::string> addresses) {
-    return covering_network(addresses).value_or("none");
-  };
-  CHECK(network({"10.1.2.2", "10.1.2.3"}) == "10.1.2.2/31");
-  CHECK(network({"10.1.2.2", "10.1.2.5", "10.1.2.3"}) == "10.1.2.0/29");
-  CHECK(network({"192.168.1.10", "192.168.2.10"}) == "192.168.0.0/22");
-  CHECK(network({"10.0.0.1", "192.168.0.1"}) == "none");
-  CHECK(network({"10.0.0.1"}) == "none");
-  CHECK(network({"10.0.0.1", "10.0.0.1"}) == "none");
-  CHECK(network({"10.0.0.1", "fd00::1"}) == "none");
-  CHECK(network({}) == "none");
 }
 
 TEST_SUITE_END();

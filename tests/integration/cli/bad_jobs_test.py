@@ -32,6 +32,10 @@ def test_programs_and_how_they_end(user):
     check(f"rank 1 on {name}-1" in done.err and "/root/only" in done.err, done.err)
     done = user.run("run", "job", "notes", "-c", name, "-np", "2", "--", "/etc/hostname", code=126)
     check("/etc/hostname" in done.err, done.err)
+    for words, code in ((["/root/only"], 127), (["/etc/hostname"], 126), (["--workdir", "/none", "--", "true"], 127), (["/nothing"], 127)):
+        words = words if "--" in words else ["--", *words]
+        for more in ([], ["--dry-run"]):
+            user.run("run", "job", "-c", name, "-np", "2", *more, *words, code=code)
     user.run("run", "job", "zero", "-c", name, "-np", "2", "--", "true")
     check("rank 1" in user.run("run", "job", "three", "-c", name, "-np", "2", "--", "sh", "-c",
                                "[ $FASTGPU_RANK = 0 ] && sleep 20; exit 3", code=3).err, "the rank is not named")

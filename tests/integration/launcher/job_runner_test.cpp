@@ -41,13 +41,14 @@ class Cluster {
       ClusterNode node;
       node.host.name = {"demo-" + std::to_string(i)};
       node.host.user = "root";
-      node.private_address = "127.0.0." + std::to_string(i + 1);
+      node.peer = {.address = "127.0.0." + std::to_string(i + 1), .user = "root"};
       nodes.push_back(node);
     }
     runner.emplace(client, nodes, ClusterAccess{"c0ffee00", Secret("none")},
                    RunnerOptions{.agent = remote::read_agent_program(test::agent_path()),
                                  .lease = lease,
-                                 .lost_after = 1s});
+                                 .lost_after = 1s,
+                                 .network_check = NetworkCheck::off});
   }
   ~Cluster() {
     if (!id.empty()) runner->stop(id, job);
@@ -103,16 +104,21 @@ TEST_CASE("a trial finds that a job cannot start, and starts nothing") {
   cluster.job.spec.name = {"test"};
   cluster.job.placement = {{{"demo-0"}, 0, 1}, {{"demo-1"}, 1, 1}};
   cluster.job.spec.argv = {"true"};
-  cluster.runner->try_start(cluster.job, Cancel());
+  CHECK_FALSE(cluster.runner->try_start(cluster.job, Cancel()));
   CHECK_FALSE(std::filesystem::exists(cluster.home.path() / ".fastgpu/jobs"));
   cluster.job.spec.argv = {"/nonexistent/program"};
-  const Error program = failure_of([&] { cluster.runner->try_start(cluster.job, Cancel()); });
-  CHECK(std::string(program.what()) ==
-        "trying job test on demo-0: /nonexistent/program is no program that can be run");
+  const auto program = cluster.runner->try_start(cluster.job, Cancel());
+  REQUIRE(program);
+  CHECK(program->exit_code == 127);
+  CHECK(program->reason == "demo-0: /nonexistent/program does not exist");
+  cluster.job.spec.argv = {"/etc/passwd"};
+  CHECK(cluster.runner->try_start(cluster.job, Cancel()).value().exit_code == 126);
   cluster.job.spec.argv = {"true"};
   cluster.job.spec.directory = "/nonexistent";
-  const Error directory = failure_of([&] { cluster.runner->try_start(cluster.job, Cancel()); });
-  CHECK(std::string(directory.what()).find("/nonexistent does not exist") != std::string::npos);
+  const auto directory = cluster.runner->try_start(cluster.job, Cancel());
+  REQUIRE(directory);
+  CHECK(directory->exit_code == 127);
+  CHECK(directory->reason.find("/nonexistent does not exist") != std::string::npos);
 }
 
 TEST_CASE("ranks are told where to meet, and the secret is in no argument list and no variable") {

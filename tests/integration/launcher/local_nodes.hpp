@@ -82,7 +82,9 @@ class LocalNodes {
                  .user = "root",
                  .identity = identity,
                  .host_keys = {asked.host_public_key}};
-    node.private_address = instance.private_address;
+    node.peer = {.address = instance.private_address,
+                 .user = "root",
+                 .host_keys = {asked.host_public_key}};
     nodes_.push_back(node);
     state::Node remembered;
     remembered.cluster = cluster_.id;

@@ -24,6 +24,7 @@ BRIDGE = f"fgst{os.getpid() % 100000}"
 START = """
 set -e
 mount --bind {home} /root
+[ ! -e {folder}/../hosts ] || mount --bind {folder}/../hosts /etc/hosts
 [ ! -e {folder}/passwd ] || mount --bind {folder}/passwd /etc/passwd
 hostname {name}
 if [ -n "{address}" ]; then
@@ -477,6 +478,20 @@ def test_over_ipv6(lab):
     check(said.stdout == "[0] one\n", said.stdout)
     lab.run("delete", "cluster", "lab", "--yes")
     check(one.keys_file.read_bytes() == before, "not as before")
+
+
+def test_a_full_home_is_left_without_a_key_of_ours(lab):
+    one = lab.host("one", "127.0.0.2")
+    script = "mount -t tmpfs -o size=32m none /mnt && cp -a /root/. /mnt && mount --move /mnt /root"
+    inside = ["nsenter", "-t", str(one.first_process()), "--mount", "sh", "-c"]
+    subprocess.run([*inside, script], check=True)
+    lab.create(one.entry())
+    subprocess.run([*inside, "cat /dev/zero >/root/fill"], check=False, stderr=subprocess.DEVNULL)
+    done = lab.run("delete", "cluster", "lab", "--yes")
+    check("stays" not in done.stderr, done.stderr)
+    keys = subprocess.run([*inside, "cat /root/.ssh/authorized_keys"], check=True, capture_output=True, text=True).stdout
+    check(all(line.startswith("#") for line in keys.splitlines() if " fastgpu-" in line), keys)
+    check(line_of(lab.user_key) in keys.splitlines(), keys)
 
 
 def test_hosts_that_cannot_be_had_are_refused_before_anything_is_written(lab):

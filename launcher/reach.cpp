@@ -1,0 +1,112 @@
+#include "launcher/reach.hpp"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+
+#include "agent/protocol/records.hpp"
+#include "base/counted.hpp"
+#include "base/error.hpp"
+#include "launcher/network.hpp"
+
+namespace fastgpu::launcher {
+namespace {
+
+constexpr std::size_t kMostPeers = 32;
+
+std::string ssh_target(const Peer& peer) {
+  const bool is_v6 = peer.address.find(':') != peer.address.npos;
+  return (is_v6 ? "[" + peer.address + "]" : peer.address) + ":" + std::to_string(peer.port);
+}
+
+/// Whether a node is reached at an address that is none of its own, as behind a router. Only there
+/// is its sshd asked: one that is never logged in to may take that amiss.
+bool is_behind(const Peer& peer, const agent::NodeFacts& facts) {
+  in6_addr ignored{};
+  const bool is_address = ::inet_pton(AF_INET, peer.address.c_str(), &ignored) == 1 ||
+                          ::inet_pton(AF_INET6, peer.address.c_str(), &ignored) == 1;
+  return is_address && std::ranges::none_of(facts.addresses, [&](const std::string& own) {
+           return own.substr(0, own.find('/')) == peer.address;
+         });
+}
+
+/// Returns the places of the nodes that the one at `place` asks.
+std::vector<std::size_t> asked_by(std::size_t place, std::size_t nodes) {
+  std::vector<std::size_t> asked;
+  for (std::size_t i = 1; i < nodes && i <= kMostPeers; ++i)
+    asked.push_back((place + i) % nodes);
+  if (place != 0 && std::ranges::find(asked, std::size_t{0}) == asked.end()) asked.back() = 0;
+  return asked;
+}
+
+constexpr const char* kAdvice =
+    "; ranks need every port between the nodes: look at the firewalls there "
+    "(FASTGPU_NETWORK_CHECK=false starts the job without this check)";
+constexpr const char* kSshAdvice =
+    "; the nodes start ranks on each other by ssh: look at the firewall there, and give a host "
+    "that "
+    "the others reach at another address an `inner` in the cluster file";
+
+}  // namespace
+
+std::vector<std::string> joining_addresses(const JobFilesRequest& request,
+                                           std::span<const agent::NodeFacts> facts) {
+  std::vector<NodeAddresses> nodes;
+  for (std::size_t i = 0; i < facts.size(); ++i)
+    nodes.push_back({.known_as = request.nodes[i].peer.address,
+                     .own = facts[i].addresses,
+                     .ssh_address = facts[i].ssh_address});
+  return joining_addresses(nodes);
+}
+
+std::vector<std::string> reach_words(const JobFilesRequest& request,
+                                     std::span<const agent::NodeFacts> facts, std::size_t place) {
+  const std::size_t nodes = request.nodes.size();
+  const auto addresses = joining_addresses(request, facts);
+  std::vector<std::string> words;
+  const auto asked = asked_by(place, nodes);
+  if (place == 0)
+    for (const std::size_t other : asked)
+      if (is_behind(request.nodes[other].peer, facts[other]))
+        words.insert(words.end(), {"--ssh", ssh_target(request.nodes[other].peer)});
+  if (addresses.empty() || asked.empty()) return words;
+  words.emplace_back("--");
+  for (const std::size_t other : asked)
+    words.push_back(addresses[other]);
+  return words;
+}
+
+void check_reach(const JobFilesRequest& request, std::span<const agent::NodeFacts> facts,
+                 std::span<const ReachAnswer> answers) {
+  const auto addresses = joining_addresses(request, facts);
+  const auto name = [&](std::size_t place) { return request.nodes[place].ranks.node.value; };
+  std::string first;
+  std::size_t more = 0;
+  for (const ReachAnswer& answer : answers) {
+    const agent::Records records(answer.text, "reach-nodes");
+    for (const std::string& line : records.all("unreached")) {
+      const std::size_t space = std::min(line.find(' '), line.size());
+      const std::string target = line.substr(0, space);
+      if (!first.empty()) {
+        ++more;
+        continue;
+      }
+      std::size_t other = 0;
+      bool is_ssh = false;
+      for (std::size_t i = 0; i < request.nodes.size(); ++i) {
+        const bool is_listener = ssh_target(request.nodes[i].peer) == target;
+        if (!is_listener && (addresses.empty() || addresses[i] != target)) continue;
+        other = i;
+        is_ssh = is_listener;
+      }
+      first = name(answer.place) + " cannot reach " + name(other) + " at " + printable(target) +
+              ", " + printable(line.substr(std::min(space + 1, line.size())), 200) +
+              (is_ssh ? kSshAdvice : kAdvice);
+    }
+  }
+  if (first.empty()) return;
+  if (more > 0) first += "; " + counted(more, "other connection") + " between nodes failed as well";
+  throw Error(ErrorKind::remote, first);
+}
+
+}  // namespace fastgpu::launcher

@@ -1,0 +1,35 @@
+// Whether the nodes of a job reach each other: what is asked of each, and what the answers mean.
+// Pure.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "agent/protocol/facts.hpp"
+#include "launcher/job_files.hpp"
+
+namespace fastgpu::launcher {
+
+/// The words behind `reach-nodes` for the node at that place of the job. Each node asks those
+/// behind it, the last ones the first, up to 32 of them. The first node, which starts the others by
+/// ssh, also asks for the sshd of those that it reaches at an address that is none of theirs. Empty
+/// where there is nothing to ask.
+std::vector<std::string> reach_words(const JobFilesRequest& request,
+                                     std::span<const agent::NodeFacts> facts, std::size_t place);
+
+/// What one node answered.
+struct ReachAnswer {
+  std::size_t place = 0;
+  std::string text{};
+};
+
+/// Throws ErrorKind::remote with the names of the first two nodes that cannot reach each other.
+void check_reach(const JobFilesRequest& request, std::span<const agent::NodeFacts> facts,
+                 std::span<const ReachAnswer> answers);
+
+/// The nodes' own addresses in the network that joins them, in order; empty where that is unknown.
+std::vector<std::string> joining_addresses(const JobFilesRequest& request,
+                                           std::span<const agent::NodeFacts> facts);
+
+}  // namespace fastgpu::launcher

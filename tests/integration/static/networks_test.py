@@ -1,0 +1,151 @@
+"""Hosts in networks and lists as people have them: networks_test.py FASTGPU [TEST ...]
+
+Exits with 77 where it cannot run.
+"""
+import contextlib
+import os
+import select
+import socket
+import subprocess
+import threading
+import time
+
+import static_cluster_test
+from static_cluster_test import NETWORK, check, line_of
+
+RANKS = ["--", "sh", "-c", "echo $(hostname) $MASTER_ADDR"]
+
+
+def run_ip(host, *words):
+    """Changes the network of a host."""
+    subprocess.run(["nsenter", "-t", str(host.first_process()), "--net", "ip", *words], check=True)
+
+
+def let_only_ssh_in(host):
+    """A firewall that answers nothing but ssh, by routing rules: iptables need not be installed."""
+    run_ip(host, "rule", "add", "pref", "100", "lookup", "local")
+    run_ip(host, "rule", "del", "pref", "0")
+    for number, words in enumerate((["dport", "22", "lookup", "local"], ["sport", "22", "lookup", "local"], ["blackhole"])):
+        run_ip(host, "rule", "add", "pref", str(10 + number), "iif", "eth0", "ipproto", "tcp", *words)
+
+
+def know_names(lab, **addresses):
+    """Names that this user's fastgpu and all hosts of the lab know, and nothing else."""
+    (lab.folder / "hosts").write_text("127.0.0.1 localhost\n" + "".join(f"{address} {name.replace('_', '.')}\n" for name, address in addresses.items()))
+    wrapper = lab.folder / "fastgpu"
+    wrapper.write_text(f"#!/bin/sh\nexec unshare -m sh -c 'mount --bind {lab.folder}/hosts /etc/hosts && exec {lab.fastgpu} \"$@\"' sh \"$@\"\n")
+    wrapper.chmod(0o755)
+    lab.fastgpu = str(wrapper)
+
+
+class Forwarder:
+    """A port here that leads to port 22 of an address, as a router does for hosts behind it."""
+
+    def __init__(self, to):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port, self.to = self.listener.getsockname()[1], to
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Thread(target=self.serve, args=(self.listener.accept()[0],), daemon=True).start()
+
+    def serve(self, client):
+        with client, socket.create_connection((self.to, 22)) as server, contextlib.suppress(OSError):
+            ends = {client: server, server: client}
+            while True:
+                for end in select.select(list(ends), [], [])[0]:
+                    if not (data := end.recv(65536)):
+                        return
+                    ends[end].sendall(data)
+
+    def entry(self, host, **more):
+        lines = [f"address: 127.0.0.1:{self.port}", f"name: {host.name}", "user: root", f"host_keys: ['{line_of(host.key)}']"]
+        lines += [f"{name}: {value}" for name, value in more.items()]
+        return "  - " + "\n    ".join(lines) + "\n"
+
+
+def test_a_hostfile_and_ranges_make_a_cluster(lab):
+    one, two = lab.pair()
+    hostfile = lab.folder / "hosts.txt"
+    hostfile.write_text(f"# the lab\nroot@{NETWORK}.[11-12] slots=2\n")
+    lab.run("create", "cluster", "lab", "-f", str(hostfile), "--accept-host-keys")
+    ranks = lab.run("run", "job", "-c", "lab", "--", "hostname").stdout
+    check(ranks.count("one") == 2 and ranks.count("two") == 2, ranks)
+    lab.run("delete", "cluster", "lab", "--yes")
+    file = lab.folder / "ranges.yaml"
+    file.write_text(f"user: root\nhosts:\n  - {{address: '{NETWORK}.[11-12]', name: 'gpu[01-02]'}}\n")
+    lab.run("create", "cluster", "lab", "-f", str(file), "--accept-host-keys")
+    said = lab.run("exec", "lab", "--", "hostname").stdout
+    check(sorted(said.splitlines()) == ["gpu01: one", "gpu02: two"], said)
+    lab.run("delete", "cluster", "lab", "--yes")
+    check(not static_cluster_test.ours(one) and not static_cluster_test.ours(two), "a line is left")
+
+
+def test_hosts_behind_a_router_reach_each_other_at_their_inner_addresses(lab):
+    hosts = lab.pair()
+    ways = [Forwarder(host.address) for host in hosts]
+    lab.create(*(way.entry(host, inner=host.address) for way, host in zip(ways, hosts)))
+    done = lab.run("run", "job", "-c", "lab", *RANKS)
+    check(sorted(done.stdout.splitlines()) == [f"[0] one {NETWORK}.11", f"[1] two {NETWORK}.11"], done.stdout + done.stderr)
+    payload = lab.folder / "payload"
+    payload.write_bytes(os.urandom(9 << 20))
+    lab.run("cp", str(payload), "lab:")
+    check(all((host.home / "payload").read_bytes() == payload.read_bytes() for host in hosts), "cp")
+    lab.run("delete", "cluster", "lab", "--yes")
+
+
+def test_hosts_that_do_not_reach_each_other_at_their_outer_addresses_are_named(lab):
+    hosts = lab.pair()
+    lab.create(*(Forwarder(host.address).entry(host) for host in hosts))
+    for more in ([], ["--dry-run"]):
+        begun = time.monotonic()
+        refused = lab.run("run", "job", "-c", "lab", *more, *RANKS, code=1)
+        check("one cannot reach two at 127.0.0.1:" in refused.stderr and "`inner`" in refused.stderr, refused.stderr)
+        check(time.monotonic() - begun < 15, "it took long")
+    alone = lab.run("run", "job", "-c", "lab/one", "-np", "1", "--", "hostname")
+    check(alone.stdout == "[0] one\n", alone.stdout + alone.stderr)
+    lab.run("delete", "cluster", "lab", "--yes")
+
+
+def test_a_firewall_between_nodes_ends_a_job_with_their_names(lab):
+    one, two, three = (lab.host(name, f"{NETWORK}.{number}", network=True) for number, name in enumerate(("one", "two", "three"), 11))
+    lab.create(one.entry(), two.entry(), three.entry())
+    lab.run("run", "job", "-c", "lab", *RANKS)
+    let_only_ssh_in(three)
+    for nodes, pair in (("lab", ("one", "three")), ("lab/two,three", ("two", "three"))):
+        begun = time.monotonic()
+        refused = lab.run("run", "job", "-c", nodes, *RANKS, code=1)
+        check(f"{pair[0]} cannot reach {pair[1]} at {NETWORK}.13, TCP port " in refused.stderr and "firewall" in refused.stderr, refused.stderr)
+        check(time.monotonic() - begun < 15, "it took long")
+        refused = lab.run("run", "job", "-c", nodes, "--detach", *RANKS, code=1)
+        check("cannot reach" in refused.stderr, refused.stderr)
+        refused = lab.run("run", "job", "-c", nodes, "--dry-run", *RANKS, code=1)
+        check("cannot reach" in refused.stderr, refused.stderr)
+    lab.run("run", "job", "-c", "lab/one,two", *RANKS)
+    for host in (one, two, three):
+        left = subprocess.run(["nsenter", "-t", str(host.first_process()), "--mount", "--pid", "ps", "-eo", "args"], capture_output=True, text=True, check=True)
+        check("mpirun" not in left.stdout and "orted" not in left.stdout, left.stdout)
+    lab.run("delete", "cluster", "lab", "--yes")
+
+
+def test_nodes_known_by_names_use_their_own_network_and_not_dockers(lab):
+    know_names(lab, one_lab_test=f"{NETWORK}.11", two_lab_test=f"{NETWORK}.12")
+    hosts = lab.pair()
+    for host in hosts:
+        run_ip(host, "link", "add", "docker0", "type", "bridge")
+        run_ip(host, "address", "add", "172.17.0.1/16", "dev", "docker0")
+        run_ip(host, "link", "set", "docker0", "up")
+    file = lab.folder / "names.yaml"
+    file.write_text("user: root\nhosts: [one.lab.test, two.lab.test]\n")
+    lab.run("create", "cluster", "lab", "-f", str(file), "--accept-host-keys")
+    done = lab.run("run", "job", "-c", "lab", *RANKS)
+    check(sorted(done.stdout.splitlines()) == ["[0] one one.lab.test", "[1] two one.lab.test"], done.stdout + done.stderr)
+    plan = b"".join(path.read_bytes() for path in (hosts[0].home / ".fastgpu" / "jobs").glob("*/spec"))
+    check(f"{NETWORK}.8/29".encode() in plan, f"{plan}")
+    lab.run("delete", "cluster", "lab", "--yes")
+
+
+if __name__ == "__main__":
+    static_cluster_test.main(globals())
