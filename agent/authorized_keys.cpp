@@ -111,6 +111,19 @@ class KeysFile {
     sync_directory();
   }
 
+  /// Makes the lines with that mark comments, in place: a full disk has no room for another file,
+  /// and one byte of this one needs none.
+  void comment_out(std::string_view mark) const {
+    const UniqueFd fd(::open(path_.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!fd) throw system_error("writing " + path_.string(), errno);
+    for (const std::string_view line : lines_of(text_)) {
+      if (!ends_with_words(line, mark) || line.starts_with('#')) continue;
+      if (::pwrite(fd.get(), "#", 1, line.data() - text_.data()) != 1)
+        throw system_error("writing " + path_.string(), errno);
+    }
+    if (::fsync(fd.get()) != 0) throw system_error("writing " + path_.string(), errno);
+  }
+
   /// Removes the leftover of a killed run.
   void drop_draft() const noexcept { ::unlink(draft_.c_str()); }
 
@@ -181,8 +194,13 @@ void remove_authorized_key(std::string_view mark) {
   if (text == file.text()) return;
   if (text.empty() && file.text().ends_with(std::string(kMadeFile) + "\n")) {
     file.remove();
-  } else {
+    return;
+  }
+  try {
     file.replace(text);
+  } catch (const Error& e) {
+    if (e.kind() != ErrorKind::capacity) throw;
+    file.comment_out(mark);
   }
 }
 

@@ -20,7 +20,8 @@ void check_authorized_keys();
 /// file belongs to another user, and as system_error does.
 void add_authorized_key(std::string_view line);
 
-/// Restores the file's earlier content. Does nothing if the line is gone.
+/// Restores the file's earlier content; on a full disk the line becomes a comment. Does nothing if
+/// the line is gone.
 void remove_authorized_key(std::string_view mark);
 
 }  // namespace fastgpu::agent
