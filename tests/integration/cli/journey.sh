@@ -10,7 +10,8 @@ done
 
 work=$(mktemp -d)
 export FASTGPU_STATE_DIR=$work/state NO_COLOR=1
-cluster=cli$RANDOM
+cluster=Cli.$RANDOM  # Its nodes' own host names have neither capitals nor dots.
+host_form=$(tr A-Z. a-z- <<<"$cluster")
 failed=0
 
 clean_up() {
@@ -79,7 +80,7 @@ check "names alone" 0 "$fastgpu" get nodes "$cluster" -o name
 says "are node names" out "$cluster-1"
 
 check "exec runs on all nodes" 0 "$fastgpu" exec "$cluster" -- hostname
-says "under the node's name" out "$cluster-1: $cluster-1"
+says "under the node's name" out "$cluster-1: $host_form-1"
 check "exec -b folds" 0 "$fastgpu" exec "$cluster" -b -- echo same
 says "with a range" out "$cluster-[0-1] (2)"
 check "the highest exit code counts" 4 "$fastgpu" exec "$cluster" -- sh -c 'n=$(hostname); exit $((3 + ${n##*-}))'
@@ -185,5 +186,5 @@ check "gc finds nothing" 0 "$fastgpu" gc -o json
 says "to put right" out '"settled": []'
 expect "no link is left" no_link
 expect "no mount is left" bash -c "! grep -q '$work' /proc/self/mountinfo"
-expect "no process is left" bash -c "! grep -lqs 'HOSTNAME=$cluster' /proc/[0-9]*/environ"
+expect "no process is left" bash -c "! grep -lqs 'HOSTNAME=$host_form' /proc/[0-9]*/environ"
 exit $failed
