@@ -5,7 +5,7 @@
 
 namespace fastgpu::comm::loops {
 
-/// Loads and stores whole vectors.
+/// Access to whole vectors.
 template <class Machine>
 struct Whole {
   template <class T>
@@ -18,7 +18,7 @@ struct Whole {
   }
 };
 
-/// The same for the last elements of an array, fewer than a vector has; the other lanes are zero.
+/// Access to the last elements of an array, fewer than a vector has; the other lanes are zero.
 template <class Machine>
 struct Rest {
   std::size_t count;

@@ -1,11 +1,11 @@
-// What the kernels of loops.hpp do with a vector.
+// The arithmetic that the kernels of loops.hpp do on a vector.
 #pragma once
 
 #include "comm/kernels/formats.hpp"
 
 namespace fastgpu::comm::loops {
 
-/// Arithmetic on Vector<Lane>, which is Lane itself where the machine has no vectors.
+/// Arithmetic on Vector<Lane>, which is Lane itself if the machine has no vectors.
 template <class Machine, class Lane>
 struct Arithmetic {
   using Vector = typename Machine::template Vector<Lane>;
@@ -15,7 +15,8 @@ struct Arithmetic {
   static Vector of(Unsigned bits) noexcept { return __builtin_bit_cast(Vector, bits); }
   static Unsigned bits(Vector v) noexcept { return __builtin_bit_cast(Unsigned, v); }
 
-  /// One NaN for all, so that results depend neither on the order of operands nor on the CPU.
+  /// Replaces any NaN by the same one, so that results depend neither on the order of operands nor
+  /// on the CPU.
   static Vector one_nan(Vector v) noexcept {
     return v == v ? v : of(Unsigned{} + Format<Lane>::kQuietNan);
   }
@@ -34,7 +35,7 @@ struct Arithmetic {
       return of(static_cast<Unsigned>(bits(a) * bits(b)));
   }
 
-  /// Of two zeros that differ in sign, the negative one.
+  /// Returns the smaller number; of two zeros that differ in sign, the negative one.
   static Vector least(Vector a, Vector b) noexcept {
     if constexpr (kIsFloating<Lane>)
       return one_nan(of(bits(a < b ? a : b) | bits(b < a ? b : a)));
@@ -42,7 +43,7 @@ struct Arithmetic {
       return a < b ? a : b;
   }
 
-  /// Of two zeros that differ in sign, the positive one.
+  /// Returns the larger number; of two zeros that differ in sign, the positive one.
   static Vector greatest(Vector a, Vector b) noexcept {
     if constexpr (kIsFloating<Lane>) {
       const Vector larger = of(bits(a > b ? a : b) & bits(b > a ? b : a));
@@ -52,7 +53,7 @@ struct Arithmetic {
     }
   }
 
-  /// The bits without the sign, which order as the numbers do, infinity and NaN last.
+  /// Returns the bits without the sign, which order as the numbers do, infinity and NaN last.
   static Signed magnitude(Vector v) noexcept {
     constexpr auto kAll = static_cast<UnsignedOf<Lane>>(-1);
     constexpr auto kMask = static_cast<UnsignedOf<Lane>>(kAll >> 1U);
@@ -60,7 +61,7 @@ struct Arithmetic {
   }
 };
 
-/// Remembers whether any vector that it was shown reaches `limit`: two instructions each.
+/// A watcher that knows whether any vector seen so far reaches `limit`: two instructions each.
 template <class Machine, class Lane>
 class Watch {
  public:
@@ -83,7 +84,7 @@ class Watch {
   typename Numbers::Signed largest_{};
 };
 
-/// Looks at nothing.
+/// A watcher that ignores all vectors.
 struct Blind {
   template <class Vector>
   void see(Vector) const noexcept {}

@@ -10,13 +10,13 @@
 namespace fastgpu::comm {
 namespace {
 
-/// Copies of this many bytes and more are faster past the caches: see comm/bench/kernels.cpp.
+/// The length in bytes from which copies are faster past the caches: see comm/bench/kernels.cpp.
 constexpr std::size_t kStreamFrom = 16 << 20;
 
-/// Shorter ones gain nothing by it.
+/// The length below which streaming gains nothing.
 constexpr std::size_t kWorthStreaming = 16 << 10;
 
-/// Converted before it is streamed: half of a core's first cache.
+/// The bytes that are converted before they are streamed: half of a core's first cache.
 constexpr std::size_t kBlock = 16 << 10;
 
 const Kernels::Conversions& entry_of(const Conversion& conversion, const Kernels& with) noexcept {
@@ -28,7 +28,7 @@ bool is_copy(const Conversion& conversion) noexcept {
   return conversion.from == conversion.to && conversion.scale == 1;
 }
 
-/// The entry, which the caller needs for more than a copy.
+/// Returns the entry, for more than a copy. Throws ErrorKind::usage if it has no conversion.
 const Kernels::Conversions& needed_entry(const Conversion& conversion, const Kernels& with) {
   const Kernels::Conversions& entry = entry_of(conversion, with);
   if (entry.convert == nullptr)
@@ -46,7 +46,8 @@ std::size_t elements([[maybe_unused]] std::span<std::byte> to, std::span<const s
   return count;
 }
 
-/// Between types of different size it gains nothing.
+/// Returns true if the result is written past the caches. Types of different size gain nothing by
+/// it.
 bool is_streamed(std::span<std::byte> to, std::span<const std::byte> from,
                  const Conversion& conversion) noexcept {
   return conversion.past_caches && conversion.from == conversion.to &&
@@ -69,7 +70,7 @@ void stream_blocks(std::span<std::byte> to, std::span<const std::byte> from,
   }
 }
 
-/// What the kernels say with `count`.
+/// Returns the index that a kernel has found; absent if it is `count`.
 std::optional<std::size_t> found(std::size_t index, std::size_t count) noexcept {
   return index < count ? std::optional(index) : std::nullopt;
 }

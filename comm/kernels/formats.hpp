@@ -1,4 +1,4 @@
-// What the kernels know of the types of elements.
+// The properties of element types that the kernels need.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ constexpr bool kIsHalf = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat1
 template <class T>
 constexpr bool kIsFloating = std::is_floating_point_v<T> || kIsHalf<T>;
 
-/// What elements of type T are calculated in.
+/// The type in which elements of type T are calculated.
 template <class T>
 using LaneOf = std::conditional_t<kIsHalf<T>, float, T>;
 
@@ -45,8 +45,8 @@ using SignedOf = typename Integers<sizeof(T)>::Signed;
 template <class T>
 using UnsignedOf = typename Integers<sizeof(T)>::Unsigned;
 
-/// Bits of a T as integers. From kInfinity on a positive one is not finite; from kTooLarge on a
-/// positive LaneOf<T> becomes one that is not.
+/// The bits of a T as integers. A positive T is not finite from kInfinity on. A positive LaneOf<T>
+/// becomes one that is not finite from kTooLarge on.
 template <class T>
 struct Format;
 template <>
@@ -64,7 +64,8 @@ struct Format<double> {
 template <>
 struct Format<Float16> {
   static constexpr std::int16_t kInfinity = 0x7c00;
-  static constexpr std::int32_t kTooLarge = 0x477ff000;  ///< 65520: the least float to round there.
+  /// 65520: the least float that is rounded to infinity.
+  static constexpr std::int32_t kTooLarge = 0x477ff000;
 };
 template <>
 struct Format<BFloat16> {

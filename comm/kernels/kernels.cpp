@@ -54,7 +54,7 @@ CpuFeatures cpu_features() noexcept {
 }
 
 std::size_t last_cache_bytes() noexcept {
-  constexpr std::size_t kUsual = 16 << 20;  // Where the system does not say.
+  constexpr std::size_t kUsual = 16 << 20;  // Used if the system does not report it.
   std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");  // Such as 32768K.
   std::size_t kibibytes = 0;
   return file >> kibibytes && file.get() == 'K' ? kibibytes << 10 : kUsual;

@@ -1,4 +1,4 @@
-// The loops over elements that everything else here is made of, as one table per instruction set.
+// The loops over elements on which everything else here is built, as one table per instruction set.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +11,16 @@
 
 namespace fastgpu::comm {
 
-/// Ordered: a CPU that has one has all before it. Every level gives the same bits.
+/// An instruction set. Ordered: a CPU with one has all before it. Every level gives the same bits.
 enum class SimdLevel : std::uint8_t {
   portable,  ///< Any CPU.
-  avx2,      ///< With F16C.
-  avx512     ///< F, BW, DQ and VL.
+  avx2,      ///< AVX2 and F16C.
+  avx512     ///< AVX-512 F, BW, DQ and VL.
 };
 
 std::string_view name_of(SimdLevel level) noexcept;
 
-/// What a CPU, and its operating system, can run.
+/// The instruction sets that a CPU, and its operating system, can run.
 struct CpuFeatures {
   bool avx2 = false;
   bool f16c = false;
@@ -30,17 +30,20 @@ struct CpuFeatures {
   bool avx512vl = false;
 };
 
-CpuFeatures cpu_features() noexcept;      ///< Of this one; none where it is no x86-64.
-std::size_t last_cache_bytes() noexcept;  ///< Of the largest cache, which cores may share.
+/// Returns the features of this CPU; none if it is no x86-64.
+CpuFeatures cpu_features() noexcept;
+/// Returns the size of the largest cache, which cores may share.
+std::size_t last_cache_bytes() noexcept;
 SimdLevel highest_level(const CpuFeatures& cpu) noexcept;
 
-/// `wanted` is the value of FASTGPU_COMM_SIMD, and means `highest` where it is absent. Throws
-/// ErrorKind::usage where it names no level, or one above `highest`.
+/// Returns the level that `wanted`, the value of FASTGPU_COMM_SIMD, names; `highest` if it is
+/// absent. Throws ErrorKind::usage if it names no level, or one above `highest`.
 SimdLevel chosen_level(SimdLevel highest, const std::optional<std::string>& wanted);
 
-/// Pointers need the alignment of one element only. Counts are elements. Arrays of one call do not
-/// overlap, but `to` and `from` may be one array where their types are the same. Entries for what
-/// makes no sense are null; kernels/reduce and kernels/convert say what does.
+/// A table of kernels. Pointers need the alignment of one element only. Counts are elements. Arrays
+/// of one call do not overlap, but `to` and `from` may be one array if their types are the same.
+/// Entries for meaningless combinations are null; kernels/reduce and kernels/convert list the
+/// others.
 struct Kernels {
   using Reduce = void (*)(void* into, const void* from, std::size_t count) noexcept;
   using Divide = void (*)(void* data, std::size_t count, int divisor) noexcept;
@@ -51,23 +54,24 @@ struct Kernels {
   using Copy = void (*)(void* to, const void* from, std::size_t bytes) noexcept;
 
   struct Conversions {
-    Convert convert = nullptr;                 ///< to = from * scale
-    Convert add = nullptr;                     ///< to = to + from * scale
-    ConvertChecked convert_checked = nullptr;  ///< convert, and what first_non_finite(to) returns.
+    Convert convert = nullptr;  ///< to = from * scale
+    Convert add = nullptr;      ///< to = to + from * scale
+    /// As convert; the result is that of first_non_finite(to).
+    ConvertChecked convert_checked = nullptr;
   };
 
   Reduce reduce[kElementTypes][kReduceOps];               ///< into = into op from; average adds.
   Divide divide[kElementTypes];                           ///< Rounds integers towards zero.
   Conversions conversions[kElementTypes][kElementTypes];  ///< [to][from]
-  Find first_non_finite[kElementTypes];  ///< Index of the first NaN or infinity, else `count`.
+  Find first_non_finite[kElementTypes];  ///< The index of the first NaN or infinity, else `count`.
   Copy stream;                           ///< Copies past the caches.
 };
 
-/// The table of one level, which the CPU must be able to run.
+/// Returns the table of one level, which the CPU must be able to run.
 const Kernels& kernels_of(SimdLevel level) noexcept;
 
-/// The table for this process: the first call reads FASTGPU_COMM_SIMD, and throws as chosen_level
-/// does. Any thread.
+/// Returns the table for this process: the first call reads FASTGPU_COMM_SIMD, and throws as
+/// chosen_level does. Any thread may call it.
 const Kernels& kernels();
 
 }  // namespace fastgpu::comm

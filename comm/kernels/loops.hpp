@@ -1,7 +1,7 @@
-// The kernels, written once for any vector width. Included by one source file per instruction set,
-// each compiled for its own: so everything here depends on a `Machine` that lives in an unnamed
-// namespace there, and calls no inline function of anybody else's. The linker keeps one copy of
-// such a function, and it must not be one that only some CPUs can run.
+// The kernels, written once for any vector width. One source file per instruction set includes
+// this, each compiled for its own. Everything here therefore depends on a `Machine` in an unnamed
+// namespace there, and calls no inline function from elsewhere. The linker keeps one copy of such a
+// function, and it must not be one that only some CPUs can run.
 //
 // A Machine has
 //   Vector<Lane>          one or more numbers; arithmetic on it works lane by lane
@@ -78,7 +78,7 @@ struct Loops {
     });
   }
 
-  /// Short enough to be in a cache when it is searched again.
+  /// The length of a block that is still in a cache when it is searched again.
   static constexpr std::size_t kBlock = 4096;
 
   template <class To, class From>
@@ -116,7 +116,7 @@ struct Loops {
   }
 
  private:
-  /// The index of the first NaN or infinity among `values`, one by one.
+  /// Returns the index of the first NaN or infinity among `values`, one by one.
   template <class T>
   static std::size_t index_of_first(const T* values, std::size_t count) noexcept {
     std::size_t at = 0;

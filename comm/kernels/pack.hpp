@@ -19,15 +19,15 @@ struct Tensor {
   std::size_t count = 0;
 };
 
-/// Where a value that is not finite was met first: in the order of the list, then of elements.
+/// The first value that is not finite: in the order of the list, then of elements.
 struct NonFinite {
-  std::size_t tensor = 0;  ///< Its place in the list.
-  std::size_t index = 0;   ///< Of the element within its tensor.
+  std::size_t tensor = 0;  ///< The tensor's place in the list.
+  std::size_t index = 0;   ///< The element's index within its tensor.
 
   friend bool operator==(const NonFinite&, const NonFinite&) = default;
 };
 
-/// The bytes that `tensors` take in a buffer of elements of type `to`.
+/// Returns the bytes that `tensors` take in a buffer of elements of type `to`.
 std::size_t packed_bytes(std::span<const ConstTensor> tensors, ElementType to) noexcept;
 
 /// Writes the tensors to `buffer`, one after the other without gaps. `buffer` has packed_bytes,
@@ -35,22 +35,22 @@ std::size_t packed_bytes(std::span<const ConstTensor> tensors, ElementType to) n
 void pack(std::span<std::byte> buffer, std::span<const ConstTensor> tensors,
           const Conversion& conversion, const Kernels& with = kernels());
 
-/// The same, and the first place where what was written is NaN or infinite; all is written all the
-/// same.
+/// Packs, and returns the first place at which a written value is NaN or infinite. All is written
+/// in any case.
 std::optional<NonFinite> pack_checked(std::span<std::byte> buffer,
                                       std::span<const ConstTensor> tensors,
                                       const Conversion& conversion,
                                       const Kernels& with = kernels());
 
-/// The reverse of pack: here `conversion` is from the buffer's type to that of the tensors.
+/// Does the reverse of pack: here `conversion` is from the buffer's type to that of the tensors.
 void unpack(std::span<const Tensor> tensors, std::span<const std::byte> buffer,
             const Conversion& conversion, const Kernels& with = kernels());
 
-/// The same, added to what the tensors hold. Floating-point types only.
+/// Unpacks, but adds to the tensors' values. Floating-point types only.
 void unpack_and_add(std::span<const Tensor> tensors, std::span<const std::byte> buffer,
                     const Conversion& conversion, const Kernels& with = kernels());
 
-/// The first NaN or infinity of a list.
+/// Returns the first NaN or infinity of a list.
 std::optional<NonFinite> first_non_finite(std::span<const ConstTensor> tensors, ElementType type,
                                           const Kernels& with = kernels());
 

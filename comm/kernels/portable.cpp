@@ -1,4 +1,4 @@
-// The kernels in plain C++: for CPUs without the rest, and what the others are compared with.
+// The kernels in plain C++: for CPUs without the other sets, and the reference for these.
 #include "comm/kernels/tables.hpp"
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// The table of kernels that a Machine, as loops.hpp describes it, gives.
+// The table of kernels for a Machine, as loops.hpp describes it.
 #pragma once
 
 #include <cstddef>

@@ -6,7 +6,7 @@
 namespace fastgpu::comm {
 
 const Kernels& portable_kernels() noexcept;
-const Kernels& avx2_kernels() noexcept;    ///< On x86-64 only.
-const Kernels& avx512_kernels() noexcept;  ///< On x86-64 only.
+const Kernels& avx2_kernels() noexcept;    ///< Exists on x86-64 only.
+const Kernels& avx512_kernels() noexcept;  ///< Exists on x86-64 only.
 
 }  // namespace fastgpu::comm

@@ -1,6 +1,6 @@
-// The Machine of loops.hpp for a CPU with vectors of kBytes. `Isa`, which lives in an unnamed
-// namespace, brings what the compiler has no operators for: load and store of kBytes / 4 halves
-// that become floats, and store_past_caches of an aligned vector.
+// The Machine of loops.hpp for a CPU with vectors of kBytes. `Isa`, in an unnamed namespace, adds
+// what the compiler has no operators for: load and store of kBytes / 4 halves that become floats,
+// and store_past_caches of an aligned vector.
 #pragma once
 
 #include <cstddef>
@@ -57,7 +57,7 @@ struct VectorMachine {
   }
 
  private:
-  static constexpr std::size_t kLine = 64;  ///< Of a cache, and a multiple of kBytes.
+  static constexpr std::size_t kLine = 64;  ///< The length of a cache line, a multiple of kBytes.
 };
 
 }  // namespace fastgpu::comm::loops
