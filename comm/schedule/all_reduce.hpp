@@ -32,8 +32,9 @@ std::optional<Algorithm> algorithm_named(std::string_view name) noexcept;
 struct Plan {
   Algorithm algorithm = Algorithm::ring;
   Cut cut{};
-  int leaders = 0;                       ///< Of hierarchical: on each node; 0 for every rank.
-  Algorithm across = Algorithm::direct;  ///< Of hierarchical: between nodes; not hierarchical.
+  int leaders = 0;  ///< Leaders on each node, for hierarchical; 0: every rank.
+  /// The algorithm between nodes, for hierarchical; another one.
+  Algorithm across = Algorithm::direct;
 
   friend auto operator<=>(const Plan&, const Plan&) = default;
 };
@@ -43,14 +44,14 @@ struct Plan {
 /// expression.
 Program all_reduce(const Plan& plan, Rank self, const Topology& topology, std::uint64_t count);
 
-/// By any algorithm but hierarchical. Recursive doubling is never cut.
+/// Returns the program of any algorithm but hierarchical. Recursive doubling is never cut.
 Program flat_all_reduce(Algorithm algorithm, Place place, std::uint64_t count, Cut cut);
 
-/// The data is cut in a slice for each leader. On every node slice i goes to leader i, the leaders
-/// i of all nodes reduce it, and it goes back to all ranks of the node. A node with fewer ranks
-/// than leaders gives several slices to a rank. (Two levels as in Graham and others, Cheetah, 2011;
-/// several leaders as in Bayatpour and others, Scalable reduction collectives with data
-/// partitioning-based multi-leader design, 2017.)
+/// Reduces in two levels. The data is cut in a slice for each leader. On every node slice i goes to
+/// leader i, the leaders i of all nodes reduce it, and it goes back to all ranks of the node. A
+/// node with fewer ranks than leaders gives several slices to a rank. (Two levels as in Graham and
+/// others, Cheetah, 2011; several leaders as in Bayatpour and others, Scalable reduction
+/// collectives with data partitioning-based multi-leader design, 2017.)
 Program hierarchical_all_reduce(const Plan& plan, Rank self, const Topology& topology,
                                 std::uint64_t count);
 

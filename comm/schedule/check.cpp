@@ -38,8 +38,8 @@ Fault find_fault_in(const Step& step, std::size_t rank, std::size_t ranks,
   return {};
 }
 
-/// All steps of all programs, numbered through, and what must be done before what. A send and its
-/// receive are one node.
+/// All steps of all programs, numbered through, with their order. A send and its receive are one
+/// node.
 class Graph {
  public:
   explicit Graph(std::span<const Program> programs) : programs_(programs) {
@@ -75,7 +75,7 @@ class Graph {
     return fault;
   }
 
-  /// Takes nodes away that wait for nothing, until none is left or those left wait in a circle.
+  /// Removes nodes that wait for nothing, until all are gone or the rest wait in a circle.
   Fault find_deadlock() const {
     std::vector<std::vector<std::size_t>> after(node_of_.size());
     std::vector<std::size_t> waits(node_of_.size(), 0);
@@ -139,8 +139,8 @@ class Graph {
 
   std::span<const Program> programs_;
   std::vector<Dependencies> dependencies_;
-  std::vector<std::size_t> firsts_;   ///< Of each rank: the number of its first step.
-  std::vector<std::size_t> node_of_;  ///< Of each step.
+  std::vector<std::size_t> firsts_;   ///< The number of each rank's first step.
+  std::vector<std::size_t> node_of_;  ///< The node of each step.
 };
 
 }  // namespace

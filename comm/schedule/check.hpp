@@ -1,4 +1,4 @@
-// Whether the programs of all ranks fit together.
+// A check that the programs of all ranks fit together.
 #pragma once
 
 #include <optional>
@@ -9,16 +9,16 @@
 
 namespace fastgpu::comm {
 
-/// Elements that the caller of each rank gives.
+/// The numbers of elements that the caller of each rank gives.
 struct BufferSizes {
   std::uint64_t data = 0;
   std::uint64_t input = 0;
 };
 
-/// What is wrong, as a sentence that names rank and step; nothing where the programs are right:
-/// parts lie within their buffers and are as long on both sides of a step, input is never written,
-/// peers exist and are others, each send has its receive of the same length, and no order that
-/// Dependencies allow ends in a deadlock, even where a send is done only with its receive.
+/// Returns a fault as a sentence that names rank and step; absent if the programs are right. Parts
+/// must be within their buffers and as long on both sides of a step. Input is never written, peers
+/// exist and are other ranks, and each send has its receive of the same length. No order that
+/// Dependencies allow may end in a deadlock, even if a send is done only with its receive.
 std::optional<std::string> find_fault(std::span<const Program> programs, const BufferSizes& sizes);
 
 }  // namespace fastgpu::comm

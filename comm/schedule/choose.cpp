@@ -27,7 +27,7 @@ std::vector<Algorithm> flat_algorithms(Collective collective) {
   return {};
 }
 
-/// Uncut first.
+/// Returns the possible cuts, uncut first.
 std::vector<Cut> cuts(double bytes, int most_lanes) {
   std::vector<Cut> result{{}};
   for (int pieces = 2; pieces <= 64 && bytes / pieces >= kSmallestPiece; pieces *= 2)

@@ -1,4 +1,4 @@
-// Picks algorithm and pieces by what they are predicted to take.
+// Picks algorithm and pieces by their predicted time.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,16 @@ struct Candidate {
 
 struct Choice {
   Collective collective = Collective::all_reduce;
-  double bytes = 0;    ///< Of the data of one rank.
-  int most_lanes = 1;  ///< What the transport has.
+  double bytes = 0;    ///< The size of one rank's data.
+  int most_lanes = 1;  ///< The number of lanes that the transport has.
 };
 
-/// All plans worth considering, the quickest first; among equals, the simplest. Never empty.
-/// A ring is a chain to a broadcast.
+/// Returns all plans worth considering, the quickest first; among equals, the simplest. Never
+/// empty. A ring is a chain to a broadcast.
 std::vector<Candidate> candidates(const Choice& choice, const Topology& topology,
                                   const Network& network);
 
-/// The program of what candidates() has planned. `root` is of broadcast.
+/// Returns the program of a plan from candidates(). `root` is that of a broadcast.
 Program program_of(Collective collective, const Plan& plan, Rank self, const Topology& topology,
                    std::uint64_t count, Rank root = {});
 

@@ -6,7 +6,7 @@
 namespace fastgpu::comm {
 namespace {
 
-/// Where slice `index` of `slices` begins in `count` elements.
+/// Returns the element at which slice `index` of `slices` begins in `count` elements.
 std::uint64_t begin_of(std::uint64_t count, int index, int slices) {
   const auto i = static_cast<std::uint64_t>(index);
   const auto n = static_cast<std::uint64_t>(slices);

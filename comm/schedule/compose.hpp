@@ -1,4 +1,4 @@
-// What programs are put together from: slices, pieces, and smaller programs.
+// The parts of which programs are made: slices, pieces, and smaller programs.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace fastgpu::comm {
 
-/// Where a rank stands among those that take part.
+/// A rank's place among those that take part.
 struct Place {
   int self = 0;   ///< 0 .. ranks - 1.
   int ranks = 1;  ///< At least 1.
@@ -18,8 +18,8 @@ struct Place {
   int left(int by = 1) const noexcept { return (self + ranks - by) % ranks; }
 };
 
-/// How what is sent in one go is cut, so that a piece travels while the one before it is reduced.
-/// All ranks of a collective cut alike.
+/// The way in which one transfer is cut, so that a piece travels while the one before it is
+/// reduced. All ranks of a collective cut alike.
 struct Cut {
   int pieces = 1;
   int lanes = 1;  ///< 1 .. 256: piece p travels on lane p modulo lanes.
@@ -32,19 +32,19 @@ struct Piece {
   std::uint8_t lane = 0;
 };
 
-/// The first `count` elements of the caller's data.
+/// Returns the first `count` elements of the caller's data.
 Part whole_of(std::uint64_t count) noexcept;
 
-/// Slice `index` of `slices`; the first ones are an element longer where it does not divide.
+/// Returns slice `index` of `slices`; the first ones are an element longer if it does not divide.
 Part slice_of(const Part& whole, int index, int slices) noexcept;
 
-/// Slices `first` up to, and without, `last`.
+/// Returns slices `first` up to, and without, `last`.
 Part slices_of(const Part& whole, int first, int last, int slices) noexcept;
 
 Piece piece_of(const Part& slice, int index, Cut cut) noexcept;
 std::vector<Piece> pieces_of(const Part& slice, Cut cut);
 
-/// Adds steps to a program, leaving out those of empty parts.
+/// Adder of steps to a program; leaves out those of empty parts.
 class Writer {
  public:
   explicit Writer(Program& program) : steps_(program.steps) {}
@@ -65,13 +65,13 @@ class Writer {
 void append(Program& first, const Program& second);
 Program then(Program first, const Program& second);
 
-/// `program` by other names: its rank i is ranks[i].
+/// Renames the ranks of `program`: its rank i becomes ranks[i].
 Program on_group(Program program, std::span<const Rank> ranks);
 
-/// `program` on elements of data and input that begin at `offset`.
+/// Moves `program` to elements of data and input that begin at `offset`.
 Program at_offset(Program program, std::uint64_t offset);
 
-/// `program` with its lane 0 as `first`, and so on.
+/// Moves lane 0 of `program` to `first`, and so on.
 Program from_lane(Program program, std::uint8_t first);
 
 }  // namespace fastgpu::comm

@@ -7,7 +7,7 @@
 namespace fastgpu::comm {
 namespace {
 
-/// How a flat algorithm's ranks stand: on `nodes` nodes of `per_node` each.
+/// The placement of a flat algorithm's ranks: on `nodes` nodes of `per_node` each.
 struct Shape {
   int nodes = 1;
   int per_node = 1;
@@ -35,8 +35,8 @@ class Cost {
     return {};
   }
 
-  /// One rank of a node takes what all others of the node have, or gives it to them; `leaders` do
-  /// so at once, each with its share of `bytes`.
+  /// Returns the time in which one rank of a node takes the data of all others of the node, or
+  /// gives it to them. `leaders` ranks do so at once, each with its share of `bytes`.
   Seconds within_node(double bytes, int leaders, Rate reduce) const {
     const double others = shape_.per_node - 1;
     if (others == 0) return {};
@@ -76,12 +76,12 @@ class Cost {
     return {std::min(link.flow.bytes_per_second * lanes_, link.shared.bytes_per_second)};
   }
 
-  /// What a rank gets where `busy` of its node use the link.
+  /// Returns a rank's share of the link if `busy` ranks of its node use it.
   Rate rate(const Link& link, int busy) const {
     return {std::min(one_flow(link).bytes_per_second, link.shared.bytes_per_second / busy)};
   }
 
-  /// One message cut in pieces, each reduced while the next travels.
+  /// Returns the time of one message cut in pieces, each reduced while the next travels.
   Seconds step(double bytes, const Link& link, int busy, Rate reduce) const {
     const Seconds transfer = rate(link, busy).to_move(bytes);
     const Seconds reduction = reduce.to_move(bytes);
@@ -90,7 +90,7 @@ class Cost {
            rest * std::min(transfer, reduction);
   }
 
-  /// A step of partners `distance` ranks apart.
+  /// Returns the time of a step between partners `distance` ranks apart.
   Seconds step_at(int distance, double bytes, Rate reduce) const {
     return distance < shape_.per_node || shape_.nodes == 1
                ? step(bytes, network_.inside, shape_.per_node, reduce)
@@ -108,7 +108,7 @@ class Cost {
     return (shape_.ranks() - 1) * ring_step(bytes / shape_.ranks(), reduce);
   }
 
-  /// All messages at once: what takes longest of links, flows and processors.
+  /// Returns the time of all messages at once: the longest of links, flows and processors.
   Seconds direct_half(double bytes, Rate reduce) const {
     const double slice = bytes / shape_.ranks();
     const double local = shape_.per_node - 1;
@@ -149,8 +149,8 @@ class Cost {
     return sum;
   }
 
-  /// The first piece goes the whole depth; each further one costs what the root does for it, and
-  /// the memory of its node.
+  /// Returns the time of a pass along a tree. The first piece goes the whole depth; each further
+  /// one costs the root's work for it, and the memory of its node.
   Seconds tree_pass(double bytes, Rate reduce) const {
     const double piece = bytes / cut_.pieces;
     const double depth = std::ceil(std::log2(shape_.ranks()));
@@ -186,7 +186,8 @@ class Cost {
   int lanes_;
 };
 
-/// The leaders of a node share its way out; pieces are not cut any further.
+/// Returns the time between nodes. The leaders of a node share its outgoing link; pieces are not
+/// cut any further.
 Seconds across_nodes(const Plan& plan, int nodes, int leaders, double piece,
                      const Network& network) {
   Network shared = network;

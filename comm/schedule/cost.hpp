@@ -1,13 +1,14 @@
-// Closed forms of what plans take on a network: coarse, and quick enough to compare them all.
+// Closed forms of the time of plans on a network: coarse, and quick enough to compare them all.
 #pragma once
 
 #include "comm/schedule/choose.hpp"
 
 namespace fastgpu::comm {
 
-/// In the terms of Thakur, Rabenseifner and Gropp 2005, with three things added: ranks of a node
-/// share its link, flows are capped, and pieces hide reductions behind transfers. Ranks of a node
-/// are taken to follow each other, and all nodes to be as large as the largest.
+/// Returns the predicted time, in the terms of Thakur, Rabenseifner and Gropp 2005. Three things
+/// are added: ranks of a node share its link, flows are capped, and pieces hide reductions behind
+/// transfers. Ranks of a node are taken to follow each other, and all nodes to be as large as the
+/// largest.
 Seconds predicted(const Choice& choice, const Plan& plan, const Topology& topology,
                   const Network& network);
 

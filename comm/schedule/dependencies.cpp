@@ -9,7 +9,7 @@
 namespace fastgpu::comm {
 namespace {
 
-/// Remembers of one buffer who wrote each stretch last, and who has read it since.
+/// The last writer of each stretch of one buffer, and its readers since.
 class Accesses {
  public:
   /// Adds to `earlier` the steps that a read of `part` waits for.
@@ -22,7 +22,7 @@ class Accesses {
   }
 
   /// Adds to `earlier` the steps that a write of `part` waits for. Readers waited for the writer
-  /// before them, so who waits for them need not name it.
+  /// before them, so a step that waits for them need not name it.
   void write(const Part& part, StepIndex step, std::vector<StepIndex>& earlier) {
     const auto begin = cut_out(part);
     auto segment = begin;
@@ -41,7 +41,8 @@ class Accesses {
     std::optional<StepIndex> writer;
     std::vector<StepIndex> readers;
   };
-  using Segments = std::map<std::uint64_t, Segment>;  ///< By their begin; they do not overlap.
+  /// Segments by their begin; they do not overlap.
+  using Segments = std::map<std::uint64_t, Segment>;
 
   static std::uint64_t end_of(const Part& part) { return part.offset + part.count; }
 
@@ -99,7 +100,7 @@ StepLists steps_before(const Program& program) {
   return before;
 }
 
-/// `lists` the other way round: list i of the result holds the lists that have i.
+/// Inverts `lists`: list i of the result has the numbers of the lists that have i.
 StepLists turned_round(const StepLists& lists) {
   StepLists turned;
   turned.begins.assign(lists.size() + 1, 0);

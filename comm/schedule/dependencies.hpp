@@ -1,4 +1,4 @@
-// Which steps of a program wait for which: all that must be kept of its order.
+// The waits between steps of a program: all that must be kept of its order.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace fastgpu::comm {
 
-using StepIndex = std::uint32_t;  ///< Into Program::steps.
+using StepIndex = std::uint32_t;  ///< An index into Program::steps.
 
 /// Many short lists of steps in one array.
 struct StepLists {
@@ -24,7 +24,7 @@ struct StepLists {
 
 enum class Direction : std::uint8_t { out, in };
 
-/// What goes one way between this rank and another on one lane, and keeps its order.
+/// One direction between this rank and another on one lane, which keeps its order.
 struct Channel {
   Rank peer{};
   std::uint8_t lane = 0;
@@ -33,24 +33,27 @@ struct Channel {
   friend auto operator<=>(const Channel&, const Channel&) = default;
 };
 
-/// A step may begin once every step in `before[step]` is done and the step ahead of it on its
-/// channel has begun. A send is done when its part may be overwritten, a receive when its part is
-/// filled (and reduced). Steps that touch nothing in common, such as those of empty parts, wait for
-/// nothing but their channel.
+/// The order of a program's steps. A step may begin once every step in `before[step]` is done and
+/// the step ahead of it on its channel has begun. A send is done when its part may be overwritten,
+/// a receive when its part is filled (and reduced). Steps that touch nothing in common, such as
+/// those of empty parts, wait only for their channel.
 struct Dependencies {
-  StepLists before;               ///< Of each step, ascending: lower than the step itself.
-  StepLists after;                ///< Of each step, ascending: those that have it in `before`.
+  StepLists before;  ///< The list of each step, ascending: lower than the step itself.
+  /// The list of each step, ascending: the steps that have it in `before`.
+  StepLists after;
   std::vector<Channel> channels;  ///< Ascending.
-  StepLists on_channel;           ///< Of each channel: its steps, in their order.
+  StepLists on_channel;           ///< The list of each channel: its steps, in their order.
 };
 
-/// Takes O(s log s) for s steps that do not cut each other's parts into ever smaller ones.
+/// Returns the order of a program. Takes O(s log s) for s steps that do not cut each other's parts
+/// into ever smaller ones.
 Dependencies dependencies_of(const Program& program);
 
-/// Of a send or receive.
+/// Returns the channel of a send or receive.
 Channel channel_of(const Step& step) noexcept;
 
-/// What the step reads, and what it writes (which a reduction also reads); empty parts for nothing.
+/// Returns the part that the step reads, or the one that it writes (which a reduction also reads);
+/// an empty part for nothing.
 Part read_by(const Step& step) noexcept;
 Part written_by(const Step& step) noexcept;
 

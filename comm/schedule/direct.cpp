@@ -9,7 +9,7 @@ class Exchange {
   Exchange(Place place, std::uint64_t count, Cut cut, Program& program)
       : place_(place), count_(count), cut_(cut), writer_(program) {}
 
-  /// Everybody's contributions to their owners.
+  /// Moves all contributions to their owners.
   void contribute(int piece) {
     for (int by = 1; by < place_.ranks; ++by) {
       writer_.send(place_.right(by), piece_at(place_.right(by), piece));
@@ -17,7 +17,7 @@ class Exchange {
     }
   }
 
-  /// The owners' results to everybody.
+  /// Moves the owners' results to all ranks.
   void distribute(int piece) {
     for (int by = 1; by < place_.ranks; ++by) {
       writer_.send(place_.right(by), piece_at(place_.self, piece));

@@ -1,7 +1,7 @@
 // Collectives by direct exchange: every rank deals with every other at once. Two steps of latency
-// whatever the number of ranks, and as many bytes as a ring; what grows is the number of messages.
-// Best where ranks share memory. (The pairwise exchange of Thakur, Rabenseifner and Gropp 2005,
-// with all its steps in flight together.)
+// for any number of ranks, and as many bytes as a ring; only the number of messages grows. Best for
+// ranks that share memory. (The pairwise exchange of Thakur, Rabenseifner and Gropp 2005, with all
+// its steps in flight together.)
 #pragma once
 
 #include "comm/schedule/compose.hpp"
@@ -11,13 +11,13 @@ namespace fastgpu::comm {
 /// Leaves the result in slice `self` of the data, and the others as they were.
 Program reduce_scatter_directly(Place place, std::uint64_t count, Cut cut);
 
-/// Slice `self` of the data is this rank's own to begin with.
+/// Gathers the slices. Slice `self` of the data is this rank's own to begin with.
 Program all_gather_directly(Place place, std::uint64_t count, Cut cut);
 
-/// The owner of a slice reduces it piece by piece, and sends each piece while it is in the cache.
+/// Reduces each slice piece by piece at its owner, which sends each piece while it is in the cache.
 Program all_reduce_directly(Place place, std::uint64_t count, Cut cut);
 
-/// input holds one block of `block` elements for every rank, data one from every rank.
+/// Exchanges blocks of `block` elements: input has one for every rank, data one from every rank.
 Program all_to_all(Place place, std::uint64_t block, Cut cut);
 
 }  // namespace fastgpu::comm

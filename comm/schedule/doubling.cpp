@@ -7,7 +7,7 @@
 namespace fastgpu::comm {
 namespace {
 
-/// The largest power of two among the ranks, as a group: of the first pairs the odd rank belongs to
+/// The largest power of two among the ranks, as a group. In the first pairs the odd rank belongs to
 /// it and acts for both.
 class PowerOfTwo {
  public:
@@ -19,7 +19,7 @@ class PowerOfTwo {
   bool is_member() const { return !is_paired() || place_.self % 2 == 1; }
   int pair_partner() const { return place_.self ^ 1; }
 
-  /// Of a member: its number in the group.
+  /// Returns a member's number in the group.
   int self() const { return is_paired() ? place_.self / 2 : place_.self - pairs_; }
   int rank_of(int member) const { return member < pairs_ ? 2 * member + 1 : member + pairs_; }
 
@@ -29,8 +29,8 @@ class PowerOfTwo {
   int pairs_;
 };
 
-/// Those left out give their data to their partner, the group does `inside`, and they get the
-/// result.
+/// Runs `inside` in the group. Ranks outside it first give their data to their partner, and get the
+/// result at the end.
 template <class Inside>
 void with_pairs_folded(const PowerOfTwo& group, std::uint64_t count, Cut cut, Program& program,
                        Inside inside) {
@@ -53,8 +53,8 @@ void with_pairs_folded(const PowerOfTwo& group, std::uint64_t count, Cut cut, Pr
 
 enum class Order : std::uint8_t { lower_first, upper_first };
 
-/// Runs of slices, cut in pieces so that what the receiver passes on in its next step comes first:
-/// otherwise some ranks get ahead of others, and their next step takes the link from this one.
+/// Runs of slices, cut so that the pieces which the receiver passes on in its next step come first.
+/// Otherwise some ranks get ahead of others, and their next step takes the link from this one.
 class Halves {
  public:
   Halves(const Part& whole, int slices, Cut cut) : whole_(whole), slices_(slices), cut_(cut) {}
@@ -103,8 +103,8 @@ Program all_reduce_by_halving_and_doubling(Place place, std::uint64_t count, Cut
   const PowerOfTwo group(place);
   Program program;
   with_pairs_folded(group, count, cut, program, [&](Writer& writer) {
-    // Nearest partners first, for they exchange most. Of what a rank is still concerned with, the
-    // one whose bit is set keeps the upper half.
+    // Nearest partners first, for they exchange most. The partner whose bit is set keeps the upper
+    // half of the slices that are left to the two.
     const auto is_upper = [self = group.self()](int bit) { return (self & bit) != 0; };
     const Halves halves(whole_of(count), group.size(), cut);
     int first = 0;

@@ -1,4 +1,4 @@
-// A model of how long bytes take: what is measured of a cluster, and predicted from.
+// A model of transfer times: measured on a cluster, and used to predict.
 #pragma once
 
 #include <chrono>
@@ -21,19 +21,21 @@ constexpr Rate gigabits(double per_second) noexcept {
   return {per_second * 1e9 / 8};
 }
 
-/// A message of S bytes alone on its way takes latency + S / flow (Hockney's alpha and beta).
+/// A connection. A message of S bytes alone on its way takes latency + S / flow (Hockney's alpha
+/// and beta).
 struct Link {
   Seconds latency{};
-  Rate flow;    ///< At most, of what one rank sends to another on one lane.
-  Rate shared;  ///< At most, of all ranks of a node together: each way between nodes, both inside.
+  Rate flow;  ///< The maximum from one rank to another on one lane.
+  /// The maximum of all ranks of a node together: each way between nodes, both inside.
+  Rate shared;
 };
 
 struct Network {
   Link inside;            ///< Between ranks of one node.
   Link across;            ///< Between nodes.
-  Seconds per_message{};  ///< Of a rank's processor, for each send and each receive (LogP's o).
-  Rate reduce;            ///< Of a rank's processor: bytes added to others.
-  Rate copy;              ///< Of a rank's processor: bytes copied within its memory.
+  Seconds per_message{};  ///< Time of a rank's processor for each send and each receive (LogP's o).
+  Rate reduce;            ///< Bytes that a rank's processor adds to others.
+  Rate copy;              ///< Bytes that a rank's processor copies within its memory.
 };
 
 }  // namespace fastgpu::comm

@@ -1,4 +1,4 @@
-// What one rank does in one collective, as data: written by pure functions, carried out by an
+// The steps of one rank in one collective, as data: written by pure functions, carried out by an
 // interpreter over real transports, and by a simulator over modelled ones.
 #pragma once
 
@@ -15,7 +15,7 @@ enum class Buffer : std::uint8_t {
   scratch  ///< Program::scratch elements that live as long as the collective.
 };
 
-/// A stretch of one buffer, in elements. May be empty; then its offset means nothing.
+/// A stretch of one buffer, in elements. May be empty; then its offset is meaningless.
 struct Part {
   Buffer buffer = Buffer::data;
   std::uint64_t offset = 0;
@@ -23,30 +23,30 @@ struct Part {
 };
 
 enum class StepKind : std::uint8_t {
-  send,            ///< `from`, to the peer.
-  receive,         ///< From the peer, into `to`.
-  receive_reduce,  ///< From the peer; to = to op what came.
+  send,            ///< Sends `from` to the peer.
+  receive,         ///< Receives `to` from the peer.
+  receive_reduce,  ///< Receives from the peer; to = to op the received data.
   copy,            ///< to = from.
   reduce           ///< to = to op from.
 };
 
-/// Sends and receives of two ranks on one lane match by their order. Lanes are independent of each
-/// other: what is late on one does not hold up another.
+/// One step. Sends and receives of two ranks on one lane match by their order. Lanes are
+/// independent of each other: a delay on one does not hold up another.
 struct Step {
   StepKind kind = StepKind::copy;
-  Rank peer{};            ///< Of send and receives.
-  std::uint8_t lane = 0;  ///< Of send and receives.
+  Rank peer{};            ///< The peer of a send or receive.
+  std::uint8_t lane = 0;  ///< The lane of a send or receive.
   Part from{};
   Part to{};
 };
 
-/// The steps mean what they would if they ran one after another, with sends that never wait for
-/// their receiver. Whoever runs them may do so in any order, and many at once, that gives the same
-/// result: two steps keep their order where one writes what the other touches, and where they send
-/// to, or receive from, the same peer on the same lane.
+/// The steps of one rank. They mean what they would if they ran one after another, with sends that
+/// never wait for their receiver. They may run in any order, and many at once, that gives the same
+/// result. Two steps keep their order if one writes what the other touches, and if they send to, or
+/// receive from, the same peer on the same lane.
 struct Program {
   std::vector<Step> steps;
-  std::uint64_t scratch = 0;  ///< Elements.
+  std::uint64_t scratch = 0;  ///< The number of elements.
 };
 
 }  // namespace fastgpu::comm

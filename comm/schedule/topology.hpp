@@ -1,4 +1,4 @@
-// Which ranks share a machine.
+// The machines that ranks share.
 #pragma once
 
 #include <cstddef>
@@ -8,16 +8,17 @@
 
 namespace fastgpu::comm {
 
-/// Every rank from 0 is on one node. Nodes may hold different numbers of ranks, but at least one.
+/// The ranks of each node. Every rank from 0 is on one node. Nodes may have different numbers of
+/// ranks, but at least one.
 struct Topology {
   std::vector<std::vector<Rank>> nodes;
 
   int ranks() const noexcept;
-  int largest_node() const noexcept;  ///< Its number of ranks.
-  int node_of(Rank rank) const;       ///< An index into `nodes`.
+  int largest_node() const noexcept;  ///< Returns the number of ranks of the largest node.
+  int node_of(Rank rank) const;       ///< Returns an index into `nodes`.
 };
 
-/// Rank 0 and those after it on the first node, and so on; the last node may hold fewer.
+/// Puts rank 0 and those after it on the first node, and so on; the last node may have fewer.
 Topology filled_nodes(int ranks, int ranks_per_node);
 
 }  // namespace fastgpu::comm

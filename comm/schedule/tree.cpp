@@ -3,8 +3,8 @@
 namespace fastgpu::comm {
 namespace {
 
-/// Counted from the root, a rank's parent is itself without its lowest bit, and its children add
-/// one bit below that.
+/// A binomial tree. Counted from the root, a rank's parent is itself without its lowest bit, and
+/// its children add one bit below that.
 class BinomialTree {
  public:
   BinomialTree(Place place, int root)
@@ -16,7 +16,7 @@ class BinomialTree {
   bool is_root() const { return self_ == 0; }
   int parent() const { return rank_of(self_ & (self_ - 1)); }
 
-  /// The one with the most ranks below it first.
+  /// Returns the children, the one with the most ranks below it first.
   std::vector<int> children() const {
     std::vector<int> result;
     for (int bit = top_ >> 1; bit > 0; bit >>= 1)

@@ -8,10 +8,11 @@
 
 namespace fastgpu::comm {
 
-/// `root`, here and below, is the number of a rank, as Place::self is.
+/// Sends the root's data along the tree. `root`, here and below, is the number of a rank, as
+/// Place::self is.
 Program broadcast_by_tree(Place place, int root, std::uint64_t count, Cut cut);
 
-/// Each rank passes on what it gets to the next: for long data and many pieces.
+/// Passes the root's data from each rank to the next: for long data and many pieces.
 Program broadcast_by_chain(Place place, int root, std::uint64_t count, Cut cut);
 
 /// Leaves the result in the root's data, and sums half-made elsewhere.
@@ -19,7 +20,7 @@ Program reduce_by_tree(Place place, int root, std::uint64_t count, Cut cut);
 
 Program all_reduce_by_tree(Place place, std::uint64_t count, Cut cut);
 
-/// Ends nowhere before it has begun everywhere. What it sends is one element that means nothing.
+/// Ends on no rank before it has begun on every rank. Sends one element without a meaning.
 Program barrier(Place place);
 
 }  // namespace fastgpu::comm
