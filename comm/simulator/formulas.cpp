@@ -12,7 +12,7 @@ double depth_of(int nodes) {
 
 Rate slowest(const Spread& spread, const Network& network) {
   const Rate inside = std::min(network.inside.flow, network.inside.shared);
-  const Rate across = network.across.shared;  // NCCL opens as many flows as the link wants.
+  const Rate across = network.across.shared;  // NCCL opens as many flows as the link needs.
   if (spread.nodes == 1) return inside;
   return spread.ranks_per_node == 1 ? across : std::min(inside, across);
 }

@@ -10,7 +10,7 @@
 namespace fastgpu::comm {
 namespace {
 
-/// Ranks that negotiate with each other, and what each of them does meanwhile.
+/// Ranks that negotiate with each other, and the steps of each meanwhile.
 class Recording {
  public:
   Recording(int ranks, std::size_t gradients) : programs_(static_cast<std::size_t>(ranks)) {
@@ -43,7 +43,8 @@ class Recording {
     }
   }
 
-  /// What is sent next says what came: both are the same bytes of the rank's data.
+  /// Receives the awaited message. The next send depends on it: both are the same bytes of the
+  /// rank's data.
   bool receive(std::size_t self) {
     const auto awaited = ranks_[self].awaited();
     if (!awaited) return false;

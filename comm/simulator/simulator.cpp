@@ -19,14 +19,14 @@ enum class EventKind : std::uint8_t { starts, processed, quantum_left, quantum_c
 
 struct Event {
   Seconds time{};
-  std::uint64_t number = 0;  ///< Of events at one time the one made first is first.
+  std::uint64_t number = 0;  ///< The order among events at one time: the one made first is first.
   EventKind kind{};
-  bool is_last = false;     ///< Of the quanta of a message.
-  StepIndex step = 0;       ///< Of processed.
-  std::size_t rank = 0;     ///< Of starts and processed.
-  Flow* flow = nullptr;     ///< Of all others.
-  std::uint64_t bytes = 0;  ///< Of a quantum.
-  Seconds end{};            ///< Of a quantum that comes: when its last byte can be there.
+  bool is_last = false;     ///< True for the last quantum of a message.
+  StepIndex step = 0;       ///< Set for processed.
+  std::size_t rank = 0;     ///< Set for starts and processed.
+  Flow* flow = nullptr;     ///< Set for all others.
+  std::uint64_t bytes = 0;  ///< Set for a quantum.
+  Seconds end{};            ///< Set for an arriving quantum: the earliest time of its last byte.
 
   bool operator<(const Event& other) const {  // Greater is first in a priority queue.
     return std::tie(other.time, other.number) < std::tie(time, number);
@@ -59,7 +59,7 @@ class Simulation {
   }
 
  private:
-  /// Begins what waits for nothing; what that sets free begins on its own.
+  /// Begins the steps that wait for nothing; the steps that these release begin on their own.
   void start(std::size_t rank) {
     const std::vector<std::uint32_t>& waits = state_.ranks[rank].waits;
     std::vector<StepIndex> first;
@@ -97,7 +97,7 @@ class Simulation {
     }
   }
 
-  /// `begun` steps of a channel have begun: the next no longer waits for them.
+  /// Releases the next step of a channel whose first `begun` steps have begun.
   void release_next(std::size_t rank, std::span<const StepIndex> steps, std::size_t begun) {
     if (begun < steps.size()) release(rank, steps[begun]);
   }
@@ -113,7 +113,7 @@ class Simulation {
       release(rank, next);
   }
 
-  /// Hands messages that are there to receives that are ready.
+  /// Hands messages that have arrived to receives that are ready.
   void take_arrived(Flow& flow) {
     while (flow.receives_taken < std::min(flow.arrived, flow.receives_begun)) {
       const StepIndex index = flow.receives[flow.receives_taken++];
@@ -170,8 +170,8 @@ class Simulation {
     return flow.is_inside ? node.memory : node.out;
   }
 
-  /// A quantum uses up the time of its flow while it queues, so that flows that fill their link
-  /// together end together.
+  /// Sends a quantum, which uses up the time of its flow while it queues, so that flows that fill
+  /// their link together end together.
   void let_quantum_leave(Flow& flow) {
     const Link& link = link_of(flow);
     const std::uint64_t message = bytes_of(current_send(flow).from);
@@ -226,7 +226,7 @@ class Simulation {
   Network network_;
   std::uint64_t element_bytes_;
   SimulationState state_;
-  std::vector<Seconds> ends_;  ///< Of each rank so far; when it starts, at first.
+  std::vector<Seconds> ends_;  ///< Each rank's end so far; at first, its start.
   std::priority_queue<Event> events_;
   std::uint64_t events_made_ = 0;
   std::size_t steps_left_ = 0;

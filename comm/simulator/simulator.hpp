@@ -1,4 +1,4 @@
-// Predicts how long programs take on a modelled network, by running them event after event.
+// Predicts the duration of programs on a modelled network, by running them event after event.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace fastgpu::comm {
 
-/// The model beyond Network: a message is cut in at most 8 quanta of at least 64 KiB. The quanta
-/// of one channel follow each other at the rate of a flow; those of different channels queue, first
+/// The model beyond Network: a message is cut in at most 8 quanta of at least 64 KiB. The quanta of
+/// one channel follow each other at the rate of a flow. Those of different channels queue, first
 /// come first served, for the sending node's way out and then for the receiving node's way in
 /// (inside a node: for its memory), which comes close to fair sharing. They pass through without
-/// being stored. A send is done when its last byte has left; messages that nobody waits for yet are
-/// kept without limit. A rank's processor does one thing at a time, in the order of demand:
+/// being stored. A send is done when its last byte has left; messages that no receive waits for yet
+/// are kept without limit. A rank's processor does one thing at a time, in the order of demand:
 /// beginning a send, finishing a receive and reducing what came, copying.
 struct Simulated {
   Topology topology;
@@ -28,21 +28,21 @@ struct Simulated {
   /// nodes hold just these. Rings and direct exchanges on such nodes have this symmetry.
   int period = 0;
 
-  /// When each rank that is run begins; empty: all at 0.
+  /// The start of each rank that is run; empty: all at 0.
   std::vector<Seconds> starts{};
 };
 
 using ProgramOf = std::function<Program(Rank)>;
 
 struct Forecast {
-  Seconds duration{};                     ///< Until the last event.
-  std::vector<Seconds> ends{};            ///< When each rank that was run has done its last step.
-  std::uint64_t messages = 0;             ///< Sent by the ranks that were run.
-  std::uint64_t most_bytes_sent = 0;      ///< By one rank.
-  std::uint64_t most_bytes_received = 0;  ///< By one rank.
+  Seconds duration{};                     ///< The time of the last event.
+  std::vector<Seconds> ends{};            ///< The end of the last step of each rank that was run.
+  std::uint64_t messages = 0;             ///< Messages sent by the ranks that were run.
+  std::uint64_t most_bytes_sent = 0;      ///< The maximum of one rank.
+  std::uint64_t most_bytes_received = 0;  ///< The maximum of one rank.
 };
 
-/// The programs have no fault (check.hpp); throws ErrorKind::internal where they do not end.
+/// Runs programs without faults (check.hpp). Throws ErrorKind::internal if they do not end.
 Forecast simulate(const Simulated& simulated, const ProgramOf& program_of);
 
 }  // namespace fastgpu::comm

@@ -9,7 +9,7 @@
 namespace fastgpu::comm {
 namespace {
 
-/// Receiver, sender as it sees it, lane.
+/// Flows by receiver, sender as the receiver sees it, and lane.
 using Flows = std::map<std::tuple<std::size_t, int, std::uint8_t>, Flow*>;
 
 void load(SimulatedRank& state, Program program) {
@@ -21,7 +21,7 @@ void load(SimulatedRank& state, Program program) {
     state.waits.push_back(static_cast<std::uint32_t>(state.dependencies.before[step].size()));
 }
 
-/// Each step but the first of a channel waits for the one ahead to begin, too.
+/// Lets each step but the first of a channel wait for the one ahead to begin, too.
 void chain(SimulatedRank& state, std::span<const StepIndex> steps, Flow& flow) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     state.flow[steps[i]] = &flow;
@@ -29,8 +29,8 @@ void chain(SimulatedRank& state, std::span<const StepIndex> steps, Flow& flow) {
   }
 }
 
-/// Makes a flow of each channel out. The receiver of a rank that is not run is the one it is like;
-/// seen from there, the sender stands as far away.
+/// Makes a flow of each outgoing channel. A receiver that is not run is replaced by the rank that
+/// it is like; seen from there, the sender is as far away.
 void connect_sends(std::size_t rank, SimulationState& all, Flows& flows) {
   SimulatedRank& state = all.ranks[rank];
   const int ranks = static_cast<int>(all.node_numbers.size());

@@ -1,4 +1,4 @@
-// What a simulation keeps of ranks, nodes and the flows between them.
+// The state that a simulation keeps of ranks, nodes and the flows between them.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,10 @@
 
 namespace fastgpu::comm {
 
-/// Serves one thing after another.
+/// A server of one request after another.
 class Server {
  public:
-  /// Returns when what arrives at `now` is begun.
+  /// Returns the time at which a request that arrives at `now` is begun.
   Seconds serve(Seconds now, Seconds duration) {
     const Seconds begin = std::max(now, free_at_);
     free_at_ = begin + duration;
@@ -26,8 +26,8 @@ class Server {
   Seconds free_at_{};
 };
 
-/// What goes one way on one lane between two ranks: the sender's messages in the order of their
-/// steps, and how far they are.
+/// The messages that go one way on one lane between two ranks, in the order of the sender's steps,
+/// and their progress.
 struct Flow {
   std::size_t sender = 0;
   std::size_t receiver = 0;
@@ -37,18 +37,18 @@ struct Flow {
   bool is_busy = false;
   std::size_t sends_begun = 0;     ///< Handed to the sender's processor.
   std::size_t sends_queued = 0;    ///< Handed to the network.
-  std::size_t sends_done = 0;      ///< Their last bytes have left.
-  std::uint64_t bytes_left = 0;    ///< Of the one on its way.
-  std::size_t arrived = 0;         ///< Messages.
-  std::size_t receives_begun = 0;  ///< Ready to take theirs.
+  std::size_t sends_done = 0;      ///< Messages whose last bytes have left.
+  std::uint64_t bytes_left = 0;    ///< Bytes of the message on its way.
+  std::size_t arrived = 0;         ///< Messages that have arrived.
+  std::size_t receives_begun = 0;  ///< Receives that are ready to take their message.
   std::size_t receives_taken = 0;  ///< Handed to the receiver's processor.
 };
 
 struct SimulatedRank {
   Program program;
   Dependencies dependencies;
-  std::vector<std::uint32_t> waits;  ///< Of each step: for how many others.
-  std::vector<Flow*> flow;           ///< Of each step; null for those within the rank.
+  std::vector<std::uint32_t> waits;  ///< The number of steps that each step waits for.
+  std::vector<Flow*> flow;           ///< The flow of each step; null for those within the rank.
   Server processor;
   std::uint64_t bytes_sent = 0;
   std::uint64_t bytes_received = 0;
@@ -60,9 +60,9 @@ struct NodeState {
   Server memory;
 };
 
-/// Where everything stands; at first, before the beginning.
+/// The state of a simulation; at first, before the beginning.
 struct SimulationState {
-  /// Loads the programs and connects their flows. Throws ErrorKind::internal where a receive has no
+  /// Loads the programs and connects their flows. Throws ErrorKind::internal if a receive has no
   /// channel that sends to it.
   SimulationState(const Simulated& simulated, const ProgramOf& program_of);
   SimulationState(const SimulationState&) = delete;  // Flows point into it.
@@ -72,8 +72,9 @@ struct SimulationState {
 
   std::vector<SimulatedRank> ranks;
   std::vector<NodeState> nodes;
-  std::vector<std::size_t> node_numbers;  ///< Of each rank, those that are not run included.
-  std::deque<Flow> flows;                 // Does not move what it holds.
+  /// The node of each rank, including those that are not run.
+  std::vector<std::size_t> node_numbers;
+  std::deque<Flow> flows;  // Does not move its elements.
 };
 
 }  // namespace fastgpu::comm
