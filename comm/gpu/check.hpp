@@ -7,8 +7,7 @@
 
 namespace fastgpu::comm::gpu {
 
-/// Throws ErrorKind::capacity where memory is short, ErrorKind::local for anything else but
-/// success.
+/// Throws ErrorKind::capacity if memory is short, ErrorKind::local for anything else but success.
 void check(cudaError_t status, std::string_view doing);
 
 }  // namespace fastgpu::comm::gpu

@@ -15,7 +15,7 @@ std::string name(std::size_t rank) {
   return "rank " + std::to_string(rank);
 }
 
-/// 22809 is 2.28.9.
+/// Formats a version: 22809 is 2.28.9.
 std::string version_text(int version) {
   return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
          std::to_string(version % 100);
@@ -36,7 +36,7 @@ std::optional<std::string> shared_device(std::span<const NcclOffer> offers) {
   return std::nullopt;
 }
 
-/// NCCL on this rank, or why there is none.
+/// NCCL on this rank, or the reason for its absence.
 struct Loaded {
   std::shared_ptr<const NcclLibrary> library{};
   int version = 0;
@@ -70,7 +70,7 @@ DevicePath staged(const DeviceSettings& settings, const std::string& why) {
   return {nullptr, why};
 }
 
-/// All ranks, or none.
+/// Joins all ranks, or none.
 DevicePath join(Communicator& ranks, const std::shared_ptr<Device>& device,
                 const std::shared_ptr<const NcclLibrary>& library, const DeviceSettings& settings) {
   std::unique_ptr<NcclCollectives> mine;

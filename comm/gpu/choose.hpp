@@ -1,4 +1,4 @@
-// Whether data in device memory travels by NCCL or by way of the host: all ranks find the same.
+// Chooses the way of data in device memory, by NCCL or by way of the host: the same on all ranks.
 #pragma once
 
 #include <cstdint>
@@ -12,33 +12,33 @@
 
 namespace fastgpu::comm::gpu {
 
-/// What one rank has.
+/// The means of one rank.
 struct NcclOffer {
-  std::int32_t version = 0;  ///< Of NCCL, such as 22809; 0 where it cannot be loaded.
-  DeviceIdentity device{};   ///< All 0: none.
+  std::int32_t version = 0;  ///< The version of NCCL, such as 22809; 0 if it cannot be loaded.
+  DeviceIdentity device{};   ///< The rank's device; all 0 if it has none.
   DeviceWay wish = DeviceWay::automatic;
 
   bool has_device() const { return device != DeviceIdentity{}; }
 };
 
 struct NcclVerdict {
-  std::string against{};             ///< Why NCCL cannot be used; empty: it can.
-  std::optional<Rank> lacks_nccl{};  ///< Who knows more about it.
+  std::string against{};             ///< The reason why NCCL cannot be used; empty if it can.
+  std::optional<Rank> lacks_nccl{};  ///< The rank that knows more about it.
 };
 
-/// From the offers of all ranks, by rank; none of them wishes to be staged. Two ranks with one
-/// device are NCCL's to refuse where they insist on it.
+/// Judges the offers of all ranks, by rank; none of them wishes to be staged. Two ranks with one
+/// device are left for NCCL to refuse if they insist on it.
 NcclVerdict nccl_verdict(std::span<const NcclOffer> offers);
 
-/// What was chosen.
+/// The choice.
 struct DevicePath {
-  std::unique_ptr<DeviceCollectives> nccl{};  ///< Null: staged.
+  std::unique_ptr<DeviceCollectives> nccl{};  ///< Null if staged.
   std::string why_staged{};                   ///< One sentence; empty with NCCL.
 };
 
-/// A collective call. `device` is null on a rank that has none; where none has, nothing is chosen.
-/// Throws ErrorKind::usage on all ranks, naming one, where their wishes differ, or where they
-/// insist on NCCL and it cannot be used.
+/// Chooses, by a collective call. `device` is null on a rank without one; if all ranks lack one,
+/// nothing is chosen. Throws ErrorKind::usage on all ranks, naming one, if their wishes differ, or
+/// if they insist on NCCL and it cannot be used.
 DevicePath choose_path(Communicator& ranks, const std::shared_ptr<Device>& device,
                        const DeviceSettings& settings);
 

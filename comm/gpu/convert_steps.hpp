@@ -1,4 +1,4 @@
-// What a walk over two arrays of different types does at each place: copies, converts or adds.
+// The steps of a walk over two arrays of different types: copies, conversions and additions.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,8 @@
 
 namespace fastgpu::comm::gpu {
 
-/// Copies the bits, as words where they fill some: small integers would not stay in registers.
+/// A step that copies the bits, as words if they fill some: small integers would not stay in
+/// registers.
 template <class T>
 struct CopyStep {
   T* to;
@@ -32,8 +33,8 @@ struct CopyStep {
   }
 };
 
-/// to = from * scale. Remembers the largest magnitude, so that one comparison at the end says
-/// whether anything written is not finite.
+/// A step for to = from * scale. It remembers the largest magnitude, so that one comparison at the
+/// end shows whether anything written is not finite.
 template <class To, class From>
 struct ConvertStep {
   using Lane = LaneOf<To>;
@@ -71,7 +72,7 @@ struct ConvertStep {
   }
 };
 
-/// to = to + from * scale.
+/// A step for to = to + from * scale.
 template <class To, class From>
 struct AddStep {
   using Lane = LaneOf<To>;

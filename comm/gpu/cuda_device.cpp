@@ -11,7 +11,7 @@
 namespace fastgpu::comm::gpu {
 namespace {
 
-/// Makes a GPU the thread's current one, and puts back what was.
+/// A scope in which a GPU is the thread's current one; the earlier one is restored at its end.
 class Current {
  public:
   explicit Current(int number) {
@@ -41,7 +41,7 @@ class CudaPackList final : public PackList {
 };
 
 CudaPackList& own(PackList& list) {
-  return static_cast<CudaPackList&>(list);  // NOLINT: no list is made by anybody else.
+  return static_cast<CudaPackList&>(list);  // NOLINT: lists are made only here.
 }
 
 }  // namespace
@@ -90,7 +90,7 @@ void CudaDevice::pin(std::span<std::byte> host) {
   const Current current(number_);
   const cudaError_t status = cudaHostRegister(host.data(), host.size(), cudaHostRegisterPortable);
   if (status == cudaErrorNotSupported || status == cudaErrorInvalidValue) {
-    cudaGetLastError();  // Such memory cannot be pinned: nothing that stays.
+    cudaGetLastError();  // Such memory cannot be pinned: the error does not persist.
     throw Error(ErrorKind::capacity,
                 "pinning " + std::to_string(host.size()) + " bytes: " + cudaGetErrorString(status));
   }

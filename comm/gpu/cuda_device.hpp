@@ -1,14 +1,14 @@
-// A GPU by way of CUDA.
+// A GPU behind CUDA.
 #pragma once
 
 #include "comm/gpu/device.hpp"
 
 namespace fastgpu::comm::gpu {
 
-/// Any thread may call it, whatever that thread's current GPU is.
+/// A GPU for any thread, whatever that thread's current GPU is.
 class CudaDevice final : public Device {
  public:
-  /// The calling thread's current GPU. Throws ErrorKind::local where there is none.
+  /// Takes the calling thread's current GPU. Throws ErrorKind::local without one.
   CudaDevice();
 
   int number() const noexcept { return number_; }

@@ -1,4 +1,4 @@
-// Collectives and messages on device memory, whichever way they go.
+// Collectives and messages on device memory, for any way of transport.
 #pragma once
 
 #include <cstddef>
@@ -11,47 +11,47 @@
 
 namespace fastgpu::comm::gpu {
 
-/// A call on device memory that was begun. Does not outlive the DeviceCollectives that it is of.
+/// A begun call on device memory. Does not outlive its DeviceCollectives.
 class DeviceRequest {
  public:
   virtual ~DeviceRequest() = default;
 
-  /// Whether `wait` would return at once. Never blocks.
+  /// Returns true if `wait` would return at once. Never blocks.
   virtual bool test() = 0;
 
-  /// Blocks until the result is on its way, and makes the stream that the call was given wait for
-  /// it. Throws what the call has failed with by then.
+  /// Blocks until the result is on its way, and makes the stream of the call wait for it. Throws
+  /// the call's failure, if it has failed by then.
   virtual void wait() = 0;
 
-  /// Blocks until the result is there. Throws what the call has failed with.
+  /// Blocks until the result has arrived. Throws the call's failure.
   virtual void wait_here() = 0;
 
-  /// Blocks until the call is done, however it ended.
+  /// Blocks until the call has ended, successfully or not.
   virtual void finish() noexcept = 0;
 };
 
-/// One call: what is read, what is written, and with whom.
+/// One call: its input, its output, and its partner.
 struct DeviceCall {
   CallKind kind = CallKind::all_reduce;
-  Way way = Way::none;  ///< Of a message.
+  Way way = Way::none;  ///< The direction of a message.
   std::span<const std::byte> in{};
-  std::span<std::byte> out{};  ///< The same memory as `in` where the call works in place.
+  std::span<std::byte> out{};  ///< The same memory as `in` if the call works in place.
   Reduction reduction{};
   Rank peer{};  ///< The root of a broadcast, the other rank of a message.
 };
 
-/// Every rank makes the same calls in the same order, but for messages. A call begins after what
-/// `stream` holds and returns at once; its data is not touched until it is done. One thread at a
-/// time.
+/// Collectives of all ranks. Every rank makes the same calls in the same order, except for
+/// messages. A call begins after what `stream` has in it and returns at once; its data is not
+/// touched until it is done. One thread at a time.
 ///
-/// Throws ErrorKind::usage for spans that are not of the device's memory, for lengths that do not
-/// fit, and for ranks that there are not; nothing has begun then. A device that fails, or a rank
-/// that is gone, ends the job on all ranks, in a sentence that names the rank.
+/// Throws ErrorKind::usage for spans outside the device's memory, for lengths that do not fit, and
+/// for ranks that do not exist; nothing has begun then. A device that fails, or a rank that is
+/// gone, ends the job on all ranks, with a sentence that names the rank.
 class DeviceCollectives {
  public:
-  using Request = std::shared_ptr<DeviceRequest>;  ///< Shared with those who work on it.
+  using Request = std::shared_ptr<DeviceRequest>;  ///< Shared with the queues that work on it.
 
-  virtual ~DeviceCollectives() = default;  ///< Waits for what was begun.
+  virtual ~DeviceCollectives() = default;  ///< Waits for begun calls.
   DeviceCollectives(const DeviceCollectives&) = delete;
   DeviceCollectives& operator=(const DeviceCollectives&) = delete;
 
@@ -71,11 +71,11 @@ class DeviceCollectives {
   DeviceCollectives(Communicator ranks, std::shared_ptr<Device> device)
       : ranks_(std::move(ranks)), device_(std::move(device)) {}
 
-  /// `call` is checked.
+  /// Begins a call that has been checked.
   virtual Request submit(const DeviceCall& call, StreamHandle stream) = 0;
 
-  Communicator ranks_;              ///< Of nobody else.
-  std::shared_ptr<Device> device_;  ///< Shared with whoever lent it.
+  Communicator ranks_;              ///< Used only here.
+  std::shared_ptr<Device> device_;  ///< Shared with its lender.
 
  private:
   Request checked(const DeviceCall& call, StreamHandle stream);

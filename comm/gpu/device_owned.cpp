@@ -20,7 +20,7 @@ void finish_quietly(Device& device, StreamHandle stream) noexcept {
     device.record(all.get(), stream);
     device.synchronize(all.get());
   } catch (const Error&) {
-    return;  // Nothing is under way any more.
+    return;  // No work is under way any more.
   }
 }
 

@@ -1,4 +1,4 @@
-// What a device lends, owned.
+// Owners of what a device lends.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace fastgpu::comm::gpu {
 
-/// Borrows the device.
+/// Memory of a device, which is borrowed.
 class DeviceMemory {
  public:
   DeviceMemory(Device& device, std::size_t bytes)
@@ -29,8 +29,8 @@ class DeviceMemory {
   std::byte* memory_;
 };
 
-/// Host memory that the device copies from and to by itself while this lives. Where the device
-/// cannot have it, copies go another way, which takes longer.
+/// Host memory that the device copies from and to directly while this lives. If the device cannot
+/// have it, copies go another way, which takes longer.
 class Pinned {
  public:
   Pinned(Device& device, std::span<std::byte> host);
@@ -42,7 +42,7 @@ class Pinned {
 
  private:
   Device* device_;
-  std::byte* memory_ = nullptr;  ///< Null where it is not pinned.
+  std::byte* memory_ = nullptr;  ///< Null if it is not pinned.
 };
 
 /// A stream or an event.
@@ -78,8 +78,8 @@ inline DeviceEvent event_of(Device& device) {
   return {device, device.make_event()};
 }
 
-/// Blocks until all is done that is in the stream now. A device that has failed does nothing any
-/// more.
+/// Blocks until all work that is in the stream now is done. A device that has failed does nothing
+/// any more.
 void finish_quietly(Device& device, StreamHandle stream) noexcept;
 
 }  // namespace fastgpu::comm::gpu

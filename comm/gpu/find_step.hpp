@@ -1,4 +1,4 @@
-// What a walk over an array does at each place to find NaN and infinity.
+// The step of a walk over an array that finds NaN and infinity.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace fastgpu::comm::gpu {
 
-/// Looks for exponents of all ones, in two halves at once where it can: added to its lowest bit,
-/// such an exponent carries into the sign.
+/// A step that looks for exponents of all ones, in two halves at once if possible: added to its
+/// lowest bit, such an exponent carries into the sign.
 template <class T>
 struct FindStep {
   using Bits = UnsignedOf<T>;
@@ -23,7 +23,7 @@ struct FindStep {
   const T* data;
   Word carries = 0;
 
-  /// `bits` in each T of a word.
+  /// Returns `bits` in each T of a word.
   FASTGPU_HOST_DEVICE static constexpr Word everywhere(Bits bits) noexcept {
     if constexpr (sizeof(Word) > sizeof(T))
       return (Word{bits} << 16U) | bits;

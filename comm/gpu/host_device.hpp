@@ -1,5 +1,5 @@
-// The one macro here: what a kernel calls is marked with it, and is an ordinary function for every
-// other compiler, so that tests run the very same code without a GPU.
+// The one macro here: it marks the functions that kernels call. For every other compiler they are
+// ordinary functions, so that tests run the very same code without a GPU.
 #pragma once
 
 #ifdef __CUDACC__

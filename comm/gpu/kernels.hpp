@@ -1,8 +1,8 @@
 // The kernels of comm/kernels and comm/reduce for device memory: same names, same results to the
-// last bit. Each is one launch, put into a stream of the caller's and not waited for. Spans and
+// last bit. Each is one launch, put into the caller's stream and not waited for. Spans and lists
 // lists are of the current device's memory, aligned for one element; odd offsets cost speed alone.
 //
-// Throws ErrorKind::usage for a conversion that is not possible, ErrorKind::local where CUDA
+// Each throws ErrorKind::usage for a conversion that is not possible, ErrorKind::local if CUDA
 // refuses.
 #pragma once
 
@@ -20,28 +20,28 @@ namespace fastgpu::comm::gpu {
 void pack(std::span<std::byte> buffer, const TensorList& tensors, const Conversion& conversion,
           StreamHandle stream);
 
-/// The same, and tells `found`, which is as long as the list, per tensor where what was written
-/// first is NaN or infinite.
+/// Packs, and writes to `found`, which is as long as the list, the first place per tensor at which
+/// a written value is NaN or infinite.
 void pack_checked(std::span<std::byte> buffer, const TensorList& tensors,
                   const Conversion& conversion, NonFiniteTable& found, StreamHandle stream);
 
-/// The reverse: here `conversion` is from the buffer's type to that of the tensors.
+/// Does the reverse of pack: here `conversion` is from the buffer's type to that of the tensors.
 void unpack(const TensorList& tensors, std::span<const std::byte> buffer,
             const Conversion& conversion, StreamHandle stream);
 
-/// The same, added to what the tensors hold. Floating-point types only.
+/// Unpacks, but adds to the tensors' values. Floating-point types only.
 void unpack_and_add(const TensorList& tensors, std::span<const std::byte> buffer,
                     const Conversion& conversion, StreamHandle stream);
 
-/// Tells `found`, per tensor, of the first NaN or infinity.
+/// Writes the first NaN or infinity of each tensor to `found`.
 void first_non_finite(const TensorList& tensors, ElementType type, NonFiniteTable& found,
                       StreamHandle stream);
 
-/// into[i] = into[i] op from[i]; average adds, and `finish` divides.
+/// Reduces: into[i] = into[i] op from[i]; average adds, and `finish` divides.
 void reduce_into(std::span<std::byte> into, std::span<const std::byte> from, Reduction reduction,
                  StreamHandle stream);
 
-/// Turns what was accumulated over `ranks` contributions, at least one, into the result.
+/// Turns the accumulation of `ranks` contributions, at least one, into the result.
 void finish(std::span<std::byte> data, Reduction reduction, int ranks, StreamHandle stream);
 
 }  // namespace fastgpu::comm::gpu

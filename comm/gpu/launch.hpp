@@ -1,5 +1,5 @@
-// How kernels get onto the device: as many warps as it runs at once, each taking tile after tile.
-// For CUDA sources of this folder alone.
+// Launches of kernels on the device: as many warps as it runs at once, each taking tile after tile.
+// Only for CUDA sources of this folder.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(kThreads) for_each_tile(std::uint64_t tiles, W
     work(tile, share_of_this_thread());
 }
 
-/// Blocks of `kernel` that the current device runs at once.
+/// Returns the number of blocks of `kernel` that the current device runs at once.
 template <class Work>
 std::uint64_t resident_blocks() {
   int device = 0;
@@ -55,8 +55,8 @@ void launch(std::uint64_t tiles, const Work& work, StreamHandle stream, std::str
   check(cudaGetLastError(), doing);
 }
 
-/// Tells `found` of the first element of the tile that is not finite, where the threads of this
-/// warp have met one. All of them call it.
+/// Writes to `found` the first element of the tile that is not finite, if the threads of this warp
+/// have met one. All of them call it.
 template <class Step>
 __device__ void report(const Step& step, const Tile& tile, Share share, std::uint64_t* found) {
   if (__any_sync(kAllLanes, step.met_non_finite()) == 0) return;

@@ -1,6 +1,5 @@
-// What CUDA lends a program, owned: memory, streams, events. Everything is made on the calling
-// thread's current device, and throws ErrorKind::local, or ErrorKind::capacity where memory is
-// short.
+// Owners of what CUDA lends a program: memory, streams, events. Everything is made on the calling
+// thread's current device, and throws ErrorKind::local, or ErrorKind::capacity if memory is short.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +11,12 @@
 
 namespace fastgpu::comm::gpu {
 
-/// 0 where there is no driver.
+/// Returns the number of devices; 0 without a driver.
 int device_count() noexcept;
 
 enum class Timing : std::uint8_t { off, on };
 
-// For those who own such things in another way than the classes below.
+// For owners other than the classes below.
 std::byte* allocate_device(std::size_t bytes);
 void free_device(std::byte* memory) noexcept;
 void free_pinned(std::byte* memory) noexcept;
@@ -38,7 +37,7 @@ class DeviceBuffer {
   CHandle<std::byte, free_device> memory_;
 };
 
-/// Memory of the host that devices copy from and to by themselves.
+/// Memory of the host that devices copy from and to directly.
 class PinnedBuffer {
  public:
   explicit PinnedBuffer(std::size_t bytes);
@@ -63,7 +62,7 @@ class Event {
   CHandle<CUevent_st, destroy_event> event_;
 };
 
-/// Both with Timing::on, recorded, and passed.
+/// Returns the time between two passed events, both recorded and with Timing::on.
 double seconds_between(const Event& start, const Event& end);
 
 /// A queue of work that does not wait for the default stream.
@@ -78,10 +77,10 @@ class Stream {
   CHandle<CUstream_st, destroy_stream> stream_;
 };
 
-/// What is put into `stream` from now on waits for `event`.
+/// Makes all later work in `stream` wait for `event`.
 void wait_for(StreamHandle stream, const Event& event);
 
-/// Copies as many bytes as both have, between device and host or within one of them, once the
+/// Copies as many bytes as both spans have, between device and host or within one of them, once the
 /// stream comes to it. Host memory that is not pinned makes this block.
 void copy_async(std::span<std::byte> to, std::span<const std::byte> from, StreamHandle stream);
 

@@ -11,10 +11,10 @@
 namespace fastgpu::comm::gpu {
 namespace {
 
-/// Between two looks at what NCCL does in the background.
+/// The interval between two looks at NCCL's background work.
 constexpr std::chrono::microseconds kNap{200};
 
-/// What rank 0 tells the others.
+/// The message of rank 0 to the others.
 struct Invitation {
   bool is_valid = false;
   NcclUniqueId id{};
@@ -58,7 +58,7 @@ int plain_op(ReduceOp op) {
   throw Error(ErrorKind::usage, "NCCL has no operation for " + std::string(name_of(op)));
 }
 
-/// The bits of 1 / ranks, or nothing for integers.
+/// Returns the bits of 1 / ranks; absent for integers.
 std::optional<std::array<std::byte, 8>> reciprocal(ElementType type, int ranks) {
   std::array<std::byte, 8> bits{};
   const auto put = [&bits](auto value) {
@@ -136,7 +136,7 @@ NcclCommunicator::~NcclCommunicator() {
   library_.functions().comm_destroy(comm_);
 }
 
-/// NCCL may still be at what it was asked for.
+/// Waits until NCCL has done what it was asked for.
 void NcclCommunicator::settle(int result, std::string_view doing) {
   const auto deadline = std::chrono::steady_clock::now() + patience_.limit;
   while (result == nccl::kInProgress) {
@@ -229,7 +229,7 @@ void NcclCommunicator::group(const std::function<void()>& messages) {
   try {
     messages();
   } catch (const Error& e) {
-    failure = e;  // The group is to be ended all the same.
+    failure = e;  // The group must be ended in any case.
   }
   const int result = library_.functions().group_end();
   if (failure) throw Error(*failure);

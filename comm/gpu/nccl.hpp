@@ -1,4 +1,4 @@
-// Whole collectives on device memory, done by NCCL.
+// Whole collectives on device memory, by NCCL.
 #pragma once
 
 #include <array>
@@ -15,25 +15,26 @@
 
 namespace fastgpu::comm::gpu {
 
-/// Copies the bytes of rank 0 to every rank, by any other means: Communicator::broadcast, say.
+/// A copy of rank 0's bytes to every rank, by any other means: Communicator::broadcast, for
+/// example.
 using BroadcastFromZero = std::function<void(std::span<std::byte>)>;
 
-/// For what NCCL does in the background before a call returns: joining, and connecting ranks.
+/// The timeout of NCCL's background work before a call returns: joining, and connecting ranks.
 struct NcclPatience {
   std::chrono::milliseconds limit{60'000};
-  std::function<void()> look = [] {};  ///< Called now and then; throws where waiting is in vain.
+  std::function<void()> look = [] {};  ///< Called now and then; throws if waiting is in vain.
 };
 
-/// Every rank makes the same calls in the same order; each puts its work into `stream` and does not
-/// wait for it. Spans are of the device that was current when this was made, and is when it is
-/// called. Sums and averages are NCCL's: the same bits on every rank, not always those that the
-/// host's collectives give.
+/// NCCL's communicator. Every rank makes the same calls in the same order; each puts its work into
+/// `stream` and does not wait for it. Spans are in the memory of the device that was current when
+/// this was made, and is when it is called. Sums and averages are NCCL's: the same bits on every
+/// rank, but not always those of the host's collectives.
 ///
-/// Throws ErrorKind::usage for lengths that do not fit, ErrorKind::local or ErrorKind::remote where
-/// NCCL refuses, ErrorKind::transient where patience ends. One thread at a time.
+/// Throws ErrorKind::usage for lengths that do not fit, ErrorKind::local or ErrorKind::remote if
+/// NCCL refuses, ErrorKind::transient if patience ends. One thread at a time.
 class NcclCommunicator {
  public:
-  /// Blocks until all `size` ranks have called it; `library` must outlive this. Where rank 0 cannot
+  /// Blocks until all `size` ranks have called it; `library` must outlive this. If rank 0 cannot
   /// begin, every rank throws.
   NcclCommunicator(const NcclLibrary& library, Rank rank, int size,
                    const BroadcastFromZero& broadcast, NcclPatience patience = {});
@@ -48,28 +49,28 @@ class NcclCommunicator {
   /// range of float16.
   void all_reduce(std::span<std::byte> data, Reduction reduction, StreamHandle stream);
 
-  /// `mine` receives this rank's part of the reduction of `all`, which is size() times as long.
+  /// Gives `mine` this rank's part of the reduction of `all`, which is size() times as long.
   void reduce_scatter(std::span<const std::byte> all, std::span<std::byte> mine,
                       Reduction reduction, StreamHandle stream);
 
   void broadcast(std::span<std::byte> data, Rank root, StreamHandle stream);
 
-  /// `all` receives `mine` of every rank, ordered by rank.
+  /// Gives `all` the `mine` of every rank, ordered by rank.
   void all_gather(std::span<const std::byte> mine, std::span<std::byte> all, StreamHandle stream);
 
-  /// Block r of `out` goes to rank r, block r of `in` comes from there.
+  /// Sends block r of `out` to rank r, and receives block r of `in` from there.
   void all_to_all(std::span<const std::byte> out, std::span<std::byte> in, StreamHandle stream);
 
-  // A stream stays with a message until the other rank has come to it, unless the calls are made
-  // within `group`: those travel together.
+  // A stream stays at a message until the other rank has come to it. Messages made within `group`
+  // travel together instead.
   void send(std::span<const std::byte> data, Rank to, StreamHandle stream);
   void receive(std::span<std::byte> data, Rank from, StreamHandle stream);
   void group(const std::function<void()>& messages);
 
-  /// Throws what has gone wrong since the last call, such as a rank that is gone.
+  /// Throws a failure since the last call, such as a rank that is gone.
   void check_health();
 
-  /// Gives up what is in flight; nothing else may be called afterwards.
+  /// Ends all calls in flight; nothing else may be called afterwards.
   void abort() noexcept;
 
  private:
@@ -81,7 +82,7 @@ class NcclCommunicator {
   int size_;
   NcclPatience patience_;
   NcclComm* comm_ = nullptr;                                  ///< Null once aborted.
-  std::array<std::optional<int>, kElementTypes> averages_{};  ///< Operations made, by type.
+  std::array<std::optional<int>, kElementTypes> averages_{};  ///< The operations made, by type.
 };
 
 }  // namespace fastgpu::comm::gpu

@@ -10,10 +10,11 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-/// Between two looks at what is under way.
+/// The interval between two looks at the calls under way.
 constexpr auto kLook = 20ms;
 
-/// A rank may go once its own part is done: this one's ends a little later then.
+/// The grace for a rank that leaves once its own part is done, while this one's ends a little
+/// later.
 constexpr auto kGrace = 500ms;
 
 }  // namespace
@@ -44,7 +45,7 @@ class NcclCollectives::NcclRequest final : public DeviceRequest {
     owner_.device_->wait(stream_, back_.get());
   } catch (const Error& e) {
     owner_.note(e);
-    finish();  // The data is the program's again.
+    finish();  // The data belongs to the program again.
     throw;
   }
 
@@ -63,7 +64,7 @@ class NcclCollectives::NcclRequest final : public DeviceRequest {
       if (!has_failed()) test();
       owner_.device_->synchronize(back_.get());
     } catch (const Error&) {
-      return;  // Nothing is under way any more.
+      return;  // No call is under way any more.
     }
   }
 
@@ -75,7 +76,7 @@ class NcclCollectives::NcclRequest final : public DeviceRequest {
 
   NcclCollectives& owner_;
   StreamHandle stream_;
-  DeviceEvent given_;  ///< What was in the stream before the call.
+  DeviceEvent given_;  ///< The content of the stream before the call.
   DeviceEvent back_;   ///< The result.
 };
 
@@ -85,7 +86,7 @@ NcclCollectives::NcclCollectives(Communicator ranks, std::shared_ptr<Device> dev
       library_(std::move(library)),
       stream_(stream_of(*device_)) {
   const auto broadcast = [this](std::span<std::byte> bytes) { ranks_.broadcast(bytes, {0}); };
-  // Others who have been admitted, or refused, wait for this rank's word meanwhile.
+  // Ranks that have been admitted, or refused, wait for this rank's result meanwhile.
   const NcclPatience patience{ranks_.timeout() * 3 / 4, [this] { check_trouble(); }};
   device_->as_current([&] {
     nccl_ = std::make_unique<NcclCommunicator>(*library_, ranks_.rank(), ranks_.size(), broadcast,
@@ -135,7 +136,7 @@ void NcclCollectives::launch_messages() {
   });
 }
 
-/// NCCL has a stream of its own, so that calls overlap with what the program's streams do.
+/// Launches calls on NCCL's own stream, so that they overlap with the program's streams.
 void NcclCollectives::launch(const Requests& requests, const std::function<void()>& give_to_nccl) {
   check();
   try {
@@ -178,7 +179,7 @@ void NcclCollectives::check() const {
   if (failure_) throw Error(*failure_);
 }
 
-// ---- looking after them ----
+// ---- supervision ----
 
 void NcclCollectives::give_up(const Error& error) {
   failure_ = error.during("NCCL");
@@ -213,7 +214,7 @@ void NcclCollectives::look() {
   if (under_way_.empty()) return;
   nccl_->check_health();
   check_trouble();
-  if (!device_->has_passed(under_way_.front()->given())) return;  // Nothing of ours is late.
+  if (!device_->has_passed(under_way_.front()->given())) return;  // None of our calls is late.
   const auto now = Clock::now();
   if (!begun_at_) begun_at_ = now;
   if (now - *begun_at_ >= ranks_.timeout())

@@ -1,4 +1,4 @@
-// Collectives and messages on device memory by NCCL, looked after: where a rank is gone or NCCL has
+// Collectives and messages on device memory by NCCL, supervised: if a rank is gone or NCCL has
 // failed, kernels that wait for ever are ended.
 #pragma once
 
@@ -20,25 +20,27 @@
 
 namespace fastgpu::comm::gpu {
 
-/// `wait` returns once NCCL has the call. What goes wrong afterwards is told by `wait_here` and by
-/// every later call; memory that the call was to write holds anything then. A call that NCCL has
-/// not ended FASTGPU_COMM_TIMEOUT after its stream has come to it fails.
+/// Collectives by NCCL. `wait` returns once NCCL has the call. Later failures are reported by
+/// `wait_here` and by every later call; the call's output is undefined then. A call fails if NCCL
+/// has not ended it FASTGPU_COMM_TIMEOUT after its stream has come to it.
 ///
-/// Messages go out once one of them is waited for or tested, or another kind of call is made: all
-/// of them together, so that two ranks may begin to send to each other.
+/// Messages go out once one of them is waited for or tested, or another kind of call is made. All
+/// of them go together, so that two ranks may begin to send to each other.
 class NcclCollectives final : public DeviceCollectives {
  public:
-  /// A collective call. Throws what NCCL refuses; other ranks may have been admitted by then.
+  /// Joins NCCL, by a collective call. Throws what NCCL refuses; other ranks may have been admitted
+  /// by then.
   NcclCollectives(Communicator ranks, std::shared_ptr<Device> device,
                   std::shared_ptr<const NcclLibrary> library);
   ~NcclCollectives() override;
 
-  /// Nothing else is called afterwards. Waits for no other rank.
+  /// Ends NCCL without waiting for other ranks. No other call may follow.
   void abandon() noexcept { nccl_->abort(); }
 
  private:
   class NcclRequest;
-  using Requests = std::vector<std::shared_ptr<NcclRequest>>;  ///< Shared with who waits for them.
+  /// Shared with the callers that wait for them.
+  using Requests = std::vector<std::shared_ptr<NcclRequest>>;
   struct Message {
     DeviceCall call;
     std::shared_ptr<NcclRequest> request;
@@ -61,12 +63,14 @@ class NcclCollectives final : public DeviceCollectives {
 
   std::mutex mutex_;
   std::condition_variable_any launched_;
-  std::vector<Message> messages_;  ///< To go out.
+  std::vector<Message> messages_;  ///< Messages that have not gone out.
   std::deque<std::shared_ptr<NcclRequest>> under_way_;
   std::optional<Error> failure_;
-  std::optional<std::chrono::steady_clock::time_point> begun_at_;      ///< The first under way.
-  std::optional<std::chrono::steady_clock::time_point> suspected_at_;  ///< That a rank is gone.
-  std::jthread watch_;  ///< Last: it ends before what it looks after.
+  /// The start time of the first call under way.
+  std::optional<std::chrono::steady_clock::time_point> begun_at_;
+  /// The time since when a rank seems gone.
+  std::optional<std::chrono::steady_clock::time_point> suspected_at_;
+  std::jthread watch_;  ///< Declared last, to end before what it supervises.
 };
 
 }  // namespace fastgpu::comm::gpu

@@ -1,6 +1,6 @@
-// NCCL's own shared library, looked for when a job first needs it: neither our build nor our
-// library depends on it. What we use of its interface is declared here; a test compares it with
-// NCCL's header where there is one.
+// NCCL's own shared library, loaded when a job first needs it: neither our build nor our library
+// depends on it. The used part of its interface is declared here; a test compares it with NCCL's
+// header if there is one.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +13,16 @@
 
 namespace fastgpu::comm::gpu {
 
-// The binary interface of NCCL 2.14 and later; what NCCL calls ncclResult_t, ncclDataType_t,
-// ncclRedOp_t and ncclScalarResidence_t are ints.
+// The binary interface of NCCL 2.14 and later; NCCL's ncclResult_t, ncclDataType_t, ncclRedOp_t and
+// ncclScalarResidence_t are ints.
 
-struct NcclComm;  ///< Theirs.
+struct NcclComm;  ///< Defined by NCCL.
 
 struct NcclUniqueId {
   char internal[128] = {};
 };
 
-/// As of 2.14, which later ones read as well.
+/// The layout of 2.14, which later ones read as well.
 struct NcclConfig {
   std::size_t size = sizeof(NcclConfig);
   unsigned magic = 0xcafebeef;
@@ -85,18 +85,18 @@ void close_library(void* library) noexcept;
 
 class NcclLibrary {
  public:
-  /// Loads `path`, or, where it is empty, libnccl.so.2 from where the loader looks. Throws
-  /// ErrorKind::not_found where there is none, ErrorKind::local where it lacks a function.
+  /// Loads `path`, or, if it is empty, libnccl.so.2 from the loader's places. Throws
+  /// ErrorKind::not_found if it is missing, ErrorKind::local if it lacks a function.
   explicit NcclLibrary(const std::string& path = "");
 
-  /// What stands in for NCCL.
+  /// Takes a replacement of NCCL.
   explicit NcclLibrary(const NcclFunctions& functions) : functions_(functions) {}
 
   const NcclFunctions& functions() const noexcept { return functions_; }
-  int version() const;  ///< Such as 22809.
+  int version() const;  ///< Returns a number such as 22809.
 
-  /// Throws ErrorKind::remote where another rank is to blame, else ErrorKind::local, for anything
-  /// but success.
+  /// Throws ErrorKind::remote if another rank is to blame, else ErrorKind::local, for anything but
+  /// success.
   void check(int result, std::string_view doing) const {
     if (result != nccl::kSuccess) throw error_of(result, doing);
   }

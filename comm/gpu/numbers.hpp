@@ -1,4 +1,4 @@
-// Arithmetic on one element, with the bits that the CPU's kernels give: same roundings, same NaNs.
+// Arithmetic on one element, with the bits of the CPU's kernels: same roundings, same NaNs.
 #pragma once
 
 #include <bit>
@@ -31,7 +31,7 @@ FASTGPU_HOST_DEVICE constexpr float to_lane(BFloat16 half) noexcept {
   return to_float(half);
 }
 
-/// The hardware converts numbers; what it would make of a NaN is not what CPUs do.
+/// Converts by hardware, except for NaNs, of which CPUs make something else.
 FASTGPU_HOST_DEVICE inline float to_lane(Float16 half) noexcept {
 #ifdef __CUDA_ARCH__
   if ((half.bits & 0x7fffU) <= 0x7c00U) return __half2float(__ushort_as_half(half.bits));
@@ -74,20 +74,20 @@ FASTGPU_HOST_DEVICE constexpr T from_bits(UnsignedOf<T> bits) noexcept {
   return std::bit_cast<T>(bits);
 }
 
-/// The bits without the sign, which order as the numbers do, infinity and NaN last.
+/// Returns the bits without the sign, which order as the numbers do, infinity and NaN last.
 template <class T>
 FASTGPU_HOST_DEVICE constexpr SignedOf<T> magnitude_of(T value) noexcept {
   constexpr auto kAll = static_cast<UnsignedOf<T>>(-1);
   return static_cast<SignedOf<T>>(bits_of(value) & static_cast<UnsignedOf<T>>(kAll >> 1U));
 }
 
-/// One NaN for all, so that results do not depend on the order of operands.
+/// Replaces any NaN by the same one, so that results do not depend on the order of operands.
 template <class T>
 FASTGPU_HOST_DEVICE constexpr T one_nan(T value) noexcept {
   return value == value ? value : from_bits<T>(Format<T>::kQuietNan);
 }
 
-/// The NaN that arithmetic on a CPU makes of the NaN `value`: the same one, quiet.
+/// Returns the NaN that arithmetic on a CPU makes of the NaN `value`: the same one, quiet.
 template <class T>
 FASTGPU_HOST_DEVICE constexpr T quieted(T value) noexcept {
   return from_bits<T>(bits_of(value) | Format<T>::kQuietNan);
@@ -98,7 +98,7 @@ FASTGPU_HOST_DEVICE constexpr T scaled(T value, T scale) noexcept {
   return value == value ? value * scale : quieted(value);
 }
 
-/// Floating-point numbers are divided as lanes; integers round towards zero.
+/// Divides floating-point numbers as lanes; rounds integers towards zero.
 template <class T>
 FASTGPU_HOST_DEVICE constexpr T divided(T value, int divisor) noexcept {
   if constexpr (kIsFloating<T>)

@@ -1,4 +1,4 @@
-// What reductions do to two elements, with the bits that the CPU's kernels give.
+// The operations of reductions on two elements, with the bits of the CPU's kernels.
 #pragma once
 
 #include "comm/gpu/host_device.hpp"
@@ -26,7 +26,7 @@ struct Product {
   }
 };
 
-/// Of two zeros that differ in sign, the negative one.
+/// The smaller number; of two zeros that differ in sign, the negative one.
 struct Least {
   template <class T>
   FASTGPU_HOST_DEVICE static constexpr T of(T a, T b) noexcept {
@@ -37,7 +37,7 @@ struct Least {
   }
 };
 
-/// Of two zeros that differ in sign, the positive one.
+/// The larger number; of two zeros that differ in sign, the positive one.
 struct Greatest {
   template <class T>
   FASTGPU_HOST_DEVICE static constexpr T of(T a, T b) noexcept {

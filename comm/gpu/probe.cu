@@ -1,5 +1,5 @@
-// Compiled when the build is configured, to see whether nvcc and the C++ compiler that it finds get
-// along.
+// Compiled when the build is configured, to test that nvcc works with the C++ compiler that it
+// finds.
 #include <span>
 
 __global__ void probe(int* to) {

@@ -1,4 +1,4 @@
-// What a walk over arrays of one type does at each place: reduces or divides.
+// The steps of a walk over arrays of one type: reductions and divisions.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace fastgpu::comm::gpu {
 
-/// into = into op from, in the type that elements are calculated in.
+/// A step for into = into op from, in the type in which elements are calculated.
 template <class T, class Op>
 struct ReduceStep {
   T* into;

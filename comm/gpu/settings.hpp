@@ -1,4 +1,4 @@
-// How data in device memory travels, and the environment variables that say it.
+// The way of data in device memory, and the environment variables for it.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 namespace fastgpu::comm::gpu {
 
 enum class DeviceWay : std::uint8_t {
-  automatic,  ///< By NCCL where every rank has it and a GPU of its own, else staged.
-  nccl,       ///< By NCCL, or not at all.
+  automatic,  ///< NCCL if every rank has it and a GPU of its own, else staged.
+  nccl,       ///< NCCL, or an error.
   staged      ///< By way of the host.
 };
 
@@ -23,7 +23,7 @@ struct DeviceSettings {
 
 std::string name_of(DeviceWay way);
 
-/// Throws ErrorKind::usage, naming the variable, for what makes no sense.
+/// Reads the variables. Throws ErrorKind::usage, naming the variable, for an invalid value.
 DeviceSettings device_settings(const Environment& environment);
 
 }  // namespace fastgpu::comm::gpu

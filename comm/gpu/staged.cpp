@@ -7,12 +7,12 @@ namespace {
 
 constexpr std::size_t kPartBytes = std::size_t{4} << 20;  ///< A whole number of any element.
 
-/// Whether any part of the data can travel without the others.
+/// Returns true if any part of the data can travel without the others.
 bool is_divisible(CallKind kind) {
   return kind == CallKind::all_reduce || kind == CallKind::broadcast || kind == CallKind::message;
 }
 
-/// Of a message one of the two is empty.
+/// Returns the parts of a call. A message has only one of the two spans.
 std::vector<StagedQueue::Part> parts_of(const DeviceCall& call) {
   if (!is_divisible(call.kind)) return {{call.in, call.out}};
   std::vector<StagedQueue::Part> parts;

@@ -1,5 +1,5 @@
-// Collectives and messages on device memory by way of the host, for machines whose GPUs have no way
-// to each other of their own.
+// Collectives and messages on device memory by way of the host, for machines whose GPUs cannot
+// reach each other directly.
 #pragma once
 
 #include <map>
@@ -11,11 +11,11 @@
 
 namespace fastgpu::comm::gpu {
 
-/// By the same schedules as the host's own, with the same bits. Nothing that goes to or comes from
-/// one rank waits for what goes to another.
+/// Collectives by the host's own schedules, with the same bits. Messages with one rank wait for
+/// none with another.
 class StagedCollectives final : public DeviceCollectives {
  public:
-  /// A collective call.
+  /// Sets up the queues, by a collective call.
   StagedCollectives(Communicator& ranks, std::shared_ptr<Device> device);
 
  private:

@@ -5,7 +5,7 @@
 namespace fastgpu::comm::gpu {
 namespace {
 
-/// One part on its way here, two between the ranks, one on its way back.
+/// The slots: one part on its way to the host, two between the ranks, one on its way back.
 constexpr std::size_t kSlots = 4;
 constexpr std::size_t kBetweenRanks = 2;
 

@@ -32,9 +32,9 @@ class StagedRequest final : public DeviceRequest {
  private:
   friend class StagedQueue;
 
-  std::shared_ptr<Device> device_;  ///< Shared with everything that needs it.
+  std::shared_ptr<Device> device_;  ///< Shared with all its other users.
   StreamHandle stream_;
-  DeviceEvent given_;  ///< What was in the stream before the call.
+  DeviceEvent given_;  ///< The content of the stream before the call.
   DeviceEvent back_;   ///< The result.
   std::mutex mutex_;
   std::condition_variable ended_;
@@ -42,32 +42,32 @@ class StagedRequest final : public DeviceRequest {
   std::optional<Error> failure_;
 };
 
-/// A thread takes large data through the host in parts: while one is between the ranks, others are
-/// on their way from the device and back to it.
+/// A queue whose thread takes large data through the host in parts: while one is between the ranks,
+/// others are on their way from the device and back to it.
 class StagedQueue {
  public:
-  /// Begins the call on host memory.
+  /// A function that begins the call on host memory.
   using Start =
       std::function<Handle(Communicator& ranks, std::span<std::byte> in, std::span<std::byte> out)>;
   struct Part {
     std::span<const std::byte> in;
-    std::span<std::byte> out;  ///< Where it is `in`, the host works in place.
+    std::span<std::byte> out;  ///< The same as `in` if the host works in place.
   };
 
-  /// `ranks` makes no call of the same kinds elsewhere.
+  /// Starts the thread. `ranks` makes no call of the same kinds elsewhere.
   StagedQueue(Communicator ranks, std::shared_ptr<Device> device);
   StagedQueue(const StagedQueue&) = delete;
   StagedQueue& operator=(const StagedQueue&) = delete;
-  ~StagedQueue();  ///< Waits for what was added.
+  ~StagedQueue();  ///< Waits for all added calls.
 
-  /// Any thread. The call goes through in `parts`, each of which is begun by `start`.
+  /// Adds a call, from any thread. It goes through in `parts`, each of which is begun by `start`.
   std::shared_ptr<StagedRequest> add(std::vector<Part> parts, Start start, StreamHandle stream);
 
  private:
   struct Task {
     std::vector<Part> parts;
     Start start;
-    std::shared_ptr<StagedRequest> request;  ///< Shared with who waits for it.
+    std::shared_ptr<StagedRequest> request;  ///< Shared with its caller.
   };
 
   void work(const std::stop_token& stop);
@@ -81,7 +81,7 @@ class StagedQueue {
   std::mutex mutex_;
   std::condition_variable_any queued_;
   std::deque<Task> queue_;
-  std::jthread worker_;  ///< Last: it ends before what it works with.
+  std::jthread worker_;  ///< Declared last, to end before what it works with.
 };
 
 }  // namespace fastgpu::comm::gpu

@@ -1,4 +1,4 @@
-// Host memory that parts of device memory pass through, one after the other.
+// Host memory through which parts of device memory pass, one after the other.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +11,16 @@
 
 namespace fastgpu::comm::gpu {
 
-/// Pinned, and readable by ranks of this host. Its copies are made on one stream.
+/// A slot that is pinned, and readable by ranks of this host. Its copies are made on one stream.
 class StagingSlot {
  public:
   /// Borrows both.
   StagingSlot(Device& device, Communicator& ranks, StreamHandle stream);
 
-  /// The next part. Where `in` and `out` are the same memory, so they are here.
+  /// Fetches the next part. If `in` and `out` are the same memory, they are the same here.
   void fetch(std::span<const std::byte> in, std::span<std::byte> out);
 
-  /// Blocks until the part is here; then hands out where `in` and `out` are.
+  /// The copies of `in` and `out` on the host, which `arrived` returns once the part is there.
   struct Here {
     std::span<std::byte> in;
     std::span<std::byte> out;
@@ -28,8 +28,8 @@ class StagingSlot {
   Here arrived() const;
 
   void begun(Handle handle) { under_way_.emplace(std::move(handle)); }
-  void put_back();                                 ///< Once what has begun is done.
-  void give_up() noexcept { under_way_.reset(); }  ///< Waits for what has begun.
+  void put_back();                                 ///< Follows once the begun call is done.
+  void give_up() noexcept { under_way_.reset(); }  ///< Waits for the begun call.
 
  private:
   void make_room(std::size_t bytes);
@@ -40,7 +40,7 @@ class StagingSlot {
   DeviceEvent arrived_;
   std::unique_ptr<FusionBuffer> memory_;
   std::unique_ptr<Pinned> pinned_;
-  std::span<std::byte> out_;  ///< On the device.
+  std::span<std::byte> out_;  ///< Memory of the device.
   Here here_;
   std::optional<Handle> under_way_;
 };

@@ -7,7 +7,7 @@ namespace {
 
 constexpr auto kNoneBytes = std::byte{0xff};
 
-/// On the default stream, and waits: the memory may be used on any stream then.
+/// Copies on the default stream, and waits: the memory may be used on any stream then.
 void upload(std::span<std::byte> to, std::span<const std::byte> from) {
   copy_async(to, from, nullptr);
 }

@@ -1,5 +1,5 @@
-// A list of tensors in device memory, made ready once for kernels that go through all of it, and
-// where such kernels report what is not finite.
+// A list of tensors in device memory, prepared once for kernels that go through all of it, and the
+// table in which such kernels report what is not finite.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,8 @@
 
 namespace fastgpu::comm::gpu {
 
-/// The tensors' memory is the device's and must outlive the list; each is aligned for its type.
+/// A list of tensors. Their memory is the device's and must outlive the list; each is aligned for
+/// its type.
 class TensorList {
  public:
   /// Blocks until the device has the list.
@@ -22,7 +23,7 @@ class TensorList {
 
   std::size_t size() const noexcept { return tensors_; }
   std::size_t elements() const noexcept { return elements_; }
-  const TileMap& map() const noexcept { return map_; }  ///< In device memory.
+  const TileMap& map() const noexcept { return map_; }  ///< Kept in device memory.
 
  private:
   explicit TensorList(const TiledList& list);
@@ -33,11 +34,11 @@ class TensorList {
   TileMap map_;
 };
 
-/// The bytes that the list takes in a buffer of elements of type `to`.
+/// Returns the bytes that the list takes in a buffer of elements of type `to`.
 std::size_t packed_bytes(const TensorList& list, ElementType to) noexcept;
 
-/// Per tensor of a list, the index of its first NaN or infinity. Kernels add what they find; one
-/// that finds nothing leaves it as it is.
+/// The index of the first NaN or infinity of each tensor of a list. Kernels add what they find, and
+/// change nothing otherwise.
 class NonFiniteTable {
  public:
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
@@ -46,11 +47,10 @@ class NonFiniteTable {
 
   std::uint64_t* device() const noexcept;
 
-  /// Copies what has been found to the host and forgets it on the device, once the stream comes to
-  /// it.
+  /// Copies the results to the host and resets them on the device, once the stream comes to it.
   void fetch(StreamHandle stream);
 
-  /// As fetched, after the stream has passed that.
+  /// Returns the fetched results; valid after the stream has passed `fetch`.
   std::span<const std::uint64_t> fetched() const noexcept;
   std::optional<NonFinite> first() const noexcept;
 

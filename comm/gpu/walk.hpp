@@ -1,5 +1,5 @@
-// How the threads of a warp share the elements of a tile: side by side, in the widest vectors that
-// fit. Nothing here needs a GPU: a test plays all threads of a warp in turn.
+// The sharing of a tile's elements among the threads of a warp: side by side, in the widest vectors
+// that fit. Nothing here needs a GPU: a test plays all threads of a warp in turn.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,15 @@
 
 namespace fastgpu::comm::gpu {
 
-/// Which thread of how many that share one tile.
+/// One thread of those that share a tile.
 struct Share {
   unsigned lane = 0;
   unsigned lanes = 1;
 };
 
-/// What one instruction loads or stores.
+/// The bytes that one instruction loads or stores.
 constexpr int kVectorBytes = 16;
-/// Vectors that a thread has on their way at once.
+/// The vectors that a thread has in flight at once.
 constexpr int kInFlight = 4;
 
 template <class T, int kWidth>
@@ -35,7 +35,7 @@ FASTGPU_HOST_DEVICE void store(T* to, const Vector<T, kWidth>& vector) noexcept 
   *reinterpret_cast<Vector<T, kWidth>*>(to) = vector;
 }
 
-/// Elements before `pointer` is aligned for vectors of `width`.
+/// Returns the number of elements before `pointer` is aligned for vectors of `width`.
 template <class T>
 FASTGPU_HOST_DEVICE std::uint64_t elements_before(const T* pointer, int width) noexcept {
   const auto past =
@@ -61,8 +61,8 @@ FASTGPU_HOST_DEVICE void walk(std::uint64_t count, std::uint64_t head, Share sha
     step.template go<1, 1>(i, 0);
 }
 
-/// The same with the widest vectors, at most kWidth, that both arrays of the step can be aligned
-/// for at once.
+/// Steps through `count` elements with the widest vectors, at most kWidth, for which both arrays of
+/// the step can be aligned at once.
 template <int kWidth, class A, class B, class Step>
 FASTGPU_HOST_DEVICE void walk_both(const A* a, const B* b, std::uint64_t count, Share share,
                                    Step& step) {
