@@ -1,4 +1,4 @@
-// The collectives that are measured: their names, what goes in and comes out, their bandwidths.
+// The measured collectives: their names, inputs and outputs, and bandwidths.
 #pragma once
 
 #include <array>
@@ -35,26 +35,26 @@ std::optional<ElementType> find_type(std::string_view name) noexcept;
 
 bool is_reduction(Collective collective) noexcept;
 
-/// Bus bandwidth beside algorithm bandwidth, as nccl-tests defines them: what the slowest link
-/// would have to carry.
+/// Returns bus bandwidth divided by algorithm bandwidth, as nccl-tests defines them: the load of
+/// the slowest link.
 double bus_factor(Collective collective, int ranks) noexcept;
 
-/// One call as this rank makes it: sums, from rank 0 where there is a root.
+/// One call of this rank: sums, from rank 0 if there is a root.
 struct Call {
   Collective collective = Collective::all_reduce;
   ElementType type = ElementType::float32;
   std::span<std::byte> in;
   std::span<std::byte> out;  ///< The same memory as `in` for all_reduce and broadcast.
 
-  /// What nccl-tests counts: the longer of the two.
+  /// Returns the length that nccl-tests counts: the longer of the two.
   Bytes bytes() const noexcept { return {in.size() > out.size() ? in.size() : out.size()}; }
 };
 
-/// A call on about `wanted` bytes: rounded down to whole elements, and blocks of one for each rank
-/// where the collective has blocks, at least one of them.
+/// Returns the length of a call on about `wanted` bytes: rounded down to whole elements, and to
+/// blocks of one for each rank if the collective has blocks, at least one of them.
 std::uint64_t usable_bytes(const Call& call, int ranks, Bytes wanted) noexcept;
 
-/// `call` in `memory`, of which it takes both halves at most.
+/// Returns `call` in `memory`, of which it takes both halves at most.
 Call placed(Call call, int ranks, Bytes wanted, std::span<std::byte> memory) noexcept;
 
 }  // namespace fastgpu::comm::bench

@@ -1,6 +1,6 @@
 // fastgpu-comm-bench: times collectives of libfastgpu_comm and the exchange of a model's gradients,
-// one process a rank. What it says of the job it takes from the environment, as every program that
-// uses the library does.
+// one process a rank. It takes the job from the environment, as every program that uses the library
+// does.
 #include <optional>
 
 #include "base/error.hpp"

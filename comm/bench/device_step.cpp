@@ -57,7 +57,8 @@ class Ones {
     }
   }
 
-  /// An average of one rank's numbers leaves them as they are.
+  /// Throws unless all gradients are still ones: an average of one rank's numbers leaves them
+  /// unchanged.
   void check() {
     device_.copy(std::as_writable_bytes(std::span(host_)), memory_.span(), nullptr);
     finish(device_, nullptr);

@@ -1,5 +1,4 @@
-// A step of the gradient entry with gradients on a device, beside copies that nobody can do
-// without.
+// A step of the gradient entry with gradients on a device, beside the copies that every step needs.
 #pragma once
 
 #include <cstddef>
@@ -11,17 +10,17 @@
 
 namespace fastgpu::comm::bench {
 
-/// Medians, in seconds.
+/// The medians, in seconds.
 struct DeviceStep {
-  double step = 0;  ///< From the first `ready` until the device has the results.
-  /// For the bytes of a step, as they are on the wire, to get into pinned memory of the host and
-  /// back, one way after the other.
+  double step = 0;  ///< The time from the first `ready` until the device has the results.
+  /// The time of a step's bytes, as they are on the wire, into pinned memory of the host and back,
+  /// one way after the other.
   double copies = 0;
 };
 
-/// Of float32 gradients with `elements` each, on the only rank of a job: what is measured is how
-/// they get to where ranks exchange them and back, not the exchange. Results are checked. Throws
-/// ErrorKind::remote where one is wrong.
+/// Measures steps with float32 gradients of `elements` each, on the only rank of a job. The figures
+/// are for the way to the place of exchange and back, not for the exchange. Results are checked.
+/// Throws ErrorKind::remote if one is wrong.
 DeviceStep measure_device_step(const std::shared_ptr<gpu::Device>& device,
                                const std::vector<std::size_t>& elements,
                                const EntrySettings& settings);

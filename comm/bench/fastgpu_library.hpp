@@ -1,4 +1,4 @@
-// libfastgpu_comm as the measuring program sees it.
+// libfastgpu_comm for the measuring program.
 #pragma once
 
 #include "comm/bench/library.hpp"

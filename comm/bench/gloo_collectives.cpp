@@ -1,5 +1,6 @@
 // bench_comm_gloo: times Gloo's collectives as fastgpu-comm-bench does ours. Run one process a
-// rank, by mpirun or with RANK and WORLD_SIZE set; ranks meet in a folder that all of them see.
+// rank, by mpirun or with RANK and WORLD_SIZE set; ranks meet in a folder that all of them can
+// read.
 #include <gloo/allgather.h>
 #include <gloo/allreduce.h>
 #include <gloo/alltoall.h>
@@ -35,7 +36,7 @@ AllreduceOptions::Algorithm algorithm_of(const GlooOptions& options) {
               "--algorithm '" + printable(options.algorithm) + "' is none of ring, bcube");
 }
 
-/// Rank and size, as for our own library, but without a place to meet.
+/// Returns rank and size, as for our own library, but without a meeting point.
 JobPlace place_of(const Environment& environment) {
   return job_place([&](const std::string& name) -> std::optional<std::string> {
     if (name == "MASTER_ADDR" || name == "FASTGPU_COMM_MASTER_ADDR") return "unused";

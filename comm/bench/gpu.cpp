@@ -28,7 +28,7 @@ namespace {
 
 using enum ElementType;
 
-/// Elements of each gradient.
+/// The number of elements of each gradient.
 using GradientList = std::vector<std::size_t>;
 
 GradientList lengths(const std::vector<bench::ModelGradient>& model) {
@@ -46,7 +46,7 @@ void destroy_graph(cudaGraphExec_t graph) noexcept {
 }
 using GraphHandle = CHandle<CUgraphExec_st, destroy_graph>;
 
-/// `action` once for real, for what CUDA does on first use, then recorded.
+/// Runs `action` once for CUDA's work on first use, then records it.
 GraphHandle recorded(const Stream& stream, const std::function<void()>& action) {
   action();
   stream.synchronize();
@@ -61,7 +61,7 @@ GraphHandle recorded(const Stream& stream, const std::function<void()>& action) 
   return GraphHandle(exec);
 }
 
-/// The median of a replay.
+/// Returns the median time of a replay.
 double seconds_of(const Stream& stream, const std::function<void()>& action) {
   const GraphHandle graph = recorded(stream, action);
   std::vector<double> seconds;
@@ -77,7 +77,7 @@ double seconds_of(const Stream& stream, const std::function<void()>& action) {
   return bench::median(std::move(seconds));
 }
 
-/// Random numbers around 1, repeated.
+/// Fills the memory with random numbers around 1, repeated.
 void fill_with_numbers(std::span<std::byte> memory, const Stream& stream) {
   std::mt19937 random(1);
   std::vector<std::uint16_t> numbers(1 << 22);
@@ -114,7 +114,8 @@ struct Set {
   NonFiniteTable found;
 
  private:
-  static constexpr std::size_t kAlignment = 64;  ///< Elements: 256 bytes, as allocators give.
+  /// Number of elements: 256 bytes, as allocators give.
+  static constexpr std::size_t kAlignment = 64;
 
   static std::size_t total(const GradientList& counts) {
     std::size_t sum = 0;
@@ -123,7 +124,7 @@ struct Set {
     return sum;
   }
 
-  /// `gap` elements past an aligned place each.
+  /// Returns the tensors, each `gap` elements past an aligned place.
   std::vector<Tensor> tensors(const GradientList& counts, std::size_t gap) const {
     std::vector<Tensor> all;
     std::size_t at = 0;
@@ -195,7 +196,7 @@ struct Measured {
   std::string operation;
   double bytes_per_element;
   double seconds;
-  double of_copy;  ///< Bandwidth beside that of the copy.
+  double of_copy;  ///< The bandwidth relative to that of the copy.
 };
 
 void print(const Measured& m, bool is_first) {
@@ -209,7 +210,7 @@ void print(const Measured& m, bool is_first) {
   std::fflush(stdout);
 }
 
-/// Over as many sets as make a working set; a figure is for one of them.
+/// Measures over as many sets as make a working set; a figure is for one of them.
 void measure(const std::string& name, const GradientList& counts, std::size_t gap, bool is_first) {
   const Stream stream;
   std::vector<std::unique_ptr<Set>> sets;
@@ -241,7 +242,8 @@ bool has_nccl(const Device& device) {
   }
 }
 
-/// Whole steps of the only rank, beside copies to the host and back, which NCCL does without.
+/// Measures whole steps of the only rank, beside copies to the host and back, which NCCL does
+/// without.
 void measure_steps(const std::string& name, const GradientList& counts) {
   const auto device = std::make_shared<CudaDevice>();
   const std::size_t elements = std::accumulate(counts.begin(), counts.end(), std::size_t{0});

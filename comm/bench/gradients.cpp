@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kWarmUpSteps = 5;
 
-/// Numbers of one type that are all the same.
+/// Equal numbers of one type.
 struct Elements {
   ElementType type;
   std::span<std::byte> memory;
@@ -24,11 +24,11 @@ struct Elements {
   void fill(float number) const {
     const std::size_t size = size_of(type);
     put_number(type, number, memory.first(size));
-    for (std::size_t at = size; at < memory.size(); at *= 2)  // What is there is copied behind it.
+    for (std::size_t at = size; at < memory.size(); at *= 2)  // Copies what is there behind it.
       std::memcpy(memory.data() + at, memory.data(), std::min(at, memory.size() - at));
   }
 
-  /// count() where all are `number`.
+  /// Returns the index of the first element other than `number`; count() if all are equal to it.
   std::size_t first_other_than(float number) const {
     const std::size_t size = size_of(type);
     std::vector<std::byte> wanted(size);
@@ -36,7 +36,7 @@ struct Elements {
     const auto is_wanted = [&](std::size_t at) {
       return std::memcmp(memory.data() + at, wanted.data(), size) == 0;
     };
-    // Where each is as its neighbour, the first one stands for all.
+    // If each equals its neighbour, the first one decides for all.
     if (is_wanted(0) && std::memcmp(memory.data(), memory.data() + size, memory.size() - size) == 0)
       return count();
     std::size_t at = 0;
@@ -84,10 +84,10 @@ class Exchange {
     return seconds;
   }
 
-  /// A step whose sums are looked at: they are exact in every type of up to 128 ranks.
+  /// Makes a step whose sums are checked: they are exact in every type for up to 128 ranks.
   void check_step() {
     entry_.use_operation(ReduceOp::sum);
-    do  // Where views have moved, what was in them is gone.
+    do  // Moved views lose their content.
       fill();
     while (exchange().have_views_moved);
     for (std::size_t i = 0; i < values_.size(); ++i) {
@@ -113,7 +113,7 @@ class Exchange {
       elements_of({i}).fill(addend(communicator_.rank().value, i));
   }
 
-  /// What `rank` has throughout gradient number `index` before the first step.
+  /// Returns the number of `rank` throughout gradient number `index` before the first step.
   static float addend(int rank, std::size_t index) noexcept {
     return static_cast<float>(1 + (static_cast<std::size_t>(rank) + index) % 2);
   }
@@ -121,7 +121,7 @@ class Exchange {
   Elements elements_of(GradientId id) {
     if (handing_ == Handing::copies)
       return {ElementType::float32, std::as_writable_bytes(std::span(values_[id.value]))};
-    const auto view = entry_.view(id);  // Before its type is known.
+    const auto view = entry_.view(id);  // Taken before its type is known.
     return {entry_.wire_type(id), view};
   }
 

@@ -8,8 +8,8 @@
 
 namespace fastgpu::comm::bench {
 
-/// Steps of a backward pass that takes no time: the last layer first. `entry` says how they are
-/// exchanged. Throws ErrorKind::remote where an average is wrong.
+/// Measures steps of a backward pass that takes no time: the last layer first. `entry` has the
+/// settings of the exchange. Throws ErrorKind::remote if an average is wrong.
 void measure_gradients(Communicator& communicator, const EntrySettings& entry, const Model& model,
                        const Settings& settings, const Emit& emit);
 

@@ -1,5 +1,5 @@
-// Bandwidth of every kernel at every level that this CPU has, beside memcpy: bytes read and written
-// a second, the median of several runs. Usage: bench_comm_kernels [MIB OF FLOAT32 ...]
+// Bandwidth of every kernel at every level of this CPU, beside memcpy: bytes read and written a
+// second, the median of several runs. Usage: bench_comm_kernels [MIB OF FLOAT32 ...]
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -16,7 +16,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr int kRuns = 9;
-/// A run goes over the arrays as often as it takes to move this much.
+/// The bytes that a run moves at least; it repeats the arrays until then.
 constexpr double kBytesPerRun = 256e6;
 
 std::size_t at(ElementType type) {
@@ -46,7 +46,7 @@ double seconds_of(const std::function<void()>& action, int repeats) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// In GB/s.
+/// Returns GB/s.
 double bandwidth(double bytes, const std::function<void()>& action) {
   const int repeats = std::max(1, static_cast<int>(kBytesPerRun / bytes));
   std::vector<double> runs;

@@ -1,4 +1,4 @@
-// A library of collectives as it is measured: ours, and those that it is compared with.
+// A measured library of collectives: ours, or one to compare it with.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace fastgpu::comm::bench {
 
-/// Calls are collective, and block.
+/// A library. Calls are collective, and block.
 class Library {
  public:
   virtual ~Library() = default;
@@ -19,15 +19,15 @@ class Library {
   virtual int rank() const = 0;
   virtual int ranks() const = 0;
 
-  /// Throws ErrorKind::usage where the library cannot carry out such a call.
+  /// Throws ErrorKind::usage if the library cannot carry out such a call.
   virtual void check_has(const Call& call) const = 0;
   virtual void run(const Call& call) = 0;
   virtual void barrier() = 0;
 
-  /// The greatest of all ranks' numbers.
+  /// Returns the greatest of all ranks' numbers.
   virtual double greatest(double number) = 0;
 
-  /// Memory for data; each call takes the place of the one before.
+  /// Returns memory for data; each call replaces the memory of the one before.
   virtual std::span<std::byte> memory(std::size_t bytes) {
     memory_.assign(bytes, std::byte{0});
     return memory_;

@@ -15,7 +15,7 @@ constexpr double kBatchSeconds = 25e-3;
 constexpr double kMostWarmUps = 20;
 constexpr double kMostCalls = 2000;
 
-/// Seconds that one of `calls` calls takes on the slowest rank.
+/// Returns the seconds that one of `calls` calls takes on the slowest rank.
 double batch(Library& library, const Call& call, int calls) {
   using Clock = std::chrono::steady_clock;
   library.barrier();
@@ -26,7 +26,7 @@ double batch(Library& library, const Call& call, int calls) {
   return library.greatest(taken.count() / calls);
 }
 
-/// As many calls as fill `seconds`: the same on every rank, for `each` is.
+/// Returns as many calls as fill `seconds`: the same on every rank, because `each` is.
 int calls_for(double seconds, double each, double most) {
   return static_cast<int>(std::clamp(seconds / std::max(each, 1e-9), 1.0, most));
 }
@@ -63,7 +63,7 @@ std::vector<Call> kinds_of(const Settings& settings) {
   for (const Collective collective : settings.collectives)
     for (const ElementType type : settings.types) {
       kinds.push_back({.collective = collective, .type = type, .in = {}, .out = {}});
-      if (collective == Collective::barrier) break;  // It has no data.
+      if (collective == Collective::barrier) break;  // A barrier has no data.
     }
   return kinds;
 }
@@ -83,13 +83,13 @@ void measure_collectives(Library& library, const Settings& settings, const Emit&
       most = std::max(most, usable_bytes(kind, library.ranks(), size));
   }
   if (kinds.empty()) return;
-  constexpr std::uint64_t kAlignment = 64;  // Of the second half.
+  constexpr std::uint64_t kAlignment = 64;  // The alignment of the second half.
   const auto memory = library.memory(2 * ((most + kAlignment - 1) / kAlignment * kAlignment));
   for (const Call& kind : kinds) {
     std::optional<std::uint64_t> before;
     for (const Bytes size : settings.sizes) {
       const Call call = placed(kind, library.ranks(), size, memory);
-      // What is rounded to the same length is measured once.
+      // Sizes that are rounded to the same length are measured once.
       if (before != call.bytes().count) measure(library, settings, call, emit);
       before = call.bytes().count;
     }

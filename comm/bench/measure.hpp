@@ -1,5 +1,5 @@
-// How collectives are measured, the same for every library: batches of calls between barriers, the
-// slowest rank of each batch, the median of several batches.
+// The measurement of collectives, the same for every library: batches of calls between barriers,
+// the slowest rank of each batch, the median of several batches.
 #pragma once
 
 #include <functional>
@@ -10,14 +10,14 @@
 
 namespace fastgpu::comm::bench {
 
-/// Called on rank 0 alone, as results come.
+/// A receiver of results, called on rank 0 alone, as they come.
 using Emit = std::function<void(const Result&)>;
 
-/// Everything that `settings` ask for but models. Throws ErrorKind::usage, before anything is
-/// measured, for what `library` has not; ErrorKind::remote where a result is wrong.
+/// Measures everything in `settings` except models. Throws ErrorKind::usage, before the first
+/// measurement, for calls that `library` lacks; ErrorKind::remote if a result is wrong.
 void measure_collectives(Library& library, const Settings& settings, const Emit& emit);
 
-/// How many calls a batch has of those that take so many seconds each.
+/// Returns the number of calls in a batch of calls that take this many seconds each.
 int calls_in_batch(double seconds);
 
 }  // namespace fastgpu::comm::bench

@@ -1,4 +1,4 @@
-// The figure that stands for repeated measurements.
+// The median of repeated measurements.
 #pragma once
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 
 namespace fastgpu::comm::bench {
 
-/// Of at least one.
+/// Returns the median of at least one number.
 inline double median(std::vector<double> numbers) {
   const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
   std::ranges::nth_element(numbers, middle);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMostBytes = 16 << 20;
 constexpr std::size_t kMostGradients = 100'000;
-constexpr std::size_t kMostElements = 100'000'000'000;  ///< Of all gradients together.
+constexpr std::size_t kMostElements = 100'000'000'000;  ///< The maximum of all gradients together.
 constexpr std::string_view kBlanks = " \t\r";
 
 class LineError {
@@ -30,7 +30,7 @@ class LineError {
   std::string where_;
 };
 
-/// The next word of `line`, which is shortened by it; empty at its end.
+/// Takes the next word off `line`; empty at its end.
 std::string_view next_word(std::string_view& line) {
   line.remove_prefix(std::min(line.find_first_not_of(kBlanks), line.size()));
   const std::string_view word = line.substr(0, line.find_first_of(kBlanks));

@@ -24,19 +24,19 @@ std::vector<ModelGradient> bert_large();
 inline constexpr std::array<std::string_view, 2> kModels = {"resnet50", "bert-large"};
 
 struct Model {
-  std::string name;  ///< Of a file, its name without folders.
+  std::string name;  ///< The model's name; a file's without its folders.
   std::vector<ModelGradient> gradients;
 };
 
-bool is_known_model(std::string_view word) noexcept;  ///< One of kModels.
+bool is_known_model(std::string_view word) noexcept;  ///< Returns true for one of kModels.
 
-/// One of kModels, or else a file. Throws ErrorKind::not_found where it is neither, and as
-/// parse_model for what stands in the file.
+/// Returns one of kModels, or else reads a file. Throws ErrorKind::not_found if it is neither, and
+/// as parse_model for the file's content.
 Model find_model(const std::string& word);
 
-/// Lines of `name elements`; empty lines and those that begin with # count for nothing. Throws
-/// ErrorKind::usage, naming `file`, the line and the value met, for anything else, for a name that
-/// stands there twice, and for more than a model can have.
+/// Parses lines of `name elements`; empty lines and those that begin with # are ignored. Throws
+/// ErrorKind::usage, naming `file`, the line and the value met, for anything else, for a repeated
+/// name, and for more than a model can have.
 std::vector<ModelGradient> parse_model(std::string_view text, const std::string& file);
 
 }  // namespace fastgpu::comm::bench

@@ -10,7 +10,7 @@
 namespace fastgpu::comm::bench {
 namespace {
 
-/// How many of what: numbers where they are added, else bytes.
+/// A count and its unit: numbers if they are added, else bytes.
 struct Counted {
   int count;
   MPI_Datatype type;
@@ -101,6 +101,6 @@ int main(int count, char** arguments) {
                                  MpiLibrary library;
                                  measure_collectives(library, settings, print_result);
                                });
-  if (code != 0) MPI_Abort(MPI_COMM_WORLD, code);  // Others may wait for this rank.
+  if (code != 0) MPI_Abort(MPI_COMM_WORLD, code);  // Other ranks may wait for this one.
   MPI_Finalize();
 }

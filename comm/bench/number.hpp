@@ -10,7 +10,7 @@
 
 namespace fastgpu::comm::bench {
 
-/// Calls `act` with a value of the type that stands for `type`.
+/// Calls `act` with a value of the C++ type for `type`.
 template <class Act>
 auto with_type(ElementType type, Act act) {
   switch (type) {
@@ -56,7 +56,7 @@ T number_of(T value) {
   return value;
 }
 
-/// `element` is as long as one of its type.
+/// Writes a number to `element`, which is as long as one of its type.
 inline void put_number(ElementType type, float value, std::span<std::byte> element) {
   with_type(type, [&](auto zero) {
     const auto number = converted(value, zero);

@@ -12,19 +12,20 @@
 namespace fastgpu::comm::bench {
 namespace {
 
-/// Numbers repeat after so many elements: a prime, so that blocks begin at different ones.
+/// The number of elements after which numbers repeat: a prime, so that blocks begin at different
+/// ones.
 constexpr std::size_t kPeriod = 4099;
-/// Of those that add to one element: a sum of 100 is exact in an int8, and in 16 bits.
+/// The maximum of ranks that add to one element: a sum of 100 is exact in an int8, and in 16 bits.
 constexpr int kMostAddends = 100;
 
-/// An even mix of rank and index.
+/// Mixes rank and index evenly.
 std::uint32_t mixed(int rank, std::size_t index) noexcept {
   auto value = static_cast<std::uint64_t>(rank + 1) * 0x9e3779b97f4a7c15U + index;
   value = (value ^ (value >> 31U)) * 0xbf58476d1ce4e5b9U;
   return static_cast<std::uint32_t>(value >> 40U);
 }
 
-/// What `place.rank` adds to element `index`.
+/// Returns the number that `place.rank` adds to element `index`.
 int addend(Place place, std::size_t index) noexcept {
   const auto turned =
       (static_cast<std::size_t>(place.rank) + index) % static_cast<std::size_t>(place.ranks);
@@ -48,7 +49,7 @@ class Period {
     });
   }
 
-  /// The first byte of `memory` that `write` would have changed; its size where there is none.
+  /// Returns the first byte of `memory` that `write` would have changed; its size without any.
   std::size_t first_difference(std::span<const std::byte> memory, std::size_t first) const {
     std::size_t found = memory.size();
     each_piece(memory.size(), first, [&](std::size_t at, std::span<const std::byte> piece) {
@@ -66,7 +67,7 @@ class Period {
   }
 
  private:
-  /// Until `act` says no.
+  /// Calls `act` for each piece until it returns false.
   template <class Act>
   void each_piece(std::size_t bytes, std::size_t first, Act act) const {
     std::size_t from = first % kPeriod * size_;
@@ -97,7 +98,7 @@ Period sum_of_all(const Call& call, int ranks) {
           }};
 }
 
-/// Throws unless `got`, which begins with element `first` of `wanted`, is that.
+/// Throws unless `got`, which begins with element `first` of `wanted`, equals it.
 void check_part(const Call& call, Place place, std::span<const std::byte> got, const Period& wanted,
                 std::size_t first) {
   const std::size_t at = wanted.first_difference(got, first);
@@ -113,7 +114,7 @@ void check_part(const Call& call, Place place, std::span<const std::byte> got, c
                   number_text(call.type, wanted.element(first + index)));
 }
 
-/// Block s comes from rank s, which has sent its elements from number `first` on.
+/// Checks blocks: block s comes from rank s, which has sent its elements from number `first` on.
 void check_blocks(const Call& call, Place place, std::size_t first) {
   const std::size_t block = call.out.size() / static_cast<std::size_t>(place.ranks);
   for (int source = 0; source < place.ranks; ++source)

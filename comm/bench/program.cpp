@@ -13,7 +13,7 @@ void print_model(const Model& model) {
     std::printf("%s %zu\n", gradient.name.c_str(), gradient.elements);
 }
 
-/// The exit code for `error`, which is printed.
+/// Prints `error` and returns its exit code.
 int report(const Program& program, const Error& error) {
   std::fprintf(stderr, "%s: %s\n", program.name.c_str(), error.what());
   if (error.kind() == ErrorKind::usage) return 2;
@@ -36,7 +36,7 @@ int run_program(const Program& program, std::span<char* const> words,
     return 0;
   } catch (const Error& e) {
     return report(program, e);
-  } catch (const std::exception& e) {  // Of the library that is measured.
+  } catch (const std::exception& e) {  // Thrown by the measured library.
     return report(program, {ErrorKind::remote, e.what()});
   }
 }

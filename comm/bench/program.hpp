@@ -1,4 +1,4 @@
-// What the measuring programs have in common: words in, lines of JSON out, errors as exit codes.
+// The common parts of the measuring programs: words in, lines of JSON out, errors as exit codes.
 #pragma once
 
 #include <functional>
@@ -10,16 +10,16 @@
 
 namespace fastgpu::comm::bench {
 
-/// Reads the words of `main` and calls `body` with what they say; prints the help or the model
-/// where that is all. Returns the exit code: 0, 1, 2 for a wrong request or 5 for a model that is
-/// not there, after a sentence on stderr.
+/// Reads the words of `main` and calls `body` with their settings; prints the help or the model if
+/// that is the request. Returns the exit code: 0, 1, 2 for a wrong request or 5 for an unknown
+/// model, after a sentence on stderr.
 int run_program(const Program& program, std::span<char* const> words,
                 const std::function<void(const Settings&)>& body);
 
-/// One line on stdout, at once.
+/// Prints one line on stdout, at once.
 void print_result(const Result& result);
 
-/// Throws ErrorKind::usage where `settings` ask for what only our own library has.
+/// Throws ErrorKind::usage if `settings` ask for a feature of our own library alone.
 void refuse_ours(const Program& program, const Settings& settings);
 
 }  // namespace fastgpu::comm::bench

@@ -1,4 +1,4 @@
-// One figure: what a measuring program prints as a line of JSON, and what reads it.
+// One figure: a line of JSON that a measuring program prints, and its reader.
 #pragma once
 
 #include <optional>
@@ -10,13 +10,13 @@
 
 namespace fastgpu::comm::bench {
 
-/// What only the exchange of a model's gradients has.
+/// The figures that only the exchange of a model's gradients has.
 struct StepFigures {
   std::string model;
   std::size_t gradients = 0;
   std::size_t buckets = 0;
-  double negotiation_bytes = 0;  ///< Of one rank in one step.
-  std::vector<double> seconds;   ///< Of each step, on the slowest rank.
+  double negotiation_bytes = 0;  ///< The bytes of one rank in one step.
+  std::vector<double> seconds;   ///< The time of each step, on the slowest rank.
 };
 
 struct Result {
@@ -25,20 +25,21 @@ struct Result {
   std::string dtype;
   int ranks = 1;
   Bytes bytes{};
-  double seconds = 0;  ///< Median, of the slowest rank.
-  double algbw = 0;    ///< Bytes a second.
-  double busbw = 0;    ///< Bytes a second.
+  double seconds = 0;  ///< The median, of the slowest rank.
+  double algbw = 0;    ///< Bytes per second.
+  double busbw = 0;    ///< Bytes per second.
   std::optional<StepFigures> step{};
 };
 
-inline constexpr const char* kGradients = "gradients";  ///< Its "collective".
+/// The value of "collective" for gradients.
+inline constexpr const char* kGradients = "gradients";
 
 Result result_of(const std::string& library, const Call& call, int ranks, double seconds);
 
-/// {"library": ..., "collective": ..., ...} on one line, without its end.
+/// Returns {"library": ..., "collective": ..., ...} on one line, without its end.
 std::string to_json(const Result& result);
 
-/// Throws ErrorKind::remote, naming what is missing, for a line that is no result.
+/// Parses a line. Throws ErrorKind::remote, naming what is missing, for a line that is no result.
 Result parse_result(const std::string& line);
 
 }  // namespace fastgpu::comm::bench

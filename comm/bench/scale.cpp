@@ -1,5 +1,6 @@
-// Predicts collectives and negotiation beyond the machines at hand: `comm_scale report` for what
-// docs/benchmarks/scale.md shows, `comm_scale case --help` for one of your own; both print JSON.
+// Predicts collectives and negotiation beyond the machines at hand: `comm_scale report` for the
+// tables of docs/benchmarks/scale.md, `comm_scale case --help` for one of your own; both print
+// JSON.
 #include <algorithm>
 #include <array>
 #include <exception>
@@ -28,7 +29,8 @@ constexpr std::uint64_t kElement = 4;  // float32
 constexpr std::array kRanks{64, 128, 256, 512, 1024, 2048, 4096};
 constexpr std::array<std::uint64_t, 3> kSizes{64ULL << 10, 4ULL << 20, 100ULL << 20};
 
-/// A cloud of today: 32 Gbit/s a node, 10 Gbit/s a flow, ranks that reduce on their processors.
+/// Returns a cloud of today: 32 Gbit/s a node, 10 Gbit/s a flow, ranks that reduce on their
+/// processors.
 Network cloud() {
   return {.inside = {.latency = 1us, .flow = gigabytes(8), .shared = gigabytes(64)},
           .across = {.latency = 25us, .flow = gigabits(10), .shared = gigabits(32)},
@@ -68,7 +70,7 @@ std::vector<Algorithm> algorithms(int ranks_per_node) {
   return {ring, direct, halving_doubling, recursive_doubling, tree, hierarchical};
 }
 
-/// As the library does, which knows nothing of the network, and spreads what is long over flows.
+/// Plans as the library does, which does not know the network, and spreads long data over flows.
 Plan planned(std::uint64_t bytes, const Topology& topology) {
   Plan plan = all_reduce_plan({.kind = CallKind::all_reduce,
                                .bytes = bytes,
@@ -79,7 +81,7 @@ Plan planned(std::uint64_t bytes, const Topology& topology) {
   return plan;
 }
 
-/// Each algorithm with the pieces, lanes and leaders that the cost model gives it.
+/// Simulates each algorithm with the pieces, lanes and leaders that the cost model gives it.
 ScaleRow simulated_row(int ranks, const ScaleTable& table) {
   const Topology topology = filled_nodes(ranks, table.ranks_per_node);
   const auto plans = candidates(
@@ -119,8 +121,8 @@ std::vector<ScaleTable> collective_tables() {
   return tables;
 }
 
-/// 161 gradients (ResNet-50), in a step in which nothing happens. A coordinator's messages are as
-/// long as those counted of Horovod at 2 to 8 ranks; once all names are cached it has no
+/// Returns the figures for 161 gradients (ResNet-50), in an idle step. A coordinator's messages are
+/// as long as those counted of Horovod at 2 to 8 ranks. Once all names are cached, Horovod has no
 /// coordinator either, and combines two vectors of 24 bytes.
 NegotiationRow negotiation_row(int ranks) {
   constexpr std::size_t kGradients = 161;

@@ -31,8 +31,8 @@ Network network_of(const Link& link) {
           .copy = kAtOnce};
 }
 
-/// Does what fastgpu-comm-bench does: between batches of calls, ranks tell each other what they
-/// have measured and meet in a barrier, which they do not leave all at the same time.
+/// A simulation of fastgpu-comm-bench: between batches of calls, ranks exchange their measurements
+/// and meet in a barrier, which they do not leave all at the same time.
 class SimulatedBench {
  public:
   explicit SimulatedBench(const ScaleCase& asked)
@@ -43,7 +43,7 @@ class SimulatedBench {
                    .element_bytes = 1,
                    .period = 0} {}
 
-  /// Of one call, on the slowest rank.
+  /// Returns the time of one call, on the slowest rank.
   Seconds measure(std::uint64_t bytes) {
     const Call call = all_reduce_of(bytes, ElementType::float32);
     const Seconds warm = batch(call, 1);
@@ -70,7 +70,7 @@ class SimulatedBench {
             .way = {.algorithm = algorithm_}};
   }
 
-  /// Every rank begins when it is done with what was before.
+  /// Runs a call that every rank begins after its previous one.
   void run(const Call& call) {
     simulated_.element_bytes = size_of(call.reduction.type);
     const auto program_of = [&](Rank self) {

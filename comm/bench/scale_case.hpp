@@ -1,4 +1,4 @@
-// One prediction: an all-reduce of the library on hosts whose links are known.
+// One prediction: an all-reduce of the library on hosts with known links.
 #pragma once
 
 #include <optional>
@@ -16,17 +16,17 @@ namespace fastgpu::comm {
 struct ScaleCase {
   int hosts = 2;
   int ranks_each = 1;
-  std::vector<Bytes> sizes{};            ///< Of float32; rounded down to whole ones.
-  std::optional<Algorithm> algorithm{};  ///< Absent: as the library does it.
+  std::vector<Bytes> sizes{};            ///< Lengths of float32; rounded down to whole ones.
+  std::optional<Algorithm> algorithm{};  ///< Absent: the library's own choice.
   Link link{};
-  int calls = 0;  ///< As bench::Settings has it.
+  int calls = 0;  ///< The same as in bench::Settings.
 };
 
 /// Reads the words after `comm_scale case`. Throws ErrorKind::usage, naming the option and the
 /// value met.
 ScaleCase scale_case_of(std::span<const std::string> words);
 
-/// Of each size. Processors and memory count for nothing: links are what takes time.
+/// Simulates each size. Processors and memory are free: only links take time.
 std::vector<bench::Result> simulate_case(const ScaleCase& asked);
 
 }  // namespace fastgpu::comm

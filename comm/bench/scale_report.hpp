@@ -1,4 +1,4 @@
-// What comm_scale has predicted.
+// The predictions of comm_scale.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace fastgpu::comm {
 /// A line of a table: one number of ranks.
 struct ScaleRow {
   int ranks = 0;
-  std::vector<Seconds> times;  ///< Of each column.
-  std::string chosen;          ///< By the cost model, of the columns simulated.
+  std::vector<Seconds> times;  ///< The time of each column.
+  std::string chosen;          ///< The cost model's choice, among the simulated columns.
 };
 
 struct ScaleTable {
@@ -27,7 +27,7 @@ struct NegotiationRow {
   int ranks = 0;
   Forecast without_coordinator;
   Forecast coordinated;
-  Forecast cached;  ///< As Horovod does it once it knows all names.
+  Forecast cached;  ///< The way of Horovod once it knows all names.
 };
 
 struct ScaleReport {
@@ -38,9 +38,9 @@ struct ScaleReport {
   std::vector<NegotiationRow> negotiation;
 };
 
-/// {"schema", "network", "most_lanes", "most_pieces", "choices", "results": [{"library",
-/// "collective", "dtype", "ranks", "bytes", "seconds", "algbw", "busbw", ...}]}, seconds, and bytes
-/// a second.
+/// Returns {"schema", "network", "most_lanes", "most_pieces", "choices", "results": [{"library",
+/// "collective", "dtype", "ranks", "bytes", "seconds", "algbw", "busbw", ...}]}, in seconds, and
+/// bytes per second.
 std::string to_json(const ScaleReport& report);
 
 }  // namespace fastgpu::comm

@@ -23,7 +23,7 @@ constexpr int kMostCalls = 10'000;
                                     (near.empty() ? "" : "; did you mean " + near + "?"));
 }
 
-/// The items of "all_reduce,broadcast", of which `known` are all there are.
+/// Parses the items of "all_reduce,broadcast"; `known` lists all that exist.
 template <class Items>
 auto list_of(const std::string& option, const std::string& text, const Items& known) {
   std::vector<typename Items::value_type> items;

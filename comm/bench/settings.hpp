@@ -1,4 +1,4 @@
-// The command line of the measuring programs: what is measured, and how.
+// The command line of the measuring programs: the measured calls, and how.
 #pragma once
 
 #include <span>
@@ -11,26 +11,26 @@
 
 namespace fastgpu::comm::bench {
 
-/// Where collectives find their data: the program's own memory, or what the library has allocated.
+/// The place of the collectives' data: the program's own memory, or memory of the library.
 enum class Buffers : std::uint8_t { own, heap };
 
-/// How a model's gradients get into the library: copied, or written where it wants them.
+/// The way of a model's gradients into the library: copied, or written to its views.
 enum class Handing : std::uint8_t { copies, views };
 
 struct Settings {
-  std::vector<Collective> collectives{};  ///< Empty where only a model is measured.
+  std::vector<Collective> collectives{};  ///< Empty if only a model is measured.
   std::vector<ElementType> types{ElementType::float32};
   std::vector<Bytes> sizes = parse_sizes("8:128M:4");
   Buffers buffers = Buffers::own;
-  std::string model{};  ///< As find_model takes it; empty: none.
+  std::string model{};  ///< The argument of find_model; empty for none.
   Handing handing = Handing::copies;
   int steps = 20;
   int repetitions = 7;
-  int calls = 0;  ///< In each batch; 0: as many as take a while.
+  int calls = 0;  ///< Number of calls in each batch; 0: as many as take a while.
   bool is_checked = true;
-  std::string label{};  ///< What results are called; empty: the library's own name.
+  std::string label{};  ///< The name of the results; empty: the library's own name.
   bool only_prints_model = false;
-  std::string help{};  ///< Not empty where it is asked for: to be printed, and nothing done.
+  std::string help{};  ///< The help to print if it was asked for, with no other action; else empty.
 };
 
 /// An option that only one of the programs has.
@@ -46,9 +46,9 @@ struct Program {
   std::vector<OwnOption> options{};
 };
 
-/// --sizes, --collective, --dtype, --buffers, --model, --memory, --steps, --repetitions, --calls,
-/// --no-check, --label, --print-model. With a model alone, only that is measured; all_reduce where
-/// nothing is said. Throws ErrorKind::usage, naming the option and the value met.
+/// Reads --sizes, --collective, --dtype, --buffers, --model, --memory, --steps, --repetitions,
+/// --calls, --no-check, --label, --print-model. With a model alone, only that is measured; without
+/// any, all_reduce is. Throws ErrorKind::usage, naming the option and the value met.
 Settings settings_of(const Program& program, std::span<const std::string> words);
 
 }  // namespace fastgpu::comm::bench

@@ -1,4 +1,4 @@
-// Which lengths are measured, as users write them.
+// The measured lengths, in the users' notation.
 #pragma once
 
 #include <string_view>
@@ -8,9 +8,9 @@
 
 namespace fastgpu::comm::bench {
 
-/// "8:128M:4" is 8 bytes, 32, 128 ... up to 128 MiB; "8,64K,1MB" is these three. K, M and G are
-/// powers of 2, as in nccl-tests; otherwise as parse_size. Throws ErrorKind::usage, naming the
-/// value met.
+/// Parses lengths: "8:128M:4" is 8 bytes, 32, 128 ... up to 128 MiB; "8,64K,1MB" is these three. K,
+/// M and G are powers of 2, as in nccl-tests; otherwise as parse_size. Throws ErrorKind::usage,
+/// naming the value met.
 std::vector<Bytes> parse_sizes(std::string_view text);
 
 }  // namespace fastgpu::comm::bench
