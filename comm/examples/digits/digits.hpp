@@ -1,4 +1,4 @@
-// The handwritten digits: reading them, and putting some aside for the test.
+// The handwritten digits: reading them, and setting some aside for the test.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@ namespace digits {
 
 constexpr std::size_t kPixels = 64;
 
-/// Lines of 64 numbers from 0 to 16 and a digit, separated by commas. Throws std::runtime_error
-/// with `name` and the line's number where one is something else, or where there is none.
+/// Reads lines of 64 numbers from 0 to 16 and a digit, separated by commas. Throws
+/// std::runtime_error with `name` and the line's number for any other line, or if there is none.
 training::Dataset read_digits(std::istream& in, const std::string& name);
 training::Dataset load_digits(const std::filesystem::path& file);
 
-/// A fifth of each digit, drawn always alike, becomes the test set.
+/// Makes a fifth of each digit, drawn always alike, the test set.
 training::Split split(const training::Dataset& digits);
 
 }  // namespace digits

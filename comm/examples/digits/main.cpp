@@ -9,7 +9,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The data that came with this program, whether built or installed.
+/// Returns the data that came with this program, for a build and for an installation.
 fs::path default_data() {
   std::error_code error;
   const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();

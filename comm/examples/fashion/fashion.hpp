@@ -12,14 +12,14 @@ namespace fashion {
 
 constexpr std::size_t kSide = 28;
 
-/// Where Debian's package dataset-fashion-mnist puts it.
+/// The folder of Debian's package dataset-fashion-mnist.
 extern const char* const kDefaultFolder;
 
-/// Throws std::runtime_error with `name` where they do not belong together.
+/// Joins images and labels. Throws std::runtime_error with `name` if they do not belong together.
 training::Dataset dataset_of(const Idx& images, const Idx& labels, const std::string& name);
 
-/// The four files of the set, as they are distributed. Throws std::runtime_error, naming the
-/// package where a file is not there.
+/// Reads the four files of the set, as they are distributed. Throws std::runtime_error, naming the
+/// package if a file is missing.
 training::Split load_fashion(const std::filesystem::path& folder);
 
 }  // namespace fashion

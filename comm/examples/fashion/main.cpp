@@ -1,4 +1,4 @@
-// fastgpu-fashion: trains on Fashion-MNIST, to see what a wire and its types cost.
+// fastgpu-fashion: trains on Fashion-MNIST, to show what a wire and its types cost.
 #include <filesystem>
 #include <span>
 

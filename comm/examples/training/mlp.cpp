@@ -13,12 +13,13 @@ Parameter parameter(std::string name, std::size_t count) {
   return {std::move(name), zeros, zeros, zeros};
 }
 
-/// He's bound keeps the variance through ReLU layers.
+/// Returns He's bound, which keeps the variance through ReLU layers.
 float initial_limit(std::size_t inputs) {
   return std::sqrt(6.0F / static_cast<float>(inputs));
 }
 
-/// Turns scores into probabilities; the largest score is taken off first, so that no exp overflows.
+/// Turns scores into probabilities; the largest score is subtracted first, so that no exp
+/// overflows.
 void softmax(std::span<float> values) {
   const float largest = *std::ranges::max_element(values);
   float sum = 0;
@@ -85,8 +86,8 @@ Outcome Mlp::differentiate(const Dataset& data, std::span<const std::size_t> sam
 }
 
 // A weight array has one row per input, so that the inner loops run along memory, and a row is used
-// for every sample while it is near. Half of the inputs are 0, dark pixels or what ReLU held back,
-// and have nothing to add.
+// for every sample while it is near. Half of the inputs are 0, dark pixels or blocked by ReLU, and
+// add nothing.
 
 void Mlp::forward_layer(std::size_t layer, std::size_t samples) {
   const std::size_t inputs = widths_[layer];
@@ -125,7 +126,7 @@ void Mlp::backward_layer(std::size_t layer, std::size_t samples) {
       const float in = activations_[layer][s * inputs + i];
       const float* const error = errors_[layer + 1].data() + s * outputs;
       float& below = errors_[layer][s * inputs + i];
-      below = 0;  // ReLU passes nothing back where it passed nothing on.
+      below = 0;  // ReLU passes nothing back if it passed nothing on.
       if (in == 0) continue;
       for (std::size_t o = 0; o < outputs; ++o)
         gradient[o] += error[o] * in;

@@ -14,7 +14,7 @@
 
 namespace training {
 
-/// One array of parameters, with what training keeps beside it.
+/// One array of parameters, with the data that training keeps beside it.
 struct Parameter {
   std::string name;
   std::vector<float> values;
@@ -22,32 +22,33 @@ struct Parameter {
   std::vector<float> velocity;
 };
 
-/// Of several samples.
+/// The result for several samples.
 struct Outcome {
-  double loss = 0;  ///< Their sum.
+  double loss = 0;  ///< The sum of their losses.
   std::size_t right = 0;
 };
 
 class Mlp {
  public:
-  /// `widths` goes from the pixels to the classes.
+  /// Makes a network; `widths` goes from the pixels to the classes.
   Mlp(std::vector<std::size_t> widths, Random random);
 
-  /// Weights and bias of each layer in turn. The arrays never move.
+  /// Returns weights and bias of each layer in turn. The arrays never move.
   std::vector<Parameter>& parameters() { return parameters_; }
 
-  /// The samples are indices into `data`.
+  /// Evaluates samples, given as indices into `data`.
   Outcome evaluate(const Dataset& data, std::span<const std::size_t> samples);
 
-  /// The same, and makes `weight` times the sum of the samples' gradients the parameters' own:
-  /// the last layer first. `complete` is told of each as soon as it is complete, by index.
+  /// Evaluates, and sets the parameters' gradients to `weight` times the sum of the samples'
+  /// gradients: the last layer first. `complete` is called for each parameter as soon as it is
+  /// complete, with its index.
   Outcome differentiate(const Dataset& data, std::span<const std::size_t> samples, float weight,
                         const std::function<void(std::size_t parameter)>& complete);
 
   /// One step of gradient descent with momentum.
   void step(float learning_rate, float momentum);
 
-  std::uint64_t hash() const;  ///< FNV-1a over the bytes of all parameters.
+  std::uint64_t hash() const;  ///< Returns FNV-1a over the bytes of all parameters.
 
  private:
   using Layer = std::vector<float>;  ///< A row for every sample.

@@ -32,7 +32,7 @@ void set(Options& options, const std::string& option, std::string_view value) {
     throw UsageError("unknown argument '" + option + "'; --help lists the known ones");
 }
 
-/// Whether `option` is one without a value.
+/// Sets an option without a value; returns false for others.
 bool set_flag(Options& options, std::string_view option) {
   if (option == "--help" || option == "-h")
     options.wants_help = true;

@@ -1,4 +1,4 @@
-// The command line that the training examples have in common.
+// The common command line of the training examples.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// What is not said is as in `defaults`. Throws UsageError, naming the argument.
+/// Parses the arguments; missing ones are as in `defaults`. Throws UsageError, naming the argument.
 Options parse_options(const Options& defaults, std::span<const char* const> arguments);
 
 }  // namespace training

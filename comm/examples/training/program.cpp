@@ -43,7 +43,7 @@ void write_report(const std::filesystem::path& file, const std::string& text) {
   if (!out) throw std::runtime_error("the report " + file.string() + " cannot be written");
 }
 
-/// Only rank 0 speaks; all return the same status.
+/// Trains. Only rank 0 prints; all return the same status.
 int run(fgc::Communicator& comm, const Program& program, const Options& options) {
   const bool speaks = comm.rank() == 0;
   std::ostream& out = options.wants_json ? std::cerr : std::cout;
@@ -61,7 +61,7 @@ int run(fgc::Communicator& comm, const Program& program, const Options& options)
     if (options.report) write_report(*options.report, json);
     if (options.wants_json) std::cout << json << std::flush;
   }
-  comm.barrier();  // Nobody leaves while another still reads.
+  comm.barrier();  // No rank leaves while another still reads.
   return first_different(result.hashes) ? kFailure : 0;
 }
 

@@ -1,4 +1,4 @@
-// What the training examples do from their first argument to their exit status.
+// The training examples from their first argument to their exit status.
 #pragma once
 
 #include <filesystem>
@@ -12,18 +12,18 @@
 
 namespace training {
 
-/// What one of them has of its own.
+/// The parts that differ between the examples.
 struct Program {
   std::string name;
-  std::string about;      ///< What it trains.
-  std::string data_help;  ///< What its data is.
+  std::string about;      ///< A description of the training.
+  std::string data_help;  ///< A description of the data.
   Recipe recipe;
   Options defaults;
   std::function<Split(const std::filesystem::path& data)> load;
 };
 
-/// Returns 0; 1 for a failure, also where ranks have other parameters at the end; 2 for wrong
-/// arguments.
+/// Runs an example. Returns 0; 1 for a failure, also if ranks have other parameters at the end; 2
+/// for wrong arguments.
 int run(const Program& program, std::span<const char* const> arguments);
 
 }  // namespace training

@@ -1,5 +1,5 @@
-// Random numbers that are the same with every compiler and library, as those of std's
-// distributions are not.
+// Random numbers that are the same with every compiler and library, unlike those of std's
+// distributions.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
 
-  /// In [-limit, limit).
+  /// Returns a number in [-limit, limit).
   float uniform(float limit) {
     const double unit = static_cast<double>(engine_() >> 11) * 0x1p-53;
     return static_cast<float>((2 * unit - 1) * limit);

@@ -15,7 +15,7 @@ using Clock = std::chrono::steady_clock;
 constexpr float kMomentum = 0.9F;
 constexpr std::size_t kEvaluatedAtOnce = 256;
 
-/// Falls in a straight line, so that the end of a run is calm.
+/// Returns a rate that falls in a straight line, so that the end of a run is calm.
 float learning_rate(const Recipe& recipe, std::size_t epoch, std::size_t epochs) {
   return recipe.learning_rate * (1 - static_cast<float>(epoch) / static_cast<float>(epochs));
 }
@@ -75,8 +75,8 @@ class Trainer {
     return std::span(all).subspan(share.begin, share.end - share.begin);
   }
 
-  /// Weighting each sample by the size of the whole batch makes the ranks' gradients add up to its
-  /// mean, however unevenly it is shared out. Returns the loss of this rank's share.
+  /// Makes a step. Weighting each sample by the size of the whole batch makes the ranks' gradients
+  /// add up to its mean, however unevenly it is shared out. Returns the loss of this rank's share.
   double step(Range batch, float rate) {
     const float weight = 1.0F / static_cast<float>(batch.end - batch.begin);
     const Outcome outcome =
@@ -86,7 +86,7 @@ class Trainer {
     return outcome.loss;
   }
 
-  /// Among this rank's share of the test set.
+  /// Returns the right answers among this rank's share of the test set.
   double right_answers() {
     std::size_t right = 0;
     for (auto rest = mine(test_order_, {0, test_order_.size()}); !rest.empty();) {
