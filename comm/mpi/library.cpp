@@ -18,7 +18,7 @@ constexpr const char* kName = "libfastgpu_comm_mpi.so";
 constexpr const char* kWithoutMpi =
     "ranks meet without MPI where FASTGPU_COMM_MASTER_ADDR and FASTGPU_COMM_MASTER_PORT are set";
 
-/// The file that this code is in: libfastgpu_comm.so, or a program that it is linked into.
+/// Returns the file of this code: libfastgpu_comm.so, or a program that it is linked into.
 std::string own_file() {
   Dl_info info{};
   const auto* here = reinterpret_cast<const void*>(&plugin_places);
@@ -40,7 +40,8 @@ std::string found_plugin() {
                   "; install it, or name its file by FASTGPU_COMM_MPI_PLUGIN; " + kWithoutMpi);
 }
 
-/// A static program has no loader, and what it loads would bring another C library.
+/// Returns true for a static program. It has no loader, and what it loads would bring another C
+/// library.
 bool is_static_program() {
   return ::getauxval(AT_BASE) == 0;
 }
@@ -56,7 +57,7 @@ const Functions* load(const std::string& wanted) {
         ErrorKind::usage,
         std::string("this program is linked statically, and cannot load MPI; ") + kWithoutMpi);
   const std::string path = wanted.empty() ? found_plugin() : wanted;
-  // Global: what MPI loads itself may look for MPI's own symbols.
+  // Global: libraries that MPI loads itself may look for MPI's own symbols.
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
   if (library == nullptr)
     throw Error(ErrorKind::local, "loading the plugin for MPI: " + last_loader_error() +

@@ -9,21 +9,21 @@
 
 namespace fastgpu::comm::mpi {
 
-/// Where the plugin may lie, for code that is in the file `own`: beside it, or in the folder
-/// fastgpu beside it.
+/// Returns the possible places of the plugin, for code in the file `own`: beside it, or in the
+/// folder fastgpu beside it.
 std::vector<std::string> plugin_places(const std::string& own);
 
-/// Stays loaded until the process ends: MPI does not like to be unloaded.
+/// The loaded plugin. It stays loaded until the process ends: MPI does not support unloading.
 class Library {
  public:
-  /// Loads `path`, or where it is empty the first of `plugin_places` that there is. Throws
-  /// ErrorKind::not_found where there is none, ErrorKind::local where it does not load,
-  /// ErrorKind::usage where it is of another version, or this program cannot load anything.
+  /// Loads `path`, or if it is empty the first existing one of `plugin_places`. Throws
+  /// ErrorKind::not_found if none exists, ErrorKind::local if it does not load, ErrorKind::usage if
+  /// it has another version, or this program cannot load anything.
   explicit Library(const std::string& path);
 
   const Functions* operator->() const noexcept { return functions_; }
 
-  /// Throws ErrorKind::local, with MPI's words, for anything but 0.
+  /// Throws ErrorKind::local, with MPI's description, for anything but 0.
   void check(int error, std::string_view doing) const;
 
  private:

@@ -24,7 +24,7 @@ class MpiTransfer final : public Transfer {
   }
 
  private:
-  std::shared_ptr<const World> world_;  ///< Shared with all who use MPI.
+  std::shared_ptr<const World> world_;  ///< Shared with all users of MPI.
   Request* request_;
 };
 
@@ -70,7 +70,7 @@ class MpiMessages final : public Messages {
     return std::make_unique<MpiTransfer>(world_, request);
   }
 
-  std::shared_ptr<const World> world_;  ///< Shared with all who use MPI.
+  std::shared_ptr<const World> world_;  ///< Shared with all users of MPI.
 };
 
 }  // namespace

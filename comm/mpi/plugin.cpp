@@ -1,4 +1,4 @@
-// libfastgpu_comm_mpi.so: the only code of ours that knows MPI.
+// libfastgpu_comm_mpi.so: our only code that knows MPI.
 #include "comm/mpi/plugin.hpp"
 
 #include <mpi.h>
@@ -22,13 +22,13 @@ struct Group {
 
 struct Request {
   MPI_Request request = MPI_REQUEST_NULL;
-  Group* made = nullptr;    ///< What there is once it is done, or null.
-  bool is_receive = false;  ///< Of a message: can be called off.
+  Group* made = nullptr;    ///< The group that exists once it is done, or null.
+  bool is_receive = false;  ///< True for the receipt of a message, which can be cancelled.
 };
 
 namespace {
 
-/// The process that has initialised MPI here, or 0. MPI is one a process, and so is this.
+/// Returns the process that has initialised MPI here, or 0. MPI is one a process, and so is this.
 std::atomic<pid_t>& initialiser() {
   static std::atomic<pid_t> process{0};
   return process;
@@ -40,8 +40,8 @@ bool is_finalized() {
   return is_over != 0;
 }
 
-/// Called as the process ends. A rank that failed does not wait for the others, which MPI_Finalize
-/// would: mpirun ends them. Neither does a child that a rank has forked.
+/// Ends MPI with the process. A rank that failed does not wait for the others, which MPI_Finalize
+/// would: mpirun ends them. A child that a rank has forked does not either.
 void end_with_process(int status, void* /*unused*/) {
   if (status == 0 && initialiser() == ::getpid() && !is_finalized()) MPI_Finalize();
 }
@@ -53,7 +53,8 @@ ThreadLevel level_of(int provided) {
   return ThreadLevel::single;
 }
 
-/// Asks for more than the one thread at a time that we need: the program may call MPI too.
+/// Initialises MPI unless it is. Asks for more than the one thread at a time that we need: the
+/// program may call MPI too.
 int initialise_unless_done() {
   int is_initialised = 0;
   int provided = 0;
@@ -128,7 +129,7 @@ int test(Request* request, int* is_done) {
   return MPI_Comm_set_errhandler(ended->made->comm, MPI_ERRORS_RETURN);
 }
 
-/// Makes a request of what `start`, given the place for MPI's, begins.
+/// Makes a request for the operation that `start` begins with the place for MPI's request.
 template <class Start>
 int begin_request(Request** request, const Start& start) {
   auto under_way = std::make_unique<Request>();
@@ -194,7 +195,7 @@ MPI_Op op_of(const Collective& what) {
   return MPI_OP_NULL;
 }
 
-/// Where a call's input is, for a collective that may be in place.
+/// Returns the input of a call, for a collective that may be in place.
 const void* input_of(const Collective& what) {
   return what.input == nullptr ? MPI_IN_PLACE : what.input;
 }

@@ -1,5 +1,6 @@
-// What libfastgpu_comm_mpi.so offers: the little of MPI that we use, behind pointers to functions.
-// So neither our library nor its programs need MPI, and only the plugin is built for one MPI.
+// The interface of libfastgpu_comm_mpi.so: the small part of MPI that we use, behind pointers to
+// functions. Neither our library nor its programs need MPI, and only the plugin is built for one
+// MPI.
 #pragma once
 
 #include <cstddef>
@@ -7,17 +8,17 @@
 
 namespace fastgpu::comm::mpi {
 
-/// Both sides must have the same.
+/// The interface's version, the same on both sides.
 constexpr std::uint32_t kPluginVersion = 2;
 
-/// What the plugin's one symbol is called, a function of type `PluginEntry`.
+/// The name of the plugin's one symbol, a function of type `PluginEntry`.
 constexpr const char* kPluginEntry = "fastgpu_comm_mpi_plugin";
 
-// Theirs.
+// Defined by the plugin.
 struct Group;    ///< Ranks with messages of their own; kept until the process ends.
 struct Request;  ///< Something under way.
 
-/// What MPI calls MPI_THREAD_SINGLE to MPI_THREAD_MULTIPLE.
+/// MPI's MPI_THREAD_SINGLE to MPI_THREAD_MULTIPLE.
 enum class ThreadLevel : std::uint8_t { single, funneled, serialized, multiple };
 
 struct Start {
@@ -29,8 +30,8 @@ struct Start {
   bool is_over = false;         ///< MPI has been finalised: nothing else here is known.
 };
 
-/// One collective; `input` is null where it is done in place. Types and operations are the numbers
-/// of ElementType and ReduceOp, of which MPI lacks the 16-bit types; an average is a sum here.
+/// One collective; `input` is null if it is done in place. Types and operations are the numbers of
+/// ElementType and ReduceOp, of which MPI lacks the 16-bit types; an average is a sum here.
 struct Collective {
   void* data = nullptr;
   const void* input = nullptr;
@@ -40,34 +41,37 @@ struct Collective {
   int root = 0;
 };
 
-/// A message that nobody had asked for.
+/// A message that was not asked for.
 struct Arrival {
   int from = 0;
   int bytes = 0;
-  Request* request = nullptr;  ///< For the bytes to be there; null: there is no such message.
+  /// Done once the bytes have arrived; null: there is no such message.
+  Request* request = nullptr;
 };
 
-/// Each returns 0, or a number that `describe` knows; what begins something gives a request, which
-/// `test` frees once it is done. One thread at a time.
+/// The plugin's functions. Each returns 0, or a number that `describe` knows. A function that
+/// begins an operation gives a request, which `test` frees once it is done. One thread at a time.
 struct Functions {
   std::uint32_t version = kPluginVersion;
   void (*describe)(int error, char* text, std::size_t room) = nullptr;
-  /// Initialises MPI where nobody has.
+  /// Initialises MPI if it is not.
   int (*begin)(Start* start) = nullptr;
   int (*is_over)() = nullptr;
-  /// All ranks of MPI's world, apart from the program's own messages. To be used once it is done.
+  /// Makes a group of all ranks of MPI's world, apart from the program's own messages. To be used
+  /// once it is done.
   int (*duplicate_world)(Group** made, Request** request) = nullptr;
-  /// Some of them, in that order, blocking; `tag` tells apart what is made at the same time.
+  /// Makes a group of some ranks, in that order, blocking; `tag` separates groups that are made at
+  /// the same time.
   int (*make_group)(Group* of, const int* ranks, int count, int tag, Group** made) = nullptr;
   int (*test)(Request* request, int* is_done) = nullptr;
-  /// Lets go of what is not done; MPI may use its memory all the same.
+  /// Gives up an unfinished request; MPI may use its memory all the same.
   void (*forget)(Request* request) = nullptr;
-  /// Bytes for one rank; done once it has begun to receive them.
+  /// Sends bytes to one rank; done once it has begun to receive them.
   int (*send)(Group* group, const void* data, int bytes, int to, int tag,
               Request** request) = nullptr;
   int (*receive)(Group* group, void* data, int bytes, int from, int tag,
                  Request** request) = nullptr;
-  /// Begins to receive the next message with this tag, of any rank, which has `room` bytes at most.
+  /// Begins to receive the next message with this tag, from any rank, of at most `room` bytes.
   int (*find)(Group* group, void* data, int room, int tag, Arrival* arrival) = nullptr;
   int (*barrier)(Group* group, const Collective* what, Request** request) = nullptr;
   int (*all_reduce)(Group* group, const Collective* what, Request** request) = nullptr;

@@ -6,7 +6,7 @@
 
 namespace fastgpu::comm {
 
-/// MPI's name of a type, or MPI_DATATYPE_NULL where MPI has no such numbers.
+/// Returns MPI's name of a type, or MPI_DATATYPE_NULL if MPI has no such numbers.
 inline MPI_Datatype mpi_type(ElementType type) {
   switch (type) {
     case ElementType::float32:

@@ -10,7 +10,7 @@
 namespace fastgpu::comm::mpi {
 namespace {
 
-/// Ranks that start together come within this many yields of the core.
+/// The yields of the core within which ranks that start together arrive.
 constexpr int kYields = 1000;
 
 std::string_view name_of(ThreadLevel level) {
@@ -65,7 +65,7 @@ void World::broadcast(std::span<std::byte> bytes, Deadline deadline) const {
   Request* request = nullptr;
   library_.check(library_->broadcast(everybody_, &what, &request), "MPI_Ibcast");
   if (!ends_in_time(request, deadline, "MPI_Ibcast")) {
-    static_cast<void>(memory.release());  // MPI may write there as long as there is a process.
+    static_cast<void>(memory.release());  // MPI may write there as long as the process exists.
     throw Error(ErrorKind::timeout,
                 "rank " + std::to_string(rank_.value) + ": rank 0 has told nothing by MPI in time");
   }

@@ -1,4 +1,4 @@
-// This process among those that mpirun has started: the ranks of a job as MPI counts them.
+// This process among those that mpirun has started: the ranks of a job in MPI's numbering.
 #pragma once
 
 #include <span>
@@ -15,24 +15,25 @@ namespace fastgpu::comm::mpi {
 struct Member {
   Rank rank{};
   int size = 1;
-  std::string plugin{};  ///< Empty: where it usually lies.
+  std::string plugin{};  ///< Empty: the usual place.
 };
 
-/// One thread at a time. Not to be used after MPI_Finalize; to be destroyed whenever.
+/// MPI's world. One thread at a time. Not to be used after MPI_Finalize; may be destroyed at any
+/// time.
 class World {
  public:
-  /// All ranks at once. Initialises MPI unless the program has: it is finalised by whoever
-  /// initialised it. Throws ErrorKind::usage where MPI counts otherwise, is over, or is not for
-  /// this thread; ErrorKind::timeout where a rank does not come; and as Library does.
+  /// Joins, all ranks at once. Initialises MPI unless the program has; the side that initialised it
+  /// also finalises it. Throws ErrorKind::usage if MPI numbers ranks differently, is over, or is
+  /// not for this thread; ErrorKind::timeout if a rank does not come; and as Library does.
   World(const Member& me, Deadline deadline);
 
   const Library& library() const noexcept { return library_; }
   Group* everybody() const noexcept { return everybody_; }
 
-  /// Throws ErrorKind::usage where not any thread may call MPI at any time.
+  /// Throws ErrorKind::usage unless any thread may call MPI at any time.
   void need_threads(std::string_view for_what) const;
 
-  /// Rank 0's `bytes`, to all. Throws ErrorKind::timeout.
+  /// Copies rank 0's `bytes` to all. Throws ErrorKind::timeout.
   void broadcast(std::span<std::byte> bytes, Deadline deadline) const;
 
  private:
