@@ -11,7 +11,8 @@ enum class Family : std::uint8_t { ipv4 = 4, ipv6 = 6 };
 
 struct Endpoint {
   Family family = Family::ipv4;
-  std::array<std::byte, 16> address{};  ///< An IPv4 address has the first four, the rest is 0.
+  /// The address; an IPv4 address has the first four bytes, the rest is 0.
+  std::array<std::byte, 16> address{};
   std::uint16_t port = 0;
 
   bool is_loopback() const noexcept;

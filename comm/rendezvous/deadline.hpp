@@ -14,14 +14,15 @@ class Deadline {
 
   bool passed() const { return std::chrono::steady_clock::now() >= at_; }
 
-  /// Never negative, rounded up, so that waiting for it does not end too early.
+  /// Returns the rest, never negative and rounded up, so that waiting for it does not end too
+  /// early.
   std::chrono::milliseconds left() const {
     const auto rest = at_ - std::chrono::steady_clock::now();
     return std::max(std::chrono::ceil<std::chrono::milliseconds>(rest),
                     std::chrono::milliseconds(0));
   }
 
-  /// For poll().
+  /// Returns the rest for poll().
   int left_for_poll() const {
     constexpr std::chrono::milliseconds::rep kMost = std::numeric_limits<int>::max();
     return static_cast<int>(std::min(left().count(), kMost));
@@ -33,7 +34,7 @@ class Deadline {
   std::chrono::steady_clock::time_point at_;
 };
 
-/// The sooner of `deadline` and `limit` from now.
+/// Returns the sooner of `deadline` and `limit` from now.
 inline Deadline within(Deadline deadline, std::chrono::milliseconds limit) {
   return std::min(deadline, Deadline(limit));
 }

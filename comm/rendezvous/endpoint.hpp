@@ -1,4 +1,4 @@
-// The sockets at both ends of a connection, and what is known of addresses.
+// The sockets at both ends of a connection, and the machine's addresses.
 #pragma once
 
 #include <cstdint>
@@ -12,30 +12,32 @@
 
 namespace fastgpu::comm {
 
-std::string to_string(const Endpoint& endpoint);  ///< "10.0.0.1:29500", "[::1]:29500"
+std::string to_string(const Endpoint& endpoint);  ///< Returns "10.0.0.1:29500", "[::1]:29500".
 
-/// Every address of `host`, in the resolver's order. Throws ErrorKind::not_found where it has none.
+/// Returns every address of `host`, in the resolver's order. Throws ErrorKind::not_found if it has
+/// none.
 std::vector<Endpoint> resolve(const std::string& host, std::uint16_t port);
 
-/// The first address of a network interface in `family`. Throws ErrorKind::usage where there is no
-/// such interface or it has none.
+/// Returns the first address of a network interface in `family`. Throws ErrorKind::usage if the
+/// interface or its address is missing.
 Endpoint address_of_interface(const std::string& interface, Family family);
 
-/// Of the interfaces that are up, apart from loopback, or of `interface` alone where that is not
-/// empty: IPv4 addresses, else IPv6 ones. Throws ErrorKind::usage where there is none.
+/// Returns the addresses of the interfaces that are up, apart from loopback, or of `interface`
+/// alone if that is not empty: IPv4 addresses, else IPv6 ones. Throws ErrorKind::usage if there is
+/// no address.
 std::vector<Endpoint> addresses_of_machine(const std::string& interface);
 
 Endpoint any_address(Family family);
 
-Endpoint local_end(int socket);   ///< Of a connected or listening socket.
-Endpoint remote_end(int socket);  ///< Of a connected socket.
+Endpoint local_end(int socket);   ///< Returns the end of a connected or listening socket.
+Endpoint remote_end(int socket);  ///< Returns the other end of a connected socket.
 
-/// A listening, non-blocking socket; port 0 takes a free one. Throws ErrorKind::conflict where the
-/// port is in use, ErrorKind::local where the address is not of this machine.
+/// Returns a listening, non-blocking socket; port 0 takes a free one. Throws ErrorKind::conflict if
+/// the port is in use, ErrorKind::local if the address is not of this machine.
 UniqueFd listen_at(const Endpoint& endpoint);
 
-/// A connected, non-blocking socket without Nagle's delay, or the error number of the attempt.
-/// Connects from the address `source` where one is given.
+/// A connected, non-blocking socket without Nagle's delay, or the error number of the attempt. The
+/// connection is made from the address `source` if one is given.
 struct Connection {
   UniqueFd socket;
   int error = 0;
@@ -43,7 +45,7 @@ struct Connection {
 Connection connect_to(const Endpoint& endpoint, const std::optional<Endpoint>& source,
                       Deadline deadline);
 
-/// Small messages are sent at once.
+/// Turns Nagle's delay off: small messages are sent at once.
 void disable_delay(int socket) noexcept;
 
 }  // namespace fastgpu::comm

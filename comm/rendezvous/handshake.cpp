@@ -36,7 +36,7 @@ Message<kAnswerBytes> answer_to(const Message<kHelloBytes>& hello,
   return answer;
 }
 
-/// What the host's proof covers of its own verdict.
+/// The part of the host's own verdict that its proof covers.
 constexpr std::size_t kProvenBytes = kVerdictBytes - sizeof(Proof);
 
 ErrorKind kind_of(Refusal refusal) noexcept {
@@ -150,7 +150,7 @@ std::optional<Message<kChallengeBytes>> Reception::challenge(const Message<kHell
   if (version_ != host_.version) refusal_ = Refusal::other_version;
   size_ = in.get<std::uint32_t>();
   const auto rank = in.get<std::uint32_t>();
-  // Out of range it stays out of range: an int holds every rank that there may be.
+  // An int has room for every possible rank; one out of range stays out of range.
   visitor_ = {rank < static_cast<std::uint32_t>(kMostRanks) ? static_cast<int>(rank) : -1};
   session_ = in.get_bytes<sizeof(Session)>();
   hello_ = hello;
@@ -182,7 +182,7 @@ Message<kVerdictBytes> Reception::verdict(Refusal refusal, const Session& sessio
   Message<kVerdictBytes> verdict{};
   WireWriter out(verdict);
   out.put(static_cast<std::uint16_t>(refusal)).put(session);
-  if (refusal == Refusal::wrong_secret) return verdict;  // Nothing for a stranger to work on.
+  if (refusal == Refusal::wrong_secret) return verdict;  // A stranger gets no proof to work on.
   const auto proven = std::span(verdict).first(kProvenBytes);
   out.put(prove(host_.secret, kHostLabel, {hello_, challenge_, answer_, proven}));
   return verdict;

@@ -23,10 +23,10 @@
 
 namespace fastgpu::comm {
 
-/// Names one meeting, so that ranks of two jobs cannot mix. All 0 until rank 0 has told it.
+/// The name of one meeting, so that ranks of two jobs cannot mix. All 0 until rank 0 has sent it.
 using Session = Nonce;
 
-/// A rank as it presents itself.
+/// A rank's presentation of itself.
 struct Identity {
   Rank rank;
   int size = 1;
@@ -35,7 +35,7 @@ struct Identity {
   std::uint32_t version = kLibraryVersion;
 };
 
-// Whoever has another version is told so: in every version a Hello begins with the magic number,
+// A rank of another version learns that: in every version a Hello begins with the magic number,
 // version, size and rank, a Challenge with magic number, version and refusal, and neither is
 // shorter than here.
 constexpr std::size_t kHelloBytes = 48;
@@ -57,17 +57,17 @@ enum class Refusal : std::uint16_t {
 };
 std::string_view describe(Refusal refusal) noexcept;
 
-/// "libfastgpu_comm 0.2.0 runs there, and 0.1.0 here: all ranks need the same"
+/// Returns "libfastgpu_comm 0.2.0 runs there, and 0.1.0 here: all ranks need the same".
 std::string describe_versions(std::uint32_t there, std::uint32_t here);
 
 Message<kEndpointBytes> encode(const Endpoint& endpoint);
 
-/// Absent where it is no address with a port.
+/// Decodes an address with a port; absent if the bytes are none.
 std::optional<Endpoint> decode_endpoint(std::span<const std::byte> bytes);
 
-/// The visitor's side, whole: presents `me`, who listens at `listens_at`, to the rank behind
-/// `socket`. Returns the session that the host names. Throws ErrorKind::transient where the host
-/// hangs up, and final kinds where it refuses, is no rank, or does not know the secret.
+/// Runs the visitor's whole side: presents `me`, which listens at `listens_at`, to the rank behind
+/// `socket`. Returns the session that the host names. Throws ErrorKind::transient if the host hangs
+/// up, and final kinds if it refuses, is no rank, or does not know the secret.
 Session present(int socket, const Identity& me, const Endpoint& listens_at, Deadline deadline);
 
 /// The host's side of one handshake, a message at a time.
@@ -75,10 +75,10 @@ class Reception {
  public:
   explicit Reception(const Identity& host) : host_(host), nonce_(random_nonce()) {}
 
-  /// The answer to a Hello; absent where these bytes come from no rank at all.
+  /// Returns the answer to a Hello; absent if these bytes come from no rank at all.
   std::optional<Message<kChallengeBytes>> challenge(const Message<kHelloBytes>& hello);
 
-  /// What is wrong with the visitor, apart from its rank being taken.
+  /// Returns the reason against the visitor, apart from its rank being taken.
   Refusal judge(const Message<kAnswerBytes>& answer);
 
   Message<kVerdictBytes> verdict(Refusal refusal, const Session& session) const;
@@ -86,7 +86,8 @@ class Reception {
   Refusal refusal() const noexcept { return refusal_; }  ///< Known from the Hello alone.
   std::uint32_t version() const noexcept { return version_; }
   Rank visitor() const noexcept { return visitor_; }  ///< In range once judged `none`.
-  const Endpoint& listens_at() const noexcept { return listens_at_; }  ///< As above.
+  /// Valid under the same condition.
+  const Endpoint& listens_at() const noexcept { return listens_at_; }
 
  private:
   const Identity& host_;

@@ -15,10 +15,10 @@ namespace {
 constexpr std::uint8_t kWelcome = 0;
 constexpr std::uint8_t kRefusal = 1;
 
-/// After the first byte, the key and the number of points.
+/// The room for points after the first byte, the key and the number of points.
 constexpr std::size_t kMostPoints =
     (kInvitationBytes - 2 - sizeof(Invitation::key)) / kEndpointBytes;
-/// After the first byte, the error's kind and the length of its text.
+/// The room for text after the first byte, the error's kind and the length of its text.
 constexpr std::size_t kMostText = kInvitationBytes - 4;
 
 std::array<std::byte, 32> random_key() {
@@ -28,7 +28,7 @@ std::array<std::byte, 32> random_key() {
   return key;
 }
 
-/// Addresses of this machine at which the other ranks reach it.
+/// Returns the addresses of this machine at which the other ranks reach it.
 std::vector<Endpoint> own_points(const JobPlace& place) {
   if (place.interface.empty() && place.hosts == Hosts::one) return resolve("127.0.0.1", 0);
   return addresses_of_machine(place.interface);

@@ -1,4 +1,4 @@
-// What rank 0 tells the others by MPI: where it is met, and a secret that nobody else knows.
+// The message of rank 0 to the others by MPI: its meeting point, and a secret of this job alone.
 #pragma once
 
 #include <array>
@@ -19,17 +19,17 @@ struct Invitation {
 constexpr std::size_t kInvitationBytes = 512;
 using InvitationBytes = std::array<std::byte, kInvitationBytes>;
 
-/// As many points as there is room for.
+/// Encodes as many points as there is room for.
 InvitationBytes encode(const Invitation& invitation);
 
-/// Why there is none.
+/// Encodes the reason for a missing invitation.
 InvitationBytes encode(const Error& refusal);
 
-/// Throws what was refused, in rank 0's words.
+/// Decodes an invitation. Throws rank 0's refusal, in its words.
 Invitation decode_invitation(const InvitationBytes& bytes);
 
-/// All ranks at once: completes `place` with what rank 0 has told. Returns rank 0's listening
-/// socket, and none on the others.
+/// Completes `place` with the invitation of rank 0, on all ranks at once. Returns rank 0's
+/// listening socket, and none on the others.
 UniqueFd invite_by_mpi(JobPlace& place, const mpi::World& world, Deadline deadline);
 
 }  // namespace fastgpu::comm

@@ -8,7 +8,7 @@ namespace fastgpu::comm {
 
 using Nonce = std::array<std::byte, 16>;
 
-/// Unpredictable bytes from the kernel.
+/// Returns unpredictable bytes from the kernel.
 Nonce random_nonce();
 
 }  // namespace fastgpu::comm

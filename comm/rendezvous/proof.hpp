@@ -1,4 +1,4 @@
-// Proof of knowing a secret without sending it: HMAC-SHA256 over what both sides have said.
+// Proof of knowing a secret without sending it: HMAC-SHA256 over the messages of both sides.
 #pragma once
 
 #include <array>
@@ -13,12 +13,12 @@ namespace fastgpu::comm {
 
 using Proof = std::array<std::byte, 32>;
 
-/// `label` keeps one side's proof from serving as the other's. The parts have fixed lengths, so
-/// that their concatenation is unambiguous.
+/// Returns a proof. `label` keeps one side's proof from serving as the other's. The parts have
+/// fixed lengths, so that their concatenation is unambiguous.
 Proof prove(const Secret& secret, std::string_view label,
             std::initializer_list<std::span<const std::byte>> parts);
 
-/// In constant time.
+/// Compares in constant time.
 bool is_equal(const Proof& a, const Proof& b) noexcept;
 
 }  // namespace fastgpu::comm

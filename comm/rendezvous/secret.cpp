@@ -27,7 +27,7 @@ constexpr std::size_t kMaxBytes = 4'096;
   refuse(path, std::generic_category().message(error_number));
 }
 
-/// Opens a regular file; a pipe or a device is not waited for.
+/// Opens a regular file; does not wait for a pipe or a device.
 UniqueFd open_regular(const std::string& path) {
   UniqueFd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!file) refuse(path, errno);

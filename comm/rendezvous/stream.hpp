@@ -8,7 +8,7 @@
 
 namespace fastgpu::comm {
 
-/// Throw ErrorKind::transient where the other side closes, ErrorKind::timeout at the deadline.
+/// Throws ErrorKind::transient if the other side closes, ErrorKind::timeout at the deadline.
 void send_all(int socket, std::span<const std::byte> message, Deadline deadline);
 void receive_all(int socket, std::span<std::byte> message, Deadline deadline);
 
