@@ -1,4 +1,4 @@
-// How far two clocks are apart, from a few messages there and back.
+// The distance between two clocks, from a few messages there and back.
 #pragma once
 
 #include <chrono>
@@ -14,11 +14,13 @@ struct RoundTrip {
 };
 
 struct ClockOffset {
-  std::chrono::nanoseconds ahead{};        ///< Of our clock before the other; the best guess.
-  std::chrono::nanoseconds uncertainty{};  ///< The truth is not further from the guess than this.
+  /// The lead of our clock over the other; the best guess.
+  std::chrono::nanoseconds ahead{};
+  std::chrono::nanoseconds uncertainty{};  ///< The largest distance of the truth from the guess.
 };
 
-/// From the quickest of them, for what delayed the others says nothing of clocks. At least one.
+/// Estimates from the quickest of them, because the delay of the others reveals nothing about
+/// clocks. At least one.
 ClockOffset clock_offset(std::span<const RoundTrip> trips);
 
 }  // namespace fastgpu::comm

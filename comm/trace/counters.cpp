@@ -6,7 +6,7 @@
 namespace fastgpu::comm {
 namespace {
 
-/// Whole numbers up to 2^53 as such.
+/// Formats a number; whole numbers up to 2^53 as such.
 std::string number(double value) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.16g", value);

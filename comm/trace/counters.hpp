@@ -14,15 +14,15 @@ struct Counter {
   std::string_view name;  ///< Such as "gradient_bytes"; of a-z and '_'.
   std::string_view help;  ///< One sentence without line breaks.
   double value = 0;
-  std::vector<double> by_lane{};  ///< In place of `value`, for what each lane counts.
+  std::vector<double> by_lane{};  ///< The count of each lane, in place of `value`.
 };
 
-/// {"schema": "fastgpu.comm.counters/1", "rank": 0, "counters": {"steps": 12, "lane_bytes": [8,
-/// 8]}}
+/// Returns {"schema": "fastgpu.comm.counters/1", "rank": 0, "counters": {"steps": 12, "lane_bytes":
+/// [8, 8]}}.
 std::string counters_json(std::span<const Counter> counters, Rank rank);
 
-/// Prometheus' text format: each as fastgpu_comm_<name>_total with labels for the rank, and the
-/// lane where lanes count.
+/// Returns Prometheus' text format: each as fastgpu_comm_<name>_total with labels for the rank, and
+/// the lane if lanes count.
 std::string counters_prometheus(std::span<const Counter> counters, Rank rank);
 
 }  // namespace fastgpu::comm

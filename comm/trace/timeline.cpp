@@ -7,7 +7,7 @@
 namespace fastgpu::comm {
 namespace {
 
-/// Microseconds with three decimals, which is what the format counts in.
+/// Returns microseconds with three decimals, the unit of the format.
 std::string microseconds(std::chrono::nanoseconds time) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.3f", static_cast<double>(time.count()) / 1e3);

@@ -1,4 +1,4 @@
-// What this rank did when, in the format that chrome://tracing and Perfetto show.
+// A rank's events and their times, in the format that chrome://tracing and Perfetto show.
 #pragma once
 
 #include <chrono>
@@ -13,17 +13,17 @@
 
 namespace fastgpu::comm {
 
-/// Keeps the last events, and forgets those before them. Thread-safe. Where there is no timeline
-/// nothing is spent on one: those who would write to it hold a null pointer.
+/// A timeline that keeps the last events, and drops older ones. Thread-safe. Without a timeline
+/// nothing is spent on one: its writers have a null pointer.
 class Timeline {
  public:
   using Clock = std::chrono::steady_clock;
 
   struct Event {
     const char* name = "";  ///< A literal.
-    std::uint32_t row = 0;  ///< What is drawn on one line, such as a lane.
+    std::uint32_t row = 0;  ///< The line on which it is drawn, such as a lane's.
     std::uint32_t step = 0;
-    std::uint64_t number = 0;  ///< Of the gradient or the bucket.
+    std::uint64_t number = 0;  ///< The number of the gradient or the bucket.
     Clock::time_point began{};
     Clock::time_point ended{};
   };
@@ -34,7 +34,7 @@ class Timeline {
 
   std::uint64_t forgotten() const;
 
-  /// One process for the rank. `ahead` is how far this host's clock is ahead of that of rank 0.
+  /// Writes one process for the rank. `ahead` is the lead of this host's clock over that of rank 0.
   void write(std::ostream& out, Rank rank, std::chrono::nanoseconds ahead) const;
 
  private:
@@ -44,7 +44,7 @@ class Timeline {
   std::uint64_t added_ = 0;
 };
 
-/// Text as it stands between the quotes of a JSON string.
+/// Returns text as it is between the quotes of a JSON string.
 std::string json_escaped(const std::string& text);
 
 }  // namespace fastgpu::comm
