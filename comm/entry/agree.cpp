@@ -19,9 +19,10 @@ constexpr std::string_view kShared[] = {
     "FASTGPU_COMM_FUSION",     "FASTGPU_COMM_WIRE",     "FASTGPU_COMM_MIXED_SMALL",
     "FASTGPU_COMM_MIXED_KEEP", "FASTGPU_COMM_LANES",    "FASTGPU_COMM_NANCHECK",
     "FASTGPU_COMM_TUNE",       "FASTGPU_COMM_TIMELINE", "FASTGPU_COMM_DEVICE"};
-using SharedSettings = std::array<std::uint64_t, std::size(kShared)>;  ///< A number for each.
+/// One number for each setting.
+using SharedSettings = std::array<std::uint64_t, std::size(kShared)>;
 
-/// What is compared first.
+/// The first data to compare.
 struct Identity {
   std::uint64_t library = 0;
   std::uint64_t table = 0;
@@ -29,10 +30,11 @@ struct Identity {
   SharedSettings settings{};
 };
 
-/// More than any model's table has; what else a rank says of itself is a mistake, or worse.
+/// The largest possible table: more than any model's has. Larger numbers from a rank are a mistake,
+/// or worse.
 constexpr std::uint64_t kLargestTable = std::uint64_t{1} << 30;
 
-/// What only mixed looks at counts for nothing else.
+/// Returns the numbers to compare. Settings that only mixed uses are 0 for other wires.
 SharedSettings shared(const EntrySettings& settings) {
   const bool is_mixed = settings.wire == WireType::mixed;
   Fingerprint kept;

@@ -55,7 +55,7 @@ Codec codec_of(WireType wire, int ranks) noexcept {
 bool allows(CodecKind kind, Exchange exchange) noexcept {
   switch (kind) {
     case CodecKind::linear:
-      return true;  // Who can be added can also be decoded first, and compared.
+      return true;  // Codes that can be added can also be decoded first, and compared.
     case CodecKind::gather_only:
       return exchange == Exchange::wide_sum;
     case CodecKind::difference:

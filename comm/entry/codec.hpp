@@ -1,4 +1,4 @@
-// What may be done with gradients while they are encoded for the wire.
+// The operations that are allowed on gradients while they are encoded for the wire.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,21 @@
 namespace fastgpu::comm {
 
 enum class CodecKind : std::uint8_t {
-  linear,       ///< The sum of what is encoded is the encoded sum: added wherever they meet.
-  gather_only,  ///< Decoded before they are added: every rank's reach who adds them.
-  difference    ///< What has changed since the last step: between two ranks that both remember it.
+  linear,       ///< The sum of encoded numbers is the encoded sum: added wherever they meet.
+  gather_only,  ///< Decoded before they are added: every rank's reach the adding rank.
+  difference    ///< The change since the last step: between two ranks that both remember it.
 };
 
 struct Codec {
-  std::string_view name;  ///< As FASTGPU_COMM_WIRE has it.
+  std::string_view name;  ///< The name in FASTGPU_COMM_WIRE.
   CodecKind kind = CodecKind::linear;
 };
 
-/// In a job of so many ranks: the one sum of two numbers is rounded once in any case.
+/// Returns the codec in a job of so many ranks: the one sum of two numbers is rounded once in any
+/// case.
 Codec codec_of(WireType wire, int ranks) noexcept;
 
-/// How the ranks' gradients become one.
+/// The way in which the ranks' gradients become one.
 enum class Exchange : std::uint8_t {
   all_reduce,  ///< Added on their way by our schedules, or by MPI.
   nccl,        ///< Added on their way by NCCL.
@@ -32,10 +33,10 @@ enum class Exchange : std::uint8_t {
 
 bool allows(CodecKind kind, Exchange exchange) noexcept;
 
-/// What gradients that are not on a device travel by; the codec allows it.
+/// Returns the exchange of gradients that are not on a device; the codec allows it.
 Exchange usual_exchange(CodecKind kind) noexcept;
 
-/// Throws ErrorKind::usage, naming both and what goes together, for what is not allowed.
+/// Throws ErrorKind::usage, naming both and the allowed pairs, for a pair that is not allowed.
 void check_allowed(const Codec& codec, Exchange exchange);
 
 }  // namespace fastgpu::comm

@@ -168,7 +168,8 @@ void DeviceGradients::drain() {
   }
   changed_.wait(lock, [this] { return (queue_.empty() && !is_reporting_) || failure_; });
   if (failure_) throw Error(*failure_);
-  device_.synchronize(unpacked_.get());  // What of the step before is read from the buffer.
+  // The earlier step's data is read from the buffer until then.
+  device_.synchronize(unpacked_.get());
 }
 
 void DeviceGradients::work(const std::stop_token& stop) {
@@ -180,7 +181,7 @@ void DeviceGradients::work(const std::stop_token& stop) {
     lock.unlock();
     std::optional<Error> failure;
     try {
-      // A sum on the device comes after what is packed there by itself.
+      // A sum on the device comes after the packing by itself.
       if (!has_sums() || is_searched_) device_.synchronize(ready.arrived.get());
       report(ready);
     } catch (const Error& e) {
@@ -206,7 +207,7 @@ void DeviceGradients::report(const Ready& ready) {
   }
 }
 
-/// What is not finite is looked at in the buffer.
+/// Copies the number that is not finite to the buffer, where it is inspected.
 void DeviceGradients::bring_over(const PackedPiece& found) {
   const std::size_t size = size_of(plan_.buckets[found.bucket].type);
   copy_to_buffer(std::array{Stretch{found.piece.offset + *found.non_finite * size, size}});

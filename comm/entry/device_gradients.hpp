@@ -1,4 +1,4 @@
-// The gradients of an entry that lie on a device: how they get into the fusion buffer and back.
+// The gradients of an entry that are on a device: their way into the fusion buffer and back.
 #pragma once
 
 #include <condition_variable>
@@ -22,10 +22,10 @@
 
 namespace fastgpu::comm {
 
-/// Where the entry's gradients lie. Those of the host have no memory here.
+/// The places of the entry's gradients. Those of the host have no memory here.
 struct DeviceTensors {
-  std::shared_ptr<gpu::Device> device;  ///< Shared with whoever lent it; null where all lie here.
-  std::vector<std::span<std::byte>> of{};  ///< By gradient.
+  std::shared_ptr<gpu::Device> device;     ///< Shared with its lender; null if all are on the host.
+  std::vector<std::span<std::byte>> of{};  ///< The memory of each gradient.
 
   bool has(GradientId id) const noexcept { return !of[id.value].empty(); }
 };
@@ -37,44 +37,45 @@ struct PackedPiece {
   std::optional<std::size_t> non_finite{};  ///< The index in the piece of the first such element.
 };
 
-/// The pieces of a bucket are packed in one launch, converted, scaled and searched, once the last
-/// of them is complete, and a thread reports when they can be summed. Where there are collectives
-/// for it, buckets are summed on the device, and what of them lies on the host is brought there;
-/// else one copy brings the pieces over.
+/// The packing of gradients on a device. The pieces of a bucket are packed in one launch,
+/// converted, scaled and searched, once the last of them is complete, and a thread reports when
+/// they can be summed. With collectives for the device, buckets are summed there, and their parts
+/// on the host are brought there. Otherwise one copy brings the pieces over.
 class DeviceGradients {
  public:
   struct Settings {
-    std::span<const ElementType> types;             ///< Of gradients, by id.
-    bool is_searched = false;                       ///< For NaN and infinity.
+    std::span<const ElementType> types;             ///< The types of the gradients, by id.
+    bool is_searched = false;                       ///< Searched for NaN and infinity.
     gpu::DeviceCollectives* collectives = nullptr;  ///< Null: buckets are summed on the host.
   };
-  /// Called by the thread, in the order in which buckets were packed; `failed` once, at the end.
+  /// The callbacks of the thread, in the order in which buckets were packed; `failed` once, at the end.
   struct Reports {
     std::function<void(const PackedPiece& piece)> packed;
     std::function<void(const Error& error)> failed;
   };
   using Scale = std::function<double(ElementType wire)>;
 
-  /// Borrows everything. Throws what the device refuses.
+  /// Borrows everything. Throws if the device refuses.
   DeviceGradients(const DeviceTensors& tensors, const FusionPlan& plan, std::span<std::byte> buffer,
                   Settings settings, Reports reports);
   DeviceGradients(const DeviceGradients&) = delete;
   DeviceGradients& operator=(const DeviceGradients&) = delete;
   ~DeviceGradients();
 
-  /// Between steps.
+  /// Begins a step; called between steps.
   void begin_step(Scale scale);
 
-  /// The gradient is complete once `stream` has passed what is in it now. Any thread.
+  /// Takes a gradient that is complete once `stream` has passed its present content. Any thread may
+  /// call it.
   void ready(GradientId id, gpu::StreamHandle stream);
 
-  /// Packs what is left, and blocks until everything is in the buffer, or has failed.
+  /// Packs the rest, and blocks until everything is in the buffer, or has failed.
   void drain();
 
   /// A bucket that is being summed on the device.
   class Sum {
    public:
-    /// Blocks until the sum is there, and what lies on the host is in the buffer.
+    /// Blocks until the sum is ready, and the host's part of it is in the buffer.
     void wait();
 
    private:
@@ -87,17 +88,16 @@ class DeviceGradients {
     gpu::DeviceCollectives::Request request_;
   };
 
-  /// Whether buckets are summed on the device.
+  /// Returns true if buckets are summed on the device.
   bool has_sums() const noexcept { return collectives_ != nullptr; }
 
-  /// All of the bucket is packed, or 0 in the buffer.
+  /// Starts the sum of a bucket, all of which is packed, or 0 in the buffer.
   Sum start_sum(std::uint32_t bucket, Reduction reduction);
 
-  /// Unpacks what of a bucket is in `ready`; what was summed on the host is copied first.
+  /// Unpacks the part of a bucket that is in `ready`; sums made on the host are copied first.
   void unpack(std::size_t bucket, const GradientSet& ready);
 
-  /// What is put into `stream` from now on comes after all that was unpacked; without a stream this
-  /// blocks until it is.
+  /// Makes later work in `stream` come after all unpacking; without a stream, blocks until then.
   void finish_step(std::optional<gpu::StreamHandle> stream);
 
  private:
@@ -111,14 +111,14 @@ class DeviceGradients {
     std::size_t offset = 0;
     std::size_t bytes = 0;
   };
-  /// What of a bucket lies on the device.
+  /// The part of a bucket that is on the device.
   struct Part {
     std::vector<Group> groups;
-    std::vector<Stretch> stretches;  ///< In the fusion buffer, from end to end.
+    std::vector<Stretch> stretches;  ///< Stretches of the fusion buffer, from end to end.
   };
   struct Ready {
     std::uint32_t bucket = 0;
-    std::shared_ptr<const Part> part;  ///< Shared by the plan and what is under way.
+    std::shared_ptr<const Part> part;  ///< Shared by the plan and the work under way.
     gpu::DeviceEvent arrived;
   };
 
@@ -143,25 +143,27 @@ class DeviceGradients {
   gpu::Device& device_;
   gpu::Pinned pinned_;
   std::vector<std::byte> zeros_;  ///< Outlives the copies that are made of it.
-  gpu::DeviceMemory wire_;        ///< Laid out as the fusion buffer.
+  gpu::DeviceMemory wire_;        ///< The same layout as the fusion buffer.
   gpu::DeviceStream stream_;
   gpu::DeviceEvent unpacked_;
-  std::vector<gpu::DeviceEvent> completed_;         ///< Of each gradient.
-  std::vector<std::shared_ptr<const Part>> parts_;  ///< Of each bucket; shared with work under way.
-  std::vector<std::vector<std::uint32_t>> buckets_of_;  ///< Of each gradient.
+  std::vector<gpu::DeviceEvent> completed_;  ///< One event for each gradient.
+  /// One part for each bucket; shared with work under way.
+  std::vector<std::shared_ptr<const Part>> parts_;
+  std::vector<std::vector<std::uint32_t>> buckets_of_;  ///< The buckets of each gradient.
   Reports reports_;
-  Scale scale_;  ///< What is packed is multiplied by.
+  Scale scale_;  ///< The factor for packed numbers.
 
   std::mutex mutex_;
   std::condition_variable_any changed_;
   GradientSet ready_;
-  std::vector<std::size_t> pieces_left_;                 ///< Of each bucket; 0 once it is packed.
-  std::vector<gpu::DeviceCollectives::Request> sums_;    ///< Of this step.
-  std::vector<std::shared_ptr<const Part>> incomplete_;  ///< Of buckets that were not full.
+  /// The number for each bucket; 0 once it is packed.
+  std::vector<std::size_t> pieces_left_;
+  std::vector<gpu::DeviceCollectives::Request> sums_;    ///< Requests of this step.
+  std::vector<std::shared_ptr<const Part>> incomplete_;  ///< Parts of buckets that were not full.
   std::deque<Ready> queue_;
   bool is_reporting_ = false;
   std::optional<Error> failure_;
-  std::jthread worker_;  ///< Last: it ends before what it works with.
+  std::jthread worker_;  ///< Declared last, to end before what it works with.
 };
 
 }  // namespace fastgpu::comm

@@ -1,16 +1,17 @@
-// What the entry layer tells whoever wants to know.
+// The events of the entry layer.
 #pragma once
 
 #include <string>
 
 namespace fastgpu::comm {
 
-/// Called by whoever calls the entry layer, in the middle of that call: may not call back.
+/// A listener, called by the thread that calls the entry layer, during that call: may not call
+/// back.
 class EntryEvents {
  public:
   virtual ~EntryEvents() = default;
 
-  /// One sentence: a rank that keeps others waiting, or a number that is none.
+  /// Receives one sentence: a rank that keeps others waiting, or a number that is not finite.
   virtual void warned(const std::string& sentence) = 0;
 };
 

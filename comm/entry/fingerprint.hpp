@@ -1,4 +1,4 @@
-// A short number that differs where two things do.
+// A short number that differs if two things differ.
 #pragma once
 
 #include <concepts>
@@ -9,7 +9,7 @@
 
 namespace fastgpu::comm {
 
-/// FNV-1a. It tells what differs by mistake; nobody here is an adversary.
+/// FNV-1a. It detects accidental differences; there are no adversaries here.
 class Fingerprint {
  public:
   template <std::unsigned_integral T>
@@ -19,7 +19,7 @@ class Fingerprint {
     return *this;
   }
 
-  /// With its length, so that "ab", "c" is not "a", "bc".
+  /// Adds text with its length, so that "ab", "c" is not "a", "bc".
   Fingerprint& add(std::string_view text) {
     add(std::uint64_t{text.size()});
     for (const char c : text)

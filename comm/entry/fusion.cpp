@@ -16,19 +16,20 @@ constexpr std::size_t aligned(std::size_t bytes) noexcept {
   return (bytes + kFusionAlignment - 1) / kFusionAlignment * kFusionAlignment;
 }
 
-/// A bucket and where the last of its gradients stands in the order.
+/// A bucket and the place of the last of its gradients in the order.
 struct Placed {
   Bucket bucket;
   std::size_t last = 0;
 };
 
-/// Fills buckets of one type, one after the other.
+/// A filler of buckets of one type, one after the other.
 class Filler {
  public:
   Filler(ElementType type, std::size_t granularity, std::size_t begin)
       : type_(type), granularity_(granularity), end_(begin) {}
 
-  /// One that fits into a bucket is not cut; a larger one begins in what is left of this bucket.
+  /// Adds a gradient. One that fits into a bucket is not cut; a larger one begins in the rest of
+  /// this bucket.
   void add(GradientId gradient, std::size_t count, std::size_t place) {
     const std::size_t element = size_of(type_);
     end_ = aligned(end_);

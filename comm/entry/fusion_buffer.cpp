@@ -29,7 +29,7 @@ FusionBuffer::~FusionBuffer() {
   try {
     if (!allocated_.empty()) communicator_.free(allocated_);
   } catch (const Error&) {
-    // Not ours any more: nothing is left to free.
+    // No longer ours: there is nothing to free.
   }
 }
 

@@ -1,4 +1,4 @@
-// The memory that buckets lie in, which other ranks of this host can read where it is.
+// The memory of the buckets, which other ranks of this host can read in place.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace fastgpu::comm {
 
-/// Zeroed, aligned to kFusionAlignment. The program's own memory where there is no other.
+/// Zeroed memory, aligned to kFusionAlignment. The program's own memory if there is no other.
 class FusionBuffer {
  public:
   /// Borrows `communicator`.

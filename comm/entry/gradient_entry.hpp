@@ -25,21 +25,21 @@
 
 namespace fastgpu::comm {
 
-/// What all ranks know of a step that has ended.
+/// The common knowledge of all ranks about a step that has ended.
 struct StepOutcome {
-  std::uint32_t step = 0;             ///< From 0.
-  bool is_applied = true;             ///< Whether gradients hold results: not of a skipped step.
-  std::vector<GradientId> skipped{};  ///< Ready on no rank: left as they were, but for views.
+  std::uint32_t step = 0;             ///< Counted from 0.
+  bool is_applied = true;             ///< Gradients have results: false for a skipped step.
+  std::vector<GradientId> skipped{};  ///< Ready on no rank: left unchanged, except for views.
   std::optional<NonFiniteReport> non_finite{};
-  bool is_somebody_leaving = false;  ///< There will be no further step.
-  bool have_views_moved = false;     ///< Views must be asked for again.
+  bool is_somebody_leaving = false;  ///< No further step follows.
+  bool have_views_moved = false;     ///< Views must be requested again.
 };
 
-/// Every rank registers the same gradients in the same order. The first `ready`, `view` or
-/// `wait_step` of a rank is a collective in which that is checked: it throws ErrorKind::usage,
-/// naming the rank and the difference. `ready` may be called by any thread; all else by one at a
-/// time, and a step's last `ready` has returned before its `wait_step` begins. The communicator
-/// is used by nobody else at that time.
+/// The gradient entry. Every rank registers the same gradients in the same order. The first
+/// `ready`, `view` or `wait_step` of a rank is a collective that checks this: it throws
+/// ErrorKind::usage, naming the rank and the difference. `ready` may be called by any thread; all
+/// else by one at a time, and a step's last `ready` has returned before its `wait_step` begins. The
+/// communicator has no other user at that time.
 class GradientEntry {
  public:
   /// Borrows `communicator`, and `events` if there are any.
@@ -49,7 +49,7 @@ class GradientEntry {
   GradientEntry& operator=(const GradientEntry&) = delete;
   ~GradientEntry();
 
-  /// Registers one gradient. Its memory stays where it is; `values` may be empty for one that is
+  /// Registers one gradient. Its memory stays at its place; `values` may be empty for one that is
   /// written into its view. Throws ErrorKind::usage for a name that is registered already, for
   /// memory of another size or of a device that is not `device`, and after the first step has
   /// begun. `device` is null for memory of the host, and one for all others.
@@ -61,32 +61,34 @@ class GradientEntry {
                std::as_writable_bytes(values));
   }
 
-  /// Where in the fusion buffer this gradient lies, of type wire_type(id): from now on it is
-  /// written and read there, not copied.
+  /// Returns the place of this gradient in the fusion buffer, of type wire_type(id). From now on it
+  /// is written and read there, not copied.
   std::span<std::byte> view(GradientId id);
   ElementType wire_type(GradientId id) const;
 
-  /// For the steps to come; average at first. Between steps.
+  /// Sets the operation of later steps; average at first. Called between steps.
   void use_operation(ReduceOp op);
 
-  /// The gradient is complete on this rank, and not touched before the step ends. Throws
+  /// Marks the gradient complete on this rank; it is not touched before the step ends. Throws
   /// ErrorKind::usage for one that is ready already. On a device it is complete once `stream` has
-  /// passed what is in it now; this does not wait for that.
+  /// passed its present content; this does not wait for that.
   void ready(GradientId id, gpu::StreamHandle stream = nullptr);
 
-  /// Ends the step and waits for its results. Throws ErrorKind::usage where a gradient is ready on
-  /// some ranks only, naming those where it is not, and ErrorKind::remote for what is not finite
-  /// where that is to stop. The next step may follow all the same, with views where they were.
+  /// Ends the step and waits for its results. Throws ErrorKind::usage if a gradient is ready on
+  /// some ranks only, naming those on which it is not, and ErrorKind::remote for a number that is
+  /// not finite if that is to stop. The next step may follow all the same, with views at their old
+  /// places.
   StepOutcome wait_step() { return end_step({}); }
 
-  /// The same, but results for a device may still be on their way there: what is put into `stream`
-  /// from now on comes after them.
+  /// Ends the step as wait_step does, but results for a device may still be on their way there:
+  /// later work in `stream` comes after them.
   StepOutcome wait_step(gpu::StreamHandle stream) { return end_step({}, stream); }
 
-  /// Ends the step as wait_step does, and tells all ranks that this one makes no further step.
+  /// Ends the step as wait_step does, and announces to all ranks that this one makes no further
+  /// step.
   StepOutcome leave() { return end_step({.is_leaving = true}); }
 
-  /// All of it at once: makes ready what is not, and waits.
+  /// Exchanges all gradients: makes the missing ones ready, and waits.
   void all_reduce_gradients(ReduceOp op);
 
   const GradientTable& table() const noexcept { return table_; }
@@ -98,8 +100,8 @@ class GradientEntry {
 
  private:
   using Lock = std::unique_lock<std::mutex>;
-  using LateRanks = std::map<Rank, RankState>;  ///< What those that are late have said.
-  /// A message that is too long to be gone once it is sent.
+  using LateRanks = std::map<Rank, RankState>;  ///< The reports of late ranks.
+  /// A message that is too long to have left after its send.
   struct Sent {
     std::vector<std::byte> message;
     Handle handle;
@@ -122,7 +124,7 @@ class GradientEntry {
   std::span<std::byte> in_buffer(GradientId id) const;
   StepOutcome end_step(Verdicts wishes, std::optional<gpu::StreamHandle> stream = std::nullopt);
 
-  /// What a device refuses ends the job, on all ranks.
+  /// Runs `action`. A refusal of the device ends the job, on all ranks.
   template <class Action>
   void on_device(Action action) {
     try {
@@ -148,14 +150,14 @@ class GradientEntry {
   EntrySettings settings_;
   EntryEvents* events_;
   GradientTable table_;
-  std::vector<std::span<std::byte>> values_;  ///< Empty for those in the fusion buffer.
-  DeviceTensors device_tensors_;              ///< Those of `values_` that are not the host's.
+  std::vector<std::span<std::byte>> values_;  ///< Empty for gradients in the fusion buffer.
+  DeviceTensors device_tensors_;              ///< The `values_` that are not the host's.
   std::vector<ElementType> wire_;
-  std::unique_ptr<gpu::DeviceCollectives> device_sums_;  ///< Null where the host sums buckets.
+  std::unique_ptr<gpu::DeviceCollectives> device_sums_;  ///< Null if the host sums buckets.
 
   std::mutex mutex_;
   std::vector<Communicator> lanes_;
-  std::vector<WideLevels> wide_levels_;  ///< Of each lane, where 16-bit numbers are added so.
+  std::vector<WideLevels> wide_levels_;  ///< One for each lane, if 16-bit numbers are added so.
   std::optional<Communicator> control_;
   std::optional<Recorder> recorder_;
   std::optional<Tuning> tuning_;
@@ -163,21 +165,22 @@ class GradientEntry {
   FusionPlan plan_;
   std::uint64_t plan_hash_ = 0;
   std::unique_ptr<FusionBuffer> buffer_;
-  bool exceeds_caches_ = false;       ///< What is packed is in memory by the time that it is read.
+  /// Packed numbers are in memory, not in caches, when they are read.
+  bool exceeds_caches_ = false;
   std::optional<Launcher> launcher_;  ///< Absent before the first step.
 
   std::uint32_t step_ = 0;
-  bool is_order_known_ = false;  ///< That of rank 0.
-  bool is_over_ = false;         ///< Some rank has left.
+  bool is_order_known_ = false;  ///< True once the order of rank 0 is known.
+  bool is_over_ = false;         ///< True once a rank has left.
   std::vector<Sent> under_way_;
   ReduceOp op_ = ReduceOp::average;
-  GradientSet begun_;  ///< Being packed, or ready.
+  GradientSet begun_;  ///< Gradients that are being packed, or ready.
   GradientSet ready_;
-  std::vector<GradientId> order_;  ///< In which they became ready in this step.
+  std::vector<GradientId> order_;  ///< The order in which they became ready in this step.
   std::optional<NonFiniteReport> report_;
 
-  std::unique_ptr<DeviceGradients> device_;  ///< Null where all gradients are the host's.
-  std::optional<LateWatch> watch_;           ///< Last: it ends before what it looks at.
+  std::unique_ptr<DeviceGradients> device_;  ///< Null if all gradients are the host's.
+  std::optional<LateWatch> watch_;           ///< Declared last, to end before what it looks at.
 };
 
 }  // namespace fastgpu::comm

@@ -21,7 +21,7 @@ StepOutcome GradientEntry::end_step(Verdicts wishes, std::optional<gpu::StreamHa
   StepOutcome outcome = outcome_of(agreement);
   const std::optional<Error> failure = failure_of(agreement, outcome);
   next_step();
-  if (!failure) change_plan(outcome);  // Nobody would be told that views have moved.
+  if (!failure) change_plan(outcome);  // No rank would learn that views have moved.
   order_.clear();
   is_over_ = outcome.is_somebody_leaving;
   const auto ended = Timeline::Clock::now();
@@ -50,7 +50,7 @@ void GradientEntry::change_plan(StepOutcome& outcome) {
   if (outcome.have_views_moved) move_views();
 }
 
-/// With the results that are in them.
+/// Moves views with the results in them.
 void GradientEntry::move_views() {
   const bool has_views = std::ranges::any_of(values_, [](auto values) { return values.empty(); });
   std::vector<std::byte> before;
@@ -91,7 +91,7 @@ Agreement GradientEntry::negotiate(Verdicts wishes) {
     send(negotiation.take_outgoing());
     for (RankState& each : negotiation.take_late())
       late[each.rank] = std::move(each);
-    // Who says more than that others are late waits for nobody any more.
+    // A rank that sends more than a notice of late ranks does not wait any more.
     const auto next = negotiation.awaited();
     if (next && next->from != awaited->from) late.clear();
   }
@@ -99,7 +99,7 @@ Agreement GradientEntry::negotiate(Verdicts wishes) {
   return negotiation.agreement();
 }
 
-/// Of a rank that has said nothing it is not known whether it waits itself.
+/// Warns. It is unknown whether a silent rank waits itself.
 void GradientEntry::warn_of_stall(Rank awaited, const LateRanks& late,
                                   std::chrono::milliseconds waited) {
   const std::string since = "; this rank has waited for " + to_string(waited);
@@ -116,7 +116,8 @@ void GradientEntry::warn(const std::string& sentence) {
 }
 
 void GradientEntry::send(std::vector<Negotiation::Outgoing> messages) {
-  // Up to here a message is gone without its receiver's doing, who may be sending one himself.
+  // Up to this length a message leaves without an action of its receiver, which may be sending one
+  // itself.
   constexpr std::size_t kShort = 4096;
   EntryCounters& counters = recorder_->counters();
   for (Negotiation::Outgoing& each : messages) {
@@ -180,7 +181,7 @@ void GradientEntry::next_step() {
   if (watch_) watch_->step_begins();
 }
 
-/// A failure is that of the whole job, which the next call will meet as well.
+/// Reports lateness. A failure is that of the whole job, which the next call will meet as well.
 void GradientEntry::say_late(std::chrono::milliseconds lasted) {
   if (is_over_) return;
   RankState mine = state({});

@@ -12,7 +12,7 @@
 
 namespace fastgpu::comm {
 
-/// Sets that are combined are of tables of one size.
+/// A set. Combined sets belong to tables of one size.
 class GradientSet {
  public:
   GradientSet() = default;
@@ -21,7 +21,7 @@ class GradientSet {
   std::size_t bytes() const noexcept { return bits_.size(); }
   std::span<const std::byte> as_bytes() const noexcept { return std::as_bytes(std::span(bits_)); }
 
-  /// `bytes` are as many as bytes(); what is in them beyond the last gradient is ignored.
+  /// Takes bytes() bytes; bits beyond the last gradient are ignored.
   void assign(std::span<const std::byte> bytes) {
     std::ranges::transform(bytes, bits_.begin(),
                            [](std::byte byte) { return std::to_integer<std::uint8_t>(byte); });
@@ -41,7 +41,7 @@ class GradientSet {
     return sum;
   }
 
-  /// What is not in this set, in order.
+  /// Returns the gradients that are not in this set, in order.
   std::vector<GradientId> missing() const {
     std::vector<GradientId> ids;
     for (std::size_t i = 0; i < size_; ++i)

@@ -10,16 +10,16 @@
 
 namespace fastgpu::comm {
 
-/// Calls `late`, holding the mutex, once a step has lasted for `limit`, and again each time it has
-/// lasted twice as long.
+/// A watchdog that calls `late`, holding the mutex, once a step has lasted for `limit`, and again
+/// each time it has lasted twice as long.
 class LateWatch {
  public:
   using Late = std::function<void(std::chrono::milliseconds lasted)>;
 
-  /// Borrows `mutex`, which guards what `late` looks at.
+  /// Borrows `mutex`, which guards the data that `late` reads.
   LateWatch(std::mutex& mutex, std::chrono::milliseconds limit, Late late);
 
-  /// A new step begins. The caller holds the mutex.
+  /// Notes that a new step begins. The caller holds the mutex.
   void step_begins();
 
  private:
@@ -31,7 +31,7 @@ class LateWatch {
   std::uint64_t step_ = 0;
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   std::condition_variable_any step_ended_;
-  std::jthread thread_;  ///< Last: it ends before the rest does.
+  std::jthread thread_;  ///< Declared last, to end before the rest does.
 };
 
 }  // namespace fastgpu::comm

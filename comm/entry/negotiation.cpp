@@ -10,7 +10,8 @@ namespace {
 
 using Messages = std::vector<Negotiation::Outgoing>;
 
-/// To the ranks `distance`, twice that, four times that ... after `self`, as far as they are there.
+/// Adds a notice to the ranks `distance`, twice that, four times that ... after `self`, up to the
+/// last rank.
 void tell_successors(Messages& messages, Rank self, int distance, int ranks,
                      const RankState& late) {
   for (; distance < ranks; distance *= 2) {
@@ -130,9 +131,9 @@ void Negotiation::take_notice(std::span<const std::byte> message) {
   if (late.rank.value >= ranks_) throw Error(ErrorKind::remote, "a rank that is none is late");
   if (late.rank == self_) return;  // It has gone round.
   std::uint32_t& known_ms = late_ms_[static_cast<std::size_t>(late.rank.value)];
-  if (late.late_ms == 0 || late.late_ms / 2 < known_ms) return;  // Heard of by another way.
+  if (late.late_ms == 0 || late.late_ms / 2 < known_ms) return;  // Received by another way already.
   known_ms = late.late_ms;
-  // Those nearer have this rank's summary already.
+  // Nearer ranks have this rank's summary already.
   tell_successors(outgoing_, self_, 2 * distance_, ranks_, late);
   late_.push_back(std::move(late));
 }
@@ -150,7 +151,7 @@ void Negotiation::advance() {
   begin_round();
 }
 
-/// Everybody finds the same, for everybody knows the same.
+/// Returns the same on every rank, because every rank knows the same.
 bool Negotiation::must_ask() const noexcept {
   return agreement_.summary.verdicts.differs || agreement_.is_torn();
 }

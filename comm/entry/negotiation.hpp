@@ -1,5 +1,5 @@
-// How ranks agree on what happened in a step, without a coordinator: as a state machine that is
-// given messages and gives messages, and knows nothing of how they travel.
+// The agreement of ranks on a step, without a coordinator: a state machine that takes messages and
+// gives messages, and is independent of their transport.
 #pragma once
 
 #include <cstddef>
@@ -11,25 +11,26 @@
 
 namespace fastgpu::comm {
 
-/// What all ranks know at the end of a step; the same on each, and `ranks` where they had to ask.
+/// The common knowledge of all ranks at the end of a step; the same on each, and `ranks` if they
+/// had to ask.
 struct Agreement {
   Summary summary;
   Details details;
-  std::vector<RankState> ranks{};  ///< By rank; empty where all went the same way.
+  std::vector<RankState> ranks{};  ///< The states by rank; empty if all went the same way.
 
-  /// Whether a gradient is ready on some ranks and not on others.
+  /// Returns true if a gradient is ready on some ranks and not on others.
   bool is_torn() const noexcept { return !(details.ready_on_all == details.ready_on_any); }
 };
 
-/// Each round, a rank sends what it knows to one rank and hears from another, twice as far away
-/// every time: after ceil(log2 ranks) rounds everybody knows all, for what is combined may be
-/// combined twice. A step in which all went well takes one such exchange of Summary::kBytes; one
-/// with gaps or with numbers that are none takes another of Details; and where ranks have gone
-/// different ways each tells every other its RankState.
+/// A rank's side of the negotiation. Each round, a rank sends what it knows to one rank and
+/// receives from another, twice as far away every time. After ceil(log2 ranks) rounds every rank
+/// knows all, because knowledge may be combined twice. A step without problems takes one such
+/// exchange of Summary::kBytes. One with gaps or with numbers that are not finite takes another of
+/// Details. If ranks have diverged, each sends its RankState to every other.
 ///
-/// A rank that is late says so ahead of its summary, and again each time its step has lasted twice
-/// as long. Those who hear it pass it on to whoever waits for them: everybody who waits learns whom
-/// for.
+/// A late rank announces this ahead of its summary, and again each time its step has lasted twice
+/// as long. Its receivers pass it on to the ranks that wait for them, so that every waiting rank
+/// learns which rank is late.
 class Negotiation {
  public:
   struct Outgoing {
@@ -42,7 +43,7 @@ class Negotiation {
     std::size_t bytes = 0;
   };
 
-  /// What this rank says: `mine` of its step, and `report` of what it has found.
+  /// The contribution of this rank: `mine` of its step, and `report` of its finding.
   struct Statement {
     RankState mine;
     std::optional<NonFiniteReport> report{};
@@ -50,19 +51,19 @@ class Negotiation {
 
   Negotiation(Rank self, int ranks, std::size_t gradients, Statement statement);
 
-  /// To be sent, in this order; between two ranks messages keep their order.
+  /// Returns the messages to send, in this order; between two ranks messages keep their order.
   std::vector<Outgoing> take_outgoing();
 
-  /// The message that is needed next; absent once all is known.
+  /// Returns the next message that is needed; absent once all is known.
   std::optional<Awaited> awaited() const;
 
-  /// Takes what was awaited. Throws ErrorKind::remote, naming the rank, for what makes no sense.
+  /// Takes the awaited message. Throws ErrorKind::remote, naming the rank, for an invalid one.
   void received(std::span<const std::byte> message);
 
-  /// What ranks that are late have said since the last call.
+  /// Returns the reports of late ranks since the last call.
   std::vector<RankState> take_late();
 
-  /// Once nothing is awaited.
+  /// Returns the agreement; valid once no message is awaited.
   const Agreement& agreement() const noexcept { return agreement_; }
 
  private:
@@ -84,14 +85,15 @@ class Negotiation {
   RankState mine_;
   Agreement agreement_;
   Phase phase_ = Phase::summary;
-  int distance_ = 1;  ///< To the ranks of this round.
+  int distance_ = 1;  ///< The distance to the ranks of this round.
   bool expects_notice_ = false;
   std::vector<Outgoing> outgoing_;
-  std::vector<std::uint32_t> late_ms_;  ///< By rank: what the latest notice said; 0 before any.
+  /// The time in the latest notice of each rank; 0 before any.
+  std::vector<std::uint32_t> late_ms_;
   std::vector<RankState> late_;
 };
 
-/// What a rank that is late sends before its negotiation of this step begins.
+/// Returns the messages of a late rank before its negotiation of this step begins.
 std::vector<Negotiation::Outgoing> late_notices(const RankState& mine, int ranks);
 
 }  // namespace fastgpu::comm

@@ -22,7 +22,7 @@ Nanoseconds now() {
 
 constexpr int kRoundTrips = 8;
 
-/// Rank 0 answers every other rank in turn.
+/// Returns the lead of this rank's clock. Rank 0 answers every other rank in turn.
 Nanoseconds ahead_of_rank_0(Communicator& control) {
   std::int64_t remote = 0;
   const auto bytes = std::as_writable_bytes(std::span(&remote, 1));
@@ -45,10 +45,10 @@ Nanoseconds ahead_of_rank_0(Communicator& control) {
   return clock_offset(trips).ahead;
 }
 
-/// Of the time between two writes, what a write may take.
+/// The divisor of the time between two writes: a write may take that share.
 constexpr int kShare = 100;
 
-/// In one step: whoever reads meanwhile finds all of the one before.
+/// Replaces the file in one step: a reader meanwhile finds the complete earlier one.
 void write_file(const std::string& folder, Rank rank, const std::string& suffix,
                 const std::function<void(std::ostream&)>& write) {
   const std::string name = folder + "/rank-" + std::to_string(rank.value) + suffix;
@@ -60,7 +60,7 @@ void write_file(const std::string& folder, Rank rank, const std::string& suffix,
   if (fresh) std::filesystem::rename(name + ".new", name, ignored);
 }
 
-/// Of each lane.
+/// Returns one value for each lane.
 template <class Of>
 std::vector<double> by_lane(const EntryCounters& counters, Of of) {
   std::vector<double> values;
@@ -86,7 +86,7 @@ Recorder::~Recorder() {
   try {
     write();
   } catch (const std::exception&) {
-    return;  // Out of memory at the end: what is left behind is incomplete.
+    return;  // Out of memory at the end: the files stay incomplete.
   }
 }
 

@@ -1,4 +1,4 @@
-// What a rank leaves behind for whoever wants to know how its steps went.
+// The record that a rank leaves of its steps.
 #pragma once
 
 #include <chrono>
@@ -19,31 +19,31 @@ constexpr double seconds_of(Timeline::Clock::duration time) noexcept {
 struct LaneCounters {
   std::uint64_t buckets = 0;
   std::uint64_t bytes = 0;
-  double wait_seconds = 0;  ///< In which the end of a step stood still for its buckets.
+  double wait_seconds = 0;  ///< Time in which the end of a step waited for its buckets.
 };
 
-/// Of this rank, since the beginning.
+/// Counts of this rank, since the beginning.
 struct EntryCounters {
   std::uint64_t steps = 0;
   std::uint64_t steps_without_results = 0;
   std::uint64_t buckets = 0;               ///< All-reduces that were started.
-  std::uint64_t bucket_bytes = 0;          ///< Carried in them.
-  std::uint64_t negotiation_messages = 0;  ///< Sent.
-  std::uint64_t negotiation_bytes = 0;     ///< Sent.
-  std::uint64_t late_ranks = 0;            ///< Heard of.
-  double ready_seconds = 0;                ///< In ready: packing, and what moved meanwhile.
+  std::uint64_t bucket_bytes = 0;          ///< Bytes in these all-reduces.
+  std::uint64_t negotiation_messages = 0;  ///< Messages sent.
+  std::uint64_t negotiation_bytes = 0;     ///< Bytes sent.
+  std::uint64_t late_ranks = 0;            ///< Notices received of late ranks.
+  double ready_seconds = 0;                ///< Time in ready: packing, and transfers meanwhile.
   double unpack_seconds = 0;
-  double wait_seconds = 0;            ///< In wait_step.
-  std::vector<LaneCounters> lanes{};  ///< Those that have carried something.
+  double wait_seconds = 0;            ///< Time in wait_step.
+  std::vector<LaneCounters> lanes{};  ///< Lanes that have carried data.
 };
 
-/// Writes rank-<number>.json in the folder settings.timeline, and rank-<number>.json and .prom in
-/// settings.counters: when it ends, and before that every `between_writes`, or less often where
-/// that would take more than a hundredth of the time. What a rank that was killed has left is not
-/// older. At best, for nobody is told of failures.
+/// A writer of rank-<number>.json in the folder settings.timeline, and rank-<number>.json and .prom
+/// in settings.counters. It writes when it ends, and before that every `between_writes`, or less
+/// often if that would take more than a hundredth of the time. The files of a killed rank are not
+/// older. Failures are not reported.
 class Recorder {
  public:
-  /// A collective where there is a timeline: clocks are compared with that of rank 0.
+  /// Makes a collective call if there is a timeline: clocks are compared with that of rank 0.
   Recorder(Communicator& control, const EntrySettings& settings,
            Timeline::Clock::duration between_writes = std::chrono::seconds(10));
   Recorder(const Recorder&) = delete;
@@ -54,7 +54,7 @@ class Recorder {
   EntryCounters& counters() noexcept { return counters_; }
   LaneCounters& counters_of(std::size_t lane);
   void step_ended();
-  void ranks_are_late();  ///< No step ends meanwhile: what was recorded up to here is looked for.
+  void ranks_are_late();  ///< Writes if it is time for it, because no step ends meanwhile.
 
  private:
   void write_if_due();

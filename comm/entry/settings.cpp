@@ -183,7 +183,8 @@ std::vector<ElementType> wire_types(const GradientTable& table, const EntrySetti
   return types;
 }
 
-/// Goes back to the last '*' where what follows it does not match, one character further each time.
+/// Matches with '*' and '?'. On a mismatch it goes back to the last '*', one character further each
+/// time.
 bool matches(std::string_view pattern, std::string_view name) noexcept {
   std::size_t at = 0;
   std::size_t in = 0;

@@ -1,4 +1,4 @@
-// What users can say about the exchange of gradients, and the environment variables that say it.
+// The users' settings of the exchange of gradients, and their environment variables.
 #pragma once
 
 #include <chrono>
@@ -13,16 +13,15 @@
 
 namespace fastgpu::comm {
 
-/// What float32 gradients are on the wire. Others stay what they are.
+/// The type of float32 gradients on the wire. Others keep their type.
 enum class WireType : std::uint8_t {
   same,
   float16,
   bfloat16,
-  mixed  ///< float16, summed in float32; float32 for what is small, and for `keep_float32`.
+  mixed  ///< float16, summed in float32; float32 for small ones, and for `keep_float32`.
 };
 
-/// What happens where a gradient has NaN or infinity in it. All but `off` look for it while
-/// packing.
+/// The reaction to NaN or infinity in a gradient. All but `off` look for it while packing.
 enum class NonFiniteAction : std::uint8_t {
   off,
   warn,
@@ -33,12 +32,13 @@ enum class NonFiniteAction : std::uint8_t {
 struct EntrySettings {
   Bytes bucket{4 << 20};           ///< FASTGPU_COMM_FUSION; PERSEUS_ALLREDUCE_FUSION in MiB.
   WireType wire = WireType::same;  ///< FASTGPU_COMM_WIRE: same, fp16, bf16 or mixed.
-  Bytes small{16 << 10};           ///< FASTGPU_COMM_MIXED_SMALL: below, mixed keeps float32.
+  Bytes small{16 << 10};           ///< FASTGPU_COMM_MIXED_SMALL: below this, mixed keeps float32.
   std::vector<std::string> keep_float32{};            ///< FASTGPU_COMM_MIXED_KEEP: "*bn*,*.bias".
   NonFiniteAction non_finite = NonFiniteAction::off;  ///< FASTGPU_COMM_NANCHECK.
   int lanes = 2;          ///< FASTGPU_COMM_LANES: buckets that need not wait for others.
   bool is_tuned = false;  ///< FASTGPU_COMM_TUNE: 0 or 1.
-  std::chrono::milliseconds stall{10'000};  ///< FASTGPU_COMM_STALL: then it is told for whom.
+  /// FASTGPU_COMM_STALL: the late rank is named after this time.
+  std::chrono::milliseconds stall{10'000};
   std::string timeline{};  ///< FASTGPU_COMM_TIMELINE: a folder for one file a rank; empty: none.
   std::string counters{};  ///< FASTGPU_COMM_COUNTERS: as above.
   std::string cache{};     ///< Folder of tuned results, from XDG_CACHE_HOME or HOME; empty: none.
@@ -49,16 +49,16 @@ struct EntrySettings {
 
 constexpr int kMostLanes = 16;
 
-/// Also reads PERSEUS_ALLREDUCE_NANCHECK (0, 1), _DTYPE (0 fp16, 1 off, 2 mixed), _STREAMS (lanes),
-/// _DISABLE_STREAM_TUNING and _FUSION where our own variable is absent; _MODE, which picked one of
-/// two algorithms between hosts, is checked and otherwise has no effect. Throws ErrorKind::usage,
-/// naming the variable, for what makes no sense.
+/// Reads the variables. Also reads PERSEUS_ALLREDUCE_NANCHECK (0, 1), _DTYPE (0 fp16, 1 off, 2
+/// mixed), _STREAMS (lanes), _DISABLE_STREAM_TUNING and _FUSION if our own variable is absent.
+/// _MODE, which picked one of two algorithms between hosts, is checked and otherwise has no effect.
+/// Throws ErrorKind::usage, naming the variable, for an invalid value.
 EntrySettings entry_settings(const Environment& environment);
 
-/// What every gradient is on the wire, by id.
+/// Returns the type of every gradient on the wire, by id.
 std::vector<ElementType> wire_types(const GradientTable& table, const EntrySettings& settings);
 
-/// Whether `name` matches `pattern`, in which '*' stands for any text and '?' for one character.
+/// Returns true if `name` matches `pattern`, in which '*' means any text and '?' one character.
 bool matches(std::string_view pattern, std::string_view name) noexcept;
 
 }  // namespace fastgpu::comm

@@ -10,7 +10,7 @@ namespace fastgpu::comm {
 namespace {
 
 constexpr std::size_t kReportBytes = 18;
-constexpr std::size_t kStateBytes = 21;  ///< Besides the set.
+constexpr std::size_t kStateBytes = 21;  ///< The length without the set.
 constexpr std::uint8_t kLate = 0x80;
 
 constexpr bool Verdicts::*kVerdicts[] = {&Verdicts::is_incomplete, &Verdicts::has_non_finite,

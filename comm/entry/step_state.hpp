@@ -1,4 +1,4 @@
-// What ranks tell each other at the end of a step, and how it is written.
+// The messages of ranks to each other at the end of a step, and their encoding.
 #pragma once
 
 #include <cstddef>
@@ -12,61 +12,62 @@
 
 namespace fastgpu::comm {
 
-/// The first number of a rank's gradients that was no number, before anything was summed.
+/// The first number of a rank's gradients that was not finite, before any sum.
 struct NonFiniteReport {
   enum class Value : std::uint8_t { nan, infinity };
 
   Rank rank{};
   GradientId gradient{};
-  std::uint64_t index = 0;  ///< Of the element in its gradient.
+  std::uint64_t index = 0;  ///< The index of the element in its gradient.
   Value value = Value::nan;
 
   friend bool operator==(const NonFiniteReport&, const NonFiniteReport&) = default;
 };
 
-/// Verdicts hold for all ranks once one rank has them. Ranks that disagree notice on the way.
+/// A rank's judgement of a step. Verdicts hold for all ranks once one rank has them. Ranks that
+/// disagree notice on the way.
 struct Verdicts {
-  bool is_incomplete = false;  ///< Some gradient has not been made ready.
+  bool is_incomplete = false;  ///< A gradient has not been made ready.
   bool has_non_finite = false;
   bool is_leaving = false;  ///< This was the rank's last step.
   bool differs = false;     ///< Steps or plans are not the same.
 
-  /// Whether the ready bits and the report have to be exchanged.
+  /// Returns true if the ready bits and the report have to be exchanged.
   bool needs_details() const noexcept { return is_incomplete || has_non_finite; }
 
   friend bool operator==(const Verdicts&, const Verdicts&) = default;
 };
 Verdicts operator|(const Verdicts& a, const Verdicts& b) noexcept;
 
-/// All that is said of a step in which nothing happens.
+/// The complete message for a step without problems.
 struct Summary {
   static constexpr std::size_t kBytes = 9;
 
   std::uint32_t step = 0;
-  std::uint32_t plan = 0;  ///< The lower half of its hash.
+  std::uint32_t plan = 0;  ///< The lower half of the plan's hash.
   Verdicts verdicts{};
-  bool is_late = false;  ///< No summary yet: the RankState of a rank that is late follows.
+  bool is_late = false;  ///< No summary yet: the RankState of a late rank follows.
 
   void combine(const Summary& other) noexcept;
 };
 
-/// What is said besides where gradients are missing, or are no numbers.
+/// The additional message if gradients are missing, or have numbers that are not finite.
 struct Details {
   GradientSet ready_on_all;
   GradientSet ready_on_any;
-  std::optional<NonFiniteReport> report{};  ///< Of the lowest rank that has one.
+  std::optional<NonFiniteReport> report{};  ///< The report of the lowest rank that has one.
 
   static std::size_t bytes(std::size_t gradients) noexcept;
   void combine(const Details& other);
 };
 
-/// What one rank tells everybody where ranks have gone different ways, or when it is late.
+/// The message of one rank to all if ranks have diverged, or when it is late.
 struct RankState {
   Rank rank{};
   std::uint32_t step = 0;
   std::uint64_t plan = 0;
   Verdicts verdicts{};
-  std::uint32_t late_ms = 0;  ///< How long the step of a rank that is late had lasted.
+  std::uint32_t late_ms = 0;  ///< The time that the step of a late rank had lasted.
   GradientSet ready;
 
   static std::size_t bytes(std::size_t gradients) noexcept;
@@ -76,7 +77,7 @@ std::vector<std::byte> encode(const Summary& summary);
 std::vector<std::byte> encode(const Details& details);
 std::vector<std::byte> encode(const RankState& state);
 
-// Throw ErrorKind::remote for bytes that are none.
+// These throw ErrorKind::remote for invalid bytes.
 Summary decode_summary(std::span<const std::byte> message);
 Details decode_details(std::span<const std::byte> message, std::size_t gradients);
 RankState decode_rank_state(std::span<const std::byte> message, std::size_t gradients);

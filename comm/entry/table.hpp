@@ -1,4 +1,4 @@
-// Which gradients a model has: registered once, and the same on every rank.
+// The gradients of a model: registered once, and the same on every rank.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,8 @@
 
 namespace fastgpu::comm {
 
-using GradientId = Strong<struct GradientIdTag, std::size_t>;  ///< In order of registration.
+/// Numbered in order of registration.
+using GradientId = Strong<struct GradientIdTag, std::size_t>;
 
 struct GradientInfo {
   std::string name;
@@ -26,13 +27,13 @@ struct GradientInfo {
   friend bool operator==(const GradientInfo&, const GradientInfo&) = default;
 };
 
-/// Throws ErrorKind::usage for more than memory can have.
+/// Returns the number of elements. Throws ErrorKind::usage for more than memory can have.
 std::size_t elements_of(const GradientInfo& info);
 
 class GradientTable {
  public:
-  /// Throws ErrorKind::usage for a name that is there already or longer than 65535 bytes, for more
-  /// than 255 dimensions, and for more elements than memory can have.
+  /// Adds a gradient. Throws ErrorKind::usage for a name that is registered already or longer than
+  /// 65535 bytes, for more than 255 dimensions, and for more elements than memory can have.
   GradientId add(GradientInfo info);
 
   std::size_t size() const noexcept { return gradients_.size(); }
@@ -40,7 +41,7 @@ class GradientTable {
   std::size_t elements(GradientId id) const { return elements_[id.value]; }
   std::size_t bytes(GradientId id) const { return elements(id) * size_of((*this)[id].type); }
 
-  /// Of order, names, types, shapes and priorities.
+  /// Returns a hash of order, names, types, shapes and priorities.
   std::uint64_t hash() const;
 
  private:
@@ -49,16 +50,17 @@ class GradientTable {
   std::unordered_map<std::string, std::size_t> by_name_;
 };
 
-/// The table for another rank.
+/// Encodes the table for another rank.
 std::vector<std::byte> encode(const GradientTable& table);
 
-/// Throws ErrorKind::remote for bytes that are no table.
+/// Decodes a table. Throws ErrorKind::remote for bytes that are no table.
 GradientTable decode_table(std::span<const std::byte> message);
 
-/// Where `theirs` first differs from `mine`, in words of one sentence; absent where it does not.
+/// Returns the first difference of `theirs` from `mine`, in words of one sentence; absent without
+/// one.
 std::optional<std::string> first_difference(const GradientTable& mine, const GradientTable& theirs);
 
-/// "float32 [64, 3, 7, 7] 'conv1.weight'"
+/// Returns "float32 [64, 3, 7, 7] 'conv1.weight'".
 std::string describe(const GradientInfo& info);
 
 }  // namespace fastgpu::comm

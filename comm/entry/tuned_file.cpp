@@ -18,7 +18,7 @@ namespace {
 constexpr const char* kSchema = "fastgpu.comm.tuned/2";
 constexpr std::string_view kUsual = "usual";
 
-/// Throws ErrorKind::usage for a name that is none.
+/// Returns the algorithm of that name. Throws ErrorKind::usage for an unknown one.
 std::optional<Algorithm> algorithm_of(const std::string& name) {
   if (name == kUsual) return std::nullopt;
   const auto algorithm = algorithm_named(name);
@@ -40,7 +40,7 @@ std::optional<Setting> load_setting(const std::filesystem::path& file) try {
                          field<std::uint8_t>(json, "piece_log2")}};
   return is_possible(setting) ? std::optional(setting) : std::nullopt;
 } catch (const Error&) {
-  return std::nullopt;  // Somebody else's file, or half of one, costs a few steps and no more.
+  return std::nullopt;  // A file of another program, or half of one, costs only a few steps.
 }
 
 void store_setting(const std::filesystem::path& file, const Setting& setting) {

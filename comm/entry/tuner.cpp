@@ -15,7 +15,7 @@ Seconds expected(const Setting& setting, const SearchSpace& space, const Link& l
   const double rate =
       std::min(link.flow.bytes_per_second * setting.flows, link.shared.bytes_per_second);
   const double last = std::min(static_cast<double>(setting.bucket.count), space.gradient_bytes);
-  // Each lane and each flow is one more thing to look after.
+  // Each lane and each flow adds work.
   const Seconds latency = link.latency * (buckets / setting.lanes + setting.lanes + setting.flows);
   return Seconds((space.gradient_bytes + last) / rate) + latency;
 }
@@ -43,7 +43,7 @@ const Setting& Tuner::current() const {
   return arms_[arm_].setting;
 }
 
-/// The best of every number of flows first, for that is what predictions know least about.
+/// Adds the best of every number of flows first, because predictions are least certain about flows.
 void Tuner::add_diverse(std::span<const Prediction> known, std::size_t count) {
   for (int flows = 1; flows <= space_.most_flows && arms_.size() < count; flows *= 2) {
     const auto best = std::ranges::find_if(
@@ -90,7 +90,7 @@ void Tuner::next_stage() {
   if (stage_ == kOtherWays) add_ways(kStages[stage_].arms);
 }
 
-/// Of the best so far: one step of two in each direction, what has not been tried.
+/// Adds the neighbours of the best so far: one step of two in each direction, if not tried yet.
 void Tuner::add_neighbours(std::size_t count) {
   const Setting best = arms_.front().setting;
   const Setting around[] = {{best.flows, best.lanes, {best.bucket.count / 2}, best.way},

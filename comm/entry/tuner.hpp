@@ -1,4 +1,4 @@
-// Finds the settings with which a job's steps are quickest, by trying few of them for few steps.
+// Finds the quickest settings for a job's steps, by trying few of them for few steps.
 #pragma once
 
 #include <compare>
@@ -14,50 +14,51 @@
 namespace fastgpu::comm {
 
 struct Setting {
-  int flows = 1;  ///< Connections that a message is spread over.
+  int flows = 1;  ///< Connections over which a message is spread.
   int lanes = 1;  ///< Buckets that need not wait for each other.
   Bytes bucket{};
-  AllReduceWay way{};  ///< Of each bucket.
+  AllReduceWay way{};  ///< The way of each bucket.
 
   friend auto operator<=>(const Setting&, const Setting&) = default;
 };
 
-/// A setting and what a step is expected to spend on communication with it.
+/// A setting and the expected time of a step's communication with it.
 struct Prediction {
   Setting setting;
   Seconds expected{};
 };
 
-/// What there is to choose from.
+/// The possible choices.
 struct SearchSpace {
-  Setting usual;       ///< What holds without tuning.
+  Setting usual;       ///< The setting without tuning.
   int most_flows = 1;  ///< At most kMostFlows.
   int most_lanes = 1;
-  double gradient_bytes = 0;  ///< Of one step, on the wire.
+  double gradient_bytes = 0;  ///< The bytes of one step, on the wire.
   int gradients = 1;
   std::vector<AllReduceWay> ways{};  ///< Others than the usual one, the most promising first.
 };
 
-/// Flows, lanes and bucket sizes by powers of two, each with its prediction, best first. A network
-/// is hardly known before it is measured, so this only says what to try first: flows up to a cap
-/// are taken to help, buckets to cost a latency each, and the last bucket to hide behind nothing.
+/// Returns flows, lanes and bucket sizes by powers of two, each with its prediction, best first. A
+/// network is hardly known before it is measured, so this only decides what to try first. Flows up
+/// to a cap are taken to help, buckets to cost a latency each, and the last bucket to overlap with
+/// nothing.
 std::vector<Prediction> predictions(const SearchSpace& space, const Link& link);
 
-/// Successive halving over the most promising settings, then over their neighbours, then over other
-/// ways of all-reduce with the best of them. Pure: ranks that are told the same times come to the
-/// same settings. Ends within kMostSteps steps.
+/// A search by successive halving over the most promising settings, then over their neighbours,
+/// then over other ways of all-reduce with the best of them. Pure: ranks that are given the same
+/// times come to the same settings. Ends within kMostSteps steps.
 class Tuner {
  public:
   static constexpr int kMostSteps = 30;
-  /// What must be gained for the usual setting to be left.
+  /// The least gain for which the usual setting is left.
   static constexpr double kWorthwhile = 0.03;
 
   Tuner(const SearchSpace& space, const Link& link);
 
-  /// With which the next step is to be made. Once done: the result.
+  /// Returns the setting for the next step. Once done: the result.
   const Setting& current() const;
 
-  /// The time of the step that was made with current(): the longest of all ranks.
+  /// Takes the time of the step that was made with current(): the longest of all ranks.
   void step_took(Seconds time);
 
   bool is_done() const noexcept { return is_done_; }
@@ -66,15 +67,16 @@ class Tuner {
  private:
   struct Arm {
     Setting setting;
-    std::optional<Seconds> best{};  ///< Of its steps: what disturbs a step makes it longer only.
+    /// The best of its steps: a disturbance only makes a step longer.
+    std::optional<Seconds> best{};
   };
   struct Stage {
-    std::size_t arms = 0;  ///< At most.
-    int rounds = 0;        ///< Steps of each.
+    std::size_t arms = 0;  ///< The maximum of arms.
+    int rounds = 0;        ///< Steps of each arm.
   };
   static constexpr Stage kStages[] = {{8, 1}, {3, 2}, {4, 2}, {4, 1}, {2, 2}};  // 30 steps in all.
-  static constexpr std::size_t kRefinement = 2;  ///< The stage that neighbours come in.
-  static constexpr std::size_t kOtherWays = 3;   ///< And that in which other ways do.
+  static constexpr std::size_t kRefinement = 2;  ///< The stage in which neighbours come in.
+  static constexpr std::size_t kOtherWays = 3;   ///< The stage in which other ways come in.
 
   void add_diverse(std::span<const Prediction> known, std::size_t count);
   void add_neighbours(std::size_t count);

@@ -1,4 +1,4 @@
-// What tuning has found, kept for the next job with the same gradients on the same machines.
+// The results of tuning, kept for the next job with the same gradients on the same machines.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,23 @@
 
 namespace fastgpu::comm {
 
-/// What a result holds for, as far as a job can know: not which network is between its nodes.
+/// The conditions of a result, as far as a job can know them: the network between its nodes is
+/// unknown.
 struct TunedFor {
-  std::uint64_t table = 0;               ///< Hash of the gradients.
-  std::span<const ElementType> on_wire;  ///< Of each of them.
+  std::uint64_t table = 0;               ///< The hash of the gradients.
+  std::span<const ElementType> on_wire;  ///< The type of each of them.
   const Topology& topology;
-  int flows = 1;  ///< At most.
+  int flows = 1;  ///< The maximum of flows.
   gpu::DeviceWay device = gpu::DeviceWay::automatic;
 };
 
-/// One file for each of these.
+/// Returns the name of a file for these conditions alone.
 std::filesystem::path cache_file(const std::filesystem::path& folder, const TunedFor& what);
 
-/// Whether some job could have it.
+/// Returns true if a job could have it.
 bool is_possible(const Setting& setting) noexcept;
 
-/// Absent where there is no such file, or none that makes sense: then tuning finds it again.
+/// Returns the stored setting; absent without a valid file: then tuning finds it again.
 std::optional<Setting> load_setting(const std::filesystem::path& file);
 
 /// Replaces the file in one step; makes its folder. Throws ErrorKind::local.

@@ -12,7 +12,7 @@
 namespace fastgpu::comm {
 namespace {
 
-/// Of a network that nobody has measured: a common one between machines, and memory inside them.
+/// The model of an unmeasured network: a common one between machines, and memory inside them.
 constexpr Network kCommonNetwork{
     .inside = {.latency = Seconds(2e-6), .flow = gigabytes(5), .shared = gigabytes(10)},
     .across = {.latency = Seconds(50e-6), .flow = gigabits(10), .shared = gigabits(10)},
@@ -20,11 +20,11 @@ constexpr Network kCommonNetwork{
     .reduce = gigabytes(5),
     .copy = gigabytes(5)};
 
-/// Pieces four times as long as usual, and a quarter of it.
+/// The other pieces: four times as long as usual, and a quarter of it.
 constexpr std::uint8_t kOtherPieces[] = {20, 16};
 
-/// Two algorithms that might do better than what is usual for a bucket, by what a common network
-/// would make of them, each followed by the usual one in other pieces.
+/// Returns two algorithms that might be better than the usual one for a bucket, by their prediction
+/// on a common network. Each is followed by the usual one in other pieces.
 std::vector<AllReduceWay> other_ways(const Topology& topology, Bytes bucket) {
   const Plan usual =
       all_reduce_plan({.kind = CallKind::all_reduce, .bytes = bucket.count}, topology);
@@ -43,7 +43,7 @@ std::vector<AllReduceWay> other_ways(const Topology& topology, Bytes bucket) {
   return ways;
 }
 
-/// A setting as rank 0 tells it.
+/// A setting in rank 0's message.
 using Numbers = std::array<std::uint64_t, 5>;
 
 Numbers numbers_of(const Setting& setting) {
@@ -54,7 +54,7 @@ Numbers numbers_of(const Setting& setting) {
           setting.way.piece_log2};
 }
 
-/// Absent where rank 0 knows of none. Throws ErrorKind::remote for what is no setting.
+/// Decodes a setting; absent if rank 0 knows of none. Throws ErrorKind::remote for an invalid one.
 std::optional<Setting> setting_of(const Numbers& numbers) {
   if (numbers == Numbers{}) return std::nullopt;
   const auto small = [](std::uint64_t number) {
@@ -107,7 +107,8 @@ Tuning::Tuning(Communicator& control, const EntrySettings& settings, const Gradi
                  kCommonNetwork.across);
 }
 
-/// The first step is not counted: the order of gradients changes after it, and memory is new.
+/// Counts a step. The first one is not counted: the order of gradients changes after it, and memory
+/// is new.
 bool Tuning::step_ended() {
   if (!tuner_) return false;
   const auto now = std::chrono::steady_clock::now();

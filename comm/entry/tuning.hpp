@@ -14,15 +14,15 @@ namespace fastgpu::comm {
 
 class Tuning {
  public:
-  /// A collective of `control`, which is borrowed: rank 0 says what an earlier job has found.
-  /// `events`, which may be null, are told where what is found cannot be kept.
+  /// Makes a collective call of `control`, which is borrowed: rank 0 sends the result of an earlier
+  /// job. `events`, which may be null, gets a warning if the result cannot be kept.
   Tuning(Communicator& control, const EntrySettings& settings, const GradientTable& table,
          EntryEvents* events);
 
   const Setting& current() const noexcept { return current_; }
 
-  /// A collective until the search is over, and nothing after. Call where a step has ended; true
-  /// where current() is another setting from now on.
+  /// Ends a step. A collective until the search is over, and a local call after it. Returns true if
+  /// current() is another setting from now on.
   bool step_ended();
 
  private:
@@ -31,9 +31,10 @@ class Tuning {
   Communicator& control_;
   EntryEvents* events_;
   Setting current_;
-  std::optional<Tuner> tuner_;  ///< Absent where nothing is to be found out.
+  std::optional<Tuner> tuner_;  ///< Absent if there is nothing to search for.
   std::filesystem::path file_;  ///< Empty: the result is not kept.
-  std::optional<std::chrono::steady_clock::time_point> step_began_;  ///< With current(), warm.
+  /// The start of the present step with current(), warm.
+  std::optional<std::chrono::steady_clock::time_point> step_began_;
 };
 
 }  // namespace fastgpu::comm

@@ -10,27 +10,28 @@
 
 namespace fastgpu::comm {
 
-/// Whom sums go between.
+/// The communicators of the sums.
 struct WideLevels {
-  Communicator inside;                 ///< The ranks of this node; or all, where they are alike.
+  Communicator inside;                 ///< The ranks of this node; or all, if nodes do not matter.
   std::optional<Communicator> across;  ///< One rank of each node: those with the same place in it.
 };
 
-/// Inside nodes first, where each of several holds the same number of ranks: then what goes between
-/// two nodes does not grow with that number. Otherwise among all at once. A collective.
+/// Splits the ranks, by a collective call. Inside nodes first, if each of several nodes has the
+/// same number of ranks: then the bytes between two nodes do not grow with that number. Otherwise
+/// all at once.
 WideLevels wide_levels_of(Communicator& ranks);
 
-/// One level of it. Every rank adds up one block of the data, in the order of the ranks.
+/// One level of the sum. Every rank adds up one block of the data, in the order of the ranks.
 class BlockSum {
  public:
-  /// Begins. Borrows both; `data` is whole elements of `type`, float16 or bfloat16. All calls are
+  /// Begins. Borrows both; `data` has whole elements of `type`, float16 or bfloat16. All calls are
   /// made on every rank, once, and in the same order among the calls of this communicator.
   BlockSum(Communicator& communicator, std::span<std::byte> data, ElementType type);
 
-  /// Waits for this rank's block, and for the rest of less than an element for each rank, which
-  /// all of them add up.
+  /// Waits for this rank's block, and for the rest of less than an element for each rank, which all
+  /// ranks add up.
   void add_up();
-  std::span<std::byte> block() const noexcept { return block_; }  ///< Of this rank.
+  std::span<std::byte> block() const noexcept { return block_; }  ///< Returns this rank's block.
   std::span<std::byte> rest() const noexcept { return rest_; }
 
   void spread();  ///< Sends this rank's block on, as it is now.
@@ -41,10 +42,11 @@ class BlockSum {
 
   Communicator* communicator_;
   ElementType type_;
-  std::span<std::byte> blocks_;  ///< As much of the data as makes one block for every rank.
+  /// The largest part of the data that makes one block for every rank.
+  std::span<std::byte> blocks_;
   std::span<std::byte> block_;
   std::span<std::byte> rest_;
-  std::unique_ptr<std::byte[]> memory_;  ///< For what comes from the others.
+  std::unique_ptr<std::byte[]> memory_;  ///< Memory for the data of the other ranks.
   std::span<std::byte> block_rows_;
   std::span<std::byte> rest_rows_;
   std::optional<Handle> blocks_to_add_;
@@ -52,11 +54,12 @@ class BlockSum {
   std::optional<Handle> blocks_from_all_;
 };
 
-/// All of it: the result is the same to the last bit on every rank. It is rounded once a level.
+/// The whole sum: the result is the same to the last bit on every rank. It is rounded once a level.
 /// Twice the bytes of a rank's data are in memory until it has added up.
 class WideSum {
  public:
-  /// As BlockSum's. After it come, in this order, add_up, add_up_across, spread and wait.
+  /// Begins, as BlockSum does. After it come, in this order, add_up, add_up_across, spread and
+  /// wait.
   WideSum(WideLevels& levels, std::span<std::byte> data, ElementType type)
       : levels_(&levels), type_(type), inside_(levels.inside, data, type) {}
 
