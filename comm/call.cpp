@@ -8,7 +8,8 @@ namespace {
 
 constexpr std::uint32_t kMagic = 0x46474361;  // "FGCa"
 
-/// The first byte of a number in memory: data of a machine that orders bytes otherwise is refused.
+/// Returns the first byte of a number in memory: data of a machine with another byte order is
+/// refused.
 std::uint32_t native_order() {
   const std::uint32_t value = 0x01020304;
   const auto* first = reinterpret_cast<const std::byte*>(&value);
@@ -34,12 +35,12 @@ std::string elements(const Call& call) {
          std::string(name_of(call.reduction.type)) + by + in + ")";
 }
 
-/// 0 where nobody has named one.
+/// Returns the number of an algorithm; 0 if none is set.
 std::uint8_t number_of(const std::optional<Algorithm>& algorithm) {
   return algorithm ? static_cast<std::uint8_t>(static_cast<int>(*algorithm) + 1) : 0;
 }
 
-/// The reverse of encode, as far as a message needs it. Throws where it is no call at all.
+/// Decodes a call, as far as a message needs it. Throws if it is no call at all.
 Call decode(const Note& bytes, Rank peer) {
   WireReader in(bytes);
   if (in.get<std::uint32_t>() != kMagic) throw Error(ErrorKind::remote, unreadable(peer));

@@ -1,5 +1,5 @@
-// What a rank is doing, told to its neighbours before the data: ranks that have gone different ways
-// get a sentence instead of a hang or a wrong sum.
+// The present call of a rank, sent to its neighbours before the data: ranks that have diverged get
+// a sentence instead of a hang or a wrong sum.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,10 @@ enum class CallKind : std::uint8_t {
   all_gather,
   reduce_scatter,
   all_to_all,
-  message  ///< From one rank to another, which others know nothing of.
+  message  ///< A message from one rank to another, unknown to the others.
 };
 
-/// One collective call. It is the first thing that any two ranks say to each other within it.
-/// How all-reduces go, where somebody has named it: the user, or who tries what is quickest.
+/// The way of all-reduces, if one was set: by the user, or by the search for the quickest.
 struct AllReduceWay {
   std::optional<Algorithm> algorithm{};
   std::uint8_t piece_log2 = 0;  ///< Messages are cut in pieces of 2^piece_log2 bytes; 0: the usual.
@@ -31,21 +30,23 @@ struct AllReduceWay {
   friend auto operator<=>(const AllReduceWay&, const AllReduceWay&) = default;
 };
 
+/// One collective call: the first message between any two ranks within it.
 struct Call {
   CallKind kind = CallKind::barrier;
-  std::uint64_t sequence = 0;  ///< Collectives that this communicator has begun before.
-  std::uint64_t bytes = 0;     ///< Given by each rank.
-  Reduction reduction{};       ///< Of all_reduce and reduce_scatter.
-  Rank root{};                 ///< Of broadcast.
-  AllReduceWay way{};          ///< Of all_reduce.
+  /// The number of collectives that this communicator has begun before.
+  std::uint64_t sequence = 0;
+  std::uint64_t bytes = 0;  ///< The bytes that each rank gives.
+  Reduction reduction{};    ///< Set for all_reduce and reduce_scatter.
+  Rank root{};              ///< Set for broadcast.
+  AllReduceWay way{};       ///< Set for all_reduce.
 };
 
 Note encode(const Call& call);
 
-/// "all_reduce number 7 (sum of 10 float32)"
+/// Returns "all_reduce number 7 (sum of 10 float32)".
 std::string describe(const Call& call);
 
-/// What a rank is in.
+/// A rank and its present call.
 struct CallOf {
   Rank rank{};
   Call call{};
@@ -55,7 +56,7 @@ struct NoteOf {
   const Note& note;
 };
 
-/// Throws ErrorKind::usage, naming both ranks and both calls, where `theirs` is not `mine`.
+/// Throws ErrorKind::usage, naming both ranks and both calls, if `theirs` is not `mine`.
 void check_same(const CallOf& mine, const NoteOf& theirs);
 
 }  // namespace fastgpu::comm

@@ -25,12 +25,12 @@ std::unique_ptr<SharedRail> shared_rail(const Connections& connections, SharedMe
   try {
     return std::make_unique<SharedRail>(connections.rank, connections.size);
   } catch (const Error&) {
-    return nullptr;  // This host gives no memory to share: the sockets do.
+    return nullptr;  // This host has no memory to share: sockets are used.
   }
 }
 
-/// Fixed messages to and from every other rank. They fit into any socket's buffer, so that all may
-/// send before any receives.
+/// A round of fixed messages to and from every other rank. They fit into any socket's buffer, so
+/// that all may send before any receives.
 class Round {
  public:
   Round(const Connections& connections, Deadline deadline)
@@ -75,7 +75,7 @@ Introduction introduction_of(const SharedRail* shared, const Wishes& wishes) {
   return mine;
 }
 
-/// Ranks with the same lowest rank in reach are on the same node.
+/// Groups the ranks: those with the same lowest rank in reach are on the same node.
 Topology exchange_topology(const Connections& connections, Round& round) {
   using Lowest = std::array<std::byte, sizeof(std::uint32_t)>;
   const auto ranks = static_cast<std::size_t>(connections.size);

@@ -1,4 +1,4 @@
-// What element types and operations are called: apart from what is done to numbers, which needs the
+// The names of element types and operations: without the operations on numbers, which need the
 // kernels.
 #include "comm/reduce.hpp"
 

@@ -1,4 +1,4 @@
-// The two 16-bit floating-point types, and what converting to and from them means.
+// The two 16-bit floating-point types, and the conversions to and from them.
 #pragma once
 
 #include <bit>
@@ -16,7 +16,7 @@ struct BFloat16 {
   std::uint16_t bits = 0;
 };
 
-/// Exact. A signalling NaN becomes quiet; sign and payload of a NaN stay.
+/// Converts exactly. A signalling NaN becomes quiet; sign and payload of a NaN stay.
 constexpr float to_float(Float16 half) noexcept {
   const std::uint32_t sign = (half.bits & 0x8000U) << 16U;
   const std::uint32_t magnitude = (half.bits & 0x7fffU) << 13U;
@@ -30,13 +30,13 @@ constexpr float to_float(Float16 half) noexcept {
   return std::bit_cast<float>(sign | (magnitude >= 0x0f800000U ? special : finite));
 }
 
-/// Exact; a signalling NaN stays one.
+/// Converts exactly; a signalling NaN stays one.
 constexpr float to_float(BFloat16 half) noexcept {
   return std::bit_cast<float>(static_cast<std::uint32_t>(half.bits) << 16U);
 }
 
-/// Rounds to nearest, ties to even; what rounds beyond 65504 becomes infinite. A NaN becomes quiet
-/// and keeps its sign and the upper bits of its payload.
+/// Rounds to nearest, ties to even; a value that rounds beyond 65504 becomes infinite. A NaN
+/// becomes quiet and keeps its sign and the upper bits of its payload.
 constexpr Float16 to_float16(float value) noexcept {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t magnitude = bits & 0x7fffffffU;

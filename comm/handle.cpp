@@ -9,7 +9,7 @@ Handle::~Handle() {
   try {
     wait();
   } catch (const Error&) {
-    return;  // Whoever wants to know has waited; later calls fail too.
+    return;  // A caller that needs the error has waited; later calls fail too.
   }
 }
 

@@ -1,4 +1,4 @@
-// Something that was begun, and is to be waited for.
+// An operation that was begun, and must be waited for.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace fastgpu::comm {
 
-/// Its buffers stay where they are until it is done. Destroying a handle waits.
+/// A begun operation. Its buffers stay at their place until it is done. Destroying a handle waits.
 class Handle {
  public:
   Handle(std::shared_ptr<Engine> engine, std::shared_ptr<Operation> operation)
@@ -20,10 +20,10 @@ class Handle {
   }
   ~Handle();
 
-  /// Whether `wait` would return at once. Never blocks.
+  /// Returns true if `wait` would return at once. Never blocks.
   bool test() { return engine_->test(*operation_); }
 
-  /// Throws what the operation failed with.
+  /// Waits. Throws the operation's failure.
   void wait() { engine_->wait(*operation_); }
 
  private:

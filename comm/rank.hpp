@@ -1,4 +1,4 @@
-// How the processes of one job are counted.
+// The numbers of a job's processes.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,12 @@
 
 namespace fastgpu::comm {
 
-using Rank = Strong<struct RankTag, int>;  ///< From 0.
+using Rank = Strong<struct RankTag, int>;  ///< Counted from 0.
 
-/// What it means for a message that its receiver has gone, or goes.
+/// The consequence for a message if its receiver has gone, or goes.
 enum class IfGone : std::uint8_t {
   fails,       ///< The job cannot go on.
-  is_ignored,  ///< Nobody needs the message any more.
+  is_ignored,  ///< The message is no longer needed.
 };
 
 }  // namespace fastgpu::comm

@@ -8,7 +8,8 @@
 namespace fastgpu::comm {
 namespace {
 
-/// Of the destination: stays in the first-level cache while the sources pass.
+/// The length of a block of the destination: it stays in the first-level cache while the sources
+/// pass.
 constexpr std::size_t kBlockBytes = 8 << 10;
 
 Kernels::Reduce kernel_of(Reduction reduction) {

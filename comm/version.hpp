@@ -1,4 +1,4 @@
-// Which libfastgpu_comm this is.
+// The version of this libfastgpu_comm.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace fastgpu::comm {
 
-/// "1.2.3" as 10203.
+/// Returns "1.2.3" as 10203.
 constexpr std::uint32_t version_number(std::string_view text) noexcept {
   std::uint32_t number = 0;
   std::uint32_t part = 0;
@@ -24,7 +24,7 @@ constexpr std::uint32_t version_number(std::string_view text) noexcept {
 
 constexpr std::uint32_t kLibraryVersion = version_number(FASTGPU_VERSION);
 
-/// 10203 as "1.2.3".
+/// Returns 10203 as "1.2.3".
 inline std::string version_text(std::uint32_t number) {
   return std::to_string(number / 10000) + "." + std::to_string(number / 100 % 100) + "." +
          std::to_string(number % 100);

@@ -1,4 +1,4 @@
-// Numbers as bytes: how fixed messages between ranks are written and read. Big-endian.
+// Numbers as bytes: the encoding of fixed messages between ranks. Big-endian.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace fastgpu::comm {
 
-/// Writes into a buffer that the caller has made large enough for the whole message.
+/// A writer into a buffer that the caller has made large enough for the whole message.
 class WireWriter {
  public:
   explicit WireWriter(std::span<std::byte> buffer) : rest_(buffer) {}
@@ -39,7 +39,7 @@ class WireWriter {
   std::span<std::byte> rest_;
 };
 
-/// Reads what a WireWriter wrote. Throws ErrorKind::remote where the message ends too early.
+/// A reader of a WireWriter's output. Throws ErrorKind::remote if the message ends too early.
 class WireReader {
  public:
   explicit WireReader(std::span<const std::byte> message) : rest_(message) {}
@@ -59,7 +59,7 @@ class WireReader {
     return bytes;
   }
 
-  /// Borrowed from the message.
+  /// Returns bytes borrowed from the message.
   std::span<const std::byte> get_bytes(std::size_t count) { return take(count); }
 
  private:

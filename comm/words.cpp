@@ -25,7 +25,7 @@ std::string in_words_of(Communicator& communicator, Rank speaker, const std::str
   words.back() = 0;
   std::string text = words.data();
   const auto is_control = [](unsigned char c) { return c < ' ' || c == 127; };
-  std::ranges::replace_if(text, is_control, '?');  // For whoever shows it on a terminal.
+  std::ranges::replace_if(text, is_control, '?');  // Safe on a terminal.
   return text;
 }
 

@@ -7,7 +7,8 @@
 
 namespace fastgpu::comm {
 
-/// A collective: what `speaker` gave as `own`, cut after some 250 characters, and safe to show.
+/// Returns `own` of `speaker` on every rank, by a collective call: cut after some 250 characters,
+/// and safe to show.
 std::string in_words_of(Communicator& communicator, Rank speaker, const std::string& own);
 
 }  // namespace fastgpu::comm

@@ -1,4 +1,4 @@
-// What C gives, checked: numbers as enums, pointers as spans, handles that are not NULL.
+// The arguments from C, checked: numbers as enums, pointers as spans, handles that are not NULL.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +14,11 @@
 
 namespace fastgpu::comm::c_api {
 
-// All throw ErrorKind::usage, naming the value met.
+// All functions throw ErrorKind::usage, naming the value met.
 
 [[noreturn]] void refuse(const std::string& what);
 
-/// `pointer`, which is called `name`.
+/// Returns what `pointer`, an argument called `name`, points to.
 template <class T>
 T& need(T* pointer, const char* name) {
   if (pointer == nullptr) refuse(std::string(name) + " is NULL");
@@ -31,15 +31,15 @@ inline Reduction reduction_of(int type, int op) {
   return {type_of(type), op_of(op)};
 }
 
-/// `count` elements for each of `blocks` ranks.
+/// Returns `count` elements for each of `blocks` ranks.
 std::span<std::byte> elements_at(void* data, std::size_t count, int type, int blocks = 1);
 std::span<const std::byte> elements_at(const void* data, std::size_t count, int type,
                                        int blocks = 1);
 
-/// `base`, overruled by "NAME=VALUE" up to a NULL.
+/// Returns `base`, overruled by "NAME=VALUE" up to a NULL.
 Environment environment_with(const Environment& base, const char* const* settings);
 
-/// The larger ones are taken for memory that was never set.
+/// The largest struct size; a larger one is taken for memory that was never set.
 constexpr std::size_t kLargestStruct = 4096;
 
 template <class T>
@@ -48,8 +48,8 @@ void check_struct_size(const T& theirs) {
     refuse("a struct_size is " + std::to_string(theirs.struct_size) + ": it is not set");
 }
 
-/// A struct as the caller knows it, with 0 where the caller's ends. One that knows more than this
-/// library is refused where it has said more than 0.
+/// Returns a struct with the caller's fields, and 0 after their end. A caller's struct with more
+/// fields than this library has is refused if these are not 0.
 template <class T>
 T read_struct(const T& theirs) {
   check_struct_size(theirs);
@@ -62,7 +62,8 @@ T read_struct(const T& theirs) {
   return mine;
 }
 
-/// As much of `mine` as the caller has room for, and 0 in what this library does not know.
+/// Writes as much of `mine` as the caller has room for, and 0 in fields that this library does not
+/// know.
 template <class T>
 void write_struct(T& theirs, T mine) {
   check_struct_size(theirs);

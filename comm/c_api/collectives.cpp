@@ -16,7 +16,7 @@ Communicator& ranks_of(fgc_comm* comm) {
   return *need(comm, "the communicator").communicator;
 }
 
-/// What `start` begins becomes the caller's.
+/// Gives the caller the request that `start` begins.
 template <class Start>
 fgc_status begun(fgc_request** request, Start start) {
   return guarded([&] {

@@ -1,4 +1,4 @@
-// Built where there is CUDA.
+// The device of a build with CUDA.
 #include "comm/gpu/cuda_device.hpp"
 
 #include "comm/c_api/make_device.hpp"

@@ -35,7 +35,7 @@ DeviceCollectives& collectives_of(fgc_comm& comm) {
   return *comm.on_device;
 }
 
-/// `start` is given the collectives and the number of ranks.
+/// Runs a blocking call: `start` gets the collectives and the number of ranks.
 template <class Start>
 fgc_status done(fgc_comm* comm, Start start) {
   return guarded([&] {

@@ -1,4 +1,4 @@
-// Where C++ ends: exceptions become statuses, and their sentences wait to be asked for.
+// The border of C++: exceptions become statuses, and their sentences are kept for fgc_last_error.
 #pragma once
 
 #include <exception>
@@ -11,11 +11,11 @@ namespace fastgpu::comm::c_api {
 
 fgc_status status_of(ErrorKind kind) noexcept;
 
-/// What fgc_last_error gives to this thread from now on.
+/// Sets the result of fgc_last_error for this thread.
 fgc_status fail(fgc_status status, const char* sentence) noexcept;
 const char* last_sentence() noexcept;
 
-/// FGC_OK, or what `action` has thrown.
+/// Returns FGC_OK, or the status of the exception that `action` has thrown.
 template <class Action>
 fgc_status guarded(Action action) noexcept {
   try {

@@ -1,4 +1,4 @@
-// What the opaque handles of the C ABI are.
+// The contents of the C ABI's opaque handles.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace fastgpu::comm::c_api {
 
-/// Its destructor waits.
+/// A request whose destructor waits.
 class DeviceRequest {
  public:
   DeviceRequest(gpu::DeviceCollectives::Request request,
@@ -36,16 +36,17 @@ class DeviceRequest {
   gpu::DeviceCollectives::Request request_;
 };
 
-/// Where nobody else is told.
+/// Prints a warning if no handler is set.
 void tell_on_stderr(const char* sentence, void* user);
 
 }  // namespace fastgpu::comm::c_api
 
 struct fgc_comm {
   std::shared_ptr<fastgpu::comm::Communicator> communicator;  ///< Shared with its gradients.
-  fastgpu::comm::Environment environment;                     ///< And the settings of fgc_init.
+  /// The process' environment, with the settings of fgc_init.
+  fastgpu::comm::Environment environment;
   std::shared_ptr<fastgpu::comm::gpu::DeviceCollectives> on_device{};  ///< Shared with requests.
-  std::string why_staged{};  ///< Empty where `on_device` goes by NCCL.
+  std::string why_staged{};  ///< Empty if `on_device` goes by NCCL.
 };
 
 struct fgc_request {
@@ -60,7 +61,7 @@ struct fgc_gradients final : private fastgpu::comm::EntryEvents {
   std::shared_ptr<fastgpu::comm::Communicator> communicator;
   fastgpu::comm::GradientEntry entry;
   std::shared_ptr<fastgpu::comm::gpu::Device> device{};  ///< Shared with `entry`.
-  std::vector<std::size_t> skipped{};                    ///< In the last step.
+  std::vector<std::size_t> skipped{};                    ///< Skipped in the last step.
   fgc_warning_handler handler = fastgpu::comm::c_api::tell_on_stderr;
   void* user = nullptr;
 

@@ -1,4 +1,4 @@
-// The GPU of the C ABI: CUDA's where the library is built with it. Tests have one of their own.
+// The GPU of the C ABI: CUDA's if the library is built with it. Tests have one of their own.
 #pragma once
 
 #include <memory>
@@ -7,10 +7,10 @@
 
 namespace fastgpu::comm::c_api {
 
-bool has_devices() noexcept;  ///< Whether the library is built with them.
+bool has_devices() noexcept;  ///< Returns true if the library is built with devices.
 
-/// The calling thread's current GPU. Throws ErrorKind::usage where the library is built without,
-/// ErrorKind::local where there is none.
+/// Returns the calling thread's current GPU. Throws ErrorKind::usage if the library is built
+/// without devices, ErrorKind::local if there is no GPU.
 std::shared_ptr<gpu::Device> make_device();
 
 }  // namespace fastgpu::comm::c_api

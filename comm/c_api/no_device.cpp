@@ -1,4 +1,4 @@
-// Built where there is no CUDA.
+// The missing device of a build without CUDA.
 #include "base/error.hpp"
 #include "comm/c_api/make_device.hpp"
 

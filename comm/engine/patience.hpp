@@ -1,5 +1,4 @@
-// How a thread waits that has nothing to do: awake at first, then leaving the core to others, then
-// asleep.
+// The waiting of an idle thread: awake at first, then leaving the core to others, then asleep.
 #pragma once
 
 #include <sched.h>
@@ -12,13 +11,13 @@
 
 namespace fastgpu::comm {
 
-/// Whether what is waited for comes while a thread stays awake, learnt from the waits before. With
-/// more ranks than cores it does not: nobody answers before this one leaves the core.
+/// The chance that an answer comes while a thread stays awake, learnt from the waits before. With
+/// more ranks than cores it is low: no rank answers before this one leaves the core.
 class SpinHabit {
  public:
-  /// How often the next wait looks before it leaves the core: some microseconds, what an answer
-  /// takes between two ranks that both run. None where that has been in vain of late, now and then
-  /// apart, for the others may have become fewer.
+  /// Returns the number of looks of the next wait before it leaves the core: some microseconds, the
+  /// time of an answer between two ranks that both run. Returns 0 if looking has been in vain of
+  /// late. It then still tries now and then, because other ranks may have become fewer.
   int spins() noexcept {
     if (in_vain_ < kMostInVain) return kSpins;
     return ++refrained_ % kWaitsBetweenTries == 0 ? kSpins : 0;
@@ -44,12 +43,12 @@ class Patience {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `yields`: how often others get the core before this thread sleeps, but for no longer than
-  /// `longest`: where many want the core, each may keep it for milliseconds.
+  /// Sets `yields`, the number of times that others get the core before this thread sleeps, but for
+  /// no longer than `longest`: if many want the core, each may keep it for milliseconds.
   Patience(SpinHabit& habit, int yields, Clock::duration longest = std::chrono::milliseconds(20))
       : habit_(habit), yields_(yields), longest_(longest), spins_(habit.spins()) {}
 
-  /// What was waited for has come, or a part of it.
+  /// Begins anew, after the awaited event or a part of it.
   void reset() noexcept {
     if (waited_ == 0) return;
     habit_.ended(waited_ <= spins_);
@@ -57,7 +56,7 @@ class Patience {
     waited_ = 0;
   }
 
-  /// True once it is time to sleep.
+  /// Returns true once it is time to sleep.
   bool pause() noexcept {
     if (waited_ >= spins_ + yields_) return true;
     if (waited_++ < spins_) {

@@ -1,4 +1,4 @@
-// Which program a call is run by.
+// The choice of the program that runs a call.
 #pragma once
 
 #include <span>
@@ -11,13 +11,13 @@
 
 namespace fastgpu::comm {
 
-/// Which way a message between two ranks goes.
+/// The direction of a message between two ranks.
 enum class Way : std::uint8_t { none, out, in };
 
-/// `world` with the ranks of a group alone, numbered as they stand in it.
+/// Returns `world` with the ranks of a group alone, numbered as in the group.
 Topology topology_of(std::span<const Rank> group, const Topology& world);
 
-/// How an all-reduce goes, told from lengths alone: `docs/benchmarks/scale.md` has what that costs.
+/// Plans an all-reduce from lengths alone; `docs/benchmarks/scale.md` has the costs of that.
 Plan all_reduce_plan(const Call& call, const Topology& topology);
 
 struct Planned {
@@ -25,8 +25,8 @@ struct Planned {
   Averaging averaging = Averaging::none;
 };
 
-/// The part of rank `self` in a call. All ranks of a group come to programs that fit together.
-/// `way` is that of a message, whose peer is the root of the call.
+/// Returns the part of rank `self` in a call. All ranks of a group come to programs that fit
+/// together. `way` is that of a message, whose peer is the root of the call.
 Planned plan_for(const Call& call, Rank self, const Topology& topology, Way way = Way::none);
 
 }  // namespace fastgpu::comm

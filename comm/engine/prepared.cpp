@@ -12,7 +12,7 @@
 namespace fastgpu::comm {
 namespace {
 
-/// Stretches of the data that later steps write.
+/// The stretches of the data that later steps write.
 class Written {
  public:
   std::uint64_t covered(std::uint64_t begin, std::uint64_t end) const {
@@ -36,7 +36,8 @@ class Written {
   }
 
  private:
-  std::map<std::uint64_t, std::uint64_t> ends_;  ///< By their begin; apart from each other.
+  /// Stretches by their begin; apart from each other.
+  std::map<std::uint64_t, std::uint64_t> ends_;
 };
 
 }  // namespace
@@ -76,7 +77,7 @@ void PreparedProgram::number_messages() {
   }
 }
 
-/// A sum is whole where no later step writes to its place.
+/// Finds the sums that are whole, because no later step writes to their place.
 void PreparedProgram::find_sums() {
   Written later;
   for (std::size_t i = program.steps.size(); i-- > 0;) {

@@ -1,16 +1,17 @@
-// A collective that somebody else runs as a whole, where ours would be run by a program.
+// A collective that another library runs as a whole, instead of a program of ours.
 #pragma once
 
 namespace fastgpu::comm {
 
-/// Used by one thread at a time.
+/// A collective for one thread at a time.
 class WholeCollective {
  public:
   virtual ~WholeCollective() = default;
 
   virtual void start() = 0;
 
-  /// Moves what can be moved without waiting; true once it is done, and is not asked again.
+  /// Moves data as far as possible without waiting; returns true once it is done, and is not called
+  /// again.
   virtual bool test() = 0;
 };
 

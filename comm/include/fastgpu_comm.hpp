@@ -1,5 +1,6 @@
-// libfastgpu_comm for C++20: the C ABI with ownership, exceptions and spans, and nothing more.
-// What a call does, fastgpu_comm.h says; `get()` gives the C handle for what is not here.
+// libfastgpu_comm for C++20: the C ABI with ownership, exceptions and spans, and nothing more. The
+// calls are described in fastgpu_comm.h; `get()` gives the C handle for features that are missing
+// here.
 #pragma once
 
 #include "fastgpu_comm/communicator.hpp"

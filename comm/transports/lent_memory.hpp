@@ -12,7 +12,7 @@ namespace fastgpu::comm {
 
 using Memory = std::unique_ptr<std::byte[]>;
 
-/// Blocks of one size, used again and again.
+/// A pool of blocks of one size, used again and again.
 class MemoryPool {
  public:
   explicit MemoryPool(std::size_t bytes) : bytes_(bytes) {}
@@ -30,14 +30,14 @@ class MemoryPool {
   std::vector<Memory> spare_;
 };
 
-/// Something that MPI moves, and the memory for it, or null where that is somebody else's.
+/// A transfer by MPI, and the memory for it, or null if that is another owner's.
 class LentMemory {
  public:
   LentMemory(std::unique_ptr<mpi::Transfer> transfer, Memory memory)
       : transfer_(std::move(transfer)), memory_(std::move(memory)) {}
   LentMemory(LentMemory&&) = default;
   LentMemory& operator=(LentMemory&&) = delete;
-  /// Leaves the memory to MPI, for as long as the process lives, where that is not done with it.
+  /// Leaves the memory to MPI, for as long as the process lives, if MPI still uses it.
   ~LentMemory() {
     if (transfer_) static_cast<void>(memory_.release());
   }

@@ -8,7 +8,8 @@
 namespace fastgpu::comm {
 namespace {
 
-/// Messages in the ring of bytes start at cache lines, and do not wrap around its end.
+/// Returns the length in whole cache lines: messages in the ring of bytes start at these, and do
+/// not wrap around its end.
 std::uint64_t lines(std::size_t bytes) noexcept {
   return (bytes + 63) / 64 * 64;
 }
@@ -76,8 +77,8 @@ std::optional<Letter> Mailbox::take() noexcept {
   if (!has_letter()) return std::nullopt;
   std::optional<Letter> letter(std::in_place);
   std::memcpy(&*letter, slots_[receiver_.letters % kLetters].bytes, sizeof(Letter));
-  std::atomic_signal_fence(std::memory_order_seq_cst);  // It is not read there once more.
-  // Told now and then: the sender's look at it costs a cache line's journey.
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // Prevents a second read from there.
+  // Published now and then: the sender's look at it costs a cache line's journey.
   if (++receiver_.letters % (kLetters / 4) == 0)
     letters_dropped_.store(receiver_.letters, std::memory_order_release);
   return letter;

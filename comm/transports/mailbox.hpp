@@ -1,5 +1,5 @@
-// What one rank says to another of its host, in memory that both map: a ring of short letters, a
-// ring of bytes for small messages, and a few cells through which large ones are passed.
+// The messages of one rank to another on its host, in memory that both map: a ring of short
+// letters, a ring of bytes for small messages, and a few cells through which large ones are passed.
 #pragma once
 
 #include <atomic>
@@ -15,29 +15,31 @@ namespace fastgpu::comm {
 enum class LetterKind : std::uint8_t {
   inlined,   ///< A message whose bytes are in the letter, after the note if it has one.
   eager,     ///< A message whose bytes are next in the ring of bytes.
-  offer,     ///< A message that the receiver reads where it is: place, bytes, request.
+  offer,     ///< A message that the receiver reads in place: place, bytes, request.
   announce,  ///< A message that comes through cells once the receiver wants it, unless it reads it
-             ///< where it is: bytes, address, request.
+             ///< in place: bytes, address, request.
   wanted,    ///< An answer to `announce`: request, and the receiver's own number for it.
   piece,     ///< The next cell holds bytes of the message that the receiver numbered so.
   taken,     ///< The answer to `offer`, or `announce`: its bytes may change now.
   note       ///< A note alone, ahead of its message.
 };
 
-/// One cache line.
+/// A letter of one cache line.
 struct Letter {
   static constexpr std::size_t kBody = 48;
 
   LetterKind kind = LetterKind::inlined;
-  std::uint8_t has_note = 0;  ///< Not 0: it has one. No bool, which a peer could make neither.
-  std::uint16_t length = 0;   ///< Of what is inlined.
-  std::uint32_t stamp = 0;    ///< Kept by the mailbox.
+  /// Not 0: it has one. Not a bool: a peer could write a value that is neither.
+  std::uint8_t has_note = 0;
+  std::uint16_t length = 0;  ///< The length of the inlined bytes.
+  std::uint32_t stamp = 0;   ///< Kept by the mailbox.
   MessageTag tag{};
   std::byte body[kBody] = {};
 
   struct Terms {
     std::uint64_t bytes = 0;
-    std::uint64_t offset = 0;  ///< In a region of the heap, or in the message; or an address.
+    /// The place in a region of the heap, or in the message; or an address.
+    std::uint64_t offset = 0;
     std::uint32_t request = 0;
     std::uint32_t number = 0;
     std::uint32_t region = 0;
@@ -48,32 +50,34 @@ struct Letter {
 };
 static_assert(sizeof(Letter) == 64);
 
-/// Most of a message that goes by the ring of bytes.
+/// The longest message that goes by the ring of bytes.
 constexpr std::size_t kEagerBytes = 32 << 10;
 constexpr std::size_t kCellBytes = 64 << 10;
 constexpr std::uint64_t kCells = 8;
 
-/// One direction between two ranks. Lives in shared memory, all zero to begin with.
+/// One direction between two ranks. It is in shared memory, all zero to begin with.
 class Mailbox {
  public:
   // ---- the sender's side ----
   bool has_room() const noexcept;
-  /// There is room.
+  /// Puts a letter; there must be room.
   void put(Letter letter) noexcept;
-  /// False where the bytes have no room now; else the next letter put must be the one for them.
+  /// Puts bytes; false if they have no room now. Otherwise the next letter must be the one for
+  /// them.
   bool put_bytes(std::span<const std::byte> bytes) noexcept;
-  /// Memory for the next `piece` letter, or empty where all cells are full.
+  /// Returns memory for the next `piece` letter; empty if all cells are full.
   std::span<std::byte> free_cell() noexcept;
   void cell_filled() noexcept { ++sender_.cells; }
 
   // ---- the receiver's side ----
   bool has_letter() const noexcept;
-  /// The next letter, or none. A copy: whoever wrote it could write there again.
+  /// Returns the next letter; absent without one. A copy, because its writer could write there
+  /// again.
   std::optional<Letter> take() noexcept;
-  /// What came with an `eager` letter of `bytes` (at most kEagerBytes), until `drop_bytes`.
+  /// Returns the bytes of an `eager` letter of `bytes` (at most kEagerBytes), until `drop_bytes`.
   std::span<const std::byte> bytes(std::size_t bytes) const noexcept;
   void drop_bytes(std::size_t bytes) noexcept;
-  /// What came with a `piece` letter, until `drop_cell`.
+  /// Returns the bytes of a `piece` letter, until `drop_cell`.
   std::span<const std::byte> cell() const noexcept;
   void drop_cell() noexcept;
 

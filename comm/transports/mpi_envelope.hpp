@@ -1,4 +1,4 @@
-// What MPI carries ahead of a message's bytes, or with them where they are few.
+// The envelope that MPI carries ahead of a message's bytes, or with them if they are few.
 #pragma once
 
 #include <cstddef>
@@ -12,21 +12,22 @@ namespace fastgpu::comm {
 
 struct Envelope {
   MessageTag tag{};
-  std::uint64_t bytes = 0;   ///< Of the message.
-  std::uint32_t number = 0;  ///< Of MPI's messages that have them; 0: they are in here.
+  std::uint64_t bytes = 0;   ///< The length of the message.
+  std::uint32_t number = 0;  ///< The number of MPI's messages with the bytes; 0: they are in here.
   std::optional<Note> note{};
-  std::span<const std::byte> inside{};  ///< The message, where it is in here. Borrowed.
+  std::span<const std::byte> inside{};  ///< The message, if it is in here. Borrowed.
 };
 
-/// Short enough for MPI to send it at once, whatever the network.
+/// The length of an envelope, short enough for MPI to send it at once on any network.
 constexpr std::size_t kEnvelopeBytes = 4096;
-/// Most that has room in there, beside a note.
+/// The most bytes that have room in it, beside a note.
 constexpr std::size_t kInsideBytes = kEnvelopeBytes - 21 - kNoteBytes;
 
-/// Returns how many of `into`, which has kEnvelopeBytes, it takes.
+/// Writes to `into`, which has kEnvelopeBytes, and returns the number of bytes used.
 std::size_t encode(const Envelope& envelope, std::span<std::byte> into);
 
-/// Throws ErrorKind::remote for anything that `encode` cannot have written. Borrows `bytes`.
+/// Decodes an envelope. Throws ErrorKind::remote for anything that `encode` cannot have written.
+/// Borrows `bytes`.
 Envelope decode_envelope(std::span<const std::byte> bytes);
 
 }  // namespace fastgpu::comm

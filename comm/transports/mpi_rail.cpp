@@ -15,15 +15,15 @@ namespace {
 /// MPI's number for envelopes; those of long messages are higher.
 constexpr int kEnvelopes = 0;
 
-/// A multiple of every element.
+/// The length of a piece: a multiple of every element.
 constexpr std::size_t kPieceBytes = 1 << 20;
 static_assert(kPieceBytes <= mpi::kMostBytes);
-/// Pieces of one message on their way: while one is reduced others come.
+/// The number of pieces of one message on their way: while one is reduced others come.
 constexpr std::size_t kWindow = 3;
 
 constexpr int kEnvelopesATurn = 16;
 
-/// For what was sent last to be found.
+/// The time in which the last messages must be found.
 constexpr std::chrono::seconds kLastWords{2};
 
 std::size_t bytes_of(const Outgoing& message) {
@@ -58,7 +58,7 @@ MpiRail::~MpiRail() {
     while (!posted_.empty() && !messages_->is_over() && !deadline.passed())
       if (!collect()) ::sched_yield();
   } catch (const Error&) {
-    return;  // MPI is broken, and moves nothing more.
+    return;  // MPI is broken, and moves no more data.
   }
 }
 
@@ -177,7 +177,7 @@ void MpiRail::open(Rank rank, std::span<const std::byte> bytes) {
   begin(*from.wanted.take(envelope.tag), {envelope.bytes, envelope.number}, envelope.inside);
 }
 
-/// Until somebody asks for it.
+/// Keeps an envelope until it is asked for.
 void MpiRail::keep(Peer& from, const Envelope& envelope) {
   if (from.arrivals.find(envelope.tag) != nullptr)
     refuse("it sent two messages where there is one");

@@ -1,4 +1,4 @@
-// Messages by MPI, between ranks to whom nothing else leads that is as fast.
+// Messages by MPI, between ranks without another way that is as fast.
 #pragma once
 
 #include <deque>
@@ -15,17 +15,17 @@
 
 namespace fastgpu::comm {
 
-/// A short message goes in its envelope. A long one follows its envelope in pieces, of which the
-/// receiver asks MPI for some at a time, once somebody wants them.
+/// The rail of MPI. A short message goes in its envelope. A long one follows its envelope in
+/// pieces, of which the receiver requests some from MPI at a time, once the message is wanted.
 ///
-/// MPI moves only while it is asked: somebody has to call `progress` as long as `may_sleep` is
-/// false, also where this rank waits for nothing.
+/// MPI moves data only while it is called: `progress` must be called as long as `may_sleep` is
+/// false, even if this rank waits for no message.
 class MpiRail final : public Rail {
  public:
-  /// For a job of `size` ranks, whose numbers are MPI's. Borrows `events`.
+  /// Serves a job of `size` ranks, whose numbers are MPI's. Borrows `events`.
   MpiRail(std::unique_ptr<mpi::Messages> messages, int size, RailEvents& events);
 
-  /// Waits until others have found what was sent to them, but not for long.
+  /// Waits until others have found their messages, but not for long.
   ~MpiRail() override;
 
   RailCaps caps() const noexcept override { return {}; }
@@ -39,10 +39,10 @@ class MpiRail final : public Rail {
   void woke() override {}
   int descriptor() const noexcept override { return -1; }
 
-  /// MPI may still write what it has begun to write.
+  /// Leaves to MPI the memory that it may still write.
   void abandon() noexcept override;
 
-  /// That rank has gone: messages to it are touched no more.
+  /// Forgets a rank that has gone: messages to it are touched no more.
   void forget(Rank peer);
 
  private:
@@ -55,7 +55,7 @@ class MpiRail final : public Rail {
     std::size_t bytes = 0;
     LentMemory envelope;
   };
-  /// A message that has been told of and that nobody has asked for yet.
+  /// A message that has been announced and is not asked for yet.
   struct Arrival {
     std::uint64_t bytes = 0;
     std::uint32_t number = 0;
@@ -70,15 +70,15 @@ class MpiRail final : public Rail {
   struct Stream {
     Message* message = nullptr;
     std::uint32_t number = 0;
-    std::size_t begun = 0;  ///< Bytes that MPI has been asked to move.
+    std::size_t begun = 0;  ///< Bytes whose transfer MPI has begun.
     std::deque<Piece> pieces{};
   };
   struct Peer {
     TagTable<Incoming*> wanted{};
     TagTable<Arrival> arrivals{};
-    std::size_t arrived_bytes = 0;    ///< In `arrivals`.
+    std::size_t arrived_bytes = 0;    ///< Bytes in `arrivals`.
     Numbered<Outgoing*> sending{};    ///< Long messages; MPI's number for each is one higher.
-    std::deque<Outgoing*> waiting{};  ///< For a number to be free.
+    std::deque<Outgoing*> waiting{};  ///< Messages that wait for a free number.
     bool is_lost = false;
   };
 
@@ -106,14 +106,14 @@ class MpiRail final : public Rail {
 
   std::unique_ptr<mpi::Messages> messages_;
   RailEvents& events_;
-  std::vector<Peer> peers_;  ///< By rank.
+  std::vector<Peer> peers_;  ///< Indexed by rank.
   MemoryPool envelopes_;
   MemoryPool staging_;
   std::list<Posted> posted_;       ///< Envelopes that their receivers may not have found.
   std::deque<Arriving> arriving_;  ///< Envelopes that this rank has found.
   std::list<Stream<Outgoing>> outgoing_;
   std::list<Stream<Incoming>> incoming_;
-  std::size_t wanted_ = 0;  ///< Messages that this rank awaits and has not been told of.
+  std::size_t wanted_ = 0;  ///< Messages that this rank awaits and that are not announced.
 };
 
 }  // namespace fastgpu::comm

@@ -1,4 +1,4 @@
-// Things by small numbers that another rank gives back.
+// Values by small numbers that another rank gives back.
 #pragma once
 
 #include <cstddef>

@@ -15,10 +15,10 @@
 namespace fastgpu::comm {
 namespace {
 
-/// Of what is looked for.
+/// The maximum length of the known bytes.
 constexpr std::size_t kMostKnown = 64;
 
-/// Bytes read, or -1.
+/// Returns the number of bytes read, or -1.
 ssize_t read_from(pid_t pid, std::span<std::byte> into, std::uint64_t address) noexcept {
   const iovec here{into.data(), into.size()};
   const iovec there{std::bit_cast<void*>(address), into.size()};

@@ -12,16 +12,16 @@ namespace fastgpu::comm {
 
 class PeerMemory {
  public:
-  /// May read nothing.
+  /// Makes an object that may not read anything.
   PeerMemory() noexcept = default;
 
-  /// Looks for `known` at `address` of process `pid`, and may read nothing where it is not found:
+  /// Looks for `known` at `address` of process `pid`, and may not read anything if it is missing:
   /// systems may forbid it (Yama's ptrace_scope), and containers hide processes from each other.
   PeerMemory(pid_t pid, std::uint64_t address, std::span<const std::byte> known) noexcept;
 
   bool is_readable() const noexcept { return pid_ > 0; }
 
-  /// Fills `into` with what is at `address`. Throws ErrorKind::remote where nothing is.
+  /// Fills `into` with the bytes at `address`. Throws ErrorKind::remote if there is no memory.
   void read(std::span<std::byte> into, std::uint64_t address) const;
 
  private:

@@ -102,7 +102,7 @@ void SharedHeap::free(const std::byte* memory) {
     throw Error(ErrorKind::usage, "this memory was not allocated by this communicator");
   Region& region = found->second;
   table_[region.index].fd = -1;
-  // Others may still map it: its pages go all the same.
+  // Other processes may still map it: its pages are freed all the same.
   ::fallocate(region.fd.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
               static_cast<off_t>(region.mapping.bytes().size()));
   regions_.erase(found);

@@ -1,4 +1,5 @@
-// Memory of this rank that other processes of the same host can map, without a name anywhere.
+// Memory of this rank that other processes of the same host can map; it has no name in any file
+// system.
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +18,7 @@ namespace fastgpu::comm {
 class Mapping {
  public:
   Mapping() noexcept = default;
-  /// Throws ErrorKind::capacity where the memory is not to be had.
+  /// Maps the file. Throws ErrorKind::capacity if the memory is not available.
   Mapping(int fd, std::size_t bytes);
   Mapping(Mapping&& other) noexcept;
   Mapping& operator=(Mapping&& other) noexcept;
@@ -29,25 +30,26 @@ class Mapping {
   std::span<std::byte> bytes_;
 };
 
-/// Anonymous memory behind a descriptor: it is gone with the last process that maps it, however
-/// those end. Throws ErrorKind::capacity.
+/// Returns anonymous memory behind a descriptor: it is freed with the last process that maps it,
+/// for any end of these. Throws ErrorKind::capacity.
 UniqueFd create_shared_file(std::size_t bytes);
 
-/// Opens descriptor `fd` of process `pid`; empty where this process may not, or sees another one
-/// under that number, and for a file that could shrink: reading beyond its end is a signal.
+/// Opens descriptor `fd` of process `pid`. Empty if this process may not, or sees another one under
+/// that number, and for a file that could shrink: reading beyond its end is a signal.
 UniqueFd open_shared_file(pid_t pid, int fd) noexcept;
 
-std::size_t size_of_file(int fd) noexcept;  ///< 0 where it cannot be told.
+std::size_t size_of_file(int fd) noexcept;  ///< Returns 0 if the size is unknown.
 
-/// How a piece of one rank's heap is named to the others.
+/// The name of a piece of one rank's heap for the others.
 struct HeapPlace {
   std::uint32_t region = 0;
-  std::uint32_t generation = 0;  ///< Tells a region from an earlier one with its number.
+  /// The distinction of a region from an earlier one with its number.
+  std::uint32_t generation = 0;
   std::uint64_t offset = 0;
 };
 
 /// One row of the table by which others find a region. Written by its owner before any place in it
-/// is named to anybody.
+/// is passed on.
 struct RegionRow {
   std::uint32_t generation = 0;
   std::int32_t fd = -1;
@@ -56,19 +58,19 @@ struct RegionRow {
 
 constexpr std::size_t kMostRegions = 1024;
 
-/// What this rank has allocated.
+/// The memory that this rank has allocated.
 class SharedHeap {
  public:
   /// Borrows `table`, of kMostRegions rows, which others can read.
   explicit SharedHeap(std::span<RegionRow> table) : table_(table) {}
 
-  /// Zeroed, aligned for any type. Throws ErrorKind::capacity.
+  /// Returns memory that is zeroed, and aligned for any type. Throws ErrorKind::capacity.
   std::span<std::byte> allocate(std::size_t bytes);
 
-  /// Throws ErrorKind::usage for memory that `allocate` has not given.
+  /// Frees memory. Throws ErrorKind::usage for memory that `allocate` has not given.
   void free(const std::byte* memory);
 
-  /// Absent where any of `bytes` is not of this heap.
+  /// Returns the place; absent if any of `bytes` is not in this heap.
   std::optional<HeapPlace> place_of(std::span<const std::byte> bytes) const noexcept;
 
  private:
@@ -79,7 +81,7 @@ class SharedHeap {
   };
 
   std::span<RegionRow> table_;
-  std::map<std::uintptr_t, Region> regions_;  ///< By address.
+  std::map<std::uintptr_t, Region> regions_;  ///< Indexed by address.
 };
 
 /// Another rank's heap as mapped here, region by region as they are met.
@@ -88,7 +90,8 @@ class PeerHeap {
   /// Borrows the other rank's table.
   PeerHeap(pid_t pid, std::span<const RegionRow> table) : pid_(pid), table_(table) {}
 
-  /// Throws ErrorKind::remote for a place that is none, ErrorKind::local where it cannot be mapped.
+  /// Returns the bytes at a place. Throws ErrorKind::remote for an invalid place, ErrorKind::local
+  /// if it cannot be mapped.
   std::span<const std::byte> at(const HeapPlace& place, std::uint64_t bytes);
 
  private:

@@ -1,4 +1,4 @@
-// A small hash table from message tags to what is known of the message.
+// A small hash table from message tags to data about the message.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,14 @@
 
 namespace fastgpu::comm {
 
-/// Open addressing, so that adding and taking a message costs no allocation. Values move.
+/// A table with open addressing, so that adding and taking a message costs no allocation. Values
+/// move.
 template <class T>
 class TagTable {
  public:
   std::size_t size() const noexcept { return used_; }
 
-  /// The value of `tag`, or null. Valid until the table changes.
+  /// Returns the value of `tag`, or null. Valid until the table changes.
   T* find(MessageTag tag) noexcept {
     if (used_ == 0) return nullptr;
     for (std::size_t at = home(tag);; at = next(at)) {
@@ -26,7 +27,7 @@ class TagTable {
     }
   }
 
-  /// `tag` is not in the table yet.
+  /// Adds `tag`, which is not in the table yet.
   T& add(MessageTag tag, T value) {
     if (2 * (used_ + 1) > entries_.size()) grow();
     std::size_t at = home(tag);
@@ -37,7 +38,7 @@ class TagTable {
     return entries_[at].value;
   }
 
-  /// `tag` is in the table.
+  /// Takes `tag`, which is in the table.
   T take(MessageTag tag) {
     std::size_t hole = home(tag);
     while (entries_[hole].tag != tag || !entries_[hole].is_used)

@@ -14,7 +14,7 @@
 
 namespace fgc {
 
-/// Where a gradient lies in the fusion buffer, and as what.
+/// The place and type of a gradient in the fusion buffer.
 struct View {
   void* data = nullptr;
   fgc_type type = FGC_FLOAT32;
@@ -28,7 +28,7 @@ class Gradients {
     gradients_.reset(gradients);
   }
 
-  /// `values` stay where they are: in the host's memory, or in that of a GPU.
+  /// Registers a gradient; `values` stay at their place: in the host's memory, or in that of a GPU.
   template <Values Data>
   std::size_t add(const std::string& name, Data&& values, int priority = 0,
                   fgc_memory memory = FGC_HOST) {
@@ -82,8 +82,9 @@ class Gradients {
     return counters;
   }
 
-  /// Is given sentences about ranks that are late and gradients that are not finite, in place of
-  /// stderr. Called within the calls above; makes none of them, and throws nothing.
+  /// Sets a handler for sentences about ranks that are late and gradients that are not finite, in
+  /// place of stderr. It is called within the calls above; it makes none of them, and throws
+  /// nothing.
   void on_warning(std::function<void(const char*)> handler) {
     auto kept = std::make_unique<std::function<void(const char*)>>(std::move(handler));
     check(fgc_gradients_on_warning(
@@ -107,7 +108,7 @@ class Gradients {
   }
 
   std::unique_ptr<std::function<void(const char*)>>
-      handler_;  ///< Where `gradients_` knows it to be.
+      handler_;  ///< At an address that `gradients_` knows.
   std::unique_ptr<fgc_gradients, Release<fgc_gradients_free>> gradients_;
 };
 

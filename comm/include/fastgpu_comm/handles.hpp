@@ -1,4 +1,4 @@
-// What the other headers of the C++ face have in common: errors, types, settings, ownership.
+// The common parts of the C++ headers: errors, types, settings, ownership.
 #pragma once
 
 #include <fastgpu_comm.h>
@@ -16,7 +16,7 @@
 
 namespace fgc {
 
-/// What a function of the C ABI failed with.
+/// A failure of a function of the C ABI.
 class Error : public std::runtime_error {
  public:
   Error(fgc_status status, const std::string& sentence)
@@ -46,18 +46,18 @@ template <> struct TypeOf<std::uint8_t> : Is<FGC_UINT8> {};
 template <> struct TypeOf<std::byte> : Is<FGC_UINT8> {};
 // clang-format on
 
-/// Elements that lie one after the other and outlive the call: an array, a vector, a std::span.
+/// Contiguous elements that outlive the call: an array, a vector, a std::span.
 template <class Range>
 concept Values = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
     std::ranges::borrowed_range<Range>;
 template <Values Range>
 inline constexpr fgc_type kType = TypeOf<std::ranges::range_value_t<Range>>::value;
-/// Of elements that come from one range and go to another.
+/// The type of elements that come from one range and go to another.
 template <Values From, Values To>
 requires std::same_as<std::ranges::range_value_t<From>, std::ranges::range_value_t<To>>
 inline constexpr fgc_type kSameType = kType<To>;
 
-/// What the C ABI is given of a range.
+/// Returns the pointer to a range for the C ABI.
 template <class Range>
 auto* begin_of(Range& values) {
   return std::ranges::data(values);
@@ -67,7 +67,7 @@ std::size_t count_of(Range& values) {
   return std::ranges::size(values);
 }
 
-/// Throws where `all` elements are not `block` for each of `ranks`.
+/// Throws if `all` elements are not `block` for each of `ranks`.
 inline void check_blocks(std::size_t block, std::size_t all, int ranks) {
   if (all != block * static_cast<std::size_t>(ranks))
     throw Error(FGC_USAGE, std::to_string(all) + " elements are not " + std::to_string(block) +
@@ -80,7 +80,7 @@ inline std::size_t block_of(std::size_t out, std::size_t in, int ranks) {
   return block;
 }
 
-/// "NAME=VALUE" each, before the environment.
+/// Settings that overrule the environment, each "NAME=VALUE".
 using Settings = std::vector<std::string>;
 inline std::vector<const char*> list_of(const Settings& settings) {
   std::vector<const char*> list;
@@ -98,7 +98,7 @@ struct Release {
   }
 };
 
-/// Something that was begun. Its destructor waits.
+/// A begun operation. Its destructor waits.
 class Request {
  public:
   explicit Request(fgc_request* request) : request_(request) {}
@@ -115,7 +115,7 @@ class Request {
   std::unique_ptr<fgc_request, Release<fgc_request_free>> request_;
 };
 
-/// What `start` begins, given `arguments` and the place for the request.
+/// Returns the request that `start` begins, given `arguments` and the place for the request.
 template <class Start, class... Arguments>
 Request begun(Start start, Arguments... arguments) {
   fgc_request* request = nullptr;
@@ -123,7 +123,7 @@ Request begun(Start start, Arguments... arguments) {
   return Request(request);
 }
 
-/// Elements that other ranks of this host read where they are.
+/// Elements that other ranks of this host read in place.
 template <class T>
 class Memory {
  public:

@@ -9,21 +9,21 @@
 
 namespace fgc {
 
-/// Which way data goes on a communicator.
+/// The way of data on a communicator.
 struct DeviceWay {
   fgc_device_way way = FGC_DEVICE_STAGED;
   std::string why_staged{};  ///< Empty with NCCL.
 };
 
 /// The calls of a Communicator on elements of a GPU's memory, such as std::span(pointer, count), in
-/// their place in one stream.
+/// their order in one stream.
 class OnDevice {
  public:
   /// Borrows both; a null stream is the default one.
   explicit OnDevice(const Communicator& comm, void* stream = nullptr)
       : comm_(comm.get()), stream_(stream) {}
 
-  /// A collective where it is the first call on this communicator.
+  /// Returns the way. A collective if it is the first call on this communicator.
   DeviceWay way() {
     int way = 0;
     const char* why = "";
