@@ -1,4 +1,4 @@
-// The present call of a rank, sent to its neighbours before the data: ranks that have diverged get
+// The present call of a rank, sent to its neighbours before the data. Ranks that have diverged get
 // a sentence instead of a hang or a wrong sum.
 #pragma once
 

@@ -11,7 +11,7 @@ namespace fastgpu::comm {
 std::vector<std::string> process_variables();
 
 /// Throws ErrorKind::usage for a name that begins with FASTGPU_COMM_ and is unknown, with the
-/// nearest known one: it has been mistyped, or is another version's, and would have no effect.
+/// nearest known one. It has been mistyped, or is another version's, and would have no effect.
 void check_variables(std::span<const std::string> names);
 
 }  // namespace fastgpu::comm

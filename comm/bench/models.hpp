@@ -15,10 +15,11 @@ struct ModelGradient {
   std::size_t elements = 0;
 };
 
-/// 161 gradients, 25,557,032 elements: convolutions, batch normalisations and the classifier.
+/// Returns 161 gradients with 25,557,032 elements: convolutions, batch normalisations and the
+/// classifier.
 std::vector<ModelGradient> resnet50();
 
-/// The encoder of BERT-large with embeddings, pooler and the two heads of its pre-training.
+/// Returns the encoder of BERT-large with embeddings, pooler and the two heads of its pre-training.
 std::vector<ModelGradient> bert_large();
 
 inline constexpr std::array<std::string_view, 2> kModels = {"resnet50", "bert-large"};

@@ -1,5 +1,5 @@
 // Predicts collectives and negotiation beyond the machines at hand: `comm_scale report` for the
-// tables of docs/benchmarks/scale.md, `comm_scale case --help` for one of your own; both print
+// tables of docs/benchmarks/scale.md, `comm_scale case --help` for one of your own. Both print
 // JSON.
 #include <algorithm>
 #include <array>

@@ -15,9 +15,10 @@ namespace fastgpu::comm {
 /// more ranks than cores it is low: no rank answers before this one leaves the core.
 class SpinHabit {
  public:
-  /// Returns the number of looks of the next wait before it leaves the core: some microseconds, the
-  /// time of an answer between two ranks that both run. Returns 0 if looking has been in vain of
-  /// late. It then still tries now and then, because other ranks may have become fewer.
+  /// Returns the number of looks of the next wait before it leaves the core. They take some
+  /// microseconds, the time of an answer between two ranks that both run. Returns 0 if looking has
+  /// been in vain of late. It then still tries now and then, because other ranks may have become
+  /// fewer.
   int spins() noexcept {
     if (in_vain_ < kMostInVain) return kSpins;
     return ++refrained_ % kWaitsBetweenTries == 0 ? kSpins : 0;
@@ -44,7 +45,7 @@ class Patience {
   using Clock = std::chrono::steady_clock;
 
   /// Sets `yields`, the number of times that others get the core before this thread sleeps, but for
-  /// no longer than `longest`: if many want the core, each may keep it for milliseconds.
+  /// no longer than `longest`. If many want the core, each may keep it for milliseconds.
   Patience(SpinHabit& habit, int yields, Clock::duration longest = std::chrono::milliseconds(20))
       : habit_(habit), yields_(yields), longest_(longest), spins_(habit.spins()) {}
 

@@ -38,9 +38,9 @@ struct PackedPiece {
 };
 
 /// The packing of gradients on a device. The pieces of a bucket are packed in one launch,
-/// converted, scaled and searched, once the last of them is complete, and a thread reports when
-/// they can be summed. With collectives for the device, buckets are summed there, and their parts
-/// on the host are brought there. Otherwise one copy brings the pieces over.
+/// converted, scaled and searched, once the last of them is complete. A thread reports when they
+/// can be summed. With collectives for the device, buckets are summed there, and their parts on the
+/// host are brought there. Otherwise one copy brings the pieces over.
 class DeviceGradients {
  public:
   struct Settings {
@@ -48,7 +48,8 @@ class DeviceGradients {
     bool is_searched = false;                       ///< Searched for NaN and infinity.
     gpu::DeviceCollectives* collectives = nullptr;  ///< Null: buckets are summed on the host.
   };
-  /// The callbacks of the thread, in the order in which buckets were packed; `failed` once, at the end.
+  /// The callbacks of the thread, in the order in which buckets were packed; `failed` once, at the
+  /// end.
   struct Reports {
     std::function<void(const PackedPiece& piece)> packed;
     std::function<void(const Error& error)> failed;

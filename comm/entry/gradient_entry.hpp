@@ -75,9 +75,9 @@ class GradientEntry {
   void ready(GradientId id, gpu::StreamHandle stream = nullptr);
 
   /// Ends the step and waits for its results. Throws ErrorKind::usage if a gradient is ready on
-  /// some ranks only, naming those on which it is not, and ErrorKind::remote for a number that is
-  /// not finite if that is to stop. The next step may follow all the same, with views at their old
-  /// places.
+  /// some ranks only, naming those on which it is not. Throws ErrorKind::remote for a number that
+  /// is not finite if that is to stop. The next step may follow all the same, with views at their
+  /// old places.
   StepOutcome wait_step() { return end_step({}); }
 
   /// Ends the step as wait_step does, but results for a device may still be on their way there:

@@ -33,7 +33,8 @@ std::size_t elements_of(const GradientInfo& info);
 class GradientTable {
  public:
   /// Adds a gradient. Throws ErrorKind::usage for a name that is registered already or longer than
-  /// 65535 bytes, for more than 255 dimensions, and for more elements than memory can have.
+  /// 65535 bytes. Throws it also for more than 255 dimensions, and for more elements than memory
+  /// can have.
   GradientId add(GradientInfo info);
 
   std::size_t size() const noexcept { return gradients_.size(); }

@@ -10,7 +10,7 @@
 
 namespace fastgpu::comm::gpu {
 
-/// A step that looks for exponents of all ones, in two halves at once if possible: added to its
+/// A step that looks for exponents of all ones, in two halves at once if possible. Added to its
 /// lowest bit, such an exponent carries into the sign.
 template <class T>
 struct FindStep {

@@ -42,7 +42,7 @@ class StagedRequest final : public DeviceRequest {
   std::optional<Error> failure_;
 };
 
-/// A queue whose thread takes large data through the host in parts: while one is between the ranks,
+/// A queue whose thread takes large data through the host in parts. While one is between the ranks,
 /// others are on their way from the device and back to it.
 class StagedQueue {
  public:

@@ -1,4 +1,4 @@
-// A list of tensors in device memory, prepared once for kernels that go through all of it, and the
+// A list of tensors in device memory, prepared once for kernels that go through all of it. Also the
 // table in which such kernels report what is not finite.
 #pragma once
 

@@ -2,8 +2,8 @@
 // device.
 //
 // Every tensor is cut into tiles of one size, the last one shorter. Tiles are numbered through the
-// whole list, and are shared out to warps evenly: so a list of a thousand small tensors and one of
-// a single large tensor both keep every warp busy, in one launch.
+// whole list, and are shared out to warps evenly. A list of a thousand small tensors and one of a
+// single large tensor both keep every warp busy, in one launch.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@
 namespace fastgpu::comm {
 
 /// The conversion to = from * scale. The product is calculated in float32, in float64 for float64,
-/// and rounded once more if `to` is smaller, to nearest, ties to even: beyond its range that is
+/// and rounded once more if `to` is smaller, to nearest, ties to even. Beyond its range that is
 /// infinity. Between equal types a scale of 1 copies any type bit for bit. Else there are float64
 /// to float64, float32 to each of float32, float16 and bfloat16, and each of the latter two to
 /// itself and to float32.
@@ -28,14 +28,14 @@ struct Conversion {
 bool is_possible(const Conversion& conversion) noexcept;
 
 // The spans of the functions below hold as many elements of `conversion.to` and `conversion.from`,
-// are aligned for them, and do not overlap, though `to` may be `from` if the types are equal. Each
-// throws ErrorKind::usage for a conversion that is not possible.
+// and are aligned for them. They do not overlap, but `to` may be `from` if the types are equal.
+// Each throws ErrorKind::usage for a conversion that is not possible.
 
 void convert(std::span<std::byte> to, std::span<const std::byte> from, const Conversion& conversion,
              const Kernels& with = kernels());
 
-/// Converts, and returns the index of the first element of `to` that thereby is NaN or infinite,
-/// because it was before or because it is too large for `to`. Integers are always finite.
+/// Converts, and returns the index of the first element of `to` that thereby is NaN or infinite: it
+/// was so before, or it is too large for `to`. Integers are always finite.
 std::optional<std::size_t> convert_checked(std::span<std::byte> to, std::span<const std::byte> from,
                                            const Conversion& conversion,
                                            const Kernels& with = kernels());

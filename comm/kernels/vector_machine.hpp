@@ -1,6 +1,6 @@
 // The Machine of loops.hpp for a CPU with vectors of kBytes. `Isa`, in an unnamed namespace, adds
-// what the compiler has no operators for: load and store of kBytes / 4 halves that become floats,
-// and store_past_caches of an aligned vector.
+// what the compiler has no operators for. These are load and store of kBytes / 4 halves that become
+// floats, and store_past_caches of an aligned vector.
 #pragma once
 
 #include <cstddef>

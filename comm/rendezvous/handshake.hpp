@@ -35,7 +35,7 @@ struct Identity {
   std::uint32_t version = kLibraryVersion;
 };
 
-// A rank of another version learns that: in every version a Hello begins with the magic number,
+// A rank of another version learns that. In every version a Hello begins with the magic number,
 // version, size and rank, a Challenge with magic number, version and refusal, and neither is
 // shorter than here.
 constexpr std::size_t kHelloBytes = 48;

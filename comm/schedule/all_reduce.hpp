@@ -40,7 +40,7 @@ struct Plan {
 };
 
 /// Reduces `count` elements of data in place, over all ranks. The result is the same to the last
-/// bit on every rank and in every run: each element is reduced on one rank, or on all by the same
+/// bit on every rank and in every run. Each element is reduced on one rank, or on all by the same
 /// expression.
 Program all_reduce(const Plan& plan, Rank self, const Topology& topology, std::uint64_t count);
 

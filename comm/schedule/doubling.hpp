@@ -1,5 +1,5 @@
 // All-reduce among partners whose numbers differ in one bit, so that the steps grow with the
-// logarithm of the ranks. If the ranks are no power of two, pairs of them act as one. (Thakur,
+// logarithm of the ranks. For other numbers than powers of two, pairs of them act as one. (Thakur,
 // Rabenseifner and Gropp 2005, sections 4.4 and 4.5.)
 #pragma once
 

@@ -1,5 +1,5 @@
-// The steps of one rank in one collective, as data: written by pure functions, carried out by an
-// interpreter over real transports, and by a simulator over modelled ones.
+// The steps of one rank in one collective, as data. Pure functions write them. An interpreter runs
+// them over real transports, and a simulator over modelled ones.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Collectives around a ring: every rank sends to its right and receives from its left, so that the
-// bytes each rank moves hardly grow with the number of ranks, and its messages grow with it.
+// Collectives around a ring: every rank sends to its right and receives from its left. The bytes
+// that each rank moves hardly grow with the number of ranks, and its messages grow with it.
 // (Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms, 2009; buckets in Thakur,
 // Rabenseifner and Gropp, Optimization of collective communication operations in MPICH, 2005.)
 #pragma once

@@ -1,4 +1,4 @@
-// The messages of one rank to another on its host, in memory that both map: a ring of short
+// The messages of one rank to another on its host, in memory that both map. It has a ring of short
 // letters, a ring of bytes for small messages, and a few cells through which large ones are passed.
 #pragma once
 

@@ -15,8 +15,8 @@ class PeerMemory {
   /// Makes an object that may not read anything.
   PeerMemory() noexcept = default;
 
-  /// Looks for `known` at `address` of process `pid`, and may not read anything if it is missing:
-  /// systems may forbid it (Yama's ptrace_scope), and containers hide processes from each other.
+  /// Looks for `known` at `address` of process `pid`, and may not read anything if it is missing.
+  /// Systems may forbid it (Yama's ptrace_scope), and containers hide processes from each other.
   PeerMemory(pid_t pid, std::uint64_t address, std::span<const std::byte> known) noexcept;
 
   bool is_readable() const noexcept { return pid_ > 0; }

@@ -35,7 +35,7 @@ class Mapping {
 UniqueFd create_shared_file(std::size_t bytes);
 
 /// Opens descriptor `fd` of process `pid`. Empty if this process may not, or sees another one under
-/// that number, and for a file that could shrink: reading beyond its end is a signal.
+/// that number, and for a file that could shrink. Reading beyond its end is a signal.
 UniqueFd open_shared_file(pid_t pid, int fd) noexcept;
 
 std::size_t size_of_file(int fd) noexcept;  ///< Returns 0 if the size is unknown.

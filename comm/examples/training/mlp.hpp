@@ -45,7 +45,7 @@ class Mlp {
   Outcome differentiate(const Dataset& data, std::span<const std::size_t> samples, float weight,
                         const std::function<void(std::size_t parameter)>& complete);
 
-  /// One step of gradient descent with momentum.
+  /// Makes one step of gradient descent with momentum.
   void step(float learning_rate, float momentum);
 
   std::uint64_t hash() const;  ///< Returns FNV-1a over the bytes of all parameters.
