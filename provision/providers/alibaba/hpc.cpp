@@ -7,7 +7,7 @@
 namespace fastgpu::provision::alibaba {
 namespace {
 
-/// What follows "key=" up to the next space.
+/// Returns the text after "key=", up to the next space.
 std::string word_after(std::string_view text, std::string_view key) {
   const std::string start = std::string(key) + "=";
   for (std::size_t at = 0; at < text.size();) {

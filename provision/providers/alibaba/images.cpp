@@ -1,4 +1,4 @@
-// Images of Alibaba Cloud: by id, family or name, or the newest that suits.
+// Images of Alibaba Cloud: by id, family or name, or the newest suitable one.
 #include <algorithm>
 
 #include "provision/providers/alibaba/alibaba_cloud.hpp"
@@ -8,8 +8,8 @@ namespace {
 
 using cloud::Image;
 
-// Ubuntu 22.04 by its family, and by the name of its images where the family is not known. There is
-// no system image with a GPU driver: the environment brings one.
+// Ubuntu 22.04 by its family, and by the name of its images if the family is not known. No system
+// image has a GPU driver: the environment installs one.
 constexpr const char* kFamily = "acs:ubuntu_22_04_x64";
 constexpr const char* kNames = "ubuntu_22_04_x64*";
 
@@ -29,7 +29,7 @@ Parameters system_images(const std::string& type, const char* parameter, const c
   return parameters;
 }
 
-/// What a name may stand for: images have ids, families and names.
+/// Returns the parameter for a name: images have ids, families and names.
 const char* parameter_for(const std::string& name) {
   if (name.starts_with("m-") || name.ends_with(".vhd")) return "ImageId";
   return name.starts_with("acs:") ? "ImageFamily" : "ImageName";

@@ -1,4 +1,4 @@
-// Key pairs of Alibaba Cloud: each is a region's.
+// Key pairs of Alibaba Cloud: each belongs to a region.
 #include "provision/cloud/key_pair.hpp"
 #include "provision/providers/alibaba/alibaba_cloud.hpp"
 

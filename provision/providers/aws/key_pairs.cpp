@@ -1,4 +1,4 @@
-// Key pairs of AWS: each is a region's.
+// Key pairs of AWS: each belongs to a region.
 #include "provision/cloud/key_pair.hpp"
 #include "provision/providers/aws/aws_cloud.hpp"
 

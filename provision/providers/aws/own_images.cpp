@@ -62,7 +62,7 @@ std::vector<OwnImage> AwsCloud::own_images(const std::string& region, const Canc
   return found;
 }
 
-/// The name is the token: an account's images have names of their own in each region.
+/// Makes an image. Its name is the token: image names are unique in a region of an account.
 void AwsCloud::make_image(const cloud::ImageWish& wish, const Cancel& cancel) {
   Ec2Call call{
       .region = wish.region,

@@ -8,11 +8,11 @@
 
 namespace fastgpu::provision::aws {
 
-/// Null for anything that is no XML. Entities that a document declares are not expanded, so that a
-/// small one stays small.
+/// Parses a document; null for anything but XML. Entities that it declares are not expanded, so
+/// that a small one stays small.
 std::unique_ptr<pugi::xml_document> parse_xml(const std::string& text);
 
-/// The members of a list: `parent`/`name`/item.
+/// Returns the members of a list: `parent`/`name`/item.
 std::vector<pugi::xml_node> items(const pugi::xml_node& parent, const char* name);
 
 }  // namespace fastgpu::provision::aws

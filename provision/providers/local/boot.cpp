@@ -23,8 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kLimit{90};  // A loaded machine may take its time.
-constexpr std::size_t kDescriptors = 6;     // Of a boot while it begins.
+constexpr std::chrono::seconds kLimit{90};  // A loaded machine may take this long.
+constexpr std::size_t kDescriptors = 6;     // Descriptors of a boot while it begins.
 
 UniqueFd in_memory(const std::string& text) {
   UniqueFd file(::memfd_create("fastgpu-boot-order", MFD_CLOEXEC));
@@ -47,7 +47,7 @@ Error failure_of(const std::string& answer, const std::string& log) {
   return {ErrorKind::local, "it has not come up: " + last_line(log)};
 }
 
-/// One node on its way.
+/// One node that is booting.
 struct Boot {
   std::size_t place;
   process::Child child;
@@ -61,7 +61,7 @@ class Booter {
       : init_program_(init_program), jobs_(jobs), outcomes_(jobs.size()) {}
 
   std::vector<std::optional<Error>> run(const Cancel& cancel) {
-    // Booting waits for the kernel now and then; twice the processors keep all of them busy.
+    // Boots wait for the kernel now and then; twice the processors keep all of them busy.
     const std::size_t wanted = std::max(4U, 2 * std::thread::hardware_concurrency());
     const std::size_t width = std::clamp(free_descriptors() / kDescriptors, std::size_t{1}, wanted);
     while ((next_ < jobs_.size() || !boots_.empty()) && !cancel.requested()) {
@@ -118,7 +118,7 @@ class Booter {
     boots_ = std::move(left);
   }
 
-  /// Whether more may come.
+  /// Reads a piece; returns true if more may come.
   static bool read_on(Boot& boot) {
     std::array<char, 4096> piece;
     const ssize_t size = ::read(boot.child.out().get(), piece.data(), piece.size());

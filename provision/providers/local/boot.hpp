@@ -1,4 +1,4 @@
-// Starts nodes, several at a time, and says of each when it serves or why it does not.
+// Starts nodes, several at a time, and reports for each that it serves, or the reason why not.
 #pragma once
 
 #include <filesystem>
@@ -17,15 +17,15 @@ namespace fastgpu::provision::local {
 struct BootJob {
   BootOrder order;
   /// Called just before the node is started, so that the files of one node are written while others
-  /// boot. What it throws is the outcome.
+  /// boot. Its exception is the outcome.
   std::function<void()> prepare{};
-  /// Shown among the process's arguments, so that a node whose folder is lost can be found.
+  /// Shown among the process's arguments, so that a node without its folder can be found.
   std::string mark;
 };
 
 /// Runs `init_program` once for each job and returns when all have answered, one outcome each. A
-/// node that lives already is a success. After a cancel no further node is started and those that
-/// are not yet whole are ended.
+/// node that lives already is a success. After a cancel no further node is started, and incomplete
+/// ones are ended.
 std::vector<std::optional<Error>> boot_nodes(const std::filesystem::path& init_program,
                                              std::span<const BootJob> jobs, const Cancel& cancel);
 

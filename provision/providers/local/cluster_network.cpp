@@ -22,8 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-/// One choice of addresses at a time in this network namespace, whatever root folders are used. The
-/// name of an abstract socket is freed by the kernel when its process dies.
+/// Locks the choice of addresses: one at a time in this network namespace, for all root folders.
+/// The kernel frees the name of an abstract socket when its process dies.
 UniqueFd lock_choice() {
   using namespace std::string_view_literals;
   constexpr auto kName = "\0fastgpu-address-choice"sv;
@@ -75,7 +75,7 @@ Error taken_by_others(const ClusterRecord& record) {
 }  // namespace
 
 std::string bridge_mark(const std::string& root_id, const fs::path& root) {
-  constexpr std::size_t kLongest = 255;  // What the kernel keeps of a link's alias.
+  constexpr std::size_t kLongest = 255;  // The part of a link's alias that the kernel keeps.
   return ("fastgpu " + root_id + " " + root.string()).substr(0, kLongest);
 }
 

@@ -1,4 +1,4 @@
-// Files and folders of the local provider, written so that a kill leaves the old or the new.
+// Files and folders of the local provider, written so that a kill leaves the old or the new one.
 #pragma once
 
 #include <sys/types.h>
@@ -17,21 +17,20 @@ enum class Durability { until_crash, on_disk };
 void replace_file(const std::filesystem::path& path, std::string_view text, mode_t mode,
                   Durability durability);
 
-/// Absent where there is no such file; throws where it cannot be read.
+/// Reads a file; absent if it does not exist. Throws if it cannot be read.
 std::optional<std::string> read_file(const std::filesystem::path& path);
 
-/// Makes the folder, open to root alone, and its parents; does nothing where it exists.
+/// Makes the folder, open to root alone, and its parents; does nothing if it exists.
 void make_private_folder(const std::filesystem::path& path);
 
-/// The names of the folders in `path`; none where there is no `path`.
+/// Returns the names of the folders in `path`; empty if `path` is missing.
 std::vector<std::string> folders_in(const std::filesystem::path& path);
 
 /// The most folders that remove_tree has open at once.
 constexpr int kDeepest = 64;
 
-/// Deletes a whole tree, however deep and whatever flags its files carry, without following links.
-/// Succeeds where nothing is there. Has at most `deepest` folders open at once, which must be at
-/// least 2.
+/// Deletes a whole tree of any depth, with any flags of its files, without following links.
+/// Succeeds if it is missing. Has at most `deepest` folders open at once, which must be at least 2.
 void remove_tree(const std::filesystem::path& path, int deepest = kDeepest);
 
 }  // namespace fastgpu::provision::local

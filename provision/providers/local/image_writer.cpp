@@ -17,12 +17,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// How fuse-overlayfs is told without the rights that the kernel's marks take.
+// The marks for fuse-overlayfs, without the rights that the kernel's marks need.
 constexpr const char* kNothingBelow = ".wh..wh..opq";
 constexpr const char* kNotThere = ".wh.";
 
-/// Who owns in a node what `id` owns here. In a user namespace everybody who has no id there, and
-/// that is root first of all, appears under one and the same number.
+/// Returns the owner in a node for `id` here. In a user namespace every user without an id there,
+/// and root is one, appears under one and the same number.
 uid_t owner_in_node(uid_t id, OverlayKind overlay) {
   constexpr uid_t kUnknown = 65'534;
   return overlay == OverlayKind::fuse && id == kUnknown ? 0 : id;
@@ -30,7 +30,7 @@ uid_t owner_in_node(uid_t id, OverlayKind overlay) {
 
 }  // namespace
 
-/// Makes `upper` as this machine's `lower` is: an overlay shows the upper folder's owner and mode.
+/// Makes `upper` like this machine's `lower`: an overlay shows the upper folder's owner and mode.
 void ImageWriter::make_folder_like(const fs::path& upper, const fs::path& lower) {
   if (::mkdir(upper.c_str(), 0755) != 0) {
     if (errno == EEXIST) return;

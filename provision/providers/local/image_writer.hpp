@@ -1,4 +1,4 @@
-// Writes into the upper directories of a node that does not run, as if through its overlays.
+// Writes into the upper directories of a stopped node, as if through its overlays.
 #pragma once
 
 #include <sys/types.h>
@@ -12,22 +12,22 @@
 
 namespace fastgpu::provision::local {
 
-/// Which of the two overlays will read what is written.
+/// The overlay that will read the files.
 enum class OverlayKind { kernel, fuse };
 
-/// Paths are the node's and absolute. For a fresh node only: once its programs have run, a link of
-/// theirs could lead out of the tree.
+/// A writer with absolute paths of the node. For a fresh node only: once its programs have run, a
+/// link of theirs could lead out of the tree.
 class ImageWriter {
  public:
   /// Makes the upper and work directories of all layers below `folder`.
   ImageWriter(std::filesystem::path folder, std::vector<Layer> layers, OverlayKind overlay);
 
   void put_file(const std::string& path, std::string_view text, mode_t mode);
-  /// As put_file, with the owner and the mode that the file has on this machine.
+  /// Puts a file with the owner and the mode that it has on this machine.
   void put_like_ours(const std::string& path, std::string_view text);
-  /// An empty folder in place of whatever this machine has there.
+  /// Puts an empty folder in place of anything that this machine has there.
   void put_empty_folder(const std::string& path, mode_t mode);
-  /// Nothing in place of what this machine has there.
+  /// Hides anything that this machine has there.
   void put_nothing(const std::string& path);
 
  private:
@@ -39,7 +39,7 @@ class ImageWriter {
   OverlayKind overlay_;
 };
 
-/// Where a layer's upper and work directories are kept.
+/// Returns the folder for a layer's upper and work directories.
 std::filesystem::path layer_storage(const std::filesystem::path& folder, const Layer& layer);
 
 }  // namespace fastgpu::provision::local

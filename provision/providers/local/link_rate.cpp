@@ -1,4 +1,4 @@
-// A link's speed, held by the kernel's token bucket.
+// A link's speed, limited by the kernel's token bucket.
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 
@@ -24,7 +24,7 @@ std::uint32_t narrowed(std::uint64_t value) {
 
 void limit_rate(NetlinkSocket& socket, int link, BitRate rate) {
   const std::uint64_t bytes_per_second = std::max<std::uint64_t>(rate.bits_per_second / 8, 1);
-  // 5 ms of traffic may pass at once, and 50 ms of it may wait.
+  // A burst of 5 ms of traffic may pass at once, and 50 ms of it may wait.
   const std::uint64_t burst = std::clamp(bytes_per_second / 200, kLeastBurst, kMostBurst);
   tc_tbf_qopt options{};
   options.rate.linklayer = TC_LINKLAYER_ETHERNET;

@@ -30,8 +30,8 @@ void check(int error_number, const std::string& doing) {
   if (error_number != 0 && error_number != EEXIST) throw system_error(doing, error_number);
 }
 
-/// No IPv6 address by itself: nobody uses it, and looking for duplicates costs time and noise. The
-/// message fails where there is no IPv6, which is as good.
+/// Returns a message that turns off automatic IPv6 addresses: they are unused, and the search for
+/// duplicates costs time and noise. It fails without IPv6, which is equally good.
 NetlinkMessage without_ipv6(const std::string& name, int index = 0) {
   NetlinkMessage message(RTM_SETLINK, 0, link_header(index));
   if (!name.empty()) message.put_text(IFLA_IFNAME, name);

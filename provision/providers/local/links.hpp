@@ -1,4 +1,4 @@
-// What a cluster puts into a network namespace: bridge, veth pairs, addresses, shaped links.
+// The parts of a cluster in a network namespace: bridge, veth pairs, addresses, shaped links.
 #pragma once
 
 #include <array>
@@ -15,7 +15,8 @@ namespace fastgpu::provision::local {
 
 using MacAddress = std::array<std::uint8_t, 6>;
 
-/// Locally administered and made from the address, so that it is known without asking.
+/// Returns a locally administered address, derived from the IP address, so that it is known at
+/// once.
 MacAddress mac_of(Ipv4 address) noexcept;
 
 struct Link {
@@ -27,17 +28,17 @@ struct Link {
 
 std::string bridge_name(std::string_view cluster_id);          ///< "fg-0a1b2c3d"
 std::string port_name(std::string_view cluster_id, int node);  ///< "fg0a1b2c3d-12", on this machine
-/// The cluster that a name made by bridge_name belongs to; "" for every other name.
+/// Returns the cluster of a name made by bridge_name; "" for every other name.
 std::string cluster_of_bridge(std::string_view name);
 
 std::vector<Link> list_links(NetlinkSocket& socket);
 std::optional<Link> find_link(NetlinkSocket& socket, const std::string& name);
 
-/// All addresses and routes of this machine but the default route.
+/// Returns all addresses and routes of this machine except the default route.
 std::vector<AddressRange> used_ranges(NetlinkSocket& socket);
 
-/// Makes the bridge with its mark, or does nothing where it exists. In one step: a kill leaves
-/// either nothing or a bridge with its mark.
+/// Makes the bridge with its mark, or does nothing if it exists. In one step: a kill leaves either
+/// nothing or a bridge with its mark.
 void make_bridge(NetlinkSocket& socket, const std::string& name, const std::string& alias,
                  MacAddress mac);
 
@@ -45,12 +46,12 @@ void make_bridge(NetlinkSocket& socket, const std::string& name, const std::stri
 void bring_up(NetlinkSocket& socket, int link, Ipv4 address);
 void bring_up_loopback(NetlinkSocket& socket);
 
-/// A veth pair: `port` on the bridge with that index here, "eth0" in the namespace behind
+/// Makes a veth pair: `port` on the bridge with that index here, "eth0" in the namespace behind
 /// `namespace_fd`. A port of that name, left by a node that has just died, is replaced.
 void make_port(NetlinkSocket& socket, const std::string& port, int bridge, int namespace_fd,
                MacAddress mac);
 
-/// Fixed entries, so that many nodes talking to each other do not overrun the machine's table.
+/// Adds fixed entries, so that the traffic between many nodes does not overrun the machine's table.
 void add_neighbours(NetlinkSocket& socket, int link, std::span<const Ipv4> addresses);
 
 void limit_rate(NetlinkSocket& socket, int link, BitRate rate);

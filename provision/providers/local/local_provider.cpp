@@ -33,7 +33,7 @@ bool may(std::span<const unsigned> capabilities) {
   });
 }
 
-/// `folder` may be empty: then there is no more than a bridge.
+/// Removes everything of a cluster. `folder` may be empty: then only a bridge can exist.
 void remove_all_of(const LocalConfig& config, const std::string& cluster, const fs::path& folder) {
   std::vector<Task> tasks;
   if (!folder.empty())
@@ -165,7 +165,7 @@ Results LocalProvider::destroy(const state::Cluster& cluster, std::span<const st
     if (!task.failure) record->nodes.erase(task.index);
   try {
     write_cluster(folder, *record);
-  } catch (const Error& e) {  // A full disk must not stand in the way of making room.
+  } catch (const Error& e) {  // A full disk must not prevent making room.
     if (e.kind() != ErrorKind::capacity) throw;
   }
   fault_point("local:destroyed");

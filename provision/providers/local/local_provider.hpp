@@ -1,4 +1,4 @@
-// Nodes out of this very machine: each a set of Linux namespaces with its own sshd.
+// Nodes on this very machine: each a set of Linux namespaces with its own sshd.
 #pragma once
 
 #include <span>
@@ -11,8 +11,8 @@
 
 namespace fastgpu::provision {
 
-/// Whether a node lives is asked of the kernel each time, by a lock that its first process holds:
-/// no number of a process is written down, so that a reboot or a crash is seen at once.
+/// The local provider. The kernel is asked each time whether a node lives, by a lock of its first
+/// process. No process number is recorded, so that a reboot or a crash is noticed at once.
 class LocalProvider : public Provider {
  public:
   explicit LocalProvider(local::LocalConfig config);
@@ -29,7 +29,7 @@ class LocalProvider : public Provider {
   std::vector<HostResult<Instance>> start(const state::Cluster& cluster,
                                           std::span<const state::Node> nodes,
                                           const Cancel& cancel) override;
-  /// Takes up to 6 s where processes on the nodes do not heed SIGTERM.
+  /// Takes up to 6 s if processes on the nodes ignore SIGTERM.
   std::vector<HostResult<Instance>> stop(const state::Cluster& cluster,
                                          std::span<const state::Node> nodes,
                                          const Cancel& cancel) override;
@@ -40,8 +40,7 @@ class LocalProvider : public Provider {
   void remove_orphan(const Orphan& orphan) override;
 
  protected:
-  /// Throws ErrorKind::local, naming the package, for a program that nodes need and that is
-  /// missing.
+  /// Throws ErrorKind::local, naming the package, for a missing program that nodes need.
   void check_programs() const;
 
  private:

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::array kOwnPlaces = {"/proc", "/sys", "/dev", "/run", "/tmp"};
 
-// Windows of the kernel, memory, and places that mount by themselves: nothing of them is a disk.
+// Kernel interfaces, memory, and places that mount by themselves: none of them is a disk.
 constexpr std::array kNoDisk = {
     "autofs",          "binfmt_misc", "bpf",       "cgroup",   "cgroup2", "configfs",
     "debugfs",         "devpts",      "devtmpfs",  "efivarfs", "fuse",    "fusectl",
@@ -18,7 +18,7 @@ constexpr std::array kNoDisk = {
     "rpc_pipefs",      "securityfs",  "selinuxfs", "sysfs",    "tmpfs",   "tracefs",
     "fuse.gvfsd-fuse", "fuse.portal", "nfsd",      "smackfs"};
 
-/// mountinfo writes space, tab, newline and backslash as three octal digits.
+/// Decodes mountinfo's space, tab, newline and backslash, each of which is three octal digits.
 std::string unescape(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -45,7 +45,7 @@ bool is_own_place(std::string_view path) {
   return std::ranges::any_of(kOwnPlaces, [&](const char* own) { return lies_in(path, own); });
 }
 
-/// The path as one folder's name.
+/// Returns the path as one folder's name.
 std::string folder_name(std::string_view path) {
   std::string out;
   for (const char c : path)
@@ -93,7 +93,7 @@ const Mount& mount_of(const std::vector<Mount>& mounts, std::string_view path) {
 
 std::vector<Layer> choose_layers(const std::vector<Mount>& mounts,
                                  const std::vector<std::string>& hidden) {
-  std::map<std::string, std::string> type_of;  // The last mount on a place is the one seen there.
+  std::map<std::string, std::string> type_of;  // The last mount on a place is the visible one.
   for (const Mount& mount : mounts)
     type_of[mount.point] = mount.type;
   std::vector<Layer> layers = {{"/", "root"}};
@@ -109,7 +109,7 @@ std::vector<Layer> choose_layers(const std::vector<Mount>& mounts,
 }
 
 PlaceInLayer find_place(const std::vector<Layer>& layers, std::string_view path) {
-  const Layer* nearest = &layers.front();  // That of "/".
+  const Layer* nearest = &layers.front();  // The layer of "/".
   for (const Layer& layer : layers)
     if (lies_in(path, layer.point) && layer.point.size() >= nearest->point.size()) nearest = &layer;
   std::string_view rest = path.substr(nearest->point.size());

@@ -1,4 +1,4 @@
-// This machine's mounts, and which of them a node gets an overlay of.
+// This machine's mounts, and those of which a node gets an overlay.
 #pragma once
 
 #include <string>
@@ -8,18 +8,18 @@
 namespace fastgpu::provision::local {
 
 struct Mount {
-  std::string point;  ///< Where it is mounted, as this process sees it.
+  std::string point;  ///< The mount point, as this process sees it.
   std::string type;   ///< "ext4", "tmpfs", ...
   bool read_only = false;
 };
 
-/// The text of /proc/self/mountinfo, in its order.
+/// Parses the text of /proc/self/mountinfo, in its order.
 std::vector<Mount> parse_mountinfo(std::string_view text);
 
-/// The mount that a path without symlinks lies on; `mounts` holds one at "/".
+/// Returns the mount of a path without symlinks; `mounts` has one at "/".
 const Mount& mount_of(const std::vector<Mount>& mounts, std::string_view path);
 
-/// Whether `path` is `folder` or lies below it.
+/// Returns true if `path` is `folder` or below it.
 bool lies_in(std::string_view path, std::string_view folder);
 
 /// One overlay of a node: its lower directory and its place are the same path.
@@ -28,19 +28,20 @@ struct Layer {
   std::string storage;  ///< The name of the layer's folder among the node's: "root", "%2Fhome".
 };
 
-/// "/" first, then every other real file system below it, parents before children; nothing that a
-/// node gets of its own (/proc, /sys, /dev, /run, /tmp) and nothing in `hidden`.
+/// Returns "/" first, then every other real file system below it, parents before children. Leaves
+/// out the places that a node gets of its own (/proc, /sys, /dev, /run, /tmp) and those in
+/// `hidden`.
 std::vector<Layer> choose_layers(const std::vector<Mount>& mounts,
                                  const std::vector<std::string>& hidden);
 
-/// The layer that holds `path` and the rest of it behind the layer's point, without leading '/'.
+/// The layer with `path`, and the rest of it behind the layer's point, without leading '/'.
 struct PlaceInLayer {
   const Layer* layer = nullptr;
   std::string rest;
 };
 PlaceInLayer find_place(const std::vector<Layer>& layers, std::string_view path);
 
-/// The options of mount(2) for an overlay, with what is special in paths escaped.
+/// Returns the options of mount(2) for an overlay, with special characters in paths escaped.
 std::string overlay_options(std::string_view lower, std::string_view upper, std::string_view work);
 
 }  // namespace fastgpu::provision::local

@@ -11,7 +11,7 @@ namespace fastgpu::provision::local {
 namespace {
 
 constexpr std::size_t kReceiveBuffer = 256UL * 1024;  // A dump's part is at most 32 KiB.
-// Messages that go out at once: their acknowledgements must fit the socket's receive buffer.
+// The number of messages in one batch: their acknowledgements must fit the socket's receive buffer.
 constexpr std::size_t kBatch = 64;
 
 template <class T>
@@ -83,7 +83,7 @@ std::uint32_t NetlinkAttribute::number() const noexcept {
 }
 
 std::string_view NetlinkAttribute::text() const noexcept {
-  // A byte may be seen as a char by the rules of the language.
+  // The language allows to read a byte as a char.
   const std::string_view all(reinterpret_cast<const char*>(data.data()), data.size());
   return all.substr(0, all.find('\0'));
 }

@@ -34,14 +34,14 @@ class NetlinkMessage {
   NetlinkMessage& put_text(int type, std::string_view text);  ///< With the closing NUL.
   NetlinkMessage& put_bytes(int type, const void* data, std::size_t size);
 
-  /// Everything that `fill` puts goes into an attribute `type`, behind `header` where there is one.
+  /// Puts everything from `fill` into an attribute `type`, behind `header` if there is one.
   NetlinkMessage& nest(int type, const std::function<void(NetlinkMessage&)>& fill);
   template <class T>
   void append_header(const T& header) {
     append(&header, sizeof header);
   }
 
-  /// The message as it is sent, with `sequence` in it.
+  /// Returns the message to send, with `sequence` in it.
   std::vector<std::byte> bytes(std::uint32_t sequence) const;
 
  private:
@@ -54,20 +54,21 @@ struct NetlinkAttribute {
   int type = 0;
   std::span<const std::byte> data;
 
-  std::uint32_t number() const noexcept;  ///< The first up to four bytes, in this machine's order.
+  /// Returns the first up to four bytes, in this machine's order.
+  std::uint32_t number() const noexcept;
   std::string_view text() const noexcept;
 };
 
-/// The attributes in `data`, which begins with the first one.
+/// Returns the attributes in `data`, which begins with the first one.
 std::vector<NetlinkAttribute> netlink_attributes(std::span<const std::byte> data);
 
-/// A socket of the network namespace that the process was in when it made it. Not thread-safe.
+/// A socket of the process's network namespace at the time of its creation. Not thread-safe.
 class NetlinkSocket {
  public:
   NetlinkSocket();  ///< Throws ErrorKind::local.
 
-  /// Sends all in one system call, so that no signal falls in between, and returns one errno per
-  /// message, 0 for success. Each is tried, whatever became of those before it.
+  /// Sends all in one system call, so that no signal falls in between. Returns one errno per
+  /// message, 0 for success. Each is tried, even after failures.
   std::vector<int> request(std::span<const NetlinkMessage> messages);
   int request(const NetlinkMessage& message);
 
@@ -86,7 +87,7 @@ class NetlinkSocket {
   std::vector<std::byte> buffer_;
 };
 
-/// `T` out of the beginning of a payload; the rest begins at NLMSG_ALIGN(sizeof(T)).
+/// Returns `T` out of the beginning of a payload; the rest begins at NLMSG_ALIGN(sizeof(T)).
 template <class T>
 T netlink_header(std::span<const std::byte> payload) {
   T header{};

@@ -21,7 +21,7 @@ std::string hosts_block(std::span<const HostEntry> entries) {
 }
 
 std::string merge_hosts(std::string_view existing, std::string_view block) {
-  // The last whole block: a line that only begins one is kept, with all that follows it.
+  // The last whole block. A line that only begins one is kept, with all lines after it.
   std::size_t begin = existing.rfind(kBegin);
   std::size_t end = existing.npos;
   while (begin != existing.npos && (end = existing.find(kEnd, begin)) == existing.npos)

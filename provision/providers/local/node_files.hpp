@@ -15,26 +15,27 @@ struct HostEntry {
   std::string name;
 };
 
-/// The cluster's part of /etc/hosts, between two marks.
+/// Returns the cluster's part of /etc/hosts, between two marks.
 std::string hosts_block(std::span<const HostEntry> entries);
 
-/// `existing` with its marked part replaced by `block` (or with `block` behind it), the user's own
-/// lines kept.
+/// Returns `existing` with its marked part replaced by `block` (or with `block` behind it); the
+/// user's own lines are kept.
 std::string merge_hosts(std::string_view existing, std::string_view block);
 
-/// A whole /etc/hosts for a node that has none yet.
+/// Returns a whole /etc/hosts for a node that has none yet.
 std::string first_hosts(std::string_view block);
 
-/// Returns sshd's configuration: the cluster's key opens every account and no other key does, also
-/// none in an account's own ~/.ssh, which may come from this machine. One host key, no name
+/// Returns sshd's configuration. The cluster's key opens every account and no other key does: not
+/// even those in an account's own ~/.ssh, which may come from this machine. One host key, no name
 /// look-ups, room for many sessions.
 std::string sshd_config();
 
-/// An /etc/shadow for the accounts in the text of /etc/passwd: open to keys, to no password.
+/// Returns an /etc/shadow for the accounts in the text of /etc/passwd: open to keys, to no
+/// password.
 std::string shadow_without_passwords(std::string_view passwd);
 
-/// /etc/shadow with the accounts of `users` open to keys: sshd takes a password that begins with
-/// '!' for a locked account, and one that is "*" only for an impossible password.
+/// Returns /etc/shadow with the accounts of `users` open to keys. sshd takes a password that begins
+/// with '!' for a locked account, and one that is "*" only for an impossible password.
 std::string unlock_accounts(std::string_view shadow, std::span<const std::string> users);
 
 }  // namespace fastgpu::provision::local

@@ -22,10 +22,10 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr milliseconds kInOrder{6'000};  // The init itself gives its processes 2 s, and 2 s more.
-constexpr milliseconds kAtOnce{20'000};  // A namespace with many processes takes its time.
+constexpr milliseconds kAtOnce{20'000};  // A namespace with many processes needs this long.
 
-/// The number of the process that holds the lock; 0 where it is in no namespace of ours, absent
-/// where the lock is free.
+/// Returns the number of the process that holds the lock; 0 if it is in no namespace of ours,
+/// absent if the lock is free.
 std::optional<pid_t> lock_holder(const fs::path& folder) {
   const UniqueFd file(::open((folder / "lock").c_str(), O_RDWR | O_CLOEXEC));
   if (!file) {
@@ -55,12 +55,12 @@ void signal_all(const std::vector<std::optional<LiveNode>>& nodes, int number) {
     if (node) signal_process(node->process, number);
 }
 
-/// Forgets those that have ended by `limit` from now.
+/// Removes those that have ended by `limit` from now.
 void wait_for_all(std::vector<std::optional<LiveNode>>& nodes, milliseconds limit) {
   const auto end = steady_clock::now() + limit;
   for (auto& node : nodes) {
     if (!node || !ends_by(node->process, end)) continue;
-    ::waitpid(node->pid, nullptr, WNOHANG);  // Ours to reap only where we made it ourselves.
+    ::waitpid(node->pid, nullptr, WNOHANG);  // Only processes that we made can be reaped.
     node.reset();
   }
 }
@@ -91,7 +91,7 @@ std::optional<LiveNode> find_live(const fs::path& folder) {
     LiveNode node{*pid, open_process(*pid)};
     if (!node.process && errno != ESRCH)
       throw system_error("watching process " + std::to_string(*pid), errno);
-    // The holder may have ended, and its number been taken, between the two calls above.
+    // The holder may have ended, and its number been reused, between the two calls above.
     if (node.process && lock_holder(folder) == pid) return node;
   }
 }
@@ -102,7 +102,7 @@ bool is_live(const fs::path& folder) {
 
 namespace {
 
-/// Each node that ends takes a descriptor until it has.
+/// Ends nodes. Each takes a descriptor until it has ended.
 std::vector<std::optional<Error>> end_at_once(std::span<const fs::path> folders, Ending ending) {
   std::vector<std::optional<Error>> failures(folders.size());
   std::vector<std::optional<LiveNode>> nodes(folders.size());

@@ -1,4 +1,5 @@
-// The process that is a node: found by the lock it holds, ended by descriptor and never by number.
+// The first process of a node: found by the lock that it holds, ended by descriptor and never by
+// number.
 #pragma once
 
 #include <sys/types.h>
@@ -14,21 +15,22 @@
 
 namespace fastgpu::provision::local {
 
-/// A descriptor of the process, readable once it has ended; empty, with errno set, where it is
+/// Returns a descriptor of the process, readable once it has ended; empty, with errno set, if it is
 /// gone.
 UniqueFd open_process(pid_t pid);
 void signal_process(const UniqueFd& process, int number);
-/// Whether the process ends within `limit`.
+/// Returns true if the process ends within `limit`.
 bool ends_within(const UniqueFd& process, std::chrono::milliseconds limit);
 
-/// A node's first process. The descriptor means it and no other, even when the number is reused.
+/// A node's first process. The descriptor identifies it and no other, even when the number is
+/// reused.
 struct LiveNode {
   pid_t pid = 0;
   UniqueFd process;
 };
 
-/// The process that holds the lock of the node in `folder`, if the node lives. Throws
-/// ErrorKind::local where it lives in a process namespace that we cannot see into.
+/// Returns the process that holds the lock of the node in `folder`, if the node lives. Throws
+/// ErrorKind::local if it lives in a process namespace that we cannot see into.
 std::optional<LiveNode> find_live(const std::filesystem::path& folder);
 bool is_live(const std::filesystem::path& folder);
 

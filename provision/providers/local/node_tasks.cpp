@@ -35,7 +35,7 @@ void delete_ports(const std::string& cluster_id, const std::vector<Task>& tasks)
   delete_links(socket, names);
 }
 
-/// So that nobody takes what a kill leaves of the node for a whole one.
+/// Marks a node unfinished, so that the remains after a kill are not taken for a whole node.
 void mark_unfinished(const fs::path& folder) {
   auto node = read_node(folder);
   if (!node) return;
@@ -44,7 +44,7 @@ void mark_unfinished(const fs::path& folder) {
     write_node(folder, *node);
   } catch (const Error& e) {
     if (e.kind() != ErrorKind::capacity) throw;
-    remove_node_record(folder);  // On a full disk this can still be done, and says as much.
+    remove_node_record(folder);  // This is possible even on a full disk, and has the same meaning.
   }
 }
 
@@ -60,7 +60,7 @@ void delete_folder(const fs::path& cluster_folder, Task& task, int deepest) noex
   task.failure = Error(ErrorKind::local, task.name.value + ": " + e.what());
 }
 
-/// Whatever goes wrong on a node that is about to end does not matter.
+/// Updates the hosts of a node. A failure on a node that is about to end does not matter.
 void tell_hosts_of(const LiveNode& node, const std::string& block) try {
   update_hosts_of(node.pid, block);
 } catch (const Error&) {
@@ -166,7 +166,7 @@ RemovalWidth removal_width(std::size_t descriptors) {
   constexpr std::size_t kTrees = 8;
   constexpr std::size_t kUsualDepth = 16;
   const std::size_t trees = std::clamp(descriptors / kUsualDepth, std::size_t{1}, kTrees);
-  // One more is taken by what is looked at in the deepest folder, one by the name's new place.
+  // The deepest folder's reading takes one more, and so does the new place of a name.
   const std::size_t each = descriptors / trees;
   return {trees, each <= 4 ? 2 : std::min(kDeepest, static_cast<int>(each - 2))};
 }

@@ -1,4 +1,4 @@
-// The steps that the local provider's verbs are made of, each on many nodes at once.
+// The steps of the local provider's verbs, each on many nodes at once.
 #pragma once
 
 #include <filesystem>
@@ -16,7 +16,7 @@ namespace fastgpu::provision::local {
 
 using Results = std::vector<HostResult<Instance>>;
 
-/// What to do to one node, and what came of it. A step leaves out the nodes that have failed.
+/// The task for one node, and its result. A step leaves out the nodes that have failed.
 struct Task {
   int index = 0;
   NodeName name;
@@ -25,36 +25,36 @@ struct Task {
 
 std::vector<Task> tasks_for(std::span<const state::Node> nodes);
 
-/// One result a task: its failure, or the node in `state`.
+/// Returns one result per task: its failure, or the node in `state`.
 Results results_of(const std::vector<Task>& tasks, const std::filesystem::path& cluster_folder,
                    const ClusterRecord& record, InstanceState state);
 
-/// The node in `folder` as the rest of fastgpu sees it.
+/// Returns the node in `folder` in the form that the rest of fastgpu uses.
 Instance instance_at(const std::filesystem::path& folder, const ClusterRecord& record, int index,
                      InstanceState state);
 
-/// What is the same in the file systems of all nodes made together.
+/// Returns the common part of the file systems of all nodes made together.
 ImagePlan image_plan(const Site& site, const LocalConfig& config, const std::string& user);
 
 /// Fills the node's folder, unless that has been done under the same token. Throws
-/// ErrorKind::conflict where a node of another token has that index.
+/// ErrorKind::conflict if a node of another token has that index.
 void prepare_node(const Site& site, const ImagePlan& common, const NodeRequest& request);
 
-/// Throws ErrorKind::not_found for a node whose file system is gone or has never been whole.
+/// Throws ErrorKind::not_found for a node whose file system is gone or incomplete.
 void require_image(const Site& site, int index);
 
-/// Boots the nodes, `prepare` called for each just before.
+/// Boots the nodes; `prepare` is called for each just before.
 void boot(const Site& site, const LocalConfig& config, std::vector<Task>& tasks,
           const std::function<void(std::size_t)>& prepare, const Cancel& cancel);
 
-/// Tells the nodes that run who belongs to the cluster now.
+/// Updates the list of the cluster's hosts on the running nodes.
 void tell_hosts(const std::filesystem::path& cluster_folder, const ClusterRecord& record);
 
 /// Ends the nodes' processes and deletes their links.
 void end(const std::filesystem::path& cluster_folder, const std::string& cluster_id,
          std::vector<Task>& tasks, Ending ending);
 
-/// How many trees are removed at once, and how many folders of each are open at once.
+/// The number of trees that are removed at once, and of open folders of each.
 struct RemovalWidth {
   std::size_t trees = 1;
   int deepest = 2;
@@ -63,7 +63,8 @@ struct RemovalWidth {
 /// Returns the width that so many free descriptors allow.
 RemovalWidth removal_width(std::size_t descriptors);
 
-/// Deletes what ended nodes had. The record goes last: while anything is there, `list` says so.
+/// Deletes the remains of ended nodes. The record goes last: while anything is left, `list` shows
+/// it.
 void delete_folders(const std::filesystem::path& cluster_folder, std::vector<Task>& tasks);
 
 }  // namespace fastgpu::provision::local

@@ -20,7 +20,7 @@ struct MarkedProcess {
   std::string cluster;
 };
 
-/// The cluster out of the arguments "PROGRAM boot ROOT-ID/CLUSTER/INDEX", or "".
+/// Returns the cluster out of the arguments "PROGRAM boot ROOT-ID/CLUSTER/INDEX", or "".
 std::string cluster_of(const std::string& command_line, const std::string& root_id) {
   const std::string start = std::string("\0boot\0", 6) + root_id + "/";
   const std::size_t found = command_line.find(start);
@@ -65,7 +65,7 @@ std::vector<Orphan> find_orphans(const LocalConfig& config,
   std::vector<Orphan> orphans;
   const auto root_id = find_root_id(config);
   if (!root_id) return orphans;
-  std::set<std::string> seen;  // Known, or found already.
+  std::set<std::string> seen;  // Clusters that are known, or found already.
   for (const state::ClusterId& id : known)
     seen.insert(id.value);
   const auto add = [&](const char* kind, const std::string& id, const std::string& cluster) {

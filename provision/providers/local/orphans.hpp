@@ -1,4 +1,4 @@
-// What carries this root's marks on the machine, whether or not a cluster of that name is known.
+// Everything on the machine with this root's marks, for known and unknown clusters.
 #pragma once
 
 #include <sys/types.h>
@@ -12,13 +12,12 @@
 
 namespace fastgpu::provision::local {
 
-/// "folder", "bridge" and "process" of clusters that are not among `known`, the folder alone where
-/// there is one: removing it ends what belongs to it.
+/// Returns "folder", "bridge" and "process" of clusters that are not among `known`; the folder
+/// alone if it exists: its removal ends everything else.
 std::vector<Orphan> find_orphans(const LocalConfig& config,
                                  std::span<const state::ClusterId> known);
 
-/// Ends the processes that were started as nodes of `cluster_id` under this root, wherever their
-/// folders are.
+/// Ends the processes that were started as nodes of `cluster_id` under this root, in any folder.
 void end_marked_processes(const LocalConfig& config, const std::string& cluster_id);
 
 }  // namespace fastgpu::provision::local

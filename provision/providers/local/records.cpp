@@ -22,7 +22,7 @@ std::optional<int> parse_index(const std::string& text) {
   return index;
 }
 
-/// A file cut short by a crash counts as none: what it described is then made anew or deleted.
+/// Reads a file; absent if a crash cut it short: its content is then made anew or deleted.
 std::optional<json> read_json(const fs::path& path) {
   const auto text = read_file(path);
   if (!text) return std::nullopt;

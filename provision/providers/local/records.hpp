@@ -1,4 +1,4 @@
-// What the local provider writes beside its nodes: one file a cluster, one a node.
+// The records of the local provider beside its nodes: one file a cluster, one a node.
 #pragma once
 
 #include <filesystem>
@@ -15,10 +15,10 @@ struct ClusterRecord {
   std::string id;
   std::string name;
   Subnet subnet;
-  std::map<int, std::string> nodes{};  ///< Names by index.
+  std::map<int, std::string> nodes{};  ///< The names by index.
 };
 
-/// Whether a node's file system has been filled, or is about to be deleted or made anew.
+/// The state of a node's file system: `unfinished` also if it is about to be deleted or made anew.
 enum class ImageState { unfinished, ready };
 
 struct NodeRecord {
@@ -28,19 +28,19 @@ struct NodeRecord {
   ImageState image = ImageState::unfinished;
 };
 
-/// `folder` is the cluster's; absent where nothing usable is written there.
+/// Reads the record in `folder`, which is the cluster's; absent without a usable one.
 std::optional<ClusterRecord> read_cluster(const std::filesystem::path& folder);
 void write_cluster(const std::filesystem::path& folder, const ClusterRecord& record);
 
-/// `folder` is the node's; absent where nothing usable is written there, as after a kill.
+/// Reads the record in `folder`, which is the node's; absent without a usable one, as after a kill.
 std::optional<NodeRecord> read_node(const std::filesystem::path& folder);
 void write_node(const std::filesystem::path& folder, const NodeRecord& record);
 void remove_node_record(const std::filesystem::path& folder);
 
-/// The indices of the node folders in a cluster's folder, in order.
+/// Returns the indices of the node folders in a cluster's folder, in order.
 std::vector<int> node_indices(const std::filesystem::path& cluster_folder);
 
-/// Bits per second out of Cluster::spec_json; empty is without limit. Throws ErrorKind::usage.
+/// Returns bits per second out of Cluster::spec_json; empty: no limit. Throws ErrorKind::usage.
 std::string link_rate_of(const std::string& spec_json);
 
 }  // namespace fastgpu::provision::local

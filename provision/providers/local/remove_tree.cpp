@@ -1,4 +1,4 @@
-// Deletes a node's tree: as deep as its programs made it, with whatever flags they set.
+// Deletes a node's tree, with the depth and the flags that its programs gave it.
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -20,7 +20,7 @@ int close_directory(DIR* directory) {
   return ::closedir(directory);
 }
 
-/// Immutable and append-only files cannot be deleted, nor can anything in such a folder.
+/// Clears flags: immutable and append-only files cannot be deleted, nor any file in such a folder.
 void clear_flags(int folder, const char* name, int open_flags) {
   const UniqueFd file(
       ::openat(folder, name, open_flags | O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
@@ -45,7 +45,7 @@ class TreeRemover {
     if (!unlink(parent, name, AT_REMOVEDIR)) insist(parent, name, shown, AT_REMOVEDIR);
   }
 
-  /// Whether some deep folder has been moved to the top, to be removed from there.
+  /// Returns true if a deep folder has been moved to the top, to be removed from there.
   bool lifted() const noexcept { return lifted_ > 0; }
   void forget_lifted() noexcept { lifted_ = 0; }
 
@@ -86,7 +86,7 @@ class TreeRemover {
   }
 
   std::string top_;
-  int deepest_;  ///< Each level holds a descriptor.
+  int deepest_;  ///< Each level takes a descriptor.
   int serial_ = 0;
   int lifted_ = 0;
 };
@@ -101,7 +101,7 @@ void remove_tree(const std::filesystem::path& path, int deepest) {
     try {
       remover.remove(AT_FDCWD, top, top, 0);
     } catch (const Error&) {
-      // What was lifted into the top while that was being emptied is there still.
+      // Folders that were lifted into the top while it was being emptied are still there.
       if (!remover.lifted()) throw;
       remover.forget_lifted();
     }

@@ -30,7 +30,7 @@ bool is_our_own(const UniqueFd& root) {
          (its.st_dev == ours.st_dev && its.st_ino == ours.st_ino);
 }
 
-/// The text of a plain file; nothing of devices and pipes, which could keep us waiting for ever.
+/// Returns the text of a plain file; "" for devices and pipes, which could block for ever.
 std::string text_of(const UniqueFd& file) {
   struct stat found {};
   if (!file || ::fstat(file.get(), &found) != 0 || !S_ISREG(found.st_mode)) return {};
@@ -42,7 +42,7 @@ std::string text_of(const UniqueFd& file) {
 void update_hosts_of(pid_t pid, const std::string& block) {
   const std::string path = "/proc/" + std::to_string(pid) + "/root";
   const UniqueFd root(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!root || is_our_own(root)) return;  // It has just ended, or not entered its tree yet.
+  if (!root || is_our_own(root)) return;  // The node has just ended, or not entered its tree yet.
   const UniqueFd etc = open_in(root.get(), "etc", O_PATH | O_DIRECTORY);
   if (!etc) return;
   const std::string old = text_of(open_in(root.get(), "etc/hosts", O_RDONLY | O_NONBLOCK));

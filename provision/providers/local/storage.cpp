@@ -55,7 +55,7 @@ bool has_room(const fs::path& folder) {
          (found.f_flag & ST_RDONLY) == 0;
 }
 
-/// A folder that nobody else can have put there for us to fall into.
+/// Makes a folder, or accepts one that no other user can have put there.
 bool make_own_folder(const fs::path& folder) {
   if (::mkdir(folder.c_str(), 0700) == 0) return true;
   struct stat found {};
@@ -63,7 +63,7 @@ bool make_own_folder(const fs::path& folder) {
          found.st_uid == ::geteuid() && (found.st_mode & 077) == 0;
 }
 
-/// The reason why an overlay cannot be stored below `folder`, or "" where it can.
+/// Returns the reason why an overlay cannot be stored below `folder`; "" if it can.
 std::string refusal(const LocalConfig& config, const fs::path& folder) {
   const fs::path scratch = folder / ("probe-" + random_digits());
   if (::mkdir(scratch.c_str(), 0700) != 0)
@@ -122,7 +122,7 @@ std::string make_root_id(const LocalConfig& config) {
 fs::path choose_storage(const LocalConfig& config) {
   const std::string id = make_root_id(config);
   if (const auto found = find_storage(config)) {
-    // The root is the user's choice, mode and all; other places may be open to everybody.
+    // The root is the user's choice, mode included; other places may be open to all users.
     if (*found == config.root ? fs::is_directory(*found) : make_own_folder(*found)) return *found;
     throw Error(ErrorKind::local, found->string() + ", where local nodes are kept, is no private " +
                                       "folder of ours: put it back, or delete " +

@@ -22,7 +22,7 @@ struct Pool {
   int prefix_length;
 };
 
-// The first is the one that other tools use least; the others serve where a private network
+// The first pool is the one that other tools use least; the others serve if a private network
 // claims all of 10.0.0.0/8.
 constexpr std::array kPools = {Pool{ipv4(10, 64), 10}, Pool{ipv4(100, 64), 10},
                                Pool{ipv4(172, 16), 12}, Pool{ipv4(192, 168), 16},
@@ -67,10 +67,10 @@ Subnet choose_subnet(std::span<const AddressRange> taken) {
       const auto hit = std::ranges::find_if(
           taken, [&](const AddressRange& range) { return range.meets(candidate.range()); });
       if (hit == taken.end()) return candidate;
-      // Behind the range that is in the way, at the next multiple of 256.
+      // Behind the range in the way, at the next multiple of 256.
       candidate.network.bits = (hit->last.bits & ~(kSubnetSize - 1)) + kSubnetSize;
       if (candidate.network.bits <= hit->first.bits)
-        break;  // The range reaches the last address of all.
+        break;  // The range reaches the very last address.
     }
   }
   throw Error(ErrorKind::capacity,

@@ -1,4 +1,4 @@
-// Which private addresses a cluster on this machine gets: one /24, chosen away from all in use.
+// The private addresses of a cluster on this machine: one /24, chosen apart from all in use.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct AddressRange {
   }
 };
 
-/// The range of `address`/`prefix_length`; the host bits of `address` do not matter.
+/// Returns the range of `address`/`prefix_length`; the host bits of `address` do not matter.
 AddressRange range_of(Ipv4 address, int prefix_length) noexcept;
 
 constexpr int kMostNodes = 240;  // .10 to .249 of a /24.
@@ -38,21 +38,21 @@ struct Subnet {
 
   AddressRange range() const noexcept { return range_of(network, 24); }
   Ipv4 bridge() const noexcept { return {network.bits + 1}; }
-  /// The address of node `index`, 0 to kMostNodes - 1.
+  /// Returns the address of node `index`, 0 to kMostNodes - 1.
   Ipv4 node(int index) const noexcept {
     return {network.bits + 10 + static_cast<std::uint32_t>(index)};
   }
 };
 
-std::string to_string(Subnet subnet);  ///< "10.64.3.0/24"
-/// Absent where `text` is no such subnet.
+std::string to_string(Subnet subnet);  ///< Returns text such as "10.64.3.0/24".
+/// Parses a subnet; absent if `text` is not one.
 std::optional<Subnet> parse_subnet(std::string_view text);
 
-/// The first /24 of the private ranges that meets none of `taken`. Throws ErrorKind::capacity
-/// where none is left.
+/// Returns the first /24 of the private ranges that meets none of `taken`. Throws
+/// ErrorKind::capacity if none is left.
 Subnet choose_subnet(std::span<const AddressRange> taken);
 
-/// Throws ErrorKind::usage where `index` is no place in a local cluster.
+/// Throws ErrorKind::usage if `index` is no place in a local cluster.
 void check_index(int index);
 
 }  // namespace fastgpu::provision::local

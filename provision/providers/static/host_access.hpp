@@ -1,4 +1,4 @@
-// The way in to hosts that somebody has: opened for a cluster's key, and closed again.
+// The access to existing hosts: opened for a cluster's key, and closed again.
 #pragma once
 
 #include <span>
@@ -11,23 +11,25 @@
 
 namespace fastgpu::provision {
 
-/// One host. `identity_file` of the node is the user's own key, which opens it until ours does.
+/// One host. `identity_file` of the node is the user's own key, which opens it until the cluster's
+/// does.
 struct HostDoor {
   state::Node node;
-  std::string mark;  ///< The last word of our line there: no other line of that host has it.
+  std::string mark;  ///< The last word of our line there: unique on that host.
 };
 
 struct Granted {};
 
-/// Every connection is to the host key that the node has pinned, and goes by its jump hosts. One
-/// outcome a host, in their order; throws for none. May be repeated after a kill at any instant.
+/// The access to hosts. Every connection is to the host key that the node has pinned, and goes by
+/// its jump hosts. One outcome a host, in their order; throws for none. May be repeated after a
+/// kill at any instant.
 class HostAccess {
  public:
   using Outcomes = std::vector<HostResult<Granted>>;
 
   virtual ~HostAccess() = default;
 
-  /// Whether `open` would succeed there. Changes nothing that anybody else uses.
+  /// Checks whether `open` would succeed there. Changes nothing in use by others.
   virtual Outcomes check(const state::Cluster& cluster, std::span<const HostDoor> doors,
                          const Cancel& cancel) = 0;
 
@@ -35,8 +37,8 @@ class HostAccess {
   virtual Outcomes open(const state::Cluster& cluster, std::span<const HostDoor> doors,
                         const std::string& public_key, const Cancel& cancel) = 0;
 
-  /// Takes that line out, with the cluster's key or, where that opens nothing any more, the user's.
-  /// Succeeds where it is gone already. Cannot be cancelled, and gives up on a host after a minute.
+  /// Removes that line, with the cluster's key or, if that opens nothing any more, the user's.
+  /// Succeeds if it is gone already. Cannot be cancelled, and gives up on a host after a minute.
   virtual Outcomes close(const state::Cluster& cluster, std::span<const HostDoor> doors) = 0;
 };
 

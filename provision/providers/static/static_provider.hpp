@@ -1,4 +1,4 @@
-// Hosts that somebody has already: adopted and forgotten, never made, stopped or ended.
+// Existing hosts: adopted and forgotten, never made, stopped or ended.
 #pragma once
 
 #include "provision/provider.hpp"
@@ -6,9 +6,9 @@
 
 namespace fastgpu::provision {
 
-/// `state::Cluster::spec_json` is the list of hosts (hosts.hpp), host keys included. Adopting a
-/// host is letting the cluster's key in there, and forgetting it is taking that key out again: all
-/// that `create` and `destroy` do.
+/// The provider of listed hosts. `state::Cluster::spec_json` is the list (hosts.hpp), host keys
+/// included. `create` adopts a host by adding the cluster's key there, and `destroy` forgets it by
+/// removing that key, and nothing more.
 class StaticProvider final : public Provider {
  public:
   explicit StaticProvider(HostAccess& access) : access_(access) {}
@@ -16,14 +16,15 @@ class StaticProvider final : public Provider {
   std::string_view name() const noexcept override { return "static"; }
   void check_usable() override {}
 
-  /// Throws ErrorKind::usage where the file lists no host for the node, denied where none of its
-  /// host keys is known.
+  /// Throws ErrorKind::usage if the file lists no host for the node, denied if none of its host
+  /// keys is known.
   void describe_node(const state::Cluster& cluster, state::Node& node) const override;
 
-  /// Listed hosts that are no nodes, in the order of the list: also those that were nodes once.
+  /// Returns listed hosts that are no nodes, in the order of the list: also those that were nodes
+  /// once.
   std::vector<int> new_indexes(const state::Cluster& cluster, std::span<const state::Node> present,
                                int next, int count) const override;
-  /// Logs in on each with the user's own key.
+  /// Logs in to each with the user's own key.
   void check_nodes(const state::Cluster& cluster, std::span<const state::Node> nodes,
                    const Cancel& cancel) override;
   std::string difference(const state::Cluster& there, const std::string& wanted) const override;
@@ -44,7 +45,7 @@ class StaticProvider final : public Provider {
                                          std::span<const state::Node> nodes,
                                          const Cancel& cancel) override;
 
-  /// A host that does not answer is forgotten all the same, with a word on what stays there.
+  /// Forgets hosts, even one that does not answer, with a note on what stays there.
   std::vector<HostResult<Instance>> destroy(const state::Cluster& cluster,
                                             std::span<const state::Node> nodes) override;
   void release(const state::Cluster& /*cluster*/) override {}

@@ -34,7 +34,7 @@ bool is_shown(std::string_view name) {
 
 void show_device(const std::string& device, const std::string& target) {
   struct stat found {};
-  if (::stat(device.c_str(), &found) != 0) return;  // A link to nothing.
+  if (::stat(device.c_str(), &found) != 0) return;  // A dangling link.
   if (S_ISDIR(found.st_mode)) {
     make_directory(target, 0755);
   } else {

@@ -29,7 +29,8 @@ void mount_overlay(const OverlayOrder& overlay, const std::string& target) {
            overlay_options(overlay.point, overlay.storage + "/upper", overlay.storage + "/work"));
 }
 
-/// `tree` is let go of: from then on the mount alone keeps its server running.
+/// Mounts the root's overlay. `tree` is closed: from then on the mount alone keeps its server
+/// running.
 void mount_first(const OverlayOrder& overlay, UniqueFd tree, const std::string& target) {
   if (tree) {
     attach(tree, target);
@@ -38,7 +39,7 @@ void mount_first(const OverlayOrder& overlay, UniqueFd tree, const std::string& 
   }
 }
 
-/// A disk of this machine below "/". One that cannot carry an overlay is shown read-only.
+/// Mounts a disk of this machine below "/". One that cannot carry an overlay is shown read-only.
 void mount_further(const OverlayOrder& overlay, const Root& root) {
   const UniqueFd place = root.find(overlay.point);
   if (!place) return;  // The node has removed the folder.
@@ -61,7 +62,7 @@ void mount_kernel_windows(const Root& root) {
   mount_at("proc", path_of(proc), "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "");
   constexpr unsigned long kSysFlags = MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY;
   if (::mount("sysfs", path_of(sys).c_str(), "sysfs", kSysFlags, nullptr) != 0) {
-    // In a user namespace what is mounted below comes along, or nothing.
+    // In a user namespace, mounts below /sys must come along.
     if (::mount("/sys", path_of(sys).c_str(), nullptr, MS_BIND, nullptr) != 0)
       mount_at("/sys", path_of(sys), nullptr, MS_BIND | MS_REC, "");
     const UniqueFd inside = root.find("/sys");
@@ -79,7 +80,7 @@ void cover(const std::string& folder, const Root& root) {
 
 void change_root(const std::string& directory) {
   if (::chdir(directory.c_str()) != 0) throw system_error("entering " + directory, errno);
-  // Both names are the same folder: the old root comes to lie on the new one, and is let go.
+  // Both names are the same folder: the old root is mounted over the new one, and detached.
   if (::syscall(SYS_pivot_root, ".", ".") != 0)
     throw system_error("changing to the node's root", errno);
   if (::umount2(".", MNT_DETACH) != 0)
@@ -87,7 +88,8 @@ void change_root(const std::string& directory) {
   if (::chdir("/") != 0) throw system_error("entering the node's root", errno);
 }
 
-/// Programs that ask whether two processes share a machine compare this; nodes must differ.
+/// Gives the node a boot identity: programs compare it to see whether two processes share a
+/// machine.
 void give_boot_identity() {
   const char* const place = "/proc/sys/kernel/random/boot_id";
   const std::string identity = read_text("/proc/sys/kernel/random/uuid");
@@ -97,7 +99,7 @@ void give_boot_identity() {
 }
 
 void fill_run() {
-  make_directory("/run/sshd", 0755);  // sshd locks its unprivileged half up there.
+  make_directory("/run/sshd", 0755);  // sshd confines its unprivileged half to it.
   make_directory("/run/lock", 01777);
   make_directory("/run/user", 0755);
   make_directory("/run/fastgpu", 0755);

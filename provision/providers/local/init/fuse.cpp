@@ -21,7 +21,7 @@ void configure(const UniqueFd& context, unsigned command, const char* key, const
     throw system_error("making a FUSE file system", errno);
 }
 
-/// A file system whose requests come out of `channel`.
+/// Returns a file system whose requests come out of `channel`.
 UniqueFd make_file_system(const UniqueFd& channel) {
   const UniqueFd context(static_cast<int>(::syscall(SYS_fsopen, "fuse", FSOPEN_CLOEXEC)));
   if (!context) throw system_error("opening FUSE", errno);
@@ -36,8 +36,8 @@ UniqueFd make_file_system(const UniqueFd& channel) {
   configure(context, FSCONFIG_SET_FLAG, "allow_other", nullptr);
   configure(context, FSCONFIG_SET_FLAG, "default_permissions", nullptr);
   configure(context, FSCONFIG_CMD_CREATE, nullptr, nullptr);
-  // Root's programs belong to "nobody" in a user namespace: run set-user-ID, they would be
-  // nobody's.
+  // Root's programs belong to "nobody" in a user namespace: run set-user-ID, they would run as
+  // nobody.
   UniqueFd tree(
       static_cast<int>(::syscall(SYS_fsmount, context.get(), FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID)));
   if (!tree) throw system_error("mounting a FUSE file system", errno);
@@ -52,7 +52,7 @@ UniqueFd make_file_system(const UniqueFd& channel) {
   std::array<const char*, 6> argv = {program.c_str(), "-f",          "-o",
                                      options.c_str(), place.c_str(), nullptr};
   std::array<const char*, 2> environment = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", nullptr};
-  // execve takes what it does not change without const.
+  // execve takes strings that it does not change without const.
   ::execve(program.c_str(), const_cast<char**>(argv.data()),
            const_cast<char**>(environment.data()));
   std::perror(program.c_str());

@@ -1,5 +1,5 @@
-// An overlay that a process serves through FUSE, where the kernel's own may not lie over "/": in a
-// user namespace, whose maker is no root.
+// An overlay that a process serves through FUSE, if the kernel's own must not be mounted over "/":
+// in a user namespace, whose maker is not root.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace fastgpu::provision::local {
 
-/// Starts fuse-overlayfs and returns its file system, mounted nowhere yet. The process sees this
+/// Starts fuse-overlayfs and returns its file system, not mounted yet. The process sees this
 /// machine's mounts and none of the node's, and ends by itself once its file system is mounted
 /// nowhere any more.
 UniqueFd serve_overlay(const std::string& fuse_overlayfs, const OverlayOrder& overlay);
 
-/// Mounts what `serve_overlay` returned, in this mount namespace or a later one.
+/// Mounts the result of `serve_overlay`, in this mount namespace or a later one.
 void attach(const UniqueFd& tree, const std::string& target);
 
 }  // namespace fastgpu::provision::local

@@ -24,7 +24,8 @@
 namespace fastgpu::provision::local {
 namespace {
 
-constexpr int kFirstVisit = 10'000;  // Milliseconds: whoever started the world comes at once.
+// Milliseconds: the process that started the world comes at once.
+constexpr int kFirstVisit = 10'000;
 
 UniqueFd watch_signals() {
   sigset_t set;
@@ -37,7 +38,7 @@ UniqueFd watch_signals() {
   return signals;
 }
 
-/// Whether any child is left after those that have ended are reaped.
+/// Reaps children that have ended; returns true if any is left.
 bool has_children() {
   pid_t found = 0;
   while ((found = ::waitpid(-1, nullptr, WNOHANG)) > 0) {
@@ -45,20 +46,21 @@ bool has_children() {
   return found == 0;
 }
 
-/// Who stands at the door and what runs in the world.
+/// The visitors at the door and the processes of the world.
 class Holder {
  public:
   Holder(const std::string& path, UniqueFd signals)
       : path_(path), door_(open_door(path)), signals_(std::move(signals)) {}
 
-  /// Returns when the world is of no more use, the door taken away.
+  /// Returns when the world is no longer needed, with the door removed.
   void serve() {
     while (serve_once()) {
     }
   }
 
  private:
-  /// Whoever leaves sees the connection end when it is decided whether the world lives on.
+  /// Serves once. A leaving visitor sees its connection end when it is decided whether the world
+  /// lives on.
   bool serve_once() {
     std::vector<pollfd> waits = {{door_.get(), POLLIN, 0}, {signals_.get(), POLLIN, 0}};
     for (const UniqueFd& visitor : visitors_)
@@ -80,7 +82,7 @@ class Holder {
     return told;
   }
 
-  /// A visitor says nothing: whatever comes is the end.
+  /// Takes out the leaving visitors. They send nothing: any event is the end.
   std::vector<UniqueFd> take_leaving(const std::vector<pollfd>& waits) {
     std::vector<UniqueFd> leaving;
     std::vector<UniqueFd> staying;
@@ -104,7 +106,7 @@ class Holder {
   bool was_visited_ = false;
 };
 
-/// The kernel shows a user namespace no more of /proc than what can be seen out here.
+/// Mounts /proc. The kernel shows a user namespace only the parts of it that are visible outside.
 void mount_proc() try {
   mount_at("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "");
 } catch (const Error& e) {

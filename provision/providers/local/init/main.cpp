@@ -47,7 +47,8 @@ pid_t clone_into(std::uint64_t namespaces) {
   return static_cast<pid_t>(::syscall(SYS_clone3, &arguments, sizeof arguments));
 }
 
-/// Nobody sets this machine's clock or loads drivers from inside a node by mistake.
+/// Drops rights, so that no program on a node sets this machine's clock or loads drivers by
+/// mistake.
 void give_up_rights() {
   constexpr std::array kGivenUp = {16UL, 17UL, 25UL};  // SYS_MODULE, SYS_RAWIO, SYS_TIME
   for (const unsigned long capability : kGivenUp)
@@ -60,20 +61,20 @@ void raise_limits() {
   ::getrlimit(RLIMIT_NOFILE, &files);
   files.rlim_cur = std::min(files.rlim_max, kOpenFiles);
   ::setrlimit(RLIMIT_NOFILE, &files);
-  const rlimit memory{RLIM_INFINITY, RLIM_INFINITY};  // RDMA pins what it sends.
+  const rlimit memory{RLIM_INFINITY, RLIM_INFINITY};  // RDMA pins memory that it sends.
   ::setrlimit(RLIMIT_MEMLOCK, &memory);
 }
 
-/// What the node's first process is given by the one that made it.
+/// The handover to the node's first process by its maker.
 struct Handover {
   BootOrder order;
-  std::optional<NetlinkSocket> outside;  ///< Of this machine's network namespace.
-  UniqueFd tree;                         ///< The root's file system where we serve it ourselves.
+  std::optional<NetlinkSocket> outside;  ///< A socket of this machine's network namespace.
+  UniqueFd tree;                         ///< The root's file system if we serve it ourselves.
   UniqueFd maker;                        ///< Hangs up when the maker is gone.
-  UniqueFd done;                         ///< Closed to tell the maker that it is needed no longer.
+  UniqueFd done;                         ///< Closed to release the maker.
 };
 
-/// From now on the node holds nothing of whoever made it.
+/// Closes everything that the node has of its maker.
 void let_go(Handover& given) {
   let_go_of_streams();
   given.outside.reset();
@@ -81,7 +82,7 @@ void let_go(Handover& given) {
   given.done = UniqueFd();
 }
 
-/// Everything between being born and serving.
+/// Does everything from birth to serving.
 void boot(Handover& given) {
   const BootOrder& order = given.order;
   enter_network(order, *given.outside);
@@ -105,7 +106,7 @@ std::string failure(const std::exception& e) {
   return std::string(full ? kNoRoom : kFailed) + e.what();
 }
 
-/// The first process of the node. It never returns: its end is the node's.
+/// Runs the first process of the node. It never returns: its end is the node's.
 [[noreturn]] void live(Handover& given) {
   int status = 0;
   try {

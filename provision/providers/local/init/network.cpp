@@ -11,8 +11,8 @@
 namespace fastgpu::provision::local {
 namespace {
 
-/// Everyone the node may talk to: the bridge and all nodes the cluster could have. A constant
-/// number, so that a cluster that grows changes nothing here.
+/// Returns all neighbours of the node: the bridge and all nodes that the cluster could have. A
+/// constant number, so that a growing cluster changes nothing here.
 std::vector<Ipv4> neighbours_of(Ipv4 self, Subnet subnet) {
   std::vector<Ipv4> neighbours = {subnet.bridge()};
   for (int index = 0; index < kMostNodes; ++index)

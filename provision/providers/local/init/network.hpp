@@ -6,7 +6,7 @@
 
 namespace fastgpu::provision::local {
 
-/// Run in the new network namespace; `outside` is a socket of this machine's.
+/// Enters the network. Run in the new network namespace; `outside` is a socket of this machine's.
 void enter_network(const BootOrder& order, NetlinkSocket& outside);
 
 }  // namespace fastgpu::provision::local

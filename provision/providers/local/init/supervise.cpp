@@ -26,7 +26,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr milliseconds kPatience{2'000};  // For processes that were asked to end.
+constexpr milliseconds kPatience{2'000};  // The timeout of processes that were asked to end.
 constexpr milliseconds kListenLimit{30'000};
 
 sigset_t awaited_signals() {
@@ -41,7 +41,7 @@ timespec as_timespec(milliseconds time) {
   return {time.count() / 1000, time.count() % 1000 * 1'000'000};
 }
 
-/// The next awaited signal, or 0 where none has come in `limit`.
+/// Returns the next awaited signal, or 0 if none has come in `limit`.
 int next_signal(milliseconds limit) {
   const sigset_t set = awaited_signals();
   const timespec time = as_timespec(limit);
@@ -58,7 +58,7 @@ int next_signal(milliseconds limit) {
   std::array<const char*, 7> argv = {program, "-D", "-f", kSshdConfig, "-E", kSshdLog, nullptr};
   std::array<const char*, 2> environment = {
       "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", nullptr};
-  // execve takes what it does not change without const.
+  // execve takes strings that it does not change without const.
   ::execve(program, const_cast<char**>(argv.data()), const_cast<char**>(environment.data()));
   std::perror(program);
   ::_exit(127);
@@ -78,7 +78,7 @@ std::string last_line_of_log() {
   return log.empty() ? "its log is empty" : log.substr(log.rfind('\n') + 1);
 }
 
-/// Whether `awaited` is among the children that have ended, all of which are reaped.
+/// Reaps all children that have ended; returns true if `awaited` is among them.
 bool reap(pid_t awaited) {
   bool found = false;
   for (pid_t pid; (pid = ::waitpid(-1, nullptr, WNOHANG)) > 0;)
@@ -86,7 +86,7 @@ bool reap(pid_t awaited) {
   return found;
 }
 
-/// Waits until no child is left. Returns whether that came to pass in time.
+/// Waits until no child is left. Returns false if the time is up before that.
 bool all_gone(milliseconds limit) {
   const auto end = steady_clock::now() + limit;
   for (;;) {
@@ -106,7 +106,8 @@ void end_everything() {
   all_gone(kPatience);
 }
 
-/// An sshd that finds no room for its files says nothing, as its log has no room either.
+/// Returns the reason for sshd's end. An sshd without room for its files reports nothing, as its
+/// log has no room either.
 Error why_sshd_ended() {
   struct statvfs room {};
   if (::statvfs("/var/log", &room) == 0 && (room.f_bavail == 0 || room.f_favail == 0))
@@ -123,7 +124,7 @@ void block_signals() {
 
 int start_sshd(const std::string& program) {
   const UniqueFd watch(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-  // Where this machine grants no watch, because too many are in use, looking often does as well.
+  // If this machine grants no watch, because too many are in use, frequent polling is enough.
   const bool watched = watch && ::inotify_add_watch(watch.get(), "/run", IN_CREATE) >= 0;
   const sigset_t set = awaited_signals();
   const UniqueFd signals(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));

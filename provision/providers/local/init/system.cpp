@@ -40,7 +40,7 @@ std::string path_of(const UniqueFd& file) {
 
 void make_directory(const std::string& path, unsigned mode) {
   if (::mkdir(path.c_str(), mode) == 0) {
-    ::chmod(path.c_str(), mode);  // Whatever the umask says.
+    ::chmod(path.c_str(), mode);  // Independent of the umask.
   } else if (errno != EEXIST) {
     throw system_error("making " + path, errno);
   }

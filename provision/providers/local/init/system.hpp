@@ -1,4 +1,4 @@
-// Small wrappers around system calls, each with an error that names what it worked on.
+// Small wrappers around system calls, each with an error that names its object.
 #pragma once
 
 #include <string>
@@ -8,16 +8,16 @@
 
 namespace fastgpu::provision::local {
 
-/// mount(2); throws with the place.
+/// Calls mount(2); throws with the place.
 void mount_at(const std::string& source, const std::string& target, const char* type,
               unsigned long flags, const std::string& options);
 
-/// A directory seen as the root of all paths: what a node's symlinks point to stays inside.
+/// A directory as the root of all paths: targets of a node's symlinks stay inside.
 class Root {
  public:
   explicit Root(const std::string& path);
 
-  /// The place as a path for mount(2), or an empty handle where it does not exist.
+  /// Returns the place as a path for mount(2), or an empty handle if it does not exist.
   UniqueFd find(const std::string& path) const;
   bool has(const std::string& path) const { return static_cast<bool>(find(path)); }
 
@@ -25,21 +25,21 @@ class Root {
   UniqueFd directory_;
 };
 
-/// "/proc/self/fd/7": the file behind the descriptor, wherever it is.
+/// Returns "/proc/self/fd/7": the file behind the descriptor, at any place.
 std::string path_of(const UniqueFd& file);
 
-void make_directory(const std::string& path, unsigned mode);  ///< An existing one is as good.
+void make_directory(const std::string& path, unsigned mode);  ///< Accepts an existing one.
 void write_text(const std::string& path, std::string_view text);
-/// Everything up to the end of the file; "" where there is none.
+/// Reads up to the end of the file; "" if it is missing.
 std::string read_text(const std::string& path);
 
-/// A record lock says that its holder lives, and the kernel takes it back whatever happens. Returns
-/// whether it was free; it is held as long as the descriptor, which stays open, is.
+/// Takes a record lock, which shows that its holder lives; the kernel frees it in any case. Returns
+/// true if it was free; it is held as long as the descriptor, which stays open, is.
 bool take_lock(const std::string& path);
 
-/// On standard output, to whoever has started us. Nobody may be there to read it.
+/// Writes to standard output, for the process that started this one, if it is still there.
 void answer(std::string_view text);
-/// From now on we hold nothing of whoever made us: input and output lead nowhere.
+/// Closes input and output, which belong to the maker: from now on they lead nowhere.
 void let_go_of_streams();
 
 bool is_hung_up(int pipe);

@@ -7,7 +7,7 @@ namespace {
 
 using nlohmann::json;
 
-// Our own words, said a moment ago: only their end can be missing.
+// Our own text, written a moment ago: only its end can be missing.
 json parse(const std::string& text) {
   json parsed = json::parse(text, nullptr, false);
   if (!parsed.is_object())

@@ -10,12 +10,12 @@
 
 namespace fastgpu::provision::local {
 
-/// `value` as a success, and a failure.
+/// Encodes `value` as a success, or an error as a failure.
 std::string to_answer(const std::string& value);
 std::string to_answer(const Error& error);
 
-/// The value of a success; throws the Error of a failure, and ErrorKind::local where the answer was
-/// cut off because its maker has died.
+/// Returns the value of a success. Throws the Error of a failure, and ErrorKind::local if the
+/// answer was cut off because its maker has died.
 std::string from_answer(const std::string& answer);
 
 std::string encode_results(const std::vector<HostResult<Instance>>& results);

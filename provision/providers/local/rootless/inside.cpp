@@ -34,7 +34,7 @@ Pipe make_pipe() {
 void write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t size = ::write(fd, text.data(), text.size());
-    if (size < 0 && errno != EINTR) return;  // Nobody is left to hear it.
+    if (size < 0 && errno != EINTR) return;  // The reader has gone.
     if (size > 0) text.remove_prefix(static_cast<std::size_t>(size));
   }
 }
@@ -61,7 +61,8 @@ void die_with(pid_t parent) {
   if (::getppid() != parent) ::_exit(1);
 }
 
-/// The flag of `outer` is in the memory of our parent; its descriptor is ours as well.
+/// Passes a cancel on. The flag of `outer` is in the memory of our parent; its descriptor is ours
+/// as well.
 void follow(const Cancel& outer, Cancel& inner) {
   std::thread([&outer, &inner] {
     pollfd wait{outer.fd(), POLLIN, 0};
@@ -73,7 +74,7 @@ void follow(const Cancel& outer, Cancel& inner) {
 
 std::string answer_of(const std::function<std::string(const Cancel&)>& work, const Cancel& outer) {
   try {
-    static Cancel inner;  // For the thread, which ends with the process.
+    static Cancel inner;  // Used by the thread, which ends with the process.
     follow(outer, inner);
     return to_answer(work(inner));
   } catch (const Error& e) {
@@ -83,14 +84,15 @@ std::string answer_of(const std::function<std::string(const Cancel&)>& work, con
   }
 }
 
-/// A process enters a process namespace with its children only: so the work is done by one of them.
+/// Enters the world. Only a process's children are in its new process namespace, so that one of
+/// them does the work.
 [[noreturn]] void enter(const World& world, pid_t parent, Pipe answers,
                         const std::function<std::string(const Cancel&)>& work,
                         const Cancel& cancel) {
   answers.read_end = UniqueFd();
   const int out = answers.write_end.get();
   for (const int number : {SIGINT, SIGTERM, SIGHUP})
-    ::signal(number, SIG_IGN);  // They are for our parent, which tells us by `cancel`.
+    ::signal(number, SIG_IGN);  // They are for our parent, which notifies us by `cancel`.
   if (::setns(world.process().get(), CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWPID) !=
       0) {
     write_all(out, to_answer(system_error("entering the user namespace of the nodes", errno)));
@@ -101,7 +103,7 @@ std::string answer_of(const std::function<std::string(const Cancel&)>& work, con
   if (worker == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     pollfd reader{out, 0, 0};
-    if (::poll(&reader, 1, 0) > 0) ::_exit(1);  // Nobody had been there to make us die.
+    if (::poll(&reader, 1, 0) > 0) ::_exit(1);  // There had been no parent to end us.
     write_all(out, answer_of(work, cancel));
     ::_exit(0);
   }

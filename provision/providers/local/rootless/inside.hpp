@@ -9,9 +9,9 @@
 
 namespace fastgpu::provision::local {
 
-/// Runs `work` in a copy of this process that is root of the world, and returns what it returned
-/// or throws the Error that it threw. Its Cancel follows `cancel`. The copy dies with us. Only from
-/// a process with one thread; nothing that `work` changes in memory is seen here.
+/// Runs `work` in a copy of this process that is root of the world, and returns its result or
+/// throws its Error. Its Cancel follows `cancel`. The copy dies with us. Only from a process with
+/// one thread; changes of memory by `work` are not seen here.
 std::string run_inside(const World& world, const std::function<std::string(const Cancel&)>& work,
                        const Cancel& cancel);
 

@@ -1,4 +1,4 @@
-// What this machine has and allows, looked at.
+// Examines the abilities and permissions of this machine.
 #include <fcntl.h>
 #include <pwd.h>
 #include <sched.h>
@@ -24,7 +24,7 @@ std::optional<long> read_switch(const char* path) {
   return number;
 }
 
-/// A user namespace alone may be allowed where rights in it are not: so one is used.
+/// Tries namespaces. A user namespace alone may be allowed without rights in it, so these are used.
 int try_namespaces() {
   const pid_t child = ::fork();
   if (child < 0) return errno;
@@ -49,7 +49,7 @@ std::string find_system_program(const std::string& name) {
   try {
     return process::find_program(name, "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin").string();
   } catch (const Error&) {
-    return {};  // What that means is decided elsewhere.
+    return {};  // The meaning of that is decided elsewhere.
   }
 }
 

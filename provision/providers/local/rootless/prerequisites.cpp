@@ -8,13 +8,13 @@
 namespace fastgpu::provision::local {
 namespace {
 
-constexpr std::uint32_t kEnoughIds = 65'536;  // Up to "nobody", whom every system has.
+constexpr std::uint32_t kEnoughIds = 65'536;  // The ids up to "nobody", a user of every system.
 
 std::string reason(int error_number) {
   return std::generic_category().message(error_number);
 }
 
-/// The switch that turned user namespaces off, as far as the system has one and says so.
+/// Returns the switch that turned user namespaces off, if the system has one and shows it.
 Obstacle why_no_namespaces(const RootlessFacts& facts) {
   const auto turned_off = [](const char* name, const char* wanted) {
     return Obstacle{
@@ -34,7 +34,7 @@ Obstacle why_no_namespaces(const RootlessFacts& facts) {
           "in a container: allow the system calls unshare, mount and setns"};
 }
 
-/// "/etc/subuid", "usermod --add-subuids"
+/// Returns the obstacle for "/etc/subuid", "usermod --add-subuids".
 Obstacle no_ids(const RootlessFacts& facts, const std::string& file, const std::string& option) {
   return {ErrorKind::denied,
           "user " + facts.user + " has no " + std::to_string(kEnoughIds) + " ids in " + file,

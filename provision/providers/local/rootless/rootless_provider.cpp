@@ -10,7 +10,8 @@
 namespace fastgpu::provision {
 namespace {
 
-/// In there the calling user is root, so that nobody can tell whose home is whose.
+/// Returns the configuration inside. The calling user is root there, so that the owners of homes
+/// are unknown.
 local::LocalConfig for_inside(local::LocalConfig config) {
   const std::string found = local::find_system_program("fuse-overlayfs");
   config.fuse_overlayfs = found.empty() ? "/usr/bin/fuse-overlayfs" : found;

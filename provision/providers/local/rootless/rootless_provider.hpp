@@ -12,15 +12,15 @@
 
 namespace fastgpu::provision {
 
-/// Every verb that changes something is the local provider's own, run inside the world; what only
-/// looks at files and locks needs no rights and runs out here.
+/// The rootless provider. Every verb that changes something is the local provider's own, run inside
+/// the world. A verb that only reads files and locks needs no rights and runs outside.
 class RootlessProvider final : public LocalProvider {
  public:
-  /// `world` is the folder of the user's world, see local::world_folder.
+  /// Sets `world`, the folder of the user's world: see local::world_folder.
   RootlessProvider(const local::LocalConfig& config, std::filesystem::path world);
 
-  /// Throws what stands in the way, in one sentence: denied where an administrator must allow
-  /// something, local where something is missing.
+  /// Throws the obstacles in one sentence: denied if an administrator must allow something, local
+  /// if something is missing.
   void check_usable() override;
   std::string prepare(const state::Cluster& cluster, bool may_be_there) override;
   std::vector<HostResult<Instance>> create(const state::Cluster& cluster,

@@ -32,7 +32,7 @@ using std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kLimit{30};
 
-/// What the program says next, up to its end or one of the answers that stand for themselves.
+/// Returns the program's next output, up to its end or one of the complete answers.
 std::string next_answer(process::Child& child) {
   std::string answer;
   const auto end = steady_clock::now() + kLimit;
@@ -51,7 +51,8 @@ std::string next_answer(process::Child& child) {
   }
 }
 
-/// Root in there is we out here, and its other ids are those that the system has set aside for us.
+/// Maps ids: root inside is the calling user outside, and the other ids are those that the system
+/// has reserved for this user.
 void map_ids(const std::string& program, pid_t pid, unsigned own, const IdRange& range) {
   const std::vector<std::string> argv = {program,
                                          std::to_string(pid),
@@ -133,7 +134,7 @@ World World::open(const fs::path& folder, const fs::path& init_program) {
       throw Error(ErrorKind::transient,
                   "the world in " + folder.string() + " neither answers nor ends: try again");
     start_world(folder, init_program, facts);
-    std::this_thread::sleep_for(5ms);  // Another one may be on its way up, or down.
+    std::this_thread::sleep_for(5ms);  // Another one may be starting, or ending.
   }
 }
 

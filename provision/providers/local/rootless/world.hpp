@@ -8,20 +8,20 @@
 
 namespace fastgpu::provision::local {
 
-/// Where the world of a state directory is kept: its lock and its door (base/door.hpp), through
+/// Returns the folder of a state directory's world: its lock and its door (base/door.hpp), through
 /// which the nodes are reached from outside.
 std::filesystem::path world_folder(const std::filesystem::path& state_directory);
 std::filesystem::path world_door(const std::filesystem::path& folder);
 
 /// A hold on a world. The world ends, by itself, with the last hold and the last node; its first
-/// process takes with it whatever else runs there.
+/// process ends everything else that runs there.
 class World {
  public:
-  /// The world that is there, if there is one.
+  /// Returns the existing world, if any.
   static std::optional<World> find(const std::filesystem::path& folder);
 
-  /// The world that is there or a new one. Throws where this machine cannot carry it, in the words
-  /// of prerequisites.hpp where they say why.
+  /// Returns the existing world or a new one. Throws if this machine cannot carry it, in the words
+  /// of prerequisites.hpp if they give the reason.
   static World open(const std::filesystem::path& folder, const std::filesystem::path& init_program);
 
   /// Returns when it is decided whether the world goes on.
@@ -29,7 +29,7 @@ class World {
   World(World&&) noexcept = default;
   World& operator=(World&&) noexcept = default;
 
-  /// A descriptor of the world's first process.
+  /// Returns a descriptor of the world's first process.
   const UniqueFd& process() const noexcept { return process_; }
 
  private:
