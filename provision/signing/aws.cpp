@@ -9,7 +9,7 @@
 namespace fastgpu::provision::signing {
 namespace {
 
-/// The path without empty, "." and ".." parts; a slash at its end stays.
+/// Returns the path without empty, "." and ".." parts; a slash at its end stays.
 std::string normalized(std::string_view path) {
   const bool ends_in_slash = path.ends_with('/');
   std::vector<std::string_view> parts;

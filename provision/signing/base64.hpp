@@ -1,4 +1,4 @@
-// Base64 as RFC 4648 has it, padded: how user data travels.
+// Base64 of RFC 4648, padded: the encoding of user data.
 #pragma once
 
 #include <string>

@@ -8,7 +8,7 @@
 namespace fastgpu::provision::signing {
 namespace {
 
-/// Runs of white space as one space.
+/// Replaces runs of white space by one space.
 std::string collapsed(std::string_view text) {
   std::string result;
   for (const char c : text) {

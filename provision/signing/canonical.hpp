@@ -1,4 +1,5 @@
-// A request as text that both sides arrive at: what the four signature schemes have in common.
+// The canonical text of a request, equal on both sides: the common part of the four signature
+// schemes.
 #pragma once
 
 #include <cstdint>
@@ -17,29 +18,29 @@ struct Canonical {
   std::string method;
   std::string path;
   std::string query;
-  std::vector<http::Header> headers;  ///< As canonical_headers() gives them.
+  std::vector<http::Header> headers;  ///< The result of canonical_headers().
   std::string body_hash;
 };
 
-/// The lines that are hashed and signed.
+/// Returns the lines that are hashed and signed.
 std::string canonical_text(const Canonical& canonical);
 
-/// "content-type;host"
+/// Returns "content-type;host".
 std::string signed_names(const std::vector<http::Header>& headers);
 
-/// Those headers whose name (in lower case) is `wanted`: in lower case, in order, values trimmed;
-/// values of the same name are joined by commas. Authorization is never among them.
+/// Returns those headers whose name (in lower case) is `wanted`: in lower case, in order, values
+/// trimmed; values of the same name are joined by commas. Authorization is never among them.
 std::vector<http::Header> canonical_headers(
     const std::vector<http::Header>& headers,
     const std::function<bool(std::string_view name)>& wanted, InnerSpaces spaces);
 
-/// The query's pairs, percent-encoded anew, ordered by name and then by value.
+/// Returns the query's pairs, percent-encoded anew, ordered by name and then by value.
 std::string canonical_query(std::string_view query);
 
-/// Each part between slashes percent-encoded; "/" for an empty path.
+/// Returns the path with each part between slashes percent-encoded; "/" for an empty path.
 std::string encoded_path(std::string_view path);
 
-/// Gives the request a Host header from its URL where it has none.
+/// Gives the request a Host header from its URL if it has none.
 void add_host(http::Request& request);
 
 }  // namespace fastgpu::provision::signing

@@ -16,7 +16,7 @@ using transfer::sha256_hex;
 Digest hmac_sha256(std::string_view key, std::string_view text);
 Digest hmac_sha256(const Digest& key, std::string_view text);
 
-/// The time in UTC, formatted as strftime(3) does.
+/// Returns the time in UTC, formatted as by strftime(3).
 std::string utc_text(std::chrono::system_clock::time_point time, const char* format);
 
 }  // namespace fastgpu::provision::signing

@@ -12,7 +12,7 @@ void sign_huawei(http::Request& request, const Keys& keys, TimePoint now) {
   http::set_header(request.headers, "X-Sdk-Date", date);
   if (!keys.session_token.reveal().empty())
     http::set_header(request.headers, "X-Security-Token", keys.session_token.reveal());
-  // The signed path ends in a slash, whatever goes out.
+  // The signed path always ends in a slash, even if the sent one does not.
   const std::string path = encoded_path(http::percent_decode(url.path));
   const Canonical canonical{
       .method = request.method,

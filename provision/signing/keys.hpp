@@ -1,4 +1,4 @@
-// What a request to a cloud is signed with.
+// The keys that sign a request to a cloud.
 #pragma once
 
 #include <string>

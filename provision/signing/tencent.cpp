@@ -6,7 +6,7 @@
 namespace fastgpu::provision::signing {
 namespace {
 
-/// Content-Type and Host, whose values are signed in lower case.
+/// Returns Content-Type and Host, whose values are signed in lower case.
 std::vector<http::Header> signed_headers(const http::Request& request) {
   const auto is_signed = [](std::string_view name) {
     return name == "content-type" || name == "host";
