@@ -53,7 +53,7 @@ Error unsupported(const std::string& where, const std::string& mode) {
               "ALIBABA_CLOUD_SECURITY_TOKEN to keys that it gives"};
 }
 
-/// One profile of `aliyun configure`.
+/// Returns the keys of one profile of `aliyun configure`.
 std::optional<Credentials> in_profile(Search& search, const json& profile,
                                       const std::string& where) {
   const std::string mode = text_of(profile, "mode");
@@ -109,7 +109,7 @@ std::optional<Credentials> in_ini(Search& search) {
   return keys;
 }
 
-/// A service of the user's own.
+/// Returns the keys from a service of the user's own.
 std::optional<Credentials> at_address(Search& search) {
   const std::string url = search.variable("ALIBABA_CLOUD_CREDENTIALS_URI");
   if (url.empty()) return std::nullopt;

@@ -28,7 +28,7 @@ class ProfileSearch {
   ProfileSearch(const Search& search, const AwsProfiles& profiles, std::string region)
       : search_(search), profiles_(profiles), region_(std::move(region)) {}
 
-  /// By the order of AWS's own tools: a role before keys, keys before programs.
+  /// Finds keys in the order of AWS's own tools: a role before keys, keys before programs.
   std::optional<Credentials> find(const std::string& profile) {
     if (auto found = by_role(profile)) return found;
     if (auto found = by_token(profile)) return found;
@@ -67,7 +67,7 @@ class ProfileSearch {
   }
 
   Credentials of_source(const std::string& profile, const std::string& source) {
-    const bool is_own = source == profile;  // Then its own keys are meant, not its role.
+    const bool is_own = source == profile;  // True: its own keys are meant, not its role.
     if (!is_own && !seen_.insert(profile).second)
       throw Error(ErrorKind::usage, where(profile) + " leads to itself by source_profile");
     if (!profiles_.has(source))

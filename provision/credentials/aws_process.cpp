@@ -5,7 +5,7 @@
 namespace fastgpu::provision::credentials {
 namespace {
 
-/// What the characters of one word are taken for.
+/// The meaning of a word's characters.
 class Splitter {
  public:
   void take(char c) {
@@ -34,7 +34,7 @@ class Splitter {
   const std::vector<std::string>& words() const noexcept { return words_; }
 
  private:
-  /// Of a quote that begins, or of the one that is open.
+  /// Returns true for a quote that begins, or the end of the open one.
   bool is_quote(char c) const noexcept { return quote_ == 0 ? c == '"' || c == '\'' : c == quote_; }
 
   std::vector<std::string> words_;

@@ -8,12 +8,13 @@
 
 namespace fastgpu::provision::credentials {
 
-/// A command as words: white space parts them, quotes and backslashes keep it. No shell, so that
-/// nothing else is special. Throws usage, naming `source`, for a quote that does not end.
+/// Splits a command into words: white space separates them, quotes and backslashes keep it. No
+/// shell, so that no other character is special. Throws usage, naming `source`, for a quote that
+/// does not end.
 std::vector<std::string> split_words(const std::string& command, const std::string& source);
 
-/// Runs the command and reads what it prints. Throws denied where it does not end well; nothing
-/// that it prints is repeated, for it may be secret.
+/// Runs the command and reads its output. Throws denied if it fails; its output is never repeated,
+/// because it may be secret.
 Credentials run_credential_process(const Search& search, const std::string& command,
                                    const std::string& source);
 

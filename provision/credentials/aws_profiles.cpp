@@ -6,7 +6,7 @@
 namespace fastgpu::provision::credentials {
 namespace {
 
-/// [profile x] is x, [default] stays; other sections, of services and sessions, are none.
+/// Returns [profile x] as x, and [default]; other sections, of services and sessions, are dropped.
 Sections by_profile(const Sections& sections) {
   constexpr std::string_view kWord = "profile ";
   Sections profiles;

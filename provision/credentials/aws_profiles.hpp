@@ -12,14 +12,14 @@ struct AwsProfiles {
   std::filesystem::path keys_file;    ///< ~/.aws/credentials
   std::filesystem::path config_file;  ///< ~/.aws/config
   Sections keys;
-  Sections config;  ///< By the profile's bare name.
+  Sections config;  ///< The sections by the profile's bare name.
 
   bool has(const std::string& profile) const {
     return keys.contains(profile) || config.contains(profile);
   }
-  /// A setting of the profile, from its keys file or else its config; "".
+  /// Returns a setting of the profile, from its keys file or else its config; "".
   std::string setting(const std::string& profile, const char* key) const;
-  /// The keys that the profile itself has in one of the files.
+  /// Returns the keys that the profile itself has in one of the files.
   std::optional<Credentials> keys_of(const std::string& profile,
                                      const std::filesystem::path& file) const;
 };

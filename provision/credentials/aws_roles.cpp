@@ -10,7 +10,7 @@
 namespace fastgpu::provision::credentials {
 namespace {
 
-/// The text of the first element of that name, at any depth.
+/// Returns the text of the first element of that name, at any depth.
 std::string element(const pugi::xml_document& document, const char* name) {
   return document
       .find_node([&](const pugi::xml_node& node) { return std::strcmp(node.name(), name) == 0; })

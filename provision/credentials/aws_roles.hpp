@@ -9,15 +9,14 @@ namespace fastgpu::provision::credentials {
 
 struct AwsRole {
   std::string arn;
-  std::string session_name{};  ///< Empty: one of ours.
+  std::string session_name{};  ///< Empty: our own.
   std::string external_id{};
   std::string duration_seconds{};
-  std::string region{};  ///< Whose service is asked; empty: the global one.
-  std::string source{};  ///< For messages.
+  std::string region{};  ///< The region of the service; empty: the global one.
+  std::string source{};  ///< Shown in messages.
 };
 
-/// Assumes the role as `caller`. Throws denied where that is refused, transient where nobody
-/// answers.
+/// Assumes the role as `caller`. Throws denied if that is refused, transient if no answer comes.
 Credentials assume_role(const Search& search, const AwsRole& role, const signing::Keys& caller);
 
 /// Assumes the role by the token of another identity provider, which is in `token_file`.

@@ -1,4 +1,5 @@
-// Who we are to a cloud, found by the vendor's own rules and in its own order. Nothing is stored.
+// Our credentials for a cloud, found by the vendor's own rules and in its own order. Nothing is
+// stored.
 #pragma once
 
 #include <chrono>
@@ -19,25 +20,25 @@ struct Credentials {
   std::string
       source{};  ///< For messages: "AWS_ACCESS_KEY_ID", "profile dev in /home/x/.aws/config"
   std::optional<TimePoint> expires{};
-  std::string region{};      ///< Where the environment or the profile names one.
-  std::string project_id{};  ///< Huawei's; empty where none is set.
-  std::string domain_id{};   ///< Huawei's; empty where none is set.
+  std::string region{};      ///< Set if the environment or the profile names one.
+  std::string project_id{};  ///< Huawei's; empty if none is set.
+  std::string domain_id{};   ///< Huawei's; empty if none is set.
 };
 
-/// Everything that a search for credentials may look at.
+/// All sources that a search for credentials may read.
 struct Sources {
   state::Environment environment;
   std::filesystem::path home;
   http::Client& http;
   const Cancel& cancel;
   TimePoint now;
-  /// Where a machine asks its cloud about itself: "http://169.254.169.254"; empty: the vendor's.
+  /// The address of a machine's metadata: "http://169.254.169.254"; empty: the vendor's.
   std::string metadata_url{};
 };
 
-/// Each throws denied where nothing is found, saying where it was looked and what to set; usage for
-/// a file that cannot be understood, with its line; denied, remote or transient where a service
-/// that was to give temporary keys did not; interrupted.
+/// Each throws denied if there are no credentials, with the searched places and advice; usage for a
+/// file that cannot be understood, with its line. Throws denied, remote or transient if a service
+/// failed to give temporary keys; interrupted.
 ///
 /// The keys of a role expire: ask again shortly before `expires`.
 Credentials find_aws(const Sources& sources);

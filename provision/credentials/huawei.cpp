@@ -14,7 +14,8 @@ std::optional<Credentials> in_environment(Search& search) {
   return found;
 }
 
-/// Keys of projects are in [basic], those of whole domains in [global].
+/// Returns the keys in the file. Keys of projects are in [basic], those of whole domains in
+/// [global].
 std::optional<Credentials> in_file(Search& search) {
   const auto path = search.path("HUAWEICLOUD_SDK_CREDENTIALS_FILE", ".huaweicloud/credentials");
   search.looked_at(path.string());

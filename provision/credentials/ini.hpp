@@ -1,4 +1,4 @@
-// Files of sections and settings, as the clouds' own tools write them.
+// Files of sections and settings, in the format of the clouds' own tools.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@ using Section = std::map<std::string, std::string>;
 using Sections = std::map<std::string, Section>;
 
 /// Reads "[section]" and "key = value" lines; keys in lower case, a key's last value counts. Lines
-/// that begin with '#' or ';' and indented lines (settings of a setting) are passed over. Throws
+/// that begin with '#' or ';' and indented lines (settings of a setting) are ignored. Throws
 /// ErrorKind::usage with `name` and the line for anything else; it repeats nothing of the file.
 Sections parse_ini(std::string_view text, const std::string& name);
 

@@ -1,4 +1,4 @@
-// Keys out of JSON that a file, a program or a service gives. No error repeats what was read.
+// Keys in JSON from a file, a program or a service. No error repeats the input.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,13 +11,13 @@
 
 namespace fastgpu::provision::credentials {
 
-/// Parses an object; throws `kind` with `name` and the line where it is none.
+/// Parses an object; throws `kind` with `name` and the line for anything else.
 nlohmann::json parse_object(const std::string& text, const std::string& name, ErrorKind kind);
 
-/// object[key] where it is a string, else "".
+/// Returns object[key] if it is a string, else "".
 std::string text_of(const nlohmann::json& object, const char* key);
 
-/// What a service calls the parts of keys.
+/// A service's names for the parts of keys.
 struct KeyNames {
   const char* access_key;
   const char* secret_key;
@@ -25,10 +25,11 @@ struct KeyNames {
   const char* expiration;
 };
 
-/// The keys in a service's or program's answer; throws remote, naming `source`, without them.
+/// Returns the keys in a service's or program's answer; throws remote, naming `source`, without
+/// them.
 Credentials keys_in(const nlohmann::json& object, const KeyNames& names, const std::string& source);
 
-/// "2026-11-21T02:29:26Z", also with fractions and an offset; absent for anything else.
+/// Parses "2026-11-21T02:29:26Z", also with fractions and an offset; absent for anything else.
 std::optional<TimePoint> parse_time(const std::string& text);
 
 }  // namespace fastgpu::provision::credentials

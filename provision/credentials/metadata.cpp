@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Of tokens; the clouds' own tools ask for as much.
+/// The lifetime of tokens; the clouds' own tools request the same.
 constexpr const char* kLifetimeSeconds = "21600";
 
 }  // namespace
@@ -37,7 +37,7 @@ std::optional<http::Response> Metadata::ask(const http::Request& request) try {
   return search_.sources().http.send(bounded, search_.sources().cancel);
 } catch (const Error& e) {
   if (e.kind() == ErrorKind::interrupted) throw;
-  return std::nullopt;  // Nobody there, or nobody that is meant: this is no machine of the cloud.
+  return std::nullopt;  // No service there, or another one: this machine is not in the cloud.
 }
 
 std::string role_in(const std::string& text) {

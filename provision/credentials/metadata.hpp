@@ -1,4 +1,4 @@
-// The service that tells a machine in a cloud about itself, and gives it its role's keys.
+// The service that gives a machine in a cloud its own data, and its role's keys.
 #pragma once
 
 #include <optional>
@@ -9,24 +9,25 @@
 
 namespace fastgpu::provision::credentials {
 
-/// How a vendor hands out the token that later questions bear.
+/// A vendor's step to get the token for later requests.
 struct TokenStep {
   const char* path;
   const char* lifetime_header;
   const char* token_header;
 };
 
-/// Outside a cloud nobody answers: one second is lost, and every answer is absent.
+/// The metadata service. Outside a cloud it does not answer: one second is lost, and every answer
+/// is absent.
 class Metadata {
  public:
   Metadata(const Search& search, std::string base) : search_(search), base_(std::move(base)) {}
 
-  /// Gets a token that later questions bear; false where nobody is there. A service that knows no
-  /// tokens answers so, and is asked without one if `required` does not forbid it.
+  /// Gets a token for later requests; false without a service. A service without tokens reports
+  /// that, and is used without one if `required` does not forbid it.
   enum class Token : std::uint8_t { wanted, required };
   bool begin(const TokenStep& step, Token need);
 
-  /// The text at `path`; absent where there is none.
+  /// Returns the text at `path`; absent if it is missing.
   std::optional<std::string> get(const std::string& path);
 
  private:
@@ -37,18 +38,18 @@ class Metadata {
   std::vector<http::Header> headers_;
 };
 
-/// The first line of `text`, percent-encoded: a role's name as a part of a path.
+/// Returns the first line of `text`, percent-encoded: a role's name as a part of a path.
 std::string role_in(const std::string& text);
 
-/// Where the keys of a role are: a list of one role at `folder`, its keys below.
+/// The place of a role's keys: a list of one role at `folder`, its keys below.
 struct RolePlace {
   const char* folder;
   KeyNames names;
   const char* who;  ///< "the instance metadata of AWS"
 };
 
-/// The keys of the machine's role, or of `role` where it is given; absent without a role. Throws
-/// denied where the service says that it has no keys for it.
+/// Returns the keys of the machine's role, or of `role` if it is given; absent without a role.
+/// Throws denied if the service reports that it has no keys for it.
 std::optional<Credentials> role_keys(Metadata& metadata, const RolePlace& place,
                                      const std::string& role = {});
 

@@ -58,7 +58,7 @@ fs::path Search::expand(const std::string& path) const {
 }
 
 std::optional<std::string> Search::file(const fs::path& path) const {
-  // A pipe without a writer must not keep us.
+  // A pipe without a writer must not block us.
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd && (errno == ENOENT || errno == ENOTDIR)) return std::nullopt;
   if (!fd) throw system_error("reading " + path.string(), errno);

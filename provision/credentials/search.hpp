@@ -1,4 +1,5 @@
-// What every vendor's search has in common: variables, small files, and what was looked at.
+// The common parts of every vendor's search: variables, small files, and the list of searched
+// places.
 #pragma once
 
 #include <filesystem>
@@ -18,28 +19,28 @@ class Search {
 
   const Sources& sources() const noexcept { return sources_; }
 
-  /// The variable's value; "" where it is not set.
+  /// Returns the variable's value; "" if it is not set.
   std::string variable(const char* name) const;
-  /// The first of them that is set to something; "".
+  /// Returns the first of them that is set and not empty; "".
   std::string first_variable(const std::vector<const char*>& names) const;
-  /// Is the variable "true" (or "1"), in any case?
+  /// Returns true if the variable is "true" (or "1"), in any case.
   bool is_true(const char* name) const;
 
-  /// The path that `name` gives, or `in_home` below the home directory. "~/" is understood.
+  /// Returns the path that `name` gives, or `in_home` below the home directory. "~/" is understood.
   std::filesystem::path path(const char* name, const char* in_home) const;
   std::filesystem::path expand(const std::string& path) const;
 
-  /// The file's text; absent where there is none. Throws usage for what is no file or is over
-  /// 1 MiB, denied where it may not be read.
+  /// Returns the file's text; absent if it is missing. Throws usage if it is no file or over 1 MiB,
+  /// denied if it cannot be read.
   std::optional<std::string> file(const std::filesystem::path& path) const;
 
-  /// The file's sections; none where there is no file.
+  /// Returns the file's sections; empty if it is missing.
   Sections ini(const std::filesystem::path& path) const;
 
   /// Remembers a place in vain, for not_found().
   void looked_at(const std::string& place) { looked_.push_back(place); }
 
-  /// "no credentials for Huawei Cloud: looked at A, B and C; set ..."
+  /// Returns "no credentials for Huawei Cloud: looked at A, B and C; set ...".
   Error not_found(const std::string& vendor, const std::string& advice) const;
 
  private:
@@ -47,7 +48,7 @@ class Search {
   std::vector<std::string> looked_;
 };
 
-/// The setting's value; "" where the section has none.
+/// Returns the setting's value; "" if the section has none.
 std::string setting(const Section& section, const char* key);
 
 }  // namespace fastgpu::provision::credentials

@@ -40,7 +40,7 @@ json json_file(const Search& search, const std::filesystem::path& path) {
   return text ? parse_object(*text, path.string(), ErrorKind::usage) : json::object();
 }
 
-/// What `tccli configure` and `tccli auth login` write.
+/// Returns the keys in the file of `tccli configure` and `tccli auth login`.
 std::optional<Credentials> in_tccli(Search& search) {
   const auto path = search.sources().home / ".tccli" / (profile_name(search) + ".credential");
   search.looked_at(path.string());
