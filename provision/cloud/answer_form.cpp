@@ -20,7 +20,7 @@ std::string_view without_space(std::string_view text) {
   return first == text.npos ? "" : text.substr(first);
 }
 
-/// The place behind a string that begins at `at`.
+/// Returns the place behind a string that begins at `at`.
 std::size_t behind_string(std::string_view text, std::size_t at) {
   for (++at; at < text.size() && text[at] != '"'; ++at)
     if (text[at] == '\\') ++at;
@@ -34,7 +34,7 @@ bool is_web_page(const http::Response& response) {
   if (response.status / 100 != 2) return false;
   const std::string start =
       http::lower_case(std::string(without_space(response.body).substr(0, 14)));
-  // Not by its Content-Type: a proxy may write a wrong one on a right answer.
+  // The Content-Type is ignored: a proxy may write a wrong one on a right answer.
   return std::ranges::any_of(kPageStarts,
                              [&](std::string_view one) { return start.starts_with(one); });
 }

@@ -1,4 +1,4 @@
-// What an answer looks like before anything is read of it.
+// The form of an answer before anything in it is read.
 #pragma once
 
 #include <string_view>
@@ -7,12 +7,13 @@
 
 namespace fastgpu::provision::cloud {
 
-/// Whether an answer is a web page: of a proxy or of the login page of a network, but of no API.
+/// Returns true if an answer is a web page: of a proxy or of the login page of a network, but of no
+/// API.
 bool is_web_page(const http::Response& response);
 
-/// Whether a JSON text is within what any cloud sends, so that reading it takes memory in
-/// proportion to its length: brackets at most 64 deep, at most 500,000 values. True for a text that
-/// is no JSON.
+/// Returns true if a JSON text is within the limits of any cloud's answers: brackets at most 64
+/// deep, at most 500,000 values. Reading it then takes memory in proportion to its length. True for
+/// any text other than JSON.
 bool is_bounded_json(std::string_view text);
 
 }  // namespace fastgpu::provision::cloud

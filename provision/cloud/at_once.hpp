@@ -1,4 +1,4 @@
-// Questions and orders that need nothing of each other.
+// Requests that are independent of each other.
 #pragma once
 
 #include <functional>
@@ -11,8 +11,8 @@ namespace fastgpu::provision::cloud {
 
 using Tasks = std::vector<std::function<void()>>;
 
-/// Does all of them at once, each on a thread. All are done when this returns; of those that failed
-/// the first one's failure is thrown.
+/// Runs all of them at once, each on a thread. All are done when this returns; the first failure is
+/// thrown.
 inline void at_once(const Tasks& tasks) {
   const auto outcomes = parallel_map(std::span(tasks), tasks.size(), [](const auto& task) {
     task();

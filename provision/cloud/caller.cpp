@@ -15,21 +15,22 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 using std::chrono::system_clock;
 
-/// Credentials are renewed so long before they expire.
+/// The time before their expiry at which credentials are renewed.
 constexpr std::chrono::minutes kSpare{5};
 constexpr std::chrono::hours kLongestWait{24};
-/// Clouds allow 5 to 15 minutes; a smaller difference is not why they refused.
+/// The clock skew below which a refusal has another reason: clouds allow 5 to 15 minutes.
 constexpr std::chrono::minutes kSmallSkew{2};
-/// For what one can do without; waiting for its turn is no failure and does not count.
+/// The attempts of calls that are not essential; waiting for a turn is no failure and does not
+/// count.
 constexpr int kAttemptsForInessential = 3;
-/// Bytes; no cloud's page is a tenth of it. Several may be read at once.
+/// A size in bytes; no cloud's page is a tenth of it. Several may be read at once.
 constexpr std::size_t kLargestAnswer = 16U << 20U;
 
 milliseconds since(steady_clock::time_point start) {
   return duration_cast<milliseconds>(steady_clock::now() - start);
 }
 
-/// "ec2.us-east-1.amazonaws.com" of a URL.
+/// Returns "ec2.us-east-1.amazonaws.com" of a URL.
 std::string host_of(const std::string& url) {
   const std::size_t scheme = url.find("://");
   const std::size_t begin = scheme == std::string::npos ? 0 : scheme + 3;
@@ -44,13 +45,13 @@ void wait_for(milliseconds duration, const Cancel& cancel) {
   ::poll(&stop, 1, static_cast<int>(bounded.count()));
 }
 
-/// An answer, a refusal in one, or why none came.
+/// An answer, a refusal in one, or the reason why none came.
 struct Caller::Attempt {
   std::optional<http::Response> response{};
   std::optional<Failure> failure{};
   std::optional<Error> lost{};
-  bool is_page = false;           ///< Of something in between, which will not change its mind.
-  std::chrono::seconds ahead{0};  ///< What the cloud's clock was taken to be ahead when signing.
+  bool is_page = false;           ///< The page is of a host in between, which will not change it.
+  std::chrono::seconds ahead{0};  ///< The assumed lead of the cloud's clock when signing.
 
   bool is_worth_repeating(const Call& call, int number) const {
     if (failure && failure->kind == FailureKind::throttled) return true;
@@ -99,7 +100,8 @@ Caller::Attempt Caller::send(const Call& call, const Cancel& cancel) {
     made.response = tools_.http.send(request, cancel);
     fault_point("cloud:answered");
   } catch (const Error& e) {
-    if (e.kind() == ErrorKind::capacity)  // Too long; want of stock or quota means something else.
+    // Too long an answer; lack of stock or quota has another meaning.
+    if (e.kind() == ErrorKind::capacity)
       throw Error(ErrorKind::remote, e.during(dialect_.cloud()).what());
     if (e.kind() != ErrorKind::transient) throw;
     made.lost = e;

@@ -14,7 +14,7 @@ constexpr std::string_view kBuiltIn =
 #include "exchange_rates.inc"
     ;
 
-/// A rate that is further from 1 than this is a slip of the pen.
+/// The largest plausible rate, and the inverse of the smallest: anything else is a typing error.
 constexpr double kMostWorth = 1e6;
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
@@ -35,7 +35,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// A positive number in plain digits; 0 where it is none.
+/// Returns a positive number in plain digits; 0 for any other text.
 double number_in(std::string_view digits) {
   double value = 0;
   const char* const end = digits.data() + digits.size();

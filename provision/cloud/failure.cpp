@@ -8,8 +8,8 @@ namespace {
 
 struct Meaning {
   ErrorKind kind;
-  std::string_view word;     ///< Before the cloud's own words.
-  std::string_view way_out;  ///< After them.
+  std::string_view word;     ///< Shown before the cloud's own words.
+  std::string_view way_out;  ///< Shown after them.
 };
 
 Meaning meaning_of(FailureKind kind) {
@@ -51,7 +51,7 @@ Meaning meaning_of(FailureKind kind) {
   return {ErrorKind::internal, "", ""};
 }
 
-/// What a cloud says, fit for a terminal.
+/// Returns a cloud's words, fit for a terminal.
 std::string shown(std::string_view words) {
   return printable(words, 500);
 }

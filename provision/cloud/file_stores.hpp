@@ -1,12 +1,12 @@
-// How the clouds want their file stores to be mounted.
+// The mount options of the clouds' file stores.
 #pragma once
 
 #include <string_view>
 
 namespace fastgpu::provision::cloud {
 
-/// The NFS options that the vendor recommends for its own store; for an unknown cloud those that
-/// suit most.
+/// Returns the NFS options that the vendor recommends for its own store; for an unknown cloud those
+/// that suit most.
 std::string_view nfs_options(std::string_view cloud);
 
 }  // namespace fastgpu::provision::cloud

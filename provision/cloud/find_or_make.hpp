@@ -1,4 +1,4 @@
-// Making one thing of a cloud whose calls have no idempotency tokens.
+// Creation of one object of a cloud whose calls have no idempotency tokens.
 #pragma once
 
 #include <chrono>
@@ -12,12 +12,12 @@ namespace fastgpu::provision::cloud {
 
 struct FoundOrMade {
   std::string id;
-  bool is_new = false;  ///< Nothing can be in it yet.
+  bool is_new = false;  ///< True if it must be empty still.
 };
 
-/// What `look` finds the identity of; where it finds none (an empty text), what `make` answers.
-/// Where an answer is lost it is looked again before it is made again, `wait` in between. What is
-/// known not to be there is not looked for at first.
+/// Returns the identity that `look` finds; if it finds none (an empty text), the answer of `make`.
+/// After a lost answer it looks again before it makes again, and calls `wait` in between. The first
+/// look is left out for an object that cannot exist yet.
 template <class Look, class Make>
 FoundOrMade find_or_make(const Look& look, const Make& make,
                          const std::function<void(std::chrono::milliseconds, const Cancel&)>& wait,

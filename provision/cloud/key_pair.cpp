@@ -12,7 +12,8 @@ std::string text_of(const KeyPairName& pair) {
          std::string(pair.region);
 }
 
-/// A kind of key and its bytes in base64: nothing that authorized_keys would read as an option.
+/// Returns true for a kind of key and its bytes in base64: text without any option for
+/// authorized_keys.
 bool is_public_key(std::string_view kind, std::string_view bytes) {
   const auto is_of_kind = [](unsigned char c) {
     return std::isalnum(c) != 0 || std::string_view("-@.").find(char(c)) != std::string_view::npos;

@@ -1,5 +1,4 @@
-// The id and the addresses of a machine as its cloud tells them, checked before anything is written
-// with them.
+// The id and the addresses of a machine in its cloud's answers, checked before they are used.
 #pragma once
 
 #include <string>
@@ -9,20 +8,20 @@
 
 namespace fastgpu::provision::cloud {
 
-/// Returns a machine's id as the cloud tells it: letters, digits, "-" and "_", at most 64. An empty
-/// one is not known. Throws ErrorKind::remote, naming the cloud and the value met, for any other
-/// text: ids get into addresses of requests, plans and names of files.
+/// Returns a machine's id from the cloud's answer: letters, digits, "-" and "_", at most 64. An
+/// empty one is not known. Throws ErrorKind::remote, naming the cloud and the value met, for any
+/// other text: ids get into addresses of requests, plans and names of files.
 std::string machine_id_told(std::string_view cloud, std::string_view text);
 
-/// An IP address, or none yet. What a cloud answers gets into configuration files of SSH and MPI on
+/// An IP address, or none yet. Answers of a cloud get into configuration files of SSH and MPI on
 /// this machine and on nodes by this type alone.
 class MachineAddress {
  public:
   MachineAddress() = default;
   explicit MachineAddress(const IpAddress& address) : text_(address.text()) {}
 
-  /// An empty text is no address yet. Throws ErrorKind::remote, naming the cloud, the machine and
-  /// the value met, for any other text that is no IP address.
+  /// Parses an address; an empty text means that there is none yet. Throws ErrorKind::remote,
+  /// naming the cloud, the machine and the value met, for any other text.
   static MachineAddress told(std::string_view cloud, std::string_view machine,
                              std::string_view text);
 

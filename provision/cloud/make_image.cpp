@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// An image with that name may be ours, and listed a little late.
+/// The wait for the listing of an image with that name, which may be ours.
 constexpr milliseconds kNameListedAtMost{10'000};
 
 std::optional<OwnImage> look(Cloud& cloud, const std::string& region, const std::string& made_of,
@@ -27,7 +27,7 @@ void remove_failed(Cloud& cloud, const ImageWish& wish, const Cancel& cancel) {
       cloud.remove_image(wish.region, image);
 }
 
-/// Looks for as long as a cloud may take to list what was asked for; empty where nothing comes.
+/// Looks for as long as a cloud may take to list a requested image; empty if it does not appear.
 std::string await_listing(Cloud& cloud, const ImageWish& wish, const Wait& wait,
                           milliseconds patience, const Cancel& cancel) {
   for (milliseconds waited{0};;) {
@@ -41,8 +41,8 @@ std::string await_listing(Cloud& cloud, const ImageWish& wish, const Wait& wait,
   }
 }
 
-/// A refusal because of the name may be the answer to a request that was lost, or to one of a run
-/// that was killed.
+/// Requests the image. A refusal because of the name may be the answer to an earlier request, whose
+/// answer was lost or whose run was killed.
 std::string ask(Cloud& cloud, const ImageWish& wish, const Wait& wait, const Cancel& cancel) {
   try {
     fault_point("bake:asking");

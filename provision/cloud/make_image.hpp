@@ -1,4 +1,4 @@
-// An image of a machine, made once however often it is asked for.
+// An image of a machine, made once for any number of requests.
 #pragma once
 
 #include <optional>
@@ -10,20 +10,20 @@
 
 namespace fastgpu::provision::cloud {
 
-/// ImageMarks::made_of for all that tells whether another image would be the same.
+/// Returns ImageMarks::made_of for all parts that decide whether another image would be the same.
 std::string digest_of(std::span<const std::string> parts);
 
-/// The image that is made of the same, available or on its way; absent where there is none.
+/// Returns the image that is made of the same, available or pending; absent without one.
 std::optional<OwnImage> find_image(Cloud& cloud, const std::string& region,
                                    const std::string& made_of, const Cancel& cancel);
 
-/// Whether an earlier run may have asked for the image already.
+/// The possibility that an earlier run has requested the image already.
 enum class Asked : std::uint8_t { never, perhaps };
 
-/// Asks for the image where none is made of the same, and returns once it is available. Those of
-/// the same that have failed are removed. Killed or cancelled anywhere, the same call again goes
-/// on. Throws conflict where another image has the name, remote where the cloud could not make it,
-/// interrupted after a cancel: then the cloud goes on making it.
+/// Requests the image unless one is made of the same, and returns once it is available. Failed ones
+/// of the same are removed. If it is killed or cancelled at any time, the same call again goes on.
+/// Throws conflict if another image has the name, remote if the cloud could not make it,
+/// interrupted after a cancel. The cloud goes on making it then.
 OwnImage make_image(Cloud& cloud, const ImageWish& wish, Asked asked, const Wait& wait,
                     const Cancel& cancel);
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kCallsAtOnce = 8;
 
-/// Who may not even list images has made none.
+/// Returns the images; empty if listing is denied, because then none can have been made.
 std::vector<OwnImage> images_in(Cloud& cloud, const std::string& region, const Cancel& cancel) try {
   return cloud.own_images(region, cancel);
 } catch (const Error& e) {

@@ -1,4 +1,4 @@
-// What no book knows of, and somebody may still pay for.
+// Objects that are in no record, but may still cost money.
 #pragma once
 
 #include <span>
@@ -9,10 +9,9 @@
 
 namespace fastgpu::provision::cloud {
 
-/// Of an owner in all regions of a cloud: machines and network parts of clusters that are not
-/// `known`, and images that were never finished. What a cluster has whose machines somebody else
-/// has taken over, if only in part, is theirs, whatever mark it carries. Regions that refuse are
-/// told.
+/// Finds objects of an owner in all regions of a cloud: machines and network parts of clusters that
+/// are not `known`, and unfinished images. All parts of a cluster belong to the owner who has taken
+/// over any of its machines, whatever marks they carry. Regions that refuse are reported.
 Orphans find_orphans(Cloud& cloud, const std::string& owner,
                      std::span<const state::ClusterId> known, const Cancel& cancel);
 

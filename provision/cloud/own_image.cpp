@@ -53,7 +53,7 @@ std::string_view to_string(ImageState state) noexcept {
 
 std::string image_name(const ImageMarks& marks) {
   constexpr std::size_t kDigits = 12;
-  constexpr std::size_t kMostOfName = 39;  // 60 in all.
+  constexpr std::size_t kMostOfName = 39;  // 60 together with the rest.
   return "fastgpu-" + plain(marks.environment, kMostOfName) + "-" +
          marks.made_of.substr(0, kDigits);
 }

@@ -1,4 +1,4 @@
-// Whose machines are whose: several people, or one person's machines, share an account of a cloud.
+// The owner of machines: several people, or one person's machines, share an account of a cloud.
 #pragma once
 
 #include <filesystem>
@@ -12,10 +12,10 @@ class Owner {
  public:
   explicit Owner(std::filesystem::path file) : file_(std::move(file)) {}
 
-  /// Absent where nothing was ever made there.
+  /// Returns the mark; absent if nothing was ever made there.
   std::optional<std::string> known() const;
 
-  /// The mark, made now where there is none. On disk when it returns.
+  /// Returns the mark, made now if it is missing. On disk when it returns.
   std::string mark() const;
 
  private:

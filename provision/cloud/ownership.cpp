@@ -17,7 +17,7 @@ bool is_there(const Machine& machine) {
          machine.state != MachineState::failed;
 }
 
-/// " (on laptop, 2026-11-22 07:18:00Z)"; nothing for what is no such mark.
+/// Returns " (on laptop, 2026-11-22 07:18:00Z)"; "" for any other text.
 std::string taken_text(const std::string& mark) {
   if (mark.size() <= kTimeDigits + 1 || mark[8] != 'T' || mark[kTimeDigits] != '_') return {};
   const auto part = [&](std::size_t at, std::size_t size) { return mark.substr(at, size); };
@@ -88,7 +88,7 @@ std::string host_key_mark(std::string_view fingerprint) {
 
 std::vector<Machine> machines_named(std::span<const Machine> all, const std::string& name,
                                     const std::string& id) {
-  std::map<std::string, std::string> owners;  // By the cluster's identity.
+  std::map<std::string, std::string> owners;  // Owners by the cluster's identity.
   for (const Machine& machine : all)
     if (machine.marks.cluster_name == name && is_there(machine) &&
         (id.empty() || machine.marks.cluster.value == id))

@@ -12,7 +12,7 @@ namespace fastgpu::provision::cloud {
 void add_list(http::Parameters& parameters, const std::string& name,
               std::span<const std::string> values);
 
-/// For people, without what is inside UserData: it may be a key.
+/// Returns text for people, without the content of UserData: it may be a key.
 std::string shown(const http::Parameters& parameters);
 
 }  // namespace fastgpu::provision::cloud

@@ -5,7 +5,7 @@
 
 namespace fastgpu::provision::cloud {
 
-// As the vendors name them; those of Tencent and Huawei have not been seen with an account.
+// The vendors' own addresses; those of Tencent and Huawei have not been seen with an account.
 std::string_view quota_page(std::string_view cloud) noexcept {
   using Row = std::pair<std::string_view, std::string_view>;
   constexpr std::array kPages = {

@@ -1,11 +1,11 @@
-// Where people raise what an account may have.
+// The pages on which people raise an account's quotas.
 #pragma once
 
 #include <string_view>
 
 namespace fastgpu::provision::cloud {
 
-/// The page of the cloud's console; empty for a cloud of which none is known.
+/// Returns the page of the cloud's console; empty for an unknown cloud.
 std::string_view quota_page(std::string_view cloud) noexcept;
 
 }  // namespace fastgpu::provision::cloud

@@ -5,7 +5,7 @@
 namespace fastgpu::provision::cloud {
 namespace {
 
-/// Whether a launch with a network would be refused for that, too.
+/// Returns true if a launch with a network would be refused for the same reason.
 bool is_final(FailureKind kind) {
   switch (kind) {
     case FailureKind::permission:

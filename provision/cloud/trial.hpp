@@ -1,4 +1,4 @@
-// A launch that is tried before anything is made.
+// A trial launch before anything is made.
 #pragma once
 
 #include "provision/cloud/cloud.hpp"
@@ -8,11 +8,11 @@ namespace fastgpu::provision::cloud {
 
 enum class TrialOutcome : std::uint8_t {
   accepted,
-  untold,  ///< The cloud tells only once there is a network.
+  untold,  ///< The cloud decides only once there is a network.
 };
 
-/// Of the machines of a cluster at the best place that was planned for it. Throws what a launch
-/// would: denied, capacity, or not_found for an image, a key pair or a network.
+/// Tries to launch a cluster's machines at its best planned place. Throws as a launch would:
+/// denied, capacity, or not_found for an image, a key pair or a network.
 TrialOutcome try_best_place(Cloud& cloud, const CloudSpec& spec, int nodes, const Cancel& cancel);
 
 }  // namespace fastgpu::provision::cloud

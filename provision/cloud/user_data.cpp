@@ -11,11 +11,11 @@ namespace {
 
 using nlohmann::json;
 
-/// More than an Ed25519 key takes in OpenSSH's forms.
+/// The maximum lengths of an Ed25519 key's parts in OpenSSH's forms.
 constexpr std::size_t kPrivateKeyBytes = 512;
 constexpr std::size_t kPublicKeyBytes = 128;
 
-/// JSON is YAML, so that quoting is a library's matter.
+/// Returns the document. JSON is YAML, so that a library does the quoting.
 json document_of(const FirstBoot& boot) {
   json user = {{"name", boot.user}, {"ssh_authorized_keys", boot.authorized_keys}};
   if (boot.user != "root") {
@@ -53,7 +53,7 @@ void check_first_boot(std::span<const std::string> ssh_keys, std::size_t key_pai
                  .host_public_key = std::string(kPublicKeyBytes, '-'),
                  .shut_down_after = std::chrono::years(1),
                  .data_disk_gib = data_disk_gib};
-  boot.authorized_keys.emplace_back(kPublicKeyBytes, '-');  // The cluster's.
+  boot.authorized_keys.emplace_back(kPublicKeyBytes, '-');  // The cluster's key.
   boot.authorized_keys.insert(boot.authorized_keys.end(), key_pairs,
                               std::string(kMostOfPublicKey, '-'));
   const std::size_t size = user_data(boot).reveal().size();

@@ -1,4 +1,4 @@
-// What a machine is told for its first boot, as cloud-init reads it.
+// The instructions to a machine for its first boot, in cloud-init's form.
 #pragma once
 
 #include <chrono>
@@ -15,21 +15,20 @@ namespace fastgpu::provision::cloud {
 
 struct FirstBoot {
   std::string user = "root";
-  std::vector<std::string> authorized_keys{};  ///< Who may log in.
+  std::vector<std::string> authorized_keys{};  ///< Keys that may log in.
   Secret host_private_key{};  ///< OpenSSH text; sshd shows this key from its first second.
   std::string host_public_key{};
-  /// The machine shuts itself down so long after its first boot, unless somebody puts that off; for
-  /// clouds that have no timer of their own.
+  /// The time after the first boot at which the machine shuts itself down, unless that is put off.
+  /// Used for clouds without a timer of their own.
   std::optional<std::chrono::seconds> shut_down_after{};
-  int data_disk_gib = 0;  ///< Of the disk that it is to have at kDataPath; 0: none.
+  int data_disk_gib = 0;  ///< The size of its disk at kDataPath; 0: none.
 };
 
-/// A "#cloud-config" document. It holds a private key: a secret.
+/// Returns a "#cloud-config" document. It has a private key in it: a secret.
 Secret user_data(const FirstBoot& boot);
 
-/// Throws ErrorKind::usage where the first boot of machines that these keys and so many of the
-/// cloud's key pairs open is more than the `limit` bytes that `cloud` takes, whatever keys they get
-/// of their cluster's.
+/// Throws ErrorKind::usage if the first boot data of machines exceeds the `limit` bytes of `cloud`.
+/// The machines have these keys, so many of the cloud's key pairs, and any key of their cluster.
 void check_first_boot(std::span<const std::string> ssh_keys, std::size_t key_pairs,
                       int data_disk_gib, std::size_t limit, std::string_view cloud);
 

@@ -1,12 +1,12 @@
-// Questions whose answers one can do without.
+// Questions whose answers are not essential.
 #pragma once
 
 #include "base/error.hpp"
 
 namespace fastgpu::provision::cloud {
 
-/// Asks for what an account may have no right to read, such as quotas: without an answer it stays
-/// unknown. Only a cancel is thrown.
+/// Asks for data that an account may have no right to read, such as quotas: without an answer it
+/// stays unknown. Only a cancel is thrown.
 template <class Ask>
 void where_told(const Ask& ask) {
   try {
