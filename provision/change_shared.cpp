@@ -1,4 +1,4 @@
-// Another wish for what a cluster's nodes share.
+// Changes of the parts that a cluster's nodes share.
 #include "base/fault_point.hpp"
 #include "provision/held_cluster.hpp"
 #include "provision/lifecycle.hpp"

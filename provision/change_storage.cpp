@@ -1,4 +1,4 @@
-// Other storage for the nodes of a cluster that stands.
+// Changes of the storage of an existing cluster's nodes.
 #include <algorithm>
 
 #include "base/fault_point.hpp"
@@ -13,7 +13,7 @@ namespace {
 using state::Node;
 using state::NodeState;
 
-/// A node that is stopped would mount again what it was never told to forget.
+/// Throws if a removed mount concerns a stopped node, which would mount it again.
 void check_may_forget(const ClusterView& view, const Storage& before, const Storage& after) {
   const auto is_kept = [&](const Mount& mount) {
     return std::ranges::find(after.mounts, mount) != after.mounts.end();
@@ -29,7 +29,7 @@ void check_may_forget(const ClusterView& view, const Storage& before, const Stor
 
 using Change = std::function<std::string(const std::string&)>;
 
-/// The cluster with its storage changed. Throws where that cannot be.
+/// Returns the cluster with its storage changed. Throws if that is not possible.
 state::Cluster changed(const ClusterView& view, const Provider& provider, const Change& change) {
   state::Cluster cluster = view.cluster;
   cluster.spec_json = change(cluster.spec_json);

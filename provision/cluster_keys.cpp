@@ -30,7 +30,7 @@ void write_host_keys(const fs::path& file, const HostKeys& keys) {
 
 }  // namespace
 
-/// The private file comes last: where it stands, the pair is whole.
+/// Makes the key pair. The private file comes last: if it exists, the pair is complete.
 void make_cluster_key(const Tools& tools, const state::Cluster& cluster) {
   const fs::path directory = tools.store.directory();
   const fs::path identity = state::identity_file(directory, cluster.id);
@@ -81,7 +81,7 @@ std::optional<std::string> authorized_key(const fs::path& state_directory,
 }
 
 void drop_host_keys(const fs::path& state_directory, const state::ClusterId& cluster) noexcept {
-  std::error_code ignored;  // gc finds what stays.
+  std::error_code ignored;  // gc finds the remains.
   fs::remove(host_keys_file(state_directory, cluster), ignored);
 }
 

@@ -1,5 +1,5 @@
-// What a cluster's head node keeps of it, so that another machine can take the cluster over: all
-// that cannot be read from the cloud, and nothing secret.
+// The record of a cluster on its head node, by which another machine can take the cluster over. It
+// has all data that cannot be read from the cloud, and no secret.
 #pragma once
 
 #include <string>
@@ -11,17 +11,18 @@ namespace fastgpu::provision {
 
 struct ClusterRecord {
   state::Cluster cluster{};
-  /// With their host keys; states, addresses and machines are the cloud's to tell.
+  /// The nodes with their host keys; states, addresses and machines come from the cloud.
   std::vector<state::Node> nodes{};
-  std::vector<state::Run> runs{};  ///< What the cluster has cost so far comes from them.
+  std::vector<state::Run> runs{};  ///< The source of the cluster's costs so far.
 };
 
 constexpr std::size_t kLargestRecord = 8UL << 20U;
 
-/// JSON, {"schema": "fastgpu/cluster-record/v1", ...}.
+/// Returns JSON, {"schema": "fastgpu/cluster-record/v1", ...}.
 std::string to_text(const ClusterRecord& record);
 
-/// Throws ErrorKind::remote, saying what of it is wrong, for all that to_text does not write.
+/// Parses a record. Throws ErrorKind::remote, with the fault, for all text that is not from
+/// to_text.
 ClusterRecord parse_cluster_record(const std::string& text);
 
 }  // namespace fastgpu::provision

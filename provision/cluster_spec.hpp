@@ -1,4 +1,4 @@
-// A cluster as the user wishes it, whatever place it is made in.
+// A cluster as the user wishes it, independent of its place.
 #pragma once
 
 #include <chrono>
@@ -13,11 +13,12 @@ namespace fastgpu::provision {
 constexpr int kMostNodes = 10'000;
 constexpr int kMostSlots = 1'024;
 
-/// What happens where no place has room for all nodes together.
+/// The reaction if no place has room for all nodes together.
 struct Holding {
-  int least = 0;                     ///< With so many nodes a cluster may begin; 0: with all.
-  std::chrono::seconds longest{0};   ///< So long others are sought while some are held.
-  std::optional<Money> most_cost{};  ///< For which the held ones may stand idle meanwhile.
+  /// The number of nodes with which a cluster may begin; 0: all.
+  int least = 0;
+  std::chrono::seconds longest{0};   ///< The time to look for others while some are held.
+  std::optional<Money> most_cost{};  ///< The maximum cost of the held ones while they are idle.
 };
 
 struct ClusterSpec {
@@ -32,10 +33,10 @@ struct ClusterSpec {
   int least_nodes() const { return holding.least > 0 ? holding.least : nodes; }
 };
 
-/// Throws ErrorKind::usage for a name, numbers of nodes or slots, or a user that cannot be.
+/// Throws ErrorKind::usage for an invalid name, number of nodes or slots, or user.
 void check_spec(const ClusterSpec& spec);
 
-/// Throws ErrorKind::usage where `nodes` is not 1 to kMostNodes.
+/// Throws ErrorKind::usage unless `nodes` is 1 to kMostNodes.
 void check_node_count(int nodes);
 
 }  // namespace fastgpu::provision

@@ -19,11 +19,11 @@ void add_failures(std::vector<Failure>& failures, const std::vector<HostResult<T
     if (!result.ok()) failures.push_back({result.host, result.error()});
 }
 
-/// "<doing>: demo-1: no space (and so demo-2, demo-3)", with the kind of the first one; there must
-/// be one.
+/// Returns "<doing>: demo-1: no space (and so demo-2, demo-3)", with the kind of the first one;
+/// there must be one.
 Error as_one(std::string_view doing, const std::vector<Failure>& failures);
 
-/// Throws them as one where there are any.
+/// Throws them as one if there are any.
 void throw_failures(std::string_view doing, const std::vector<Failure>& failures);
 
 }  // namespace fastgpu::provision

@@ -14,7 +14,7 @@ namespace {
 using state::Node;
 using state::NodeState;
 
-/// Those of `wanted` that are unmet, as the place finds them now.
+/// Returns those of `wanted` that are unmet, in the place's present view.
 std::vector<Node> unmet_among(const state::Store& store, const ClusterView& view,
                               std::span<const Node> wanted) {
   const auto unmet = unmet_nodes(store, view.cluster.id);
@@ -35,7 +35,7 @@ void check_running(const state::Cluster& cluster, std::span<const Node> nodes) {
   }
 }
 
-/// Nobody replaces machines here that did not start.
+/// Adds a remedy: machines that did not start are not replaced here.
 Error with_way_out(const state::Cluster& cluster, const Error& e) {
   if (e.kind() != ErrorKind::capacity) return e;
   return {e.kind(), std::string(e.what()) + ": `fastgpu start cluster " + cluster.name.value +
@@ -64,7 +64,7 @@ bool meet_nodes(const Tools& tools, const ClusterName& name, std::span<const Nod
   if (unmet_nodes(tools.store, require_cluster(tools.store, name).id).empty()) return false;
   const HeldCluster held(tools, name);
   const ClusterView view = held.look();
-  store_nodes(tools, view.nodes);  // The way to one may lead through another.
+  store_nodes(tools, view.nodes);  // The way to one node may lead through another.
   std::vector<Node> nodes = unmet_among(tools.store, view, wanted);
   if (nodes.empty()) return false;
   try {

@@ -1,4 +1,5 @@
-// Nodes of a creation that did not wait for them: whoever needs them first makes them ours.
+// Nodes of a creation that did not wait for them: the first command that needs them makes them
+// ours.
 #pragma once
 
 #include <set>
@@ -8,15 +9,15 @@
 
 namespace fastgpu::provision {
 
-/// The nodes of the cluster that were asked for and that nobody has reached yet.
+/// Returns the nodes of the cluster that were requested and not reached yet.
 std::set<NodeName> unmet_nodes(const state::Store& store, const state::ClusterId& cluster);
 
-/// Those among them that a cloud need not list yet.
+/// Returns those among them that a cloud need not list yet.
 std::set<NodeName> just_asked_for(const state::Store& store, const state::ClusterId& cluster);
 
 /// Waits until those of `nodes` that are unmet let us in with host keys that only they know; false
-/// where there is none. What is learnt is stored, and after a kill the same call goes on. Throws
-/// ErrorKind::capacity where a machine did not start.
+/// without any. New facts are stored, and after a kill the same call goes on. Throws
+/// ErrorKind::capacity if a machine did not start.
 bool meet_nodes(const Tools& tools, const ClusterName& name, std::span<const state::Node> nodes);
 
 }  // namespace fastgpu::provision

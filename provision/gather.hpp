@@ -1,4 +1,4 @@
-// Machines for all nodes of a new cluster, at one place: however many places have to be asked.
+// Machines for all nodes of a new cluster, at one place, from any number of places that are asked.
 #pragma once
 
 #include <vector>
@@ -9,23 +9,24 @@
 
 namespace fastgpu::provision {
 
-/// Asks where the cluster is on record first, then at its other places. Where `holding` allows it
-/// the most that were got anywhere are kept meanwhile, and all places are asked again and again;
-/// else what was got is given back before the next place is asked.
+/// Asks the cluster's place on record first, then its other places. If `holding` allows it, the
+/// most machines that any place gave are kept meanwhile, and all places are asked again and again.
+/// Otherwise machines are returned before the next place is asked.
 ///
-/// Afterwards every node has a machine at the place on record. Where no place had all of them and
-/// fewer will do, those that have none are struck off `nodes` and off the record. Throws capacity,
-/// with what the last place said, where too few could be had anywhere; what was got is on record
-/// then. What an earlier run has asked for `may_be_there` and is looked for.
+/// Afterwards every node has a machine at the place on record. If no place had all of them and
+/// fewer are enough, nodes without a machine are removed from `nodes` and from the record. Throws
+/// capacity, with the words of the last place, if no place had enough; the machines so far are on
+/// record then. Requests of an earlier run `may_be_there` and are looked for.
 void gather(const Tools& tools, Provider& provider, const Holding& holding, state::Cluster& cluster,
             std::vector<state::Node>& nodes, HostKeys& host_keys, bool may_be_there);
 
-/// The same, once machines of `nodes` have turned out to be gone: others are sought in their place.
+/// Gathers again, after machines of `nodes` have turned out to be gone: others are sought in their
+/// place.
 void gather_again(const Tools& tools, Provider& provider, const Holding& holding,
                   state::Cluster& cluster, std::vector<state::Node>& nodes, HostKeys& host_keys);
 
-/// Gives back what was got where the cluster is, and puts it on record at its next place. False
-/// where there is none.
+/// Returns the machines at the cluster's place, and puts it on record at its next place. False
+/// without a next place.
 bool move_on(const Tools& tools, Provider& provider, state::Cluster& cluster,
              std::vector<state::Node>& nodes);
 

@@ -1,4 +1,4 @@
-// Everything that runs which died left behind, found and removed.
+// The remains of runs that died, found and removed.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@ namespace fastgpu::provision {
 
 enum class GcMode : std::uint8_t {
   remove,
-  look,  ///< Changes nothing; says what would be removed.
+  look,  ///< Changes nothing; reports what would be removed.
 };
 
-/// Rolls unfinished creations back, finishes deletions and scalings, closes intents of clusters
-/// that are gone, and removes what carries our marks in any place but belongs to no cluster.
-/// Clusters that somebody is working on are left alone. Failures are in the list; throws only where
-/// the state directory fails.
+/// Rolls unfinished creations back, finishes deletions and scalings, and closes intents of clusters
+/// that are gone. Removes everything with our marks that belongs to no cluster, at any place.
+/// Clusters in use are left alone. Failures are in the list; throws only if the state directory
+/// fails.
 std::vector<Settled> collect_garbage(const Tools& tools, GcMode mode);
 
 }  // namespace fastgpu::provision

@@ -11,7 +11,7 @@ namespace fastgpu::provision {
 
 namespace {
 
-/// Does not make a lock's file for a name that nobody uses.
+/// Locks a cluster, without making a lock file for an unused name.
 state::ClusterLock lock_existing(const Tools& tools, const ClusterName& name) {
   require_cluster(tools.store, name);
   return lock_cluster(tools, name);

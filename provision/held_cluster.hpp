@@ -1,4 +1,4 @@
-// A cluster under its lock, settled: how every operation on an existing cluster begins.
+// A cluster under its lock, settled: the beginning of every operation on an existing cluster.
 #pragma once
 
 #include "provision/observe.hpp"
@@ -10,19 +10,19 @@ namespace fastgpu::provision {
 /// Waits for the lock as long as Tools::patience.
 state::ClusterLock lock_cluster(const Tools& tools, const ClusterName& name);
 
-/// Tools::hold, for a cluster under its lock.
+/// Calls Tools::hold, for a cluster under its lock.
 std::shared_ptr<void> hold_cluster(const Tools& tools, const state::Cluster& cluster);
 
-/// Throws conflict, with the way out, where the cluster's creation was never finished.
+/// Throws conflict, with a remedy, if the cluster's creation was never finished.
 void check_is_made(const state::Cluster& cluster);
 
 class HeldCluster {
  public:
-  /// Locks and settles. Throws not_found where there is no such cluster, conflict where its
-  /// creation was never finished.
+  /// Locks and settles. Throws not_found if there is no such cluster, conflict if its creation was
+  /// never finished.
   HeldCluster(const Tools& tools, const ClusterName& name);
 
-  /// Asks the provider. Throws conflict where another state directory has taken the cluster over.
+  /// Asks the provider. Throws conflict if another state directory has taken the cluster over.
   ClusterView look() const;
 
   /// Stores the view, and closes the cluster's intents of `action`, in one transaction.
@@ -35,7 +35,7 @@ class HeldCluster {
   const Tools& tools_;
   state::ClusterLock lock_;
   state::Cluster cluster_;
-  std::shared_ptr<void> held_;  // Let go before the lock.
+  std::shared_ptr<void> held_;  // Released before the lock.
 };
 
 }  // namespace fastgpu::provision

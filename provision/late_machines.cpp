@@ -13,7 +13,7 @@ using state::Intent;
 using state::Node;
 using state::NodeState;
 
-/// Whether nobody uses the index of a node that was given up.
+/// Returns true if the index of a node that was given up is unused.
 bool is_free(std::span<const Node> nodes, int index) {
   const auto node = std::ranges::find(nodes, index, &Node::index);
   return node == nodes.end() || (node->state == NodeState::lost && node->instance_id.empty());

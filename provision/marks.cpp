@@ -12,7 +12,7 @@
 namespace fastgpu::provision {
 namespace {
 
-/// Small reads of getrandom are never cut short.
+/// Returns random digits. Small reads of getrandom are never cut short.
 template <std::size_t bytes>
 std::string random_digits() {
   constexpr std::string_view kHex = "0123456789abcdef";

@@ -1,4 +1,4 @@
-// Identities made by chance: they are written on what we make, so that it can be found again.
+// Random identities: they mark everything that we make, so that it can be found again.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace fastgpu::provision {
 
-state::ClusterId new_cluster_id();  ///< Eight hexadecimal digits.
-std::string new_token();            ///< Thirty-two hexadecimal digits.
+state::ClusterId new_cluster_id();  ///< Returns eight hexadecimal digits.
+std::string new_token();            ///< Returns thirty-two hexadecimal digits.
 
 }  // namespace fastgpu::provision

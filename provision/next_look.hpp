@@ -1,4 +1,4 @@
-// How often to look at what takes its time.
+// The intervals of polling.
 #pragma once
 
 #include <algorithm>
@@ -6,8 +6,8 @@
 
 namespace fastgpu::provision {
 
-/// How long to wait until the next look at what has been awaited for so long: at most a tenth of
-/// that time is lost, or the `shortest` pause: a place is asked twice a second where none is named.
+/// Returns the wait until the next look after a wait of `waited`. At most a tenth of that time is
+/// lost, or the `shortest` pause: by default a place is asked twice a second.
 constexpr std::chrono::milliseconds next_look(
     std::chrono::milliseconds waited,
     std::chrono::milliseconds shortest = std::chrono::milliseconds(500)) {

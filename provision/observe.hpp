@@ -1,4 +1,4 @@
-// What is stored set against what a provider finds. Pure.
+// The stored state compared with a provider's findings. Pure.
 #pragma once
 
 #include <chrono>
@@ -10,8 +10,8 @@
 
 namespace fastgpu::provision {
 
-/// A cloud may list a machine only some seconds after it gave it, and one that did not start is
-/// listed nowhere any more.
+/// The time after which every new machine is listed. A cloud may list one only some seconds after
+/// its creation, and one that did not start is listed nowhere any more.
 constexpr std::chrono::minutes kUnlistedAtMost{1};
 
 /// A cluster with its nodes.
@@ -20,26 +20,26 @@ struct ClusterView {
   std::vector<state::Node> nodes;
 };
 
-/// Whether `instance` is that node: by its token, by its identity, or, where the place writes no
-/// tokens, by its index.
+/// Returns true if `instance` is that node: by its token, by its identity, or, if the place stores
+/// no tokens, by its index.
 bool is_node(const Instance& instance, const state::Node& node);
 
-/// The instance behind `node`, or null.
+/// Returns the instance behind `node`, or null.
 const Instance* find_instance(std::span<const Instance> instances, const state::Node& node);
 
-/// Takes over what the provider says about a node: its identity and addresses.
+/// Takes over the provider's data about a node: its identity and addresses.
 void note_instance(state::Node& node, const Instance& instance);
 
-/// The view brought up to date: running nodes found stopped are stopped (after a reboot, say),
-/// those not found are lost, unless they were `just_asked_for`; the cluster follows its nodes.
-/// Nodes being made or unmade, and clusters in such a state, stay as they are.
+/// Returns the view brought up to date. Running nodes found stopped are stopped (after a reboot,
+/// for example), and missing ones are lost, unless they were `just_asked_for`; the cluster follows
+/// its nodes. Nodes being made or unmade, and clusters in such a state, stay unchanged.
 ClusterView observe(ClusterView stored, std::span<const Instance> found,
                     const std::set<NodeName>& just_asked_for = {});
 
-/// running or stopped where all nodes are, degraded otherwise.
+/// Returns running or stopped if all nodes are, degraded otherwise.
 state::ClusterState state_of(std::span<const state::Node> nodes);
 
-/// Instances that carry a token of none of `nodes`: nobody works on them.
+/// Returns instances with a token of none of `nodes`: they are in no use.
 std::vector<Instance> strays(std::span<const state::Node> nodes, std::span<const Instance> found);
 
 }  // namespace fastgpu::provision

@@ -25,7 +25,8 @@ using state::ClusterState;
                                        " --nodes " + nodes + "` changes its size");
 }
 
-/// It may be as small as it was allowed to begin; one whose creation died at once has no nodes.
+/// Returns true for an allowed size. It may be as small as the allowed minimum; one whose creation
+/// died at once has no nodes.
 bool has_wanted_size(const ClusterSpec& wanted, const Found& found) {
   const auto most = static_cast<std::size_t>(wanted.nodes);
   const std::size_t size = found.nodes.size();

@@ -1,4 +1,4 @@
-// Wanted against found: what creating a cluster comes to, before anything is done. Pure.
+// The wish compared with the findings: the steps of creating a cluster, before any of them. Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 namespace fastgpu::provision {
 
 enum class PlanKind : std::uint8_t {
-  create,     ///< Nothing is there yet.
+  create,     ///< No cluster exists yet.
   resume,     ///< An earlier creation died half-way; its machines are taken over.
-  unchanged,  ///< It exists as it is wanted.
+  unchanged,  ///< It exists as wished.
 };
 
 enum class StepKind : std::uint8_t { prepare, create_node, adopt_node, destroy_stray };
@@ -25,7 +25,7 @@ struct Step {
   StepKind kind = StepKind::create_node;
   int index = 0;            ///< The node's; 0 for prepare.
   NodeName name;            ///< Empty for prepare and strays.
-  std::string instance_id;  ///< Of what is adopted or destroyed.
+  std::string instance_id;  ///< The machine that is adopted or destroyed.
 };
 
 struct Plan {
@@ -34,7 +34,7 @@ struct Plan {
   std::vector<Step> steps;
 };
 
-/// What is there under the wanted name.
+/// The findings under the wanted name.
 struct Found {
   std::optional<state::Cluster> cluster{};
   std::vector<state::Node> nodes{};
@@ -42,17 +42,17 @@ struct Found {
   std::string difference{};  ///< Provider::difference of the cluster and the wish.
 };
 
-/// Throws ErrorKind::usage for a wish that cannot be, conflict where a cluster of that name exists
-/// in another form, naming the way out.
+/// Plans. Throws ErrorKind::usage for an impossible wish, conflict if a cluster of that name exists
+/// in another form, with a remedy.
 Plan make_plan(const ClusterSpec& wanted, const Found& found);
 
-/// One line a step, for people: "create node demo-0".
+/// Returns one line a step, for people: "create node demo-0".
 std::vector<std::string> describe(const Plan& plan);
 
-/// The plan for machines: {"schema": "fastgpu/plan/v1", ...}.
+/// Returns the plan for machines: {"schema": "fastgpu/plan/v1", ...}.
 nlohmann::json to_json(const Plan& plan);
 
-/// "<cluster>-<index>".
+/// Returns "<cluster>-<index>".
 NodeName node_name(const ClusterName& cluster, int index);
 
 }  // namespace fastgpu::provision

@@ -1,4 +1,4 @@
-// A cluster as it is now.
+// The present state of a cluster.
 #include "provision/first_contact.hpp"
 #include "provision/held_cluster.hpp"
 #include "provision/lifecycle.hpp"
@@ -50,7 +50,7 @@ ClusterView refresh_cluster(const Tools& tools, const ClusterName& name) {
   if (!differs(stored, seen) || !tools.store.writable()) return seen;
   const auto lock = state::ClusterLock::try_lock(tools.store, name);
   if (!lock) return seen;
-  // Looked at again under the lock: an operation may have ended in between.
+  // The second look is under the lock: an operation may have ended in between.
   stored = stored_view(tools, name);
   seen = seen_now(tools, stored);
   if (!differs(stored, seen)) return seen;

@@ -1,4 +1,4 @@
-// More nodes, fewer, or others in place of those that were lost.
+// More nodes, fewer, or others in place of lost ones.
 #include "base/counted.hpp"
 #include "base/fault_point.hpp"
 #include "provision/bring_up.hpp"
@@ -52,8 +52,8 @@ void add_nodes(const Tools& tools, const HeldCluster& held, int count) {
   }
 }
 
-/// Under the same names and indexes, with keys of their own. Those that cannot be had are lost as
-/// before.
+/// Replaces nodes under the same names and indexes, with keys of their own. Those that are not
+/// available are lost as before.
 void replace_nodes(const Tools& tools, const HeldCluster& held, std::vector<Node> nodes) {
   const state::Cluster& cluster = held.cluster();
   Provider& provider = held.provider();
@@ -84,7 +84,7 @@ void replace_nodes(const Tools& tools, const HeldCluster& held, std::vector<Node
   }
 }
 
-/// Those with the highest indexes, written down as going.
+/// Removes the nodes with the highest indexes, recorded as deleting.
 void remove_nodes(const Tools& tools, const HeldCluster& held, std::size_t keep) {
   std::vector<Node> nodes = tools.store.nodes(held.cluster().id);
   nodes.erase(nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(keep));

@@ -19,8 +19,8 @@ using state::ClusterState;
 using state::Node;
 using state::NodeState;
 
-/// Nodes half-made or half-removed in a cluster that stands: a scaling that died. One that was to
-/// take a lost one's place is lost again.
+/// Takes down nodes that are half-made or half-removed in an existing cluster: a scaling that died.
+/// One that should have replaced a lost one is lost again.
 void take_down_unfinished(const Tools& tools, Provider& provider, const Cluster& cluster,
                           std::vector<Settled>& done) {
   std::set<std::string> replaced;
@@ -41,7 +41,7 @@ void take_down_unfinished(const Tools& tools, Provider& provider, const Cluster&
     done.push_back({cluster.name.value, "gave up replacing node " + node.name.value});
 }
 
-/// A start or stop that died: what is true is asked, not guessed.
+/// Looks again after a start or stop that died: the present state is asked, not guessed.
 void look_again(const Tools& tools, Provider& provider, const Cluster& cluster,
                 std::vector<Settled>& done) {
   const ClusterView view = observe({cluster, tools.store.nodes(cluster.id)}, provider.list(cluster),

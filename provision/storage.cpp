@@ -26,7 +26,7 @@ bool is_word(std::string_view text) {
          std::ranges::all_of(text, is_word_character);
 }
 
-/// "/a/b", with no part that would lead elsewhere; "/" alone, too.
+/// Returns true for "/a/b", without a part that would lead elsewhere; "/" alone, too.
 bool is_path(std::string_view text) {
   if (!text.starts_with('/') || text.size() > kLongestPath) return false;
   if (text == "/") return true;
@@ -38,7 +38,7 @@ bool is_path(std::string_view text) {
   return true;
 }
 
-/// What a node lives of; a mount there would hide it.
+/// Returns true for a path that a node needs; a mount there would hide it.
 bool belongs_to_the_system(std::string_view path) {
   constexpr std::array kWhole = {"/", "/home", "/mnt", "/opt", "/root", "/srv", "/tmp"};
   constexpr std::array kWithAllBelow = {"bin",  "boot", "dev", "etc",  "lib", "lib32", "lib64",

@@ -1,5 +1,5 @@
-// What nodes have beside their system disk: a data disk of their own, and NFS exports that they
-// share.
+// The storage of nodes beside their system disk: a data disk of their own, and NFS exports that
+// they share.
 #pragma once
 
 #include <span>
@@ -9,48 +9,48 @@
 
 namespace fastgpu::provision {
 
-/// Where a node has its data disk.
+/// The path of a node's data disk.
 constexpr std::string_view kDataPath = "/data";
 
-/// Where nodes have an export that nobody said a path for.
+/// The path of an export for which no path was given.
 constexpr std::string_view kSharedPath = "/fastgpu";
 
 /// A disk that lives and dies with its node's machine.
 struct DataDisk {
-  int gib = 0;         ///< 0: none.
-  std::string type{};  ///< In the cloud's own word; empty: the usual one.
+  int gib = 0;         ///< The size; 0: none.
+  std::string type{};  ///< The cloud's own word; empty: the usual one.
   friend bool operator==(const DataDisk&, const DataDisk&) = default;
 };
 
-/// "500", "500:gp3". Throws ErrorKind::usage.
+/// Parses "500", "500:gp3". Throws ErrorKind::usage.
 DataDisk parse_data_disk(std::string_view text);
-std::string to_text(const DataDisk& disk);  ///< As parse_data_disk reads it; empty: none.
+std::string to_text(const DataDisk& disk);  ///< Returns text for parse_data_disk; empty: none.
 
-/// An NFS export, and where every node has it. Only parse_mount makes them from what users and
-/// records say: neither part can pass for an option, or for a further word of a line of fstab.
+/// An NFS export, and its path on every node. Only parse_mount makes them from the input of users
+/// and records. Neither part can pass for an option, or for a further word of a line of fstab.
 struct Mount {
   std::string source{};  ///< "fs-1.efs.us-east-1.amazonaws.com:/models"
   std::string path{};    ///< "/fastgpu"
   friend bool operator==(const Mount&, const Mount&) = default;
 };
 
-/// "ADDRESS:/EXPORT[=/PATH]". Throws ErrorKind::usage, naming what of it cannot be.
+/// Parses "ADDRESS:/EXPORT[=/PATH]". Throws ErrorKind::usage, naming the invalid part.
 Mount parse_mount(std::string_view text);
-std::string to_text(const Mount& mount);  ///< As parse_mount reads it, with its path.
+std::string to_text(const Mount& mount);  ///< Returns text for parse_mount, with its path.
 
-/// What every node of a cluster is to have.
+/// The storage of every node of a cluster.
 struct Storage {
   bool has_data_disk = false;
   std::vector<Mount> mounts{};
-  std::string nfs_options{};  ///< Of all mounts, as mount(8) has them: "vers=3,nolock".
+  std::string nfs_options{};  ///< Options of all mounts, in the form of mount(8): "vers=3,nolock".
   bool is_empty() const noexcept { return !has_data_disk && mounts.empty(); }
 };
 
-/// Throws ErrorKind::usage where two things are to be at one path, or one below another.
+/// Throws ErrorKind::usage if two things would be at one path, or one below another.
 void check_storage(const Storage& storage);
 
-/// The line of /etc/fstab by which a mount comes back after a restart, and holds no boot up. The
-/// option x-fastgpu, which mount(8) takes for a remark, tells ours from those of others.
+/// Returns the line of /etc/fstab by which a mount comes back after a restart, and never blocks a
+/// boot. The option x-fastgpu, a remark for mount(8), marks our lines.
 std::string fstab_line(const Mount& mount, std::string_view nfs_options);
 
 }  // namespace fastgpu::provision

@@ -18,7 +18,7 @@ using state::ClusterState;
 using state::Node;
 using state::NodeState;
 
-/// Those among `nodes` that `results` say are gone.
+/// Returns those among `nodes` that are gone according to `results`.
 std::vector<Node> gone(const std::vector<Node>& nodes,
                        const std::vector<HostResult<Instance>>& results) {
   std::vector<Node> ended;
@@ -29,7 +29,7 @@ std::vector<Node> gone(const std::vector<Node>& nodes,
   return ended;
 }
 
-/// A machine as a node, so that it can be destroyed like one.
+/// Returns a machine as a node, so that it can be destroyed like one.
 Node node_of(const state::Cluster& cluster, const Instance& instance) {
   Node node{.cluster = cluster.id, .index = instance.index, .token = instance.token};
   node.name = {"stray machine " + instance.id};
@@ -37,7 +37,7 @@ Node node_of(const state::Cluster& cluster, const Instance& instance) {
   return node;
 }
 
-/// One sentence however many there are.
+/// Reports the remains, in one sentence for any number of nodes.
 void tell_what_is_left(const Tools& tools, const std::vector<HostResult<Instance>>& results) {
   std::string sentence;
   std::string others;

@@ -34,7 +34,7 @@ void refuse_unrecorded(const ClusterName& name, std::span<const Instance> machin
                   "ends them");
 }
 
-/// As a scaling leaves them that was killed.
+/// Returns a node in the state that a killed scaling leaves.
 Node unfinished(const state::Cluster& cluster, const Instance& machine) {
   Node node{.cluster = cluster.id,
             .index = machine.index,
@@ -47,7 +47,7 @@ Node unfinished(const state::Cluster& cluster, const Instance& machine) {
   return node;
 }
 
-/// Makes room for what the record says.
+/// Puts the cluster, and makes room for the content of the record.
 void put_cluster(state::Store& store, const state::Cluster& cluster) {
   if (!store.find_cluster(cluster.id)) return store.insert_cluster(cluster);
   store.update_cluster(cluster);

@@ -1,4 +1,4 @@
-// What the operations on clusters work with. All of it is borrowed from the caller.
+// The tools of the operations on clusters. All of them are borrowed from the caller.
 #pragma once
 
 #include <chrono>
@@ -43,17 +43,17 @@ class Reachability {
                                                 Clock::time_point deadline,
                                                 const Cancel& cancel) = 0;
 
-  /// Has each node make a host key of its own, beside the one that it shows, and call itself by its
-  /// name; the key's public half is the answer. May be repeated: the key stays the same. The
-  /// default is for places where each node boots with a key of its own.
+  /// Has each node make a host key of its own, beside the one that it shows, and set its host name.
+  /// The key's public half is the answer. May be repeated: the key stays the same. The default is
+  /// for places where each node boots with a key of its own.
   virtual std::vector<HostResult<std::string>> make_host_keys(
       const state::Cluster& /*cluster*/, std::span<const state::Node> /*nodes*/,
       const Cancel& /*cancel*/) {
     throw Error(ErrorKind::internal, "nobody here can renew host keys");
   }
 
-  /// Gives each node that storage, now and after a restart, and takes away mounts of ours that are
-  /// not among it. May be repeated. The default is for places that know of none.
+  /// Gives each node that storage, now and after a restart, and removes our mounts that are not in
+  /// it. May be repeated. The default is for places without storage.
   virtual std::vector<HostResult<Reached>> attach_storage(const state::Cluster& /*cluster*/,
                                                           std::span<const state::Node> /*nodes*/,
                                                           const Storage& /*storage*/,
@@ -69,23 +69,24 @@ class Reachability {
   }
 };
 
-/// Hears how an operation goes, on the caller's thread. Must not throw.
+/// A listener for an operation's progress, on the caller's thread. Must not throw.
 class ClusterEvents {
  public:
   virtual ~ClusterEvents() = default;
   virtual void step_started(std::string_view /*step*/) {}   ///< "creating 2 nodes"
   virtual void step_finished(std::string_view /*step*/) {}  ///< The same text.
   virtual void node_changed(const state::Node& /*node*/) {}
-  /// One place had no room; the next one is tried.
+  /// Reports that one place had no room; the next one is tried.
   virtual void moving_on(std::string_view /*reason*/) {}
-  /// Machines did not start; others are asked for.
+  /// Reports that machines did not start; others are requested.
   virtual void replacing(std::string_view /*reason*/) {}
-  /// No place had room for `wanted` nodes, and `got` are enough.
+  /// Reports that no place had room for `wanted` nodes, and `got` are enough.
   virtual void shrunk(std::size_t /*wanted*/, std::size_t /*got*/) {}
-  virtual void left_behind(std::string_view /*sentence*/) {}  ///< What a removal had to leave.
+  virtual void left_behind(std::string_view /*sentence*/) {}  ///< Reports the remains of a removal.
 };
 
-/// The provider of that name, alive as long as the Tools; throws for an unknown name.
+/// A function that returns the provider of that name, alive as long as the Tools; throws for an
+/// unknown name.
 using ProviderLookup = std::function<Provider&(const std::string& name)>;
 
 struct Tools {
@@ -97,9 +98,9 @@ struct Tools {
   Clock& clock;
   const Cancel& cancel;
   Clock::time_point deadline = Clock::time_point::max();
-  std::chrono::milliseconds patience{10'000};  ///< With another fastgpu on the same cluster.
-  /// Keeps fastgpus on other machines away from a cluster whose lock is held here, until what it
-  /// returns is gone. Throws conflict where one of them does not let go. Empty: there are none.
+  std::chrono::milliseconds patience{10'000};  ///< Timeout of another fastgpu on the same cluster.
+  /// Keeps fastgpus on other machines away from a cluster whose lock is held here, until its result
+  /// is gone. Throws conflict if one of them does not let go. Empty: there are none.
   std::function<std::shared_ptr<void>(const Tools&, const state::Cluster&)> hold{};
 };
 

@@ -34,8 +34,8 @@ std::string sshd_config();
 /// password.
 std::string shadow_without_passwords(std::string_view passwd);
 
-/// Returns /etc/shadow with the accounts of `users` open to keys. sshd takes a password that begins
-/// with '!' for a locked account, and one that is "*" only for an impossible password.
+/// Returns /etc/shadow with the accounts of `users` open to keys. For sshd, a password that begins
+/// with '!' means a locked account, and "*" only an impossible password.
 std::string unlock_accounts(std::string_view shadow, std::span<const std::string> users);
 
 }  // namespace fastgpu::provision::local
