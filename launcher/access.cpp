@@ -40,14 +40,14 @@ std::string ssh_config(std::span<const Peer> peers, const std::string& directory
   for (std::size_t i = 0; i < peers.size(); ++i)
     text += "Host " + mpirun_name(peers[i], i) + "\n  HostName " + peers[i].address + "\n  Port " +
             std::to_string(peers[i].port) + "\n  User " + peers[i].user + "\n";
-  // Quoted, for a home directory may have a space; whoever is not listed above is refused.
+  // Quoted, because a home directory may have a space; hosts that are not listed above are refused.
   return text + "Host *\n  IdentityFile \"" + directory + "/id_ed25519\"\n" +
          "  UserKnownHostsFile \"" + directory + "/known_hosts\"\n" +
          "  GlobalKnownHostsFile /dev/null\n"
          "  IdentitiesOnly yes\n"
          "  StrictHostKeyChecking yes\n"
          "  BatchMode yes\n"
-         // Of those that every version knows the one that costs least comes first.
+         // The cheapest of those that every version knows comes first.
          "  Ciphers aes128-gcm@openssh.com,aes256-gcm@openssh.com,chacha20-poly1305@openssh.com,"
          "aes128-ctr,aes192-ctr,aes256-ctr\n"
          "  ConnectTimeout 20\n"

@@ -29,7 +29,7 @@ std::vector<NodeAnswer> no_answers(const std::vector<NodeTask>& tasks) {
   return answers;
 }
 
-/// `answer` is written to while the task runs.
+/// Returns the task, which writes to `answer` while it runs.
 ssh::Task task_for(const NodeTask& wanted, NodeAnswer& answer) {
   answer.out.clear();
   answer.err.clear();

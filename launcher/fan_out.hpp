@@ -1,4 +1,4 @@
-// One command per host, and what to make of the answers.
+// One command per host, and the evaluation of the answers.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@ struct NodeTask {
   ssh::Host host;
   std::string command;
   std::string input{};
-  std::size_t most_output = 1UL << 20U;  ///< Of each stream; what is beyond is thrown away.
+  std::size_t most_output = 1UL << 20U;  ///< Maximum of each stream; the rest is dropped.
 };
 
 struct NodeAnswer {
@@ -27,12 +27,12 @@ struct NodeAnswer {
 std::vector<NodeAnswer> ask(ssh::Client& client, const std::vector<NodeTask>& tasks,
                             std::chrono::milliseconds timeout, const Cancel& cancel);
 
-/// The same, for commands that call the agent: it is put where it is missing.
+/// Asks likewise, by commands that call the agent: it is installed if it is missing.
 std::vector<NodeAnswer> ask_agent(ssh::Client& client, const std::vector<NodeTask>& tasks,
                                   const remote::AgentProgram& agent,
                                   std::chrono::milliseconds timeout, const Cancel& cancel);
 
-/// Throws the first answer that is no success: the connection's error, or what the agent said.
+/// Throws the first answer that is no success: the connection's error, or the agent's message.
 void check(const std::vector<NodeAnswer>& answers, const std::string& doing);
 
 }  // namespace fastgpu::launcher

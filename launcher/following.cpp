@@ -16,15 +16,17 @@ using agent::FrameKind;
 using std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr milliseconds kGrace{500};  ///< For a follower that is told to end; the rest is caught up.
+/// The grace of a follower that is asked to end; the rest is caught up.
+constexpr milliseconds kGrace{500};
 constexpr milliseconds kBetweenTries{500};
 constexpr milliseconds kCatchUp{60'000};
-/// For the last ranks of a job that failed, once their nodes are reached: they have less before
-/// they are killed.
+/// The time for the last ranks of a failed job, once their nodes are reached. They are killed
+/// sooner.
 constexpr milliseconds kLastWords{2'500};
-/// For one more connection to a node that was there a moment ago: a dead one is named soon.
+/// The time for one more connection to a node that was reachable a moment ago: a dead one is named
+/// soon.
 constexpr milliseconds kOnceMore{4'000};
-constexpr std::size_t kTail = 4'096;  ///< Of mpirun's last words.
+constexpr std::size_t kTail = 4'096;  ///< Bytes of mpirun's last output.
 
 std::string log_name(const agent::FrameHeader& header) {
   const std::string stem =
@@ -70,8 +72,8 @@ void Following::run(const Cancel& cancel) {
   if (job_ended()) collect_rest();
 }
 
-/// What the nodes still have after the job's end. A node that does not answer then, and whose ranks
-/// have not said how they ended, is what ended a job that went wrong for no other known reason.
+/// Reads the nodes' remaining output after the job's end. A node without an answer, whose ranks
+/// have not reported their end, is the cause of a job that failed for no other known reason.
 void Following::collect_rest() {
   const std::vector<Node*> nodes = incomplete();
   const Cancel never;
@@ -85,7 +87,7 @@ void Following::collect_rest() {
     is_reached = false;
     if (!rank_failed) lost_.push_back({nodes[i]->ranks.node, results[i].error().what()});
   }
-  // Ranks that were told to end may have something to say still.
+  // Ranks that were asked to end may still have output.
   if (is_reached) read_once(kLastWords, kOnceMore, Wait::yes, never);
 }
 
@@ -123,7 +125,7 @@ void Following::run_once(const Cancel& cancel) {
   if (final_answer && !job_ended() && !cancel.requested()) throw Error(*final_answer);
 }
 
-/// Takes lines that say how many bytes rank 0 has been given.
+/// Takes lines with the number of bytes that rank 0 has received.
 void Following::take_input_answer(std::string_view bytes) {
   constexpr std::size_t kLongestNumber = 20;
   for (const char c : bytes) {
@@ -139,7 +141,7 @@ void Following::take_input_answer(std::string_view bytes) {
   }
 }
 
-/// Brings standard input to rank 0, from where the last connection that did so had come.
+/// Brings standard input to rank 0, from the place that the last such connection had reached.
 ssh::Task Following::input_task() {
   remote::SharedInput& input = *options_.input;
   input.rewind(0);
@@ -176,8 +178,8 @@ bool Following::has_supervisor(const Node& node) const {
   return node.ranks.node == options_.supervisor;
 }
 
-/// A node speaks for its own ranks, and the supervisor's for the job: what else it sends may be an
-/// attempt to change what others are seen to do.
+/// Throws unless a node sends data of its own ranks, and the supervisor's node data of the job.
+/// Anything else may be an attempt to change how others appear.
 void Following::check(const Node& node, const agent::FrameHeader& header) const {
   const auto refuse = [](const std::string& what) {
     throw Error(ErrorKind::denied,
@@ -229,8 +231,8 @@ void Following::take(Node& node, const agent::FrameHeader& header, std::string_v
       node.complete = true;
       return;
     case FrameKind::end: {
-      // On a node without the supervisor, complete means that all of its ranks have said how they
-      // ended: one that was killed cannot, and is not waited for once the job has ended.
+      // On a node without the supervisor, complete means that all of its ranks have reported their
+      // end. A killed one cannot, and is not waited for once the job has ended.
       const auto ended = std::ranges::count_if(ends_, [&](const auto& entry) {
         return entry.first >= node.ranks.first && entry.first < node.ranks.first + node.ranks.count;
       });
@@ -240,7 +242,8 @@ void Following::take(Node& node, const agent::FrameHeader& header, std::string_v
   }
 }
 
-/// False where the node could not be reached; throws where its answer is final.
+/// Takes a node's result. Returns false if the node could not be reached; throws if its answer is
+/// final.
 bool Following::note_result(Node& node, const HostResult<ssh::Exit>& result) {
   if (result.ok() && result.value().code() == 0) return true;
   const Error error =
@@ -260,7 +263,7 @@ bool Following::note_result(Node& node, const HostResult<ssh::Exit>& result) {
   return false;
 }
 
-/// The same for the connection that brings input. One that broke is opened again.
+/// Takes the result of the connection that brings input. A broken one is opened again.
 bool Following::note_input_result(const HostResult<ssh::Exit>& result) {
   input_done_ = result.ok() && result.value().code() == 0;
   if (input_done_) options_.input->leave(0);

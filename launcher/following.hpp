@@ -18,55 +18,58 @@
 
 namespace fastgpu::launcher {
 
-/// Told what a job does, in the caller's thread. `rank` is agent::kLauncherRank for mpirun itself.
+/// A listener for a job's events, in the caller's thread. `rank` is agent::kLauncherRank for mpirun
+/// itself.
 class JobObserver {
  public:
   virtual ~JobObserver() = default;
-  /// Pieces of any size; of one stream in order, byte for byte.
+  /// Receives pieces of any size; those of one stream in order, byte for byte.
   virtual void output(int rank, agent::OutputStream stream, std::string_view bytes) = 0;
   virtual void rank_ended(const agent::RankEnd&, const NodeName&) {}
-  /// The logs of ranks there may be incomplete. Called once for each node.
+  /// Reports that the logs of ranks there may be incomplete. Called once for each node.
   virtual void disk_full(const NodeName&, const std::string& path) { static_cast<void>(path); }
-  virtual void connection_lost(const NodeName&, const Error&) {}  ///< It is tried again.
+  /// Reports a lost connection, which is tried again.
+  virtual void connection_lost(const NodeName&, const Error&) {}
 };
 
 enum class Renewal : std::uint8_t { yes, no };
 
 struct FollowingOptions {
-  std::optional<std::uint64_t> tail{};  ///< Lines of what there is; absent: all.
+  std::optional<std::uint64_t> tail{};  ///< Number of last lines of existing output; absent: all.
   std::optional<std::set<int>> ranks{};
   bool data = true;
   Renewal renew_lease = Renewal::yes;
-  std::chrono::milliseconds lost_after{15'000};  ///< Without contact for so long, a node is lost.
-  /// The node that has the supervisor, and alone may say how the job ended. Absent: the first one.
+  std::chrono::milliseconds lost_after{15'000};  ///< A node without contact for this long is lost.
+  /// The node that has the supervisor, the only one that may report the job's end. Absent: the
+  /// first one.
   std::optional<NodeName> supervisor{};
   remote::SharedInput* input = nullptr;  ///< For rank 0, with one taker; null: none.
 };
 
 class Following {
  public:
-  /// `hosts` belong to `placement`, one each.
+  /// Takes `hosts` of `placement`, one each.
   Following(ssh::Client& client, std::vector<ssh::Host> hosts, std::vector<NodeRanks> placement,
             NodeCommands commands, FollowingOptions options, JobObserver& observer);
 
-  /// Until the job has ended everywhere, a node is lost, or `cancel` comes (which is no error here:
-  /// look at it). Throws what a node answers that cannot be waited out: denied (also where it sends
-  /// what is not its to send), no such job, no agent.
+  /// Follows until the job has ended everywhere, a node is lost, or `cancel` comes. A cancel is no
+  /// error here: check it. Throws a node's final answers: denied (also if it sends data that is not
+  /// its own), no such job, no agent.
   void run(const Cancel& cancel);
 
-  /// What there is and was not seen yet, without waiting for more. Nodes that do not answer within
-  /// `limit` are passed over.
+  /// Reads the output that has not been seen yet, without waiting for more. Nodes that do not
+  /// answer within `limit` are skipped.
   void catch_up(std::chrono::milliseconds limit);
 
-  /// All that there is, without waiting for more. Throws, after the others have been read, the
-  /// error of a node that does not answer.
+  /// Reads all output, without waiting for more. Throws, after the others have been read, the error
+  /// of a node that does not answer.
   void read_all(const Cancel& cancel);
 
-  /// What was seen so far.
+  /// Returns the observations so far.
   JobReport report() const;
 
  private:
-  enum class Wait : std::uint8_t { no, yes };  ///< For the ranks of a node to end.
+  enum class Wait : std::uint8_t { no, yes };  ///< The wait for the ranks of a node to end.
 
   struct Node {
     ssh::Host host;
@@ -74,9 +77,9 @@ class Following {
     std::map<std::string, std::uint64_t> offsets{};
     bool complete = false;
     bool is_full = false;
-    std::string complaint{};  ///< Its stderr.
+    std::string complaint{};  ///< The agent's stderr.
     std::optional<std::chrono::steady_clock::time_point> silent_since{};
-    std::string silence{};  ///< Why.
+    std::string silence{};  ///< The reason for the silence.
   };
 
   ssh::Task task_for(Node& node, FrameDecoder& decoder, bool wait);

@@ -12,7 +12,7 @@ void FrameDecoder::feed(std::string_view bytes) {
       bytes.remove_prefix(used);
       if (used != 0) continue;
     }
-    // A frame that is not whole yet: only what it lacks is copied.
+    // A frame is incomplete: only its missing part is copied.
     const auto header = agent::decode_header(pending_);
     const std::size_t whole = agent::kFrameHeader + (header ? header->length : 0);
     const std::size_t wanted = std::min(bytes.size(), whole - pending_.size());
@@ -22,8 +22,8 @@ void FrameDecoder::feed(std::string_view bytes) {
   }
 }
 
-/// The length of the frame that `bytes` begins with, once it has been handed on; 0 if it is not
-/// whole yet.
+/// Returns the length of the frame that `bytes` begins with, once it has been handed on; 0 if it is
+/// incomplete.
 std::size_t FrameDecoder::take(std::string_view bytes) {
   if (ended_)
     throw Error(ErrorKind::remote, "unexpected output after the end: '" + printable(bytes) + "'");

@@ -1,4 +1,4 @@
-// What `job-follow` sends, put together again from whatever pieces the network makes of it.
+// The frames of `job-follow`, put together again from the network's pieces.
 #pragma once
 
 #include <functional>
@@ -9,18 +9,20 @@
 
 namespace fastgpu::launcher {
 
-/// Takes bytes as they come; calls `sink` once per whole frame. Holds at most one frame in memory.
+/// A decoder that takes bytes as they come, and calls `sink` once per whole frame. Holds at most
+/// one frame in memory.
 class FrameDecoder {
  public:
   using Sink = std::function<void(const agent::FrameHeader&, std::string_view)>;
 
   explicit FrameDecoder(Sink sink) : sink_(std::move(sink)) {}
 
-  /// Throws remote, showing what was met, for bytes that are no frame (a login script that prints,
-  /// a wrong program) and for anything after the last frame.
+  /// Takes bytes. Throws remote, showing the input, for bytes that are no frame (a login script
+  /// that prints, a wrong program) and for anything after the last frame.
   void feed(std::string_view bytes);
 
-  bool ended() const noexcept { return ended_; }  ///< The last frame has been seen.
+  /// Returns true once the last frame has been seen.
+  bool ended() const noexcept { return ended_; }
 
  private:
   std::size_t take(std::string_view bytes);

@@ -1,4 +1,4 @@
-// What nodes are told about their own end, and what they say of what keeps them awake.
+// The orders to nodes about their own end, and their reports on what keeps them awake.
 #pragma once
 
 #include <chrono>
@@ -13,13 +13,13 @@
 
 namespace fastgpu::launcher {
 
-/// Each node follows this order, and no earlier one, from now on; an empty order ends that. Throws
-/// the first node's failure.
+/// Makes each node follow this order, and no earlier one, from now on; an empty order ends that.
+/// Throws the first node's failure.
 void tell_guards(ssh::Client& client, std::span<const ssh::Host> hosts,
                  const agent::GuardOrder& order, const remote::AgentProgram& agent,
                  const Cancel& cancel);
 
-/// What each node says of itself, if it does within `patience`.
+/// Returns each node's report on itself, if it comes within `patience`.
 std::vector<HostResult<agent::NodeWatch>> watch_nodes(
     ssh::Client& client, std::span<const ssh::Host> hosts, const remote::AgentProgram& agent,
     const Cancel& cancel, std::chrono::milliseconds patience = std::chrono::seconds(30));

@@ -5,10 +5,10 @@
 namespace fastgpu::launcher {
 namespace {
 
-constexpr int kNone = 3;    // The script's exit status where there is no record,
-constexpr int kOthers = 4;  // or the cluster is somebody else's.
+constexpr int kNone = 3;    // The script's exit status for a missing record,
+constexpr int kOthers = 4;  // and for a cluster of another owner.
 
-// $1: the record's size, $2: who writes it.
+// $1: the record's size, $2: its writer.
 constexpr const char* kPut = R"sh(set -e
 umask 077
 place=$HOME/.fastgpu
@@ -25,7 +25,7 @@ fi
 mv "$part" "$place/cluster.json"
 )sh";
 
-// $1: the most bytes.
+// $1: the maximum of bytes.
 constexpr const char* kGet = R"sh(file=$HOME/.fastgpu/cluster.json
 [ -e "$file" ] || exit 3
 exec head -c "$1" "$file"

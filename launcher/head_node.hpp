@@ -1,4 +1,4 @@
-// What a cluster's head node keeps for all who may change the cluster: the lease, and the record.
+// The data on a cluster's head node for all that may change the cluster: the lease, and the record.
 #pragma once
 
 #include "agent/protocol/lease.hpp"
@@ -7,10 +7,10 @@
 
 namespace fastgpu::launcher {
 
-/// Throws what Client::run does, and remote where the node answers nonsense.
+/// A head node. All calls throw what Client::run does, and remote for an invalid answer.
 class HeadNode {
  public:
-  /// All borrowed. Calls wait so long for the node.
+  /// Borrows all. Calls wait this long for the node.
   HeadNode(ssh::Client& client, ssh::Host host, const remote::AgentProgram& agent,
            std::chrono::milliseconds patience = std::chrono::seconds(30))
       : client_(client), host_(std::move(host)), agent_(agent), patience_(patience) {}
@@ -19,14 +19,14 @@ class HeadNode {
 
   agent::LeaseAnswer take_lease(const agent::LeaseWish& wish, const Cancel& cancel);
   void drop_lease(const std::string& holder, const Cancel& cancel);
-  /// For the lease's holder. Throws denied once the lease has run out.
+  /// Sets the owner, for the lease's holder. Throws denied once the lease has run out.
   void own(const std::string& owner, const std::string& taken, const Cancel& cancel);
 
-  /// Replaces the record, by one rename and only if all of it has arrived; nothing is left of a try
-  /// that was cut off. Does not need the agent. Throws conflict where another than `owner` has
-  /// taken the cluster over.
+  /// Replaces the record, by one rename and only if all of it has arrived; an interrupted try
+  /// leaves no remains. Does not need the agent. Throws conflict if another than `owner` has taken
+  /// the cluster over.
   void put_record(const std::string& text, const std::string& owner, const Cancel& cancel);
-  /// At most that many bytes and one. Throws not_found where there is none.
+  /// Returns the record, at most that many bytes and one. Throws not_found if it is missing.
   std::string record(std::size_t most, const Cancel& cancel);
 
  private:

@@ -15,15 +15,15 @@ namespace {
 
 using Json = nlohmann::json;
 constexpr const char* kSchema = "fastgpu.job/1";
-constexpr std::size_t kLongestVariable = (128UL << 10U) - 1;  ///< The kernel takes no longer.
+constexpr std::size_t kLongestVariable = (128UL << 10U) - 1;  ///< The kernel's limit.
 constexpr std::size_t kMostVariables = 512UL << 10U;
 
 [[noreturn]] void refuse(const std::string& why) {
   throw Error(ErrorKind::usage, "job: " + why);
 }
 
-/// Variables that differ from rank to rank or from node to node: one value for all would break the
-/// job. MASTER_ADDR and MASTER_PORT are not among them, as all ranks share them.
+/// Variables that differ between ranks or nodes: one value for all would break the job. MASTER_ADDR
+/// and MASTER_PORT are not among them, as all ranks share them.
 constexpr std::array<std::string_view, 13> kOfEachRank = {"RANK",
                                                           "LOCAL_RANK",
                                                           "WORLD_SIZE",

@@ -1,4 +1,4 @@
-// A job as the user asks for it, and as it is remembered.
+// A job as the user requests it, and its record.
 #pragma once
 
 #include <chrono>
@@ -13,19 +13,22 @@
 namespace fastgpu::launcher {
 
 enum class Engine : std::uint8_t { mpirun };
-enum class Presence : std::uint8_t { attached, detached };  ///< Does it live on without us?
-enum class Input : std::uint8_t { none, rank_0 };           ///< Who reads our standard input.
-enum class Crowding : std::uint8_t { refused, allowed };    ///< More ranks than slots.
+/// Attached jobs end with us, detached ones live on.
+enum class Presence : std::uint8_t { attached, detached };
+enum class Input : std::uint8_t { none, rank_0 };         ///< The reader of our standard input.
+enum class Crowding : std::uint8_t { refused, allowed };  ///< More ranks than slots.
 
 struct JobSpec {
   JobName name;
   std::vector<std::string> argv;
-  std::optional<int> ranks{};              ///< -np; absent: what the slots (or per_node) give.
+  /// -np; absent: the number of slots (or per_node of each node).
+  std::optional<int> ranks{};
   std::optional<int> per_node{};           ///< --npernode
   std::vector<std::string> environment{};  ///< "K=V", for every rank.
-  std::string directory{};  ///< On the nodes; relative to home; empty: home, or what sync fills.
-  std::string mpirun_in{};  ///< A directory there whose mpirun is taken, where it has one.
-  std::string sync{};       ///< A directory here that is copied to the job's own place there.
+  /// Directory on the nodes; relative to home; empty: home, or the directory of sync.
+  std::string directory{};
+  std::string mpirun_in{};  ///< A directory there whose mpirun is used, if it has one.
+  std::string sync{};       ///< A directory here that is copied to the job's own directory there.
   std::chrono::milliseconds timeout{0};  ///< 0: none.
   Presence presence = Presence::attached;
   Crowding crowding = Crowding::refused;
@@ -43,18 +46,18 @@ struct NodeRanks {
   int count = 0;
 };
 
-/// What must be known to find a job again.
+/// The data that is needed to find a job again.
 struct JobRecord {
   JobSpec spec;
   std::vector<NodeRanks> placement;  ///< Nodes with ranks only; the first one starts the job.
 };
 
-/// JSON with "schema": "fastgpu.job/1". Of the environment only the names are kept, for values may
-/// be secrets; reading gives none back.
+/// Returns JSON with "schema": "fastgpu.job/1". Only the names of the environment are kept, because
+/// values may be secrets; reading returns none.
 std::string to_json(const JobRecord& record);
 JobRecord parse_job_record(const std::string& json);  ///< Throws remote.
 
-/// Where a job, and what --sync copies, lives on every node; relative to home.
+/// Returns the directory of a job, or of its --sync copy, on every node; relative to home.
 std::string job_directory(const std::string& job_id);
 std::string job_work_directory(const std::string& job_id);
 

@@ -1,4 +1,4 @@
-// What is written on the nodes before a job starts. Pure.
+// The files on the nodes before a job starts. Pure.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@
 
 namespace fastgpu::launcher {
 
-/// One node of a job, with what the job must know of it.
+/// One node of a job, with the data that the job needs.
 struct JobNode {
   NodeRanks ranks;
   Peer peer;
@@ -30,13 +30,14 @@ struct JobFilesRequest {
   std::chrono::milliseconds lease{30'000};
 };
 
-/// For one node: what its ranks run, and their variables, in files of their own so that they are in
-/// no argument list and can go when the ranks have ended.
+/// Returns the files for one node: the command of its ranks, and their variables. These are in
+/// files of their own, so that they are in no argument list and can be removed when the ranks have
+/// ended.
 std::vector<agent::SmallFile> rank_files(const JobFilesRequest& request, const JobNode& node);
 
-/// For the first node: the supervisor's plan, the hostfile and the cluster's key. `facts` are those
-/// of all nodes, in order. Throws ErrorKind::remote where mpirun is missing, is another MPI, or
-/// lies elsewhere than on the first node.
+/// Returns the files for the first node: the supervisor's plan, the hostfile and the cluster's key.
+/// `facts` are those of all nodes, in order. Throws ErrorKind::remote if mpirun is missing, is
+/// another MPI, or has another path than on the first node.
 std::vector<agent::SmallFile> start_files(const JobFilesRequest& request,
                                           std::span<const agent::NodeFacts> facts,
                                           const NodeCommands& commands);

@@ -9,18 +9,18 @@
 
 namespace fastgpu::launcher {
 
-/// Writes a new job down before anything is done for it; its id is set by the store.
+/// Records a new job before any step for it; its id is set by the store.
 state::Job insert_job(state::Store& store, const state::ClusterId& cluster,
                       const JobRecord& record);
 
 void mark_running(state::Store& store, state::Job& job);
 
-/// Once only: a job that has ended keeps its first outcome.
+/// Records the end, only once: a job that has ended keeps its first outcome.
 void mark_ended(state::Store& store, state::Job& job, const Outcome& outcome);
 
 bool has_ended(const state::Job& job) noexcept;
 
-/// What was remembered of a job that has ended.
+/// Returns the recorded outcome of a job that has ended.
 Outcome stored_outcome(const state::Job& job);
 
 }  // namespace fastgpu::launcher

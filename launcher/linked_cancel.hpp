@@ -1,4 +1,4 @@
-// A stop of our own that the user's stop sets off too.
+// A cancel of our own that the user's cancel triggers too.
 #pragma once
 
 #include <atomic>
@@ -9,10 +9,10 @@
 
 namespace fastgpu::launcher {
 
-/// For calls that take one Cancel and must end for either reason. `outer` must live longer.
+/// A cancel for calls that take one and must end for either reason. `outer` must live longer.
 class LinkedCancel {
  public:
-  /// After `limit` it stops by itself; a negative one is none.
+  /// Requests a cancel by itself after `limit`; never with a negative one.
   explicit LinkedCancel(const Cancel& outer,
                         std::chrono::milliseconds limit = std::chrono::milliseconds(-1));
   ~LinkedCancel();

@@ -54,7 +54,7 @@ std::string with_tail(const std::string& reason, const JobReport& report) {
   return report.launcher_tail.empty() ? reason : reason + ":\n" + report.launcher_tail;
 }
 
-/// mpirun ended badly, and no rank did so by itself.
+/// Returns the outcome if mpirun failed, and no rank did so by itself.
 Outcome of_launcher(const JobEnd& end, const JobReport& report) {
   const std::string where = " on " + first_node(report);
   if (!end.reason.empty())
@@ -94,7 +94,7 @@ Outcome decide(const JobReport& report) {
   if (report.cancelled)
     return {.state = JobState::cancelled, .exit_code = 130, .reason = "cancelled"};
   if (!report.lost.empty()) return of_lost_nodes(report);
-  // Before the ranks: what one of them does on seeing another end is no failure of its own.
+  // This comes before the ranks: a rank's reaction to another's end is no failure of its own.
   if (report.launcher)
     if (const auto outcome = of_stop(*report.launcher, report)) return *outcome;
   if (const RankEnd* rank = first_failure(report)) return of_rank(*rank, report);

@@ -1,4 +1,4 @@
-// What a job came to, from what is known of its parts. Pure.
+// The outcome of a job, from the known facts about its parts. Pure.
 #pragma once
 
 #include <optional>
@@ -18,14 +18,14 @@ struct LostNode {
   std::string why;
 };
 
-/// All that was seen of a job.
+/// All observations of a job.
 struct JobReport {
   std::vector<NodeRanks> placement{};
-  std::vector<agent::RankEnd> ranks{};      ///< Those that ended and could say so.
-  std::optional<agent::JobEnd> launcher{};  ///< Absent: not known, for instance with its node lost.
-  std::string launcher_tail{};              ///< The end of what mpirun wrote to stderr.
+  std::vector<agent::RankEnd> ranks{};      ///< Ranks that ended and could report it.
+  std::optional<agent::JobEnd> launcher{};  ///< Absent: unknown, for example with its node lost.
+  std::string launcher_tail{};              ///< The end of mpirun's stderr.
   std::vector<LostNode> lost{};
-  bool cancelled = false;  ///< By us.
+  bool cancelled = false;  ///< Cancelled by us.
   std::chrono::milliseconds lease{0};
   std::chrono::milliseconds timeout{0};
 };
@@ -33,16 +33,16 @@ struct JobReport {
 struct Outcome {
   state::JobState state = state::JobState::succeeded;
   int exit_code = 0;
-  std::string reason{};             ///< One sentence; empty where all went well.
+  std::string reason{};             ///< One sentence; empty for a success.
   std::optional<int> first_rank{};  ///< The rank that failed first by itself.
 };
 
-/// The exit code is that of the rank that failed first by itself, by the clocks of the nodes: ranks
-/// that ended after they were told to are collateral. 124 for a time-out, 130 for a cancel, 1 where
-/// the cause is not the program.
+/// Decides. The exit code is that of the rank that failed first by itself, by the clocks of the
+/// nodes: ranks that ended on request are collateral. It is 124 for a timeout, 130 for a cancel, 1
+/// if the program is not the cause.
 Outcome decide(const JobReport& report);
 
-/// The node that runs `rank`.
+/// Returns the node that runs `rank`.
 NodeName node_of(std::span<const NodeRanks> placement, int rank);
 
 }  // namespace fastgpu::launcher

@@ -14,7 +14,7 @@ std::string plural(long long count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-/// How many ranks each node takes before it is crowded.
+/// Returns the number of ranks that each node takes before it is crowded.
 std::vector<int> room_of(std::span<const NodeSlots> nodes, const JobSpec& spec) {
   std::vector<int> room;
   for (const NodeSlots& node : nodes) {

@@ -1,4 +1,4 @@
-// Which node gets how many ranks. Pure.
+// The number of ranks of each node. Pure.
 #pragma once
 
 #include <optional>
@@ -15,10 +15,10 @@ struct NodeSlots {
   int slots = 1;
 };
 
-/// Ranks in the order of `nodes`: the first node is filled before the second begins. With
+/// Places ranks in the order of `nodes`: the first node is filled before the second begins. With
 /// --npernode no node gets more than that; without -np every slot (or npernode of each node) is
-/// taken. Where crowding is allowed, ranks beyond the slots are dealt out one by one. Nodes without
-/// ranks are left out. Throws ErrorKind::usage where it does not fit, saying what would.
+/// taken. If crowding is allowed, ranks beyond the slots are dealt out one by one. Nodes without
+/// ranks are left out. Throws ErrorKind::usage, with the possible numbers, if it does not fit.
 std::vector<NodeRanks> place(std::span<const NodeSlots> nodes, const JobSpec& spec);
 
 /// Throws ErrorKind::usage for a count below 1 or beyond 100 000.

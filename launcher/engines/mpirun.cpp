@@ -7,7 +7,7 @@
 namespace fastgpu::launcher {
 namespace {
 
-/// Beyond this many nodes mpirun starts its daemons in waves no wider than this.
+/// The number of nodes beyond which mpirun starts its daemons in waves of this width.
 constexpr int kDaemonsAtOnce = 64;
 
 /// The names of one setting in both versions, whose runtimes are different programs.
@@ -32,7 +32,7 @@ class Arguments {
     words_.insert(words_.end(), words.begin(), words.end());
   }
 
-  /// A setting of the runtime that starts the processes.
+  /// Adds a setting of the runtime that starts the processes.
   void runtime(const Setting& setting, const std::string& value) {
     const bool old = version_ == OpenMpi::v4;
     add({old ? "--mca" : "--prtemca", old ? setting.v4 : setting.v5, value});
@@ -51,7 +51,7 @@ void add_remote_start(Arguments& arguments, const MpirunPlan& plan) {
   // Only the first node has the key, so it alone starts daemons.
   arguments.runtime(kNoTree, "1");
   if (plan.nodes > kDaemonsAtOnce) arguments.runtime(kConcurrent, std::to_string(kDaemonsAtOnce));
-  // The daemons carry the job's marker too: whoever sweeps finds them.
+  // The daemons carry the job's marker too, so that a sweep finds them.
   const std::string marker = std::string(agent::kJobMarker) + "=" + plan.job_id;
   arguments.runtime(kDaemon, "env " + marker + (plan.version == OpenMpi::v4 ? " orted" : " prted"));
   if (!plan.network) return;
@@ -65,7 +65,7 @@ OpenMpi parse_open_mpi(const std::string& line) {
   const auto at = line.find("(Open MPI) ");
   const std::string version = at == std::string::npos ? "" : line.substr(at + 11);
   if (version.starts_with("4.")) return OpenMpi::v4;
-  // What comes after 5 keeps its runtime until it is known to do otherwise.
+  // Versions after 5 keep its runtime until they are known to differ.
   if (!version.empty() && version[0] >= '5' && version[0] <= '9') return OpenMpi::v5;
   throw Error(ErrorKind::remote,
               "mpirun there is '" + printable(line) + "', where Open MPI 4 or later is needed");
@@ -76,10 +76,10 @@ std::vector<std::string> mpirun_argv(const MpirunPlan& plan) {
   if (plan.root) arguments.add({"--allow-run-as-root"});
   arguments.add({"--hostfile", plan.hostfile, "-np", std::to_string(plan.ranks)});
   // The hostfile's slots are the placement. No binding: nodes may share cores without knowing it,
-  // and programs with threads of their own are worse off bound to one core than free.
+  // and programs with threads of their own are slower if they are bound to one core.
   arguments.add({"--map-by", "slot", "--bind-to", "none"});
-  // Ranks give their programs time by themselves. mpirun's second between SIGTERM and SIGKILL is
-  // waited four times over, also where every rank has ended.
+  // Ranks give their programs time by themselves. mpirun would wait four times its second between
+  // SIGTERM and SIGKILL, even if every rank has ended.
   arguments.runtime(kBeforeKill, "0");
   if (!plan.ssh_config.empty()) add_remote_start(arguments, plan);
   if (plan.crowded) arguments.add({"--mca", "mpi_yield_when_idle", "1"});

@@ -10,7 +10,7 @@ namespace fastgpu::launcher {
 
 enum class OpenMpi : std::uint8_t { v4 = 4, v5 = 5 };
 
-/// From the first line of `mpirun --version`. Throws ErrorKind::remote for another MPI and for
+/// Parses the first line of `mpirun --version`. Throws ErrorKind::remote for another MPI and for
 /// versions before 4.
 OpenMpi parse_open_mpi(const std::string& version_line);
 
@@ -20,15 +20,16 @@ struct MpirunPlan {
   OpenMpi version = OpenMpi::v4;
   std::string hostfile;  ///< Absolute, on the first node.
   std::string
-      remote_shell{};      ///< What starts daemons in place of ssh, with ssh's words; empty: ssh.
-  std::string ssh_config;  ///< Absolute, on the first node; empty where no other node takes part.
+      /// The program that starts daemons in place of ssh, with ssh's arguments; empty: ssh.
+      remote_shell{};
+  std::string ssh_config;  ///< Absolute, on the first node; empty if no other node takes part.
   int ranks = 1;
   int nodes = 1;
   std::optional<std::string> network{};  ///< "10.0.0.0/24": the interface of all MPI traffic.
   bool root = false;                     ///< mpirun runs as root.
-  bool crowded = false;                  ///< Somewhere more ranks than cores.
-  std::vector<std::string> forward{};    ///< Names of variables that ranks get from mpirun.
-  std::vector<std::string> program;      ///< What every rank runs.
+  bool crowded = false;                  ///< A node has more ranks than cores.
+  std::vector<std::string> forward{};    ///< Names of variables that mpirun passes to ranks.
+  std::vector<std::string> program;      ///< The command of every rank.
 };
 
 std::vector<std::string> mpirun_argv(const MpirunPlan& plan);
