@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kIndent = 2;
-constexpr std::size_t kReadable = 20;  ///< Fewer columns are no room for words.
+constexpr std::size_t kReadable = 20;  ///< Fewer columns have no room for words.
 
 bool is_nothing(const Json& value) {
   return value.empty() || value == "";
@@ -29,14 +29,14 @@ bool is_list_of_objects(const Json& value) {
          std::ranges::all_of(value, [](const Json& item) { return item.is_object(); });
 }
 
-/// A value on one line, whatever it is.
+/// Returns any value on one line.
 std::string words_of(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_null() || value.empty()) return "";
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// "Exit code" for "exit_code".
+/// Returns "Exit code" for "exit_code".
 std::string label_of(std::string_view key) {
   if (key == "id") return "ID";
   std::string out(key);
@@ -53,7 +53,7 @@ std::string title_of(std::string_view key) {
   return out;
 }
 
-/// The keys of the objects in `list`, each once, in the order in which they appear.
+/// Returns the keys of the objects in `list`, each once, in the order in which they appear.
 std::vector<std::string> keys_of(const Json& list) {
   std::vector<std::string> out;
   for (const Json& item : list)
@@ -75,7 +75,7 @@ class Printer {
   void line(std::size_t depth, std::string_view text) {
     out_ += std::string(depth * kIndent, ' ') + escaped(text, Layout::one_line) + "\n";
   }
-  /// A line that begins with `lead`; the value is broken into lines that begin below it.
+  /// Puts a line that begins with `lead`; the value is broken into lines that begin below it.
   void put_value(std::size_t depth, const std::string& lead, const Cell& cell);
 
   Terminal terminal_;
@@ -119,7 +119,7 @@ void Printer::put_value(std::size_t depth, const std::string& lead, const Cell& 
   std::vector<std::string> lines{text};
   if (room > 0 && indent + display_width(text) > room) {
     if (indent + std::max(kReadable, longest_word(text)) >
-        room) {  // Below the label there is more room.
+        room) {  // There is more room below the label.
       indent = (depth + 2) * kIndent;
       out_ += "\n" + std::string(indent, ' ');
     }

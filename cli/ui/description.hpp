@@ -1,4 +1,4 @@
-// One thing in full, for people: its fields one a line, what they hold indented below them.
+// One object in full, for people: its fields one a line, their contents indented below them.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,9 +8,9 @@
 
 namespace fastgpu::cli {
 
-/// The fields of the object `fields`. A list has a line an item; a list of objects is a table of
-/// what is plain in them, and says what it leaves to -o yaml. Values that are wider than the
-/// terminal are broken at blanks; elsewhere a field is one line.
+/// Returns the fields of the object `fields`. A list has a line an item. A list of objects is a
+/// table of their plain values, with a note on those that are left to -o yaml. Values that are
+/// wider than the terminal are broken at blanks; elsewhere a field is one line.
 Styled print_description(const nlohmann::ordered_json& fields, const Terminal& terminal);
 
 }  // namespace fastgpu::cli

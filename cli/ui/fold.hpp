@@ -8,11 +8,11 @@
 
 namespace fastgpu::cli {
 
-/// Names that differ in their last number are folded; the order is that of first appearance.
+/// Folds names that differ in their last number; the order is that of first appearance.
 std::string fold_names(std::span<const std::string> names);
 
-/// "demo-[0-1],x" as "demo-0", "demo-1", "x". Throws ErrorKind::usage for a broken range and for
-/// more than 10,000 names.
+/// Returns "demo-[0-1],x" as "demo-0", "demo-1", "x". Throws ErrorKind::usage for a broken range
+/// and for more than 10,000 names.
 std::vector<std::string> unfold_names(std::string_view text);
 
 }  // namespace fastgpu::cli

@@ -13,11 +13,11 @@ namespace {
 constexpr double kWidth = 720;
 constexpr double kHeight = 360;
 constexpr double kLeft = 76;
-constexpr double kRight = 40;   ///< Half of the last label stands there.
-constexpr double kTop = 32;     ///< The name of the upright axis stands there.
-constexpr double kBottom = 56;  ///< The labels and the name of the other axis.
+constexpr double kRight = 40;   ///< Room for half of the last label.
+constexpr double kTop = 32;     ///< Room for the name of the upright axis.
+constexpr double kBottom = 56;  ///< Room for the labels and the name of the other axis.
 constexpr double kFuzz = 1e-9;
-constexpr std::size_t kColors = 8;  ///< As many as plot_style() has.
+constexpr std::size_t kColors = 8;  ///< The number in plot_style().
 
 std::string number(double value) {
   std::array<char, 32> text{};
@@ -25,7 +25,7 @@ std::string number(double value) {
   return text.data();
 }
 
-/// From values to the places of one axis, both in units of the picture.
+/// The mapping of values to the places of one axis, both in units of the picture.
 struct Axis {
   double least = 0;  ///< Logarithms to base 2.
   double most = 0;
@@ -61,7 +61,7 @@ Axis axis_of(const std::vector<Curve>& curves, double from, double to, Value val
   return axis;
 }
 
-/// Powers of 2, at most about ten.
+/// Returns powers of 2, at most about ten.
 std::vector<double> x_ticks(const Axis& axis) {
   const int first = static_cast<int>(std::ceil(axis.least - kFuzz));
   const int last = static_cast<int>(std::floor(axis.most + kFuzz));
@@ -72,28 +72,28 @@ std::vector<double> x_ticks(const Axis& axis) {
   return ticks;
 }
 
-/// The greatest of 1, 2 and 5 times a power of 10 that is at most `value`.
+/// Returns the greatest of 1, 2 and 5 times a power of 10 that is at most `value`.
 double round_below(double value) {
   const double power = std::pow(10.0, std::floor(std::log10(value)));
   const double times = value / power;
   return (times >= 5 ? 5 : times >= 2 ? 2 : 1) * power;
 }
 
-/// The least of them above `value`.
+/// Returns the least of them above `value`.
 double round_above(double value) {
   const double below = round_below(value);
   const double power = std::pow(10.0, std::floor(std::log10(below) + kFuzz));
   return (below / power < 1.5 ? 2 : below / power < 3 ? 5 : 10) * power;
 }
 
-/// Ends at round numbers, so that there is always one at each end.
+/// Extends the axis to round numbers, so that there is always one at each end.
 Axis rounded(Axis axis) {
   axis.least = std::log2(round_below(std::exp2(axis.least)));
   axis.most = std::log2(round_above(std::exp2(axis.most)));
   return axis;
 }
 
-/// Powers of 10; 2 and 5 times them where there is room.
+/// Returns powers of 10; 2 and 5 times them if there is room.
 std::vector<double> y_ticks(const Axis& axis) {
   const double decades = (axis.most - axis.least) / std::log2(10.0);
   std::vector<double> ticks;
@@ -111,7 +111,7 @@ std::string line(double x1, double y1, double x2, double y2) {
          "\" y2=\"" + number(y2) + "\"/>\n";
 }
 
-/// `kind` "second" is hidden on a narrow screen.
+/// Returns a label. `kind` "second" is hidden on a narrow screen.
 std::string label(double x, double y, std::string_view anchor, const std::string& text,
                   std::string_view kind = "") {
   const std::string cls = kind.empty() ? "" : "class=\"" + std::string(kind) + "\" ";

@@ -1,4 +1,4 @@
-// Text inside of HTML, and curves as pictures that need nothing but the page that they are in.
+// Text inside of HTML, and curves as pictures that need only the page that they are in.
 #pragma once
 
 #include <functional>
@@ -8,8 +8,8 @@
 
 namespace fastgpu::cli {
 
-/// `text` as the content of an element or of a quoted attribute. Control characters,
-/// marks that change the direction of text and broken bytes become '?'.
+/// Returns `text` as the content of an element or of a quoted attribute. Control characters, marks
+/// that change the direction of text and broken bytes become '?'.
 std::string html_text(std::string_view text);
 
 struct Point {
@@ -27,15 +27,15 @@ struct Plot {
   std::string x_label;
   std::string y_label;
   std::vector<Curve> curves;
-  std::function<std::string(double)> x_text;  ///< What stands at a value, unit included.
+  std::function<std::string(double)> x_text;  ///< Returns the label at a value, unit included.
   std::function<std::string(double)> y_text;
 };
 
-/// A figure with both axes logarithmic, well-formed as XML, styled by plot_style(). Points that are
-/// not above 0 are left out; "" where none is left.
+/// Returns a figure with both axes logarithmic, well-formed as XML, styled by plot_style(). Points
+/// that are not above 0 are left out; "" if no point is left.
 std::string plot_figure(const Plot& plot);
 
-/// The rules that plot_figure counts on, for light and for dark screens.
+/// Returns the rules that plot_figure needs, for light and for dark screens.
 std::string_view plot_style() noexcept;
 
 }  // namespace fastgpu::cli

@@ -18,7 +18,7 @@ LineMux::Stream LineMux::add(Styled prefix) {
   return streams_.size() - 1;
 }
 
-/// Appends `text`, the prefix of its stream after each carriage return that text follows.
+/// Appends `text`, with the prefix of its stream after each carriage return that text follows.
 void LineMux::append(State& state, std::string_view text) {
   while (!text.empty()) {
     if (text.front() == '\r') {
@@ -38,7 +38,7 @@ void LineMux::emit(Stream stream, std::string_view text, bool ends_line) {
   State& state = streams_[stream];
   if (!is_open(stream)) {
     if (cursor_.mux != nullptr) pending_ += '\n';
-    // A return at the beginning of a line moves nothing.
+    // A carriage return at the beginning of a line moves nothing.
     text.remove_prefix(std::min(text.find_first_not_of('\r'), text.size()));
     pending_ += state.prefix.str();
     state.returned = false;
@@ -53,7 +53,7 @@ void LineMux::flush() {
   if (!pending_.empty()) out_.write(std::exchange(pending_, {}));
 }
 
-/// Whether the unfinished line that `state` holds is to be shown now.
+/// Returns true if the unfinished line in `state` should be shown now.
 bool LineMux::may_show(const State& state, Stream stream) const {
   if (state.held.size() > kLongestHeld) return true;
   const bool bar = is_open(stream) || state.held.find('\r') != std::string::npos;

@@ -1,4 +1,4 @@
-// Many streams on one screen: every line whole, each with the prefix of its stream.
+// The lines of many streams on one screen: every line whole, each with the prefix of its stream.
 #pragma once
 
 #include <chrono>
@@ -13,9 +13,9 @@ namespace fastgpu::cli {
 
 class Sink;
 
-/// Lines up to 64 KiB come out in one piece. The beginning of a longer line is written before its
-/// end is known, so that an endless one takes no endless memory; if another stream writes
-/// meanwhile, the line is broken there and goes on under its prefix.
+/// A multiplexer of lines. Lines up to 64 KiB come out in one piece. The beginning of a longer line
+/// is written before its end is known, so that an endless one takes no endless memory. If another
+/// stream writes meanwhile, the line is broken there and goes on under its prefix.
 ///
 /// A line with carriage returns, such as a progress bar, is written as it comes, with the prefix
 /// after each return. While the line of another stream is open, such a bar breaks it at most once a
@@ -25,7 +25,8 @@ class LineMux {
   using Stream = std::size_t;
   using Clock = std::chrono::steady_clock;
 
-  /// Where the screen's last line is open. Two muxes that write to one terminal share it.
+  /// The stream whose line is open at the end of the screen. Two muxes that write to one terminal
+  /// share it.
   struct Cursor {
     const LineMux* mux = nullptr;
     Stream stream = 0;
@@ -37,7 +38,7 @@ class LineMux {
   Stream add(Styled prefix);
 
   void write(Stream stream, std::string_view bytes);
-  void finish(Stream stream);  ///< Writes what is left of it, with the end of line it lacks.
+  void finish(Stream stream);  ///< Writes the rest of it, with a missing end of line.
   void finish_all();
 
  private:
@@ -45,7 +46,7 @@ class LineMux {
     Styled prefix;
     std::string held{};
     bool returned = false;        ///< The last byte written was a carriage return.
-    Clock::time_point emitted{};  ///< The last time that something of it was written.
+    Clock::time_point emitted{};  ///< The time of the stream's last output.
   };
   bool is_open(Stream stream) const noexcept {
     return cursor_.mux == this && cursor_.stream == stream;
@@ -59,7 +60,7 @@ class LineMux {
   Cursor& cursor_;
   Clock::time_point (*now_)();
   std::vector<State> streams_;
-  std::string pending_;  ///< Made, not yet written: one write for many short lines.
+  std::string pending_;  ///< Text that is not written yet: one write for many short lines.
 };
 
 }  // namespace fastgpu::cli

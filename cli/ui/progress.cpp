@@ -7,13 +7,13 @@
 namespace fastgpu::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kRedraw{80};  // A faster change is not seen.
+constexpr std::chrono::milliseconds kRedraw{80};  // A faster change is not visible.
 constexpr std::chrono::seconds kPlainInterval{15};
 constexpr std::chrono::seconds kWorthCounting{2};
 
 /// Erases a line of `columns` that begins at the cursor. A terminal that was made narrower may have
 /// wrapped it; one that has not loses nothing above it. Erasing all below would be shorter, but
-/// tmux then keeps what was at the top of its window.
+/// tmux then keeps the text at the top of its window.
 std::string erased(std::size_t columns, std::size_t width) {
   std::string out = "\r\x1b[K";
   if (width == 0 || columns <= width) return out;

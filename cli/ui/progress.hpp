@@ -1,4 +1,4 @@
-// What is going on now: one line that is drawn again and again, or a plain line now and then.
+// The present action: one line that is drawn again and again, or a plain line now and then.
 #pragma once
 
 #include <chrono>
@@ -10,11 +10,11 @@ namespace fastgpu::cli {
 
 enum class ProgressForm : std::uint8_t {
   live,   ///< One line of a terminal, erased by the next output.
-  plain,  ///< For files, pipes and terminals that cannot erase.
+  plain,  ///< Suitable for files, pipes and terminals that cannot erase.
 };
 
 /// The line itself, without a clock and without a thread. A live line leaves the cursor at its
-/// beginning, so that it can be erased whole, also if the terminal was made narrower and has
+/// beginning. It can then be erased as a whole, even if the terminal was made narrower and has
 /// wrapped it.
 class Progress {
  public:
@@ -34,7 +34,7 @@ class Progress {
   /// Shows that `what` is waited for. Without a terminal it is a line now and then.
   void wait(std::string_view what, Clock::time_point now);
 
-  /// Shows how long the step has taken. To be called about once a second.
+  /// Shows the time that the step has taken. To be called about once a second.
   void tick(Clock::time_point now);
 
   /// Forgets the step and erases the live line.
@@ -59,9 +59,9 @@ class Progress {
   std::string step_;
   std::string figures_;
   bool drawn_ = false;         ///< The live line is on the screen.
-  std::string last_;           ///< What was drawn or printed last.
-  Clock::time_point began_{};  ///< The step.
-  Clock::time_point shown_{};  ///< The last line.
+  std::string last_;           ///< The text that was drawn or printed last.
+  Clock::time_point began_{};  ///< The start of the step.
+  Clock::time_point shown_{};  ///< The time of the last line.
 };
 
 }  // namespace fastgpu::cli

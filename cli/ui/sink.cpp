@@ -13,7 +13,7 @@
 namespace fastgpu::cli {
 namespace {
 
-/// Once a stop is wanted, a reader that takes nothing for this long is given up.
+/// The time after which a reader that takes nothing is given up, once a cancel is requested.
 constexpr int kLastWordsMs = 500;
 
 bool is_regular(int fd) {
@@ -41,7 +41,7 @@ void FdSink::wait_for_room() {
 void FdSink::write(std::string_view bytes) {
   while (!bytes.empty()) {
     if (may_block_) wait_for_room();
-    // A pipe that is ready takes PIPE_BUF bytes without blocking, and promises no more.
+    // A ready pipe takes PIPE_BUF bytes without blocking, and promises no more.
     const std::size_t piece =
         may_block_ ? std::min<std::size_t>(bytes.size(), PIPE_BUF) : bytes.size();
     const ssize_t written = ::write(fd_, bytes.data(), piece);

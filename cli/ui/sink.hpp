@@ -1,4 +1,4 @@
-// Where bytes for the user go: a descriptor, or a string in tests.
+// The receiver of bytes for the user: a descriptor, or a string in tests.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace fastgpu::cli {
 
-/// Nobody reads our output any more. Not a failure: the program ends quietly.
+/// Thrown when the reader of our output is gone (EPIPE). Not a failure: the program ends quietly.
 class OutputClosed : public Error {
  public:
   OutputClosed() : Error(ErrorKind::local, "nobody reads the output") {}
@@ -18,12 +18,12 @@ class OutputClosed : public Error {
 class Sink {
  public:
   virtual ~Sink() = default;
-  /// Writes all of `bytes`. Throws OutputClosed, or ErrorKind::local where they cannot be kept.
+  /// Writes all of `bytes`. Throws OutputClosed, or ErrorKind::local if they cannot be stored.
   virtual void write(std::string_view bytes) = 0;
 };
 
-/// A descriptor that is borrowed. A write that waits for a slow reader ends, with
-/// ErrorKind::interrupted, when `cancel` is requested, unless that was so before it began.
+/// A borrowed descriptor. A write that waits for a slow reader ends, with ErrorKind::interrupted,
+/// when `cancel` is requested, unless that was so before it began.
 class FdSink : public Sink {
  public:
   FdSink(int fd, const Cancel& cancel);

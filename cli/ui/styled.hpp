@@ -1,4 +1,4 @@
-// Text that a terminal can be given: what steers it comes from us alone.
+// Text that is safe for a terminal: only our own text can steer it.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace fastgpu::cli {
 
 /// A text whose control characters are escaped, except for line ends, tabs and the colours that
-/// painted() adds. Ui writes nothing else to a terminal, but for the output of programs.
+/// painted() adds. Ui writes nothing else to a terminal, except the output of programs.
 class Styled {
  public:
   Styled() = default;

@@ -15,17 +15,17 @@ namespace fastgpu::cli {
 namespace {
 
 constexpr std::size_t kGap = 2;
-constexpr std::size_t kIndent = 2;  // Of the lines in which a row goes on.
-constexpr std::size_t kProse = 28;  // Less is not read easily.
+constexpr std::size_t kIndent = 2;  // The indent of the lines in which a row goes on.
+constexpr std::size_t kProse = 28;  // A narrower column is hard to read.
 constexpr std::size_t kNoLimit = ~std::size_t{0};
 
-/// One column of the table with the cells that are shown, the title first.
+/// One column of the table with its visible cells, the title first.
 struct Strip {
   const Column* column = nullptr;
   std::vector<Cell> cells{};
-  std::size_t natural = 0;       ///< Columns of the terminal that its widest cell takes.
-  std::size_t longest_word = 0;  ///< The same of its longest word.
-  std::size_t width = 0;         ///< What it gets.
+  std::size_t natural = 0;       ///< Columns of the terminal for its widest cell.
+  std::size_t longest_word = 0;  ///< Columns of the terminal for its longest word.
+  std::size_t width = 0;         ///< Columns that it gets.
 
   bool is_prose() const { return column->fit == Fit::prose; }
   std::size_t least() const {
@@ -48,7 +48,7 @@ Strip strip_of(const Table& table, std::size_t index, Titles titles) {
   return strip;
 }
 
-/// Columns that a row takes if prose is as narrow as it may be.
+/// Returns the columns of a row with all prose at its least width.
 std::size_t least_width(const std::vector<Strip>& strips) {
   std::size_t total = kGap * (strips.size() - 1);
   for (const Strip& strip : strips)
@@ -70,7 +70,7 @@ std::string drop_optional(std::vector<Strip>& strips, std::size_t room) {
   return left_out;
 }
 
-/// The columns that the cells of `strip` take once they are broken into lines of `width`.
+/// Returns the columns that the cells of `strip` take once they are broken into lines of `width`.
 std::size_t width_broken(const Strip& strip, std::size_t width) {
   std::size_t widest = 0;
   for (const Cell& cell : strip.cells)
@@ -93,7 +93,7 @@ void share_room(std::vector<Strip>& strips, std::size_t room) {
 
 using Lines = std::vector<std::vector<const Strip*>>;
 
-/// The strips that stand beside each other, line by line.
+/// Returns the strips that are beside each other, line by line.
 Lines lines_of(const std::vector<Strip>& strips, std::size_t room) {
   Lines lines(1);
   std::size_t used = 0;
@@ -109,7 +109,7 @@ Lines lines_of(const std::vector<Strip>& strips, std::size_t room) {
   return lines;
 }
 
-/// The cells of one row in the strips of one line, below each other where prose is broken.
+/// Prints the cells of one row in the strips of one line, below each other if prose is broken.
 void print_line(const std::vector<const Strip*>& line, std::size_t row, std::size_t indent,
                 bool colored, Styled& out) {
   std::vector<std::vector<std::string>> pieces;
@@ -135,11 +135,11 @@ void print_line(const std::vector<const Strip*>& line, std::size_t row, std::siz
   }
 }
 
-/// What a cell is sorted by.
+/// The key by which a cell is sorted.
 struct SortKey {
   enum class Kind : std::uint8_t { quantity, text, unknown } kind = Kind::text;
   double quantity = 0;
-  std::string unit{};  ///< What follows the number: " USD/h".
+  std::string unit{};  ///< The text after the number: " USD/h".
   std::string text{};
 };
 
@@ -180,7 +180,7 @@ SortKey key_of(const std::string& cell) {
   auto key = measured(text);
   if (!key) key = with_unit(text);
   if (!key) return {.text = text};
-  if (key->quantity == 0) key->unit.clear();  // Nothing is less than something in any unit.
+  if (key->quantity == 0) key->unit.clear();  // Zero is the least in any unit.
   return *key;
 }
 
@@ -188,7 +188,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// Whether `a` comes before `b` where runs of digits count as numbers.
+/// Returns true if `a` comes before `b`, with runs of digits compared as numbers.
 bool comes_before(std::string_view a, std::string_view b) {
   while (!a.empty() && !b.empty()) {
     if (!is_digit(a.front()) || !is_digit(b.front())) {

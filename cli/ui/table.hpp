@@ -1,4 +1,4 @@
-// Rows in columns, as wide as what stands in them.
+// Rows in columns, as wide as their contents.
 #pragma once
 
 #include <string>
@@ -10,17 +10,17 @@
 
 namespace fastgpu::cli {
 
-/// What happens to a column on a terminal that is too narrow. Nothing is ever cut: names,
-/// addresses and identifiers are there to be copied.
+/// The treatment of a column on a terminal that is too narrow. Text is never cut: names, addresses
+/// and identifiers must be complete for copying.
 enum class Fit : std::uint8_t {
-  whole,     ///< Its cells stay as they are; the row goes on in a further line where needed.
+  whole,     ///< Its cells stay unchanged; the row goes on in a further line if needed.
   prose,     ///< Its cells are broken at blanks into several lines.
-  optional,  ///< It is left out, unless -o wide asks for it.
+  optional,  ///< It is left out, except with -o wide.
 };
 
 struct Column {
   std::string title;
-  bool only_wide = false;  ///< Shown with -o wide alone.
+  bool only_wide = false;  ///< Shown only with -o wide.
   Fit fit = Fit::whole;
 };
 
@@ -31,7 +31,7 @@ struct Cell {
   Color color = Color::none;
 };
 
-/// The colour of a state's word: "running" is green.
+/// Returns the colour of a state's word: "running" is green.
 Color color_of(std::string_view state) noexcept;
 
 struct Table {
@@ -47,16 +47,16 @@ struct Printed {
   std::string left_out{};  ///< Titles of the optional columns that had no room: "AGE, SLOTS".
 };
 
-/// The table as text. On a terminal (`width` above 0) prose is broken into lines, optional columns
-/// are left out, the last one first, and what still has no room goes on in an indented line.
-/// Elsewhere a row is one line. Each cell is escaped to one line.
+/// Returns the table as text. On a terminal (`width` above 0) prose is broken into lines, and
+/// optional columns are left out, the last one first. Columns that still have no room go on in an
+/// indented line. Elsewhere a row is one line. Each cell is escaped to one line.
 Printed print_table(const Table& table, Detail detail, const Terminal& terminal,
                     Titles titles = Titles::shown);
 
-/// Returns the order of the rows by the column that `title` names, whatever its case; "idle-stop"
-/// means IDLE STOP. Numbers, durations and sizes go by their value, names as people count: node-2
-/// before node-10; what is unknown comes last. Throws ErrorKind::usage, with the columns, for a
-/// column that is none.
+/// Returns the order of the rows by the column that `title` names, in any case; "idle-stop" means
+/// IDLE STOP. Numbers, durations and sizes go by their value, names as people count: node-2 before
+/// node-10; unknown values come last. Throws ErrorKind::usage, with the columns, for an unknown
+/// column.
 std::vector<std::size_t> sorted_rows(const Table& table, std::string_view title);
 
 }  // namespace fastgpu::cli

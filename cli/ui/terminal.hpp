@@ -1,4 +1,4 @@
-// What the user's side can show: terminals, colours, width.
+// The abilities of the user's side: terminals, colours, width.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@ namespace fastgpu::cli {
 
 enum class ColorWish : std::uint8_t { automatic, always, never };
 
-/// Columns of the terminals behind stdout and stderr; 0 for what is no terminal.
+/// Columns of the terminals behind stdout and stderr; 0 for anything else.
 struct Widths {
   int out = 0;
   int err = 0;
@@ -22,21 +22,21 @@ struct Terminal {
   bool shared = false;  ///< stdout and stderr go to one place.
   bool color_out = false;
   bool color_err = false;
-  int width = 0;         ///< Columns of the terminal behind stdout; 0 if it is none.
-  int err_width = 0;     ///< The same of stderr.
+  int width = 0;         ///< Columns of the terminal behind stdout; 0 for anything else.
+  int err_width = 0;     ///< Columns of the terminal behind stderr; 0 for anything else.
   bool live = false;     ///< A line on stderr can be erased and drawn again.
   bool unicode = false;  ///< The locale has UTF-8.
 };
 
-/// Looks at descriptors 0 to 2, NO_COLOR, CLICOLOR, CLICOLOR_FORCE, TERM and the locale.
+/// Examines descriptors 0 to 2, NO_COLOR, CLICOLOR, CLICOLOR_FORCE, TERM and the locale.
 Terminal look_at_terminal(ColorWish wish, const Environment& environment);
 
-/// Measures the terminals as they are now.
+/// Measures the present terminals.
 Widths measure_terminals();
 
 enum class Color : std::uint8_t { none, red, green, yellow, blue, magenta, cyan, bold, dim };
 
-/// The escape sequence that begins `color`, "" for none; "\x1b[0m" ends each.
+/// Returns the escape sequence that begins `color`, "" for none; "\x1b[0m" ends each.
 std::string_view escape(Color color) noexcept;
 inline constexpr std::string_view kColorEnd = "\x1b[0m";
 

@@ -76,7 +76,7 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
     const std::size_t word = std::min(text.find_first_not_of(' ', at), text.size());
     const std::size_t end = std::min(text.find(' ', word), text.size());
     const std::size_t columns = display_width(text.substr(at, end - at));
-    const bool begins = word == end;  // Blanks alone, at the end.
+    const bool begins = word == end;  // Only blanks, at the end.
     if (used > 0 && used + columns > width) {
       if (begins) break;
       lines.emplace_back(text.substr(word, end - word));

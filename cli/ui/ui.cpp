@@ -8,7 +8,7 @@
 namespace fastgpu::cli {
 namespace {
 
-/// Signals are for the main thread, whose waiting they end.
+/// A scope without signals: they are for the main thread, whose waiting they end.
 class WithoutSignals {
  public:
   WithoutSignals() {
@@ -76,7 +76,7 @@ void Ui::run_ticker(const std::stop_token& stop) {
 void Ui::write_err(std::string_view bytes) {
   try {
     err_.write(bytes);
-  } catch (const Error&) {  // With stderr gone there is nowhere left to report it.
+  } catch (const Error&) {  // Without stderr it cannot be reported.
   }
 }
 

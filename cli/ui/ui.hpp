@@ -1,4 +1,4 @@
-// The user's side of a command: stdout for data, stderr for all that is said beside it.
+// The user's side of a command: stdout for data, stderr for everything else.
 #pragma once
 
 #include <condition_variable>
@@ -20,63 +20,65 @@ namespace fastgpu::cli {
 enum class Chatter : std::uint8_t { usual, quiet };
 
 /// The one place where text reaches the user's terminal. Everything that steers a terminal is
-/// escaped here, wherever it comes from; only program_output() and program_errors() pass bytes on.
-/// May be used by several threads.
+/// escaped here, from any source; only program_output() and program_errors() pass bytes on. May be
+/// used by several threads.
 class Ui {
  public:
-  /// `read_line` returns one line of standard input without its end, "" at the end of input.
+  /// Takes `read_line`, which returns one line of standard input without its end, "" at the end of
+  /// input.
   Ui(Sink& out, Sink& err, Terminal terminal, std::function<std::string()> read_line);
   ~Ui();
   Ui(const Ui&) = delete;
   Ui& operator=(const Ui&) = delete;
 
   void set_format(Format format) noexcept { format_ = format; }
-  /// How tables are to be shown from now on.
+  /// Sets the form of later tables.
   void set_table_wish(TableWish wish) { table_wish_ = std::move(wish); }
   void set_chatter(Chatter chatter) noexcept { chatter_ = chatter; }
   void set_terminal(const Terminal& terminal);
-  /// Makes `measure` be asked for the widths before anything is drawn: a terminal may be resized.
+  /// Sets a function that measures the widths before anything is drawn: a terminal may be resized.
   void measure_by(std::function<Widths()> measure) { measure_ = std::move(measure); }
   /// Starts a thread that keeps the time in progress() moving.
   void keep_ticking();
 
   Format format() const noexcept { return format_; }
-  /// Whether people read along: table or wide output.
+  /// Returns true if people read along: table or wide output.
   bool for_people() const noexcept { return format_ == Format::table || format_ == Format::wide; }
-  /// The terminal as it is now.
+  /// Returns the present terminal.
   Terminal terminal() const;
-  /// Whether stdout is to hold one document and nothing else: JSON or YAML.
+  /// Returns true if stdout must have only one document: JSON or YAML.
   bool wants_document() const noexcept {
     return format_ == Format::json || format_ == Format::yaml;
   }
-  /// Whether anything was written to stdout.
+  /// Returns true if anything was written to stdout.
   bool has_answered() const noexcept { return answered_; }
-  /// From now on stdout belongs to a program: complete() adds nothing to it.
+  /// Leaves stdout to a program: complete() adds nothing to it from now on.
   void give_stdout_away() noexcept { answered_ = true; }
   /// Shows `document` under -o json and -o yaml, if the command has shown none, so that every
-  /// command answers with one. What data() was given is its field "text".
+  /// command answers with one. The text from data() is its field "text".
   void complete(Json document);
 
   void show(const View& view);
-  void show(const Styled& text);            ///< To stdout.
-  void data(std::string_view text);         ///< To stdout, escaped; see complete().
-  void error_data(std::string_view text);   ///< To stderr, escaped, always.
-  void note(std::string_view line);         ///< To stderr; --quiet drops it.
-  void warn(std::string_view line);         ///< To stderr, always.
-  void note_table(const Table& table);      ///< To stderr; --quiet drops it.
-  void question_table(const Table& table);  ///< To stderr, always: what a question is about.
-  void fail(std::string_view message);      ///< "error: ..." to stderr, always.
-  /// The bytes of a program that the user runs, unchanged: such a program may steer the terminal.
+  void show(const Styled& text);            ///< Writes to stdout.
+  void data(std::string_view text);         ///< Writes to stdout, escaped; see complete().
+  void error_data(std::string_view text);   ///< Writes to stderr, escaped, always.
+  void note(std::string_view line);         ///< Writes to stderr; --quiet drops it.
+  void warn(std::string_view line);         ///< Writes to stderr, always.
+  void note_table(const Table& table);      ///< Writes to stderr; --quiet drops it.
+  void question_table(const Table& table);  ///< Writes the subject of a question to stderr, always.
+  void fail(std::string_view message);      ///< Writes "error: ..." to stderr, always.
+  /// Passes on the bytes of a program that the user runs, unchanged: such a program may steer the
+  /// terminal.
   void program_output(std::string_view bytes);
   void program_errors(std::string_view bytes);
-  /// What one may want to do next, only for people: a command a line on a terminal, all of them on
+  /// Shows possible next commands, only for people: a command a line on a terminal, all of them on
   /// one line elsewhere.
   void next_steps(const std::vector<std::string>& next);
 
-  /// Shows what is going on now, and for how long: one live line on a terminal, elsewhere a plain
-  /// line for each step and one now and then. `figures` change all the time, such as bytes.
+  /// Shows the present action and its duration: one live line on a terminal, elsewhere a plain line
+  /// for each step and one now and then. `figures` change all the time, such as bytes.
   void progress(std::string_view step, std::string_view figures = {});
-  /// The same for what may be over at once: without a terminal there is no line at the beginning.
+  /// Shows a wait that may be over at once: without a terminal there is no line at the beginning.
   void waiting(std::string_view what);
   void end_progress();
 
@@ -105,12 +107,12 @@ class Ui {
   TableWish table_wish_;
   Chatter chatter_ = Chatter::usual;
   bool answered_ = false;
-  std::string text_;         ///< Of data(), while it waits for complete().
-  Line line_ = Line::whole;  ///< Of the terminal: a program may not have ended its line.
+  std::string text_;         ///< The text of data(), while it waits for complete().
+  Line line_ = Line::whole;  ///< The state of the terminal's line: a program may not have ended it.
   Progress progress_;
   mutable std::recursive_mutex mutex_;
   std::condition_variable_any woken_;
-  std::jthread ticker_;  // The last one: it uses all others.
+  std::jthread ticker_;  // The last member: it uses all others.
 };
 
 }  // namespace fastgpu::cli

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Whether a reader takes the bare word for this very string. When in doubt: no.
+/// Returns true if a reader takes the bare word for this very string. False in case of doubt.
 bool is_plain(std::string_view text) {
   static constexpr std::array<std::string_view, 9> kWords = {"true", "false", "null", "yes", "no",
                                                              "on",   "off",   "y",    "n"};
