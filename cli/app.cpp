@@ -264,7 +264,7 @@ constexpr std::array kCommands = {
     Command{"__man", "", Topic::program, Effect::reads, "", "", describe_man, "", true},
 };
 
-/// Runs `step`; what is wrong then is only a warning for a command that runs anyway.
+/// Runs `step`; its error is only a warning for a command that runs anyway.
 template <class Step>
 void unless_it_runs_anyway(bool runs_anyway, Ui& ui, Step step) {
   try {
@@ -275,7 +275,8 @@ void unless_it_runs_anyway(bool runs_anyway, Ui& ui, Step step) {
   }
 }
 
-/// A setting of the presentation, which the command line or a variable may have fixed already.
+/// Returns a setting of the presentation, which the command line or a variable may have fixed
+/// already.
 std::string chosen(Context& context, const std::string& given, std::string_view key) {
   return given.empty() ? context.settings().text(key) : given;
 }
@@ -321,7 +322,7 @@ int width_of(Context& context) {
   return context.ui().terminal().width;
 }
 
-/// The end of a command that has succeeded, or not: under -o json it has shown a document.
+/// Ends a command that has succeeded, or not: under -o json it has shown a document.
 int finished(Context& context, const Command& command, int code) {
   Json done = document("done");
   done["command"] = command.words();
@@ -369,7 +370,7 @@ int run_app(const std::vector<std::string>& words, Context& context) {
     context.ui().data(help_for_command(command, arguments, width_of(context)));
     return 0;
   }
-  const bool hidden = command.summary.empty();  // Completion answers whatever the files say.
+  const bool hidden = command.summary.empty();  // Completion works with faulty files.
   HearFault hear;
   if (command.runs_anyway)
     hear = [&](const Error& e) {
@@ -389,7 +390,7 @@ std::optional<Format> wanted_document(std::span<const std::string> words,
   try {
     const Resolved resolved = resolve(commands(), {words.begin(), words.end()});
     if (resolved.command != nullptr) resolved.command->describe(arguments);
-  } catch (const Error&) {  // What is wrong there will be said.
+  } catch (const Error&) {  // The fault there will be reported.
   }
   describe_common(arguments, common);
   std::string wish = environment("FASTGPU_OUTPUT").value_or("");

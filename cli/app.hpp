@@ -1,4 +1,4 @@
-// The table of commands, and one command line from its words to its exit code.
+// The table of commands, and the execution of one command line.
 #pragma once
 
 #include <optional>
@@ -13,16 +13,16 @@ namespace fastgpu::cli {
 
 std::span<const Command> commands();
 
-/// Runs what `words` (without the program's name) ask for; returns the exit code. Throws Error.
+/// Runs the command in `words` (without the program's name); returns the exit code. Throws Error.
 int run_app(const std::vector<std::string>& words, Context& context);
 
-/// Returns the format of the document that the user wants, JSON or YAML, whatever is wrong with the
-/// rest: for errors in the rest. Absent where no document is wanted.
+/// Returns the format of the wanted document, JSON or YAML, even if the rest of the words is wrong:
+/// for errors in the rest. Absent if no document is wanted.
 std::optional<Format> wanted_document(std::span<const std::string> words,
                                       const state::Environment& environment);
 
-/// The exit code that stands for an error of `kind`.
+/// Returns the exit code for an error of `kind`.
 int exit_code(ErrorKind kind) noexcept;
-std::string_view word_for(ErrorKind kind) noexcept;  ///< As JSON shows it: "not_found".
+std::string_view word_for(ErrorKind kind) noexcept;  ///< Returns the word in JSON: "not_found".
 
 }  // namespace fastgpu::cli

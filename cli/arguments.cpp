@@ -6,7 +6,7 @@
 namespace fastgpu::cli {
 namespace {
 
-/// Returns `parse(text)`; what it throws names the argument.
+/// Returns `parse(text)`; its errors name the argument.
 template <class Parse>
 auto named(const Argument& argument, const std::string& text, Parse parse) {
   try {

@@ -1,4 +1,5 @@
-// What one command accepts, described once: the parser, the help and the completion all read this.
+// The arguments of one command, described once: the parser, the help and the completion all read
+// this.
 #pragma once
 
 #include <chrono>
@@ -13,7 +14,7 @@
 
 namespace fastgpu::cli {
 
-/// What the shell may offer for a value.
+/// The values that the shell may offer.
 enum class Values : std::uint8_t {
   none,
   cluster,
@@ -25,22 +26,24 @@ enum class Values : std::uint8_t {
   path,
   choice,
   environment,
-  matrix_name,  ///< Of an environment: "torch2.5.1-cu124-py312"
+  matrix_name,  ///< Part of an environment's name: "torch2.5.1-cu124-py312"
   region,
   gpus,
 };
 
 struct Argument {
   std::string name;     ///< "--nodes", or "NAME" for a positional.
-  std::string value{};  ///< How help calls the value; empty for a bare flag.
+  std::string value{};  ///< The name of the value in help; empty for a bare flag.
   std::string help{};
   std::string letter{};  ///< A second spelling: "-f", "-np".
   std::string group{};   ///< The heading under which help shows the flag; empty: the first one.
   Values values = Values::none;
-  std::vector<std::string> choices{};  ///< Checked; beside Values::path offered alone.
+  /// Checked; together with Values::path only offered.
+  std::vector<std::string> choices{};
   bool required = false;
   bool repeated = false;
-  /// The flag means the same in every command that has it, so that one variable serves them all.
+  /// True if the flag means the same in every command that has it, so that one variable serves them
+  /// all.
   bool shared = false;
   /// Receives each value, which is never empty, and "" for a bare flag. Throws ErrorKind::usage.
   std::function<void(const std::string&)> take{};
@@ -69,10 +72,10 @@ class Arguments {
   Argument& list(std::string_view name, std::string_view value, std::string_view help,
                  std::vector<std::string>& target);
   Argument& flag(std::string_view name, std::string_view help, bool& target);
-  /// A whole number of least to most.
+  /// Adds a whole number of least to most.
   Argument& count(std::string_view name, std::string_view value, std::string_view help,
                   std::optional<int>& target, int least, int most);
-  /// The size of a disk of at most `most` GiB.
+  /// Adds the size of a disk of at most `most` GiB.
   Argument& disk(std::string_view name, std::string_view help, std::optional<int>& target,
                  int most);
   Argument& duration(std::string_view name, std::string_view help,
@@ -82,11 +85,12 @@ class Arguments {
   /// "Storage". An empty title goes back to the flags without a group.
   void group(std::string_view title) { group_ = title; }
 
-  /// The command's result is a table, whose rows can be sorted and whose titles can be left out.
+  /// Marks the command's result as a table, whose rows can be sorted and whose titles can be left
+  /// out.
   void offer_table() noexcept { offers_table_ = true; }
   bool offers_table() const noexcept { return offers_table_; }
 
-  /// The command can show its results as one HTML page, too.
+  /// Marks the command's results as available in one HTML page, too.
   void offer_page() noexcept { offers_page_ = true; }
   bool offers_page() const noexcept { return offers_page_; }
 
@@ -96,7 +100,7 @@ class Arguments {
   const std::optional<ProgramArgument>& program() const noexcept { return program_; }
 
  private:
-  std::deque<Argument> all_;  // References into it stay good.
+  std::deque<Argument> all_;  // References into it stay valid.
   std::optional<ProgramArgument> program_;
   std::string group_;
   bool offers_page_ = false;

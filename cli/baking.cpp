@@ -19,7 +19,7 @@ using provision::cloud::Asked;
 using provision::cloud::ImageState;
 using provision::cloud::OwnImage;
 
-constexpr std::chrono::minutes kPatience{10};  // With a node that overwrites what it hides.
+constexpr std::chrono::minutes kPatience{10};  // Timeout of a node that overwrites hidden files.
 
 Json to_json(const provision::cloud::ImageWish& wish) {
   return {{"region", wish.region},
@@ -54,7 +54,7 @@ std::vector<state::Intent> open_bakes(Context& context, const state::ClusterId& 
   return intents;
 }
 
-/// Absent for a node that is gone: nothing has to be put back there.
+/// Returns the node; absent if it is gone: there is nothing to restore there.
 std::optional<state::Node> node_of(Context& context, const state::Intent& intent) {
   for (const state::Node& node : context.store().nodes(intent.cluster))
     if (node.name.value == intent.subject) return node;
@@ -68,13 +68,13 @@ void run_on(Context& context, const state::Cluster& cluster, const state::Node& 
   if (const auto failure = script_failure(answers.at(0), what)) throw Error(*failure);
 }
 
-/// Goes on whatever the user wishes.
+/// Restores a node's secrets; ignores a cancel.
 void put_back(Context& context, const state::Cluster& cluster, const state::Node& node) {
   const Cancel never;
   run_on(context, cluster, node, restore_secrets_command(node), "get its keys back", never);
 }
 
-/// Whether an image may come of it yet.
+/// Returns true if an image may still come of it.
 bool may_come(const Error& e) {
   return e.kind() == ErrorKind::interrupted || e.kind() == ErrorKind::transient ||
          e.kind() == ErrorKind::timeout;
@@ -86,7 +86,7 @@ Error with_way_on(const Error& e, const Bake& bake) {
                         " back"};
 }
 
-/// What an earlier run wrote down of the same, or a new entry.
+/// Returns an earlier run's entry for the same image, or a new entry.
 state::Intent written_down(Context& context, const Bake& bake) {
   for (const state::Intent& intent : open_bakes(context, bake.cluster.id))
     if (parse_wish(intent, bake.cluster).marks.made_of == bake.wish.marks.made_of) return intent;
@@ -100,7 +100,7 @@ state::Intent written_down(Context& context, const Bake& bake) {
   return intent;
 }
 
-/// Says, before the cloud is asked, that it was; returns whether that was said before.
+/// Records the request before the cloud gets it; returns whether it was recorded before.
 Asked note_asking(Context& context, state::Intent& intent) {
   Json detail = Json::parse(intent.detail, nullptr, false);
   if (!detail.is_object()) detail = Json::object();
@@ -121,7 +121,7 @@ OwnImage make(Context& context, const Bake& bake, Asked asked) {
                                       context.cancel());
 }
 
-/// Puts the node of a bake back whose image is made, or was never asked for. False where it is
+/// Restores the node of a bake whose image is made, or was never requested. Returns false if it is
 /// still being made.
 bool end_bake(Context& context, const state::Cluster& cluster, const state::Intent& intent) {
   const auto wish = parse_wish(intent, cluster);
@@ -209,7 +209,7 @@ std::vector<provision::Settled> settle_bakes(Context& context, bool dry_run) {
   for (const state::Intent& intent : context.store().open_intents()) {
     if (intent.action != provision::kBakeImage) continue;
     const auto cluster = context.store().find_cluster(intent.cluster);
-    if (!cluster) continue;  // As all journal entries without a cluster.
+    if (!cluster) continue;  // All journal entries without a cluster are skipped.
     if (!state::ClusterLock::try_lock(context.store(), cluster->name)) continue;
     all.push_back(settle(context, intent, *cluster, dry_run));
   }

@@ -1,5 +1,5 @@
-// Images made of nodes: asked for once, with the node's secrets hidden meanwhile and put back
-// afterwards, whatever happens in between.
+// Images made of nodes: requested once, with the node's secrets hidden meanwhile and restored
+// afterwards, even if a run dies in between.
 #pragma once
 
 #include <optional>
@@ -12,26 +12,27 @@
 
 namespace fastgpu::cli {
 
-/// An image that is to be made, or that a run which died has begun to make.
+/// An image that should be made, or that a run which died has begun to make.
 struct Bake {
   state::Cluster cluster{};
   state::Node node{};
-  provision::cloud::ImageWish wish{};  ///< Its token is made when it is written down.
+  provision::cloud::ImageWish wish{};  ///< Its token is made when it is recorded.
 };
 
-/// The unfinished one of the cluster that is made of the same; absent: none is.
+/// Returns the cluster's unfinished bake that is made of the same; absent without one.
 std::optional<Bake> unfinished_bake(Context& context, const state::Cluster& cluster,
                                     const std::string& made_of);
 
-/// Makes the image, or goes on with it. The caller holds the cluster. After a cancel and where the
-/// cloud gives no answer the node's secrets stay in its memory, for the image may still be made:
-/// the same call goes on.
+/// Makes the image, or goes on with it. The caller holds the cluster. After a cancel, and if the
+/// cloud does not answer, the node's secrets stay in its memory, because the image may still be
+/// made. The same call goes on then.
 provision::cloud::OwnImage bake_image(Context& context, const Bake& bake);
 
-/// Puts the nodes of other bakes back. Throws conflict where such an image is still being made.
+/// Restores the nodes of other bakes. Throws conflict if such an image is still being made.
 void end_other_bakes(Context& context, const state::Cluster& cluster, const std::string& made_of);
 
-/// The same for clusters that nobody works on. Those whose images are still being made are left.
+/// Restores the nodes of clusters that are not in use. Those whose images are still being made are
+/// left.
 std::vector<provision::Settled> settle_bakes(Context& context, bool dry_run);
 
 }  // namespace fastgpu::cli

@@ -1,4 +1,4 @@
-// Flags whose value is read later, and checked at once.
+// Flags whose value is parsed later, and checked at once.
 #pragma once
 
 #include <string>

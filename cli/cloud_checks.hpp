@@ -1,4 +1,4 @@
-// The clouds' credentials on this machine, looked at for `doctor`.
+// A check of the clouds' credentials on this machine, for `doctor`.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace fastgpu::cli {
 
-/// One check for each cloud that there are credentials for: whether it accepts them, and whose they
-/// are; one for all where there are none. Never fails: local clusters need no cloud. Takes at most
-/// some seconds. Throws ErrorKind::interrupted alone.
+/// Returns one check for each cloud with credentials: its acceptance of them, and their account;
+/// one for all if there are none. Never fails: local clusters need no cloud. Takes at most some
+/// seconds. Throws only ErrorKind::interrupted.
 std::vector<Check> examine_clouds(Context& context);
 
 }  // namespace fastgpu::cli

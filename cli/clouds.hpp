@@ -1,5 +1,5 @@
-// The clouds as the program has them: credentials by the vendors' rules, requests over libcurl,
-// each of them shown to whoever asks for it.
+// The program's clouds: credentials by the vendors' rules, requests over libcurl, each of them
+// shown if that is wanted.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace fastgpu::cli {
 
-/// Shows requests as lines on stderr: "aws ec2 RunInstances us-east-1 ... 200 51 ms".
+/// A printer of requests as lines on stderr: "aws ec2 RunInstances us-east-1 ... 200 51 ms".
 class ShownCalls final : public provision::cloud::CallObserver {
  public:
   explicit ShownCalls(Ui& ui) : ui_(ui) {}
@@ -28,18 +28,18 @@ class ShownCalls final : public provision::cloud::CallObserver {
   bool shows_ = false;
 };
 
-/// Outlives the clouds that it makes.
+/// A maker of clouds, which outlives them.
 class Clouds {
  public:
   Clouds(Ui& ui, const state::Environment& environment, const Cancel& cancel);
 
   void show_calls() noexcept { calls_.show_all(); }
 
-  /// Null where no cloud has that name.
+  /// Returns the cloud; null for an unknown name.
   std::unique_ptr<provision::cloud::Cloud> make(const std::string& name);
 
-  /// The address that this machine is seen under from outside, as a range of one. Throws, naming
-  /// --ssh-from, where it cannot be found.
+  /// Returns this machine's public address, as a range of one. Throws, naming --ssh-from, if it
+  /// cannot be found.
   IpRange own_address();
 
  private:

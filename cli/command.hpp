@@ -1,4 +1,4 @@
-// One row of the table of commands, and how words find their row.
+// One row of the table of commands, and the search for it by words.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace fastgpu::cli {
 
 class Context;
 
-/// What a command does once its words are read; returns the exit code of the process.
+/// The action of a command after the parse of its words; returns the exit code of the process.
 using Action = std::function<int(Context&)>;
 
-/// What a command does to the world. Each row of the table has to say it.
+/// The effect of a command on the world. Each row of the table must have one.
 enum class Effect : std::uint8_t {
   reads,    ///< Changes nothing.
   runs,     ///< Starts a program or a session of the user's on nodes; its effects are the user's.
@@ -30,15 +30,15 @@ enum class Topic : std::uint8_t { clusters, nodes, jobs, environments, clouds, p
 
 struct Command {
   std::string_view verb;
-  std::string_view noun;  ///< Singular; empty where the verb stands alone.
+  std::string_view noun;  ///< Singular; empty if the verb stands alone.
   Topic topic;
   Effect effect;
   std::string_view summary;
   std::string_view example;
-  /// Describes the command's arguments and returns what to do with them after the parse.
+  /// Describes the command's arguments and returns the action for after the parse.
   Action (*describe)(Arguments& arguments);
-  std::string_view notes{};  ///< What is good to know beyond the summary.
-  /// Runs whatever variables and files of settings hold: what is wrong there is a warning.
+  std::string_view notes{};  ///< Details beyond the summary.
+  /// True for a command that runs with any variables and settings: their faults are warnings there.
   bool runs_anyway = false;
 
   std::string words() const;  ///< "create cluster", "get clusters"
@@ -46,7 +46,7 @@ struct Command {
 
 /// A command and the words that are left for it.
 struct Resolved {
-  const Command* command = nullptr;  ///< Null where help was asked for a verb, or for everything.
+  const Command* command = nullptr;  ///< Null if help was requested for a verb, or for everything.
   std::string verb;
   std::vector<std::string> rest;
   bool help = false;

@@ -41,7 +41,7 @@ Arguments arguments_of(const Command& command) {
 }
 
 Arguments leading_flags(std::span<const Command> table) {
-  std::map<std::string, std::optional<bool>> is_bare;  // Absent: it depends.
+  std::map<std::string, std::optional<bool>> is_bare;  // Absent if it depends on the command.
   const auto note = [&](const std::string& spelling, bool bare) {
     const auto [found, is_new] = is_bare.emplace(spelling, bare);
     if (!is_new && found->second != bare) found->second.reset();

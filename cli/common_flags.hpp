@@ -1,4 +1,4 @@
-// The flags that every command takes, and what a command takes with them.
+// The flags that every command takes, and their values for a command.
 #pragma once
 
 #include <span>
@@ -25,8 +25,8 @@ void describe_common(Arguments& arguments, CommonFlags& common);
 /// Returns the arguments of `command`, the common ones included. For help, completion and checks.
 Arguments arguments_of(const Command& command);
 
-/// Returns the flags that may stand in front of the verb, spelling by spelling: all but those that
-/// take a value in one command and none in another.
+/// Returns the flags that may be in front of the verb, spelling by spelling. These are all except
+/// those that take a value in one command and none in another.
 Arguments leading_flags(std::span<const Command> table);
 
 }  // namespace fastgpu::cli

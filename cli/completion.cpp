@@ -40,7 +40,7 @@ class Completer {
   std::span<const Command> table_;
   const KnownNames& known_;
   std::string typed_;
-  std::vector<std::string> clouds_;  ///< That the line names.
+  std::vector<std::string> clouds_;  ///< The clouds on the line.
   Completion out_;
 };
 
@@ -87,7 +87,7 @@ void Completer::offer_targets(bool with_paths) {
   const std::string cluster = typed_.substr(0, cut);
   if (std::ranges::find(clusters, cluster) == clusters.end()) return;
   out_.files = false;                                        // A path there is not known here.
-  const std::size_t word = typed_.find_last_of("/,!:") + 1;  // The one that is being typed.
+  const std::size_t word = typed_.find_last_of("/,!:") + 1;  // The word that is being typed.
   if (typed_[word - 1] == ':') return;
   const std::string before = typed_.substr(0, word);
   for (const std::string& node : known_.nodes(cluster))
@@ -147,7 +147,7 @@ void Completer::note_clouds(const std::vector<Token>& tokens) {
       clouds_.push_back(*token.value);
 }
 
-/// Offers what `words`, all before the one being typed, leave room for.
+/// Offers the arguments that may follow `words`, all before the one being typed.
 void Completer::offer_argument(const Arguments& arguments, std::span<const std::string> words) {
   if (arguments.program() && std::ranges::find(words, "--") != words.end()) {
     out_.files = true;  // The program's own arguments.
@@ -165,7 +165,7 @@ void Completer::offer_argument(const Arguments& arguments, std::span<const std::
   }
 }
 
-/// Offers what may stand before a verb, or as one; returns whether there is none yet.
+/// Offers the words that may be before a verb, or a verb; returns true if there is no verb yet.
 bool Completer::offer_first(std::span<const std::string> before) {
   const Arguments flags = leading_flags(table_);
   const auto tokens = tokens_of(before, flags);
@@ -189,7 +189,7 @@ Completion Completer::of(std::span<const std::string> before) {
   std::optional<Resolved> resolved;
   try {
     resolved = resolve(table_, {before.begin(), before.end()});
-  } catch (const Error&) {  // A verb that still lacks its noun, or a word that is none.
+  } catch (const Error&) {  // A verb that still lacks its noun, or an unknown word.
   }
   if (!resolved || resolved->command == nullptr) {
     if (!before.back().starts_with('-')) offer_nouns(before.back());

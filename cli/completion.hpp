@@ -1,4 +1,4 @@
-// What may stand next on a command line.
+// The completion of a command line.
 #pragma once
 
 #include <functional>
@@ -10,16 +10,19 @@
 
 namespace fastgpu::cli {
 
-/// The names that exist, read only when they are asked for.
+/// The names that exist, read only when they are requested.
 struct KnownNames {
   std::function<std::vector<std::string>()> clusters;
-  std::function<std::vector<std::string>(const std::string& cluster)> nodes;  ///< "": of all.
+  /// Returns the nodes of a cluster; "": of all.
+  std::function<std::vector<std::string>(const std::string& cluster)> nodes;
   std::function<std::vector<std::string>()> jobs;
   std::function<std::vector<std::string>()> providers;
-  std::function<std::vector<std::string>()> groups;        ///< Of nodes, by the files of settings.
-  std::function<std::vector<std::string>()> environments;  ///< Of all clusters.
+  /// Returns the groups of nodes in the files of settings.
+  std::function<std::vector<std::string>()> groups;
+  /// Returns the environments of all clusters.
+  std::function<std::vector<std::string>()> environments;
   std::function<std::vector<std::string>()> matrix_names;
-  /// The regions of these clouds; of every cloud where none is named.
+  /// Returns the regions of these clouds; of every cloud if none is named.
   std::function<std::vector<std::string>(const std::vector<std::string>& clouds)> regions;
   std::function<std::vector<std::string>()> gpus;  ///< "A100:8"
 };
@@ -35,8 +38,8 @@ struct Completion {
   bool keep_open = false;             ///< No space after the word: more of it is to come.
 };
 
-/// `words` is the line after the program's name up to the cursor; its last word, perhaps empty, is
-/// being typed.
+/// Completes a line. `words` is the line after the program's name up to the cursor; its last word,
+/// perhaps empty, is being typed.
 Completion complete(std::span<const Command> table, std::span<const std::string> words,
                     const KnownNames& known);
 

@@ -1,4 +1,4 @@
-// The question before something is paid for or deleted: the only place that asks one.
+// The question before a payment or a deletion: the only place that asks one.
 #pragma once
 
 #include <string_view>
@@ -8,17 +8,17 @@
 
 namespace fastgpu::cli {
 
-/// Returns whether a script runs this, which cannot answer although it may have a terminal.
+/// Returns true if a script runs this, which cannot answer although it may have a terminal.
 bool is_automated(const state::Environment& environment);
 
 /// Adds --yes.
 void describe_consent(Arguments& arguments, bool& yes);
 
-/// Returns whether the user has agreed beforehand: by --yes (`yes`) or by the setting of that name.
+/// Returns true if the user has agreed beforehand: by --yes (`yes`) or by the setting of that name.
 bool has_consent(Context& context, bool yes);
 
-/// Returns whether the user agrees: by --yes (`yes`), by the setting of that name, or by an answer
-/// to `question`. Throws ErrorKind::usage where there is no terminal to ask on, or
+/// Returns true if the user agrees: by --yes (`yes`), by the setting of that name, or by an answer
+/// to `question`. Throws ErrorKind::usage if there is no terminal to ask on, or
 /// FASTGPU_IN_AUTOMATION forbids to ask.
 bool consents(Context& context, bool yes, std::string_view question);
 

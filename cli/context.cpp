@@ -45,8 +45,8 @@ state::Store& Context::store() {
 
 namespace {
 
-/// Throws ErrorKind::usage with the place of a setting that is no list of rates. src/config knows
-/// no rates.
+/// Throws ErrorKind::usage with the place of a setting that is no list of rates. src/config does
+/// not know rates.
 void check_exchange_rates(const config::Setting& setting) {
   if (setting.text.empty()) return;
   try {

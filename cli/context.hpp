@@ -1,4 +1,4 @@
-// Builds the concrete parts when a command first asks for them, and hands them out by reference.
+// The concrete parts, built when a command first requests them, and returned by reference.
 #pragma once
 
 #include <filesystem>
@@ -46,29 +46,30 @@ class Context {
   const std::filesystem::path& state_directory();
   state::Store& store();  ///< Throws as its constructor does.
 
-  /// Returns what flags leave open: the environment, fastgpu.yaml here, the user's own file, what
-  /// is usual. The first call reads the files and warns of what is not used in them.
+  /// Returns the values for flags that are absent: the environment, fastgpu.yaml here, the user's
+  /// own file, the defaults. The first call reads the files and warns of their unused parts.
   const config::Settings& settings();
 
   ssh::Client& ssh();
-  /// Another one, for another thread.
+  /// Returns another client, for another thread.
   std::unique_ptr<ssh::Client> another_ssh() { return make_ssh(); }
-  const remote::AgentProgram& agent();  ///< Throws ErrorKind::local where it is missing.
-  /// The API of a cloud by the provider's name. Throws ErrorKind::usage for an unknown name and for
-  /// a provider that is no cloud.
+  const remote::AgentProgram& agent();  ///< Throws ErrorKind::local if it is missing.
+  /// Returns the API of a cloud by the provider's name. Throws ErrorKind::usage for an unknown name
+  /// and for a provider without a cloud.
   provision::cloud::Cloud& cloud(const std::string& name);
   Clouds& clouds();
-  /// The mark of this state directory in a cloud.
+  /// Returns the mark of this state directory in a cloud.
   provision::cloud::Owner owner(const std::string& provider);
-  /// Throws ErrorKind::usage for an unknown name.
+  /// Returns the provider. Throws ErrorKind::usage for an unknown name.
   provision::Provider& provider(const std::string& name);
-  /// Everything for an operation on a cluster, without a deadline.
+  /// Returns everything for an operation on a cluster, without a deadline.
   provision::Tools tools();
 
-  /// Told what a second Ctrl-C would leave behind, and which command removes it.
+  /// Sets the receiver of the sentence on what a second Ctrl-C would leave behind, and which
+  /// command removes it.
   void on_parting_words(std::function<void(const std::string&)> hear) { hear_ = std::move(hear); }
   void set_parting_words(const std::string& sentence);
-  /// The same of what the first Ctrl-C ends.
+  /// Sets the receiver of the sentence on what the first Ctrl-C ends.
   void on_stopping_words(std::function<void(const std::string&)> hear) {
     hear_stopping_ = std::move(hear);
   }
@@ -77,7 +78,7 @@ class Context {
   }
 
  protected:
-  // What a test replaces.
+  // The parts that a test replaces.
   virtual std::unique_ptr<ssh::Client> make_ssh();
   virtual std::unique_ptr<provision::Provider> make_provider(const std::string& name);
 

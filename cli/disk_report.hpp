@@ -1,4 +1,4 @@
-// What fills the disks that fastgpu works on, once they are nearly full.
+// The contents of fastgpu's disks, once these are nearly full.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 
 namespace fastgpu::cli {
 
-/// A nearly full disk, and what of fastgpu's is on it, the biggest first.
+/// A nearly full disk, and fastgpu's items on it, the biggest first.
 struct DiskReport {
   struct Item {
     std::string what;  ///< "node demo-0"
@@ -22,13 +22,13 @@ struct DiskReport {
   std::vector<Item> items;
 };
 
-/// Looks at the disks of the state directory and of local nodes; returns those that are nearly
+/// Examines the disks of the state directory and of local nodes; returns those that are nearly
 /// full. Sizes are measured for these alone.
 std::vector<DiskReport> report_full_disks(Context& context);
 
 Json to_json(const DiskReport& report);
 
-/// Returns the report as lines for people: the disk, its biggest items, and what makes room.
+/// Returns the report as lines for people: the disk, its biggest items, and the way to make room.
 std::vector<std::string> lines_of(const DiskReport& report);
 
 }  // namespace fastgpu::cli

@@ -21,13 +21,13 @@ std::string blanks(std::size_t count) {
   return std::string(count, ' ');
 }
 
-/// `text` in lines that begin at column `indent`; the first one is already there.
+/// Returns `text` in lines that begin at column `indent`; the first one is already there.
 std::string hanging(std::string_view text, std::size_t indent, std::size_t room) {
   const std::size_t width = std::max(room, indent + kReadable) - indent;
   std::string out;
   for (std::string line : wrapped(text, width)) {
     while (line.size() > width && line.rfind('|', width - 1) != std::string::npos) {
-      const std::size_t end = line.rfind('|', width - 1) + 1;  // In a list of choices.
+      const std::size_t end = line.rfind('|', width - 1) + 1;  // The end of one choice in a list.
       out += (out.empty() ? "" : blanks(indent)) + line.substr(0, end) + "\n";
       line.erase(0, end);
     }
@@ -63,7 +63,7 @@ std::string two_columns(const HelpRows& rows, int width) {
   return two_columns(rows, widest_left(rows), width);
 }
 
-/// The groups below each other, their right columns in line.
+/// Returns the groups below each other, their right columns in line.
 std::string print_groups(const std::vector<HelpGroup>& groups, int width) {
   std::size_t left_width = 0;
   for (const HelpGroup& group : groups)
@@ -97,7 +97,7 @@ std::string_view title_of(Topic topic) {
   return "";
 }
 
-/// The lines of `text`, those that are too long broken at blanks.
+/// Returns the lines of `text`; lines that are too long are broken at blanks.
 std::string paragraphs(std::string_view text, int width) {
   const std::size_t room = width > 0 ? room_of(width) : kUsualWidth;
   std::string out;

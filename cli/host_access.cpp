@@ -12,9 +12,9 @@ using provision::Granted;
 using provision::HostDoor;
 using Outcomes = provision::HostAccess::Outcomes;
 
-constexpr std::chrono::milliseconds kPatience{60'000};  // Beside the time to connect.
+constexpr std::chrono::milliseconds kPatience{60'000};  // The timeout beside the time to connect.
 
-/// The agent's exit status for what the host does not allow.
+/// The agent's exit status for an action that the host does not allow.
 constexpr int kDenied = 126;
 
 HostResult<Granted> outcome_of(const launcher::NodeAnswer& answer) {
@@ -28,7 +28,7 @@ HostResult<Granted> outcome_of(const launcher::NodeAnswer& answer) {
           Error(code == kDenied ? ErrorKind::denied : ErrorKind::remote, host.value + ": " + said)};
 }
 
-/// Another key would change nothing.
+/// Returns true for an error that another key would not change.
 bool is_passing(ErrorKind kind) {
   return kind == ErrorKind::transient || kind == ErrorKind::timeout;
 }
@@ -57,9 +57,9 @@ Outcomes SshHostAccess::close(const state::Cluster& cluster, std::span<const Hos
   const auto with_cluster_key = [&](const HostDoor& door) {
     return to_host(context_.store(), cluster, door.node);
   };
-  const Cancel never;  // Taking back what was done is what a cancel asks for.
+  const Cancel never;  // A cancel asks for this very undoing.
   Outcomes outcomes = call(doors, with_cluster_key, words, never);
-  // Where our key opens nothing, it was taken out already, or never put in.
+  // If our key opens nothing, it was removed already, or never added.
   std::vector<HostDoor> shut;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
@@ -142,7 +142,7 @@ Outcomes SshHostAccess::call_as_user(const state::Cluster& cluster, std::span<co
       places.push_back(i);
     }
   }
-  // An agent, a certificate or another key of the user may be what opens them.
+  // An agent, a certificate or another key of the user may open them.
   const Outcomes again = call(
       refused, [&](const HostDoor& door) { return as_user(door, true); }, words, cancel);
   for (std::size_t i = 0; i < again.size(); ++i)

@@ -1,4 +1,4 @@
-// The keys of static clusters on their hosts, put there and taken away by the agent over SSH.
+// The keys of static clusters on their hosts, added and removed by the agent over SSH.
 #pragma once
 
 #include <functional>

@@ -6,8 +6,8 @@
 namespace fastgpu::cli {
 namespace {
 
-// The new key stands beside the old one until it is shown; afterwards a mark that a reboot takes
-// away says that the key is the node's own. Each line may be repeated after a kill between any two.
+// The new key is beside the old one until it is shown. Afterwards a mark that a reboot removes
+// shows that the key is the node's own. Each line may be repeated after a kill between any two.
 constexpr const char* kMake = R"(set -e
 key=/etc/ssh/ssh_host_ed25519_key
 next=$key.next

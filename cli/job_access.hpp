@@ -1,4 +1,4 @@
-// Jobs that are remembered, and the way to them.
+// Recorded jobs, and the access to them.
 #pragma once
 
 #include <string_view>
@@ -10,31 +10,30 @@
 
 namespace fastgpu::cli {
 
-/// A job with what is needed to reach it.
+/// A job with the data that is needed to reach it.
 struct OpenJob {
   state::Job job;
   launcher::JobRecord record;
   state::Cluster cluster;
 };
 
-/// The job that `name` means. Throws ErrorKind::not_found for an unknown one, conflict for one
-/// whose cluster is gone and that therefore cannot be reached.
+/// Returns the job that `name` means. Throws ErrorKind::not_found for an unknown one, conflict for
+/// one whose cluster is gone and that therefore cannot be reached.
 OpenJob open_job(Context& context, std::string_view name);
 
-/// Throws conflict, with the command that helps, where a node of the job is stopped.
+/// Throws conflict, with the command that helps, if a node of the job is stopped.
 void require_running(Context& context, const OpenJob& open);
 
 launcher::JobRunner runner_for(Context& context, const state::Cluster& cluster);
 
-/// What the nodes say of a job that counts as unfinished, looked at for at most two seconds; where
-/// it has ended, or its cluster is stopped or gone, that is written down. Returns the job as it is
-/// now.
+/// Asks the nodes about a job that counts as unfinished, for at most two seconds. If it has ended,
+/// or its cluster is stopped or gone, that is recorded. Returns the job in its present state.
 state::Job refresh_job(Context& context, const state::Job& job);
 
-/// Jobs that count as running and belonged to a fastgpu that is no more.
+/// Returns jobs that count as running and belonged to a fastgpu that has ended.
 std::vector<state::Job> abandoned_jobs(Context& context);
 
-/// Stops what is left of such a job, and writes its end down. Throws where a node cannot be asked.
+/// Stops the rest of such a job, and records its end. Throws if a node cannot be asked.
 void end_abandoned(Context& context, const state::Job& abandoned);
 
 }  // namespace fastgpu::cli

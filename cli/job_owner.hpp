@@ -1,4 +1,4 @@
-// Which process is responsible for an attached job, told by a lock that dies with it.
+// The process that is responsible for an attached job, identified by a lock that dies with it.
 #pragma once
 
 #include <filesystem>
@@ -8,11 +8,11 @@
 
 namespace fastgpu::cli {
 
-/// Held while a job is run; the kernel lets go when we die, however that happens.
+/// A lock for the time of a job; the kernel frees it when we die, for any reason.
 class JobOwner {
  public:
-  /// Takes the lock, or finds it taken: then `held()` is false. Throws where the state directory
-  /// cannot be written.
+  /// Takes the lock; if it is taken already, `held()` is false. Throws if the state directory is
+  /// not writable.
   JobOwner(const std::filesystem::path& state_directory, const std::string& job_id);
   ~JobOwner();
   JobOwner(const JobOwner&) = delete;

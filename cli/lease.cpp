@@ -48,7 +48,7 @@ Error refusal(const LeaseWish& wish, const agent::LeaseAnswer& answer, const std
                                                     : "")};
 }
 
-/// "broke the lease of laptop, process 4711, which had it for 12m"
+/// Returns "broke the lease of laptop, process 4711, which had it for 12m".
 std::string broken_text(const agent::LeaseAnswer& answer) {
   std::string text = "broke the lease of " + printable(answer.broken);
   if (answer.broken_since <= 0 || answer.broken_since > answer.now) return text;
@@ -56,7 +56,8 @@ std::string broken_text(const agent::LeaseAnswer& answer) {
   return text + ", which had it for " + to_string(std::chrono::milliseconds(held));
 }
 
-/// The node with the lowest index keeps the lease; null where it has no machine that runs.
+/// Returns the node with the lowest index, which keeps the lease; null if it has no running
+/// machine.
 const state::Node* head_in(const std::vector<state::Node>& nodes) {
   if (nodes.empty()) return nullptr;
   const state::Node& head = nodes.front();
@@ -64,7 +65,7 @@ const state::Node* head_in(const std::vector<state::Node>& nodes) {
   return is_there ? &head : nullptr;
 }
 
-/// A lease that is not given back when its node went with what was done.
+/// A lease that is not returned if its node is gone after the operation.
 class HeldLease {
  public:
   HeldLease(Context& context, const state::Cluster& cluster, ssh::Host head, const LeaseWish& wish)
@@ -72,7 +73,7 @@ class HeldLease {
   ~HeldLease() try {
     if (head_in(context_.store().nodes(cluster_)) == nullptr) lease_.abandon();
   } catch (const std::exception&) {
-    return;  // It is given back, or runs out.
+    return;  // It is returned, or runs out.
   }
   HeldLease(const HeldLease&) = delete;
   HeldLease& operator=(const HeldLease&) = delete;
@@ -122,7 +123,7 @@ Lease::Lease(Context& context, ssh::Host host, const LeaseWish& wish) {
     context.clock().sleep(kBetweenAttempts);
     context.cancel().check();
   }
-  asked.breaks = false;  // Who breaks ours in turn has it.
+  asked.breaks = false;  // The next breaker keeps it.
   renewal_ = std::unique_ptr<Renewal>(
       new Renewal{.client = std::move(client), .head = std::move(head), .wish = asked});
   renewal_->thread = std::jthread([this](const std::stop_token& stop) { run(stop); });
@@ -135,7 +136,7 @@ void Lease::run(const std::stop_token& stop) {
     try {
       renewal_->head.take_lease(renewal_->wish, renewal_->cancel);
     } catch (const std::exception&) {
-      // The node may be on its way down; else the next attempt is in time.
+      // The node may be shutting down; else the next attempt is in time.
     }
   }
 }

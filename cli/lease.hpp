@@ -10,25 +10,25 @@
 namespace fastgpu::cli {
 
 struct LeaseWish {
-  std::string cluster;  ///< Its name, for messages.
+  std::string cluster;  ///< The cluster's name, for messages.
   std::string provider;
-  std::chrono::milliseconds patience{0};  ///< With another holder.
-  bool takes_over = false;                ///< As agent::LeaseWish has it.
-  bool breaks = false;                    ///< The same; that it did is told to the user.
+  std::chrono::milliseconds patience{0};  ///< Timeout of another holder.
+  bool takes_over = false;                ///< The same as in agent::LeaseWish.
+  bool breaks = false;                    ///< The same; a broken lease is reported to the user.
 };
 
-/// Held from construction to destruction, renewed in between on a thread of its own. A process that
-/// is killed holds it for another minute.
+/// A lease from construction to destruction, renewed in between on a thread of its own. A killed
+/// process holds it for another minute.
 class Lease {
  public:
-  /// Throws conflict, naming the holder or the owner, where it is not granted in time; as HeadNode
-  /// does where the node cannot be asked.
+  /// Takes the lease. Throws conflict, naming the holder or the owner, if it is not granted in
+  /// time; throws as HeadNode does if the node cannot be asked.
   Lease(Context& context, ssh::Host head, const LeaseWish& wish);
   ~Lease();
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
 
-  /// For a head node that is not there any more: nothing is given back.
+  /// Drops the lease without returning it, for a head node that is gone.
   void abandon() noexcept { is_abandoned_ = true; }
 
  private:
@@ -39,13 +39,13 @@ class Lease {
   bool is_abandoned_ = false;
 };
 
-/// What provision::Tools::hold is: the lease, where the cluster is one of a cloud, its head node
-/// runs, and others can know of it by its record. Where that cannot be reached somebody is told,
-/// and the marks of the machines alone say whose the cluster is.
+/// Implements provision::Tools::hold: the lease, if the cluster is one of a cloud, its head node
+/// runs, and others can know of it by its record. If the head node cannot be reached, the user is
+/// warned, and only the marks of the machines show the owner.
 std::shared_ptr<void> lease_for(Context& context, const provision::Tools& tools,
                                 const state::Cluster& cluster);
 
-/// This machine's name.
+/// Returns this machine's name.
 std::string own_host_name();
 
 }  // namespace fastgpu::cli

@@ -1,4 +1,4 @@
-// Where local nodes are kept.
+// The place of local nodes.
 #pragma once
 
 #include <filesystem>

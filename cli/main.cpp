@@ -20,7 +20,7 @@
 namespace fastgpu::cli {
 namespace {
 
-/// A descriptor that was closed at the start would be taken by the next file that is opened.
+/// Opens missing descriptors: the next opened file would get the number of a closed one.
 void open_missing_descriptors() {
   for (int fd = 0; fd <= 2; ++fd)
     if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) {
@@ -29,8 +29,8 @@ void open_missing_descriptors() {
     }
 }
 
-/// What is in memory may be secret: credentials, private keys. Programs that we start may set
-/// another limit for themselves.
+/// Disables core dumps, because memory may have secrets in it: credentials, private keys. Programs
+/// that we start may set another limit for themselves.
 void leave_no_core() {
   rlimit limit{};
   ::getrlimit(RLIMIT_CORE, &limit);
@@ -38,7 +38,7 @@ void leave_no_core() {
   ::setrlimit(RLIMIT_CORE, &limit);
 }
 
-/// One line of standard input without its end; throws ErrorKind::interrupted on a stop.
+/// Reads one line of standard input without its end; throws ErrorKind::interrupted on a cancel.
 std::string read_line(const Cancel& cancel) {
   std::string line;
   for (char c = 0;;) {
@@ -71,7 +71,7 @@ void report(Ui& ui, const Error& error, std::optional<Format> document_format) {
   try {
     ui.set_format(*document_format);
     ui.show(View{.root = std::move(root)});
-  } catch (const Error&) {  // It stands on stderr already.
+  } catch (const Error&) {  // It is on stderr already.
   }
 }
 

@@ -7,7 +7,7 @@
 namespace fastgpu::cli {
 namespace {
 
-/// `text` as roff reads it back: no request at the start of a line, hyphens that can be copied.
+/// Returns `text` for roff: no request at the start of a line, hyphens that can be copied.
 std::string roff(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -74,7 +74,7 @@ HelpRows variable_rows() {
           {"NO_COLOR, CLICOLOR, CLICOLOR_FORCE", "Colours, as other programs take them"}};
 }
 
-/// Groups as subsections; the first one has none where that is its own title.
+/// Returns groups as subsections; the first one has none if that is its own title.
 std::string subsections(const std::vector<HelpGroup>& groups, std::string_view untitled) {
   std::string out;
   for (const HelpGroup& group : groups)

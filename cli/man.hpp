@@ -9,7 +9,7 @@
 
 namespace fastgpu::cli {
 
-/// "fastgpu-create-cluster", the page's name without its section.
+/// Returns "fastgpu-create-cluster", the page's name without its section.
 std::string man_name(const Command& command);
 
 std::string man_page_for_all(std::span<const Command> table);

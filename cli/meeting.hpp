@@ -7,13 +7,13 @@
 
 namespace fastgpu::cli {
 
-/// Waits for those of `nodes` that nobody has reached yet, gives them host keys of their own, tells
-/// them of guards, and has the head node keep the cluster's record; false where there is nothing of
-/// that to do. Throws as provision::meet_nodes does.
+/// Waits for those of `nodes` that have not been reached yet, and gives them host keys of their own
+/// and their guards' orders. Has the head node keep the cluster's record. Returns false if all of
+/// that is done already. Throws as provision::meet_nodes does.
 bool meet(Context& context, const provision::Tools& tools, const state::Cluster& cluster,
           std::span<const state::Node> nodes);
 
-/// Where those of `nodes` answer that run and have been met.
+/// Returns the hosts of those of `nodes` that run and have been met.
 std::vector<ssh::Host> met_hosts(Context& context, const state::Cluster& cluster,
                                  const std::vector<state::Node>& nodes);
 

@@ -8,10 +8,10 @@
 namespace fastgpu::cli {
 namespace {
 
-// "$1" is what to do, "$2" where the environment lies. Each step may be ended anywhere and be
-// repeated: what is hidden is what is mounted from our memory.
+// "$1" is the action, "$2" the path of the environment. Each step may be ended anywhere and be
+// repeated: all that is mounted from our memory is hidden.
 //
-// A file that is locked keeps its place on the disk, so that a guard which holds it is still seen;
+// A locked file keeps its place on the disk, so that a guard which holds it is still seen;
 // it is empty.
 constexpr const char* kScript = R"sh(set -eu
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin

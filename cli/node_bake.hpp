@@ -1,5 +1,5 @@
-// What an image of a node must not have, hidden in the node's memory while the image is made. The
-// node goes on seeing it where it was, and in service.
+// The files that an image of a node must not have, hidden in the node's memory while the image is
+// made. On the node they stay at their places, and in use.
 #pragma once
 
 #include <string>
@@ -9,24 +9,25 @@
 
 namespace fastgpu::cli {
 
-/// What one wants to know before.
+/// The state of a node before a bake.
 struct BakeSight {
-  std::string mount{};     ///< What disk the environment lies on: "/", where that is the system's.
-  std::string driver{};    ///< NVIDIA's, by its version; empty: none is loaded.
+  std::string mount{};     ///< The mount point of the environment's disk: "/" for the system's.
+  std::string driver{};    ///< The version of NVIDIA's driver; empty: none is loaded.
   std::string at_work{};   ///< A process of a job; empty: none.
-  bool is_hidden = false;  ///< A run that died has left it so.
+  bool is_hidden = false;  ///< Left hidden by a run that died.
 };
 
 std::string look_before_baking(const state::Node& node, const std::string& prefix);
-/// Throws what became of it otherwise.
+/// Parses an answer. Throws its failure.
 BakeSight bake_sight_in(const launcher::NodeAnswer& answer);
 
-/// Copies keys, what fastgpu keeps there, cloud-init's state and the machine's identity to memory,
-/// puts the copies over their places, and overwrites what is beneath. May be repeated.
+/// Returns a command that copies keys, fastgpu's files there, cloud-init's state and the machine's
+/// identity to memory. It mounts the copies over their places, and overwrites the files beneath.
+/// May be repeated.
 std::string hide_secrets_command(const state::Node& node);
 
-/// Writes back what lies in memory, and takes it from there. May be repeated; nothing where nothing
-/// is hidden.
+/// Returns a command that writes the files in memory back, and removes them from there. May be
+/// repeated; does nothing if nothing is hidden.
 std::string restore_secrets_command(const state::Node& node);
 
 }  // namespace fastgpu::cli

@@ -1,4 +1,4 @@
-// How the nodes of a cluster reach each other, for copies from node to node.
+// The way of a cluster's nodes to each other, for copies from node to node.
 #pragma once
 
 #include "cli/commands/remote_output.hpp"
@@ -7,10 +7,10 @@
 
 namespace fastgpu::cli {
 
-/// Calls of the agent, as the settings have them.
+/// Returns the access to the agent with the values of the settings.
 envs::NodeAccess node_access(Context& context);
 
-/// Whether the cluster has a key that its nodes may use among themselves.
+/// Returns true if the cluster has a key that its nodes may use among themselves.
 bool has_own_key(Context& context, const state::Cluster& cluster);
 
 /// Puts the cluster's key, the pinned host keys and ssh's configuration on every node, as jobs do

@@ -1,4 +1,4 @@
-// Scripts of ours that nodes run as root, and what came of them.
+// Scripts of ours that nodes run as root, and their results.
 #pragma once
 
 #include <optional>
@@ -10,12 +10,12 @@
 
 namespace fastgpu::cli {
 
-/// A command that runs `script` by sh, with `words` as its "$1" and on; for a user who is not root
-/// by sudo.
+/// Returns a command that runs `script` by sh, with `words` as its "$1" and on; by sudo for a user
+/// other than root.
 std::string script_command(const state::Node& node, const char* script,
                            const std::vector<std::string>& words);
 
-/// "demo-1 could not <do that>: <the first line that it complained in>"; absent for a success.
+/// Returns "demo-1 could not <do that>: <its first line on stderr>"; absent for a success.
 std::optional<Error> script_failure(const launcher::NodeAnswer& answer, const std::string& what);
 
 }  // namespace fastgpu::cli

@@ -5,9 +5,9 @@
 namespace fastgpu::cli {
 namespace {
 
-// "$1" is where the data disk is to be, or empty; then come the lines that /etc/fstab is to have of
-// ours. It may be ended anywhere: what is done is seen the next time. A folder that is not empty
-// once nothing is mounted there stays.
+// "$1" is the path of the data disk, or empty; then come our lines of /etc/fstab. It may be ended
+// anywhere: finished steps are recognised the next time. A folder that is not empty once nothing is
+// mounted there stays.
 constexpr const char* kAttach = R"sh(set -eu
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 table=/etc/fstab

@@ -1,4 +1,4 @@
-// The command by which a node gets the storage that it is to have, and what its answer means.
+// The command by which a node gets its storage, and the evaluation of its answer.
 #pragma once
 
 #include <string>
@@ -9,9 +9,8 @@
 
 namespace fastgpu::cli {
 
-/// Waits for the data disk, where there is to be one, and mounts what is to be mounted, at each
-/// later boot as well. Mounts of ours that are not among it go. An NFS client is installed where
-/// there is none.
+/// Returns a command that waits for the data disk, if there is one, and mounts the storage, at each
+/// later boot as well. Our other mounts are removed. An NFS client is installed if it is missing.
 std::string storage_command(const state::Node& node, const provision::Storage& storage);
 
 HostResult<provision::Reached> storage_attached(const launcher::NodeAnswer& answer);

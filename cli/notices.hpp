@@ -1,4 +1,4 @@
-// What clouds have told machines that they may take back.
+// Clouds' notices to machines that they may take back.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@ struct Notice {
   std::int64_t at_risk = 0;
 };
 
-/// Whether the cluster is made of machines that its cloud may take back.
+/// Returns true if the cluster is made of machines that its cloud may take back.
 bool is_spot(const state::Cluster& cluster);
 
-/// Asks the nodes of such a cluster, by the way: who does not answer soon says nothing.
+/// Asks the nodes of such a cluster, in passing: a node that does not answer soon is ignored.
 std::vector<Notice> notices_of(Context& context, const state::Cluster& cluster,
                                const std::vector<state::Node>& nodes);
 
-/// "node t-1 is taken back at 2026-11-22T07:18:00Z by the cloud"
+/// Returns "node t-1 is taken back at 2026-11-22T07:18:00Z by the cloud".
 std::string text_of(const Notice& notice);
 
-/// Says so, where there is something to say.
+/// Warns, if there is a notice.
 void warn_of(Ui& ui, const Notice& notice);
 
 }  // namespace fastgpu::cli

@@ -19,10 +19,10 @@ namespace {
 using Words = std::vector<std::string>;
 
 enum class Meaning : std::uint8_t {
-  name,       ///< The cluster's, which we take without a flag.
+  name,       ///< The cluster's name, which ours takes without a flag.
   option,     ///< One of ours with a value.
-  flag,       ///< One of ours without.
-  dropped,    ///< Nothing to us: a flag.
+  flag,       ///< One of ours without a value.
+  dropped,    ///< A flag without a meaning for us.
   image,      ///< A family of images.
   data_disk,  ///< Its size; 0: none.
   refused,    ///< A flag or an option for another command of ours.
@@ -31,7 +31,7 @@ enum class Meaning : std::uint8_t {
 
 struct Original {
   std::array<std::string_view, 3> flags;
-  std::string_view key;  ///< In create.cfg; empty: none.
+  std::string_view key;  ///< The key in create.cfg; empty: none.
   Meaning meaning;
   std::string_view ours{};
 };
@@ -74,12 +74,12 @@ const Original* find_flag(std::string_view word) {
   return nullptr;
 }
 
-/// create with what the original's flags or file said.
+/// The create command with the original's flags or file.
 class Creation {
  public:
   explicit Creation(const ReadText& read) : read_(read) {}
 
-  /// Takes the words from `at` on, which an original's flag is the first of; returns how many.
+  /// Takes the words from `at` on, which an original's flag is the first of; returns their number.
   std::size_t take(const Words& words, std::size_t at) {
     const std::size_t equals = words[at].find('=');
     const std::string flag = words[at].substr(0, equals);
@@ -114,7 +114,7 @@ class Creation {
     return 1;
   }
 
-  /// -f cluster.yaml is ours.
+  /// Returns true for our own file: -f cluster.yaml.
   static bool is_our_file(const Original& original, const std::string& path) {
     if (original.meaning != Meaning::file) return false;
     return path.ends_with(".yaml") || path.ends_with(".yml") || path == "-";
@@ -207,7 +207,7 @@ class Creation {
   const ReadText& read_;
   std::string name_;
   Words options_;
-  Words rest_;  ///< Ours already.
+  Words rest_;  ///< The words that are ours already.
   std::string error_;
 };
 
@@ -218,7 +218,7 @@ Words creation_in_our_words(const Words& words, const ReadText& read) {
   return creation.words();
 }
 
-/// "task0.demo", one machine of a group.
+/// Returns the parts of "task0.demo", one machine of a group.
 std::optional<std::pair<std::string, std::string>> machine_of(const std::string& word) {
   const std::size_t dot = word.find('.');
   if (!word.starts_with("task") || dot == std::string::npos || dot == 4) return std::nullopt;
@@ -227,7 +227,7 @@ std::optional<std::pair<std::string, std::string>> machine_of(const std::string&
   return std::pair(number, word.substr(dot + 1));
 }
 
-/// "task0.demo" is demo/0 where single nodes are meant; "{demo}" is demo.
+/// Returns "task0.demo" as demo/0 if single nodes are meant; "{demo}" as demo.
 std::string target_in_our_words(const std::string& verb, const std::string& word) {
   if (word.size() > 2 && word.front() == '{' && word.back() == '}')
     return word.substr(1, word.size() - 2);

@@ -19,8 +19,9 @@ struct Bound {
   CLI::Option* option;
 };
 
-/// CLI11 is given pairs of a name and a value alone, one for each flag and each word: which word is
-/// what has been found out before, so that no word is taken for another one here.
+/// A parser around CLI11, which gets only pairs of a name and a value, one for each flag and each
+/// word. The meaning of a word has been found before, so that no word is taken for another one
+/// here.
 class Parser {
  public:
   Parser(const std::string& command, const Arguments& arguments);
@@ -35,7 +36,7 @@ class Parser {
   void add_word(const std::string& word);
   const Bound& bound(const Argument& argument) const;
   void hand_over(const Bound& bound, const Environment& environment, const HearFault& hear) const;
-  /// Returns whether there is such a variable.
+  /// Returns true if there is such a variable.
   bool take_environment(const Argument& argument, const Environment& environment) const;
   bool take_environment(const Argument& argument, const Environment& environment,
                         const HearFault& hear) const;
@@ -48,7 +49,7 @@ class Parser {
   CLI::App app_;
   std::vector<Bound> bound_;
   std::vector<std::string> pairs_;
-  std::size_t words_ = 0;  ///< That stand alone, so far.
+  std::size_t words_ = 0;  ///< Words alone, so far.
   bool program_given_ = false;
 };
 

@@ -1,4 +1,4 @@
-// The words of a command line against what a command accepts.
+// The parser of a command line, with the arguments that a command accepts.
 #pragma once
 
 #include <functional>
@@ -14,14 +14,14 @@ namespace fastgpu::cli {
 
 using state::Environment;
 
-/// Receives what is wrong with the user's surroundings where that stops nothing.
+/// A receiver of faults in the user's environment that stop nothing.
 using HearFault = std::function<void(const Error&)>;
 
 /// Hands each value in `words` to its argument; flags that are absent take theirs from the
-/// environment, where an empty variable counts as unset. Words are told apart as by tokens_of; what
-/// follows "--" goes to the program unread. An empty value is refused: no argument can use one.
+/// environment, where an empty variable counts as unset. Words are classified as by tokens_of;
+/// those after "--" go to the program unread. An empty value is refused: no argument can use one.
 /// `command` names the command in messages and variables. Throws ErrorKind::usage with the nearest
-/// right spelling; a variable that cannot be read goes to `hear` instead, if there is one.
+/// right spelling; a fault in a variable goes to `hear` instead, if there is one.
 void parse_words(const std::string& command, std::span<const std::string> words,
                  const Arguments& arguments, const Environment& environment,
                  const HearFault& hear = nullptr);

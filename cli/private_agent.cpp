@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A place for a socket, whose path is short.
+/// Makes a place for a socket, whose path is short.
 std::filesystem::path make_directory(const state::Environment& environment) {
   const std::string parent = environment("XDG_RUNTIME_DIR").value_or("/tmp");
   std::string pattern = parent + "/fastgpu-agent-XXXXXX";
@@ -25,7 +25,7 @@ std::filesystem::path make_directory(const state::Environment& environment) {
   return pattern;
 }
 
-/// "ssh-ed25519 AAAA..." of a line.
+/// Returns "ssh-ed25519 AAAA..." of a line.
 std::string key_in(const std::string& line) {
   std::istringstream words(line);
   std::string type;

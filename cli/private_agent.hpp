@@ -10,20 +10,20 @@
 
 namespace fastgpu::cli {
 
-/// Returns true if the agent that the user's environment names has the key of `identity`, which has
-/// its public half in a file beside it.
+/// Returns true if the agent of the user's environment has the key of `identity`, which has its
+/// public half in a file beside it.
 bool agent_has(Context& context, const std::filesystem::path& identity);
 
-/// Ends with its owner.
+/// An agent that ends with its owner.
 class PrivateAgent {
  public:
-  /// Throws not_found where OpenSSH's ssh-agent is not installed.
+  /// Starts it. Throws not_found if OpenSSH's ssh-agent is not installed.
   explicit PrivateAgent(Context& context);
   ~PrivateAgent();
   PrivateAgent(const PrivateAgent&) = delete;
   PrivateAgent& operator=(const PrivateAgent&) = delete;
 
-  /// Makes ssh-add ask for the passphrases at our terminal. Throws denied where one is wrong.
+  /// Makes ssh-add ask for the passphrases at our terminal. Throws denied if one is wrong.
   void add(std::span<const std::string> identities);
 
   std::filesystem::path socket() const;

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kMostBytes = 256UL << 10U;
 
-/// "NAME=VALUE" from "NAME=VALUE" or "NAME". `where` stands before what is wrong.
+/// Returns "NAME=VALUE" from "NAME=VALUE" or "NAME". `where` begins the error messages.
 std::string assignment_of(const std::string& text, const std::string& where,
                           const state::Environment& ours) {
   const auto equals = text.find('=');

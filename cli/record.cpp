@@ -16,7 +16,7 @@
 namespace fastgpu::cli {
 namespace {
 
-/// What was written last.
+/// Returns the path of the copy that was written last.
 std::filesystem::path copy_of(Context& context, const state::ClusterId& cluster) {
   return state::cluster_directory(context.state_directory(), cluster) / "record.json";
 }
@@ -35,7 +35,7 @@ void tag_head(Context& context, const state::Cluster& cluster, const state::Node
       .tag(spec.places.at(standing.place).site.region, ids, {.host_key = mark}, context.cancel());
 }
 
-/// A node that has a machine which runs, and a host key that only it knows.
+/// Returns true for a node that has a running machine, and a host key that only it knows.
 bool is_reachable(const state::Store& store, const state::Node& node) {
   return node.state == state::NodeState::running && !node.address.empty() &&
          !node.instance_id.empty() && node.host_keys.size() == 1 &&

@@ -16,13 +16,14 @@ namespace {
 constexpr int kInterrupted = 130;
 constexpr std::array kStopping = {SIGINT, SIGTERM, SIGHUP};
 
-// What a handler may touch: lock-free atomics, and text that is never freed before the exit.
+// The objects that a handler may touch: lock-free atomics, and text that is never freed before the
+// exit.
 std::atomic<Cancel*> g_cancel{nullptr};
 std::atomic<const std::string*> g_stopping{nullptr};
 std::atomic<const std::string*> g_parting{nullptr};
 static_assert(std::atomic<Cancel*>::is_always_lock_free);
-/// As they were at the start: a session on a node may have changed them. Written before the
-/// handlers are there.
+/// The modes at the start: a session on a node may have changed them. Written before the handlers
+/// are set.
 termios g_modes{};
 std::atomic<bool> g_has_modes{false};
 
@@ -46,7 +47,7 @@ void on_signal(int) noexcept {
     return cancel->request();
   }
   write_line(g_parting.load());
-  // In the background we would be stopped for it.
+  // In the background this call would stop us.
   if (g_has_modes.load() && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp())
     ::tcsetattr(STDIN_FILENO, TCSANOW, &g_modes);
   ::_exit(kInterrupted);
@@ -67,8 +68,8 @@ Signals::Signals(Cancel& cancel) {
   for (const int number : kStopping) {
     struct sigaction before {};
     ::sigaction(number, nullptr, &before);
-    // nohup is respected. An ignored SIGINT is not: scripts ignore it for what they start with &,
-    // and a job there would otherwise outlive the Ctrl-C or kill -INT that was meant for it.
+    // nohup is respected. An ignored SIGINT is not: scripts ignore it for programs that they start
+    // with &. A job there would otherwise outlive the Ctrl-C or kill -INT that was meant for it.
     if (number == SIGHUP && before.sa_handler == SIG_IGN) continue;
     ::sigaction(number, &action, nullptr);
   }

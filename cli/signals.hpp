@@ -7,10 +7,10 @@
 
 namespace fastgpu::cli {
 
-/// From construction on, the first SIGINT, SIGTERM or SIGHUP requests `cancel`; a second one writes
-/// one line to stderr, restores the modes of the terminal and ends the process with 130. A SIGHUP
-/// that was ignored at the start (nohup) stays ignored; SIGPIPE becomes an error of write(). One
-/// object a process.
+/// Handlers of signals. From construction on, the first SIGINT, SIGTERM or SIGHUP requests
+/// `cancel`. A second one writes one line to stderr, restores the modes of the terminal and ends
+/// the process with 130. A SIGHUP that was ignored at the start (nohup) stays ignored; SIGPIPE
+/// becomes an error of write(). One object a process.
 class Signals {
  public:
   explicit Signals(Cancel& cancel);
@@ -18,9 +18,9 @@ class Signals {
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
-  /// What the first signal ends, in one sentence that is written at once; "" is nothing.
+  /// Sets what the first signal ends, in one sentence that is written at once; "" is nothing.
   void set_stopping_words(const std::string& sentence);
-  /// What a second signal leaves behind and which command removes it, in one sentence.
+  /// Sets what a second signal leaves behind and which command removes it, in one sentence.
   void set_parting_words(const std::string& sentence);
 };
 

@@ -1,4 +1,4 @@
-// Whether our standard input is something that a program on a node is meant to read.
+// The check that our standard input is meant for a program on a node.
 #pragma once
 
 namespace fastgpu::cli {

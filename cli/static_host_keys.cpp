@@ -50,24 +50,25 @@ ssh::Host cut_at(ssh::Host whole, std::size_t distance) {
   return jump;
 }
 
-/// What stands on the way to a host at that distance from here: its jump hosts, then the host.
+/// Returns the place on the way to a host at that distance from here: its jump hosts, then the
+/// host.
 ssh::Host place_on_way(const StaticHost& host, std::size_t distance) {
   return cut_at(to_ssh(host), distance);
 }
 
-/// The same, reached by OpenSSH's client.
+/// Returns that place, reached by OpenSSH's client.
 ssh::Host place_for_client(const StaticHost& host, std::size_t distance) {
   ssh::Host whole = to_ssh(host);
   apply_listed(host, ssh::Login::as_user, whole);
   return cut_at(std::move(whole), distance);
 }
 
-/// The keys of that place.
+/// Returns the keys of that place.
 Keys& keys_on_way(StaticHost& host, std::size_t distance) {
   return distance == host.jumps.size() ? host.host_keys : host.jumps[distance].host_keys;
 }
 
-/// An address means another host behind another jump host.
+/// Returns the way to a place, because an address means another host behind another jump host.
 std::string way_to(const ssh::Host& place) {
   std::string way;
   for (const ssh::Host& jump : place.jumps)
@@ -97,7 +98,7 @@ void refuse_revoked(const std::string& key, const ssh::KnownHost& known, const s
                     ", is marked @revoked in known_hosts: nothing is sent there");
 }
 
-/// Returns those of `keys` that are not revoked. Throws denied where all of them are.
+/// Returns those of `keys` that are not revoked. Throws denied if all of them are.
 Keys without_revoked(const Keys& keys, const ssh::KnownHost& known, const std::string& place) {
   Keys left = keys;
   std::erase_if(left, [&](const std::string& key) { return known.is_revoked(key); });
@@ -106,7 +107,7 @@ Keys without_revoked(const Keys& keys, const ssh::KnownHost& known, const std::s
 }
 
 /// Throws denied for a host of which the user knows a key, but none that can be checked without
-/// OpenSSH's client: what it shows now is not to be trusted for that.
+/// OpenSSH's client. The key that it shows now cannot be trusted instead.
 void refuse_other_types(const ssh::KnownHost& known, const std::string& place) {
   if (known.other_types.empty()) return;
   std::string types;
@@ -138,7 +139,7 @@ void look_up(StaticHost& host, KnownPlaces& known) {
 /// Places at one distance whose key is not known, each once, with the hosts behind or at it.
 struct Unknown {
   std::vector<ssh::Host> places;
-  std::map<std::string, std::vector<StaticHost*>> hosts;  ///< By way_to() of the place.
+  std::map<std::string, std::vector<StaticHost*>> hosts;  ///< The hosts by way_to() of the place.
 
   void give(const ssh::Host& place, std::size_t distance, const Keys& keys) const {
     for (StaticHost* const host : hosts.at(way_to(place)))
@@ -161,7 +162,7 @@ Unknown unknown_at(std::size_t distance, Hosts& hosts, Wanted wanted) {
   return unknown;
 }
 
-/// Asks places for something by OpenSSH's client, many at once. Throws for the first that fails.
+/// Asks places for something by OpenSSH's client, many at once. Throws for the first failure.
 template <class Ask>
 auto ask_all(Context& context, const std::vector<ssh::Host>& places, const char* what, Ask ask) {
   const auto limit = context.settings().duration("connect-timeout");
@@ -210,11 +211,12 @@ void accept(Context& context, const ssh::Host& place, const Keys& keys, KnownPla
 /// A place that libssh2 asked for its key.
 struct Scanned {
   std::optional<std::string> key{};
-  bool needs_openssh = false;      ///< There are no common algorithms, or a jump host refuses us.
-  std::optional<Error> failure{};  ///< Why it did not answer.
+  /// True without common algorithms, or if a jump host refuses us.
+  bool needs_openssh = false;
+  std::optional<Error> failure{};  ///< The reason for a missing answer.
 };
 
-/// Asks places for their keys, many at once. By the way to them.
+/// Asks places for their keys, many at once. Returns them by the way to the places.
 std::map<std::string, Scanned> scan(Context& context, std::span<const ssh::Host> places) {
   std::map<std::string, Scanned> keys;
   for (std::size_t at = 0; at < places.size(); at += kAtOnce) {
@@ -342,7 +344,7 @@ void find_host_keys(Context& context, Hosts& hosts, KnownPlaces& known, UnknownH
     sort_by_key_types(host);
     longest = std::max(longest, host.jumps.size());
   }
-  // From here outwards: a place behind a jump host is asked by way of it.
+  // From the near to the far: a place behind a jump host is asked by way of it.
   for (std::size_t distance = 0; distance <= longest; ++distance) {
     take_certified(context, hosts, distance, known);
     if (unknown == UnknownHosts::refuse) continue;

@@ -16,11 +16,11 @@
 namespace fastgpu::cli {
 
 enum class UnknownHosts : std::uint8_t {
-  refuse,  ///< A host whose key stands nowhere is an error.
-  accept,  ///< Its key is asked for over the network, shown, and trusted from then on.
+  refuse,  ///< A host whose key is in no file is an error.
+  accept,  ///< Its key is requested over the network, shown, and trusted from then on.
 };
 
-/// What the user's known_hosts files say of places, looked up once each.
+/// The entries for places in the user's known_hosts files, looked up once each.
 class KnownPlaces {
  public:
   explicit KnownPlaces(const std::filesystem::path& home)
@@ -29,7 +29,7 @@ class KnownPlaces {
 
   const ssh::KnownHost& of(const std::string& address, std::uint16_t port);
 
-  /// From now on the place is looked up by that name (HostKeyAlias).
+  /// Makes that name (HostKeyAlias) the place's name in later look-ups.
   void call(const std::string& address, std::uint16_t port, const std::string& alias);
 
  private:
@@ -40,10 +40,10 @@ class KnownPlaces {
   std::map<Name, Name> aliases_;
 };
 
-/// Completes the keys of `hosts` and their jump hosts: those of the file stay, others are looked
-/// up in `known`, then asked for as certificates of the authorities that it has, then as `unknown`
-/// says. Hosts that libssh2 does not reach are left to OpenSSH's client. Throws denied, with the
-/// names of the hosts, where keys are missing, revoked or not as certified.
+/// Completes the keys of `hosts` and their jump hosts. Those of the file stay. Others are looked up
+/// in `known`, then requested as certificates of its authorities, then treated by `unknown`. Hosts
+/// that libssh2 does not reach are left to OpenSSH's client. Throws denied, with the names of the
+/// hosts, if keys are missing, revoked or not as certified.
 void find_host_keys(Context& context, std::vector<provision::StaticHost>& hosts, KnownPlaces& known,
                     UnknownHosts unknown);
 

@@ -26,8 +26,8 @@ Choice choose(const std::vector<std::filesystem::path>& files) {
   return out;
 }
 
-/// Completes hosts by what the user's configuration of OpenSSH has, and decides how the user logs
-/// in there.
+/// A resolver that completes hosts from the user's configuration of OpenSSH, and decides how the
+/// user logs in there.
 class Resolver {
  public:
   Resolver(Context& context, const config::ClusterFile& file, KnownPlaces& known)
@@ -78,7 +78,8 @@ class Resolver {
                     "ed25519), or name another as the host's identity in the file");
   }
 
-  /// An agent may have the key of which only the public half is here.
+  /// Throws for a missing identity. An agent may have the key of which only the public half is
+  /// here.
   static void check_identity(const std::string& identity) {
     if (ssh::identity_kind(identity) == ssh::IdentityKind::missing &&
         !path_exists(identity + ".pub"))

@@ -11,9 +11,9 @@
 
 namespace fastgpu::cli {
 
-/// The hosts of `file`, each with the keys it must prove to own: from the file, else from the
-/// user's known_hosts, else as `unknown` says. Without an identity of its own a host gets the
-/// user's ~/.ssh/id_ed25519. Throws ErrorKind::denied, naming the hosts, where keys are missing.
+/// Returns the hosts of `file`, each with the keys that it must prove to own: from the file, else
+/// from the user's known_hosts, else by `unknown`. Without an identity of its own a host gets the
+/// user's ~/.ssh/id_ed25519. Throws ErrorKind::denied, naming the hosts, if keys are missing.
 std::vector<provision::StaticHost> ready_static_hosts(Context& context,
                                                       const config::ClusterFile& file,
                                                       const std::filesystem::path& file_directory,

@@ -33,7 +33,7 @@ constexpr std::size_t kRegionsAtOnce = 32;
 constexpr std::chrono::seconds kPatience{60};
 constexpr std::chrono::minutes kStartLimit{10};
 
-/// The machines of the cluster that is meant, in whichever region.
+/// Returns the machines of the wanted cluster, in any region.
 std::vector<Machine> find_machines(Context& context, const TakeoverWish& wish) {
   std::vector<std::string> regions = wish.regions;
   if (regions.empty())
@@ -60,7 +60,8 @@ std::vector<Machine> find_machines(Context& context, const TakeoverWish& wish) {
   }
 }
 
-/// Every node gets our key, and shows who it is, while we are at it: all of them have to run.
+/// Throws unless all machines run: every node gets our key, and proves its identity, during the
+/// takeover.
 void check_running(std::span<const Machine> machines) {
   for (const Machine& machine : machines)
     if (machine.state != cloud::MachineState::running)
@@ -81,12 +82,13 @@ Found checked(std::vector<Machine> machines) {
   return {std::move(machines), std::move(head)};
 }
 
-/// Where we reach it: a machine without a public address is in a network that we are in, too.
+/// Returns the address at which we reach it: a machine without a public address is in a network
+/// that we are in, too.
 std::string address_of(const Machine& head) {
   return (head.address.empty() ? head.private_address : head.address).text();
 }
 
-/// What is needed of a machine until it can be reached.
+/// Returns true once the machine is running and has an address.
 bool is_up(const Machine& machine) {
   return machine.state == cloud::MachineState::running && !address_of(machine).empty();
 }
@@ -98,7 +100,7 @@ std::vector<std::string> stopped_among(std::span<const Machine> machines) {
   return ids;
 }
 
-/// The same machines, once those of them run that are stopped, or are about to be.
+/// Returns the same machines, once those that are stopped, or about to be, run.
 std::vector<Machine> started(Context& context, const TakeoverWish& wish,
                              std::vector<Machine> machines) {
   cloud::Cloud& api = context.cloud(wish.provider);
@@ -130,7 +132,7 @@ Found find(Context& context, const provision::Tools& tools, const TakeoverWish& 
   return checked(std::move(machines));
 }
 
-/// Under the lease: a change may have ended in between.
+/// Looks again under the lease: a change may have ended in between.
 Found look_again(Context& context, const TakeoverWish& wish, const Found& before) {
   const Machine& head = before.head;
   Found now = checked(cloud::machines_named(
@@ -168,7 +170,7 @@ void check_fingerprint(const Machine& head) {
           "it");
 }
 
-/// The key that the head node shows, if it is the one that its tag tells of.
+/// Returns the key that the head node shows, if its tag has that key's fingerprint.
 std::string verified_key(Context& context, const Machine& head) {
   check_fingerprint(head);
   const ssh::Host host{.name = {"the head node"}, .address = address_of(head)};
@@ -184,7 +186,7 @@ std::string verified_key(Context& context, const Machine& head) {
   return key;
 }
 
-/// Held against what the cloud says, which is to be believed more.
+/// Returns the record after a comparison with the cloud's data, which is more reliable.
 ClusterRecord checked_record(launcher::HeadNode& head, const Machine& machine,
                              const TakeoverWish& wish, const Cancel& cancel) {
   ClusterRecord record =
@@ -218,7 +220,7 @@ ssh::Host as_user(const state::Cluster& cluster, const state::Node& node,
           .host_keys = node.host_keys};
 }
 
-/// Ours beside those that are there.
+/// Adds our keys to those that are there.
 void put_keys(Context& context, const provision::Tools& tools, const state::Cluster& cluster,
               const std::vector<state::Node>& nodes, const std::string& identity) {
   provision::make_cluster_key(tools, cluster);
@@ -240,7 +242,7 @@ void put_keys(Context& context, const provision::Tools& tools, const state::Clus
   fault_point("takeover:keys_put");
 }
 
-/// Here, with a way into every node; nothing of it is ours yet.
+/// Records the cluster here, with a way into every node; it is not ours yet.
 provision::ClusterView adopt(Context& context, const provision::Tools& tools,
                              const TakeoverWish& wish, const ClusterRecord& record,
                              const Found& found, const std::string& identity) {

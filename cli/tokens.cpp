@@ -6,11 +6,11 @@
 namespace fastgpu::cli {
 namespace {
 
-/// A flag of other programs, and ours that means it.
+/// A flag of other programs, and our equivalent.
 struct Familiar {
   std::string_view typed;
   std::string_view name;
-  std::string_view value;  ///< Of the flag; empty where the user gives it.
+  std::string_view value;  ///< The flag's value; empty if the user gives it.
 };
 
 constexpr std::array kFamiliar = {
@@ -67,7 +67,7 @@ class Splitter {
 
   const Argument* letter(char c) const { return arguments_.find(std::string{'-', c}); }
 
-  /// Returns whether each letter is a bare flag, up to the first whose value is the rest.
+  /// Returns true if each letter is a bare flag, up to the first whose value is the rest.
   bool has_known_letters(const std::string& word) const {
     for (std::size_t i = 1; i < word.size(); ++i) {
       const Argument* const argument = letter(word[i]);

@@ -1,4 +1,4 @@
-// What the user's own configuration of OpenSSH has on hosts.
+// The user's own configuration of OpenSSH for hosts.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 namespace fastgpu::cli {
 
-/// A host of a cluster file, where it is found by OpenSSH's rules. Nothing is asked of the host.
+/// A host of a cluster file, resolved by OpenSSH's rules without contacting it.
 struct UserSshHost {
   std::string address{};
   std::uint16_t port = 22;
-  std::string user{};            ///< Empty where the configuration names none.
+  std::string user{};            ///< Empty if the configuration names none.
   std::string proxy{};           ///< "ProxyJump gate", "ProxyCommand nc ..."; empty: none.
-  std::string host_key_alias{};  ///< What known_hosts calls it; empty: by its address.
-  std::vector<std::filesystem::path> identities{};  ///< Those that exist.
+  std::string host_key_alias{};  ///< The name in known_hosts; empty: the address.
+  std::vector<std::filesystem::path> identities{};  ///< The identities that exist.
   bool has_certificate = false;
   bool has_agent = false;
 };
 
-/// The settings that a cluster file has for a host, which hold against the configuration.
+/// The settings of a cluster file for a host, which win over the configuration.
 struct OwnSettings {
   std::optional<std::uint16_t> port{};
   std::string user{};
@@ -34,12 +34,13 @@ class UserSsh {
  public:
   explicit UserSsh(Context& context);
 
-  /// Whether OpenSSH's client is installed. Without it a host is as the cluster file has it.
+  /// Returns true if OpenSSH's client is installed. Without it, only the cluster file counts for a
+  /// host.
   bool is_there() const noexcept { return is_there_; }
-  /// ~/.ssh/config; empty where there is none.
+  /// Returns ~/.ssh/config; empty if it is missing.
   const std::filesystem::path& config() const noexcept { return config_; }
 
-  /// Resolves `name` by `ssh -G`. Throws usage where the configuration has an error.
+  /// Resolves `name` by `ssh -G`. Throws usage if the configuration has an error.
   UserSshHost of(const std::string& name, const OwnSettings& own) const;
 
  private:

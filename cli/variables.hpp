@@ -1,5 +1,4 @@
-// The environment variables that begin with FASTGPU_: which there are, and what is wrong with
-// others.
+// The environment variables that begin with FASTGPU_: the known ones, and the faults of others.
 #pragma once
 
 #include <span>
@@ -14,8 +13,8 @@ namespace fastgpu::cli {
 /// of the settings included.
 std::vector<std::string> known_variables(std::span<const Command> table);
 
-/// Returns a sentence for each of `names` that has no meaning: with the nearest name, or with the
-/// variables of the flag for which it seems to be meant. `command` is the one that is to be run.
+/// Returns a sentence for each of `names` that has no meaning. It has the nearest name, or with the
+/// variables of the flag for which it seems to be meant. `command` is the one that will be run.
 std::vector<std::string> unknown_variables(std::span<const std::string> names,
                                            std::span<const Command> table, const Command& command);
 
