@@ -37,7 +37,7 @@ std::vector<state::Cluster> clusters_of(Context& context, const Options& options
   return clusters;
 }
 
-/// The provider's part of a cluster with these ranges let in as well.
+/// Returns the provider's part of a cluster with these ranges let in as well.
 std::string letting_in(const std::string& spec_json, const std::vector<IpRange>& ranges) {
   auto spec = provision::cloud::parse_cloud_spec(spec_json);
   for (const IpRange& range : ranges)
@@ -46,7 +46,7 @@ std::string letting_in(const std::string& spec_json, const std::vector<IpRange>&
   return provision::cloud::to_json_text(spec);
 }
 
-/// The cluster with these ranges let in; under --dry-run as it would be.
+/// Returns the cluster with these ranges let in; under --dry-run only the planned state.
 state::Cluster opened(Context& context, const Options& options, const state::Cluster& cluster,
                       const std::vector<IpRange>& ranges) {
   if (options.dry_run) {

@@ -1,4 +1,4 @@
-// attach cluster: what another machine has made is this one's from now on.
+// attach cluster: takes over a cluster that another machine has made.
 #include <memory>
 
 #include "base/fault_point.hpp"
@@ -20,7 +20,7 @@ struct Options : ClusterOptions {
   bool dry_run = false;
 };
 
-/// Why a provider has no clusters to attach to, and what to do instead.
+/// Throws for a provider without clusters to attach to, with an alternative.
 void check_provider(const std::string& provider) {
   if (provider.empty())
     throw Error(ErrorKind::usage, "attach cluster: --provider is missing: the cloud that it is in");

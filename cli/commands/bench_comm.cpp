@@ -21,7 +21,8 @@ constexpr int kMostRanks = 100'000;
 
 struct Options {
   std::string cluster;
-  std::vector<std::string> measured;  ///< Words for the measuring program, which reads them again.
+  /// Arguments of the measuring program, which parses them again.
+  std::vector<std::string> measured;
   std::string model;
   std::optional<int> ranks;
   std::optional<int> per_node;
@@ -42,7 +43,7 @@ std::vector<std::string> words_of(const Options& options) {
   return words;
 }
 
-/// What the nodes would refuse is refused here.
+/// Throws for values that the nodes would refuse.
 void check(const Options& options) {
   comm::bench::settings_of({.name = "bench comm", .about = "", .options = {}}, words_of(options));
   if (!options.model.empty()) comm::bench::find_model(options.model);
@@ -73,7 +74,7 @@ void show(Context& context, const BenchReport& report) {
     ui.show(view_of(report));
 }
 
-/// Returns the command line as the page shows it.
+/// Returns the command line in the page's form.
 std::string command_of(const Options& options) {
   std::vector<std::string> words = {"fastgpu", "bench", "comm", options.cluster};
   std::ranges::copy(options.measured, std::back_inserter(words));
@@ -104,7 +105,7 @@ int run(Context& context, const Options& options) {
   return 0;
 }
 
-/// An option whose value is checked by the measuring program's own reader.
+/// Adds an option whose value is checked by the measuring program's own reader.
 Argument& passed_on(Arguments& arguments, Options& options, const std::string& name,
                     std::string_view value, std::string_view help) {
   Argument& made = arguments.add({.name = name, .value = std::string(value)});

@@ -1,4 +1,4 @@
-// The measuring program on its way to the nodes, and what it sends back.
+// The measuring program on its way to the nodes, and its results.
 #pragma once
 
 #include <filesystem>
@@ -11,29 +11,32 @@
 
 namespace fastgpu::cli {
 
-/// A directory here with the measuring program, and the model's file if there is one: what the job
-/// copies to its place on every node. Gone when this ends.
+/// A directory here with the measuring program, and the model's file if there is one: the job
+/// copies it to its place on every node. Removed at the end.
 class BenchFiles {
  public:
-  /// `model` may be empty. Throws ErrorKind::local, or as system_error, where it cannot be made.
+  /// Makes the directory. `model` may be empty. Throws ErrorKind::local, or as system_error, if it
+  /// cannot be made.
   BenchFiles(const std::filesystem::path& state_directory, const std::filesystem::path& model);
 
   const std::filesystem::path& directory() const noexcept { return scratch_.path(); }
 
-  static std::string program();                                          ///< From the directory.
-  static std::string model_file(const std::filesystem::path& original);  ///< From the directory.
+  /// Returns a path relative to the directory.
+  static std::string program();
+  /// Returns a path relative to the directory.
+  static std::string model_file(const std::filesystem::path& original);
 
  private:
   state::ScratchDirectory scratch_;
 };
 
-/// Collects the results that rank 0 writes to stdout, and shows each as progress. All other output
-/// goes where that of jobs goes.
+/// A collector of the results that rank 0 writes to stdout; shows each as progress. All other
+/// output is shown as for other jobs.
 class BenchOutput final : public FirstRankLines {
  public:
   explicit BenchOutput(Context& context);
 
-  /// Throws ErrorKind::remote for what was no result.
+  /// Throws ErrorKind::remote for a line that was no result.
   const std::vector<comm::bench::Result>& results() const;
 
  private:

@@ -19,7 +19,7 @@ std::string number(const char* format, double value) {
   return text.data();
 }
 
-/// Four digits that count, as far as there are any.
+/// Returns four significant digits, as far as there are any.
 std::string figure(double value) {
   return number(value >= 1000  ? "%.0f"
                 : value >= 100 ? "%.1f"
@@ -36,7 +36,7 @@ bool is_of_model(const Result& result) noexcept {
   return result.step.has_value();
 }
 
-/// Bytes of one element; 1 for a type that is not ours.
+/// Returns the bytes of one element; 1 for a type that is not ours.
 std::uint64_t element_bytes(const std::string& dtype) {
   const auto type = comm::bench::find_type(dtype);
   return type ? comm::size_of(*type) : 1;
@@ -101,7 +101,7 @@ std::string name_of(const Result& result) {
   return result.collective + " " + (is_of_model(result) ? result.step->model : result.dtype);
 }
 
-/// Results of one library, collective and type, in the order in which they come.
+/// The results of one library, collective and type, in the order in which they come.
 struct Group {
   std::string name;
   std::vector<const Result*> results;
@@ -138,7 +138,7 @@ bool is_numeric(const Table& table, std::size_t column) {
   });
 }
 
-/// Whether a column that is no measured figure says the same in every row.
+/// Returns true if a column without measured figures has the same text in every row.
 bool is_constant(const Table& table, std::size_t column) {
   const std::string& title = table.columns[column].title;
   if (table.rows.size() < 2 || title.find('(') != std::string::npos) return false;
@@ -152,7 +152,7 @@ std::string trimmed(std::string text) {
   return text;
 }
 
-/// The table with what is the same in all rows as a sentence above it.
+/// Returns the table, with a sentence above it for columns that are the same in all rows.
 std::string html_table(const Table& table) {
   if (table.rows.empty()) return "";
   std::string same;
@@ -179,7 +179,7 @@ std::string html_table(const Table& table) {
   return out + "</tbody>\n</table></div>\n";
 }
 
-/// Three digits that count, without an exponent.
+/// Returns three significant digits, without an exponent.
 std::string plain(double value) {
   std::string text = value >= 100 ? number("%.0f", value) : number("%.3g", value);
   if (text.find('e') == std::string::npos) return text;

@@ -1,4 +1,4 @@
-// What the commands that change a cluster have in common.
+// The common part of the commands that change a cluster.
 #pragma once
 
 #include <chrono>
@@ -18,19 +18,19 @@ struct ClusterOptions {
   std::optional<std::chrono::milliseconds> wait;
 };
 
-/// How long an operation may take where nobody says otherwise.
+/// The timeout of an operation unless another is set.
 inline constexpr std::chrono::minutes kUsualTimeout{10};
 
-/// NAME, which is returned, --timeout and --wait.
+/// Adds NAME, which is returned, --timeout and --wait.
 Argument& describe_cluster_options(Arguments& arguments, ClusterOptions& options);
-/// --timeout and --wait alone.
+/// Adds --timeout and --wait alone.
 void describe_limits(Arguments& arguments, ClusterOptions& options);
 
-/// The tools for one operation under the limits of `options`; what earlier runs left open is
-/// settled first.
+/// Returns the tools for one operation under the limits of `options`; unfinished operations of
+/// earlier runs are settled first.
 provision::Tools tools_for(Context& context, const ClusterOptions& options);
 
-/// Shows what an operation left of the cluster.
+/// Shows the state of the cluster after an operation.
 void show_cluster(Context& context, const provision::ClusterView& view);
 
 }  // namespace fastgpu::cli

@@ -1,4 +1,4 @@
-// Every command of the table: each describes its arguments and returns what it does with them.
+// Every command of the table: each describes its arguments and returns its action.
 #pragma once
 
 #include "cli/command.hpp"

@@ -51,7 +51,7 @@ std::vector<std::string> regions_of(const std::vector<std::string>& clouds) {
   return out;
 }
 
-/// Names out of the store; where there is none yet, none is made.
+/// Adds names from the store; does not make a store.
 void add_stored_names(KnownNames& known, Context& context) {
   const auto exists = [&context] { return path_exists(context.state_directory() / "state.db"); };
   known.clusters = [&context, exists] {
@@ -89,7 +89,7 @@ void add_stored_names(KnownNames& known, Context& context) {
   };
 }
 
-/// Names that this program knows by itself, whatever the store has.
+/// Adds names that this program knows by itself, independent of the store.
 void add_tabled_names(KnownNames& known) {
   known.providers = [] {
     std::vector<std::string> out;
@@ -120,7 +120,7 @@ KnownNames names_in(Context& context) {
   return known;
 }
 
-/// One candidate a line, with its help after a tab; then what the shell is to add by itself.
+/// Returns one candidate a line, with its help after a tab; then the shell's own additions.
 std::string answer(const Completion& completion) {
   std::string out;
   for (const Candidate& candidate : completion.candidates)
@@ -135,7 +135,7 @@ int run(Context& context, const Options& options) {
     const auto directory = named_state_directory(options.words);
     if (directory && !directory->empty()) context.set_state_directory(*directory);
     context.ui().data(answer(complete(commands(), options.words, names_in(context))));
-  } catch (const std::exception&) {  // A message in the middle of the user's line helps nobody.
+  } catch (const std::exception&) {  // A message in the middle of the user's line does not help.
   }
   return 0;
 }

@@ -5,7 +5,7 @@
 namespace fastgpu::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kSettled{1'000};  // Before that a rate says nothing.
+constexpr std::chrono::milliseconds kSettled{1'000};  // Before that a rate is meaningless.
 
 std::string part_of(Bytes done, Bytes total) {
   // The stream is a little longer than the content: names, sizes and sums are in it as well.

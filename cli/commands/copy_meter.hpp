@@ -1,4 +1,4 @@
-// How far a copy is, in figures: part, rate and time left.
+// The progress of a copy, in figures: part, rate and time left.
 #pragma once
 
 #include <chrono>
@@ -14,11 +14,12 @@ class CopyMeter {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `total` is what one node gets; absent if it is not known before the end.
+  /// Takes the bytes for one node as `total`; absent if it is not known before the end.
   explicit CopyMeter(std::optional<Bytes> total) : total_(total) {}
 
   /// Returns "42% of 1.2 GB, 310 MB/s, 2s left" after `done` bytes of one node. The rate is that
-  /// since the first call: what an earlier, interrupted copy brought counts as done, not as fast.
+  /// since the first call: bytes of an earlier, interrupted copy count as done, but not for the
+  /// rate.
   std::string figures(Bytes done, Clock::time_point now);
 
  private:

@@ -18,12 +18,12 @@ namespace {
 
 constexpr int kMostFanout = 1'024;
 
-/// What is smaller is there before the nodes know the way to each other.
+/// The least size for passing on: smaller files arrive before the nodes know the way to each other.
 constexpr std::uint64_t kWorthPassingOn = 8 << 20;
-/// What is smaller is quickly sent again, where it was cut off.
+/// The least size for keeping parts: a smaller file is quickly sent again after an interruption.
 constexpr std::uint64_t kWorthKeeping = 8 << 20;
 
-/// The exit code where some files vanished meanwhile, and all others were copied.
+/// The exit code if some files vanished meanwhile, and all others were copied.
 constexpr int kSomeVanished = 1;
 
 struct Options {
@@ -42,7 +42,7 @@ struct Place {
   std::string path;
 };
 
-/// What begins with '/' or '.' is a path here, as is all that has no ':'.
+/// Parses a place. Text that begins with '/' or '.' is a path here, and so is text without ':'.
 Place parse_place(const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos || colon == 0 || text.front() == '/' || text.front() == '.')
@@ -84,7 +84,7 @@ Copy parse_copy(const std::vector<std::string>& paths) {
   return copy;
 }
 
-/// What one node has got: from node to node only the first ones are heard of.
+/// The way of the bytes: from node to node only the first nodes report them.
 enum class Way : std::uint8_t { each_from_here, node_to_node };
 
 class ShownProgress final : public remote::CopyProgress {
@@ -115,7 +115,7 @@ class ShownProgress final : public remote::CopyProgress {
   CopyMeter meter_;
 };
 
-/// "copying data.bin to 3 nodes"
+/// Returns "copying data.bin to 3 nodes".
 std::string step_of(const Copy& wanted, std::size_t nodes) {
   const std::size_t count = wanted.sources.size();
   const std::string& first = wanted.sources.front();
@@ -126,7 +126,7 @@ std::string step_of(const Copy& wanted, std::size_t nodes) {
   return "copying " + what + (wanted.to_nodes ? " to " : " from ") + counted(nodes, "node");
 }
 
-/// Absent where every node is better sent to from here.
+/// Returns the route from node to node; absent if it is better to send to every node from here.
 std::optional<remote::NodeRoute> route_for(Context& context, const RemoteTarget& target,
                                            const Options& options, std::uint64_t content) try {
   const bool is_worth_it = !options.direct && target.hosts.size() > 1 && content >= kWorthPassingOn;
@@ -134,7 +134,7 @@ std::optional<remote::NodeRoute> route_for(Context& context, const RemoteTarget&
   return make_route(context, target);
 } catch (const Error& e) {
   if (e.kind() == ErrorKind::interrupted) throw;
-  return std::nullopt;  // Whatever is wrong with a node the copy itself will tell.
+  return std::nullopt;  // The copy itself will report a node's fault.
 }
 
 using Results = std::vector<HostResult<remote::Copied>>;
@@ -210,7 +210,7 @@ bool is_cut_off(const HostResult<remote::Copied>& result) {
                           result.error().kind() == ErrorKind::timeout);
 }
 
-/// Files that were gone before they could be copied, each once; returns how many.
+/// Names files that were gone before they could be copied, each once; returns their number.
 std::size_t name_vanished(Context& context, const Results& results) {
   std::set<std::string> names;
   for (const auto& result : results)
@@ -231,7 +231,7 @@ int show_failures(Ui& ui, const Results& results) {
   return code;
 }
 
-/// "copy data.bin (63 MB) to /tmp/ on demo-0" for each source and node.
+/// Returns "copy data.bin (63 MB) to /tmp/ on demo-0" for each source and node.
 std::vector<std::string> steps_of(const Copy& wanted, const RemoteTarget& target) {
   std::vector<std::string> steps;
   for (const ssh::Host& host : target.hosts)

@@ -1,4 +1,4 @@
-// delete image: one that we have made, wherever it is.
+// delete image: deletes one of our images, in any place.
 #include <memory>
 
 #include "base/counted.hpp"
@@ -25,7 +25,8 @@ struct Found {
   OwnImage image;
 };
 
-/// Those of that name or id. Throws what went wrong where a place cannot be asked: it may be there.
+/// Returns those of that name or id. Throws the failure of a place that cannot be asked, because
+/// the image may be there.
 std::vector<Found> find_images(Context& context, const Options& options) {
   const auto places = places_of(context, options.place);
   const auto answers = parallel_map(std::span(places), places.size(), [&](const CloudPlace& place) {

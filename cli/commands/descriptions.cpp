@@ -47,13 +47,13 @@ std::string gib_text(int gib) {
   return gib > 0 ? std::to_string(gib) + " GiB" : "";
 }
 
-/// "3 of 4 running"
+/// Returns "3 of 4 running".
 std::string running_text(std::span<const state::Node> nodes) {
   const auto running = std::ranges::count(nodes, state::NodeState::running, &state::Node::state);
   return std::to_string(running) + " of " + std::to_string(nodes.size()) + " running";
 }
 
-/// The type and what it has, without a line for a machine that is the user's own.
+/// Returns the type and its features; nothing for a machine of the user's own.
 Json machine_section(const state::Cluster& cluster) {
   const Machine machine = machine_of(cluster);
   Json section = Json::object();
@@ -80,7 +80,7 @@ std::string joined(const std::vector<std::string>& texts) {
   return out;
 }
 
-/// "security group" for "security-group"; short names are abbreviations.
+/// Returns "security group" for "security-group"; short names are abbreviations.
 std::string part_label(std::string name) {
   std::ranges::replace(name, '-', ' ');
   if (name == "vpc") return "VPC";
@@ -100,7 +100,7 @@ std::string public_address_text(provision::cloud::PublicAddress which) {
   return "";
 }
 
-/// A cluster of a cloud: what is written down of it beside its machines.
+/// Adds a cloud's part of a cluster: the recorded data beside its machines.
 void put_cloud(Json& description, const state::Cluster& cluster) {
   const auto spec = provision::cloud::parse_cloud_spec(cluster.spec_json);
   const auto standing = provision::cloud::parse_standing(cluster.network);
@@ -173,7 +173,7 @@ Json taken_back_table(std::span<const Notice> notices) {
   return table;
 }
 
-/// "10.0.0.1", "10.0.0.1:2222"
+/// Returns "10.0.0.1", "10.0.0.1:2222".
 std::string address_text(const std::string& address, std::uint16_t port) {
   if (address.empty() || port == kSshPort) return address;
   const bool is_v6 = address.find(':') != std::string::npos;
@@ -190,7 +190,7 @@ std::string cost_word(const Standing& standing, const state::Node& node, TimePoi
   return cost ? to_string(*cost) : "?";
 }
 
-/// Removes the columns in which no row has anything.
+/// Removes the columns that are empty in all rows.
 Json without_empty_columns(const Json& table) {
   Json out = Json::array();
   for (const Json& row : table) {
@@ -233,14 +233,14 @@ Json jobs_table(std::span<const state::Job> jobs, const state::ClusterId& cluste
   return table;
 }
 
-/// When the machine that the node has now began to run.
+/// Returns the start of the run of the node's present machine.
 std::optional<TimePoint> running_since(const Standing& standing, const state::Node& node) {
   for (const state::Run& run : standing.runs)
     if (run.index == node.index && !run.ended) return run.began;
   return std::nullopt;
 }
 
-/// The hosts on the way to the node, the nearest one first.
+/// Returns the hosts on the way to the node, the nearest one first.
 std::string way_text(const state::Node& node) {
   std::string text;
   for (const state::JumpHost& jump : node.jumps)
@@ -249,7 +249,7 @@ std::string way_text(const state::Node& node) {
   return text;
 }
 
-/// "0-3", "2"
+/// Returns "0-3", "2".
 std::string ranks_text(const launcher::NodeRanks& ranks) {
   const std::string first = std::to_string(ranks.first);
   return ranks.count == 1 ? first : first + "-" + std::to_string(ranks.first + ranks.count - 1);
@@ -260,7 +260,7 @@ std::string ranks_summary(const std::vector<launcher::NodeRanks>& placement) {
          counted(placement.size(), "node");
 }
 
-/// The names of the job's variables: only those are kept.
+/// Returns the names of the job's variables: only those are kept.
 std::string variables_text(const state::Job& job) {
   const Json spec = Json::parse(job.spec_json, nullptr, false);
   if (!spec.is_object() || !spec.contains("variables")) return "";
@@ -270,7 +270,7 @@ std::string variables_text(const state::Job& job) {
   return joined(names);
 }
 
-/// The job as it was asked for.
+/// Adds the job as it was requested.
 void put_wish(Json& description, const state::Job& job) {
   const launcher::JobRecord record = launcher::parse_job_record(job.spec_json);
   const launcher::JobSpec& spec = record.spec;

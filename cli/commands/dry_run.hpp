@@ -1,4 +1,4 @@
-// What the dry run of a command that changes something shows.
+// The output of a dry run, for the commands that change something.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace fastgpu::cli {
 
-/// --dry-run.
+/// Adds --dry-run.
 void describe_dry_run(Arguments& arguments, bool& dry_run);
 
-/// Shows the steps that a command would take, and says that nothing was done: {"command": "delete
+/// Shows the steps that a command would take, and that nothing was done: {"command": "delete
 /// cluster", "subject": "demo", "steps": [...]}. Returns the exit code.
 int show_dry_run(Ui& ui, std::string_view command, std::string_view subject,
                  const std::vector<std::string>& steps);

@@ -59,13 +59,13 @@ void check_no_job_runs(Context& context, const state::Cluster& cluster) {
                                            "': `fastgpu wait job " + job.id + "`, or cancel it");
 }
 
-/// What is to be made of a node.
+/// The node for an image, and its build.
 struct Candidate {
   state::Node node;
   EnvBuild build;
 };
 
-/// The last node with the environment complete: the first has more to do for the others.
+/// Returns the last node with the environment complete: the first does more for the others.
 Candidate find_candidate(EnvCluster& cluster, const std::string& name) {
   const auto builds = complete_builds(cluster, name);
   const EnvBuild& last = builds.back();
@@ -93,7 +93,7 @@ void check_sight(const Candidate& candidate, const BakeSight& sight) {
                 node + ": process " + sight.at_work + " belongs to a job that runs there");
 }
 
-/// All that tells whether another image would be the same.
+/// Returns the digest of everything that decides whether another image would be the same.
 std::string made_of(const state::Cluster& cluster, const Options& options,
                     const Candidate& candidate, const BakeSight& sight) {
   const std::string below = provision::cloud::parse_standing(cluster.network).image;
@@ -177,7 +177,7 @@ int run(Context& context, const Options& options) {
   const ClusterName name = environments.target().cluster.name;
   const provision::Tools tools = tools_for(context, {});
   const provision::HeldCluster held(tools, name);
-  held.look();  // Whether it is still ours.
+  held.look();  // Checks that it is still ours.
   Bake bake = bake_of(context, held.cluster(), options, candidate, sight);
   const auto unfinished = unfinished_bake(context, held.cluster(), bake.wish.marks.made_of);
   if (unfinished) bake = *unfinished;

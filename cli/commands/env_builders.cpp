@@ -24,7 +24,8 @@ bool is_own(const std::string& machine) {
   return ::uname(&here) == 0 && machine == here.machine;
 }
 
-/// libfastgpu_comm for that processor; for another than this machine's where it has been built.
+/// Returns libfastgpu_comm for that processor; for another than this machine's only if it has been
+/// built.
 fs::path comm_library(const std::string& machine) {
   const std::string file = "libfastgpu_comm.so.0";
   if (is_own(machine)) return find_helper(file);
@@ -36,7 +37,7 @@ fs::path comm_library(const std::string& machine) {
                                     "here: install or build that, too (docs/hacking.md)");
 }
 
-/// What is in every environment beside its packages.
+/// Returns the files in every environment beside its packages.
 Files in_every_environment(const std::string& machine) {
   Files files = {
       {comm_library(machine), "lib/fastgpu/libfastgpu_comm.so.0"},
@@ -50,7 +51,7 @@ Files in_every_environment(const std::string& machine) {
 
 using Python = std::optional<envs::PythonArchive>;
 
-/// Where the node lacks it.
+/// Adds a Python if the node lacks one.
 void add_python(Context& context, const BuilderOptions& options, const Python& python,
                 envs::PythonUse use, const fs::path& place, Files& files) {
   if (!python) return;
@@ -153,7 +154,8 @@ void use_builder_options(Context& context, const BuilderOptions& options,
   request.on_note = [&ui = context.ui()](const std::string& sentence) { ui.note(sentence); };
   request.toolbox = [&context, options, builder = request.spec.builder, scratch = request.scratch](
                         const std::string& machine, const Python& python) {
-    const Files common = in_every_environment(machine);  // First: without it nothing is fetched.
+    // Called first: without it nothing is fetched.
+    const Files common = in_every_environment(machine);
     envs::Toolbox toolbox =
         envs::make_toolbox(tools_of(context, options, builder, python, machine, scratch), common);
     if (builder == envs::Builder::uv) toolbox.python = python;

@@ -1,4 +1,5 @@
-// What building an environment takes: the builder's programs, and what every environment gets.
+// The requirements of building an environment: the builder's programs, and the files of every
+// environment.
 #pragma once
 
 #include <chrono>
@@ -12,8 +13,8 @@
 
 namespace fastgpu::cli {
 
-/// --uv, --py-rattler, --python-mirror, --python-table, --index-timeout, --index-credentials,
-/// --fetch, --fetch-host.
+/// The values of --uv, --py-rattler, --python-mirror, --python-table, --index-timeout,
+/// --index-credentials, --fetch, --fetch-host.
 struct BuilderOptions {
   std::string uv;
   std::string python_mirror;
@@ -26,11 +27,11 @@ struct BuilderOptions {
 };
 void describe_builder_options(Arguments& arguments, BuilderOptions& options);
 
-/// For nodes that lack a Python. Throws as Document::read.
+/// Returns the Pythons for nodes that lack one. Throws as Document::read.
 std::vector<envs::KnownPython> known_pythons(const BuilderOptions& options);
 
-/// Fills in what the options say of building: the toolbox, made in the request's scratch directory
-/// where it is asked for, the patience, and the logins of indexes.
+/// Sets the request's fields from the options of building: the toolbox, the patience, and the
+/// logins of indexes. The toolbox is made in the request's scratch directory if it is wanted.
 void use_builder_options(Context& context, const BuilderOptions& options,
                          envs::InstallationRequest& request);
 

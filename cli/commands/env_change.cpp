@@ -21,7 +21,7 @@ struct Options {
 
 using Answers = std::vector<HostResult<agent::Records>>;
 
-/// A program on every node, in the environment; its exit code is ours.
+/// Runs a program on every node, in the environment; its exit code is ours.
 int run_program(Context& context, EnvCluster& cluster, const Options& options) {
   std::vector<std::string> argv = {
       (agent::details_of(
@@ -45,7 +45,7 @@ int run_program(Context& context, EnvCluster& cluster, const Options& options) {
   return code;
 }
 
-/// What an activation changes, or would change.
+/// Returns the changes of an activation, also of a planned one.
 View activation_view(const EnvCluster& cluster, const Options& options, const std::string& prefix) {
   View view;
   view.root = document("environment-activation");
@@ -120,14 +120,14 @@ int verify(Context& context, const Options& options) {
   return code;
 }
 
-/// One environment in one place, with what has become of it on each node that had it.
+/// One environment in one place, with the nodes that had it.
 struct Removal {
   std::string name;
   std::string prefix;
   std::vector<std::string> nodes;
 };
 
-/// What lies below the prefix of what is to be removed.
+/// Adds a node's environments below the prefix that should be removed.
 void add_removals(const HostResult<agent::EnvironmentStatus>& node, const Options& options,
                   std::vector<Removal>& removals) {
   const agent::EnvironmentStatus& status = node.value();
@@ -160,7 +160,7 @@ View removal_view(const std::vector<Removal>& removals, bool dry_run) {
   return view;
 }
 
-/// Removes what is below one prefix; returns the exit code.
+/// Removes environments below one prefix; returns the exit code.
 int remove_below(Context& context, const EnvCluster& cluster, const std::string& prefix,
                  const Options& options, std::vector<Removal>& removals) {
   const auto looked = envs::look_at_nodes(cluster.access(), cluster.hosts(), prefix);

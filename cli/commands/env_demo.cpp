@@ -23,7 +23,7 @@ struct Options {
   bool oversubscribe = false;
 };
 
-/// As it was built, from the first node that has it.
+/// Returns the lock of the build, from the first node that has it.
 envs::EnvironmentLock lock_on_nodes(const EnvCluster& cluster, const std::string& name) {
   const auto answers = cluster.call({"env-show", cluster.prefix_for(name), name});
   for (const auto& answer : answers)
@@ -63,7 +63,7 @@ launcher::JobSpec spec_of(EnvCluster& cluster, const Options& options, const std
   spec.name = parse_job_name("demo-" + framework);
   spec.argv = {run, "python", (places.current(options.name) / demo_script(framework)).string()};
   spec.mpirun_in = envs::programs_in(cluster.record(), options.name);
-  spec.environment = {"PYTHONDONTWRITEBYTECODE=1"};  // An environment stays as its manifest says.
+  spec.environment = {"PYTHONDONTWRITEBYTECODE=1"};  // An environment stays as in its manifest.
   spec.ranks = ranks;
   if (options.timeout) spec.timeout = *options.timeout;
   if (options.oversubscribe) spec.crowding = launcher::Crowding::allowed;
@@ -71,7 +71,7 @@ launcher::JobSpec spec_of(EnvCluster& cluster, const Options& options, const std
   return spec;
 }
 
-/// Trains on so many ranks. Absent where nobody reads our own output any more.
+/// Trains on so many ranks. Absent if the reader of our own output is gone.
 std::optional<DemoRun> train(Context& context, EnvCluster& cluster, const Options& options,
                              const std::string& framework, int ranks) {
   const auto record = placed_on(cluster.target(), spec_of(cluster, options, framework, ranks));

@@ -13,12 +13,12 @@ namespace fastgpu::cli {
 namespace {
 
 constexpr const char* kSchema = "fastgpu.demo/1";
-constexpr double kLeast = 0.95;   // What anybody's small network reaches on these digits.
-constexpr double kApart = 0.005;  // Sums are rounded elsewhere with every number of ranks.
+constexpr double kLeast = 0.95;   // Any small network reaches this on these digits.
+constexpr double kApart = 0.005;  // Sums are rounded at other places with every number of ranks.
 
 struct Demo {
   std::string_view framework;
-  /// As PyPI and conda call it. What is made for a CUDA has that behind its name: mxnet-cu112.
+  /// The names in PyPI and conda. A package for one CUDA has that behind its name: mxnet-cu112.
   std::array<std::string_view, 3> packages;
 };
 constexpr std::array<Demo, 5> kDemos = {

@@ -1,4 +1,4 @@
-// What the demonstrations of an environment came to, and whether many ranks learn what one does.
+// The results of an environment's demonstrations, and whether many ranks learn the same as one.
 // Pure.
 #pragma once
 
@@ -11,29 +11,29 @@
 
 namespace fastgpu::cli {
 
-/// What a demonstration's rank 0 says at its end.
+/// The report of a demonstration's rank 0 at its end.
 struct DemoRun {
   std::string framework;
   int ranks = 1;
-  double accuracy = 0;  ///< In the test, 0 to 1.
+  double accuracy = 0;  ///< The share of right answers in the test, 0 to 1.
   double loss = 0;
   double seconds = 0;
 };
 
-/// Absent for a line that is no report. Throws ErrorKind::remote for a report that is not whole.
+/// Parses a report; absent for any other line. Throws ErrorKind::remote for an incomplete report.
 std::optional<DemoRun> parse_demo_report(const std::string& line);
 
-/// The frameworks of an environment that there is a demonstration for: "numpy", "torch",
+/// Returns the frameworks of an environment that have a demonstration: "numpy", "torch",
 /// "tensorflow", "jax", "mxnet", in this order.
 std::vector<std::string> demos_for(const envs::EnvironmentLock& lock);
 
-/// The file of that demonstration, relative to the environment.
+/// Returns the file of that demonstration, relative to the environment.
 std::string demo_script(const std::string& framework);
 
-/// What is wrong with the result of many ranks beside that of one; empty where nothing is.
+/// Returns the fault of the result of many ranks compared with that of one; empty without one.
 std::string objection(const DemoRun& one, const DemoRun& many);
 
-/// One run after the other: of each framework that on one rank, then that on many.
+/// Returns one run after the other: of each framework that on one rank, then that on many.
 View view_of(const std::string& environment, const std::vector<DemoRun>& runs);
 
 }  // namespace fastgpu::cli

@@ -130,7 +130,7 @@ View view_of(const Plans& plans) {
   return view;
 }
 
-/// Shows what went wrong, each error once with its nodes; the exit code that follows.
+/// Shows the errors, each once with its nodes; returns the resulting exit code.
 template <class T>
 int report_errors(Ui& ui, const std::vector<HostResult<T>>& results) {
   struct Said {

@@ -1,4 +1,4 @@
-// An environment made ready on a cluster, and what the user sees of it.
+// The installation of an environment on a cluster, and its output for the user.
 #pragma once
 
 #include <filesystem>
@@ -14,39 +14,40 @@ namespace fastgpu::cli {
 struct EnvWish {
   envs::EnvironmentSpec spec;
   std::optional<envs::EnvironmentLock> lock{};
-  std::optional<envs::EnvironmentArchive> archive{};  ///< Of that lock: nothing is built.
+  /// The archive with that lock: nothing is built.
+  std::optional<envs::EnvironmentArchive> archive{};
 };
 
-/// How it gets there.
+/// The settings of the installation.
 struct InstallOptions {
   BuilderOptions building;
   NeedsOptions needs;
-  std::string rate;  ///< Of a build that goes to other nodes, as text; empty: as fast as it can.
+  std::string rate;  ///< The rate of a build's copies to other nodes, as text; empty: unlimited.
   bool upgrade = false;
   bool dry_run = false;
 };
 void describe_install_options(Arguments& arguments, InstallOptions& options);
-/// --limit-rate and --dry-run alone.
+/// Adds --limit-rate and --dry-run alone.
 void describe_copy_options(Arguments& arguments, InstallOptions& options);
 
-/// Reads env.yaml, a lock, or conda's environment.yml, which comes as the env.yaml of the same.
+/// Reads env.yaml, a lock, or conda's environment.yml, which is translated to the same env.yaml.
 /// Throws as Document::read and envs::conda_file_as_yaml.
 config::Document read_environment_file(const std::string& file);
 
-/// A lock from a file. Throws as Document::read and parse_lock.
+/// Reads a lock from a file. Throws as Document::read and parse_lock.
 envs::EnvironmentLock read_lock_file(const std::filesystem::path& file);
 
-/// Which Python an environment gets that is made from a name of the matrix.
+/// The source of the Python for an environment that is made from a name of the matrix.
 enum class PythonOf : std::uint8_t { name, spec };
 
-/// Makes `from` what can be installed: a name of the matrix with its accelerator. One that leaves
-/// it open gets that of the nodes, or of `assumed_gpus` there. Throws usage for what cannot be, and
-/// for an open one without a cluster.
+/// Completes `from` to a name of the matrix with its accelerator, which can be installed. Without
+/// an accelerator it gets that of the nodes, or of `assumed_gpus` there. Throws usage for an
+/// impossible name, and for an open one without a cluster.
 void complete_from(Context& context, const EnvCluster* cluster, const std::string& assumed_gpus,
                    PythonOf python, envs::EnvironmentSpec& spec);
 
-/// Installs it and what it needs beside itself, shows what was done, and remembers where; or shows
-/// the steps of each node alone, nodes with equal steps on one line.
+/// Installs the environment and its needs, shows the result, and records the place. A dry run only
+/// shows the steps of each node, nodes with equal steps on one line.
 int install_environment(Context& context, EnvCluster& cluster, const EnvWish& wish,
                         const InstallOptions& options);
 

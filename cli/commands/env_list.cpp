@@ -15,14 +15,14 @@ struct Options {
 
 /// One environment of a cluster, seen on all its nodes.
 struct Seen {
-  std::vector<std::string> nodes;  ///< That have it complete and in use.
-  std::set<std::string> builds;    ///< Their versions with the sums of their manifests.
+  std::vector<std::string> nodes;  ///< The nodes that have it complete and in use.
+  std::set<std::string> builds;    ///< The versions with the sums of their manifests.
   std::string version;
-  std::size_t active_on = 0;  ///< How many nodes' logins get it.
+  std::size_t active_on = 0;  ///< The number of nodes whose logins get it.
   std::string prefix;
 };
 
-/// Everything that lies on the nodes of one cluster.
+/// All environments on the nodes of one cluster.
 struct ClusterSeen {
   std::string cluster;
   std::size_t nodes = 0;
@@ -67,7 +67,7 @@ void show(View& view, const ClusterSeen& cluster) {
   }
 }
 
-/// The places where environments of that cluster lie: those that are remembered, or the usual one.
+/// Returns the places of that cluster's environments: the recorded ones, or the usual one.
 std::set<std::string> prefixes_of(EnvCluster& cluster) {
   std::set<std::string> prefixes;
   for (const auto& [name, prefix] : cluster.record().prefix)

@@ -1,4 +1,4 @@
-// What goes with what: the matrix, parts of it, and what the name of an environment comes to.
+// Compatible versions: the matrix, parts of it, and the meaning of an environment's name.
 #include "envs/matrix/matrix.hpp"
 
 #include <algorithm>
@@ -16,13 +16,13 @@ struct Options {
   std::string cuda;
 };
 
-/// "3.9-3.13"
+/// Returns "3.9-3.13".
 std::string range_of(const std::vector<std::string>& versions) {
   if (versions.size() < 2) return joined(versions, " ");
   return versions.front() + "-" + versions.back();
 }
 
-/// Rows of one release that differ in their accelerator alone.
+/// Rows of one release that differ only in their accelerator.
 struct Release {
   envs::FrameworkRow row;
   std::vector<std::string> on;
@@ -62,7 +62,7 @@ Json to_json(const envs::FrameworkRow& row) {
   return item;
 }
 
-/// The branches of the driver that carry a CUDA, wholly or but for what is new in it.
+/// Returns the branches of the driver that carry a CUDA, completely or except for its new features.
 std::vector<std::string> carriers(const envs::Matrix& matrix, const envs::CudaRelease& cuda,
                                   envs::Carries how) {
   std::vector<std::string> branches;
@@ -94,7 +94,7 @@ Json to_json(const envs::DriverBranch& driver) {
   return item;
 }
 
-/// Only what has to do with that CUDA.
+/// Returns only the parts that concern that CUDA.
 envs::Matrix narrowed(envs::Matrix matrix, const std::string& version) {
   if (version.empty()) return matrix;
   const auto cuda = envs::find_cuda(matrix, version);
@@ -142,7 +142,7 @@ Json json_of(const envs::Matrix& matrix) {
   return root;
 }
 
-/// The same for people: one line a release.
+/// Returns the matrix for people: one line a release.
 Json described(const envs::Matrix& matrix) {
   Json out;
   out["date"] = matrix.date;
@@ -180,7 +180,7 @@ Json described(const envs::Matrix& matrix) {
   return out;
 }
 
-/// A name for each row, with the newest Python that it is made for.
+/// Returns a name for each row, with the newest Python that it is made for.
 std::vector<std::string> names_of(const envs::Matrix& matrix) {
   std::vector<std::string> names;
   for (const envs::FrameworkRow& row : matrix.frameworks)
@@ -226,7 +226,7 @@ int show_whole(Context& context, const envs::Matrix& matrix, const envs::Environ
   return 0;
 }
 
-/// What a name that leaves the accelerator open may come to: that depends on the nodes.
+/// Shows the possible meanings of a name without an accelerator: that depends on the nodes.
 int show_open(Context& context, const envs::Matrix& matrix, const envs::EnvironmentName& name) {
   View view;
   view.root = document("env-combinations");
@@ -244,7 +244,7 @@ int show_open(Context& context, const envs::Matrix& matrix, const envs::Environm
                                one.root["offered"].get<bool>() ? "yes" : "no"});
     view.names.push_back(to_string(whole));
   }
-  if (view.names.empty()) envs::resolve(matrix, name);  // Says why there is none.
+  if (view.names.empty()) envs::resolve(matrix, name);  // Throws the reason.
   context.ui().show(view);
   return 0;
 }

@@ -1,5 +1,5 @@
-// What an environment needs of its nodes beside itself: packages of the distribution, driver, CUDA,
-// CANN.
+// The needs of an environment on its nodes beside itself: packages of the distribution, driver,
+// CUDA, CANN.
 #pragma once
 
 #include <map>
@@ -17,13 +17,13 @@ namespace fastgpu::cli {
 struct NeedsOptions {
   DriverSource source;
   SudoPasswordOptions sudo;
-  std::string assumed_gpus;  ///< Plan as if there were these.
+  std::string assumed_gpus;  ///< GPUs that the plan assumes.
 };
-/// --repository, --repository-key, --ask-sudo-password, --sudo-password-file, --assume-gpu.
+/// Adds --repository, --repository-key, --ask-sudo-password, --sudo-password-file, --assume-gpu.
 void describe_needs_options(Arguments& arguments, NeedsOptions& options);
 
-/// The titles of what is to be done on each node that can be brought there, by its name; the others
-/// are in `failures`.
+/// The titles of the necessary steps on each node for which they are possible, by its name; the
+/// others are in `failures`.
 struct NeededSteps {
   std::vector<ssh::Host> hosts;
   std::map<std::string, std::vector<std::string>> steps;
@@ -37,8 +37,8 @@ struct MetNeeds {
   std::map<std::string, std::vector<std::string>> did;
   std::vector<std::pair<NodeName, Error>> failures;
 };
-/// A node that would have to be rebooted is a failure that says how. Throws as envs::fetch_keys,
-/// envs::check_recipe and sudo_password, and where GPUs are assumed.
+/// Meets the needs. A node that would have to be rebooted is a failure with advice. Throws as
+/// envs::fetch_keys, envs::check_recipe and sudo_password, and if GPUs are assumed.
 MetNeeds meet_needs(Context& context, const EnvCluster& cluster, const envs::NodeNeeds& needs,
                     const NeedsOptions& options);
 

@@ -15,7 +15,8 @@
 namespace fastgpu::cli {
 namespace {
 
-/// A start-up file of the login shell may have gone to another directory.
+/// The command that starts from home: a start-up file of the login shell may have changed the
+/// directory.
 constexpr const char* kFromHome = R"(exec "$HOME/$0" "$@")";
 
 struct Options {
@@ -24,7 +25,7 @@ struct Options {
   OutFile out;
 };
 
-/// A file that is there whole or not at all.
+/// A file that is complete or absent.
 class Archive final : public remote::OutputSink {
  public:
   explicit Archive(const OutFile& out)
@@ -62,7 +63,8 @@ class Archive final : public remote::OutputSink {
  private:
   static constexpr std::size_t kMostSaid = 64UL << 10;
 
-  /// Whatever has that name already, a link of another user above all, is not written into.
+  /// Makes a new file. An existing one of that name, above all a link of another user, is not
+  /// written to.
   static int make_new(const std::filesystem::path& draft) {
     ::unlink(draft.c_str());
     return ::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
@@ -75,8 +77,8 @@ class Archive final : public remote::OutputSink {
   std::uint64_t bytes_ = 0;
 };
 
-/// Why `env unpack` would refuse it; empty where it would not. What does not come back is better
-/// known while the nodes have it.
+/// Returns the reason why `env unpack` would refuse it; empty if it would not. A faulty archive
+/// should be noticed while the nodes have the environment.
 std::string objection_to(Context& context, const std::string& archive) try {
   envs::check_archive(archive, context.cancel());
   return "";

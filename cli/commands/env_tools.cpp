@@ -58,7 +58,7 @@ std::string EnvCluster::find(const std::string& name) {
   if (known != record_.prefix.end() && (given_prefix_.empty() || given_prefix_ == known->second))
     return known->second;
   const Answers answers = ask(given_prefix_, target_.nodes);
-  auto record = envs::read_record(directory());  // Others may have changed it meanwhile.
+  auto record = envs::read_record(directory());  // Another process may have changed it meanwhile.
   record.prefix.erase(name);
   record.machines.erase(name);
   take_up(record, answers.found);

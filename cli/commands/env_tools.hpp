@@ -1,4 +1,5 @@
-// What the commands about environments share: the cluster, the way to its nodes, results by node.
+// The common part of the commands about environments: the cluster, the way to its nodes, results by
+// node.
 #pragma once
 
 #include <filesystem>
@@ -16,7 +17,7 @@
 
 namespace fastgpu::cli {
 
-/// --cluster, -c; and --prefix.
+/// The values of --cluster, -c; and --prefix.
 struct EnvTarget {
   std::string cluster;
   std::string prefix;
@@ -25,31 +26,32 @@ struct EnvTarget {
 /// Adds --cluster, which is returned, and --prefix.
 Argument& describe_env_target(Arguments& arguments, EnvTarget& target);
 
-/// The running nodes of a cluster, with what is remembered of its environments.
+/// The running nodes of a cluster, with the record of its environments.
 class EnvCluster {
  public:
   EnvCluster(Context& context, const EnvTarget& target);
   EnvCluster(Context& context, RemoteTarget target);
 
-  /// Nobody else changes the cluster from here on. Throws conflict where somebody does.
+  /// Keeps others from changing the cluster from here on. Throws conflict if another process does.
   void lock();
 
   const RemoteTarget& target() const noexcept { return target_; }
   const std::vector<ssh::Host>& hosts() const noexcept { return target_.hosts; }
   envs::NodeAccess access() const;
 
-  /// Where environments lie: as given, else where that one lies, else "" for the usual place.
+  /// Returns the prefix of environments: the given one, else that environment's, else "" for the
+  /// usual place.
   std::string prefix_for(const std::string& name) const;
-  /// Where that one lies; where it is not remembered the nodes are asked, and what they say is
-  /// written down: an image or another machine may have brought it. Throws not_found where no node
-  /// has anything of it.
+  /// Returns that environment's place. If it is not recorded the nodes are asked, and their answer
+  /// is recorded: an image or another machine may have brought it. Throws not_found if no node has
+  /// any of it.
   std::string find(const std::string& name);
-  /// Throws not_found, with the command that helps, where one of these nodes does not have it
+  /// Throws not_found, with the command that helps, if one of these nodes does not have it
   /// complete. Nodes that are known to have it are not asked.
   void require_on(const std::string& name, std::span<const NodeName> nodes);
   envs::EnvironmentsRecord& record() noexcept { return record_; }
   void store_record() const;
-  /// Writes down where it lies now, and on which nodes it is complete.
+  /// Records its present place, and the nodes on which it is complete.
   void note_made(const std::string& name, const envs::InstallationResult& result);
 
   /// Calls the agent on every node.
@@ -78,12 +80,12 @@ struct EnvBuild {
   std::filesystem::path directory;
 };
 
-/// Of every node that has it, in their order.
+/// Returns the builds of every node that has it, in their order.
 std::vector<EnvBuild> find_builds(const EnvCluster& cluster, const std::string& name);
-/// Throws not_found where none has it.
+/// Returns these builds. Throws not_found if no node has it.
 std::vector<EnvBuild> complete_builds(const EnvCluster& cluster, const std::string& name);
 
-/// Reports what failed, a line a node; returns the exit code of the first failure, 0 for none.
+/// Reports the failures, a line a node; returns the exit code of the first failure, 0 for none.
 int report_failures(Context& context, const std::vector<std::pair<NodeName, Error>>& failures);
 
 template <class T>

@@ -12,7 +12,7 @@ struct Options {
   InstallOptions install;
 };
 
-/// All of the archive is read before a node is asked anything.
+/// Reads all of the archive before a node is asked anything.
 int run(Context& context, const Options& options) {
   EnvCluster cluster(context, options.target);
   context.ui().progress("reading " + options.archive);

@@ -50,7 +50,7 @@ int highest_code(const Results& results) {
   return highest;
 }
 
-/// What a host wrote, in one of two places.
+/// A host's output, in one of two places.
 struct Written {
   HeldOutput held{};
   const FileSink* files = nullptr;
@@ -108,7 +108,7 @@ std::string mebibytes(std::size_t bytes) {
   return std::to_string(bytes >> 20U) + " MiB";
 }
 
-/// Which hosts said more than was kept, and how to see all of it.
+/// Names the hosts with more output than was kept, and the way to see all of it.
 void report_cut(Ui& ui, const Results& results, const std::vector<HeldOutput>& held) {
   std::vector<std::string> cut;
   for (std::size_t i = 0; i < results.size(); ++i)
@@ -127,7 +127,7 @@ std::vector<std::string> names_of(const remote::OutputGroup& group) {
   return names;
 }
 
-/// Each output once, under the names of the hosts that gave it.
+/// Shows each output once, under the names of its hosts.
 void show_groups(Ui& ui, const std::vector<remote::Output>& outputs, std::string_view remark) {
   for (const remote::OutputGroup& group : remote::fold(outputs)) {
     const std::vector<std::string> names = names_of(group);
@@ -159,7 +159,7 @@ void show_folded(Ui& ui, const Results& results, const std::vector<HeldOutput>& 
 
 enum class Names : std::uint8_t { each, folded };
 
-/// How a host's program ended, where it did not end well.
+/// Returns the end of a host's program, unless it was successful.
 std::string ending_of(const HostResult<remote::Executed>& result) {
   if (!result.ok()) return "";
   const ssh::Exit& exit = result.value().exit;
@@ -167,7 +167,7 @@ std::string ending_of(const HostResult<remote::Executed>& result) {
   return exit.status == 0 ? "" : "exited with " + std::to_string(exit.status);
 }
 
-/// The hosts that have the same text, with it, in the order of the first of each.
+/// The hosts with the same text, with it, in the order of the first of each.
 using Alike = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
 void add(Alike& all, const std::string& text, const std::string& host, Names names) {
@@ -179,7 +179,7 @@ void add(Alike& all, const std::string& text, const std::string& host, Names nam
     all.push_back({text, {host}});
 }
 
-/// What did not go well: a line a host, or one for all hosts where it is the same.
+/// Reports failures: a line a host, or one for all hosts if it is the same.
 void report(Ui& ui, const Results& results, Names names) {
   Alike endings, unsupervised;
   for (const auto& result : results) {
@@ -207,8 +207,8 @@ remote::ExecOptions settings_of(Context& context, const Options& options) {
   return settings;
 }
 
-/// Our standard input for all of the hosts, where it is one to pass on. They read it at the same
-/// time, so that all of them must run at once.
+/// Returns our standard input for all of the hosts, if it should be passed on. They read it at the
+/// same time, so that all of them must run at once.
 std::unique_ptr<remote::SharedInput> input_for(std::size_t hosts, int width) {
   if (!is_passed_on(STDIN_FILENO)) return nullptr;
   if (hosts > static_cast<std::size_t>(width))
@@ -248,7 +248,7 @@ int run(Context& context, const Options& options) {
   report_cut(context.ui(), results, holding->held());
   if (!context.ui().for_people()) {
     const View view = view_of(options, results, holding->held(), files ? &*files : nullptr);
-    holding.reset();  // Which may be large, and is in the document now.
+    holding.reset();  // It may be large, and is in the document now.
     context.ui().show(view);
   } else {
     if (options.fold) show_folded(context.ui(), results, holding->held());

@@ -1,4 +1,4 @@
-// What many hosts write, each into files of its own.
+// The output of many hosts, each in files of its own.
 #pragma once
 
 #include <filesystem>
@@ -10,12 +10,12 @@
 
 namespace fastgpu::cli {
 
-/// Writes the output of host NAME into DIRECTORY/NAME, and its error output, if there is any, into
-/// DIRECTORY/NAME.err, byte for byte. A write that fails ends the program on that host.
+/// A sink that writes the output of host NAME into DIRECTORY/NAME, and its error output, if there
+/// is any, into DIRECTORY/NAME.err, byte for byte. A failed write ends the program on that host.
 class FileSink final : public remote::OutputSink {
  public:
-  /// Makes the directory if it is not there, and an empty file for each name. Throws conflict where
-  /// a file of the names exists: nothing is overwritten.
+  /// Makes the directory if it is missing, and an empty file for each name. Throws conflict if a
+  /// file of the names exists: existing files are never overwritten.
   FileSink(std::filesystem::path directory, std::vector<std::string> names);
   void output(std::size_t host, remote::Channel channel, std::string_view text) override;
 

@@ -1,4 +1,4 @@
-// What rank 0 of a job writes to stdout, line by line, for commands that read it.
+// The stdout of a job's rank 0, line by line, for commands that read it.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,8 @@
 
 namespace fastgpu::cli {
 
-/// Gives each line of rank 0's stdout to `take`. All other output goes where that of jobs goes.
+/// An output that gives each line of rank 0's stdout to `take`. All other output is shown as for
+/// other jobs.
 class FirstRankLines : public JobOutput {
  public:
   using Take = std::function<void(const std::string& line)>;
@@ -18,7 +19,7 @@ class FirstRankLines : public JobOutput {
       : JobOutput(context, RankLabels::shown), take_(std::move(take)) {}
   void output(int rank, agent::OutputStream stream, std::string_view bytes) override;
 
-  /// Throws ErrorKind::remote where a line had no end, and what `take` threw first.
+  /// Throws ErrorKind::remote if a line had no end, and the first exception of `take`.
   void check() const;
 
  private:

@@ -40,7 +40,7 @@ View view_of(const std::vector<provision::Settled>& all, const std::vector<DiskR
   return view;
 }
 
-/// Jobs first: their clusters may be about to go.
+/// Settles jobs, before the clusters: their clusters may be about to go.
 std::vector<provision::Settled> settle_jobs(Context& context, const Options& options) {
   std::vector<provision::Settled> out;
   for (const state::Job& job : abandoned_jobs(context)) {

@@ -26,7 +26,8 @@ Json cost_json(const Standing& standing, const state::Node& node) {
   return cost ? Json(cost->amount) : Json();
 }
 
-/// The cluster as its provider finds it now, or, where that cannot be asked, as it was last known.
+/// Returns the cluster in its provider's present view, or, if that cannot be asked, its last known
+/// state.
 ClusterAndNodes as_it_is(Context& context, const state::Cluster& cluster) {
   try {
     provision::ClusterView view = provision::refresh_cluster(context.tools(), cluster.name);
@@ -50,7 +51,7 @@ std::vector<ClusterAndNodes> wanted_clusters(Context& context, const std::string
   return out;
 }
 
-/// Returns the clusters that `target` names with those of their nodes that it names.
+/// Returns the clusters in `target`, each with the nodes in it.
 std::vector<ClusterAndNodes> wanted_nodes(Context& context, const std::string& target) {
   if (target.empty()) return wanted_clusters(context, "");
   const auto [name, node_set] = find_target(context, target);
@@ -59,7 +60,7 @@ std::vector<ClusterAndNodes> wanted_nodes(Context& context, const std::string& t
   return found;
 }
 
-/// The job as its nodes know it now; they may not answer.
+/// Returns the job in its nodes' present view; they may not answer.
 state::Job now(Context& context, const state::Job& job) {
   try {
     return refresh_job(context, job);

@@ -1,4 +1,4 @@
-// What clouds have: types, prices, zones, images and quotas.
+// The offers of clouds: types, prices, zones, images and quotas.
 #include <map>
 #include <memory>
 #include <set>
@@ -36,8 +36,8 @@ struct Row {
   std::string name;
 };
 
-/// Asks every cloud in every region at once; regions that fail are left out, and why is told once
-/// for all that say the same. Throws where all fail.
+/// Asks every cloud in every region at once. Regions that fail are left out, and each reason is
+/// reported once. Throws if all fail.
 template <class Ask>
 std::vector<Row> rows_of(Context& context, const CloudOptions& options, Ask ask) {
   const auto places = places_of(context, options);
@@ -172,7 +172,7 @@ int show_images(Context& context, const CloudOptions& options, const std::string
   return 0;
 }
 
-/// What we have made, whatever has become of it.
+/// Shows our own images, in any state.
 int show_own_images(Context& context, const CloudOptions& options) {
   const auto rows = rows_of(context, options, [&](const CloudPlace& place) {
     std::vector<Row> found;

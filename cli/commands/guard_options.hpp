@@ -1,4 +1,4 @@
-// What ends or stops a cluster by itself, as a user writes it.
+// The guards that end or stop a cluster by itself, in the user's notation.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace fastgpu::cli {
 
-/// As written; empty: not said.
+/// The user's text; empty: not set.
 struct GuardOptions {
   std::string max_life{};
   std::string max_cost{};
@@ -21,13 +21,13 @@ struct GuardOptions {
 
 void describe_guard_options(Arguments& arguments, GuardOptions& options);
 
-/// What of the file no flag says otherwise.
+/// Returns the options, with the file's values for absent flags.
 GuardOptions over_file(GuardOptions options, const config::GuardEntry& file);
 
 bool says_nothing(const GuardOptions& options);
 
-/// `before` with what the options change; "off" takes a guard away. A cost is turned into the
-/// currency of `price`. Throws ErrorKind::usage for what is no time or no money.
+/// Returns `before` with the changes of the options; "off" removes a guard. A cost is converted
+/// into the currency of `price`. Throws ErrorKind::usage for an invalid time or amount.
 provision::Guards with_options(provision::Guards before, const GuardOptions& options,
                                const std::optional<Money>& price,
                                const provision::cloud::ExchangeRates& rates);

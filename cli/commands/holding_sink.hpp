@@ -1,4 +1,4 @@
-// What many hosts say, kept until all have ended, in bounded memory.
+// The output of many hosts, kept until all have ended, in bounded memory.
 #pragma once
 
 #include <string>
@@ -10,35 +10,35 @@
 
 namespace fastgpu::cli {
 
-/// How many bytes are kept of what hosts say.
+/// The maximum numbers of bytes that are kept of hosts' output.
 struct HoldingLimits {
   std::size_t stream = 64UL * 1024 * 1024;
-  /// Of all hosts together. The document that is made of it takes three times as much for a while,
-  /// which a machine of 2 GiB is to carry.
+  /// The maximum of all hosts together. The document that is made of it takes three times as much
+  /// for a while, which must fit into a machine of 2 GiB.
   std::size_t all = 512UL * 1024 * 1024;
 };
 
 enum class Repeats : std::uint8_t {
-  shared,  ///< Of equal streams all but the first make room again once they have ended.
+  shared,  ///< Equal streams free their memory once they have ended, except for the first.
   counted  ///< Each will be written out, and counts.
 };
 
-/// What a host has said, as long as the sink lives.
+/// A host's output, valid as long as the sink lives.
 struct HeldOutput {
   std::string_view out;
   std::string_view err;
-  bool truncated = false;  ///< There was more than is here.
+  bool truncated = false;  ///< True if there was more output.
 };
 
-/// Keeps what each host says, up to the limits. Half of that for all is the hosts' in equal shares,
-/// so that who says much, or is early, does not silence the others; the rest is for who comes
-/// first.
+/// A sink that keeps each host's output, up to the limits. Half of the total is shared equally, so
+/// that hosts with much or early output do not silence the others. The rest is taken in order of
+/// demand.
 class HoldingSink final : public remote::OutputSink {
  public:
   HoldingSink(std::size_t hosts, Repeats repeats, const HoldingLimits& limits = {});
   void output(std::size_t host, remote::Channel channel, std::string_view text) override;
   void ended(std::size_t host) override;
-  /// Of hosts that have not ended it lacks the text.
+  /// Returns the output; without the text of hosts that have not ended.
   const std::vector<HeldOutput>& held() const noexcept { return held_; }
 
  private:
@@ -51,10 +51,10 @@ class HoldingSink final : public remote::OutputSink {
 
   HoldingLimits limits_;
   Repeats repeats_;
-  std::size_t share_;   ///< Of each host, in bytes.
-  std::size_t common_;  ///< What is left for those that need more.
+  std::size_t share_;   ///< The share of each host, in bytes.
+  std::size_t common_;  ///< The rest for those that need more.
   std::vector<Coming> coming_;
-  std::unordered_set<std::string> texts_;  ///< Of streams that have ended; equal ones once.
+  std::unordered_set<std::string> texts_;  ///< Streams that have ended; equal ones once.
   std::vector<HeldOutput> held_;
 };
 

@@ -9,7 +9,7 @@
 
 namespace fastgpu::cli {
 
-/// --index-credentials.
+/// The value of --index-credentials.
 struct IndexOptions {
   std::string credentials;
 };

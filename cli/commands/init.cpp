@@ -23,7 +23,7 @@ struct Options {
   std::string file;
 };
 
-/// Writes a file that must not be there yet, whole or not at all as far as its name goes.
+/// Writes a file that must not exist yet. It is complete or absent under its name.
 void write_new(const std::string& path, std::string_view text) {
   const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!file && errno == EEXIST)

@@ -28,13 +28,13 @@ std::optional<std::uint64_t> lines_of(const Options& options) {
   return static_cast<std::uint64_t>(*options.tail);
 }
 
-/// With one rank there is nothing to tell apart.
+/// Returns the labels; none with one rank.
 RankLabels labels_for(const OpenJob& open, const Options& options) {
   const bool one = options.rank || launcher::total_ranks(open.record.placement) == 1;
   return one ? RankLabels::none : RankLabels::shown;
 }
 
-/// The job that is named. One whose cluster is stopped has ended.
+/// Returns the named job. One whose cluster is stopped has ended.
 OpenJob open_settled(Context& context, const std::string& name) {
   OpenJob open = open_job(context, name);
   if (open.cluster.state == state::ClusterState::stopped) open.job = refresh_job(context, open.job);

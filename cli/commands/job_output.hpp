@@ -1,4 +1,4 @@
-// What the ranks of a job say, on the user's screen.
+// The output of a job's ranks, on the user's screen.
 #pragma once
 
 #include <map>
@@ -12,14 +12,14 @@ namespace fastgpu::cli {
 
 enum class RankLabels : std::uint8_t {
   shown,  ///< "[rank] text", line by line.
-  none,   ///< The bytes as they were written.
+  none,   ///< The unchanged bytes.
 };
 
 enum class LauncherWords : std::uint8_t { shown, dropped };
 
-/// Passes output on: what ranks wrote to stdout goes to stdout, the rest to stderr. Under -o json
-/// all of it goes to stderr, for stdout then holds one document. When nobody reads stdout any more,
-/// asks the whole program to stop.
+/// An output on the user's streams: the ranks' stdout goes to stdout, the rest to stderr. Under -o
+/// json all of it goes to stderr, because stdout then has one document. When the reader of stdout
+/// is gone, it requests the whole program to stop.
 class JobOutput : public launcher::JobObserver {
  public:
   JobOutput(Context& context, RankLabels labels);
@@ -28,8 +28,8 @@ class JobOutput : public launcher::JobObserver {
   void disk_full(const NodeName& node, const std::string& path) override;
   void connection_lost(const NodeName& node, const Error& error) override;
 
-  /// Ends the lines that stand open. What mpirun itself said is shown only now, and only where that
-  /// is wanted: it mostly repeats what we say shorter.
+  /// Ends open lines. mpirun's own messages are shown only now, and only if that is wanted: they
+  /// mostly repeat ours at greater length.
   void finish(LauncherWords words);
   bool closed() const noexcept { return out_.closed; }
 
@@ -53,13 +53,13 @@ class JobOutput : public launcher::JobObserver {
   RankLabels labels_;
   Stdout out_;
   Stderr err_;
-  LineMux::Cursor cursor_;      ///< Of stdout, and of stderr if both go to one place.
-  LineMux::Cursor err_cursor_;  ///< Of stderr otherwise.
+  LineMux::Cursor cursor_;      ///< The position in stdout, and in stderr if both go to one place.
+  LineMux::Cursor err_cursor_;  ///< The position in stderr otherwise.
   LineMux out_lines_;
   LineMux err_lines_;
   Streams out_streams_;
   Streams err_streams_;
-  std::string launcher_words_;  ///< The first 64 KiB.
+  std::string launcher_words_;  ///< The first 64 KiB of mpirun's messages.
 };
 
 }  // namespace fastgpu::cli

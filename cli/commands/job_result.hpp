@@ -1,4 +1,4 @@
-// A job followed to its end, and what it came to.
+// A job followed to its end, and its outcome.
 #pragma once
 
 #include <optional>
@@ -13,25 +13,25 @@ struct FollowWish {
   RankLabels labels = RankLabels::shown;
   bool output = true;
   std::optional<std::uint64_t> tail{};
-  remote::SharedInput* input = nullptr;  ///< For rank 0; null: none.
-  /// After this the job is left, and timeout thrown; absent: never.
+  remote::SharedInput* input = nullptr;  ///< The input of rank 0; null: none.
+  /// The time after which the job is left, and timeout thrown; absent: never.
   std::optional<std::chrono::milliseconds> patience{};
 };
 
-/// Follows the job to its end, which is written down; `output` shows what it says. Absent where
-/// nobody reads our own output any more.
+/// Follows the job to its end, which is recorded; `output` shows its output. Absent if the reader
+/// of our own output is gone.
 std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& runner,
                                         const OpenJob& open, const FollowWish& wish,
                                         JobOutput& output);
 
-/// Follows the job to its end and says how it ended. Returns its exit code.
+/// Follows the job to its end and shows the outcome. Returns its exit code.
 int follow_job(Context& context, launcher::JobRunner& runner, const OpenJob& open,
                const FollowWish& wish);
 
-/// The error that a job which has not succeeded is, by the exit code that it came to.
+/// Returns the error for a job that has not succeeded, by its exit code.
 Error failure_of(const state::Job& job);
 
-/// Says how a job that has ended came to its end. Returns its exit code.
+/// Shows the outcome of a job that has ended. Returns its exit code.
 int show_ended(Context& context, const state::Job& job, const std::string& cluster);
 
 /// Shows a job that now runs without us. Returns 0.

@@ -14,7 +14,7 @@ namespace {
 void upload(Context& context, const RemoteTarget& target, const launcher::JobRecord& record,
             const std::string& id) {
   if (record.spec.sync.empty()) return;
-  const bool is_ours =  // Of a command that makes its own job.
+  const bool is_ours =  // The job of a command that makes its own.
       record.spec.sync.starts_with(context.state_directory().string() + "/");
   context.ui().progress(is_ours ? "copying what job " + id + " needs"
                                 : "copying " + record.spec.sync);
@@ -39,7 +39,7 @@ void upload(Context& context, const RemoteTarget& target, const launcher::JobRec
     context.ui().warn(name + " vanished while it was copied: the rest is there");
 }
 
-/// Where it fails the job counts as ended.
+/// Starts the job. If this fails the job counts as ended.
 void start(Context& context, const RemoteTarget& target, StartedJob& started) {
   const launcher::JobRecord& record = started.open.record;
   state::Job& job = started.open.job;
@@ -75,7 +75,7 @@ StartedJob start_job(Context& context, const RemoteTarget& target,
                      .open = {.job = {}, .record = record, .cluster = target.cluster},
                      .owner = nullptr};
   state::Job& job = started.open.job;
-  context.store().atomically([&] {  // Nobody sees the job before it has its owner.
+  context.store().atomically([&] {  // The job is invisible before it has its owner.
     job = launcher::insert_job(context.store(), target.cluster.id, record);
     started.owner = std::make_unique<JobOwner>(context.state_directory(), job.id);
   });

@@ -1,4 +1,4 @@
-// A job on its way to the nodes: placed, written down, its files copied, started.
+// A job on its way to the nodes: placed, recorded, its files copied, started.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,8 @@
 
 namespace fastgpu::cli {
 
-/// `spec` has been validated. Throws ErrorKind::usage for more ranks than there is room for.
+/// Places a job; `spec` has been validated. Throws ErrorKind::usage for more ranks than there is
+/// room for.
 launcher::JobRecord placed_on(const RemoteTarget& target, launcher::JobSpec spec);
 
 /// A job that runs; it is ours, and ends with us, for as long as `owner` lives.
@@ -19,8 +20,8 @@ struct StartedJob {
   std::unique_ptr<JobOwner> owner;
 };
 
-/// Starts the job, after what it wants copied is there; where that fails it counts as ended, and
-/// the reason is thrown.
+/// Starts the job, after its files are copied. If this fails it counts as ended, and the reason is
+/// thrown.
 StartedJob start_job(Context& context, const RemoteTarget& target,
                      const launcher::JobRecord& record);
 

@@ -7,7 +7,7 @@
 namespace fastgpu::cli {
 namespace {
 
-/// A longer line becomes several: an endless one takes no endless memory.
+/// The longest line; a longer one becomes several, so that an endless one takes no endless memory.
 constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 
 std::string field(std::string_view key, const Json& value, Format format) {

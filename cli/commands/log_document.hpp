@@ -1,4 +1,4 @@
-// What the ranks of a job wrote, as one JSON or YAML document that grows line by line.
+// The output of a job's ranks, as one JSON or YAML document that grows line by line.
 #pragma once
 
 #include <map>
@@ -10,16 +10,17 @@
 
 namespace fastgpu::cli {
 
-/// Writes {"schema": "fastgpu.logs/1", "job": ..., "lines": [{"rank", "stream", "text"}, ...]} to
-/// stdout, a line of the document for each line of a rank, as soon as it has ended. What mpirun
-/// wrote has the rank null. If nothing reads stdout any more, requests the program to stop.
+/// A writer of {"schema": "fastgpu.logs/1", "job": ..., "lines": [{"rank", "stream", "text"}, ...]}
+/// to stdout, with a line of the document for each line of a rank, as soon as it has ended.
+/// mpirun's own output has the rank null. If nothing reads stdout any more, it requests the program
+/// to stop.
 class LogDocument final : public launcher::JobObserver {
  public:
   LogDocument(Context& context, const std::string& job);
   void output(int rank, agent::OutputStream stream, std::string_view bytes) override;
   void connection_lost(const NodeName& node, const Error& error) override;
 
-  /// Writes what has no line end yet, and the end of the document. `error` becomes its last field.
+  /// Writes lines without an end, and the end of the document. `error` becomes its last field.
   void finish(const Error* error = nullptr);
   bool closed() const noexcept { return closed_; }
 

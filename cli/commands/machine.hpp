@@ -9,14 +9,14 @@
 
 namespace fastgpu::cli {
 
-/// Empty, and for nothing, where the machine is not a cloud's.
+/// The machine; empty, and free of charge, if it is not a cloud's.
 struct Machine {
   std::string type{};
   std::string region{};
   std::string zone{};
   std::string gpus{};                           ///< "8xA100-80G"
   std::string market{};                         ///< "spot" or "on-demand"
-  std::optional<Money> price = Money{0, kUsd};  ///< An hour; absent: unknown.
+  std::optional<Money> price = Money{0, kUsd};  ///< The price per hour; absent: unknown.
 };
 
 Machine machine_of(const state::Cluster& cluster);

@@ -27,7 +27,7 @@ void add(Mounts& mounts, const provision::Mount& wanted) {
   if (std::ranges::find(mounts, wanted) == mounts.end()) mounts.push_back(wanted);
 }
 
-/// By its path, its source, or both.
+/// Removes mounts by the path, the source, or both.
 void take_away(Mounts& mounts, const std::string& what) {
   const bool has_path = what.find('=') != std::string::npos;
   const bool is_path = what.starts_with('/');
@@ -39,7 +39,7 @@ void take_away(Mounts& mounts, const std::string& what) {
   });
 }
 
-/// The cloud's part of a cluster with the mounts that are wished.
+/// Returns the cloud's part of a cluster with the wanted mounts.
 std::string with_mounts(const std::string& spec_json, const Options& options) {
   auto spec = provision::cloud::parse_cloud_spec(spec_json);
   if (options.remove)
@@ -49,7 +49,7 @@ std::string with_mounts(const std::string& spec_json, const Options& options) {
   return provision::cloud::to_json_text(spec);
 }
 
-/// The cluster's name, with all that can be refused before anybody is asked.
+/// Returns the cluster's name, after all checks that need no node.
 ClusterName checked(Context& context, const Options& options) {
   const state::Cluster cluster = find_cluster(context, options.name);
   if (!provision::is_cloud(cluster.provider))

@@ -1,4 +1,4 @@
-// Drivers and packages on nodes: what the commands that bring them there share.
+// The common part of the commands that install drivers and packages on nodes.
 #pragma once
 
 #include <functional>
@@ -12,25 +12,26 @@
 
 namespace fastgpu::cli {
 
-/// --repository, --repository-key.
+/// The values of --repository, --repository-key.
 struct DriverSource {
   std::string mirror;
   std::string key_file;
 };
 void describe_driver_source(Arguments& arguments, DriverSource& source);
-/// Throws not_found or usage where the key's file is none.
+/// Sets the recipe's source. Throws not_found or usage for an invalid key file.
 void apply(const DriverSource& source, envs::Recipe& recipe);
 
-/// Those hosts, reached as the settings say. `hosts` is borrowed.
+/// Returns those hosts, with the settings' way to them. `hosts` is borrowed.
 envs::DriverNodes driver_nodes(Context& context, std::span<const ssh::Host> hosts);
 
-/// envs::install_on, each step shown once, however many nodes begin it together.
+/// Calls envs::install_on, and shows each step once, for any number of nodes that begin it
+/// together.
 std::vector<HostResult<envs::DriverOutcome>> bring_to_goal(Context& context,
                                                            const envs::DriverNodes& nodes,
                                                            const envs::NodeGoal& goal,
                                                            const envs::InstallOptions& how);
 
-/// For --assume-gpu; empty where that is.
+/// Returns the function for --assume-gpu; empty if the flag is.
 std::function<envs::NodeFacts(envs::NodeFacts)> assumption(const std::string& gpus);
 
 }  // namespace fastgpu::cli

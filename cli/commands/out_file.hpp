@@ -1,4 +1,4 @@
-// --out FILE and --force: a result that goes to a file.
+// --out FILE and --force: a result that is written to a file.
 #pragma once
 
 #include <filesystem>
@@ -11,19 +11,19 @@ namespace fastgpu::cli {
 
 struct OutFile {
   std::string path;
-  bool force = false;  ///< Replaces what is there.
+  bool force = false;  ///< Replaces an existing file.
 };
 Argument& describe_out_file(Arguments& arguments, std::string_view help, OutFile& out);
 
-/// Throws ErrorKind::conflict where the file is there and --force is not given, not_found for a
-/// missing directory: before work is done for it.
+/// Throws ErrorKind::conflict if the file exists and --force is absent, not_found for a missing
+/// directory. Called before work is done for it.
 void check_out_file(const OutFile& out);
 
-/// Gives a finished draft in the same directory its name. Throws as check_out_file where somebody
-/// has made the file meanwhile.
+/// Gives a finished draft in the same directory its name. Throws as check_out_file if the file has
+/// been made meanwhile.
 void publish_out_file(const std::filesystem::path& draft, const OutFile& out);
 
-/// Writes a text there, mode 0644, whole or not at all.
+/// Writes a text there, mode 0644, completely or not at all.
 void write_out_file(const OutFile& out, std::string_view text);
 
 }  // namespace fastgpu::cli

@@ -13,7 +13,7 @@ using provision::cloud::Place;
 
 constexpr std::size_t kZonesNamed = 3;
 
-/// Places that differ in their zone alone.
+/// Places that differ only in their zone.
 struct Row {
   std::string cloud;
   Place place;  ///< The first one.
@@ -31,7 +31,7 @@ std::string price_cell(const CloudPlan& plan, const std::optional<Money>& price,
   return provision::cloud::per_hour(all, compared(plan, all));
 }
 
-/// All that may be taken: the places of the plan's cloud, then those of each other cloud.
+/// Returns all possible places: those of the plan's cloud, then those of each other cloud.
 std::vector<std::pair<std::string, Place>> candidates(const CloudPlan& plan) {
   std::vector<std::pair<std::string, Place>> all;
   std::set<std::string> clouds = {plan.provider};
@@ -75,7 +75,7 @@ std::string market_of(const CloudPlan& plan) {
   return plan.spec.wish.market == Market::spot ? "spot" : "on-demand";
 }
 
-/// The rates that the prices of the plan are converted by; empty where none is.
+/// Returns the rates by which the plan's prices are converted; empty for none.
 std::string bases(const CloudPlan& plan) {
   std::set<std::string> texts;
   for (const auto& [cloud, place] : candidates(plan))

@@ -23,7 +23,7 @@ Styled prefix_of(const std::string& name, std::size_t number, bool colored) {
   return prefix;
 }
 
-/// For nodes that are still to be met: another fastgpu may be about to do so.
+/// Returns tools for nodes that have not been met: another fastgpu may be about to do so.
 provision::Tools patient_tools(Context& context) {
   provision::Tools tools = context.tools();
   tools.deadline = tools.clock.now() + kUsualTimeout;

@@ -1,4 +1,4 @@
-// Nodes as targets of commands, and what they say on the user's screen.
+// Nodes as targets of commands, and their output on the user's screen.
 #pragma once
 
 #include <set>
@@ -15,32 +15,32 @@
 
 namespace fastgpu::cli {
 
-/// What a shell shows for a program that wrote to nobody: 128 + SIGPIPE.
+/// A shell's exit code for a program whose output had no reader: 128 + SIGPIPE.
 inline constexpr int kBrokenPipe = 141;
 
 struct RemoteTarget {
   state::Cluster cluster;
   std::vector<state::Node> nodes;
   std::vector<ssh::Host> hosts;        ///< One a node.
-  AttendancePtr attendance = nullptr;  ///< As long as it is used, somebody looks after the cluster.
+  AttendancePtr attendance = nullptr;  ///< The cluster is attended as long as this is in use.
 };
 
 enum class Coming : std::uint8_t { to_use, to_look };
 
-/// The nodes that "CLUSTER[/NODESET]" names. Throws ErrorKind::conflict, naming the way out, where
-/// one of them does not run.
+/// Returns the nodes of "CLUSTER[/NODESET]". Throws ErrorKind::conflict, with a remedy, if one of
+/// them does not run.
 RemoteTarget running_nodes(Context& context, std::string_view text, Coming coming = Coming::to_use);
 
-/// One line about a host; its name stands in front once, whether or not `message` has it, alone or
-/// with the address behind it.
+/// Returns one line about a host. Its name is in front once, even if `message` begins with it,
+/// alone or with the address behind it.
 std::string host_line(const NodeName& host, std::string_view message);
 
-/// `text` with `prefix` before each line, ending in a newline.
+/// Returns `text` with `prefix` before each line, ending in a newline.
 std::string with_prefix(std::string_view prefix, std::string_view text);
 
-/// Writes the lines of all streams as they come, each under its host's name; under -o json all to
-/// stderr, for stdout then holds one document. When nobody reads
-/// them any more, asks the whole program to stop.
+/// A sink that writes the lines of all streams as they come, each under its host's name. Under -o
+/// json all goes to stderr, because stdout then has one document. When the reader is gone, it
+/// requests the whole program to stop.
 class StreamingSink final : public remote::OutputSink {
  public:
   StreamingSink(Context& context, const std::vector<std::string>& names);
@@ -60,14 +60,14 @@ class StreamingSink final : public remote::OutputSink {
 
   UiSink out_;
   UiSink err_;
-  LineMux::Cursor cursor_;      ///< Of stdout, and of stderr if both go to one place.
-  LineMux::Cursor err_cursor_;  ///< Of stderr otherwise.
+  LineMux::Cursor cursor_;      ///< The position in stdout, and in stderr if both go to one place.
+  LineMux::Cursor err_cursor_;  ///< The position in stderr otherwise.
   LineMux out_lines_;
   LineMux err_lines_;
 };
 
-/// Hands on what it gets, and shows on a terminal how many of several hosts have ended and which
-/// have not.
+/// A sink that passes its input on. On a terminal it shows how many of several hosts have ended,
+/// and the others' names.
 class CountedSink final : public remote::OutputSink {
  public:
   CountedSink(Ui& ui, remote::OutputSink& inner, const std::vector<std::string>& names)

@@ -1,4 +1,4 @@
-// Files with a secret, which must be their owner's alone.
+// Files with a secret, which must be accessible only to their owner.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace fastgpu::cli {
 
-/// Opens the file that `flag` names for reading. Throws ErrorKind::not_found for one that cannot be
-/// opened, usage for one that is another user's or that others may read.
+/// Opens the file that `flag` names for reading. Throws ErrorKind::not_found if it cannot be
+/// opened, usage if it is another user's or others may read it.
 UniqueFd open_secret_file(const std::string& flag, const std::string& path);
 
 }  // namespace fastgpu::cli

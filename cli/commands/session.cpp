@@ -14,7 +14,7 @@ namespace {
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-/// In which language and letters the user reads; Debian's sshd takes these by default.
+/// Returns the user's language and character set; Debian's sshd accepts these by default.
 Variables locale_of(const state::Environment& environment) {
   constexpr std::array kNames = {"LANG",        "LC_ALL",      "LC_CTYPE",   "LC_COLLATE",
                                  "LC_MESSAGES", "LC_MONETARY", "LC_NUMERIC", "LC_TIME"};
@@ -59,7 +59,7 @@ ssh::Exit run_session(Context& context, const ssh::Host& host, std::string comma
   if (has_terminal() && session.terminal) {
     resize.emplace();
     session.resize_fd = resize->fd();
-    // Until then Ctrl-C is for us: a node that does not answer must not hold the user.
+    // Ctrl-C is for us until then: a node that does not answer must not hold the user.
     session.on_started = [&raw] { raw.emplace(STDIN_FILENO); };
   }
   context.ui().give_stdout_away();

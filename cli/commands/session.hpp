@@ -1,4 +1,4 @@
-// One session on one node, with the user's streams and, where it is wanted, a terminal there.
+// One session on one node, with the user's streams and, if that is wanted, a terminal there.
 #pragma once
 
 #include <string>
@@ -8,16 +8,16 @@
 
 namespace fastgpu::cli {
 
-/// The one node that "CLUSTER[/NODE]" names, the first where it names none. Throws usage, beginning
-/// with `who`, where it names several, and else as running_nodes.
+/// Returns the one node of "CLUSTER[/NODE]", the first if it names none. Throws usage, beginning
+/// with `who`, if it names several, and else as running_nodes.
 RemoteTarget one_node(Context& context, const std::string& text, std::string_view who);
 
-bool has_terminal() noexcept;  ///< On our standard input.
+bool has_terminal() noexcept;  ///< Returns true if our standard input is a terminal.
 
 enum class Streams : std::uint8_t { plain, terminal };
 
-/// Runs what the login shell there makes of `command`, or that shell itself where it is empty. With
-/// a terminal it is of the kind and the size of ours; its keys are ours until the session ends.
+/// Runs `command` by the login shell there, or that shell itself if it is empty. With a terminal it
+/// has the kind and the size of ours; its keys are ours until the session ends.
 ssh::Exit run_session(Context& context, const ssh::Host& host, std::string command,
                       Streams streams);
 

@@ -16,7 +16,7 @@ struct Options {
   std::vector<std::string> program;
 };
 
-/// For people and programs that go to the nodes by OpenSSH.
+/// Prints the configuration for people and programs that go to the nodes by OpenSSH.
 int print_config(Context& context, const Options& options) {
   if (!options.program.empty())
     throw Error(ErrorKind::usage, "ssh: --config runs nothing: leave out '" +

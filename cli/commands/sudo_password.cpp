@@ -12,10 +12,10 @@
 namespace fastgpu::cli {
 namespace {
 
-/// sudo takes 255 bytes; it says itself what it does with more.
+/// The longest input. sudo takes 255 bytes, and reports more itself.
 constexpr std::size_t kLongest = 4096;
 
-/// The terminal shows nothing of what is typed, until the end of this.
+/// A scope in which the terminal does not show typed text.
 class WithoutEcho {
  public:
   WithoutEcho() {
@@ -34,7 +34,7 @@ class WithoutEcho {
   termios before_{};
 };
 
-/// Up to the end of a line, or of it all. No byte behind it is read.
+/// Reads up to the end of a line, or of the input. No byte behind it is read.
 std::string first_line(int fd, const Cancel& cancel) {
   std::string line;
   while (line.size() < kLongest) {

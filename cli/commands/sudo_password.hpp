@@ -1,4 +1,4 @@
-// The password that sudo asks for on nodes: from the terminal or from a file.
+// The password for sudo on nodes: from the terminal or from a file.
 #pragma once
 
 #include <optional>
@@ -10,16 +10,17 @@
 
 namespace fastgpu::cli {
 
-/// --ask-sudo-password, --sudo-password-file.
+/// The values of --ask-sudo-password, --sudo-password-file.
 struct SudoPasswordOptions {
   bool ask = false;
   std::string file;
 };
 void describe_sudo_password(Arguments& arguments, SudoPasswordOptions& options);
 
-/// Absent where neither is given; asked for where both are, as the file may stand in the
-/// environment. Throws ErrorKind::usage without a terminal to ask on, for an empty password and for
-/// a file that others can read too, not_found where there is none, interrupted on a Ctrl-C.
+/// Returns the password; absent if neither option is given. If both are, it is asked for, as the
+/// file may come from the environment. Throws ErrorKind::usage without a terminal to ask on, for an
+/// empty password and for a file that others can read too. Throws not_found for a missing file,
+/// interrupted on a Ctrl-C.
 std::optional<Secret> sudo_password(Context& context, const SudoPasswordOptions& options);
 
 }  // namespace fastgpu::cli

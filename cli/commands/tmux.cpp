@@ -12,10 +12,10 @@
 namespace fastgpu::cli {
 namespace {
 
-/// A server that hangs answers nothing.
+/// The timeout of a server that hangs.
 constexpr std::chrono::seconds kLongestListing{30};
 
-/// Of a listing; what is beyond is thrown away.
+/// The maximum of a listing; the rest is dropped.
 constexpr std::size_t kMostListing = 1 << 20;
 
 struct Options {
@@ -43,7 +43,7 @@ Error exists_already(const RemoteTarget& found, const std::string& session) {
                                    "` goes there, another name makes another"};
 }
 
-/// Our standard input is not for it.
+/// Starts it without our standard input.
 ssh::Exit start_detached(Context& context, const ssh::Host& host, const std::string& command) {
   ssh::RunOptions options;
   options.connect_timeout = context.settings().duration("connect-timeout");
@@ -54,7 +54,7 @@ ssh::Exit start_detached(Context& context, const ssh::Host& host, const std::str
   return ended.front().value();
 }
 
-/// Once it has ended, or was left.
+/// Returns the code after its end, or after the user left it.
 int code_of(const ssh::Exit& exit, const RemoteTarget& found, const std::string& session) {
   if (exit.code() == tmux_missing) throw no_tmux(found);
   if (exit.code() == tmux_session_exists) throw exists_already(found, session);
@@ -75,7 +75,7 @@ int enter(Context& context, const Options& options) {
   return code;
 }
 
-/// What each host says of its sessions.
+/// A collector of each host's output about its sessions.
 struct Heard final : remote::OutputSink {
   explicit Heard(std::size_t hosts) : texts(hosts), errors(hosts) {}
   void output(std::size_t host, remote::Channel channel, std::string_view text) override {
@@ -86,7 +86,7 @@ struct Heard final : remote::OutputSink {
   std::vector<std::string> errors;
 };
 
-/// Why it is not known which sessions a host has; empty where it is.
+/// Returns the reason why a host's sessions are unknown; empty if they are known.
 std::string failure_on(const HostResult<remote::Executed>& result, std::string_view said) {
   if (!result.ok()) return result.error().what();
   return listing_failure(result.value().exit.code(), said);
@@ -132,7 +132,7 @@ int list(Context& context, const Options& options) {
     context.ui().warn(host_line(results[i].host, failure));
     ++failures;
   }
-  if (failures > 0) view.when_empty.clear();  // There may be some.
+  if (failures > 0) view.when_empty.clear();  // Sessions there may exist.
   context.ui().show(view);
   return failures == 0 ? 0 : 1;
 }

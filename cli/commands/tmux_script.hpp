@@ -1,4 +1,4 @@
-// What `fastgpu tmux` has a node do, and what the node answers.
+// The scripts of `fastgpu tmux` for a node, and their answers.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,19 @@
 
 namespace fastgpu::cli {
 
-/// What the script of tmux_command exits with beside tmux's own 0 and 1.
+/// The exit codes of tmux_command's script beside tmux's own 0 and 1.
 enum TmuxStatus : int { tmux_session_exists = 126, tmux_missing = 127 };
 
 enum class TmuxStart : std::uint8_t {
-  attached,  ///< Makes the session, or goes to the one that is there.
+  attached,  ///< Makes the session, or attaches to the existing one.
   detached   ///< Makes a session and leaves it.
 };
 
-/// Throws ErrorKind::usage for what tmux would take for something else than a session's name.
+/// Throws ErrorKind::usage for text that tmux would not take for a session's name.
 void check_session_name(const std::string& name);
 
-/// For the remote login shell. With a `program`, or detached, a session that exists is left alone:
-/// tmux_session_exists. The program's words arrive unchanged.
+/// Returns a command for the remote login shell. With a `program`, or detached, an existing session
+/// is left alone: tmux_session_exists. The program's words arrive unchanged.
 std::string tmux_command(const std::string& session, const std::vector<std::string>& program,
                          TmuxStart start);
 
@@ -31,10 +31,10 @@ struct TmuxSession {
   std::string name;
 };
 
-/// A program whose output parse_sessions reads; says nothing where there is no tmux.
+/// Returns a program whose output parse_sessions reads; it prints nothing if tmux is missing.
 std::vector<std::string> list_sessions_argv();
-/// What is wrong where it ended with that code and said that on standard error; empty where nothing
-/// is: a server that is not there has no sessions.
+/// Returns the failure of a listing with that exit code and stderr; empty for a success: a missing
+/// server has no sessions.
 std::string listing_failure(int code, std::string_view said);
 std::vector<TmuxSession> parse_sessions(std::string_view text);
 

@@ -20,8 +20,8 @@ Versions own_libraries() {
   return versions;
 }
 
-/// The agent has its libraries in itself: it is asked. Empty where it is not there or does not run,
-/// for this command never fails.
+/// Asks the agent, which has its libraries in itself. Empty if it is missing or does not run,
+/// because this command never fails.
 Versions libraries_of_agent(const Cancel& cancel) try {
   const auto agent = seek_helper("fastgpu-agent");
   if (!agent) return {};

@@ -1,4 +1,4 @@
-// Clusters, nodes and jobs as the user sees them.
+// Clusters, nodes and jobs for the user.
 #pragma once
 
 #include <span>
@@ -22,27 +22,27 @@ struct ClusterAndNodes {
 Json to_json(const state::Cluster& cluster);
 Json to_json(const state::Node& node);
 Json to_json(const state::Job& job);
-/// A node's own time, in seconds since 1970; null for 0.
+/// Returns a node's own time, in seconds since 1970; null for 0.
 Json time_json(std::int64_t seconds);
 
-/// A cluster with what it costs an hour now, what it has cost, and when it ends by itself.
+/// Returns a cluster with its cost per hour, its cost so far, and the time of its own end.
 Json cluster_fields(const ClusterAndNodes& shown);
 
-/// What each machine of the cluster is, where, and what it costs an hour while it runs; null where
-/// it is not a cloud's.
+/// Returns the type, the place and the hourly price of each machine of the cluster while it runs;
+/// null if it is not a cloud's.
 Json machine_fields(const state::Cluster& cluster);
 
-/// What the nodes have beside their system disk.
+/// Returns the nodes' storage beside their system disk.
 Json storage_fields(const provision::DataDisk& disk, std::span<const provision::Mount> mounts);
 
-/// The guards, the cost and the end.
+/// Returns the guards, the cost and the end.
 Json guard_fields(const Standing& standing);
 
-std::string_view cause_word(provision::EndCause cause);  ///< "max-life", "idle-delete"
-std::string cost_text(const Standing& standing);         ///< "12.30 USD", "0", "?"
+std::string_view cause_word(provision::EndCause cause);  ///< Returns "max-life", "idle-delete".
+std::string cost_text(const Standing& standing);         ///< Returns "12.30 USD", "0", "?".
 
 View view_of(std::span<const ClusterAndNodes> clusters, state::TimePoint now);
-/// All nodes of all `clusters`.
+/// Returns all nodes of all `clusters`.
 View view_of_nodes(std::span<const ClusterAndNodes> clusters);
 
 /// A job with the name of its cluster, which may be gone.
@@ -52,7 +52,7 @@ struct JobAndCluster {
 };
 View view_of(std::span<const JobAndCluster> jobs, state::TimePoint now);
 
-/// The document of one cluster, node or job. People are shown what its `described` is set to.
+/// Returns the document of one cluster, node or job. People see its `described`.
 View view_of_one(std::string_view kind, const Json& fields, std::string name);
 
 }  // namespace fastgpu::cli

@@ -1,4 +1,4 @@
-// why-awake: what keeps nodes from being idle.
+// why-awake: shows why nodes are not idle.
 #include <algorithm>
 #include <memory>
 
@@ -12,7 +12,7 @@
 namespace fastgpu::cli {
 namespace {
 
-constexpr std::int64_t kJustNow = 60;  // Seconds: what was quiet for longer keeps nobody awake.
+constexpr std::int64_t kJustNow = 60;  // Seconds; activity before that keeps no node awake.
 
 struct Options {
   std::string target;
