@@ -16,7 +16,7 @@ namespace fastgpu::cli {
 struct Bake {
   state::Cluster cluster{};
   state::Node node{};
-  provision::cloud::ImageWish wish{};  ///< Its token is made when it is recorded.
+  provision::cloud::ImageWish wish{};  ///< The token is made when it is recorded.
 };
 
 /// Returns the cluster's unfinished bake that is made of the same; absent without one.

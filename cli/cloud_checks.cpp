@@ -39,7 +39,7 @@ std::string kind_of_trouble(const Error& e) {
   return e.what();
 }
 
-/// Checks a cloud's credentials; absent if there are none.
+/// Checks a cloud's credentials; absent without any.
 std::optional<Check> look_at(provision::cloud::Cloud& cloud, const Cancel& users) {
   const std::string name = std::string(cloud.name()) + " credentials";
   try {

@@ -30,7 +30,7 @@ enum class Topic : std::uint8_t { clusters, nodes, jobs, environments, clouds, p
 
 struct Command {
   std::string_view verb;
-  std::string_view noun;  ///< Singular; empty if the verb stands alone.
+  std::string_view noun;  ///< Singular; empty for a verb alone.
   Topic topic;
   Effect effect;
   std::string_view summary;

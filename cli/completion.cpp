@@ -165,7 +165,7 @@ void Completer::offer_argument(const Arguments& arguments, std::span<const std::
   }
 }
 
-/// Offers the words that may be before a verb, or a verb; returns true if there is no verb yet.
+/// Offers the words that may be before a verb, or a verb; returns false if there is a verb already.
 bool Completer::offer_first(std::span<const std::string> before) {
   const Arguments flags = leading_flags(table_);
   const auto tokens = tokens_of(before, flags);

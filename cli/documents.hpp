@@ -9,7 +9,7 @@
 namespace fastgpu::cli {
 
 struct DocumentsOf {
-  std::string_view command;  ///< The same as Command::words().
+  std::string_view command;  ///< Equal to Command::words().
   std::array<std::string_view, 3> kinds_or_empty{};
 
   /// Returns the kinds that it may show: "clusters" is schema "fastgpu.clusters/1". In addition

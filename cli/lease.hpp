@@ -13,8 +13,9 @@ struct LeaseWish {
   std::string cluster;  ///< The cluster's name, for messages.
   std::string provider;
   std::chrono::milliseconds patience{0};  ///< Timeout of another holder.
-  bool takes_over = false;                ///< The same as in agent::LeaseWish.
-  bool breaks = false;                    ///< The same; a broken lease is reported to the user.
+  bool takes_over = false;                ///< Equal to that in agent::LeaseWish.
+  /// Equal to that too; a broken lease is reported to the user.
+  bool breaks = false;
 };
 
 /// A lease from construction to destruction, renewed in between on a thread of its own. A killed

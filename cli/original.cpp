@@ -24,7 +24,7 @@ enum class Meaning : std::uint8_t {
   flag,       ///< One of ours without a value.
   dropped,    ///< A flag without a meaning for us.
   image,      ///< A family of images.
-  data_disk,  ///< Its size; 0: none.
+  data_disk,  ///< The disk's size; 0: none.
   refused,    ///< A flag or an option for another command of ours.
   file,       ///< A create.cfg.
 };

@@ -17,7 +17,7 @@ namespace fastgpu::cli {
 
 enum class UnknownHosts : std::uint8_t {
   refuse,  ///< A host whose key is in no file is an error.
-  accept,  ///< Its key is requested over the network, shown, and trusted from then on.
+  accept,  ///< The key is requested over the network, shown, and trusted from then on.
 };
 
 /// The entries for places in the user's known_hosts files, looked up once each.

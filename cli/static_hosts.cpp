@@ -11,7 +11,7 @@ namespace fastgpu::cli {
 namespace {
 
 /// Key files that a login may use: `plain` is the first that libssh2 can use, `single` the only
-/// file if there is just one. Empty if there is none.
+/// file if there is just one. Empty without such a file.
 struct Choice {
   std::string plain{};
   std::string single{};

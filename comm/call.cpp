@@ -40,7 +40,7 @@ std::uint8_t number_of(const std::optional<Algorithm>& algorithm) {
   return algorithm ? static_cast<std::uint8_t>(static_cast<int>(*algorithm) + 1) : 0;
 }
 
-/// Decodes a call, as far as a message needs it. Throws if it is no call at all.
+/// Decodes a call, as far as a message needs it. Throws unless it is a call.
 Call decode(const Note& bytes, Rank peer) {
   WireReader in(bytes);
   if (in.get<std::uint32_t>() != kMagic) throw Error(ErrorKind::remote, unreadable(peer));

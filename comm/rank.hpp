@@ -12,7 +12,7 @@ using Rank = Strong<struct RankTag, int>;  ///< Counted from 0.
 /// The consequence for a message if its receiver has gone, or goes.
 enum class IfGone : std::uint8_t {
   fails,       ///< The job cannot go on.
-  is_ignored,  ///< The message is no longer needed.
+  is_ignored,  ///< Used for a message that is obsolete then.
 };
 
 }  // namespace fastgpu::comm

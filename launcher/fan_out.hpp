@@ -32,7 +32,7 @@ std::vector<NodeAnswer> ask_agent(ssh::Client& client, const std::vector<NodeTas
                                   const remote::AgentProgram& agent,
                                   std::chrono::milliseconds timeout, const Cancel& cancel);
 
-/// Throws the first answer that is no success: the connection's error, or the agent's message.
+/// Throws the first unsuccessful answer: the connection's error, or the agent's message.
 void check(const std::vector<NodeAnswer>& answers, const std::string& doing);
 
 }  // namespace fastgpu::launcher

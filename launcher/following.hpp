@@ -43,7 +43,7 @@ struct FollowingOptions {
   /// The node that has the supervisor, the only one that may report the job's end. Absent: the
   /// first one.
   std::optional<NodeName> supervisor{};
-  remote::SharedInput* input = nullptr;  ///< For rank 0, with one taker; null: none.
+  remote::SharedInput* input = nullptr;  ///< The input of rank 0, with one taker; null: none.
 };
 
 class Following {

@@ -24,7 +24,7 @@ struct JobNode {
 struct JobFilesRequest {
   std::string id;
   JobSpec spec;
-  std::vector<JobNode> nodes;  ///< In the order of their ranks.
+  std::vector<JobNode> nodes;  ///< Sorted by rank.
   ClusterAccess access;
   Secret communicator_secret;
   std::chrono::milliseconds lease{30'000};

@@ -16,7 +16,7 @@ namespace fastgpu::provision {
 enum class PlanKind : std::uint8_t {
   create,     ///< No cluster exists yet.
   resume,     ///< An earlier creation died half-way; its machines are taken over.
-  unchanged,  ///< It exists as wished.
+  unchanged,  ///< The cluster exists as wished.
 };
 
 enum class StepKind : std::uint8_t { prepare, create_node, adopt_node, destroy_stray };

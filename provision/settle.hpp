@@ -12,7 +12,7 @@ namespace fastgpu::provision {
 
 /// The result for an intent, or for an object left behind.
 struct Settled {
-  std::string cluster;           ///< Its name, or its identity if no name is known.
+  std::string cluster;           ///< The cluster's name, or its identity if no name is known.
   std::string what;              ///< "finished its deletion", "orphan bridge fg-12ab"
   std::optional<Error> error{};  ///< The reason if it could not be settled.
 };

@@ -36,7 +36,7 @@ class BenchOutput final : public FirstRankLines {
  public:
   explicit BenchOutput(Context& context);
 
-  /// Throws ErrorKind::remote for a line that was no result.
+  /// Throws ErrorKind::remote for a line other than a result.
   const std::vector<comm::bench::Result>& results() const;
 
  private:

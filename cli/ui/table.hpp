@@ -13,9 +13,9 @@ namespace fastgpu::cli {
 /// The treatment of a column on a terminal that is too narrow. Text is never cut: names, addresses
 /// and identifiers must be complete for copying.
 enum class Fit : std::uint8_t {
-  whole,     ///< Its cells stay unchanged; the row goes on in a further line if needed.
-  prose,     ///< Its cells are broken at blanks into several lines.
-  optional,  ///< It is left out, except with -o wide.
+  whole,     ///< Cells stay unchanged; the row goes on in a further line if needed.
+  prose,     ///< Cells are broken at blanks into several lines.
+  optional,  ///< The column is left out, except with -o wide.
 };
 
 struct Column {

@@ -44,7 +44,7 @@ struct Call {
   Collective collective = Collective::all_reduce;
   ElementType type = ElementType::float32;
   std::span<std::byte> in;
-  std::span<std::byte> out;  ///< The same memory as `in` for all_reduce and broadcast.
+  std::span<std::byte> out;  ///< Equal to `in` for all_reduce and broadcast.
 
   /// Returns the length that nccl-tests counts: the longer of the two.
   Bytes bytes() const noexcept { return {in.size() > out.size() ? in.size() : out.size()}; }

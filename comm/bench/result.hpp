@@ -39,7 +39,7 @@ Result result_of(const std::string& library, const Call& call, int ranks, double
 /// Returns {"library": ..., "collective": ..., ...} on one line, without its end.
 std::string to_json(const Result& result);
 
-/// Parses a line. Throws ErrorKind::remote, naming what is missing, for a line that is no result.
+/// Parses a line. Throws ErrorKind::remote, naming the missing part, unless it is a result.
 Result parse_result(const std::string& line);
 
 }  // namespace fastgpu::comm::bench

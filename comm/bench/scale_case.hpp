@@ -19,7 +19,7 @@ struct ScaleCase {
   std::vector<Bytes> sizes{};            ///< Lengths of float32; rounded down to whole ones.
   std::optional<Algorithm> algorithm{};  ///< Absent: the library's own choice.
   Link link{};
-  int calls = 0;  ///< The same as in bench::Settings.
+  int calls = 0;  ///< Equivalent to the one in bench::Settings.
 };
 
 /// Reads the words after `comm_scale case`. Throws ErrorKind::usage, naming the option and the

@@ -9,7 +9,7 @@
 
 namespace fastgpu::comm {
 
-/// FNV-1a. It detects accidental differences; there are no adversaries here.
+/// FNV-1a. It detects accidental differences, not those of an adversary.
 class Fingerprint {
  public:
   template <std::unsigned_integral T>

@@ -9,7 +9,7 @@
 
 namespace fastgpu::comm {
 
-/// Zeroed memory, aligned to kFusionAlignment. The program's own memory if there is no other.
+/// Memory of the communicator, or else of the program: zeroed, and aligned to kFusionAlignment.
 class FusionBuffer {
  public:
   /// Borrows `communicator`.

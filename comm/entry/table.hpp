@@ -54,7 +54,7 @@ class GradientTable {
 /// Encodes the table for another rank.
 std::vector<std::byte> encode(const GradientTable& table);
 
-/// Decodes a table. Throws ErrorKind::remote for bytes that are no table.
+/// Decodes a table. Throws ErrorKind::remote for anything else.
 GradientTable decode_table(std::span<const std::byte> message);
 
 /// Returns the first difference of `theirs` from `mine`, in words of one sentence; absent without

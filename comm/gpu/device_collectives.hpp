@@ -35,7 +35,7 @@ struct DeviceCall {
   CallKind kind = CallKind::all_reduce;
   Way way = Way::none;  ///< The direction of a message.
   std::span<const std::byte> in{};
-  std::span<std::byte> out{};  ///< The same memory as `in` if the call works in place.
+  std::span<std::byte> out{};  ///< Equal to `in` if the call works in place.
   Reduction reduction{};
   Rank peer{};  ///< The root of a broadcast, the other rank of a message.
 };

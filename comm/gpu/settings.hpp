@@ -11,7 +11,7 @@ namespace fastgpu::comm::gpu {
 enum class DeviceWay : std::uint8_t {
   automatic,  ///< NCCL if every rank has it and a GPU of its own, else staged.
   nccl,       ///< NCCL, or an error.
-  staged      ///< By way of the host.
+  staged      ///< Through the host.
 };
 
 struct DeviceSettings {

@@ -51,7 +51,7 @@ class StagedQueue {
       std::function<Handle(Communicator& ranks, std::span<std::byte> in, std::span<std::byte> out)>;
   struct Part {
     std::span<const std::byte> in;
-    std::span<std::byte> out;  ///< The same as `in` if the host works in place.
+    std::span<std::byte> out;  ///< Equal to `in` if the host works in place.
   };
 
   /// Starts the thread. `ranks` makes no call of the same kinds elsewhere.

@@ -30,7 +30,7 @@ struct CpuFeatures {
   bool avx512vl = false;
 };
 
-/// Returns the features of this CPU; none if it is no x86-64.
+/// Returns the features of this CPU; none on other CPUs than x86-64.
 CpuFeatures cpu_features() noexcept;
 /// Returns the size of the largest cache, which cores may share.
 std::size_t last_cache_bytes() noexcept;
@@ -56,7 +56,7 @@ struct Kernels {
   struct Conversions {
     Convert convert = nullptr;  ///< to = from * scale
     Convert add = nullptr;      ///< to = to + from * scale
-    /// As convert; the result is that of first_non_finite(to).
+    /// Converts; the result is that of first_non_finite(to).
     ConvertChecked convert_checked = nullptr;
   };
 

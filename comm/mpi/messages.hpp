@@ -38,7 +38,8 @@ class Messages {
  public:
   virtual ~Messages() = default;
 
-  /// Sends `bytes`; done once the receiver has begun to receive them and they are no longer used.
+  /// Sends `bytes`; done once the receiver has begun to receive them and they are not used any
+  /// more.
   virtual std::unique_ptr<Transfer> send(std::span<const std::byte> bytes, Rank to, int number) = 0;
   virtual std::unique_ptr<Transfer> receive(std::span<std::byte> bytes, Rank from, int number) = 0;
 

@@ -62,7 +62,7 @@ std::string describe_versions(std::uint32_t there, std::uint32_t here);
 
 Message<kEndpointBytes> encode(const Endpoint& endpoint);
 
-/// Decodes an address with a port; absent if the bytes are none.
+/// Decodes an address with a port; absent for other bytes.
 std::optional<Endpoint> decode_endpoint(std::span<const std::byte> bytes);
 
 /// Runs the visitor's whole side: presents `me`, which listens at `listens_at`, to the rank behind
@@ -85,7 +85,7 @@ class Reception {
 
   Refusal refusal() const noexcept { return refusal_; }  ///< Known from the Hello alone.
   std::uint32_t version() const noexcept { return version_; }
-  Rank visitor() const noexcept { return visitor_; }  ///< In range once judged `none`.
+  Rank visitor() const noexcept { return visitor_; }  ///< Valid (in range) once judged `none`.
   /// Valid under the same condition.
   const Endpoint& listens_at() const noexcept { return listens_at_; }
 

@@ -29,7 +29,7 @@ struct Letter {
   static constexpr std::size_t kBody = 48;
 
   LetterKind kind = LetterKind::inlined;
-  /// Not 0: it has one. Not a bool: a peer could write a value that is neither.
+  /// True unless 0. Not a bool: a peer could write a value that is neither.
   std::uint8_t has_note = 0;
   std::uint16_t length = 0;  ///< The length of the inlined bytes.
   std::uint32_t stamp = 0;   ///< Kept by the mailbox.

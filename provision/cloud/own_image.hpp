@@ -26,7 +26,7 @@ struct ImageMarks {
   std::string made_of{};
   state::ClusterId cluster{};
   std::string cluster_name{};
-  std::string owner{};  ///< The same as Marks::owner.
+  std::string owner{};  ///< Equal to Marks::owner.
 };
 
 /// Returns the marks as tags. Values have at most 43 letters, digits and "-_.".
@@ -52,7 +52,7 @@ struct ImageWish {
   std::string machine{};  ///< The machine's id. It goes on running.
   std::string name{};     ///< 3 to 60 letters, digits and "-_.", beginning with a letter.
   ImageMarks marks{};
-  std::string token{};  ///< The same as Launch::token.
+  std::string token{};  ///< Equal to Launch::token.
 };
 
 /// Returns a name for such an image that all clouds accept: "fastgpu-train-0123456789ab".

@@ -18,7 +18,7 @@ using TimePoint = std::chrono::system_clock::time_point;
 struct Credentials {
   signing::Keys keys;
   std::string
-      source{};  ///< For messages: "AWS_ACCESS_KEY_ID", "profile dev in /home/x/.aws/config"
+      source{};  ///< Shown in messages: "AWS_ACCESS_KEY_ID", "profile dev in /home/x/.aws/config"
   std::optional<TimePoint> expires{};
   std::string region{};      ///< Set if the environment or the profile names one.
   std::string project_id{};  ///< Huawei's; empty if none is set.

@@ -12,7 +12,7 @@ namespace fashion {
 
 struct Idx {
   std::vector<std::size_t> lengths;      ///< The lengths of the dimensions.
-  std::span<const std::uint8_t> values;  ///< As many values as their product; borrowed.
+  std::span<const std::uint8_t> values;  ///< Borrowed; their number is the product of the lengths.
 };
 
 /// Decodes a file of unsigned bytes with `dimensions` dimensions. Throws std::runtime_error with

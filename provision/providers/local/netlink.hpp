@@ -31,7 +31,7 @@ class NetlinkMessage {
   NetlinkMessage& put(int type, const T& value) {
     return put_bytes(type, &value, sizeof value);
   }
-  NetlinkMessage& put_text(int type, std::string_view text);  ///< With the closing NUL.
+  NetlinkMessage& put_text(int type, std::string_view text);  ///< Adds the closing NUL.
   NetlinkMessage& put_bytes(int type, const void* data, std::size_t size);
 
   /// Puts everything from `fill` into an attribute `type`, behind `header` if there is one.

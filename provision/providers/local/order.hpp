@@ -32,10 +32,11 @@ std::string encode(const BootOrder& order);
 BootOrder decode(std::string_view text);
 
 // The init's answers on its standard output, one each time.
-constexpr std::string_view kReady = "ready";       ///< It serves, and lives by itself now.
-constexpr std::string_view kHeld = "held";         ///< Another process of this node lives already.
-constexpr std::string_view kFailed = "failed: ";   ///< Followed by the reason; nothing runs.
-constexpr std::string_view kNoRoom = "no room: ";  ///< The same if the disk is full.
+constexpr std::string_view kReady = "ready";      ///< The node serves, and lives by itself now.
+constexpr std::string_view kHeld = "held";        ///< Another process of this node lives already.
+constexpr std::string_view kFailed = "failed: ";  ///< Followed by the reason; nothing runs.
+/// Also followed by the reason; the disk is full.
+constexpr std::string_view kNoRoom = "no room: ";
 
 // The paths in a node.
 constexpr const char* kSshdConfig = "/etc/fastgpu/sshd_config";

@@ -19,7 +19,7 @@ struct Site {
   std::vector<Layer> layers;
   std::string link_rate;  ///< Bits per second; empty: no limit.
   std::string sshd;
-  std::string fuse_overlayfs;  ///< The same as in LocalConfig.
+  std::string fuse_overlayfs;  ///< Equal to that in LocalConfig.
   std::string root_id;
   std::vector<std::string> hidden;
 

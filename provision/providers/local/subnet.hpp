@@ -52,7 +52,7 @@ std::optional<Subnet> parse_subnet(std::string_view text);
 /// ErrorKind::capacity if none is left.
 Subnet choose_subnet(std::span<const AddressRange> taken);
 
-/// Throws ErrorKind::usage if `index` is no place in a local cluster.
+/// Throws ErrorKind::usage unless `index` is a place in a local cluster.
 void check_index(int index);
 
 }  // namespace fastgpu::provision::local
