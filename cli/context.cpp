@@ -152,7 +152,7 @@ std::unique_ptr<provision::Provider> Context::make_provider(const std::string& n
   if (provision::is_cloud(name))
     return std::make_unique<provision::cloud::CloudProvider>(cloud(name), owner(name),
                                                              provision::cloud::wait_for, cancel_);
-  throw Error(ErrorKind::internal, "provider " + name + " stands in the table and cannot be made");
+  throw Error(ErrorKind::internal, "provider " + name + " is in the table and cannot be made");
 }
 
 void Context::set_parting_words(const std::string& sentence) {

@@ -125,7 +125,7 @@ std::vector<std::string> lines_of(const DiskReport& report) {
                     to_string(item.use.size) + "  " + item.what + " (" + item.use.path.string() +
                     ")");
   }
-  if (report.items.empty()) lines.push_back("  nothing of fastgpu's is what fills it");
+  if (report.items.empty()) lines.push_back("  it is full of files other than fastgpu's");
   return lines;
 }
 

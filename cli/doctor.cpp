@@ -93,7 +93,7 @@ Check check_overlay_place(const std::filesystem::path& directory) {
     return {"node file systems", Verdict::fail, system_error(place.string(), errno).what(),
             "name a directory on a local disk with FASTGPU_LOCAL_DIR"};
   if (static_cast<long>(system.f_type) == kOverlayMagic)
-    return {"node file systems", Verdict::warn, place.string() + " lies on an overlay",
+    return {"node file systems", Verdict::warn, place.string() + " is on an overlay",
             "another place is looked for; name one with FASTGPU_LOCAL_DIR"};
   return {"node file systems", Verdict::ok, place.string() + " can carry them", ""};
 }
@@ -145,7 +145,7 @@ std::string version_of(const std::filesystem::path& program, const std::string& 
     if (line.find_first_of("0123456789") != line.npos) return printable(line);
     begin = end + 1;
   }
-  throw Error(ErrorKind::local, program.string() + " does not tell its version");
+  throw Error(ErrorKind::local, program.string() + " does not print its version");
 }
 
 Check check_program(const Program& program, const std::string& path, const Cancel& cancel) {

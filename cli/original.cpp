@@ -57,11 +57,11 @@ constexpr std::array kOriginals = {
     Original{{"-cuda", "--install_cuda", "--cuda_install"},
              "",
              Meaning::refused,
-             "install it once the cluster stands: fastgpu env install-driver --cluster CLUSTER"},
+             "install it once the cluster runs: fastgpu env install-driver --cluster CLUSTER"},
     Original{{"--install_script"},
              "install_script",
              Meaning::refused,
-             "run it once the cluster stands: fastgpu exec CLUSTER -- sh -c 'COMMANDS'"},
+             "run it once the cluster runs: fastgpu exec CLUSTER -- sh -c 'COMMANDS'"},
     Original{{"-f", "-c", "--config"}, "", Meaning::file},
 };
 

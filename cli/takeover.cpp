@@ -165,7 +165,7 @@ void check_fingerprint(const Machine& head) {
       ErrorKind::conflict,
       "machine " + head.id +
           ", the head node, carries no fingerprint of its host key: "
-          "its cluster was made with --detach and not used since, or is not whole. The first "
+          "its cluster was made with --detach and not used since, or is incomplete. The first "
           "use of its nodes by the fastgpu that has it (`fastgpu exec`), or a change, writes "
           "it");
 }
@@ -180,7 +180,7 @@ std::string verified_key(Context& context, const Machine& head) {
   const std::string fingerprint = ssh::fingerprint(key);
   if (cloud::host_key_mark(fingerprint) != head.host_key)
     throw Error(ErrorKind::denied,
-                "what answers at " + address_of(head) + " is not machine " + head.id +
+                "the host at " + address_of(head) + " is not machine " + head.id +
                     ": it shows the host key " + fingerprint + ", and the machine's tag " +
                     std::string(cloud::kHostKeyTag) + " is " + printable(head.host_key));
   return key;
@@ -207,7 +207,7 @@ ClusterRecord checked_record(launcher::HeadNode& head, const Machine& machine,
     throw Error(ErrorKind::remote, "the record on machine " + machine.id + ": " + e.what());
   }
   throw Error(ErrorKind::remote,
-              "the record on machine " + machine.id + " tells of another place than its own");
+              "the record on machine " + machine.id + " has another place than the machine");
 }
 
 ssh::Host as_user(const state::Cluster& cluster, const state::Node& node,

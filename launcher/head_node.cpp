@@ -52,7 +52,7 @@ void HeadNode::drop_lease(const std::string& holder, const Cancel& cancel) {
 }
 
 void HeadNode::own(const std::string& owner, const std::string& taken, const Cancel& cancel) {
-  check({call({"lease-own", owner, taken}, cancel)}, "saying whose the cluster is");
+  check({call({"lease-own", owner, taken}, cancel)}, "setting the cluster's owner");
 }
 
 void HeadNode::put_record(const std::string& text, const std::string& owner, const Cancel& cancel) {

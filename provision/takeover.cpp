@@ -82,10 +82,11 @@ void check_forgettable(const Tools& tools, const ClusterName& name) {
   const state::Cluster cluster = require_cluster(tools.store, name);
   const std::vector<Instance> found = tools.providers(cluster.provider).list(cluster);
   if (!std::ranges::all_of(found, is_others))
-    throw Error(ErrorKind::conflict, "cluster '" + name.value +
-                                         "' has machines that are nobody else's, and would have no "
-                                         "owner: `fastgpu delete cluster " +
-                                         name.value + "` deletes it");
+    throw Error(ErrorKind::conflict,
+                "cluster '" + name.value +
+                    "' has machines that no other state directory owns, and would have no "
+                    "owner: `fastgpu delete cluster " +
+                    name.value + "` deletes it");
 }
 
 void forget_cluster(const Tools& tools, const ClusterName& name) {

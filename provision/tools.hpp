@@ -49,7 +49,7 @@ class Reachability {
   virtual std::vector<HostResult<std::string>> make_host_keys(
       const state::Cluster& /*cluster*/, std::span<const state::Node> /*nodes*/,
       const Cancel& /*cancel*/) {
-    throw Error(ErrorKind::internal, "nobody here can renew host keys");
+    throw Error(ErrorKind::internal, "host keys cannot be renewed here");
   }
 
   /// Gives each node that storage, now and after a restart, and removes our mounts that are not in
@@ -58,14 +58,14 @@ class Reachability {
                                                           std::span<const state::Node> /*nodes*/,
                                                           const Storage& /*storage*/,
                                                           const Cancel& /*cancel*/) {
-    throw Error(ErrorKind::internal, "nobody here can mount anything on nodes");
+    throw Error(ErrorKind::internal, "storage cannot be mounted on nodes here");
   }
 
   /// Has each node show that key from now on.
   virtual std::vector<HostResult<Reached>> show_host_keys(const state::Cluster& /*cluster*/,
                                                           std::span<const state::Node> /*nodes*/,
                                                           const Cancel& /*cancel*/) {
-    throw Error(ErrorKind::internal, "nobody here can renew host keys");
+    throw Error(ErrorKind::internal, "host keys cannot be renewed here");
   }
 };
 

@@ -29,7 +29,7 @@ std::vector<state::Cluster> clusters_of(Context& context, const Options& options
     if (!provision::is_cloud(cluster.provider))
       throw Error(ErrorKind::usage, "addip: cluster '" + options.name + "' is made by provider '" +
                                         cluster.provider +
-                                        "', which keeps nobody out: there is nothing to open");
+                                        "', which filters no addresses: there is nothing to open");
     return {cluster};
   }
   std::vector<state::Cluster> clusters = context.store().clusters();

@@ -31,7 +31,7 @@ void check_provider(const std::string& provider) {
                 "there, and use fastgpu as the user whose state directory has the cluster");
   if (provider == "static")
     throw Error(ErrorKind::usage,
-                "attach cluster: static hosts are yours whatever fastgpu knows of them: make a "
+                "attach cluster: static hosts need no takeover: make a "
                 "cluster of the same file here (`fastgpu create cluster -f cluster.yaml`)");
 }
 

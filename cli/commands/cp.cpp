@@ -73,7 +73,7 @@ Copy parse_copy(const std::vector<std::string>& paths) {
                                         "' lie on a cluster: one side must be here");
     if (!copy.to_nodes && source.target.empty())
       throw Error(ErrorKind::usage,
-                  "cp: neither side lies on a cluster: write it like demo:" + printable(paths[i]));
+                  "cp: neither side is on a cluster: write it like demo:" + printable(paths[i]));
     if (!copy.to_nodes && i > 0 && source.target != copy.target)
       throw Error(ErrorKind::usage, "cp: the sources lie on '" + printable(copy.target) +
                                         "' and on '" + printable(source.target) +
@@ -273,7 +273,8 @@ int run(Context& context, const Options& options) {
     code = std::max(code, kSomeVanished);
   if (std::ranges::any_of(results, is_cut_off))
     context.ui().note(
-        "what has arrived of a large copy is kept there for a day: the same command goes on with "
+        "the part of a large copy that arrived is kept there for a day: the same command goes on "
+        "with "
         "it");
   if (code == 0 && context.ui().for_people())
     context.ui().note("copied " + to_string(Bytes{wanted.to_nodes ? most : sum}) +

@@ -86,7 +86,7 @@ BakeSight look_at(Context& context, const Candidate& candidate) {
 void check_sight(const Candidate& candidate, const BakeSight& sight) {
   const std::string& node = candidate.node.name.value;
   if (sight.mount != "/")
-    throw Error(ErrorKind::usage, node + ": the environment lies on " + sight.mount +
+    throw Error(ErrorKind::usage, node + ": the environment is on " + sight.mount +
                                       ", and an image has the system's disk alone");
   if (!sight.at_work.empty())
     throw Error(ErrorKind::conflict,

@@ -142,7 +142,7 @@ Action describe_env_frameworks(Arguments& arguments) {
       Values::environment;
   describe_env_target(arguments, options->target);
   arguments.list("--framework", "REQUIREMENT",
-                 "Install this instead of what the matrix says [torch==2.5.1]",
+                 "Install this instead of the matrix's version [torch==2.5.1]",
                  options->frameworks);
   describe_install_options(arguments, options->install);
   return [options](Context& context) { return run(context, *options); };

@@ -34,7 +34,7 @@ void FdSink::wait_for_room() {
     if (ready < 0 && errno == EINTR) continue;
     if (ready < 0) throw Error(ErrorKind::local, system_error("waiting to write", errno).what());
     if (fds[0].revents != 0) return;
-    if (stopping) throw Error(ErrorKind::interrupted, "interrupted while nobody read the output");
+    if (stopping) throw Error(ErrorKind::interrupted, "interrupted while the output had no reader");
   }
 }
 

@@ -103,7 +103,7 @@ std::vector<ModelGradient> parse_model(std::string_view text, const std::string&
     if (!gradient) continue;
     const auto [earlier, is_new] = lines.emplace(gradient->name, line);
     if (!is_new)
-      at.refuse("gradient '" + printable(gradient->name) + "' stands in line " +
+      at.refuse("gradient '" + printable(gradient->name) + "' is in line " +
                 std::to_string(earlier->second) + " already");
     elements += gradient->elements;
     if (elements > kMostElements || gradients.size() == kMostGradients)

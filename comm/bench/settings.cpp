@@ -73,7 +73,7 @@ void add_single(CLI::App& app, Settings& settings) {
          [&](const std::string& text) {
            settings.handing = text == "views" ? Handing::views : Handing::copies;
          },
-         "Whether gradients are copied, or written where the library wants them")
+         "How gradients get into the library: copied, or written to its views")
       ->check(CLI::IsMember({"copies", "views"}));
   app.add_option("--steps", settings.steps, "Exchanges of the model's gradients (20)")
       ->check(CLI::Range(1, kMostSteps));
@@ -83,7 +83,7 @@ void add_single(CLI::App& app, Settings& settings) {
       ->check(CLI::Range(1, kMostCalls));
   app.add_flag_callback(
       "--no-check", [&] { settings.is_checked = false; },
-      "Do not look at what comes out before it is timed");
+      "Do not check the results before the timing");
   app.add_option("--label", settings.label, "What results are called (the library's name)");
   app.add_flag("--print-model", settings.only_prints_model,
                "Print the model's gradients as a model file, and end");

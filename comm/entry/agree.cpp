@@ -130,7 +130,7 @@ std::vector<GradientId> decode_order(std::span<const std::uint64_t> numbers,
     if (number < gradients) seen.add({number});
   }
   if (numbers.size() != gradients || !seen.is_full())
-    throw Error(ErrorKind::remote, "rank 0: its order of gradients is none");
+    throw Error(ErrorKind::remote, "rank 0: its order of gradients is invalid");
   return order;
 }
 

@@ -31,7 +31,7 @@ std::string_view words_of(CodecKind kind) {
     case CodecKind::gather_only:
       return "are decoded before they are added";
     case CodecKind::difference:
-      return "say what has changed since the last step";
+      return "describe the change since the last step";
   }
   return "";
 }

@@ -106,7 +106,7 @@ void GradientEntry::warn_of_stall(Rank awaited, const LateRanks& late,
   for (const auto& [rank, state] : late)
     warn(describe_late(state, table_) + since);
   if (late.empty())
-    warn("rank " + std::to_string(awaited.value) + " has said nothing in step " +
+    warn("rank " + std::to_string(awaited.value) + " has sent nothing in step " +
          std::to_string(step_) + since);
   recorder_->ranks_are_late();
 }

@@ -128,7 +128,7 @@ void Negotiation::take_summary(std::span<const std::byte> message) {
 void Negotiation::take_notice(std::span<const std::byte> message) {
   RankState late = decode_rank_state(message, gradients_);
   expects_notice_ = false;
-  if (late.rank.value >= ranks_) throw Error(ErrorKind::remote, "a rank that is none is late");
+  if (late.rank.value >= ranks_) throw Error(ErrorKind::remote, "the late rank does not exist");
   if (late.rank == self_) return;  // It has gone round.
   std::uint32_t& known_ms = late_ms_[static_cast<std::size_t>(late.rank.value)];
   if (late.late_ms == 0 || late.late_ms / 2 < known_ms) return;  // Received by another way already.

@@ -99,7 +99,7 @@ void Recorder::write_counters() const {
   const auto whole = [](std::uint64_t count) { return static_cast<double>(count); };
   const Counter counters[] = {
       {"steps", "Steps that have ended", whole(counters_.steps)},
-      {"steps_without_results", "Steps whose results nobody got",
+      {"steps_without_results", "Steps without results on any rank",
        whole(counters_.steps_without_results)},
       {"buckets", "All-reduces of gradients", whole(counters_.buckets)},
       {"bucket_bytes", "Bytes of gradients reduced", whole(counters_.bucket_bytes)},

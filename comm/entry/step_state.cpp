@@ -39,7 +39,7 @@ NonFiniteReport read_report(WireReader& reader, std::size_t gradients) {
   report.gradient = {reader.get<std::uint32_t>()};
   report.index = reader.get<std::uint64_t>();
   if (value > 1 || report.gradient.value >= gradients)
-    throw Error(ErrorKind::remote, "a report of a number that makes no sense");
+    throw Error(ErrorKind::remote, "an invalid report of a number");
   report.value = NonFiniteReport::Value{value};
   return report;
 }

@@ -66,7 +66,7 @@ std::optional<Setting> setting_of(const Numbers& numbers) {
   setting.way.piece_log2 =
       static_cast<std::uint8_t>(std::min<std::uint64_t>(numbers[4], UINT8_MAX));
   if (!is_possible(setting) || numbers[3] > kAlgorithms.size())
-    throw Error(ErrorKind::remote, "rank 0: what its tuning has found is no setting");
+    throw Error(ErrorKind::remote, "rank 0: the result of its tuning is no setting");
   return setting;
 }
 
@@ -134,7 +134,7 @@ void Tuning::keep() {
   try {
     store_setting(file_, current_);
   } catch (const Error& e) {
-    if (events_ != nullptr) events_->warned(e.during("keeping what tuning has found").what());
+    if (events_ != nullptr) events_->warned(e.during("storing the result of tuning").what());
   }
 }
 

@@ -67,7 +67,7 @@ void World::broadcast(std::span<std::byte> bytes, Deadline deadline) const {
   if (!ends_in_time(request, deadline, "MPI_Ibcast")) {
     static_cast<void>(memory.release());  // MPI may write there as long as the process exists.
     throw Error(ErrorKind::timeout,
-                "rank " + std::to_string(rank_.value) + ": rank 0 has told nothing by MPI in time");
+                "rank " + std::to_string(rank_.value) + ": rank 0 has sent nothing by MPI in time");
   }
   std::copy_n(memory.get(), bytes.size(), bytes.begin());
 }

@@ -69,7 +69,7 @@ void check(Refusal refusal) {
 void check_challenge(const Message<kChallengeBytes>& challenge, const Identity& me) {
   WireReader in(challenge);
   if (in.get<std::uint32_t>() != kMagic)
-    throw Error(ErrorKind::remote, "what answers there is no rank of a fastgpu job");
+    throw Error(ErrorKind::remote, "the program there is no rank of a fastgpu job");
   const auto version = in.get<std::uint32_t>();
   if (version != me.version) throw Error(ErrorKind::usage, describe_versions(version, me.version));
   check(parse_refusal(in.get<std::uint16_t>()));
@@ -139,7 +139,7 @@ Session present(int socket, const Identity& me, const Endpoint& listens_at, Dead
   const auto proven = std::span(verdict).first(kProvenBytes);
   const Proof expected = prove(me.secret, kHostLabel, {hello, challenge, answer, proven});
   if (!is_equal(in.get_bytes<sizeof(Proof)>(), expected))
-    throw Error(ErrorKind::denied, "what answers there does not know FASTGPU_COMM_SECRET");
+    throw Error(ErrorKind::denied, "the program there does not know FASTGPU_COMM_SECRET");
   return session;
 }
 

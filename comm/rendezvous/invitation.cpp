@@ -92,7 +92,7 @@ Invitation decode_invitation(const InvitationBytes& bytes) {
   const auto count = in.get<std::uint8_t>();
   for (std::uint8_t i = 0; i < count; ++i) {
     const auto point = decode_endpoint(in.get_bytes(kEndpointBytes));
-    if (!point) throw Error(ErrorKind::remote, "rank 0 told an address by MPI that is none");
+    if (!point) throw Error(ErrorKind::remote, "rank 0 sent an invalid address by MPI");
     invitation.points.push_back(*point);
   }
   return invitation;

@@ -71,7 +71,7 @@ class Graph {
     });
     for (const auto& [from, steps] : sends)
       if (!fault && !steps.empty())
-        fault = step_name(std::get<0>(from), steps.front()) + ": nobody receives it";
+        fault = step_name(std::get<0>(from), steps.front()) + ": no rank receives it";
     return fault;
   }
 
@@ -124,7 +124,7 @@ class Graph {
   Fault match(std::size_t sender, std::span<const StepIndex> sends, std::size_t receiver,
               std::span<const StepIndex> receives) {
     for (std::size_t i = 0; i < receives.size(); ++i) {
-      if (i >= sends.size()) return step_name(receiver, receives[i]) + ": nobody sends it";
+      if (i >= sends.size()) return step_name(receiver, receives[i]) + ": no rank sends it";
       const std::uint64_t sent = programs_[sender].steps[sends[i]].from.count;
       const std::uint64_t received = programs_[receiver].steps[receives[i]].to.count;
       if (sent != received)
@@ -133,7 +133,7 @@ class Graph {
       node_of_[firsts_[receiver] + receives[i]] = firsts_[sender] + sends[i];
     }
     if (sends.size() > receives.size())
-      return step_name(sender, sends[receives.size()]) + ": nobody receives it";
+      return step_name(sender, sends[receives.size()]) + ": no rank receives it";
     return {};
   }
 

@@ -69,7 +69,7 @@ ExchangeRates ExchangeRates::parse(std::string_view text) {
     }
     const double rate = number_in(value);
     if (rate == 0)
-      throw Error(ErrorKind::internal, "the exchange rate '" + printable(line) + "' is none");
+      throw Error(ErrorKind::internal, "the exchange rate '" + printable(line) + "' is invalid");
     rates.rates_.insert_or_assign(Currency::parse(line.substr(0, space)), Rate{rate, false});
   }
   if (rates.date_.empty() || !rates.rates_.contains(kRankingCurrency))

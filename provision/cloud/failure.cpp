@@ -28,7 +28,7 @@ Meaning meaning_of(FailureKind kind) {
     case FailureKind::money:
       return {ErrorKind::capacity, "the account cannot pay", ""};
     case FailureKind::permission:
-      return {ErrorKind::denied, "no permission", "; whoever administers the account can grant it"};
+      return {ErrorKind::denied, "no permission", "; the account's administrator can grant it"};
     case FailureKind::credentials:
       return {ErrorKind::denied, "credentials refused", ""};
     case FailureKind::clock_skew:

@@ -115,8 +115,8 @@ const Machine& head_of(std::span<const Machine> machines) {
   std::map<int, const Machine*> by_index;
   for (const Machine& machine : machines) {
     if (machine.index < 0)
-      throw Error(ErrorKind::conflict, "which node machine " + machine.id +
-                                           " is cannot be told: its name or its tags were changed");
+      throw Error(ErrorKind::conflict, "the node of machine " + machine.id +
+                                           " is unknown: its name or its tags were changed");
     if (!by_index.emplace(machine.index, &machine).second)
       throw Error(ErrorKind::conflict,
                   "machines " + by_index[machine.index]->id + " and " + machine.id +

@@ -60,7 +60,7 @@ void check_first_boot(std::span<const std::string> ssh_keys, std::size_t key_pai
   if (size <= limit) return;
   throw Error(ErrorKind::usage, std::to_string(ssh_keys.size()) + " --ssh-key and " +
                                     std::to_string(key_pairs) +
-                                    " --key-pair are too many: machines would be told " +
+                                    " --key-pair are too many: machines would get " +
                                     std::to_string(size) + " bytes at their first boot, and " +
                                     std::string(cloud) + " takes " + std::to_string(limit));
 }

@@ -152,7 +152,7 @@ TEST_CASE("what is wrong in a model file is told with its line and value") {
       {"\n\na 1x", "m.txt:3: '1x' is no number"},
       {"a 99999999999999999999", "m.txt:1: '99999999999999999999' is no number"},
       {"a 99999999999\nb 99999999999", "m.txt:2: a model has at most"},
-      {"a 1\nb 1\na 2", "m.txt:3: gradient 'a' stands in line 1 already"},
+      {"a 1\nb 1\na 2", "m.txt:3: gradient 'a' is in line 1 already"},
       {"# nothing\n", "m.txt has no gradients"},
       {"", "m.txt has no gradients"}};
   for (const Case& one : cases) {

@@ -62,9 +62,9 @@ TEST_CASE("a peer that does not exist or is the rank itself is found") {
 
 TEST_CASE("a send without receive, and a receive without send, are found") {
   CHECK(fault_of([](Writer& writer) { writer.send(1, data(0, 1)); }, nothing) ==
-        "rank 0, step 0: nobody receives it");
+        "rank 0, step 0: no rank receives it");
   CHECK(fault_of(nothing, [](Writer& writer) { writer.receive(0, data(0, 1)); }) ==
-        "rank 1, step 0: nobody sends it");
+        "rank 1, step 0: no rank sends it");
   CHECK(fault_of(
             [](Writer& writer) {
               writer.send(1, {data(0, 1).part, 1});

@@ -86,7 +86,7 @@ ClusterNetwork ensure_network(const NetworkWish& wish) {
   auto record = read_cluster(wish.storage / wish.cluster_id);
   auto link = find_link(socket, name);
   if (link && link->alias != wish.mark)
-    throw Error(ErrorKind::conflict, "the network link " + name + " belongs to somebody else ('" +
+    throw Error(ErrorKind::conflict, "the network link " + name + " belongs to another program ('" +
                                          printable(link->alias) + "')");
   if (!link) {
     const std::vector<AddressRange> used = used_ranges(socket);

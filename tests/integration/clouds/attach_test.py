@@ -142,7 +142,7 @@ def test_what_cannot_be_attached_is_refused_with_a_way_out(user):
         other.refused(("attach", "cluster", "t"), 2, "--provider")
         other.refused(attachment(other), 5, "no machine there")
         created(customer, nodes=1)
-        customer.refused(("delete", "cluster", "t", "--forget"), 6, "nobody else's")
+        customer.refused(("delete", "cluster", "t", "--forget"), 6, "no other state directory owns")
         wrong = user.folder / "wrong"
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", wrong], check=True)
         other.refused([str(wrong) if word == key_of(user) else word for word in attachment(other)], 3)

@@ -80,7 +80,7 @@ def test_a_dry_run_refuses_what_the_command_would(user):
                 (("delete", "image", "nothing", "--cloud", customer.cloud, "--region", customer.about["region"]), 5, "nothing"),
                 (("create", "cluster", "w", "--cloud", customer.cloud, "--region", customer.about["region"], "--gpus", customer.about["gpus"],
                   "--ssh-from", "192.0.2.1", "--vpc", "nowhere"), 5, "no VPC 'nowhere'"),
-                (("delete", "cluster", "t", "--forget"), 6, "nobody else's")):
+                (("delete", "cluster", "t", "--forget"), 6, "no other state directory owns")):
             customer.refused((*words, "--dry-run"), code, said)
             check((state_of(user), books_of(customer)) == before, f"{customer.cloud}: {words} changed something")
         for name in ("t", "u"):

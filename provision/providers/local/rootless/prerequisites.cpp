@@ -17,10 +17,9 @@ std::string reason(int error_number) {
 /// Returns the switch that turned user namespaces off, if the system has one and shows it.
 Obstacle why_no_namespaces(const RootlessFacts& facts) {
   const auto turned_off = [](const char* name, const char* wanted) {
-    return Obstacle{
-        ErrorKind::denied,
-        std::string("this system lets nobody but root make user namespaces (") + name + ")",
-        std::string("sysctl ") + name + "=" + wanted};
+    return Obstacle{ErrorKind::denied,
+                    std::string("this system lets only root make user namespaces (") + name + ")",
+                    std::string("sysctl ") + name + "=" + wanted};
   };
   if (facts.namespaces_switch == 0) return turned_off("kernel.unprivileged_userns_clone", "1");
   if (facts.most_namespaces == 0) return turned_off("user.max_user_namespaces", "15000");

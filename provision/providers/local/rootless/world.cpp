@@ -101,7 +101,7 @@ UniqueFd process_behind(const UniqueFd& connection) {
   ucred peer{};
   socklen_t size = sizeof peer;
   if (::getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
-    throw system_error("asking who is at a door", errno);
+    throw system_error("identifying the process at a door", errno);
   return open_process(peer.pid);
 }
 
