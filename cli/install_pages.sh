@@ -1,5 +1,5 @@
 #!/bin/sh
-# Part of the installation: the manual pages and the completions, as the program itself writes them.
+# Part of the installation: the manual pages and the completions, written by the program itself.
 # Usage: install_pages.sh FASTGPU MANDIR DATADIR, both below the prefix
 set -eu
 prefix=$MESON_INSTALL_DESTDIR_PREFIX

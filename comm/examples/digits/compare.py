@@ -1,6 +1,6 @@
 """Compares two reports of fastgpu-digits: compare.py ONE_RANK MANY_RANKS
 
-Exits with 1 where the accuracy is under 95 % or the two differ by more than 0.5 percentage points.
+Exits with 1 if the accuracy is under 95 % or the two differ by more than 0.5 percentage points.
 """
 import json
 import sys

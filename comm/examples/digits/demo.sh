@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The demonstration behind `./dev demo`: demo.sh BUILD_DIR
 # Makes a cluster of two nodes on this machine, trains the digits model there on one rank and on two, compares
-# the results, and deletes the cluster, whatever happens.
+# the results, and deletes the cluster in any case.
 set -euo pipefail
 build=$(readlink -f "$1")
 here=$(dirname "$(readlink -f "$0")")

@@ -11,7 +11,7 @@ STYLE = "font: 12px sans-serif; fill: #222"
 
 
 def steps(most, wanted=5):
-    """Round numbers from 0 to at least `most`, which is more than 0."""
+    """Returns round numbers from 0 to at least `most`, which is more than 0."""
     rough = most / wanted
     magnitude = 10 ** math.floor(math.log10(rough))
     step = next(factor * magnitude for factor in (1, 2, 5, 10) if factor * magnitude >= rough * 0.999)
@@ -19,7 +19,7 @@ def steps(most, wanted=5):
 
 
 def panel(reports, key, unit, scale, left):
-    """Loss over one quantity."""
+    """Draws the loss over one quantity."""
     curves = [[(0.0 + each[key] / scale, each["loss"]) for each in report["curve"]] for report in reports]
     across = steps(max(x for curve in curves for x, _ in curve))
     up = steps(max(y for curve in curves for _, y in curve))

@@ -1,7 +1,7 @@
-"""What the demonstrations share: handwritten digits, who computes what, and the report. Needs Python alone.
+"""The common part of the demonstrations: handwritten digits, the shares of the ranks, and the report. Needs only Python.
 
 Data-parallel training: all ranks have the same model and take the same batches, of which each computes its share; the sum of their gradients is
-that of the whole batch. So the number of ranks changes how long it takes, and not what is learned.
+that of the whole batch. The number of ranks therefore changes the duration, but not the result.
 """
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Samples(NamedTuple):
 
 
 def read_samples(file: pathlib.Path) -> Tuple[Samples, Samples]:
-    """For training, and for the test: a fifth of each digit, drawn always alike."""
+    """Returns the samples for training, and those for the test: a fifth of each digit, drawn always alike."""
     rows = [[int(word) for word in line.split(",")] for line in file.read_text().split()]
     by_digit: List[List[List[int]]] = [[row for row in rows if row[-1] == digit] for digit in range(10)]
     draw = random.Random(1998)
@@ -40,12 +40,12 @@ def samples_of(rows: List[List[int]]) -> Samples:
 
 
 def share(items: List[int], rank: int, ranks: int) -> List[int]:
-    """This rank's part of them."""
+    """Returns this rank's part of them."""
     return items[len(items) * rank // ranks:len(items) * (rank + 1) // ranks]
 
 
 def batches(count: int, size: int, epoch: int) -> Iterator[List[int]]:
-    """The numbers of the samples of each step, the same on every rank."""
+    """Yields the numbers of the samples of each step, the same on every rank."""
     order = list(range(count))
     random.Random(epoch).shuffle(order)
     for first in range(0, count, size):
@@ -53,7 +53,7 @@ def batches(count: int, size: int, epoch: int) -> Iterator[List[int]]:
 
 
 def learning_rate(options: argparse.Namespace, epoch: int) -> float:
-    """Falls in a straight line, so that the end is calm."""
+    """Returns a rate that falls in a straight line, so that the end is calm."""
     return options.learning_rate * (1 - epoch / options.epochs)
 
 

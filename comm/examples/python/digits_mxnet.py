@@ -1,4 +1,4 @@
-"""Handwritten digits with MXNet's Gluon: a network, a trainer and a loop as ever, but for the three lines that name fastgpu_comm."""
+"""Handwritten digits with MXNet's Gluon: a network, a trainer and a loop as usual, except for the three lines that name fastgpu_comm."""
 from __future__ import annotations
 
 import argparse

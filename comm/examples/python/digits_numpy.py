@@ -13,7 +13,7 @@ HIDDEN = 64
 
 
 def initial(comm: fastgpu_comm.Communicator) -> Dict[str, numpy.ndarray]:
-    """Rank 0's for all."""
+    """Returns rank 0's initial model on all ranks."""
     draw = numpy.random.default_rng(1)
     model = {"first.weight": draw.normal(0, (2 / 64) ** 0.5, (64, HIDDEN)), "first.bias": numpy.zeros(HIDDEN),
              "second.weight": draw.normal(0, (2 / HIDDEN) ** 0.5, (HIDDEN, 10)), "second.bias": numpy.zeros(10)}
@@ -21,7 +21,7 @@ def initial(comm: fastgpu_comm.Communicator) -> Dict[str, numpy.ndarray]:
 
 
 def forward(model: Dict[str, numpy.ndarray], images: numpy.ndarray) -> Tuple[numpy.ndarray, numpy.ndarray]:
-    """What the hidden layer says, and how probable each digit is."""
+    """Returns the output of the hidden layer, and the probability of each digit."""
     hidden = numpy.maximum(images @ model["first.weight"] + model["first.bias"], 0)
     scores = hidden @ model["second.weight"] + model["second.bias"]
     exponentials = numpy.exp(scores - scores.max(axis=1, keepdims=True))

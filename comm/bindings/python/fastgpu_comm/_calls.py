@@ -1,4 +1,4 @@
-"""Collectives as calls of the library, decided from their arguments before anything begins. Pure, but for the memory of results."""
+"""Collectives as calls of the library, decided from their arguments before anything begins. Pure, except for the memory of results."""
 from __future__ import annotations
 
 import operator
@@ -20,12 +20,12 @@ class Call(NamedTuple):
 
 
 class Ranks(NamedTuple):
-    """This rank among how many."""
+    """A rank and the number of ranks."""
     rank: int
     size: int
 
     def check(self, value: Any, what: str) -> int:
-        number = operator.index(value)  # TypeError for what is no whole number.
+        number = operator.index(value)  # TypeError unless it is a whole number.
         if not 0 <= number < self.size:
             raise ValueError(f"{what} is {number}: ranks are 0 to {self.size - 1}")
         return number

@@ -9,13 +9,13 @@ from ._library import load
 
 
 def _release(process: int, free: str, pointer: int, kept: Any) -> None:
-    if os.getpid() == process:  # A child made by fork has the objects, not the connections.
+    if os.getpid() == process:  # A forked child has the objects, not the connections.
         load().ask(free, pointer)
     del kept
 
 
 class Handle:
-    """Released once: by release(), with its owner, or as the process ends, whichever comes first. `kept` lives as long."""
+    """A handle that is released once: by release(), with its owner, or as the process ends. `kept` lives equally long."""
 
     def __init__(self, owner: object, what: str, free: str, pointer: int, kept: Any = None) -> None:
         self._what, self._pointer = what, pointer

@@ -11,22 +11,22 @@ from .kinds import Op
 
 
 class Place(NamedTuple):
-    """What one gradient will be."""
+    """The name, shape and type of one gradient."""
     name: str
     shape: Tuple[int, ...]
-    dtype: Any  # As numpy takes it.
+    dtype: Any  # A type of numpy.
 
 
 class HostGradients:
-    """Those of one model. All ranks make it at the same time, with the same places in the same order."""
+    """The gradients of one model. All ranks make it at the same time, with the same places in the same order."""
 
     def __init__(self, places: Iterable[Place], comm: Communicator, op: Op, settings: Optional[Mapping[str, Optional[str]]]) -> None:
         if op not in (Op.AVERAGE, Op.SUM):
             raise ValueError(f"GradientExchange: gradients are averaged or summed, not {Op(op).name}")
         self._places = list(places)
         self._memory = [numpy.zeros(place.shape, place.dtype) for place in self._places]
-        self.outcome: Optional[Outcome] = None  # Of the last step.
-        group = comm.split(0, comm.rank)  # So that the program's own calls may come at any time.
+        self.outcome: Optional[Outcome] = None  # The outcome of the last step.
+        group = comm.split(0, comm.rank)  # The program's own calls may then come at any time.
         assert group is not None
         self._gradients = Gradients(group, settings)
         self._gradients.use_op(op)
@@ -34,7 +34,7 @@ class HostGradients:
             self._gradients.register(place.name, memory)
 
     def check_complete(self, gradients: Sequence[Any]) -> None:
-        """Raises ValueError for anything but one gradient for each place."""
+        """Raises ValueError unless there is one gradient for each place."""
         if len(gradients) != len(self._places):
             raise ValueError(f"GradientExchange: {len(gradients)} gradients for {len(self._places)} parameters")
         for place, gradient in zip(self._places, gradients):
@@ -42,7 +42,7 @@ class HostGradients:
                 raise ValueError(f"the gradient of {place.name} is None: every parameter needs one, if only of zeros")
 
     def check(self, gradients: Sequence[Any]) -> None:
-        """Raises ValueError for anything but one array of the right shape and type for each place."""
+        """Raises ValueError unless there is one array of the right shape and type for each place."""
         self.check_complete(gradients)
         for place, gradient in zip(self._places, gradients):
             found, wanted = (tuple(gradient.shape), numpy.dtype(gradient.dtype)), (tuple(place.shape), numpy.dtype(place.dtype))
@@ -51,7 +51,7 @@ class HostGradients:
                                  f"{wanted[0]} and {wanted[1]}")
 
     def exchange(self, gradients: Sequence[Any]) -> List[Any]:
-        """The results over all ranks, of arrays that have been checked: each travels as soon as it is here. Raises fastgpu_comm.Error."""
+        """Returns the results over all ranks, of checked arrays: each travels as soon as it is here. Raises fastgpu_comm.Error."""
         for number, (memory, gradient) in enumerate(zip(self._memory, gradients)):
             numpy.copyto(memory, numpy.asarray(gradient))
             self._gradients.ready(number)

@@ -22,18 +22,18 @@ class NonFinite(enum.IntEnum):
 
 
 class Outcome(NamedTuple):
-    """What all ranks know of a step that has ended."""
-    step: int  #: From 0.
-    is_applied: bool  #: False: FASTGPU_COMM_NANCHECK has skipped the step, and gradients hold no results.
-    skipped: List[str]  #: Ready on no rank, left as they were.
-    non_finite: NonFinite  #: The first gradient of the lowest rank that has one; FINITE where none was found.
+    """The common knowledge of all ranks about a step that has ended."""
+    step: int  #: Counted from 0.
+    is_applied: bool  #: False: FASTGPU_COMM_NANCHECK has skipped the step, and gradients have no results.
+    skipped: List[str]  #: Ready on no rank, left unchanged.
+    non_finite: NonFinite  #: The first gradient of the lowest rank that has one; FINITE if none was found.
     non_finite_name: str
     non_finite_rank: int
-    is_somebody_leaving: bool  #: There is no further step.
+    is_somebody_leaving: bool  #: No further step follows.
 
 
 class Counters(NamedTuple):
-    """Of this rank, since the first step began. Times are in seconds, bytes as they are on the wire."""
+    """Counts of this rank, since the first step began. Times are in seconds, bytes are those on the wire."""
     steps: int
     steps_without_results: int
     buckets: int
@@ -51,9 +51,9 @@ def _log(sentence: str) -> None:
 
 
 class Gradients:
-    """Averages over the ranks of `comm`, whose other calls come between steps: a group of its own (comm.split(0)) is free of that.
+    """Gradients that the ranks of `comm` average. Its other calls come between steps: a group of its own (comm.split(0)) is free of that.
 
-    `settings` are as for init(), which they overrule: FASTGPU_COMM_WIRE, _FUSION, _NANCHECK and so on. `on_warning` is given a sentence about
+    `settings` are as for init(), which they overrule: FASTGPU_COMM_WIRE, _FUSION, _NANCHECK and so on. `on_warning` gets a sentence about
     a rank that is late, or a gradient that is not finite; by default it goes to the logger "fastgpu_comm".
     """
 
@@ -71,8 +71,8 @@ class Gradients:
     def register(self, name: str, data: Any, priority: int = 0) -> int:
         """Adds a gradient before the first step, on every rank the same ones in the same order; returns its number, from 0.
 
-        `data`, an array or tensor, is where it lies from now on, and lives as long as this does. Where connections are busy,
-        those of a higher priority overtake others. Raises TypeError, ValueError, UsageError.
+        `data`, an array or tensor, is its memory from now on, and lives as long as this does. On busy connections,
+        gradients of a higher priority overtake others. Raises TypeError, ValueError, UsageError.
         """
         place = look_at(data, f"the gradient {name!r}").writable()
         shape = (ctypes.c_uint64 * max(1, len(place.shape)))(*place.shape)
@@ -91,19 +91,19 @@ class Gradients:
         return len(self._names)
 
     def use_op(self, op: Op) -> None:
-        """What the steps to come do; AVERAGE at first. Between steps, and on all ranks alike."""
+        """Sets the operation of later steps; AVERAGE at first. Between steps, and the same on all ranks."""
         load().call("fgc_gradients_use_op", self._handle.pointer, Op(op))
 
     def wire_type(self, gradient: Union[int, str]) -> ElementType:
-        """What a gradient is on the wire."""
+        """Returns the type of a gradient on the wire."""
         kind = ctypes.c_int()
         load().call("fgc_gradient_wire_type", self._handle.pointer, self._number(gradient), ctypes.byref(kind))
         return ElementType(kind.value)
 
     def ready(self, gradient: Union[int, str]) -> None:
-        """The gradient (its number or name) is complete, begins to travel, and is not touched before wait(). From any thread.
+        """Marks the gradient (its number or name) complete: it begins to travel, and is not touched before wait(). From any thread.
 
-        On a GPU it is complete once the current stream of PyTorch has passed what is in it now. The first call begins the first step: a
+        On a GPU it is complete once the current stream of PyTorch has passed its present content. The first call begins the first step: a
         collective, in which UsageError names the rank that has registered something else.
         """
         number = self._number(gradient)
@@ -114,10 +114,10 @@ class Gradients:
             load().call("fgc_device_gradient_ready", self._handle.pointer, number, stream_of(device))
 
     def wait(self) -> Outcome:
-        """Ends the step: gradients then hold the results. On a GPU, what is put into the current stream from now on comes after them.
+        """Ends the step: gradients then have the results. On a GPU, later work in the current stream comes after them.
 
-        Raises UsageError where a gradient is ready on some ranks only, naming those where it is not, and RemoteError for one that is not
-        finite where FASTGPU_COMM_NANCHECK is "stop"; the next step may follow all the same.
+        Raises UsageError if a gradient is ready on some ranks only, naming those on which it is not, and RemoteError for one that is not
+        finite if FASTGPU_COMM_NANCHECK is "stop". The next step may follow all the same.
         """
         devices = [data.device for data in self._data if data.device is not None]
         if devices:
@@ -125,7 +125,7 @@ class Gradients:
         return self._ended("fgc_gradients_wait")
 
     def leave(self) -> Outcome:
-        """As wait(), and tells all ranks that this one makes no further step."""
+        """Ends the step like wait(), and announces to all ranks that this one makes no further step."""
         return self._ended("fgc_gradients_leave")
 
     def counters(self) -> Counters:
@@ -134,7 +134,7 @@ class Gradients:
         return Counters(*(getattr(found, name) for name in Counters._fields))
 
     def close(self) -> None:
-        """Between steps; a second call does nothing."""
+        """Frees the gradients, between steps; a second call does nothing."""
         self._handle.release()
 
     def _number(self, gradient: Union[int, str]) -> int:

@@ -24,7 +24,7 @@ from .kinds import Op
 
 
 def broadcast(tree: Any, comm: Communicator, root: int = 0) -> Any:
-    """The arrays that rank `root` has, on every rank: of parameters, or of an optimizer's state. Leaves that are numbers become arrays.
+    """Returns the arrays of rank `root` on every rank: of parameters, or of an optimizer's state. Leaves that are numbers become arrays.
 
     A collective: every rank has the same structure. Not within jit.
     """
@@ -34,13 +34,13 @@ def broadcast(tree: Any, comm: Communicator, root: int = 0) -> Any:
 
 
 class GradientExchange:
-    """Gradients by `parameters`, a pytree of arrays, become their averages over all ranks (`op`: or sums).
+    """An exchange of gradients by `parameters`, a pytree of arrays, for their averages over all ranks (`op`: or sums).
 
     Every rank makes it at the same time, with the same structure, and calls it equally often. `settings` are those of fastgpu_comm.Gradients.
     Gradients are copied to the host and back.
 
-    It may be called within jax.jit. There what fails is an error of JAX, with the sentence of the fastgpu_comm.Error in its text. Not within
-    vmap, and not where gradients are taken of it.
+    It may be called within jax.jit. A failure there is an error of JAX, with the sentence of the fastgpu_comm.Error in its text. Not within
+    vmap, and not if gradients are taken of it.
     """
 
     def __init__(self, parameters: Any, comm: Communicator, op: Op = Op.AVERAGE, settings: Optional[Mapping[str, Optional[str]]] = None) -> None:
@@ -50,11 +50,11 @@ class GradientExchange:
 
     @property
     def outcome(self) -> Optional[Outcome]:
-        """Of the last step. Where it is not applied (FASTGPU_COMM_NANCHECK=skip), the results are zeros, and no step is to be taken with them."""
+        """Returns the outcome of the last step. Without is_applied (FASTGPU_COMM_NANCHECK=skip) the results are zeros, not to be used."""
         return self._host.outcome
 
     def __call__(self, gradients: Any) -> Any:
-        """As jax.grad() gives them; the results likewise. A collective.
+        """Exchanges gradients in the form of jax.grad(); the results have the same form. A collective.
 
         Raises ValueError before anything has begun for another structure, shape or type than the parameters'. Raises fastgpu_comm.Error.
         """
@@ -70,5 +70,5 @@ class GradientExchange:
         return jax.tree_util.tree_unflatten(structure, results)
 
     def close(self) -> None:
-        """Between steps."""
+        """Frees the gradients, between steps."""
         self._host.close()

@@ -1,9 +1,9 @@
-"""What numbers are, and what is done to them; the values are those of the C headers."""
+"""The types of numbers, and the operations on them; the values are those of the C headers."""
 import enum
 
 
 class ElementType(enum.IntEnum):
-    """What can be reduced. Arrays of other types can be moved (broadcast, gathered, sent), not reduced."""
+    """The types that can be reduced. Arrays of other types can be moved (broadcast, gathered, sent), not reduced."""
     FLOAT32 = 0
     FLOAT64 = 1
     INT32 = 2
@@ -15,7 +15,7 @@ class ElementType(enum.IntEnum):
 
 
 class Op(enum.IntEnum):
-    """On integers, sums and products wrap and averages round towards zero. A floating-point result is NaN where an operand is."""
+    """An operation. On integers, sums and products wrap and averages round towards zero. A floating-point result is NaN if an operand is."""
     SUM = 0
     AVERAGE = 1
     MIN = 2

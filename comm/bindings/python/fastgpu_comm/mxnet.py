@@ -21,7 +21,7 @@ import numpy
 
 try:
     import mxnet
-except AttributeError as error:  # numpy.bool, which is gone.
+except AttributeError as error:  # numpy.bool no longer exists.
     raise ImportError(f"MXNet cannot be imported with numpy {numpy.__version__}: it needs one older than 1.24 ({error})") from error
 
 from ._host_gradients import HostGradients, Place
@@ -31,16 +31,16 @@ from .kinds import Op
 
 
 def broadcast_parameters(parameters: Mapping[str, Any], comm: Communicator, root: int = 0) -> None:
-    """Gives all ranks the values that rank `root` has, of initialized parameters: net.collect_params(). A collective."""
+    """Gives all ranks the values of rank `root`, of initialized parameters: net.collect_params(). A collective."""
     travelling = [(parameter, comm.broadcast_async(parameter.data().asnumpy().copy(), root)) for parameter in parameters.values()]
     for parameter, request in travelling:
         parameter.set_data(mxnet.nd.array(request.wait(), dtype=parameter.dtype))
 
 
 class GradientExchange:
-    """Gradients of `parameters` on this rank become their averages over all ranks (`op`: or sums), in place, by each call.
+    """An exchange of the gradients of `parameters` for their averages over all ranks (`op`: or sums), in place, by each call.
 
-    Every rank makes it at the same time, of the same parameters, whose shapes are known and which lie on one device; those without gradients
+    Every rank makes it at the same time, of the same parameters, whose shapes are known and which are on one device; those without gradients
     (grad_req "null") are left out. `settings` are those of fastgpu_comm.Gradients. Gradients are copied to the host and back.
     """
 
@@ -56,15 +56,15 @@ class GradientExchange:
 
     @property
     def outcome(self) -> Optional[Outcome]:
-        """Of the last step. Where it is not applied (FASTGPU_COMM_NANCHECK=skip), gradients are zeros, and no step is to be taken with them."""
+        """Returns the outcome of the last step. Without is_applied (FASTGPU_COMM_NANCHECK=skip) gradients are zeros, not to be used."""
         return self._host.outcome
 
     def __call__(self) -> None:
-        """After backward(), before the trainer's update(). A collective. Raises fastgpu_comm.Error."""
+        """Exchanges gradients, after backward() and before the trainer's update(). A collective. Raises fastgpu_comm.Error."""
         results = self._host.exchange([gradient.asnumpy() for gradient in self._gradients])
         for gradient, result in zip(self._gradients, results):
             gradient[:] = result
 
     def close(self) -> None:
-        """Between steps."""
+        """Frees the gradients, between steps."""
         self._host.close()

@@ -1,4 +1,4 @@
-"""Something that was begun."""
+"""An operation that was begun."""
 from __future__ import annotations
 
 import ctypes
@@ -9,20 +9,20 @@ from ._library import load
 
 
 class Request:
-    """Its arrays are not touched until it is done, and live as long as this does. Dropping it waits. Any thread may wait or test."""
+    """A begun operation. Its arrays are not touched until it is done, and live as long as this. Dropping it waits. Any thread may wait or test."""
 
     def __init__(self, name: str, pointer: int, kept: Any, result: Any) -> None:
         self._name, self._result = name, result
         self._handle = Handle(self, "request", "fgc_request_free", pointer, kept)
 
     def test(self) -> bool:
-        """Whether wait() would return at once. Raises what it has failed with, as wait() does."""
+        """Returns True if wait() would return at once. Raises its failure, as wait() does."""
         is_done = ctypes.c_int()
         load().call("fgc_request_test", self._handle.pointer, ctypes.byref(is_done))
         return is_done.value != 0
 
     def wait(self) -> Any:
-        """The array with the result (None for send and barrier), once it is there. Raises fastgpu_comm.Error. May be called again."""
+        """Waits, and returns the array with the result (None for send and barrier). Raises fastgpu_comm.Error. May be called again."""
         load().call("fgc_request_wait", self._handle.pointer)
         return self._result
 

@@ -24,7 +24,7 @@ from .kinds import Op
 
 
 def broadcast_variables(variables: Iterable[Any], comm: Communicator, root: int = 0) -> None:
-    """Gives all ranks the values that rank `root` has: of a model's variables, or of an optimizer's (`optimizer.variables`, once it is built).
+    """Gives all ranks the values of rank `root`: of a model's variables, or of an optimizer's (`optimizer.variables`, once it is built).
 
     A collective: every rank has the same variables in the same order. Not within a tf.function.
     """
@@ -37,13 +37,13 @@ def broadcast_variables(variables: Iterable[Any], comm: Communicator, root: int 
 
 
 class GradientExchange:
-    """Gradients of `variables` on this rank become their averages over all ranks (`op`: or sums).
+    """An exchange of the gradients of `variables` for their averages over all ranks (`op`: or sums).
 
     Every rank makes it at the same time, of the same variables in the same order, and calls it equally often. `settings` are those of
     fastgpu_comm.Gradients. Gradients are copied to the host and back; those of embeddings (IndexedSlices) become whole ones.
 
-    It may be called within a tf.function, but for those with jit_compile=True. There what fails is an error of TensorFlow, with the sentence of
-    the fastgpu_comm.Error in its text.
+    It may be called within a tf.function, except for those with jit_compile=True. A failure there is an error of TensorFlow, with the sentence
+    of the fastgpu_comm.Error in its text.
     """
 
     def __init__(self, variables: Iterable[Any], comm: Communicator, op: Op = Op.AVERAGE,
@@ -54,12 +54,12 @@ class GradientExchange:
 
     @property
     def outcome(self) -> Optional[Outcome]:
-        """Of the last step. Where it is not applied (FASTGPU_COMM_NANCHECK=skip), the results are zeros, and no step is to be taken with them."""
+        """Returns the outcome of the last step. Without is_applied (FASTGPU_COMM_NANCHECK=skip) the results are zeros, not to be used."""
         return self._host.outcome
 
     @tensorflow.autograph.experimental.do_not_convert
     def __call__(self, gradients: Sequence[Any]) -> List[Any]:
-        """One for each variable, in their order, as tape.gradient() gives them; the results likewise. A collective.
+        """Exchanges one gradient for each variable, in their order, as tape.gradient() returns them; the results likewise. A collective.
 
         Raises ValueError before anything has begun for a gradient of another shape or type, or None: give
         `unconnected_gradients=tensorflow.UnconnectedGradients.ZERO` to tape.gradient() for variables that the loss does not depend on.
@@ -72,7 +72,7 @@ class GradientExchange:
         return [tensorflow.convert_to_tensor(result) for result in self._exchange(*(gradient.numpy() for gradient in dense))]
 
     def close(self) -> None:
-        """Between steps."""
+        """Frees the gradients, between steps."""
         self._host.close()
 
     def _within_function(self, gradients: List[Any]) -> List[Any]:
