@@ -311,7 +311,7 @@ void apply(const CommonFlags& common, const Arguments& arguments, const Command&
 
 void check_variables(Context& context, const Command& command) {
   const auto faults = unknown_variables(context.variable_names(), commands(), command);
-  // In a job the agent that has set them may be another version than this program.
+  // The agent of a job that has set them may be another version than this program.
   const bool is_in_job = context.environment()("FASTGPU_JOB_ID").has_value();
   for (const std::string& fault : faults)
     unless_it_runs_anyway(command.runs_anyway || is_in_job, context.ui(),

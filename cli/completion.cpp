@@ -11,7 +11,7 @@
 namespace fastgpu::cli {
 namespace {
 
-/// Returns whether the last flag awaits its value.
+/// Returns true if the last flag awaits its value.
 bool lacks_value(const std::vector<Token>& tokens) {
   if (tokens.empty() || tokens.back().argument == nullptr) return false;
   return !tokens.back().argument->bare() && !tokens.back().value;

@@ -24,7 +24,7 @@
 
 namespace fastgpu::cli {
 
-/// Lists the environment variables that are set.
+/// A function that lists the environment variables that are set.
 using VariableNames = std::function<std::vector<std::string>()>;
 
 class Context {

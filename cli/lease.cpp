@@ -73,7 +73,7 @@ class HeldLease {
   ~HeldLease() try {
     if (head_in(context_.store().nodes(cluster_)) == nullptr) lease_.abandon();
   } catch (const std::exception&) {
-    return;  // It is returned, or runs out.
+    return;  // The lease is returned, or runs out.
   }
   HeldLease(const HeldLease&) = delete;
   HeldLease& operator=(const HeldLease&) = delete;
@@ -149,7 +149,7 @@ Lease::~Lease() {
   try {
     renewal_->head.drop_lease(renewal_->wish.holder, Cancel());
   } catch (const std::exception&) {
-    return;  // It runs out by itself.
+    return;  // The lease runs out by itself.
   }
 }
 

@@ -71,7 +71,7 @@ void report(Ui& ui, const Error& error, std::optional<Format> document_format) {
   try {
     ui.set_format(*document_format);
     ui.show(View{.root = std::move(root)});
-  } catch (const Error&) {  // It is on stderr already.
+  } catch (const Error&) {  // The error is on stderr already.
   }
 }
 

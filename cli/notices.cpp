@@ -30,7 +30,7 @@ std::vector<Notice> notices_of(Context& context, const state::Cluster& cluster,
   const auto hosts = met_hosts(context, cluster, nodes);
   for (const auto& watch :
        launcher::watch_nodes(context.ssh(), hosts, context.agent(), context.cancel(), kGlance)) {
-    if (!watch.ok()) continue;  // It may be gone already, which its cloud reports.
+    if (!watch.ok()) continue;  // The node may be gone already, which its cloud reports.
     const agent::NodeWatch& said = watch.value();
     if (said.taken_back != 0 || said.at_risk != 0)
       notices.push_back({watch.host, said.taken_back, said.at_risk});

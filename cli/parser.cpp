@@ -142,7 +142,7 @@ std::span<const std::string> Parser::take_program(std::span<const std::string> w
 void Parser::read(std::span<const std::string> words) {
   for (const Token& token : tokens_of(take_program(words), arguments_))
     add(token);
-  std::ranges::reverse(pairs_);  // As CLI11 wants them.
+  std::ranges::reverse(pairs_);  // CLI11 takes them in reverse.
   try {
     app_.parse(std::move(pairs_));
   } catch (const CLI::ParseError& e) {

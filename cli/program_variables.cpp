@@ -40,7 +40,7 @@ std::string assignment_of(const std::string& text, const std::string& where,
 }
 
 std::string read_regular(const std::string& path) {
-  // Not blocking, for a FIFO without a writer would never open.
+  // Opened without blocking, because a FIFO without a writer would never open.
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file) throw system_error("--env-file: opening " + printable(path), errno);
   struct stat about {};

@@ -47,7 +47,7 @@ void on_signal(int) noexcept {
     return cancel->request();
   }
   write_line(g_parting.load());
-  // In the background this call would stop us.
+  // A background process would be stopped by this call.
   if (g_has_modes.load() && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp())
     ::tcsetattr(STDIN_FILENO, TCSANOW, &g_modes);
   ::_exit(kInterrupted);

@@ -344,7 +344,7 @@ void find_host_keys(Context& context, Hosts& hosts, KnownPlaces& known, UnknownH
     sort_by_key_types(host);
     longest = std::max(longest, host.jumps.size());
   }
-  // From the near to the far: a place behind a jump host is asked by way of it.
+  // The nearest first: a place behind a jump host is asked by way of it.
   for (std::size_t distance = 0; distance <= longest; ++distance) {
     take_certified(context, hosts, distance, known);
     if (unknown == UnknownHosts::refuse) continue;

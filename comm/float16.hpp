@@ -20,7 +20,7 @@ struct BFloat16 {
 constexpr float to_float(Float16 half) noexcept {
   const std::uint32_t sign = (half.bits & 0x8000U) << 16U;
   const std::uint32_t magnitude = (half.bits & 0x7fffU) << 13U;
-  const std::uint32_t normal = magnitude + 0x38000000U;  // From a bias of 15 to one of 127.
+  const std::uint32_t normal = magnitude + 0x38000000U;  // The bias changes from 15 to 127.
   // Reads the fraction as that of a normal number, then takes away the one that this adds.
   const std::uint32_t subnormal =
       std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude + 0x38800000U) - 0x1p-14F);

@@ -231,7 +231,7 @@ void Following::take(Node& node, const agent::FrameHeader& header, std::string_v
       node.complete = true;
       return;
     case FrameKind::end: {
-      // On a node without the supervisor, complete means that all of its ranks have reported their
+      // Without the supervisor on a node, complete means that all of its ranks have reported their
       // end. A killed one cannot, and is not waited for once the job has ended.
       const auto ended = std::ranges::count_if(ends_, [&](const auto& entry) {
         return entry.first >= node.ranks.first && entry.first < node.ranks.first + node.ranks.count;

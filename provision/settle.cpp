@@ -65,7 +65,8 @@ void settle_one(const Tools& tools, const state::ClusterId& id, HalfMade half_ma
   const ClusterName name = cluster->name;
   const auto lock = state::ClusterLock::try_lock(tools.store, name);
   if (!lock) return;
-  cluster = tools.store.find_cluster(id);  // Its owner may have finished or renamed it just now.
+  // The cluster's owner may have finished or renamed it just now.
+  cluster = tools.store.find_cluster(id);
   if (!cluster || cluster->name != name) return;
   try {
     for (Settled& settled : settle_cluster(tools, *cluster, half_made))

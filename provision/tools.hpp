@@ -74,7 +74,7 @@ class ClusterEvents {
  public:
   virtual ~ClusterEvents() = default;
   virtual void step_started(std::string_view /*step*/) {}   ///< "creating 2 nodes"
-  virtual void step_finished(std::string_view /*step*/) {}  ///< The same text.
+  virtual void step_finished(std::string_view /*step*/) {}  ///< The text of the start.
   virtual void node_changed(const state::Node& /*node*/) {}
   /// Reports that one place had no room; the next one is tried.
   virtual void moving_on(std::string_view /*reason*/) {}

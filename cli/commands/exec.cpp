@@ -248,7 +248,7 @@ int run(Context& context, const Options& options) {
   report_cut(context.ui(), results, holding->held());
   if (!context.ui().for_people()) {
     const View view = view_of(options, results, holding->held(), files ? &*files : nullptr);
-    holding.reset();  // It may be large, and is in the document now.
+    holding.reset();  // The output may be large, and is in the document now.
     context.ui().show(view);
   } else {
     if (options.fold) show_folded(context.ui(), results, holding->held());

@@ -81,7 +81,7 @@ double seconds_of(const Stream& stream, const std::function<void()>& action) {
 void fill_with_numbers(std::span<std::byte> memory, const Stream& stream) {
   std::mt19937 random(1);
   std::vector<std::uint16_t> numbers(1 << 22);
-  for (std::size_t i = 0; i < numbers.size(); ++i)  // Also as two float16 or bfloat16: finite.
+  for (std::size_t i = 0; i < numbers.size(); ++i)  // Finite also as two float16 or bfloat16.
     numbers[i] = static_cast<std::uint16_t>(0x3c00U | (random() & 0x83ffU));
   const auto bytes = std::as_bytes(std::span(numbers));
   for (std::size_t at = 0; at < memory.size(); at += bytes.size()) {

@@ -24,7 +24,8 @@ struct Elements {
   void fill(float number) const {
     const std::size_t size = size_of(type);
     put_number(type, number, memory.first(size));
-    for (std::size_t at = size; at < memory.size(); at *= 2)  // Copies what is there behind it.
+    // Appends a copy of the present content.
+    for (std::size_t at = size; at < memory.size(); at *= 2)
       std::memcpy(memory.data() + at, memory.data(), std::min(at, memory.size() - at));
   }
 

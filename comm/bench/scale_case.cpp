@@ -122,7 +122,8 @@ ScaleCase scale_case_of(std::span<const std::string> words) {
   app.add_option("--latency", latency, "Seconds between two hosts, one way (0)")
       ->check(CLI::NonNegativeNumber);
   try {
-    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // As CLI11 wants them.
+    // CLI11 takes them in reverse.
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& e) {
     throw Error(ErrorKind::usage, e.what());
   }

@@ -99,7 +99,8 @@ Settings settings_of(const Program& program, std::span<const std::string> words)
   for (const OwnOption& option : program.options)
     app.add_option(option.name, *option.value, option.help);
   try {
-    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // As CLI11 wants them.
+    // CLI11 takes them in reverse.
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::CallForHelp&) {
     settings.help = app.help();
   } catch (const CLI::ParseError& e) {

@@ -79,7 +79,7 @@ Environment environment_with(const Environment& base, const char* const* setting
   for (std::size_t i = 0; settings != nullptr && settings[i] != nullptr; ++i) {
     const std::string setting = settings[i];
     const std::size_t equals = setting.find('=');
-    if (equals == std::string::npos || equals == 0)  // Not shown: it may be a secret.
+    if (equals == std::string::npos || equals == 0)  // The text is not shown: it may be a secret.
       refuse("setting number " + std::to_string(i) + " is not NAME=VALUE");
     const std::string name = setting.substr(0, equals);
     check_variables({&name, 1});

@@ -144,7 +144,7 @@ class DeviceGradients {
   gpu::Device& device_;
   gpu::Pinned pinned_;
   std::vector<std::byte> zeros_;  ///< Outlives the copies that are made of it.
-  gpu::DeviceMemory wire_;        ///< The same layout as the fusion buffer.
+  gpu::DeviceMemory wire_;        ///< Laid out like the fusion buffer.
   gpu::DeviceStream stream_;
   gpu::DeviceEvent unpacked_;
   std::vector<gpu::DeviceEvent> completed_;  ///< One event for each gradient.

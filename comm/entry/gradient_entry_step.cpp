@@ -10,7 +10,7 @@ namespace fastgpu::comm {
 
 StepOutcome GradientEntry::end_step(Verdicts wishes, std::optional<gpu::StreamHandle> stream) {
   const auto began = Timeline::Clock::now();
-  if (device_) on_device([this] { device_->drain(); });  // Its thread takes the lock.
+  if (device_) on_device([this] { device_->drain(); });  // The device's thread takes the lock.
   Lock lock(mutex_);
   begin(lock);
   const Agreement agreement = negotiate(wishes);

@@ -1,4 +1,4 @@
-// Some of the gradients of a table, one bit each.
+// A subset of a table's gradients, one bit each.
 #pragma once
 
 #include <algorithm>

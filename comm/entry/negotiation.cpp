@@ -129,7 +129,7 @@ void Negotiation::take_notice(std::span<const std::byte> message) {
   RankState late = decode_rank_state(message, gradients_);
   expects_notice_ = false;
   if (late.rank.value >= ranks_) throw Error(ErrorKind::remote, "the late rank does not exist");
-  if (late.rank == self_) return;  // It has gone round.
+  if (late.rank == self_) return;  // The notice has gone round.
   std::uint32_t& known_ms = late_ms_[static_cast<std::size_t>(late.rank.value)];
   if (late.late_ms == 0 || late.late_ms / 2 < known_ms) return;  // Received by another way already.
   known_ms = late.late_ms;
@@ -151,7 +151,8 @@ void Negotiation::advance() {
   begin_round();
 }
 
-/// Returns the same on every rank, because every rank knows the same.
+/// Returns true if all ranks must ask each other. Every rank decides the same, because every rank
+/// knows the same.
 bool Negotiation::must_ask() const noexcept {
   return agreement_.summary.verdicts.differs || agreement_.is_torn();
 }

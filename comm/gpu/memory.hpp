@@ -16,7 +16,7 @@ int device_count() noexcept;
 
 enum class Timing : std::uint8_t { off, on };
 
-// For owners other than the classes below.
+// Functions for owners other than the classes below.
 std::byte* allocate_device(std::size_t bytes);
 void free_device(std::byte* memory) noexcept;
 void free_pinned(std::byte* memory) noexcept;

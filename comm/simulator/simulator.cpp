@@ -12,7 +12,7 @@
 namespace fastgpu::comm {
 namespace {
 
-constexpr std::uint64_t kQuantum = 65536;  // As much as a socket takes at a time.
+constexpr std::uint64_t kQuantum = 65536;  // The bytes that a socket takes at a time.
 constexpr std::uint64_t kMostQuanta = 8;   // Bounds the events of one message.
 
 enum class EventKind : std::uint8_t { starts, processed, quantum_left, quantum_comes, arrives };

@@ -11,7 +11,7 @@ struct FileStore {
   std::string_view options;
 };
 
-// From the vendors' pages in November 2026:
+// The vendors' pages in November 2026:
 //   AWS EFS             docs.aws.amazon.com/efs/latest/ug/mounting-fs-nfs-mount-settings.html
 //   Alibaba NAS
 //   alibabacloud.com/help/en/nas/user-guide/mount-an-nfs-file-system-on-a-linux-ecs-instance

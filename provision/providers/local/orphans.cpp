@@ -35,7 +35,7 @@ std::string read_command_line(pid_t pid) {
   try {
     return read_file("/proc/" + std::to_string(pid) + "/cmdline").value_or("");
   } catch (const Error&) {
-    return {};  // It has just ended.
+    return {};  // The process has just ended.
   }
 }
 

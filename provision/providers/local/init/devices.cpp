@@ -53,7 +53,7 @@ void mount_devices(const Root& root) {
   const UniqueFd place = root.find("/dev");
   if (!place) throw Error(ErrorKind::local, "the node's tree has no /dev");
   mount_at("fastgpu", path_of(place), "tmpfs", MS_NOSUID | MS_STRICTATIME, "mode=755,size=4m");
-  const UniqueFd inside = root.find("/dev");  // The same name, now the new file system.
+  const UniqueFd inside = root.find("/dev");  // This is the new file system, under the same name.
   const std::string dev = path_of(inside) + "/";
   const CHandle<DIR, close_directory> here(::opendir("/dev"));
   if (!here) throw system_error("reading /dev", errno);

@@ -62,7 +62,7 @@ void mount_kernel_windows(const Root& root) {
   mount_at("proc", path_of(proc), "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "");
   constexpr unsigned long kSysFlags = MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY;
   if (::mount("sysfs", path_of(sys).c_str(), "sysfs", kSysFlags, nullptr) != 0) {
-    // In a user namespace, mounts below /sys must come along.
+    // Mounts below /sys must come along in a user namespace.
     if (::mount("/sys", path_of(sys).c_str(), nullptr, MS_BIND, nullptr) != 0)
       mount_at("/sys", path_of(sys), nullptr, MS_BIND | MS_REC, "");
     const UniqueFd inside = root.find("/sys");

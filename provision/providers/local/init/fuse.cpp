@@ -15,7 +15,7 @@
 namespace fastgpu::provision::local {
 namespace {
 
-// By number, as the C library's wrappers are younger than the kernel's calls.
+// Called by number, as the C library's wrappers are younger than the kernel's calls.
 void configure(const UniqueFd& context, unsigned command, const char* key, const char* value) {
   if (::syscall(SYS_fsconfig, context.get(), command, key, value, 0) != 0)
     throw system_error("making a FUSE file system", errno);
