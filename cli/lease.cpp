@@ -123,7 +123,7 @@ Lease::Lease(Context& context, ssh::Host host, const LeaseWish& wish) {
     context.clock().sleep(kBetweenAttempts);
     context.cancel().check();
   }
-  asked.breaks = false;  // The next breaker keeps it.
+  asked.breaks = false;  // A state directory that breaks ours in turn keeps it.
   renewal_ = std::unique_ptr<Renewal>(
       new Renewal{.client = std::move(client), .head = std::move(head), .wish = asked});
   renewal_->thread = std::jthread([this](const std::stop_token& stop) { run(stop); });

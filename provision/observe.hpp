@@ -10,8 +10,8 @@
 
 namespace fastgpu::provision {
 
-/// The time after which every new machine is listed. A cloud may list one only some seconds after
-/// its creation, and one that did not start is listed nowhere any more.
+/// The time after which a machine that started is listed. A cloud may list one only some seconds
+/// after its creation, and one that did not start is listed nowhere any more.
 constexpr std::chrono::minutes kUnlistedAtMost{1};
 
 /// A cluster with its nodes.

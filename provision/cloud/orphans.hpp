@@ -10,8 +10,8 @@
 namespace fastgpu::provision::cloud {
 
 /// Finds objects of an owner in all regions of a cloud: machines and network parts of clusters that
-/// are not `known`, and unfinished images. All parts of a cluster belong to the owner who has taken
-/// over any of its machines, whatever marks they carry. Regions that refuse are reported.
+/// are not `known`, and unfinished images. If another owner has taken over any machine of a
+/// cluster, all parts of it belong to that owner, with any marks. Regions that refuse are reported.
 Orphans find_orphans(Cloud& cloud, const std::string& owner,
                      std::span<const state::ClusterId> known, const Cancel& cancel);
 

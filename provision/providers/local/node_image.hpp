@@ -17,7 +17,7 @@ struct ImagePlan {
   std::vector<Layer> layers;
   OverlayKind overlay = OverlayKind::kernel;
   std::string hosts;                       ///< The complete /etc/hosts.
-  std::vector<std::string> open_accounts;  ///< Users who may log in by key.
+  std::vector<std::string> open_accounts;  ///< Users that may log in by key.
   std::vector<std::filesystem::path> private_homes;
 };
 
