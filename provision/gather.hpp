@@ -11,7 +11,7 @@ namespace fastgpu::provision {
 
 /// Asks the cluster's place on record first, then its other places. If `holding` allows it, the
 /// most machines that any place gave are kept meanwhile, and all places are asked again and again.
-/// Otherwise machines are returned before the next place is asked.
+/// Otherwise these machines are given back before the next place is asked.
 ///
 /// Afterwards every node has a machine at the place on record. If no place had all of them and
 /// fewer are enough, nodes without a machine are removed from `nodes` and from the record. Throws
@@ -25,8 +25,8 @@ void gather(const Tools& tools, Provider& provider, const Holding& holding, stat
 void gather_again(const Tools& tools, Provider& provider, const Holding& holding,
                   state::Cluster& cluster, std::vector<state::Node>& nodes, HostKeys& host_keys);
 
-/// Returns the machines at the cluster's place, and puts it on record at its next place. False
-/// without a next place.
+/// Gives back the machines at the cluster's place, and puts it on record at its next place. Returns
+/// false without a next place.
 bool move_on(const Tools& tools, Provider& provider, state::Cluster& cluster,
              std::vector<state::Node>& nodes);
 

@@ -39,7 +39,7 @@ ClusterView observe(ClusterView stored, std::span<const Instance> found,
 /// Returns running or stopped if all nodes are, degraded otherwise.
 state::ClusterState state_of(std::span<const state::Node> nodes);
 
-/// Returns instances with a token of none of `nodes`: they are in no use.
+/// Returns instances with a token of none of `nodes`: they are not in use.
 std::vector<Instance> strays(std::span<const state::Node> nodes, std::span<const Instance> found);
 
 }  // namespace fastgpu::provision

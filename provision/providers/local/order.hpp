@@ -31,7 +31,7 @@ std::string encode(const BootOrder& order);
 /// Decodes an order. Throws ErrorKind::internal for text that is not from `encode`.
 BootOrder decode(std::string_view text);
 
-// The init's answers on its standard output, one each time.
+// The init's possible answers on its standard output; it gives one, once.
 constexpr std::string_view kReady = "ready";      ///< The node serves, and lives by itself now.
 constexpr std::string_view kHeld = "held";        ///< Another process of this node lives already.
 constexpr std::string_view kFailed = "failed: ";  ///< Followed by the reason; nothing runs.
