@@ -26,7 +26,7 @@ enum class Values : std::uint8_t {
   path,
   choice,
   environment,
-  matrix_name,  ///< Part of an environment's name: "torch2.5.1-cu124-py312"
+  matrix_name,  ///< The matrix's name of an environment: "torch2.5.1-cu124-py312"
   region,
   gpus,
 };

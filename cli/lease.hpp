@@ -13,9 +13,8 @@ struct LeaseWish {
   std::string cluster;  ///< The cluster's name, for messages.
   std::string provider;
   std::chrono::milliseconds patience{0};  ///< Timeout of another holder.
-  bool takes_over = false;                ///< Equal to that in agent::LeaseWish.
-  /// Equal to that too; a broken lease is reported to the user.
-  bool breaks = false;
+  bool takes_over = false;                ///< See agent::LeaseWish.
+  bool breaks = false;  ///< See agent::LeaseWish; a broken lease is reported to the user.
 };
 
 /// A lease from construction to destruction, renewed in between on a thread of its own. A killed
