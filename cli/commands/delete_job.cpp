@@ -63,7 +63,7 @@ bool is_agreed(Context& context, const Options& options, const std::vector<state
   return consents(context, options.yes, "Delete " + what + " with logs and copied files?");
 }
 
-/// Removes the folders on the nodes, then the record. A deleted cluster has none.
+/// Removes the folders on the nodes, then the record. A deleted cluster has no folders.
 void remove(Context& context, const state::Job& job) {
   if (context.store().find_cluster(job.cluster)) {
     const OpenJob open = open_job(context, job.id);
