@@ -50,8 +50,8 @@ struct Call {
   Bytes bytes() const noexcept { return {in.size() > out.size() ? in.size() : out.size()}; }
 };
 
-/// Returns the length of a call on about `wanted` bytes: rounded down to whole elements, at least
-/// one. If the collective has blocks, these are one element for each rank.
+/// Returns the length of a call on about `wanted` bytes: rounded down to whole units, at least one.
+/// A unit is an element, or one element for each rank if the collective has blocks.
 std::uint64_t usable_bytes(const Call& call, int ranks, Bytes wanted) noexcept;
 
 /// Returns `call` in `memory`, of which it takes both halves at most.
