@@ -68,7 +68,10 @@ std::uint64_t Context::tag_of(std::uint64_t sequence) noexcept {
 Communicator::Communicator(Connections connections)
     : Communicator(nullptr, everybody(connections.size), std::make_shared<Context>(nullptr, 0, 0)) {
   self_ = connections.rank;
-  world_ = std::make_shared<World>(std::move(connections));
+  // In a child made by fork nothing of it can be destroyed: its threads are not there.
+  world_ = std::shared_ptr<World>(new World(std::move(connections)), [](World* world) {
+    if (!world->engine.is_forked()) delete world;
+  });
   way_ = {.algorithm = world_->algorithm};
   topology_ = topology_of(*group_, world_->engine.topology());
   if (world_->collectives) mpi_group_ = world_->collectives->everybody();
@@ -273,6 +276,7 @@ Work Communicator::work_of(Call call, std::span<std::byte> data, std::span<const
           .tag_base = context_->tag_of(call.sequence),
           .call = call,
           .has_note = way == Way::none,
+          .part_of = part_of_,
           .whole = std::move(whole)};
 }
 

@@ -167,6 +167,15 @@ class Communicator {
   void use_flows(int flows) { world_->engine.use_flows(flows); }
   RailCaps caps_of_network() const noexcept { return world_->engine.caps_of_network(); }
 
+  /// What its calls belong to, in reports of waits; a literal. What names it reports long waits
+  /// itself.
+  void name_calls(const char* part_of) noexcept { part_of_ = part_of; }
+
+  /// Whether this process was forked from the rank, and may not use the communicator.
+  bool is_forked() const noexcept { return world_->engine.is_forked(); }
+  /// Throws ErrorKind::usage if so.
+  void check_forked() const { world_->engine.check_forked(); }
+
   /// How the all-reduces to come go: on all ranks alike, between calls. An algorithm that the user
   /// has named is not overruled.
   void use_way(AllReduceWay way);
@@ -219,6 +228,7 @@ class Communicator {
   std::shared_ptr<Context> context_;  ///< Shared by copies of this communicator.
   Topology topology_;
   AllReduceWay way_{};
+  const char* part_of_ = nullptr;
   mpi::Group* mpi_group_ = nullptr;  ///< MPI's communicator of the same ranks, where it is asked.
   std::uint64_t sequence_ = 0;
   std::vector<std::uint64_t> sent_;                                        ///< Messages, by rank.

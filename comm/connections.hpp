@@ -3,8 +3,10 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/unique_fd.hpp"
@@ -23,7 +25,9 @@ class Collectives;
 struct Connections {
   Rank rank{0};
   int size = 1;
-  std::chrono::milliseconds timeout{60'000};        ///< For any wait in which nothing moves.
+  std::chrono::milliseconds timeout{60'000};  ///< A wait in which nothing moves ends the job then.
+  std::chrono::milliseconds silence{60'000};  ///< The same is reported to `warn` then.
+  std::function<void(const std::string&)> warn{};   ///< Null: reports are dropped. Any thread.
   std::vector<std::vector<UniqueFd>> sockets{};     ///< By rank: at least one to each other rank.
   std::unique_ptr<SharedRail> shared{};             ///< Null: no memory is shared.
   Topology topology{{{Rank{0}}}};                   ///< Nodes are ranks that share memory.

@@ -24,7 +24,8 @@ enum class ElementType : std::uint8_t {
 constexpr std::size_t kElementTypes = 8;
 
 /// On integers, sum and product wrap and average rounds towards zero. On 16-bit floating-point
-/// numbers, each operation is carried out in float32 and rounded to nearest, ties to even.
+/// numbers, each operation is carried out in float32 and rounded to nearest, ties to even; each
+/// rank's are divided before they are added to an average, so that no sum overflows.
 /// A floating-point result is NaN where one of the operands is, always with the same bits, and -0
 /// is less than 0: so a op b and b op a are the same to the last bit.
 enum class ReduceOp : std::uint8_t { sum, average, min, max, product };

@@ -1,6 +1,7 @@
 #include "comm/rendezvous.hpp"
 
 #include <poll.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,6 +18,7 @@
 #include "comm/rendezvous/doorkeeper.hpp"
 #include "comm/rendezvous/endpoint.hpp"
 #include "comm/rendezvous/handshake.hpp"
+#include "comm/rendezvous/interrupt.hpp"
 #include "comm/rendezvous/invitation.hpp"
 #include "comm/rendezvous/stream.hpp"
 
@@ -175,7 +177,7 @@ std::optional<Visit> try_to_visit(const JobPlace& place, const Endpoint& point, 
 }
 
 void pause(std::chrono::milliseconds duration, Deadline deadline) {
-  ::poll(nullptr, 0, within(deadline, duration).left_for_poll());
+  poll_until({}, within(deadline, duration));
 }
 
 /// Keeps trying until rank 0 is there: ranks start in any order.
@@ -259,6 +261,15 @@ void connect_further(const JobPlace& place, Mesh& mesh, const std::vector<int>& 
   mesh.take(Doorkeeper(mesh.door.get(), me, std::move(awaited)).admit_all(deadline));
 }
 
+/// A rank has a connection to each other one, and shells allow 1024 descriptors where more cost
+/// nothing.
+void raise_descriptor_limit() noexcept {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 bool needs_mpi(const JobPlace& place) {
   return place.meeting == Meeting::by_mpi || place.transport == Transport::mpi ||
          place.collectives == Collectives::mpi;
@@ -267,9 +278,11 @@ bool needs_mpi(const JobPlace& place) {
 }  // namespace
 
 Connections join(const JobPlace& wanted) {
+  raise_descriptor_limit();
   const Deadline deadline(wanted.timeout);
   JobPlace place = wanted;
-  Connections connections{.rank = place.rank, .size = place.size, .timeout = place.timeout};
+  Connections connections{.rank = place.rank, .size = place.size, .timeout = place.wait_timeout};
+  connections.silence = place.silence;
   connections.algorithm = place.algorithm;
   connections.sockets.resize(static_cast<std::size_t>(place.size));
   if (place.size == 1) return connections;

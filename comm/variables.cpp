@@ -14,11 +14,11 @@ namespace {
 constexpr std::string_view kPrefix = "FASTGPU_COMM_";
 /// As comm/README.md describes them.
 constexpr std::string_view kNames[] = {
-    "ALGORITHM",     "COLLECTIVES", "COUNTERS", "DEVICE",      "FLOWS",       "FUSION",
-    "INTERFACE",     "LANES",       "LIBRARY",  "MASTER_ADDR", "MASTER_PORT", "MIXED_KEEP",
-    "MIXED_SMALL",   "MPI_PLUGIN",  "NANCHECK", "NCCL",        "SECRET",      "SECRET_FILE",
-    "SHARED_MEMORY", "SIMD",        "STALL",    "TIMELINE",    "TIMEOUT",     "TRANSPORT",
-    "TUNE",          "WIRE"};
+    "ALGORITHM",   "COLLECTIVES",   "COUNTERS",   "DEVICE",   "FLOWS",       "FUSION",
+    "INTERFACE",   "JOIN_TIMEOUT",  "LANES",      "LIBRARY",  "MASTER_ADDR", "MASTER_PORT",
+    "MIXED_KEEP",  "MIXED_SMALL",   "MPI_PLUGIN", "NANCHECK", "NCCL",        "SECRET",
+    "SECRET_FILE", "SHARED_MEMORY", "SILENCE",    "SIMD",     "STALL",       "TIMELINE",
+    "TIMEOUT",     "TRANSPORT",     "TUNE",       "WIRE"};
 
 }  // namespace
 

@@ -18,7 +18,9 @@ namespace {
 constexpr std::size_t kMostDimensions = 255;
 
 comm::GradientEntry& entry_of(fgc_gradients* gradients) {
-  return need(gradients, "the gradients' handle").entry;
+  fgc_gradients& handle = need(gradients, "the gradients' handle");
+  handle.communicator->check_forked();
+  return handle.entry;
 }
 
 comm::GradientInfo info_of(const fgc_gradient& given) {
@@ -61,6 +63,7 @@ void fastgpu::comm::c_api::tell_on_stderr(const char* sentence, void*) {
 }
 
 void fgc_gradients_free(fgc_gradients* gradients) {
+  if (gradients == nullptr || gradients->communicator->is_forked()) return;
   delete gradients;
 }
 

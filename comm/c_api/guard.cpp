@@ -24,8 +24,9 @@ fgc_status status_of(ErrorKind kind) noexcept {
       return FGC_CONFLICT;
     case ErrorKind::transient:
     case ErrorKind::timeout:
-    case ErrorKind::interrupted:
       return FGC_TIMEOUT;
+    case ErrorKind::interrupted:
+      return FGC_INTERRUPTED;
     case ErrorKind::remote:
       return FGC_REMOTE;
     case ErrorKind::local:

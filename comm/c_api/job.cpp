@@ -1,11 +1,14 @@
 // The C ABI: joining a job and leaving it, groups, memory.
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "comm/c_api/arguments.hpp"
 #include "comm/c_api/guard.hpp"
 #include "comm/c_api/handles.hpp"
 #include "comm/entry/settings.hpp"
 #include "comm/rendezvous.hpp"
+#include "comm/rendezvous/interrupt.hpp"
 #include "comm/variables.hpp"
 #include "comm/version.hpp"
 
@@ -52,6 +55,8 @@ const char* fgc_status_name(int status) {
       return "local";
     case FGC_INTERNAL:
       return "internal";
+    case FGC_INTERRUPTED:
+      return "interrupted";
     default:
       return "unknown";
   }
@@ -61,19 +66,26 @@ const char* fgc_last_error(void) {
   return comm::c_api::last_sentence();
 }
 
+void fgc_on_wait(fgc_wait_check check, void* user) {
+  comm::use_wait_check(check, user);
+}
+
 fgc_status fgc_init(const char* const* settings, fgc_comm** comm) {
   return guarded([&] {
     need(comm, "the place for the communicator") = nullptr;
     comm::check_variables(comm::process_variables());
     const auto environment = comm::c_api::environment_with(comm::process_environment(), settings);
     comm::entry_settings(environment);  // Said now, not once gradients are created.
-    *comm =
-        new fgc_comm{std::make_shared<comm::Communicator>(comm::join(comm::job_place(environment))),
-                     environment};
+    comm::Connections connections = comm::join(comm::job_place(environment));
+    connections.warn = [](const std::string& sentence) {
+      comm::c_api::tell_on_stderr(sentence.c_str(), nullptr);
+    };
+    *comm = new fgc_comm{std::make_shared<comm::Communicator>(std::move(connections)), environment};
   });
 }
 
 void fgc_comm_free(fgc_comm* comm) {
+  if (comm == nullptr || comm->communicator->is_forked()) return;
   delete comm;
 }
 

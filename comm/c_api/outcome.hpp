@@ -15,6 +15,7 @@ template <class End>
 fgc_status ended(fgc_gradients* gradients, fgc_outcome* outcome, End end) {
   return guarded([&] {
     GradientEntry& entry = need(gradients, "the gradients' handle").entry;
+    gradients->communicator->check_forked();
     if (outcome != nullptr) write_struct(*outcome, fgc_outcome{});
     const fgc_outcome known = outcome_of(*gradients, end(entry));
     if (outcome != nullptr) write_struct(*outcome, known);

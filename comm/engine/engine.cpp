@@ -1,12 +1,15 @@
 #include "comm/engine/engine.hpp"
 
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <string>
 
 #include "base/error.hpp"
+#include "comm/wire.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -36,6 +39,8 @@ std::uint64_t call_number(MessageTag tag) {
 Engine::Engine(Connections connections)
     : self_(connections.rank),
       timeout_(connections.timeout),
+      silence_(std::min(connections.silence, connections.timeout)),
+      warn_(std::move(connections.warn)),
       topology_(std::move(connections.topology)),
       shared_(std::move(connections.shared)),
       network_(std::make_unique<TcpRail>(std::move(connections.sockets),
@@ -43,13 +48,39 @@ Engine::Engine(Connections connections)
                                          static_cast<Talk&>(*this))),
       calls_(self_),
       lost_(static_cast<std::size_t>(connections.size)),
+      waits_(self_),
       kick_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!kick_) throw system_error("making an event descriptor", errno);
+  watch_processes();
+  std::vector<int> descriptors =
+      network_->descriptors([this](int closing) { fork_guard_->forget(closing); });
+  descriptors.push_back(kick_.get());
+  fork_guard_.emplace(std::move(descriptors));
   if (shared_) shared_->open(*this, [this](Rank peer) { network_->say(peer, FrameKind::bell); });
   if (!connections.messages) return;
   mpi_ = std::make_unique<MpiRail>(std::move(connections.messages), connections.size,
                                    static_cast<RailEvents&>(*this));
   drive_in_background();  // What has been sent moves only while somebody asks.
+}
+
+/// Ranks of this host. Where the kernel knows no pidfd their connections alone tell.
+void Engine::watch_processes() {
+  for (std::size_t r = 0; shared_ && r < lost_.size(); ++r) {
+    const Rank peer{static_cast<int>(r)};
+    const pid_t process = shared_->process_of(peer);
+    if (process == 0 || process == ::getpid()) continue;
+    UniqueFd watched(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
+    if (watched) network_->watch_process(peer, std::move(watched));
+  }
+}
+
+void Engine::check_forked() const {
+  if (is_forked())
+    throw Error(ErrorKind::usage,
+                "this process was forked from rank " + std::to_string(self_.value) +
+                    ", and is no rank itself: only rank " + std::to_string(self_.value) +
+                    " may use what it has joined. Start workers that need it anew, not by fork "
+                    "(multiprocessing: \"spawn\")");
 }
 
 Engine::~Engine() {
@@ -103,18 +134,27 @@ void Engine::lost(Rank peer, const Error& error) {
   newly_lost_.push_back(peer);
 }
 
-void Engine::asked_whether_waiting(Rank from) {
-  if (!active_.empty()) network_->say(from, FrameKind::answer);
+void Engine::asked_whether_waiting(Rank from, std::span<const std::byte> question) {
+  if (active_.empty()) return;
+  const auto round = WireReader(question).get<std::uint64_t>();
+  network_->say(from, FrameKind::answer, encode(report(round), kMostAnswerBytes));
 }
 
-void Engine::answered_to_be_waiting(Rank from) {
+void Engine::answered_to_be_waiting(Rank from, std::span<const std::byte> answer) {
   answered_.insert(from);
+  try {
+    ask(waits_.heard(from, decode_wait_report(answer)), waits_.round());
+  } catch (const Error& e) {
+    if (!trouble_) trouble_ = e.during(name(from));
+  }
 }
 
 void Engine::said_farewell(Rank from, std::span<const std::byte> words) {
   if (trouble_ || words.empty()) return;
   const auto kind = std::to_integer<std::uint8_t>(words[0]);
-  const bool is_known = kind <= static_cast<std::uint8_t>(ErrorKind::internal);
+  // That a user has stopped another rank is no wish of this one's.
+  const bool is_known = kind <= static_cast<std::uint8_t>(ErrorKind::internal) &&
+                        static_cast<ErrorKind>(kind) != ErrorKind::interrupted;
   std::string text(reinterpret_cast<const char*>(words.data() + 1), words.size() - 1);
   const auto is_control = [](unsigned char c) { return c < ' ' || c == 127; };
   std::ranges::replace_if(text, is_control, '?');  // For whoever shows it on a terminal.
@@ -193,6 +233,7 @@ bool Engine::settle() {
   for (std::size_t i = 0; i < finished_.size(); ++i) {
     const auto [operation, step] = finished_[i];
     operation->finished(step);
+    ++finished_steps_;
     begin_steps(*operation);
   }
   finished_.clear();

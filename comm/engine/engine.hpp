@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -17,8 +18,10 @@
 
 #include "comm/connections.hpp"
 #include "comm/engine/call_book.hpp"
+#include "comm/engine/fork_guard.hpp"
 #include "comm/engine/operation.hpp"
 #include "comm/engine/patience.hpp"
+#include "comm/engine/wait_graph.hpp"
 #include "comm/schedule/topology.hpp"
 #include "comm/transports/mpi_rail.hpp"
 #include "comm/transports/tcp_rail.hpp"
@@ -37,13 +40,19 @@ struct Reminder {
 /// started to be waited for later, a thread of the engine's drives, and sleeps where nothing comes.
 ///
 /// A failure of one operation breaks the engine: every rank is told, and every operation fails.
-/// Thread-safe.
+/// Thread-safe. In a child that was made by fork every call throws ErrorKind::usage, and an engine
+/// is not destroyed.
 class Engine final : private RailEvents, private Talk {
  public:
   explicit Engine(Connections connections);
   ~Engine() override;
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
+
+  /// Whether this process is a child of the rank.
+  bool is_forked() const noexcept { return fork_guard_->is_child(); }
+  /// Throws ErrorKind::usage if so.
+  void check_forked() const;
 
   Rank rank() const noexcept { return self_; }
   const Topology& topology() const noexcept { return topology_; }
@@ -93,8 +102,8 @@ class Engine final : private RailEvents, private Talk {
   void received(Incoming& message) override;
   void noted(Rank from, MessageTag tag, const Note& note) override;
   void lost(Rank peer, const Error& error) override;
-  void asked_whether_waiting(Rank from) override;
-  void answered_to_be_waiting(Rank from) override;
+  void asked_whether_waiting(Rank from, std::span<const std::byte> question) override;
+  void answered_to_be_waiting(Rank from, std::span<const std::byte> answer) override;
   void said_farewell(Rank from, std::span<const std::byte> words) override;
 
   Rail& rail_to(Rank peer) const;
@@ -109,8 +118,17 @@ class Engine final : private RailEvents, private Talk {
   void check_lost();
   void hear_out_by_mpi(Rank peer);
   bool awaits(const Operation& operation, Rank peer) const;
+  void watch_processes();
   void check_silence();
   void check_silence_of(Operation& operation);
+  void check_reachable(std::chrono::steady_clock::time_point now);
+  void warn_of_silence(Operation& operation, std::chrono::milliseconds silence);
+  void look_for_dead_end(std::chrono::steady_clock::time_point now);
+  WaitReport report(std::uint64_t round) const;
+  std::uint64_t moved() const;
+  void ask(const std::vector<Rank>& ranks, std::uint64_t round);
+  void ask_interpreter(Lock& lock);
+  void give_warnings(Lock& lock);
   void accuse_whole(const Operation& operation) const;
   void ask_and_accuse(const Operation& operation, std::chrono::milliseconds silence);
   void fail(const Error& error) noexcept;
@@ -123,6 +141,8 @@ class Engine final : private RailEvents, private Talk {
 
   Rank self_;
   std::chrono::milliseconds timeout_;
+  std::chrono::milliseconds silence_;
+  std::function<void(const std::string&)> warn_;
   Topology topology_;
   std::unique_ptr<SharedRail> shared_;
   std::unique_ptr<TcpRail> network_;
@@ -137,21 +157,35 @@ class Engine final : private RailEvents, private Talk {
   std::optional<Error> trouble_;   ///< Reported by rails.
   bool is_trouble_known_ = false;  ///< To all ranks: one of them has told us.
   std::optional<Error> failure_;
-  std::set<Rank> asked_;          ///< Whether they wait too, since something last moved.
-  std::set<Rank> answered_;       ///< That they do.
-  std::size_t over_network_ = 0;  ///< Messages on their way.
-  std::size_t wholes_ = 0;        ///< Operations under way that are run as a whole.
+  WaitGraph waits_;
+  std::uint64_t finished_steps_ = 0;  ///< Of all operations.
+  std::uint64_t seen_moved_ = 0;      ///< What moved() was when a silence was last looked at.
+  std::chrono::steady_clock::time_point next_round_{};  ///< Of questions.
+  std::chrono::milliseconds round_gap_{0};
+  /// Since when a rank's host has acknowledged nothing, and when that was looked at last.
+  struct Unacknowledged {
+    std::chrono::steady_clock::time_point since{};
+    std::chrono::steady_clock::time_point seen{};
+  };
+  std::map<Rank, Unacknowledged> unacknowledged_;
+  std::vector<std::string> warnings_;  ///< To be given once no lock is held.
+  std::set<Rank> asked_;               ///< Before one is accused, since something last moved.
+  std::set<Rank> answered_;            ///< That they do.
+  std::size_t over_network_ = 0;       ///< Messages on their way.
+  std::size_t wholes_ = 0;             ///< Operations under way that are run as a whole.
   unsigned turns_ = 0;
   std::map<const std::byte*, std::unique_ptr<std::byte[]>> private_memory_;
 
   mutable std::atomic<int> entering_{0};
   SpinHabit spin_habit_;
   int waiters_ = 0;
-  bool is_watched_ = false;  ///< A thread sleeps until something comes.
-  int sleepers_ = 0;         ///< Waiters that sleep.
+  std::set<std::thread::id> waiting_threads_;  ///< That have ever waited.
+  bool is_watched_ = false;                    ///< A thread sleeps until something comes.
+  int sleepers_ = 0;                           ///< Waiters that sleep.
   std::condition_variable watch_ended_;
   std::condition_variable_any idle_;
   UniqueFd kick_;  ///< Wakes the thread that sleeps.
+  std::optional<ForkGuard> fork_guard_;
   std::optional<std::jthread> driver_;
 };
 

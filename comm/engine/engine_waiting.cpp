@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <new>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "comm/engine/engine.hpp"
+#include "comm/rendezvous/interrupt.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -31,6 +33,7 @@ std::chrono::milliseconds until(std::chrono::steady_clock::time_point due) {
 }  // namespace
 
 Engine::Lock Engine::enter() const {
+  check_forked();  // In a child the lock may be held by a thread that is not there.
   ++entering_;
   Lock lock(mutex_);
   --entering_;
@@ -47,15 +50,21 @@ bool Engine::test(Operation& operation) {
 void Engine::wait(Operation& operation, Reminder* reminder) {
   Lock lock = enter();
   Patience patience(spin_habit_, kYieldsOfWaiter);
+  WaitClock clock;
   ++waiters_;
+  if (!operation.work().is_courtesy) waiting_threads_.insert(std::this_thread::get_id());
   while (!operation.is_done()) {
+    if (clock.is_due()) ask_interpreter(lock);
     if (progress()) {
       patience.reset();
       continue;
     }
     if (operation.is_done()) break;
     if (!patience.pause()) continue;
-    sleep(lock, &operation, reminder != nullptr ? until(reminder->due) : kLongestSleep);
+    const auto longest = reminder != nullptr ? until(reminder->due) : kLongestSleep;
+    sleep(lock, &operation, longest_sleep(longest));
+    if (clock.is_due_now()) ask_interpreter(lock);
+    if (!warnings_.empty()) give_warnings(lock);
     if (reminder == nullptr || until(reminder->due) > 0ms) continue;
     lock.unlock();
     reminder->remind();
@@ -64,6 +73,28 @@ void Engine::wait(Operation& operation, Reminder* reminder) {
   if (--waiters_ == 0 && driver_ && (!active_.empty() || is_mpi_busy())) idle_.notify_all();
   keep_watch();
   if (operation.failure()) throw Error(*operation.failure());
+}
+
+/// Whether it has seen a signal, which ends the job: other ranks wait for what this one would do.
+void Engine::ask_interpreter(Lock& lock) {
+  lock.unlock();
+  std::optional<Error> interruption;
+  try {
+    check_interrupt();
+  } catch (const Error& e) {
+    interruption = e;
+  }
+  lock.lock();
+  if (interruption) fail(interruption->during("rank " + std::to_string(self_.value)));
+}
+
+void Engine::give_warnings(Lock& lock) {
+  const std::vector<std::string> given = std::exchange(warnings_, {});
+  if (!warn_) return;
+  lock.unlock();
+  for (const std::string& sentence : given)
+    warn_(sentence);
+  lock.lock();
 }
 
 /// Until something comes, or something is to be looked after. One thread sleeps for all who wait:
@@ -168,6 +199,7 @@ void Engine::drive(const std::stop_token& stop) {
       patience.reset();
     else if (patience.pause())
       sleep(lock, nullptr, kLongestSleep);
+    if (!warnings_.empty()) give_warnings(lock);
     if (entering_ == 0) continue;
     lock.unlock();
     while (entering_ > 0)

@@ -23,6 +23,16 @@ Operation::Operation(Work work)
     if (waits_for_.back() == 0) ready_.push_back(step);
   }
   if (work_.whole) left_ = 1;
+  if (work_.program->averaging == Averaging::before) divide();
+}
+
+/// What this rank gives to an average.
+void Operation::divide() {
+  const int ranks = static_cast<int>(work_.group->size());
+  if (work_.input.empty()) return finish(work_.data, work_.reduction, ranks);
+  divided_.assign(work_.input.begin(), work_.input.end());
+  finish(divided_, work_.reduction, ranks);
+  work_.input = divided_;
 }
 
 std::optional<StepIndex> Operation::next() noexcept {

@@ -28,6 +28,7 @@ struct Work {
   std::int32_t priority = 0;  ///< Of its messages: higher overtakes.
   bool is_courtesy = false;   ///< A message to somebody who may go, or have gone, without it.
   bool has_note = true;       ///< Whether the call is told to, and expected of, the other ranks.
+  const char* part_of = nullptr;  ///< What it belongs to, which reports its waits; null: itself.
   std::shared_ptr<WholeCollective> whole{};  ///< Runs it instead of the program, which is empty.
 };
 
@@ -85,8 +86,10 @@ class Operation {
   // When something of it last moved, as far as anybody has looked.
   std::size_t seen_moved = 0;
   std::chrono::steady_clock::time_point seen_at{};
+  std::chrono::milliseconds next_warning{0};  ///< After so much silence; 0: not set yet.
 
  private:
+  void divide();
   std::span<std::byte> bytes(const Part& part) const;
   std::span<const std::byte> readable(const Part& part) const;
   MessageTag tag_of(StepIndex step) const noexcept;
@@ -95,6 +98,7 @@ class Operation {
   Work work_;
   std::size_t element_;
   std::vector<std::byte> scratch_;
+  std::vector<std::byte> divided_;  ///< The input of an average that is divided first.
   Note note_{};
   std::vector<std::uint32_t> waits_for_;  ///< Of each step: how many others.
   std::vector<StepIndex> ready_;

@@ -86,6 +86,7 @@ class Planner {
 
   Averaging averaging() const {
     if (call_.reduction.op != ReduceOp::average) return Averaging::none;
+    if (size_of(call_.reduction.type) == 2) return Averaging::before;
     return call_.kind == CallKind::all_reduce ? averaging_of(all_reduce_plan()) : Averaging::at_end;
   }
 

@@ -15,6 +15,7 @@ constexpr std::uint64_t kMostOnChannel = std::uint64_t{1} << 20;
 /// Where the interpreter divides the sums of an average. Part of the plan: all ranks do the same.
 enum class Averaging : std::uint8_t {
   none,
+  before,   ///< By every rank, what it gives: numbers of 16 bits have no room for their sum.
   of_sums,  ///< Once, by the rank that has summed them, before they are passed on.
   at_end    ///< By every rank, all its data: for programs in which every rank sums.
 };

@@ -73,11 +73,12 @@ void GradientEntry::begin(const Lock&) {
   wire_ = wire_types(table_, settings_);
   choose_device_path();
   control_ = communicator_.split(0, 0);
+  control_->name_calls("the end of a step of gradients");
   recorder_.emplace(*control_, settings_);
   tuning_.emplace(*control_, settings_, table_, events_);
   const int lanes = settings_.is_tuned ? kMostLanes : settings_.lanes;
   for (int lane = 0; lane < lanes; ++lane)
-    lanes_.push_back(*communicator_.split(0, 0));
+    lanes_.emplace_back(*communicator_.split(0, 0)).name_calls("a bucket of gradients");
   const Codec codec = codec_of(settings_.wire, communicator_.size());
   if (usual_exchange(codec.kind) == Exchange::wide_sum)
     std::ranges::transform(lanes_, std::back_inserter(wide_levels_), wide_levels_of);

@@ -17,7 +17,7 @@ struct Buffers {
 };
 
 /// Whether MPI runs such a call of a group of `ranks`: it lacks messages of ours, the 16-bit types,
-/// and counts beyond 31 bits. The same on all ranks.
+/// sums of int8 that wrap, and counts beyond 31 bits. The same on all ranks.
 bool has(const Call& call, int ranks);
 
 /// Thread-safe, as far as what it begins is.

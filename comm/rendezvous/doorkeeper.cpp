@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "comm/rendezvous/interrupt.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -110,8 +111,7 @@ void Doorkeeper::wait(Deadline deadline) {
     ends.push_back({visitor.socket.get(), POLLIN, 0});
     deadline = std::min(deadline, visitor.deadline);
   }
-  if (::poll(ends.data(), ends.size(), deadline.left_for_poll()) < 0 && errno != EINTR)
-    throw system_error("waiting for the other ranks", errno);
+  if (poll_until(ends, deadline) < 0) throw system_error("waiting for the other ranks", errno);
 }
 
 void Doorkeeper::take_newcomers() {
@@ -156,7 +156,30 @@ bool Doorkeeper::decide(Visitor& visitor) {
     admit(visitor);
   else
     note_refusal(visitor, std::string(describe(refusal)));
+  give_up_if_hopeless(visitor, refusal);
   return false;
+}
+
+/// The visitor has proved that it belongs to the job, and knows by now that it is turned away.
+void Doorkeeper::give_up_if_hopeless(const Visitor& visitor, Refusal refusal) const {
+  if (!may_come_again_) return;
+  const std::string who = "rank 0: " + origin_of(visitor.socket.get()) + " came as rank " +
+                          std::to_string(visitor.reception.visitor().value);
+  switch (refusal) {
+    case Refusal::other_size:
+    case Refusal::no_such_rank:
+      throw Error(ErrorKind::usage, who + ": " + std::string(describe(refusal)) +
+                                        ", so this job of " + std::to_string(host_.size) +
+                                        " does not come together");
+    case Refusal::rank_taken:
+      throw Error(ErrorKind::conflict,
+                  who + ", which has come already: two processes have been started as that rank");
+    case Refusal::none:
+    case Refusal::other_version:
+    case Refusal::wrong_secret:
+    case Refusal::other_session:
+      return;
+  }
 }
 
 void Doorkeeper::note_refusal(const Visitor& visitor, const std::string& reason) {

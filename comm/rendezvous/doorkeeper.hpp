@@ -30,7 +30,9 @@ class Doorkeeper {
   ~Doorkeeper();
 
   /// Throws ErrorKind::timeout at the deadline, naming the ranks that have not come and the last
-  /// visitor that was turned away.
+  /// visitor that was turned away. At rank 0 also ErrorKind::usage, at once, where a visitor knows
+  /// the secret and takes the job for one of another size, and ErrorKind::conflict where a rank
+  /// has been started twice: such a job does not come together.
   Guests admit_all(Deadline deadline);
 
  private:
@@ -44,6 +46,7 @@ class Doorkeeper {
   bool is_complete();
   void forget_if_departed(Rank rank);
   void admit(Visitor& visitor);
+  void give_up_if_hopeless(const Visitor& visitor, Refusal refusal) const;
   void note_refusal(const Visitor& visitor, const std::string& reason);
   std::string absent() const;
 

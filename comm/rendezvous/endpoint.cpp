@@ -18,6 +18,7 @@
 #include "base/c_handle.hpp"
 #include "base/error.hpp"
 #include "base/names.hpp"
+#include "comm/rendezvous/interrupt.hpp"
 
 namespace fastgpu::comm {
 namespace {
@@ -113,10 +114,7 @@ Endpoint end_of(int socket, NameFunction name) {
 /// The error number that a non-blocking connect ends with, 0 for success.
 int wait_until_connected(int socket, Deadline deadline) {
   pollfd end{socket, POLLOUT, 0};
-  int ready = 0;
-  do {
-    ready = ::poll(&end, 1, deadline.left_for_poll());
-  } while (ready < 0 && errno == EINTR);
+  const int ready = poll_until({&end, 1}, deadline);
   if (ready < 0) return errno;
   if (ready == 0) return ETIMEDOUT;
   int error = 0;

@@ -87,14 +87,17 @@ Algorithm algorithm(const std::string& text) {
               "FASTGPU_COMM_ALGORITHM is '" + printable(text) + "', not one of " + all);
 }
 
-std::chrono::milliseconds timeout(const std::string& text) {
+void read_duration(std::chrono::milliseconds& duration, const Environment& environment,
+                   const std::string& name) {
+  const auto text = environment(name);
+  if (!text) return;
   try {
-    const auto parsed = parse_duration(text);
-    if (parsed > std::chrono::milliseconds(0)) return parsed;
+    duration = parse_duration(*text);
   } catch (const Error& e) {
-    throw e.during("FASTGPU_COMM_TIMEOUT");
+    throw e.during(name);
   }
-  throw Error(ErrorKind::usage, "FASTGPU_COMM_TIMEOUT is '" + printable(text) + "', not above 0");
+  if (duration <= std::chrono::milliseconds(0))
+    throw Error(ErrorKind::usage, name + " is '" + printable(*text) + "', not above 0");
 }
 
 }  // namespace
@@ -124,7 +127,10 @@ JobPlace job_place(const Environment& environment) {
   place.mpi_plugin = environment("FASTGPU_COMM_MPI_PLUGIN").value_or("");
   place.interface = environment("FASTGPU_COMM_INTERFACE").value_or("");
   if (place.size > 1) place.secret = read_secret(environment);
-  if (const auto text = environment("FASTGPU_COMM_TIMEOUT")) place.timeout = timeout(*text);
+  read_duration(place.timeout, environment, "FASTGPU_COMM_TIMEOUT");
+  read_duration(place.wait_timeout, environment, "FASTGPU_COMM_TIMEOUT");
+  read_duration(place.timeout, environment, "FASTGPU_COMM_JOIN_TIMEOUT");
+  read_duration(place.silence, environment, "FASTGPU_COMM_SILENCE");
   if (const auto text = environment("FASTGPU_COMM_FLOWS"))
     place.flows = number({"FASTGPU_COMM_FLOWS", *text}, 1, kMostFlows);
   if (const auto text = environment("FASTGPU_COMM_SHARED_MEMORY")) {

@@ -49,7 +49,10 @@ struct JobPlace {
   std::string mpi_plugin{};  ///< Its file; empty: where it usually lies.
   std::string interface {};  ///< Network interface to use, or empty: the one that leads to rank 0.
   Secret secret{};           ///< Empty: loopback only.
-  std::chrono::milliseconds timeout{60'000};  ///< For meeting, and for any wait without progress.
+  std::chrono::milliseconds timeout{60'000};  ///< For the meeting.
+  /// A wait in which nothing moves ends the job after this long, though all ranks live.
+  std::chrono::milliseconds wait_timeout = std::chrono::minutes(30);
+  std::chrono::milliseconds silence{60'000};  ///< Such a wait is reported after this long.
   /// Connections to each rank on another host; absent: four between two hosts, shared by their
   /// ranks.
   std::optional<int> flows{};
@@ -66,7 +69,8 @@ Environment process_environment();
 /// Reads RANK and WORLD_SIZE, or Open MPI's OMPI_COMM_WORLD_RANK and _SIZE, or takes a world of
 /// one; then FASTGPU_COMM_MASTER_ADDR and _PORT, or MASTER_ADDR and MASTER_PORT, for which MPI
 /// stands in where the rank is Open MPI's; the secret of several ranks as read_secret() finds it;
-/// then FASTGPU_COMM_INTERFACE, FASTGPU_COMM_TIMEOUT, FASTGPU_COMM_FLOWS,
+/// then FASTGPU_COMM_INTERFACE, FASTGPU_COMM_TIMEOUT, which is for the meeting too where there is
+/// no FASTGPU_COMM_JOIN_TIMEOUT, FASTGPU_COMM_SILENCE, FASTGPU_COMM_FLOWS,
 /// FASTGPU_COMM_SHARED_MEMORY, FASTGPU_COMM_TRANSPORT, FASTGPU_COMM_ALGORITHM,
 /// FASTGPU_COMM_COLLECTIVES and FASTGPU_COMM_MPI_PLUGIN. Throws ErrorKind::usage, naming the
 /// variable, for whatever is missing or makes no sense.

@@ -7,14 +7,15 @@
 #include <system_error>
 
 #include "base/error.hpp"
+#include "comm/rendezvous/interrupt.hpp"
 
 namespace fastgpu::comm {
 namespace {
 
 void wait_for(int socket, short events, Deadline deadline) {
   pollfd end{socket, events, 0};
-  const int ready = ::poll(&end, 1, deadline.left_for_poll());
-  if (ready < 0 && errno != EINTR) throw system_error("waiting for another rank", errno);
+  const int ready = poll_until({&end, 1}, deadline);
+  if (ready < 0) throw system_error("waiting for another rank", errno);
   if (ready == 0) throw Error(ErrorKind::timeout, "no answer in time");
 }
 

@@ -36,10 +36,30 @@ struct Sink {
   bool accepts(std::uint64_t offset, std::uint64_t bytes) const noexcept;
 };
 
-/// What a peer may send before anybody asks for it; more is taken for an attack or a bug.
+/// What all peers of a rail may send together before it is asked for. Beyond it those peers are not
+/// read from that this rank awaits nothing of: they wait until there is room again.
 constexpr std::size_t kMostUnasked = 256 << 20;
+/// The same where what is awaited is behind it; more ends the job.
+constexpr std::size_t kMostUnaskedAtAll = 4 * kMostUnasked;
 /// Charged for each message, so that empty ones are bounded too.
 constexpr std::size_t kArrivalCost = 256;
+
+/// What the peers of one rail have sent before it was asked for.
+class UnaskedBytes {
+ public:
+  /// Throws ErrorKind::remote where there is no room at all.
+  void add(std::size_t bytes) {
+    if (bytes_ + bytes > kMostUnaskedAtAll)
+      throw Error(ErrorKind::remote,
+                  "it sent 1 GiB that was not asked for, ahead of what this rank waits for");
+    bytes_ += bytes;
+  }
+  void remove(std::size_t bytes) noexcept { bytes_ -= bytes; }
+  bool is_full() const noexcept { return bytes_ >= kMostUnasked; }
+
+ private:
+  std::size_t bytes_ = 0;
+};
 
 /// One message that this rank sends. It belongs to whoever sends it; the rail borrows it, its bytes
 /// and its note until it calls RailEvents::sent.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -144,12 +145,13 @@ void SharedPeer::receive(Incoming& message) {
   }
   const Arrival arrival = arrivals_.take(message.tag);
   arrived_bytes_ -= kArrivalCost + arrival.bytes.size();
+  unasked_.remove(kArrivalCost + arrival.bytes.size());
   begin(message, arrival.letter, arrival.bytes);
 }
 
 bool SharedPeer::progress() {
   bool has_moved = (!unsent_.empty() || !answers_.empty()) && flush();
-  for (int i = 0; i < kLettersATurn; ++i) {
+  for (int i = 0; i < kLettersATurn && may_take(); ++i) {
     const auto letter = in_.take();
     if (!letter) break;
     open(*letter);
@@ -201,8 +203,8 @@ void SharedPeer::open_message(const Letter& letter) {
 /// Until somebody asks for it.
 void SharedPeer::keep(const Letter& letter, std::span<const std::byte> bytes) {
   if (arrivals_.find(letter.tag) != nullptr) refuse("it sent two messages where there is one");
+  unasked_.add(kArrivalCost + bytes.size());
   arrived_bytes_ += kArrivalCost + bytes.size();
-  if (arrived_bytes_ > kMostUnasked) refuse("it sent far more than anybody asked for");
   arrivals_.add(letter.tag, {letter, {bytes.begin(), bytes.end()}});
 }
 
@@ -305,7 +307,7 @@ std::span<const std::byte> SharedPeer::piece_of(const Reading& reading, std::siz
 void SharedPeer::abandon() {
   wanted_.clear();
   arrivals_.clear();
-  arrived_bytes_ = 0;
+  unasked_.remove(std::exchange(arrived_bytes_, 0));
   expected_ = {};
   reading_.clear();
   forget_outgoing();

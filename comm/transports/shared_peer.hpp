@@ -18,14 +18,15 @@ class SharedPeer {
  public:
   /// Borrows all: the mailboxes and the peer's table of regions are mapped as long as this lives.
   SharedPeer(Rank rank, Mailbox& out, Mailbox& in, PeerHeap heap, const SharedHeap& own_heap,
-             RailEvents& events, PeerMemory memory = {})
+             RailEvents& events, PeerMemory memory, UnaskedBytes& unasked)
       : rank_(rank),
         out_(out),
         in_(in),
         heap_(std::move(heap)),
         memory_(memory),
         own_heap_(own_heap),
-        events_(events) {}
+        events_(events),
+        unasked_(unasked) {}
 
   void send(Outgoing& message);
   void receive(Incoming& message);
@@ -33,7 +34,8 @@ class SharedPeer {
   /// True where something moved. Throws where the peer wrote what makes no sense.
   bool progress();
 
-  bool has_mail() const noexcept { return in_.has_letter(); }
+  /// Whether there is a letter, and room for it.
+  bool has_mail() const noexcept { return in_.has_letter() && may_take(); }
 
   /// Whether there is something to do that no letter announces.
   bool is_busy() const noexcept {
@@ -67,6 +69,12 @@ class SharedPeer {
     std::uint32_t number = 0;
   };
 
+  /// False where the peer is ahead of this rank, and has to wait.
+  bool may_take() const noexcept { return !unasked_.is_full() || is_awaited(); }
+  /// Whether something must come from the peer before this rank can go on.
+  bool is_awaited() const noexcept {
+    return wanted_.size() > 0 || offered_.size() > 0 || expected_.size() > 0 || is_busy();
+  }
   bool try_to_send(Outgoing& message);
   bool put_whole(Outgoing& message);
   void put(const Letter& letter);
@@ -95,6 +103,7 @@ class SharedPeer {
   std::vector<std::byte> staged_;  ///< For pieces that are read from it, to be reduced.
   const SharedHeap& own_heap_;
   RailEvents& events_;
+  UnaskedBytes& unasked_;
 
   TagTable<Incoming*> wanted_;
   TagTable<Arrival> arrivals_;

@@ -41,10 +41,13 @@ class SharedRail::Peer {
   Post& post() const { return *reinterpret_cast<Post*>(mapping_.bytes().data()); }
   Rank rank() const noexcept { return rank_; }
 
-  void open(Rank self, Post& own, const SharedHeap& own_heap, RailEvents& events) {
+  pid_t pid() const noexcept { return pid_; }
+
+  void open(Rank self, Post& own, const SharedHeap& own_heap, RailEvents& events,
+            UnaskedBytes& unasked) {
     traffic_.emplace(rank_, own.mailbox_to(rank_), post().mailbox_to(self),
                      PeerHeap(pid_, post().regions), own_heap, events,
-                     PeerMemory(pid_, post().address_of_nonce, post().nonce));
+                     PeerMemory(pid_, post().address_of_nonce, post().nonce), unasked);
   }
   SharedPeer& traffic() { return *traffic_; }
 
@@ -80,7 +83,7 @@ void SharedRail::open(RailEvents& events, Doorbell doorbell) {
   doorbell_ = std::move(doorbell);
   for (const auto& known : peers_) {
     if (!known) continue;
-    known->open(self_, *post_, *heap_, events);
+    known->open(self_, *post_, *heap_, events, unasked_);
     connected_.push_back(known.get());
   }
 }
@@ -124,6 +127,10 @@ void SharedRail::disconnect(Rank peer) noexcept {
 
 bool SharedRail::is_connected(Rank peer) const noexcept {
   return peers_[static_cast<std::size_t>(peer.value)] != nullptr;
+}
+
+pid_t SharedRail::process_of(Rank rank) const noexcept {
+  return is_connected(rank) ? peer(rank).pid() : 0;
 }
 
 void SharedRail::send(Outgoing& message) {

@@ -3,6 +3,8 @@
 // passed through cells that stay in the cache.
 #pragma once
 
+#include <sys/types.h>
+
 #include <deque>
 #include <functional>
 #include <memory>
@@ -36,6 +38,9 @@ class SharedRail final : public Rail {
   void disconnect(Rank peer) noexcept;  ///< Undoes `connect`, where the peer could not.
   bool is_connected(Rank peer) const noexcept;
 
+  /// The process that this peer is; 0 where it is not connected.
+  pid_t process_of(Rank peer) const noexcept;
+
   void send(Outgoing& message) override;
   void receive(Incoming& message) override;
   bool progress() override;
@@ -67,6 +72,7 @@ class SharedRail final : public Rail {
   std::unique_ptr<SharedHeap> heap_;
   std::vector<std::unique_ptr<Peer>> peers_;  ///< By rank; null where not connected.
   std::vector<Peer*> connected_;
+  UnaskedBytes unasked_;
   RailEvents* events_ = nullptr;
   Doorbell doorbell_;
 };

@@ -83,6 +83,7 @@ bool TcpFlow::read(FrameEvents& events) {
   bool has_moved = false;
   for (int i = 0; i < kFramesATurn || ahead_end_ - ahead_begin_ >= kFrameBytes; ++i) {
     if (!has_frame_) {
+      if (!events.may_read()) return has_moved;
       if (ahead_end_ - ahead_begin_ < kFrameBytes) has_moved = read_ahead() || has_moved;
       if (ahead_end_ - ahead_begin_ < kFrameBytes) return has_moved;
       EncodedFrame header;

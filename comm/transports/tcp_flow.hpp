@@ -16,6 +16,9 @@ class FrameEvents {
  public:
   virtual ~FrameEvents() = default;
 
+  /// Whether there is room for the next frame.
+  virtual bool may_read() const noexcept = 0;
+
   /// Where the bytes of a chunk may be put as they come; empty where they are to be handed to
   /// `arrived` together.
   virtual std::span<std::byte> target_of(const Frame& frame) = 0;

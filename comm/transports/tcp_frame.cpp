@@ -15,9 +15,11 @@ bool is_possible(const Frame& frame) noexcept {
              frame.length <= frame.total - frame.offset && (frame.length > 0 || frame.total == 0);
     case FrameKind::wanted:
     case FrameKind::bell:
-    case FrameKind::question:
-    case FrameKind::answer:
       return frame.length == 0;
+    case FrameKind::question:
+      return frame.length == kQuestionBytes;
+    case FrameKind::answer:
+      return frame.length <= kMostAnswerBytes;
     case FrameKind::note:
       return frame.length == kNoteBytes;
     case FrameKind::farewell:

@@ -15,8 +15,8 @@ enum class FrameKind : std::uint8_t {
   wanted,    ///< The receiver of the message waits for it: a long one may come now.
   note,      ///< The note of a message.
   bell,      ///< Nothing but a reason to wake up.
-  question,  ///< Whether the receiver waits too.
-  answer,    ///< That the sender waits too.
+  question,  ///< What the receiver waits for; the question's number.
+  answer,    ///< What the sender waits for.
   farewell   ///< Why the sender gives up the job.
 };
 
@@ -34,6 +34,8 @@ using EncodedFrame = std::array<std::byte, kFrameBytes>;
 /// Longest chunk. What a slow connection holds up is at most this, and what it has buffered.
 constexpr std::size_t kChunkBytes = 128 << 10;
 constexpr std::size_t kFarewellBytes = 1024;
+constexpr std::size_t kQuestionBytes = 8;
+constexpr std::size_t kMostAnswerBytes = 8192;
 
 EncodedFrame encode(const Frame& frame);
 

@@ -15,8 +15,9 @@ namespace {
 
 }  // namespace
 
-TcpPeer::TcpPeer(Rank rank, std::vector<UniqueFd> sockets, RailEvents& events, Talk& talk)
-    : rank_(rank), events_(events), talk_(talk), used_(sockets.size()) {
+TcpPeer::TcpPeer(Rank rank, std::vector<UniqueFd> sockets, RailEvents& events, Talk& talk,
+                 UnaskedBytes& unasked)
+    : rank_(rank), events_(events), talk_(talk), unasked_(unasked), used_(sockets.size()) {
   for (UniqueFd& socket : sockets)
     flows_.emplace_back(std::move(socket));
 }
@@ -50,9 +51,15 @@ void TcpPeer::queue(Outgoing& message) {
   sending_.insert(std::ranges::find_if_not(sending_, urgent), {&message, 0});
 }
 
-void TcpPeer::say(FrameKind kind) {
+void TcpPeer::say(FrameKind kind, std::span<const std::byte> words) {
   const auto is_the_same = [&](const Control& control) { return control.frame.kind == kind; };
-  if (std::ranges::none_of(controls_, is_the_same)) controls_.push_back({{.kind = kind}, {}});
+  Control said{{.kind = kind, .length = static_cast<std::uint32_t>(words.size())},
+               {words.begin(), words.end()}};
+  const auto unsaid = std::ranges::find_if(controls_, is_the_same);
+  if (unsaid == controls_.end())
+    controls_.push_back(std::move(said));
+  else
+    *unsaid = std::move(said);
 }
 
 void TcpPeer::say_farewell(std::span<const std::byte> words) {
@@ -124,6 +131,7 @@ void TcpPeer::receive(Incoming& message) {
   if (is_open()) incoming_.add(message.tag, {&message, arrival.here});
   for (const auto& [offset, bytes] : arrival.chunks) {
     arrived_bytes_ -= kArrivalCost + bytes.size();
+    unasked_.remove(kArrivalCost + bytes.size());
     check(message, {.length = static_cast<std::uint32_t>(bytes.size()),
                     .offset = offset,
                     .total = arrival.total});
@@ -170,9 +178,9 @@ void TcpPeer::arrived(const Frame& frame, std::span<const std::byte> bytes) {
     case FrameKind::farewell:
       return talk_.said_farewell(rank_, bytes);
     case FrameKind::question:
-      return talk_.asked_whether_waiting(rank_);
+      return talk_.asked_whether_waiting(rank_, bytes);
     case FrameKind::answer:
-      return talk_.answered_to_be_waiting(rank_);
+      return talk_.answered_to_be_waiting(rank_, bytes);
     case FrameKind::bell:
       return;
   }
@@ -209,8 +217,8 @@ void TcpPeer::chunk_arrived(const Frame& frame, std::span<const std::byte> bytes
 /// For when it is asked for.
 void TcpPeer::keep(const Frame& frame, std::span<const std::byte> bytes) {
   if (frame.total > kMostAhead) refuse("it sent a message that nobody asked for");
+  unasked_.add(kArrivalCost + bytes.size());
   arrived_bytes_ += kArrivalCost + bytes.size();
-  if (arrived_bytes_ > kMostUnasked) refuse("it sent far more than anybody asked for");
   Arrival* arrival = arrivals_.find(frame.tag);
   if (arrival == nullptr)
     arrival = &arrivals_.add(frame.tag, {.total = frame.total});
@@ -245,6 +253,7 @@ void TcpPeer::abandon() {
   ahead_.clear();
   incoming_.clear();
   arrivals_.clear();
+  unasked_.remove(std::exchange(arrived_bytes_, 0));
 }
 
 }  // namespace fastgpu::comm

@@ -17,8 +17,8 @@ class Talk {
  public:
   virtual ~Talk() = default;
 
-  virtual void asked_whether_waiting(Rank from) = 0;
-  virtual void answered_to_be_waiting(Rank from) = 0;
+  virtual void asked_whether_waiting(Rank from, std::span<const std::byte> question) = 0;
+  virtual void answered_to_be_waiting(Rank from, std::span<const std::byte> answer) = 0;
   virtual void said_farewell(Rank from,
                              std::span<const std::byte> words) = 0;  ///< Why it gives up.
 };
@@ -33,15 +33,17 @@ constexpr std::size_t kMostAhead = 2 << 20;
 /// the next one as soon as it can.
 class TcpPeer final : public FrameEvents {
  public:
-  /// Borrows both.
-  TcpPeer(Rank rank, std::vector<UniqueFd> sockets, RailEvents& events, Talk& talk);
+  /// Borrows all but the sockets.
+  TcpPeer(Rank rank, std::vector<UniqueFd> sockets, RailEvents& events, Talk& talk,
+          UnaskedBytes& unasked);
 
   Rank rank() const noexcept { return rank_; }
   std::vector<TcpFlow>& flows() noexcept { return flows_; }
 
   void send(Outgoing& message);
   void receive(Incoming& message);
-  void say(FrameKind kind);  ///< Of those that have nothing to add: not again while unsaid.
+  /// Says one of the frames that are about no message: not again while it is unsaid.
+  void say(FrameKind kind, std::span<const std::byte> words = {});
   void say_farewell(std::span<const std::byte> words);
 
   /// Connections used for sending, 1 to as many as there are.
@@ -52,12 +54,21 @@ class TcpPeer final : public FrameEvents {
   /// Whether this connection has something to write as soon as it can.
   bool has_work_for(const TcpFlow& flow) const noexcept;
   bool is_flushed() const noexcept;
+  /// Whether messages wait for room in a connection.
+  bool has_queued() const noexcept { return !sending_.empty(); }
 
   void abandon();
 
   /// Ends the connections. What has come may still be asked for.
   void close() noexcept;
   bool is_open() const noexcept { return !flows_.empty(); }
+
+  /// False where the peer is ahead of this rank, and has to wait.
+  bool may_read() const noexcept override {
+    return !unasked_.is_full() || is_ending_ || is_awaited();
+  }
+  /// The connection has ended, and what is left in it is read.
+  void read_to_the_end() noexcept { is_ending_ = true; }
 
   std::span<std::byte> target_of(const Frame& frame) override;
   void arrived(const Frame& frame, std::span<const std::byte> bytes) override;
@@ -86,6 +97,10 @@ class TcpPeer final : public FrameEvents {
     std::size_t cut = 0;  ///< Bytes that have been given to connections.
   };
 
+  /// Whether something must come from the peer before this rank can go on.
+  bool is_awaited() const noexcept {
+    return incoming_.size() > 0 || unwanted_.size() > 0 || !sending_.empty() || !is_flushed();
+  }
   void queue(Outgoing& message);
   bool give_work(TcpFlow& flow);
   void written(TcpFlow& flow);
@@ -99,6 +114,7 @@ class TcpPeer final : public FrameEvents {
   Rank rank_;
   RailEvents& events_;
   Talk& talk_;
+  UnaskedBytes& unasked_;
   std::vector<TcpFlow> flows_;
   std::size_t used_;
 
@@ -111,6 +127,7 @@ class TcpPeer final : public FrameEvents {
   TagTable<Expected> incoming_;
   TagTable<Arrival> arrivals_;
   std::size_t arrived_bytes_ = 0;  ///< In `arrivals_`.
+  bool is_ending_ = false;
 };
 
 }  // namespace fastgpu::comm

@@ -1,6 +1,8 @@
 #include "comm/transports/tcp_rail.hpp"
 
 #include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
@@ -8,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -18,6 +21,10 @@ namespace fastgpu::comm {
 namespace {
 
 constexpr int kEventsATurn = 32;
+
+/// In the place of a flow's number: the process.
+constexpr std::size_t kProcess = 0xffff;
+constexpr std::size_t kNoFlow = SIZE_MAX;
 
 /// For what was sent last to arrive.
 constexpr std::chrono::seconds kLastWords{2};
@@ -41,13 +48,16 @@ bool is_on_its_way(int socket) {
 }  // namespace
 
 TcpRail::TcpRail(std::vector<std::vector<UniqueFd>> sockets, RailEvents& events, Talk& talk)
-    : events_(events), epoll_(::epoll_create1(EPOLL_CLOEXEC)), peers_(sockets.size()) {
+    : events_(events),
+      epoll_(::epoll_create1(EPOLL_CLOEXEC)),
+      peers_(sockets.size()),
+      watches_(sockets.size()) {
   if (!epoll_) throw system_error("making an epoll instance", errno);
   for (std::size_t r = 0; r < sockets.size(); ++r) {
     if (sockets[r].empty()) continue;
     const Rank rank{static_cast<int>(r)};
     most_flows_ = std::max(most_flows_, static_cast<int>(sockets[r].size()));
-    peers_[r] = std::make_unique<TcpPeer>(rank, std::move(sockets[r]), events, talk);
+    peers_[r] = std::make_unique<TcpPeer>(rank, std::move(sockets[r]), events, talk, unasked_);
     auto& flows = peers_[r]->flows();
     for (std::size_t f = 0; f < flows.size(); ++f) {
       epoll_event event{.events = EPOLLIN, .data = {.u64 = packed(rank, f)}};
@@ -96,13 +106,56 @@ void TcpRail::receive(Incoming& message) {
     return lose(message.peer, e);
   }
   if (from->is_open()) write(*from);
+  if (from->is_open()) resume_if_room(*from);
 }
 
-void TcpRail::say(Rank rank, FrameKind kind) {
+void TcpRail::say(Rank rank, FrameKind kind, std::span<const std::byte> words) {
   TcpPeer* const listener = peer(rank);
   if (listener == nullptr) return;
-  listener->say(kind);
+  listener->say(kind, words);
   write(*listener);
+}
+
+void TcpRail::watch_process(Rank rank, UniqueFd process) {
+  epoll_event event{.events = EPOLLIN, .data = {.u64 = packed(rank, kProcess)}};
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, process.get(), &event) != 0)
+    throw system_error("watching a process", errno);
+  watch_of(rank).process = std::move(process);
+}
+
+bool TcpRail::is_unacknowledged(Rank rank) const noexcept {
+  TcpPeer* const asked = peer(rank);
+  return asked != nullptr && std::ranges::any_of(asked->flows(), [](const TcpFlow& flow) {
+           tcp_info info{};
+           socklen_t length = sizeof(info);
+           const bool is_tcp =
+               ::getsockopt(flow.socket(), IPPROTO_TCP, TCP_INFO, &info, &length) == 0;
+           return is_tcp && (info.tcpi_retransmits > 0 || info.tcpi_probes > 0);
+         });
+}
+
+bool TcpRail::is_quiet() const noexcept {
+  const auto has_arrived = [](const TcpFlow& flow) {
+    int bytes = 0;
+    return flow.is_idle() && ::ioctl(flow.socket(), SIOCOUTQ, &bytes) == 0 && bytes == 0;
+  };
+  return paused_ == 0 && std::ranges::all_of(peers_, [&](const auto& known) {
+           return !known || !known->is_open() ||
+                  (known->is_flushed() && !known->has_queued() &&
+                   std::ranges::all_of(known->flows(), has_arrived));
+         });
+}
+
+std::vector<int> TcpRail::descriptors(std::function<void(int)> before_close) {
+  before_close_ = std::move(before_close);
+  std::vector<int> all{epoll_.get()};
+  for (std::size_t r = 0; r < peers_.size(); ++r) {
+    if (!peers_[r]) continue;
+    for (const TcpFlow& flow : peers_[r]->flows())
+      all.push_back(flow.socket());
+    if (watches_[r].process) all.push_back(watches_[r].process.get());
+  }
+  return all;
 }
 
 void TcpRail::write(TcpPeer& peer) {
@@ -121,10 +174,51 @@ void TcpRail::poll_for_writing(TcpPeer& peer) {
     const bool wants = peer.has_work_for(flows[f]);
     if (wants == flows[f].wants_to_write) continue;
     flows[f].wants_to_write = wants;
-    epoll_event event{.events = wants ? EPOLLIN | EPOLLOUT : EPOLLIN,
-                      .data = {.u64 = packed(peer.rank(), f)}};
-    ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, flows[f].socket(), &event);
+    poll_for(peer, f);
   }
+}
+
+void TcpRail::poll_for(TcpPeer& peer, std::size_t flow) noexcept {
+  const TcpFlow& one = peer.flows()[flow];
+  // The end of a connection is told even where nothing is read from it.
+  const auto reading =
+      static_cast<std::uint32_t>(watch_of(peer.rank()).is_paused ? EPOLLRDHUP : EPOLLIN);
+  epoll_event event{.events = one.wants_to_write ? reading | EPOLLOUT : reading,
+                    .data = {.u64 = packed(peer.rank(), flow)}};
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, one.socket(), &event);
+}
+
+/// A peer that is too far ahead waits: its connections fill up, and then it cannot send.
+void TcpRail::pause_if_full(TcpPeer& peer) {
+  Watch& watch = watch_of(peer.rank());
+  if (watch.is_paused || !peer.is_open() || peer.may_read()) return;
+  watch.is_paused = true;
+  ++paused_;
+  for (std::size_t f = 0; f < peer.flows().size(); ++f)
+    poll_for(peer, f);
+}
+
+void TcpRail::resume_if_room(TcpPeer& peer) {
+  Watch& watch = watch_of(peer.rank());
+  if (!watch.is_paused || !peer.may_read()) return;
+  watch.is_paused = false;
+  --paused_;
+  for (std::size_t f = 0; f < peer.flows().size(); ++f)
+    poll_for(peer, f);
+  // What has been read ahead makes no socket readable.
+  for (std::size_t f = 0; peer.is_open() && f < peer.flows().size(); ++f)
+    read(packed(peer.rank(), f));
+}
+
+/// What it sent before is there, in its connections.
+void TcpRail::process_ended(Rank rank) {
+  TcpPeer* const from = peer(rank);
+  if (before_close_) before_close_(watch_of(rank).process.get());
+  UniqueFd ended = std::move(watch_of(rank).process);
+  if (from == nullptr) return;
+  from->read_to_the_end();
+  read_the_rest(*from, kNoFlow);
+  if (from->is_open()) lose(rank, Error(ErrorKind::remote, "its process has ended"));
 }
 
 bool TcpRail::progress() {
@@ -137,9 +231,20 @@ bool TcpRail::progress() {
       write(*peer(rank));
       has_moved = true;
     }
-    if ((ready[i].events & ~std::uint32_t{EPOLLOUT}) != 0)
-      has_moved = read(ready[i].data.u64) || has_moved;
+    if ((ready[i].events & ~std::uint32_t{EPOLLOUT}) == 0) continue;
+    if ((ready[i].data.u64 & 0xffff) == kProcess) {
+      process_ended(rank);
+      has_moved = true;
+      continue;
+    }
+    if (watch_of(rank).is_paused && peer(rank) != nullptr) {
+      peer(rank)->read_to_the_end();
+      resume_if_room(*peer(rank));
+    }
+    has_moved = read(ready[i].data.u64) || has_moved;
   }
+  for (std::size_t r = 0; paused_ > 0 && r < peers_.size(); ++r)
+    if (watches_[r].is_paused && peers_[r]->is_open()) resume_if_room(*peers_[r]);
   return has_moved;
 }
 
@@ -150,8 +255,10 @@ bool TcpRail::read(std::uint64_t where) {
   try {
     const bool has_moved = from->flows()[where & 0xffff].read(*from);
     if (has_moved) write(*from);  // What the peer has asked for.
+    pause_if_full(*from);
     return has_moved;
   } catch (const Error& e) {
+    from->read_to_the_end();
     read_the_rest(*from, where & 0xffff);
     lose(rank, e);
     return true;
@@ -172,7 +279,15 @@ void TcpRail::read_the_rest(TcpPeer& from, std::size_t ended) noexcept {
 }
 
 void TcpRail::lose(Rank rank, const Error& error) noexcept {
-  peers_[static_cast<std::size_t>(rank.value)]->close();
+  TcpPeer& gone = *peers_[static_cast<std::size_t>(rank.value)];
+  if (std::exchange(watch_of(rank).is_paused, false)) --paused_;
+  // A process that was forked without the C library may hold the connection open, and then closing
+  // it would not take it out of what is polled.
+  for (const TcpFlow& flow : gone.flows()) {
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, flow.socket(), nullptr);
+    if (before_close_) before_close_(flow.socket());
+  }
+  gone.close();
   events_.lost(rank, error);
 }
 

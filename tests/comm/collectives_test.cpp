@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "comm/float16.hpp"
+#include "comm/mpi/collectives.hpp"
 #include "support/connect_in_process.hpp"
 #include "support/run_ranks.hpp"
 
@@ -180,6 +182,39 @@ TEST_CASE("a NaN of any rank reaches every rank through min and max") {
       CHECK_FALSE(std::isnan(result[1]));
     }
   }
+}
+
+TEST_CASE("averages of 16-bit numbers do not overflow on the way") {
+  for (const SharedMemory shared_memory : kBoth) {
+    for (const std::size_t length : {3, 100'001}) {
+      for (const int size : {2, 3}) {
+        auto ranks = communicators_in_process(size, 20s, shared_memory);
+        run_ranks(ranks, [&](Communicator& comm) {
+          std::vector<Float16> values(length, to_float16(60000));
+          comm.all_reduce(std::span(values), ReduceOp::average);
+          CHECK(std::ranges::all_of(
+              values, [](Float16 value) { return std::abs(to_float(value) - 60000) <= 64; }));
+          const std::vector<Float16> all(length * static_cast<std::size_t>(size),
+                                         to_float16(-60000));
+          comm.reduce_scatter(std::as_bytes(std::span(all)),
+                              std::as_writable_bytes(std::span(values)),
+                              {ElementType::float16, ReduceOp::average});
+          CHECK(std::ranges::all_of(
+              values, [](Float16 value) { return std::abs(to_float(value) + 60000) <= 64; }));
+        });
+      }
+    }
+  }
+}
+
+TEST_CASE("MPI is not given sums of int8, which it may saturate") {
+  Call call{.kind = CallKind::all_reduce, .bytes = 100, .reduction = {ElementType::int8}};
+  CHECK_FALSE(mpi::has(call, 2));
+  call.reduction.type = ElementType::int32;
+  CHECK(mpi::has(call, 2));
+  call.kind = CallKind::broadcast;
+  call.reduction.type = ElementType::int8;
+  CHECK(mpi::has(call, 2));
 }
 
 TEST_CASE("integer sums wrap around") {

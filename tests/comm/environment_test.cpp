@@ -15,6 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using test::failure_of;
+using test::mentions;
 using Variables = std::map<std::string, std::string>;
 
 JobPlace place_with(const Variables& variables) {
@@ -41,6 +42,22 @@ TEST_CASE("a program started alone is a world of one") {
   CHECK(place.rank == Rank{0});
   CHECK(place.size == 1);
   CHECK(place.timeout == 60s);
+  CHECK(place.wait_timeout == 30min);
+  CHECK(place.silence == 60s);
+}
+
+TEST_CASE("the meeting has a limit of its own, or that of all waits") {
+  JobPlace place = place_with(plain_but("FASTGPU_COMM_TIMEOUT", "5m"));
+  CHECK(place.timeout == 5min);
+  CHECK(place.wait_timeout == 5min);
+  Variables variables = plain_but("FASTGPU_COMM_JOIN_TIMEOUT", "10s");
+  variables["FASTGPU_COMM_SILENCE"] = "2s";
+  place = place_with(variables);
+  CHECK(place.timeout == 10s);
+  CHECK(place.wait_timeout == 30min);
+  CHECK(place.silence == 2s);
+  for (const std::string name : {"FASTGPU_COMM_JOIN_TIMEOUT", "FASTGPU_COMM_SILENCE"})
+    CHECK(mentions(failure_of([&] { place_with(plain_but(name, "0s")); }), name));
 }
 
 TEST_CASE("RANK and its companions are read") {

@@ -6,6 +6,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include <chrono>
 #include <filesystem>
 #include <latch>
+#include <mutex>
 #include <optional>
 #include <random>
 #include <set>
@@ -99,6 +101,8 @@ int status_of(pid_t child) {
   ::waitpid(child, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
+
+bool two_ranks_work(std::vector<Communicator>& ranks);
 
 TEST_SUITE_BEGIN("comm/faults");
 
@@ -230,6 +234,121 @@ TEST_CASE("a rank that is killed in the middle of a collective is named by the o
     CHECK(status_of(children[2]) == 0);
     CHECK(Clock::now() - begin < kAtOnce);
   }
+}
+
+TEST_CASE("ranks that wait for each other in different groups are told so, and who waits where") {
+  for (const SharedMemory shared_memory : {SharedMemory::on, SharedMemory::off}) {
+    auto ranks = communicators_in_process(3, 600s, shared_memory);
+    const auto begin = Clock::now();
+    const auto outcomes = outcomes_of_ranks(ranks, [](Communicator& comm) {
+      auto group = *comm.split(0, 0);
+      float value = 1;
+      if (comm.rank() == Rank{1}) group.barrier();
+      if (comm.rank() != Rank{1}) comm.all_reduce(std::span(&value, 1), ReduceOp::sum);
+    });
+    CHECK(Clock::now() - begin < 100s);
+    for (const auto& outcome : outcomes) {
+      const Error e = failure_in(outcome);
+      INFO("failure: ", std::string(e.what()));
+      CHECK(e.kind() == ErrorKind::usage);
+      CHECK(mentions(e, "none can go on"));
+      CHECK(mentions(e, "rank 0 waits in all_reduce number 1"));
+      CHECK(mentions(e, "rank 1 waits in barrier number 0"));
+    }
+  }
+}
+
+TEST_CASE("a rank that computes for long is warned of, and no dead end is seen") {
+  auto connections = test::sockets_in_process(3, 600s);
+  std::mutex mutex;
+  std::vector<std::string> warnings;
+  test::run_ranks(connections, [&](Connections& rank) {
+    introduce(rank, {SharedMemory::on, 1}, Deadline(20s));
+    rank.silence = 300ms;
+    rank.warn = [&](const std::string& sentence) {
+      const std::lock_guard lock(mutex);
+      warnings.push_back(sentence);
+    };
+  });
+  std::vector<Communicator> ranks;
+  for (Connections& rank : connections)
+    ranks.emplace_back(std::move(rank));
+  test::run_ranks(ranks, [](Communicator& comm) {
+    if (comm.rank() == Rank{2}) std::this_thread::sleep_for(5s);
+    comm.barrier();
+  });
+  CHECK_FALSE(warnings.empty());
+  for (const std::string& sentence : warnings) {
+    CHECK(sentence.find(" has sent nothing for ") != std::string::npos);
+    CHECK(sentence.find("FASTGPU_COMM_TIMEOUT") != std::string::npos);
+  }
+}
+
+TEST_CASE("a thread that computes while another waits may still make the call that is missing") {
+  auto ranks = communicators_in_process(2, 600s);
+  CHECK_NOTHROW(test::run_ranks(ranks, [](Communicator& comm) {
+    auto group = *comm.split(0, 0);  // This thread has waited, and waits again later.
+    const bool is_first = comm.rank() == Rank{0};
+    Handle mine = is_first ? comm.start_barrier() : group.start_barrier();
+    std::jthread waiting([&] { mine.wait(); });
+    std::this_thread::sleep_for(5s);
+    (is_first ? group : comm).barrier();
+  }));
+}
+
+TEST_CASE("a process that keeps the connections of a dead rank open does not hide its death") {
+  auto connections = test::sockets_in_process(2, 600s);
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  const pid_t rank = ::fork();
+  REQUIRE(rank >= 0);
+  if (rank == 0) {
+    Connections own = std::move(connections[1]);
+    connections.clear();
+    introduce(own, {SharedMemory::on, 1}, Deadline(20s));
+    Communicator comm(std::move(own));
+    comm.barrier();
+    // As what makes processes without the C library's fork().
+    if (::syscall(SYS_fork) == 0) {
+      ::close(ends[1]);
+      char byte = 0;
+      [[maybe_unused]] const auto read = ::read(ends[0], &byte, 1);  // Until the test has ended.
+      ::_exit(0);
+    }
+    ::kill(::getpid(), SIGKILL);
+  }
+  Connections own = std::move(connections[0]);
+  connections.clear();
+  introduce(own, {SharedMemory::on, 1}, Deadline(20s));
+  const auto begin = Clock::now();
+  Communicator comm(std::move(own));
+  comm.barrier();
+  const Error e = failure_of([&] {
+    comm.barrier();
+    comm.barrier();
+  });
+  CHECK(mentions(e, "rank 1"));
+  CHECK(Clock::now() - begin < kAtOnce);
+  CHECK(status_of(rank) == 128 + SIGKILL);
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+TEST_CASE("a child made by fork is refused by the rank's name, and holds no connection open") {
+  const test::ChildEnd end = test::in_child([] {
+    auto ranks = communicators_in_process(2, 5s);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const Error e = failure_of([&] { ranks[1].barrier(); });
+      const bool is_told = e.kind() == ErrorKind::usage && mentions(e, "forked from rank 1");
+      ranks.clear();  // Nothing is waited for.
+      ::_exit(is_told ? 0 : 1);
+    }
+    if (status_of(child) != 0) return 1;
+    return two_ranks_work(ranks) ? 0 : 2;
+  });
+  CHECK(end.status == 0);
+  CHECK(end.signal == 0);
 }
 
 TEST_CASE("memory that there is not is refused, and the job goes on") {

@@ -39,7 +39,9 @@ struct Announced {
   std::vector<RegionRow> table{kMostRegions};
   SharedHeap heap{table};
   Count count;
-  SharedPeer peer{Rank{1}, *out, *in, PeerHeap(::getpid(), table), heap, count, own_memory()};
+  UnaskedBytes unasked;
+  SharedPeer peer{Rank{1}, *out,  *in,          PeerHeap(::getpid(), table),
+                  heap,    count, own_memory(), unasked};
 
   void receive(std::span<const float> there, std::span<float> here,
                std::optional<Reduction> reduction) {

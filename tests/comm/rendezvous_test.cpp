@@ -198,7 +198,42 @@ TEST_CASE("ranks that disagree on their number are told so") {
   const auto failures = failures_of(places);
   CHECK(failures[1].kind() == ErrorKind::usage);
   CHECK(mentions(failures[1], "WORLD_SIZE"));
+  CHECK(failures[0].kind() == ErrorKind::usage);
   CHECK(mentions(failures[0], "WORLD_SIZE"));
+  CHECK(mentions(failures[0], "came as rank 1"));
+}
+
+TEST_CASE("rank 0 does not wait for a job that cannot come together") {
+  const auto begin = std::chrono::steady_clock::now();
+  const Meeting meeting{.size = 3, .timeout = 100s};
+  auto other_size = meeting.place(1);
+  other_size.size = 4;
+  CHECK(failures_of({meeting.place(0), other_size})[0].kind() == ErrorKind::usage);
+  const Meeting twice{.size = 3, .timeout = 100s};
+  const auto failures = failures_of({twice.place(0), twice.place(1), twice.place(1)});
+  CHECK(failures[0].kind() == ErrorKind::conflict);
+  CHECK(std::chrono::steady_clock::now() - begin < 50s);
+}
+
+TEST_CASE("a stranger without the secret does not end the meeting by a wrong size") {
+  const Meeting meeting{.size = 2};
+  std::jthread stranger([&] {
+    const UniqueFd socket = connect_stranger(meeting.port);
+    const Identity identity{{1}, 7, Secret("another"), {}};
+    try {
+      present(socket.get(), identity, loopback(1), Deadline(kLong));
+    } catch (const Error&) {
+    }
+  });
+  const std::vector<JobPlace> places{meeting.place(0), meeting.place(1)};
+  CHECK_NOTHROW(run_ranks(places, [&](const JobPlace& place) {
+    if (place.rank == Rank{1}) {
+      while (!stranger.joinable())
+        std::this_thread::yield();
+      stranger.join();
+    }
+    join(place);
+  }));
 }
 
 TEST_CASE("a rank with another version of the library is refused, and both say so") {
@@ -233,8 +268,8 @@ TEST_CASE("a rank out of range is refused") {
 TEST_CASE("of two processes with the same rank one gets in and the other is told") {
   const Meeting meeting{.size = 3, .timeout = kShort};
   const auto failures = failures_of({meeting.place(0), meeting.place(1), meeting.place(1)});
-  CHECK(failures[0].kind() == ErrorKind::timeout);
-  CHECK(mentions(failures[0], "have not come in time: 2"));
+  CHECK(failures[0].kind() == ErrorKind::conflict);
+  CHECK(mentions(failures[0], "came as rank 1, which has come already"));
   const bool first_refused = failures[1].kind() == ErrorKind::conflict;
   CHECK(mentions(failures[first_refused ? 1 : 2], "another process has that rank"));
   CHECK(mentions(failures[first_refused ? 2 : 1], "but not where the others are"));

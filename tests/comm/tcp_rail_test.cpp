@@ -24,8 +24,8 @@ class Recorder final : public RailEvents, public Talk {
   void received(Incoming&) override { ++received_messages; }
   void noted(Rank, MessageTag, const Note&) override {}
   void lost(Rank, const Error& error) override { loss = error.what(); }
-  void asked_whether_waiting(Rank) override {}
-  void answered_to_be_waiting(Rank) override {}
+  void asked_whether_waiting(Rank, std::span<const std::byte>) override {}
+  void answered_to_be_waiting(Rank, std::span<const std::byte>) override {}
   void said_farewell(Rank, std::span<const std::byte>) override {}
 
   int sent_messages = 0;
@@ -124,6 +124,57 @@ TEST_CASE("of what nobody asks for only so much goes ahead") {
   CHECK(pair.b->events.received_messages == 4);
   for (const auto& one : got)
     CHECK(one == bytes);
+}
+
+TEST_CASE("a sender that is far ahead waits until its messages are asked for") {
+  Pair pair(1);
+  constexpr std::size_t kSize = 64 << 10;
+  constexpr std::uint64_t kCount = 2 * kMostUnasked / kSize;
+  const std::vector<std::byte> bytes(kSize, std::byte{7});
+  for (std::uint64_t tag = 0; tag < kCount; ++tag)
+    pair.a->send(tag, bytes);
+  pair.settle();
+  CHECK(pair.a->events.sent_messages < static_cast<int>(kCount) * 3 / 5);
+  CHECK_FALSE(pair.b->rail->is_quiet());
+
+  std::vector<std::byte> got(kSize);
+  for (std::uint64_t tag = 0; tag < kCount; ++tag) {
+    got.assign(kSize, std::byte{0});
+    pair.b->receive(tag, {.memory = got});
+    while (pair.b->events.received_messages <= static_cast<int>(tag))
+      pair.settle();
+    REQUIRE(got == bytes);
+    pair.b->incoming.clear();
+  }
+  CHECK(pair.a->events.sent_messages == static_cast<int>(kCount));
+  CHECK(pair.b->rail->is_quiet());
+}
+
+TEST_CASE("what is waited for comes through behind what is not") {
+  Pair pair(2);
+  constexpr std::size_t kSize = 64 << 10;
+  constexpr std::uint64_t kCount = kMostUnasked / kSize + 1000;
+  const std::vector<std::byte> bytes(kSize, std::byte{7});
+  for (std::uint64_t tag = 0; tag < kCount; ++tag)
+    pair.a->send(tag, bytes);
+  std::vector<std::byte> got(kSize);
+  pair.b->receive(kCount - 1, {.memory = got});
+  while (pair.b->events.received_messages == 0)
+    pair.settle();
+  CHECK(got == bytes);
+}
+
+TEST_CASE("a peer that goes while it is held back is noticed") {
+  Pair pair(1);
+  constexpr std::size_t kSize = 64 << 10;
+  const std::vector<std::byte> bytes(kSize, std::byte{7});
+  for (std::uint64_t tag = 0; tag < 2 * kMostUnasked / kSize; ++tag)
+    pair.a->send(tag, bytes);
+  pair.settle();
+  pair.a.reset();
+  for (int i = 0; i < 100 && pair.b->events.loss.empty(); ++i)
+    pair.b->rail->progress();
+  CHECK_FALSE(pair.b->events.loss.empty());
 }
 
 TEST_CASE("what is urgent overtakes what is under way, and all of it arrives whole") {

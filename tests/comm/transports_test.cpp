@@ -33,8 +33,8 @@ class Nobody final : public RailEvents, public Talk {
   void received(Incoming&) override {}
   void noted(Rank, MessageTag, const Note&) override {}
   void lost(Rank, const Error&) override {}
-  void asked_whether_waiting(Rank) override {}
-  void answered_to_be_waiting(Rank) override {}
+  void asked_whether_waiting(Rank, std::span<const std::byte>) override {}
+  void answered_to_be_waiting(Rank, std::span<const std::byte>) override {}
   void said_farewell(Rank, std::span<const std::byte>) override {}
 };
 
@@ -86,6 +86,7 @@ TEST_CASE("a frame is read as it was written") {
 
 TEST_CASE("frames that came together are all heard of before the connection is left to itself") {
   struct Count : FrameEvents {
+    bool may_read() const noexcept override { return true; }
     std::span<std::byte> target_of(const Frame&) override { return {}; }
     void arrived(const Frame&, std::span<const std::byte>) override { ++frames; }
     int frames = 0;

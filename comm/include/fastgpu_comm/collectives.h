@@ -25,8 +25,8 @@ typedef enum fgc_type {
 size_t fgc_type_size(int type);
 
 /* On integers, sums and products wrap and averages round towards zero. On 16-bit floating-point
- * numbers, each operation is carried out in float32 and rounded to nearest, ties to even. A
- * floating-point result is NaN where one of the operands is, and -0 is less than 0. */
+ * numbers, each operation is carried out in float32 and rounded to nearest, ties to even; those of
+ * an average are divided before they are added, so that no sum overflows. A floating-point result is NaN where one of the operands is, and -0 is less than 0. */
 typedef enum fgc_op {
   FGC_SUM = 0,
   FGC_AVERAGE = 1,

@@ -24,14 +24,15 @@ const char* fgc_version_string(void);
 /* What the caller may do about it. */
 typedef enum fgc_status {
   FGC_OK = 0,
-  FGC_USAGE = 1,    /* The call or a setting is wrong, or the ranks disagree. */
-  FGC_DENIED = 2,   /* The ranks' secrets differ. */
-  FGC_CAPACITY = 3, /* There is no memory of that kind left. */
-  FGC_CONFLICT = 4, /* The port or the rank is taken. */
-  FGC_TIMEOUT = 5,  /* Other ranks have not come, or have gone silent. */
-  FGC_REMOTE = 6,   /* Another rank has gone, or found what it cannot go on with. */
-  FGC_LOCAL = 7,    /* This machine refused: memory, sockets, name resolution. */
-  FGC_INTERNAL = 8  /* A bug in libfastgpu_comm. */
+  FGC_USAGE = 1,      /* The call or a setting is wrong, or the ranks disagree. */
+  FGC_DENIED = 2,     /* The ranks' secrets differ. */
+  FGC_CAPACITY = 3,   /* There is no memory of that kind left. */
+  FGC_CONFLICT = 4,   /* The port or the rank is taken. */
+  FGC_TIMEOUT = 5,    /* Other ranks have not come, or have gone silent. */
+  FGC_REMOTE = 6,     /* Another rank has gone, or found what it cannot go on with. */
+  FGC_LOCAL = 7,      /* This machine refused: memory, sockets, name resolution. */
+  FGC_INTERNAL = 8,   /* A bug in libfastgpu_comm. */
+  FGC_INTERRUPTED = 9 /* The program's own wait check has ended the wait: see fgc_on_wait. */
 } fgc_status;
 
 /* "usage" and so on; "unknown" for a number that is none. */
@@ -41,7 +42,15 @@ const char* fgc_status_name(int status);
  * Valid until the thread's next call that fails; "" where none has failed. */
 const char* fgc_last_error(void);
 
-/* This rank and its connections to the others, or to some of them. */
+/* Is asked about ten times a second by each call that waits, fgc_init included, if the thread that
+ * waits is the one that has called fgc_on_wait: for interpreters, which see signals between their
+ * own instructions only. Something other than 0 ends the wait with FGC_INTERRUPTED, and with it the
+ * job. It may not call the library. One check for the process; NULL: none. */
+typedef int (*fgc_wait_check)(void* user);
+void fgc_on_wait(fgc_wait_check check, void* user);
+
+/* This rank and its connections to the others, or to some of them. A child that is made by fork()
+ * is no rank: every call with what it has inherited is FGC_USAGE there, and frees nothing. */
 typedef struct fgc_comm fgc_comm;
 
 /* Joins the job that the environment describes: RANK and WORLD_SIZE, or mpirun's own variables; the

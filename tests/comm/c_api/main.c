@@ -118,6 +118,7 @@ static void check_names(void) {
          "the version is the project's");
   expect(fgc_version() == FGC_VERSION, "as a number, it is the header's");
   expect(strcmp(fgc_status_name(FGC_TIMEOUT), "timeout") == 0, "a status has a name");
+  expect(strcmp(fgc_status_name(FGC_INTERRUPTED), "interrupted") == 0, "an interruption has one");
   expect(strcmp(fgc_status_name(77), "unknown") == 0, "and another number has none");
   expect(fgc_type_size(FGC_BFLOAT16) == 2 && fgc_type_size(FGC_INT64) == 8, "types have sizes");
   expect(fgc_type_size(-1) == 0 && fgc_type_size(8) == 0, "what is no type has none");

@@ -2,6 +2,8 @@
 import os
 import signal
 import sys
+import threading
+import time
 
 from ranks import check, need, on_ranks, raises, run_ranks, run_tests
 
@@ -55,6 +57,182 @@ def test_an_exception_within_leaves_the_job_and_ends_the_others():
     (first, said), (second, of_the_second) = run_ranks("failing", 2)
     check(first == 1 and "RemoteError" in said and "rank 1" in said, said)
     check(second == 1 and "the data is not there" in of_the_second, of_the_second)
+
+
+def forked():
+    """A child that is made by fork lives on while its rank dies, and may not use what it has inherited."""
+    comm = fc.init()
+    gradients = fc.Gradients(comm)
+    gradients.register("weight", numpy.ones(10))
+    ends, begins = os.pipe()
+    comm.barrier()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            for use in (comm.barrier, lambda: comm.all_reduce_async(numpy.ones(3)), lambda: gradients.ready("weight"), lambda: comm.split(0),
+                        gradients.wait):
+                with raises(fc.UsageError, f"forked from rank {comm.rank}"):
+                    use()
+            code = 0
+        finally:
+            os.write(begins, b"x")
+            if comm.rank == 1:
+                os.close(1), os.close(2)  # The test reads them to their end.
+                time.sleep(30)
+            os._exit(code)
+    os.read(ends, 1)
+    comm.barrier()  # Untouched by what the child did.
+    if comm.rank == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    began = time.monotonic()
+    with raises(fc.RemoteError, "rank 1"):
+        comm.barrier()
+    check(time.monotonic() - began < 20, "the dead rank was kept alive by its child")
+    check(os.waitpid(child, 0)[1] == 0, "the child could use the communicator")
+
+
+def test_a_child_made_by_fork_neither_hides_its_rank_nor_uses_what_it_has():
+    for shared in ("0", "1"):
+        (code, said), _ = run_ranks("forked", 2, {"FASTGPU_COMM_SHARED_MEMORY": shared, "FASTGPU_COMM_TIMEOUT": "60s"})
+        check(code == 0, said)
+
+
+def uneven():
+    comm = fc.init()
+    for _ in range(3 + comm.rank):
+        comm.all_reduce(numpy.ones(1000))
+    group = comm.split(0)  # Rank 1 is in one more all_reduce.
+    group.barrier()
+
+
+def waiting_for_a_gradient():
+    comm = fc.init()
+    group = comm.split(0)
+    gradients = fc.Gradients(group)
+    gradients.register("weight", numpy.ones(10))
+    for _ in range(3 + comm.rank):
+        gradients.ready("weight")
+        gradients.wait()
+    comm.barrier()
+
+
+def test_ranks_that_wait_for_each_other_are_told_so_long_before_the_timeout():
+    for name, words in (("uneven", ["rank 0 is in", "rank 1 is in"]),
+                        ("waiting_for_a_gradient", ["none can go on", "rank 0 waits in barrier", "rank 1 waits in the end of a step"])):
+        began = time.monotonic()
+        results = run_ranks(name, 2, {"FASTGPU_COMM_TIMEOUT": "100s"})
+        check(time.monotonic() - began < 60, "only the timeout has ended it")
+        for code, said in results:
+            check(code == 1 and "UsageError" in said, said)
+        check(any(all(word in said for word in words) for _, said in results), f"{results}")
+
+
+def late():
+    comm = fc.init()
+    comm.barrier()
+    if comm.rank == 0:
+        time.sleep(3)
+    comm.barrier()
+    comm.shutdown()
+
+
+def test_a_rank_that_is_late_is_warned_of_and_waited_for():
+    (first, _), (second, said) = run_ranks("late", 2, {"FASTGPU_COMM_TIMEOUT": "100s", "FASTGPU_COMM_SILENCE": "500ms"})
+    check(first == 0 and second == 0, said)
+    check("fastgpu_comm: rank 0 has sent nothing for" in said and "FASTGPU_COMM_TIMEOUT" in said, said)
+
+
+class Stop(Exception):
+    pass
+
+
+def interrupted():
+    """Rank 0 waits for what never comes until a signal ends it; rank 1 sleeps."""
+    comm = fc.init()
+    comm.barrier()
+    if comm.rank == 1:
+        with raises(fc.RemoteError, "rank 0", "interrupted"):
+            time.sleep(2)
+            comm.all_gather(numpy.ones(3))  # What rank 0 gave before is there.
+            comm.barrier()
+        return
+    seen = []
+    signal.signal(signal.SIGUSR1, lambda *_: seen.append(time.monotonic()))
+
+    def send():
+        for kind in (signal.SIGUSR1, signal.SIGINT):
+            time.sleep(0.3)
+            sent.append(time.monotonic())
+            os.kill(os.getpid(), kind)
+    sent = []
+    threading.Thread(target=send).start()
+    try:
+        comm.all_gather(numpy.ones(3))
+    except KeyboardInterrupt:
+        seen.append(time.monotonic())
+    check(len(seen) == 2 and len(sent) == 2, "the wait went on")
+    check(all(0 <= there - here < 10 for here, there in zip(sent, seen)), f"{sent} {seen}")
+    with raises(fc.Error, "interrupted"):
+        comm.barrier()
+
+
+def test_signals_are_seen_in_a_wait():
+    all_results = run_ranks("interrupted", 2, {"FASTGPU_COMM_TIMEOUT": "100s"})
+    for code, said in all_results:
+        check(code == 0, f"{all_results}")
+
+
+def interrupted_alone():
+    signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(Stop()))
+    signal.alarm(1)
+    with raises(Stop):
+        fc.init({"RANK": "0", "WORLD_SIZE": "2", "FASTGPU_COMM_TIMEOUT": "100s"})
+
+
+def test_signals_are_seen_while_ranks_are_awaited():
+    (code, said), = run_ranks("interrupted_alone", 1)
+    check(code == 0, said)
+
+
+def of_another_size():
+    fc.init({"WORLD_SIZE": "3" if os.environ["RANK"] == "1" else "2"})
+
+
+def started_twice():
+    fc.init({"WORLD_SIZE": "3", "RANK": str(min(1, int(os.environ["RANK"])))})
+
+
+def test_a_job_that_cannot_come_together_ends_at_once():
+    for name, ranks, kind in (("of_another_size", 2, "UsageError"), ("started_twice", 3, "ConflictError")):
+        began = time.monotonic()
+        results = run_ranks(name, ranks, {"FASTGPU_COMM_TIMEOUT": "100s"})
+        check(time.monotonic() - began < 60, "rank 0 waited for its timeout")
+        check(results[0][0] == 1 and kind in results[0][1] and "rank 1" in results[0][1], results[0][1])
+
+
+def ahead():
+    """A sender that is far ahead of its receiver waits for it."""
+    comm = fc.init()
+    data = numpy.ones(16384, "uint8")
+    comm.barrier()
+    for number in range(30000):  # 470 MiB.
+        if comm.rank == 0:
+            data[:] = number % 251
+            comm.send(data, 1)
+        else:
+            if number == 0:
+                time.sleep(1)
+            comm.recv(data, 0)
+            check((data == number % 251).all(), f"message {number} is another one")
+    comm.barrier()
+    comm.close()
+
+
+def test_a_sender_that_is_far_ahead_is_held_back():
+    for shared in ("1", "0"):
+        for code, said in run_ranks("ahead", 2, {"FASTGPU_COMM_SHARED_MEMORY": shared, "FASTGPU_COMM_TIMEOUT": "100s"}):
+            check(code == 0, said)
 
 
 def alone():

@@ -563,6 +563,10 @@ def tensors_of_every_kind_travel(comm):
     check(module.num_batches_tracked == 5 and module.mask.tolist() == [True, False] and (module.turned == 0).all())
     with raises(ValueError, "contiguous()"):
         comm.all_reduce(torch.zeros(2, 3).t())
+    with raises(ValueError, "requires a gradient"):
+        comm.all_reduce(torch.zeros(2, requires_grad=True))
+    with torch.no_grad():
+        check(comm.all_reduce(torch.nn.Parameter(torch.ones(2))).tolist() == [2, 2])
     with raises(ValueError, "meta"):
         comm.all_reduce(torch.zeros(2, device="meta"))
     model = Mlp()

@@ -20,6 +20,7 @@ DEADLINE = 4  # Seconds, as FASTGPU_COMM_TIMEOUT.
 GRACE = 6  # For a rank to hear others out, to tell them, and to end.
 AT_ONCE = 3  # For a connection that has ended to be noticed, and told of.
 ABSENCE = 2  # Seconds for which a link is cut that comes back.
+LONG = 100  # A timeout that nothing waits for.
 PATIENCE = 20  # TCP tries again after up to twice as long as it has been cut off.
 
 
@@ -52,6 +53,8 @@ class Job:
     def __init__(self, program, network, layout, deadline):
         shared = {**os.environ, "WORLD_SIZE": str(len(layout)), "FASTGPU_COMM_MASTER_ADDR": network.hosts[0].address,
                   "FASTGPU_COMM_MASTER_PORT": "29434", "FASTGPU_COMM_SECRET": "of this test alone", "FASTGPU_COMM_TIMEOUT": f"{deadline}s"}
+        if deadline == LONG:
+            shared["FASTGPU_COMM_SILENCE"] = f"{DEADLINE}s"
         self.hosts = network.hosts
         for host in self.hosts:
             sh(*host.entered(["mount", "-t", "tmpfs", "tmpfs", "/dev/shm"]))
@@ -129,6 +132,25 @@ def a_link_that_stays_away(link):
     return scenario
 
 
+def a_host_that_is_gone(job, network):
+    cable(network, "down")
+    remaining = Remaining(DEADLINE + GRACE)
+    for rank in (0, 1):
+        job.check_failure(rank, f"rank 2: its host has not answered for {DEADLINE}s", remaining.seconds())
+    job.check_failure(2, f"rank [01]: its host has not answered for {DEADLINE}s", remaining.seconds())
+
+
+def a_rank_that_pauses(victim):
+    def scenario(job, _network):
+        job.signal(victim, signal.SIGSTOP)
+        time.sleep(2 * DEADLINE)
+        for _ in range(20):  # nsenter stops itself some time after its child.
+            signal_all(job.ranks[victim].pid, signal.SIGCONT)
+            time.sleep(0.01)
+        job.end()
+    return scenario
+
+
 def a_killed(victim):
     def scenario(job, _network):
         job.signal(victim, signal.SIGKILL)
@@ -160,6 +182,9 @@ SCENARIOS = {
     "an interface that is down for a while holds up training and no more": (THREE_HOSTS, PATIENCE, a_link_that_comes_back(interface)),
     "a cable that stays pulled is told of at the deadline": (THREE_HOSTS, DEADLINE, a_link_that_stays_away(cable)),
     "an interface that stays down is told of at the deadline": (THREE_HOSTS, DEADLINE, a_link_that_stays_away(interface)),
+    "a host that is gone is noticed long before the timeout": (THREE_HOSTS, LONG, a_host_that_is_gone),
+    "a rank that is stopped for a while is waited for on another host": (THREE_HOSTS, LONG, a_rank_that_pauses(1)),
+    "a rank that is stopped for a while is waited for on the same host": (ONE_HOST, LONG, a_rank_that_pauses(2)),
     "a rank that is killed on another host is named": (THREE_HOSTS, DEADLINE, a_killed(1)),
     "rank 0 that is killed on another host is named": (THREE_HOSTS, DEADLINE, a_killed(0)),
     "a rank that is killed on the same host is named": (ONE_HOST, DEADLINE, a_killed(1)),

@@ -12,7 +12,7 @@ trains a PyTorch model on many ranks, `.tensorflow`, `.jax` and `.mxnet` what ot
 from ._library import library_path, version
 from .communicator import Communicator, init
 from .errors import (CapacityError, ConflictError, DeniedError, Error, InternalError, LocalError, RankTimeoutError, RemoteError, Status,
-                     UsageError)
+                     UsageError, WaitInterruptedError)
 from .gradients import Counters, Gradients, NonFinite, Outcome
 from .kinds import AVERAGE, MAX, MIN, PRODUCT, SUM, ElementType, Op
 from .request import Request
@@ -21,4 +21,4 @@ __version__ = "0.1.0"
 
 __all__ = ["AVERAGE", "MAX", "MIN", "PRODUCT", "SUM", "CapacityError", "Communicator", "ConflictError", "Counters", "DeniedError",
            "ElementType", "Error", "Gradients", "InternalError", "LocalError", "NonFinite", "Op", "Outcome", "RankTimeoutError",
-           "RemoteError", "Request", "Status", "UsageError", "init", "library_path", "version"]
+           "RemoteError", "Request", "Status", "UsageError", "WaitInterruptedError", "init", "library_path", "version"]

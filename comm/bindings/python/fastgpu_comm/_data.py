@@ -56,6 +56,10 @@ class Data:
     def writable(self) -> Data:
         if not self.is_writable:
             raise ValueError(f"{self.what} is read-only")
+        torch = sys.modules.get("torch")
+        if torch is not None and isinstance(self.owner, torch.Tensor) and self.owner.requires_grad and torch.is_grad_enabled():
+            raise ValueError(f"{self.what} requires a gradient, and autograd does not see that it is written to: give its .detach(), or call within "
+                             "torch.no_grad()")
         return self
 
     def overlaps(self, other: Data) -> bool:

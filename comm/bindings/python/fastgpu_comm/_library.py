@@ -6,7 +6,8 @@ import functools
 import os
 import pathlib
 import sys
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
+import threading
+from typing import Any, Dict, Generator, Iterator, List, Mapping, Optional, Tuple
 
 from .errors import LocalError, error_of
 
@@ -40,6 +41,7 @@ class CountersStruct(ctypes.Structure):
 
 
 WarningHandler = ctypes.CFUNCTYPE(None, _TEXT, _POINTER)
+_WaitCheck = ctypes.CFUNCTYPE(_INT, _POINTER)
 
 # What the collectives take between the communicator and, on a GPU, the stream; the _async twins give a request back.
 _COLLECTIVES: Dict[str, List[Any]] = {
@@ -80,6 +82,7 @@ for _name, _arguments in _COLLECTIVES.items():
 _OTHER_FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {name: (_INT, [_POINTER]) for name in (
     "fgc_rank", "fgc_size", "fgc_local_rank", "fgc_local_size", "fgc_node_rank", "fgc_node_count")}
 _OTHER_FUNCTIONS.update({name: (None, [_POINTER]) for name in ("fgc_comm_free", "fgc_request_free", "fgc_gradients_free")})
+_OTHER_FUNCTIONS.update({"fgc_on_wait": (None, [_WaitCheck, _POINTER])})
 _OTHER_FUNCTIONS.update({"fgc_last_error": (_TEXT, []), "fgc_version_string": (_TEXT, []), "fgc_device_support": (_INT, [])})
 
 
@@ -96,11 +99,37 @@ def _places() -> Iterator[str]:
     yield _NAME  # LD_LIBRARY_PATH, then what ldconfig knows.
 
 
+class _Signals:
+    """Lets Python see signals while the main thread waits in the library."""
+
+    def __init__(self) -> None:
+        self._raised: Optional[BaseException] = None
+        checks = self._checks()
+        next(checks)
+        self.check = _WaitCheck(checks.send)
+
+    def _checks(self) -> Generator[int, None, None]:
+        # Python runs a signal's handler as it resumes this, at the yield; a function would be entered first, outside of any try.
+        while True:
+            try:
+                yield 0 if self._raised is None else 1
+            except GeneratorExit:
+                return
+            except BaseException as error:
+                self._raised = error
+
+    def take(self) -> Optional[BaseException]:
+        """What a handler has raised since the last call."""
+        raised, self._raised = self._raised, None
+        return raised
+
+
 class Library:
     """The functions of the C ABI. ctypes lets other threads of Python run while one of them waits."""
 
     def __init__(self, path: str) -> None:
         self.path = path
+        self._signals: Optional[_Signals] = None
         self._functions = ctypes.CDLL(path)
         for name, arguments in _STATUS_FUNCTIONS.items():
             self._declare(name, _INT, arguments)
@@ -112,10 +141,18 @@ class Library:
         function.restype, function.argtypes = result, arguments
 
     def call(self, name: str, *arguments: Any) -> None:
-        """Calls a function that can fail; raises what it failed with."""
+        """Calls a function that can fail; raises what it failed with, or what the handler of a signal has raised meanwhile."""
+        is_main = threading.current_thread() is threading.main_thread()
+        if is_main and self._signals is None:
+            self._signals = _Signals()
+            self._functions.fgc_on_wait(self._signals.check, None)
         status = getattr(self._functions, name)(*arguments)
-        if status != 0:
-            raise error_of(status, self._functions.fgc_last_error().decode(errors="replace"))
+        error = None if status == 0 else error_of(status, self._functions.fgc_last_error().decode(errors="replace"))
+        raised = self._signals.take() if is_main and self._signals is not None else None
+        if raised is not None:
+            raise raised from error
+        if error is not None:
+            raise error
 
     def make(self, name: str, *arguments: Any) -> Optional[int]:
         """Calls one whose last argument is the place for a handle; None where it gave none."""

@@ -33,11 +33,12 @@ class Communicator:
     """This rank and its connections to the others, or to a group of them. Made by init() and split().
 
     Every rank makes the same collective calls in the same order, one thread at a time. A call blocks until this rank's part is done; its
-    _async twin returns a Request, whose wait() returns the same. Other threads of Python run meanwhile; Ctrl-C is seen once the wait has ended.
+    _async twin returns a Request, whose wait() returns the same. Other threads of Python run meanwhile; Ctrl-C ends a wait, and the job.
 
     Arrays are contiguous: numpy's, tensors of PyTorch (of a GPU, too, where the library was built with CUDA), or objects with a buffer.
     What is wrong with an argument is a TypeError or ValueError and nothing has begun. What fails afterwards is a fastgpu_comm.Error that
-    names the rank concerned, and the job is over: also where a rank has died, or been silent for FASTGPU_COMM_TIMEOUT (60 s).
+    names the rank concerned, and the job is over: also where a rank has died, where ranks wait for each other in different calls, and where one
+    has been silent for FASTGPU_COMM_TIMEOUT (30 minutes; after a minute stderr has a warning). A child that is made by fork may not use it.
 
     As a context manager it waits for all ranks at the end, but leaves at once where an exception passes.
     """

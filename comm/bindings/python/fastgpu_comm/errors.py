@@ -15,6 +15,7 @@ class Status(enum.IntEnum):
     REMOTE = 6
     LOCAL = 7
     INTERNAL = 8
+    INTERRUPTED = 9
 
 
 class Error(RuntimeError):
@@ -65,8 +66,14 @@ class InternalError(Error):
     status = Status.INTERNAL
 
 
+class WaitInterruptedError(Error):
+    """A signal has ended a wait; what its handler has raised, such as KeyboardInterrupt, is raised in place of this."""
+    status = Status.INTERRUPTED
+
+
 _BY_STATUS: Dict[int, Type[Error]] = {int(kind.status): kind for kind in (
-    UsageError, DeniedError, CapacityError, ConflictError, RankTimeoutError, RemoteError, LocalError, InternalError)}
+    UsageError, DeniedError, CapacityError, ConflictError, RankTimeoutError, RemoteError, LocalError, InternalError,
+    WaitInterruptedError)}
 
 
 def error_of(status: int, sentence: str) -> Error:

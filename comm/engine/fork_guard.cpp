@@ -1,0 +1,74 @@
+#include "comm/engine/fork_guard.hpp"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+namespace fastgpu::comm {
+
+/// All guards of the process: fork() knows nothing of who is concerned.
+class ForkGuards {
+ public:
+  static ForkGuards& all() {
+    static ForkGuards* const the_guards =
+        new ForkGuards;  // fork() may come after exit() has begun.
+    return *the_guards;
+  }
+
+  void add(ForkGuard* guard) {
+    const std::lock_guard lock(mutex_);
+    guards_.push_back(guard);
+  }
+  void forget(ForkGuard& guard, int descriptor) {
+    const std::lock_guard lock(mutex_);
+    std::erase(guard.descriptors_, descriptor);
+  }
+  void remove(ForkGuard* guard) {
+    const std::lock_guard lock(mutex_);
+    std::erase(guards_, guard);
+  }
+
+ private:
+  ForkGuards() {
+    ::pthread_atfork([] { all().mutex_.lock(); }, [] { all().mutex_.unlock(); },
+                     [] {
+                       for (ForkGuard* const guard : all().guards_)
+                         guard->become_child();
+                       all().mutex_.unlock();
+                     });
+  }
+
+  std::mutex mutex_;
+  std::vector<ForkGuard*> guards_;
+};
+
+ForkGuard::ForkGuard(std::vector<int> descriptors) : descriptors_(std::move(descriptors)) {
+  ForkGuards::all().add(this);
+}
+
+ForkGuard::~ForkGuard() {
+  ForkGuards::all().remove(this);
+}
+
+void ForkGuard::forget(int descriptor) {
+  ForkGuards::all().forget(*this, descriptor);
+}
+
+/// The numbers stay taken: what owns them closes them once, and then they are nothing else's.
+void ForkGuard::become_child() noexcept {
+  is_child_ = true;
+  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  for (const int descriptor : descriptors_) {
+    if (nothing >= 0)
+      ::dup3(nothing, descriptor, O_CLOEXEC);
+    else
+      ::close(descriptor);
+  }
+  if (nothing >= 0) ::close(nothing);
+}
+
+}  // namespace fastgpu::comm
