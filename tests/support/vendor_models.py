@@ -5,6 +5,7 @@ Everything is read from the installed packages (`use_kits`); nothing of them is 
 import functools
 import gzip
 import importlib
+import importlib.util
 import inspect
 import json
 import pathlib

@@ -89,6 +89,13 @@ def commands(customer):
         "create --spot": (none, customer.creation("t", "--detach", "--spot", "--max-life", "2h", nodes=NODES)),
         "create --min-nodes": (none, customer.creation("t", "--detach", "--min-nodes", "2", "--data-disk", "100", nodes=4)),
         "create --public-address head": (none, customer.creation("t", "--detach", "--public-address", "head", nodes=NODES)),
+        "create, gone on with": (("kill",), customer.creation("t", "--detach", nodes=NODES)),
+        "create, there already": (cluster, customer.creation("t", "--detach", nodes=NODES)),
+        "get providers": (none, ("get", "providers", "-o", "wide")),
+        "describe node": (cluster, ("describe", "node", "t-0")),
+        "guard off": (("guarded",), ("guard", "cluster", "t", "--max-life", "off")),
+        "delete, gone on with": (("create", "kill delete"), ("delete", "cluster", "t", "--yes")),
+        "scale --dry-run": (cluster, ("scale", "cluster", "t", "--nodes", str(NODES + 1), "--dry-run")),
         "get clusters": (cluster, ("get", "clusters", "-o", "wide")),
         "get nodes": (cluster, ("get", "nodes", "t", "-o", "wide")),
         "describe": (cluster, ("describe", "cluster", "t")),
@@ -148,8 +155,12 @@ def prepare(customer, steps):
             customer.run("stop", "cluster", "t")
         elif step == "lose":
             customer.sim.control("reclaim", {"instance": customer.sim.alive()[0][0]["id"], "notice_ms": 0})
+        elif step == "guarded":
+            customer.create("t", "--detach", "--max-life", "2h", nodes=NODES)
         elif step == "kill":
-            customer.run(*customer.creation("t", "--detach"), code=None, environment={"FASTGPU_FAULT": "any:60"})
+            customer.run(*customer.creation("t", "--detach", nodes=NODES), code=None, environment={"FASTGPU_FAULT": "any:60"})
+        elif step == "kill delete":
+            customer.run("delete", "cluster", "t", "--yes", code=None, environment={"FASTGPU_FAULT": "any:8"})
 
 
 class Round:
