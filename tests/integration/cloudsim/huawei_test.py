@@ -87,10 +87,14 @@ class HuaweiTest(sim.SimTest):
     def servers(self, **query):
         return self.call("ecs", "ListServersDetails", **query)
 
+    def listed(self, ids):
+        """How many of them a list knows by more than their id: one that is not listed is answered by an entry of nothing else."""
+        return sum(server["status"] is not None for server in self.servers(server_id=",".join(ids))["servers"])
+
     def made(self, **more):
         job = self.job(self.create(**more))
         ids = [each["entities"]["server_id"] for each in job["entities"]["sub_jobs"]]
-        self.wait_for(lambda: len(self.servers(server_id=",".join(ids))["servers"]) == len(ids))
+        self.wait_for(lambda: self.listed(ids) == len(ids))
         return ids
 
     def delete(self, ids):
@@ -154,6 +158,14 @@ class LifeTest(HuaweiTest):
         self.wait_for(lambda: len(self.servers()["servers"]) == 2)
         self.assertEqual(sorted(each["name"] for each in self.servers()["servers"]), ["w-0002", "w-0003"])
         self.refused("Ecs.0319", "ecs", "CreateServers", body=self.order())
+
+    def test_a_server_that_there_is_none_of_is_answered_by_its_id_and_a_fault(self):
+        there, gone = self.made(count=1)[0], str(uuid.uuid4())
+        found = {server["id"]: server for server in self.servers(server_id=f"{there},{gone}")["servers"]}
+        self.assertEqual(found[there]["status"], "ACTIVE")
+        self.assertIsNone(found[gone]["status"])
+        self.assertIn(gone, found[gone]["fault"]["message"])
+        self.delete([there])
 
     def test_what_is_in_use_stays(self):
         ids = self.made(count=1)
