@@ -1,10 +1,11 @@
 """Checks every relative link and anchor in the Markdown pages of a checkout: links.py [CHECKOUT]
 
 Prints "file:line: what is wrong" for each broken link, and exits with 1 if there is one. Addresses
-on the web are not opened.
+on the web are not opened. Exits with 77 (skipped) where the sources are no checkout of git.
 """
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import urllib.parse
@@ -51,7 +52,7 @@ def slug_of(heading):
 
 
 def anchors_of(text):
-    """Returns the anchors of a page: its headings, numbered where they repeat, and its own marks."""
+    """Returns the anchors of a page: its headings, numbered where they repeat, and its marks."""
     found, seen = set(), {}
     for _, line in prose_of(text):
         found.update(ANCHOR.findall(line))
@@ -97,6 +98,8 @@ def fault_of(root, page, target, anchors):
 
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
+    if not shutil.which("git") or not (root / ".git").exists():
+        sys.exit(77)
     anchors, count, faults = {}, 0, 0
     pages = pages_of(root)
     for page in pages:
