@@ -1,9 +1,9 @@
-"""Runs the examples of pages: page_examples.py FASTGPU CLOUDSIM PAGE...
+"""Runs the examples of pages: page_examples.py FASTGPU CLOUDSIM [--write] PAGE...
 
 Runs each line "$ COMMAND" of the blocks ```console of a page, in their order, in a new folder that
 holds a copy of examples/. A command must exit with 0, or with the code that "$ echo $?" shows below
-it. Output is printed and not compared. Clouds are the stand-in. Needs root; deletes the clusters
-that a page leaves.
+it. Output is printed; --write replaces the output in the page by it. Clouds are the stand-in. Needs
+root; deletes the clusters that a page leaves.
 """
 import json
 import os
@@ -21,36 +21,51 @@ from cloud_sim import CLOUDS, CloudSim, known_to_the_stand_in  # noqa: E402
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
 
 
-def commands_of(text):
-    """Yields each command of a page with the exit code that the page shows for it."""
-    for block in BLOCK.findall(text):
-        parts = re.split(r"^\$ ", block, flags=re.M)[1:]
-        for part, following in zip(parts, [*parts[1:], ""]):
-            lines = part.split("\n")
-            command = lines[0]
-            while command.endswith("\\"):
-                lines = lines[1:]
-                command += "\n" + lines[0].removeprefix("> ")
-            if command == "echo $?":
-                continue
-            shown = following.split("\n")
+def commands_of(block):
+    """Yields each command of a block as it is written, with the exit code that the block shows."""
+    parts = re.split(r"^\$ ", block, flags=re.M)[1:]
+    for part, following in zip(parts, [*parts[1:], ""]):
+        lines = part.split("\n")
+        command = lines.pop(0)
+        while command.endswith("\\"):
+            command += "\n" + lines.pop(0)
+        shown = following.split("\n")
+        if command != "echo $?":
             yield command, int(shown[1]) if shown[0] == "echo $?" else 0
 
 
-def run_page(page, folder, environment):
-    """Runs the commands of a page; returns the number of those that end in another way."""
+def transcript_of(command, code, folder, environment):
+    """Runs a command; returns its transcript, and whether it has ended with that code."""
     work = pathlib.Path(folder, "work")
-    shutil.copytree(SOURCE / "examples", work)
-    failed = 0
-    for command, code in commands_of(page.read_text()):
-        done = subprocess.run(["bash", "-c", command], cwd=work, env=environment, check=False,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, errors="replace", timeout=900)
-        print(f"$ {command}\n{done.stdout}", end="", flush=True)
-        if done.returncode != code:
-            failed += 1
-            print(f"FAILED: {page}: {command}: exit code {done.returncode}, not {code}", flush=True)
-    return failed
+    done = subprocess.run(["bash", "-c", command], cwd=work, env=environment, check=False,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, errors="replace", timeout=900)
+    output = done.stdout.replace(f"{folder}/state", "~/.local/state/fastgpu").replace(folder, "/tmp")
+    text = f"$ {command}\n{output.rstrip()}".rstrip() + "\n"
+    print(text, end="", flush=True)
+    is_right = done.returncode == code
+    if not is_right:
+        print(f"FAILED: exit code {done.returncode}, not {code}", flush=True)
+    return text + (f"$ echo $?\n{done.returncode}\n" if done.returncode else ""), is_right
+
+
+def run_page(page, folder, environment, is_written):
+    """Runs the commands of a page; returns whether all have ended as the page shows."""
+    shutil.copytree(SOURCE / "examples", pathlib.Path(folder, "work"))
+    are_right = []
+
+    def run_block(block):
+        text = ""
+        for command, code in commands_of(block.group(1)):
+            transcript, is_right = transcript_of(command, code, folder, environment)
+            text += transcript
+            are_right.append(is_right)
+        return f"```console\n{text}```"
+
+    written = BLOCK.sub(run_block, page.read_text())
+    if is_written:
+        page.write_text(written)
+    return all(are_right)
 
 
 def delete_clusters(environment):
@@ -63,17 +78,21 @@ def delete_clusters(environment):
 
 def main():
     program = pathlib.Path(sys.argv[1]).resolve()
-    failed = 0
-    for page in map(pathlib.Path, sys.argv[3:]):
+    is_written = sys.argv[3] == "--write"
+    failed = []
+    for page in map(pathlib.Path, sys.argv[4 if is_written else 3:]):
         with tempfile.TemporaryDirectory() as folder, CloudSim(sys.argv[2], "local") as sim:
             environment = {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}",
                            "NO_COLOR": "1", "FASTGPU_STATE_DIR": folder + "/state"}
             for cloud in CLOUDS.keys() & set(known_to_the_stand_in()):
                 environment.update(sim.environment(cloud))
             try:
-                failed += run_page(page, folder, environment)
+                if not run_page(page, folder, environment, is_written):
+                    failed.append(page)
             finally:
                 delete_clusters(environment)
+    for page in failed:
+        print(f"FAILED: {page}")
     sys.exit(1 if failed else 0)
 
 
