@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installed for real: the library, its headers and its pkg-config file, as found by a C99 program, which is the one of
-# the documentation, run with two ranks: install_test.sh BUILD_ROOT SOURCE_ROOT VERSION SANITIZERS
+# Installed for real: the library, its headers and its pkg-config file, as found by a C99 program, which is
+# examples/gradients.c, run with two ranks: install_test.sh BUILD_ROOT SOURCE_ROOT VERSION SANITIZERS
 set -euo pipefail
 build=$1 source=$2 version=$3 sanitizers=$4
 for needed in meson pkg-config cc; do
@@ -29,8 +29,7 @@ for header in fastgpu_comm.hpp fastgpu_comm/*.hpp; do
 done
 
 cd "$work"
-sed -n '/^```c$/,/^```$/{/^```/d;p}' "$source/docs/comm-frameworks.md" >example.c
-cc -std=c99 "${strict[@]}" example.c -o example "${flags[@]}"
+cc -std=c99 "${strict[@]}" "$source/examples/gradients.c" -o example "${flags[@]}"
 export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$((20000 + $$ % 20000)) FASTGPU_COMM_TIMEOUT=20s
 RANK=1 ./example >rank-1 & other=$!
 RANK=0 ./example >rank-0
