@@ -25,7 +25,8 @@ HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(.*?)(?:\s+#+)?\s*$")
 def pages_of(root):
     """Returns the Markdown files that git knows, the new ones included."""
     listed = subprocess.run(
-        ["git", "-C", root, "ls-files", "--cached", "--others", "--exclude-standard", "*.md"],
+        ["git", "-c", "safe.directory=*", "-C", root, "ls-files", "--cached", "--others",
+         "--exclude-standard", "*.md"],
         capture_output=True, text=True, check=True)
     paths = (root / name for name in listed.stdout.splitlines())
     return sorted(path for path in paths if path.exists())

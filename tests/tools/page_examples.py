@@ -3,7 +3,7 @@
 Runs each line "$ COMMAND" of the blocks ```console of a page, in their order, in a new folder that
 holds a copy of examples/. A command must exit with 0, or with the code that "$ echo $?" shows below
 it. Output is printed; --write replaces the output in the page by it. Clouds are the stand-in. Needs
-root; deletes the clusters that a page leaves.
+root, sshd and mpirun, else exits with 77; deletes the clusters that a page leaves.
 """
 import json
 import os
@@ -16,6 +16,7 @@ import tempfile
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "tests/support"))
+from cli_user import SKIPPED  # noqa: E402
 from cloud_sim import CLOUDS, CloudSim, known_to_the_stand_in  # noqa: E402
 
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
@@ -77,6 +78,8 @@ def delete_clusters(environment):
 
 
 def main():
+    if os.geteuid() != 0 or not all(map(shutil.which, ("mpirun", "ip", "/usr/sbin/sshd"))):
+        sys.exit(SKIPPED)
     program = pathlib.Path(sys.argv[1]).resolve()
     is_written = sys.argv[3] == "--write"
     failed = []
