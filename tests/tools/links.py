@@ -23,7 +23,12 @@ HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(.*?)(?:\s+#+)?\s*$")
 
 
 def pages_of(root):
-    """Returns the Markdown files that git knows, the new ones included."""
+    """Returns the Markdown files that git knows, the new ones included.
+
+    Ends the program as skipped where the sources are no checkout of git.
+    """
+    if not shutil.which("git") or not (root / ".git").exists():
+        sys.exit(77)
     listed = subprocess.run(
         ["git", "-c", "safe.directory=*", "-C", root, "ls-files", "--cached", "--others",
          "--exclude-standard", "*.md"],
@@ -99,8 +104,6 @@ def fault_of(root, page, target, anchors):
 
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
-    if not shutil.which("git") or not (root / ".git").exists():
-        sys.exit(77)
     anchors, count, faults = {}, 0, 0
     pages = pages_of(root)
     for page in pages:
