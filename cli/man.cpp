@@ -47,7 +47,7 @@ std::string tagged(const HelpRows& rows) {
   return out;
 }
 
-/// Returns the exit codes for the page of all commands; docs/formats/exit-codes.md has the details.
+/// Returns the exit codes for the page of all commands; docs/reference/exit-codes.md has details.
 HelpRows exit_rows() {
   return {{"0", "Success"},
           {"1", "The command failed"},

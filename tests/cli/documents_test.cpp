@@ -69,7 +69,7 @@ TEST_CASE("every kind of document in the sources is one that a command names, wr
 }
 
 TEST_CASE("the page on output has the schemas of every command") {
-  const std::string page = text_of(FASTGPU_SOURCE_ROOT "/docs/formats/output.md");
+  const std::string page = text_of(FASTGPU_SOURCE_ROOT "/docs/reference/output.md");
   for (const DocumentsOf& one : all_documents()) {
     std::string line = "| `" + std::string(one.command) + "` | ";
     for (const std::string_view kind : one.kinds())

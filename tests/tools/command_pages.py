@@ -1,17 +1,22 @@
-"""Writes docs/commands/: each command's help, and an example that is run now: command_pages.py FASTGPU CLOUDSIM [PAGE...]
+"""Writes docs/reference/commands/: command_pages.py FASTGPU CLOUDSIM [PAGE...]
+
+A page has the how-to pages that use the command, its help, and an example that is run now.
 
 Needs root (it makes a local cluster of two nodes) and leaves nothing behind. Clouds are the stand-in. With names of pages
 ("attach cluster") only those are written, and only their examples run. `command_pages.py FASTGPU --help-only [PAGE...]` writes the
-help anew in pages that exist, and runs nothing else.
+links and the help anew in pages that exist, and the list of all pages, and runs nothing else.
 """
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from cloud_sim import CLOUDS, CloudSim, known_to_the_stand_in  # noqa: E402
+
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 
 # In the order in which they are run.
 PAGES = [
@@ -142,19 +147,50 @@ def help_of(program, name):
     return f"```\n{shown.stdout.rstrip()}\n```\n"
 
 
+def head_of(name):
+    """Returns the title of a page, and links to the how-to pages that use the command."""
+    used = re.compile(rf"fastgpu {name}(?![\w-])")
+    links = []
+    for file in sorted((DOCS / "how-to").glob("*.md")):
+        text = file.read_text()
+        if used.search(text):
+            links.append(f"[{text.splitlines()[0].removeprefix('# ')}](../../how-to/{file.name})")
+    how_to = "How-to pages: " + ",\n".join(links) + ".\n\n" if links else ""
+    return f"# fastgpu {name}\n\n{how_to}"
+
+
+def file_of(pages, name):
+    return pages / (name.replace(" ", "-") + ".md")
+
+
 def write_help_only(program, pages, wanted):
-    """Replaces the first block of each page by the command's help as it is now."""
+    """Replaces all that is above the transcript of each page by what it is now."""
     for name, _ in PAGES:
         if wanted and name not in wanted:
             continue
-        file = pages / (name.replace(" ", "-") + ".md")
-        head, _, rest = file.read_text().partition("```\n")
+        file = file_of(pages, name)
+        _, _, rest = file.read_text().partition("```\n")
         _, _, tail = rest.partition("\n```\n")
-        file.write_text(head + help_of(program, name) + tail)
+        file.write_text(head_of(name) + help_of(program, name) + tail)
+
+
+def write_index(program, pages):
+    """Writes the list of all pages, in the groups and with the words of `fastgpu --help`."""
+    shown = subprocess.run([program, "--help"], capture_output=True, text=True, check=True).stdout
+    text = ("# Commands\n\nEach page has the command's help and examples that were really run "
+            "(`tests/tools/command_pages.py` runs them and writes the pages).\n")
+    known = {name for name, _ in PAGES}
+    for group, body in re.findall(r"^(\S[^\n]*):\n((?:  \S[^\n]*\n)+)", shown, re.M):
+        rows = ""
+        for name, about in re.findall(r"^  (\S+(?: \S+)*?)  +(\S.*)$", body, re.M):
+            if name in known:
+                rows += f"| [{name}]({name.replace(' ', '-')}.md) | {about} |\n"
+        text += f"\n## {group}\n\n| command | what it does |\n|---|---|\n{rows}"
+    (pages / "README.md").write_text(text)
 
 
 def page(name, examples, folder, environment):
-    parts = [f"# fastgpu {name}\n", help_of(program_of(environment), name)]
+    parts = [head_of(name).rstrip() + "\n", help_of(program_of(environment), name)]
     if examples:
         shown = "\n".join(transcript(command, folder, environment) for command in examples)
         parts.append(f"```console\n{shown}\n```\n")
@@ -163,7 +199,8 @@ def page(name, examples, folder, environment):
 
 def main():
     program = pathlib.Path(sys.argv[1]).resolve()
-    pages = pathlib.Path("docs/commands")
+    pages = DOCS / "reference/commands"
+    write_index(program, pages)
     if sys.argv[2] == "--help-only":
         write_help_only(program, pages, sys.argv[3:])
         return
@@ -178,16 +215,10 @@ def main():
         (work / "env.yaml").write_text("name: train\npython: /usr/bin/python3\nmpi: system\nvariables:\n  OMP_NUM_THREADS: 4\n")
         (work / "npu.yaml").write_text(NPU)
         (work / "old.yaml").write_text("name: old\npython: /usr/bin/python3\nmpi: system\npackages: [gast==0.2.2]\n")
-        index = []
         for name, examples in PAGES:
-            file = name.replace(" ", "-") + ".md"
-            index.append(f"- [fastgpu {name}]({file})")
             if sys.argv[3:] and name not in sys.argv[3:]:
                 continue
-            (pages / file).write_text(page(name, examples, work, environment).replace(folder + "/state", "STATE").replace(folder, "/tmp"))
-    head = ("# Commands\n\nEach page has the command's help and examples that were really run "
-            "(`tests/tools/command_pages.py` runs them and writes the pages).\n\n")
-    (pages / "README.md").write_text(head + "\n".join(sorted(index)) + "\n")
+            file_of(pages, name).write_text(page(name, examples, work, environment).replace(folder + "/state", "STATE").replace(folder, "/tmp"))
 
 
 main()
