@@ -25,7 +25,7 @@ def train(comm, steps, batch_size):
         loss = ((model(batch) - wanted) ** 2).mean()
         optimizer.zero_grad()
         loss.backward()  # Each gradient is sent as soon as it is complete.
-        optimizer.step()  # Waits for the averages over all ranks, and applies them.
+        optimizer.step()  # With the averages over all ranks.
         if comm.rank == 0 and step % 10 == 0:
             print(f"step {step}: loss {loss.item():.4f}", flush=True)
 
