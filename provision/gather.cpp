@@ -225,9 +225,10 @@ class Gathering {
       if (!asked.insert(place).second) continue;
       tools_.events.moving_on(held.refusal->what());
       Haul trial{held.cluster, held.nodes};
-      trial.cluster.network = provider_.network_at(held.cluster, place);
+      const auto left = unfinished_trial(held.cluster, place);
+      trial.cluster.network = left ? left->detail : provider_.network_at(held.cluster, place);
       std::ranges::for_each(trial.nodes, forget_machine);
-      const std::string token = trial_token(trial.cluster);
+      const std::string token = left ? left->token : new_token();
       renew(trial.nodes, [&](const Node& node) { return token_in_trial(token, node.index); });
       if (!prepare(trial)) {
         held.refusal = trial.refusal;
@@ -248,16 +249,15 @@ class Gathering {
     }
   }
 
-  /// Returns the token of the trial at the cluster's place that a killed run has left, so that the
-  /// place answers as it did then even while it does not list those machines; otherwise a new one.
-  std::string trial_token(const Cluster& cluster) const {
-    const std::size_t place = provider_.places(cluster).here;
+  /// Returns the trial at that place that a killed run has left. Under its token and with its image
+  /// the place answers as it did then, even while it does not list those machines.
+  std::optional<state::Intent> unfinished_trial(const Cluster& cluster, std::size_t place) const {
     for (const state::Intent& trial : unspent_trials(tools_.store, cluster.id)) {
       Cluster there = cluster;
       there.network = trial.detail;
-      if (provider_.places(there).here == place) return trial.token;
+      if (provider_.places(there).here == place) return trial;
     }
-    return new_token();
+    return std::nullopt;
   }
 
   /// What is at a place where the cluster is not on record is in the journal alone.

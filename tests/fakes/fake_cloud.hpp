@@ -28,8 +28,9 @@ class FakeCloud final : public provision::cloud::Cloud {
   std::function<void(const provision::cloud::Site&)> on_network;  ///< Before each is made.
   std::set<std::string> closed_regions;  ///< Where machines may not be listed.
   std::set<std::string> unlisted;        ///< Machines that there are, and that no list has yet.
-  bool lists_late = false;               ///< Machines are made and not listed.
-  bool is_launch_lost = false;           ///< Machines are made and not listed, and nobody is told.
+  std::string newest_image = "image-1";
+  bool lists_late = false;      ///< Machines are made and not listed.
+  bool is_launch_lost = false;  ///< Machines are made and not listed, and nobody is told.
   std::vector<provision::cloud::Part> parts_found;
   int end_after = 0;   ///< So many listings show a machine as ending before it is gone.
   int in_use_for = 0;  ///< So many removals of a network are refused.
@@ -65,7 +66,7 @@ class FakeCloud final : public provision::cloud::Cloud {
   std::vector<provision::cloud::Image> images(const std::string&, const std::string& name,
                                               const std::string&, const Cancel&) override {
     if (name == "none") return {};
-    return {{.id = "image-1"}};
+    return {{.id = newest_image}};
   }
   std::string public_key(const std::string& region, const std::string& key_pair,
                          const Cancel&) override {

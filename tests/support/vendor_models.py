@@ -75,8 +75,10 @@ class Aws:
         """None where the kit has no such service or action."""
         if service not in self.SERVICES:
             return None
-        output = self.description(service)["operations"].get(action, {}).get("output")
-        return self.schema(service, output["shape"]) if output else None
+        operation = self.description(service)["operations"].get(action)
+        if operation is None:
+            return None
+        return self.schema(service, operation["output"]["shape"]) if "output" in operation else Schema("object")
 
 
 class Alibaba:

@@ -340,6 +340,7 @@ TEST_CASE("a trial of another place that was killed is repeated under its tokens
   CHECK_THROWS_AS(bench.create(), Killed);
   REQUIRE(bench.alive() == Zones{{"r1a", 1}, {"r1b", 4}});
   bench.shop.events.on_finished = {};
+  bench.cloud.newest_image = "image-2";
   SUBCASE("where its machines are not listed yet") {
     for (const cloud::Machine& machine : bench.cloud.all)
       if (machine.site.zone == "r1b") bench.cloud.unlisted.insert(machine.id);
@@ -348,6 +349,8 @@ TEST_CASE("a trial of another place that was killed is repeated under its tokens
   bench.create();
   CHECK(bench.alive() == Zones{{"r1b", 4}});
   CHECK(bench.cloud.all.size() == 5);
+  for (const cloud::Launch& launch : bench.cloud.launches)
+    CHECK(launch.image == "image-1");
 }
 
 TEST_CASE("a trial of another place that was given back is not repeated") {
