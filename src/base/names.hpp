@@ -18,7 +18,7 @@ using JobName = Strong<struct JobNameTag, std::string>;
 /// `what` is the noun, such as "cluster name".
 void check_name(std::string_view what, std::string_view value);
 
-ClusterName parse_cluster_name(std::string_view text);
+ClusterName parse_cluster_name(std::string_view text);  ///< As check_dotted_name (host_names.hpp).
 JobName parse_job_name(std::string_view text);
 
 /// The candidate nearest to `word` by edit distance, or "" where none is near enough to be meant.
