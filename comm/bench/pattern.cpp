@@ -49,7 +49,7 @@ class Period {
     });
   }
 
-  /// Returns the first byte of `memory` that `write` would have changed; its size without any.
+  /// Returns the first byte of `memory` that `write` would have changed; its size if all agree.
   std::size_t first_difference(std::span<const std::byte> memory, std::size_t first) const {
     std::size_t found = memory.size();
     each_piece(memory.size(), first, [&](std::size_t at, std::span<const std::byte> piece) {

@@ -94,7 +94,7 @@ struct Search {
   }
 };
 
-/// Calls action.operator()<To, From>() for the types of `conversion`; returns false without
+/// Calls action.operator()<To, From>() for the types of `conversion`; returns false if they have no
 /// arithmetic between them.
 template <class Action>
 bool with_types(const Conversion& conversion, Action action) {
@@ -146,7 +146,7 @@ void pack_bits(std::span<std::byte> buffer, const TensorList& tensors, ElementTy
   });
 }
 
-/// Returns false without arithmetic between the types.
+/// Packs; returns false if the types have no arithmetic between them.
 bool pack_scaled(std::span<std::byte> buffer, const TensorList& tensors,
                  const Conversion& conversion, std::uint64_t* found, StreamHandle stream) {
   return with_types(conversion, [&]<class To, class From>() {
