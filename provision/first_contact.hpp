@@ -15,9 +15,9 @@ std::set<NodeName> unmet_nodes(const state::Store& store, const state::ClusterId
 /// Returns those among them that a cloud need not list yet.
 std::set<NodeName> just_asked_for(const state::Store& store, const state::ClusterId& cluster);
 
-/// Waits until the unmet ones of `nodes` let us in with host keys that only they know; returns false
-/// if all are met already. New facts are stored, and after a kill the same call goes on. Throws
-/// ErrorKind::capacity if a machine did not start.
+/// Waits until the unmet ones of `nodes` let us in with host keys that only they know; returns
+/// false if all are met already. New facts are stored, and after a kill the same call goes on.
+/// Throws ErrorKind::capacity if a machine did not start.
 bool meet_nodes(const Tools& tools, const ClusterName& name, std::span<const state::Node> nodes);
 
 }  // namespace fastgpu::provision
