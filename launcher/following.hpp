@@ -52,9 +52,9 @@ class Following {
   Following(ssh::Client& client, std::vector<ssh::Host> hosts, std::vector<NodeRanks> placement,
             NodeCommands commands, FollowingOptions options, JobObserver& observer);
 
-  /// Follows until the job has ended everywhere, a node is lost, or `cancel` comes. A cancel is no
-  /// error here: check it. Throws a node's final answers: denied (also if it sends data that is not
-  /// its own), no such job, no agent.
+  /// Follows until the job has ended everywhere, a node is lost, or `cancel` comes. A cancel throws
+  /// nothing here: check it. Throws a node's final answers: denied (also if it sends data that is
+  /// not its own), no such job, no agent.
   void run(const Cancel& cancel);
 
   /// Reads the output that has not been seen yet, without waiting for more. Nodes that do not

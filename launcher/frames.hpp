@@ -17,8 +17,8 @@ class FrameDecoder {
 
   explicit FrameDecoder(Sink sink) : sink_(std::move(sink)) {}
 
-  /// Takes bytes. Throws remote, showing the input, for bytes that are no frame (a login script
-  /// that prints, a wrong program) and for anything after the last frame.
+  /// Takes bytes. Throws remote, showing the input, unless they are frames (a login script that
+  /// prints, a wrong program), and for anything after the last frame.
   void feed(std::string_view bytes);
 
   /// Returns true once the last frame has been seen.

@@ -94,7 +94,7 @@ Outcome decide(const JobReport& report) {
   if (report.cancelled)
     return {.state = JobState::cancelled, .exit_code = 130, .reason = "cancelled"};
   if (!report.lost.empty()) return of_lost_nodes(report);
-  // This comes before the ranks: a rank's reaction to another's end is no failure of its own.
+  // This comes before the ranks: a rank's reaction to another's end does not count as its failure.
   if (report.launcher)
     if (const auto outcome = of_stop(*report.launcher, report)) return *outcome;
   if (const RankEnd* rank = first_failure(report)) return of_rank(*rank, report);
