@@ -94,9 +94,34 @@ struct Mesh {
 
 // ---- rank 0 ----
 
+/// The others would be refused at an address of this machine where rank 0 does not listen. One that
+/// is not this machine's own may lead here all the same, and what is loopback here may be another
+/// address elsewhere.
+void check_interface(const JobPlace& place, const std::vector<Endpoint>& points,
+                     const Endpoint& listens_at) {
+  if (place.interface.empty()) return;
+  const auto of_machine = addresses_of_machine("");
+  const auto is_at = [](const std::vector<Endpoint>& all, const Endpoint& one) {
+    return std::ranges::any_of(all, [&](const Endpoint& each) {
+      return each.family == one.family && each.address == one.address;
+    });
+  };
+  const auto leads_elsewhere = [&](const Endpoint& point) {
+    return !point.is_loopback() && is_at(of_machine, point);
+  };
+  if (is_at(points, listens_at) || !std::ranges::all_of(points, leads_elsewhere)) return;
+  throw Error(ErrorKind::usage, "rank 0: FASTGPU_COMM_INTERFACE is '" + printable(place.interface) +
+                                    "', so it listens at " + to_string(listens_at) +
+                                    ", but the ranks meet at '" + printable(place.master_host) +
+                                    "', which is " + to_string(points.front()) +
+                                    ": give the address of the interface to all ranks");
+}
+
 UniqueFd open_door(const JobPlace& place) {
-  const Endpoint point = meeting_points(place).front();
-  return listen_at(listening_address(place, point, place.master_port));
+  const std::vector<Endpoint> points = meeting_points(place);
+  const Endpoint door = listening_address(place, points.front(), place.master_port);
+  check_interface(place, points, door);
+  return listen_at(door);
 }
 
 /// Where `guest` reaches `other`. One that came to rank 0 over loopback is on rank 0's machine, and

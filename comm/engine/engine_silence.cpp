@@ -161,12 +161,14 @@ void Engine::warn_of_silence(Operation& operation, std::chrono::milliseconds sil
 void Engine::ask_and_accuse(const Operation& operation, std::chrono::milliseconds silence) {
   const auto grace = std::clamp(timeout_ / 8, kLeastGrace, kMostGrace);
   const auto pending = operation.pending();
+  const auto has_answered = [&](const Pending& message) {
+    return answered_.contains(message.peer) || waits_.answer_of(message.peer) != nullptr;
+  };
   if (asked_.empty()) answered_.clear();
   for (const Pending& message : pending)
     if (asked_.insert(message.peer).second) ask({message.peer}, waits_.round());
   if (silence < timeout_ + grace) return;
-  auto culprit = std::ranges::find_if(
-      pending, [&](const Pending& message) { return !answered_.contains(message.peer); });
+  auto culprit = std::ranges::find_if_not(pending, has_answered);
   if (culprit == pending.end() && silence < 2 * (timeout_ + grace)) return;
   if (culprit == pending.end()) culprit = pending.begin();
   throw Error(ErrorKind::transient,

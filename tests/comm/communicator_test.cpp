@@ -97,7 +97,7 @@ TEST_CASE(
     test::run_ranks(ranks, [&](Communicator& comm) {
       const auto self = static_cast<std::size_t>(comm.rank().value);
       std::vector<Communicator> kept;
-      for (int i = 0; i < 5000; ++i) {
+      for (int i = 0; i < 300; ++i) {
         auto group = *comm.split(0, 0);
         int value = i;
         const auto bytes = std::as_writable_bytes(std::span(&value, 1));

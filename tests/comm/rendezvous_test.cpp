@@ -166,6 +166,25 @@ TEST_CASE("ranks meet over the interface that is asked for") {
   CHECK(sums_of(places) == std::vector<std::int32_t>(3, 6));
 }
 
+TEST_CASE("an interface that does not have rank 0's address is refused at once") {
+  std::vector<Endpoint> own;
+  try {
+    own = addresses_of_machine("");
+  } catch (const Error&) {
+    return;  // There is loopback alone.
+  }
+  if (own.front().family != Family::ipv4) return;
+  JobPlace place = Meeting{.timeout = 100s}.place(0);
+  place.master_host = to_string(own.front());
+  place.master_host.resize(place.master_host.rfind(':'));
+  place.interface = "lo";
+  const auto begin = std::chrono::steady_clock::now();
+  const Error e = failure_of([&] { join(place); });
+  CHECK(e.kind() == ErrorKind::usage);
+  CHECK(mentions(e, "FASTGPU_COMM_INTERFACE is 'lo'"));
+  CHECK(std::chrono::steady_clock::now() - begin < 50s);
+}
+
 TEST_CASE("an interface that does not exist is named") {
   JobPlace place = Meeting{}.place(0);
   place.interface = "nosuch0";
