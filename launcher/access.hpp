@@ -24,13 +24,13 @@ struct ClusterAccess {
   Secret private_key;  ///< OpenSSH text; every node lets its owner in.
 };
 
-/// What mpirun calls the node at this place of the job, the first one being where it runs itself.
-/// The address where that is IPv4 and SSH answers at the usual port. Else a name that only
+/// Returns the name for mpirun of the node at this place of the job; mpirun runs on the first one.
+/// It is the address if that is IPv4 and SSH answers at the usual port. Else a name that only
 /// ssh_config() knows: Open MPI takes no colons in names, cuts them at the first dot, and takes two
 /// ports of one address for one node.
 std::string mpirun_name(const Peer& peer, std::size_t place);
 
-/// Where the files of a cluster lie on a node, relative to home.
+/// Returns the directory of a cluster's files on a node, relative to home.
 std::string access_directory(const ClusterAccess& access);
 
 /// id_ed25519, known_hosts and ssh_config, named relative to ".fastgpu". `home` is the absolute

@@ -26,7 +26,7 @@ bool has_variable(const JobSpec& spec, const std::string& name) {
   return false;
 }
 
-/// Where `node` is among the nodes of the job: what torchrun and scripts for other launchers read.
+/// Returns the node's place in the job as variables that scripts for torchrun and others read.
 std::vector<std::string> node_variables(const JobFilesRequest& request, const JobNode& node) {
   std::size_t index = 0;
   std::string addresses;

@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kPatience{60'000};  ///< For writing files and starting.
+constexpr milliseconds kPatience{60'000};  ///< The limit for writing files and starting.
 /// A cancel has five seconds: half of one for the followers, then these two, one after the other.
 constexpr milliseconds kStopFirst{3'000};
 constexpr milliseconds kSweep{1'300};
@@ -202,7 +202,7 @@ std::vector<HostResult<ssh::Exit>> JobRunner::stop(const std::string& id, const 
   first.push_back({.host = all.front(), .command = commands(id).stop()});
   for (const ssh::Host& host : all)
     sweeps.push_back({.host = host, .command = commands(id).sweep()});
-  // First the launcher, which tells all ranks to end; then whoever did not listen.
+  // First the launcher, which asks all ranks to end; then the processes that are still there.
   ask(client_, first, kStopFirst, never);
   std::vector<HostResult<ssh::Exit>> results;
   for (NodeAnswer& answer : ask(client_, sweeps, kSweep, never))

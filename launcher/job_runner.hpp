@@ -31,7 +31,7 @@ struct RunnerOptions {
   NetworkCheck network_check = NetworkCheck::on;
 };
 
-/// What a cancel does to a job that is being followed.
+/// The effect of a cancel on a job that is being followed.
 enum class OnCancel : std::uint8_t { stop_job, leave_job };
 
 enum class LogMode : std::uint8_t { what_there_is, follow };
@@ -66,12 +66,12 @@ class JobRunner {
   Outcome follow(const std::string& id, const JobRecord& job, OnCancel on_cancel,
                  const FollowingOptions& options, JobObserver& observer, const Cancel& cancel);
 
-  /// Stops all of it on all nodes. Names the nodes where that cannot be said; stopping a job that
+  /// Stops all of it on all nodes. Names the nodes that did not confirm it. Stopping a job that
   /// has ended is a success.
   std::vector<HostResult<ssh::Exit>> stop(const std::string& id, const JobRecord& job);
 
-  /// The same bytes that the programs wrote. A node that does not answer is thrown, after the
-  /// others have been read; so is a rank that the job does not have (usage).
+  /// Passes on the bytes that the programs wrote. Throws for a node that does not answer, after the
+  /// others have been read, and for a rank that the job does not have (usage).
   void logs(const std::string& id, const JobRecord& job, const LogRequest& request,
             JobObserver& observer, const Cancel& cancel);
 

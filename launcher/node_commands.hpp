@@ -14,7 +14,7 @@
 
 namespace fastgpu::launcher {
 
-/// What nodes keep of jobs that have ended: the newest so many, as far as they ended within `age`.
+/// The limits for folders of ended jobs on nodes: the newest `count` that ended within `age` stay.
 /// The rest is removed when a job starts.
 struct Retention {
   int count = 50;
@@ -55,8 +55,8 @@ class NodeCommands {
   std::string sweep() const;
   std::string remove() const;
 
-  /// What mpirun starts its daemons by, for a home directory on the first node: the agent, which
-  /// makes mpirun's command one that every login shell reads. Empty where mpirun could not read
+  /// Returns the command by which mpirun starts its daemons, for the first node's home: the agent.
+  /// It makes mpirun's command one that every login shell reads. Empty if mpirun could not read
   /// that path.
   std::string remote_shell(const std::string& home) const;
 

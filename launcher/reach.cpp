@@ -19,8 +19,8 @@ std::string ssh_target(const Peer& peer) {
   return (is_v6 ? "[" + peer.address + "]" : peer.address) + ":" + std::to_string(peer.port);
 }
 
-/// Whether a node is reached at an address that is none of its own, as behind a router. Only there
-/// is its sshd asked: one that is never logged in to may take that amiss.
+/// Returns whether a node is reached at an address of another machine, as behind a router. Only
+/// then is its sshd tried: some ban addresses that connect and do not log in.
 bool is_behind(const Peer& peer, const agent::NodeFacts& facts) {
   in6_addr ignored{};
   const bool is_address = ::inet_pton(AF_INET, peer.address.c_str(), &ignored) == 1 ||

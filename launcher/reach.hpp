@@ -11,14 +11,14 @@
 
 namespace fastgpu::launcher {
 
-/// The words behind `reach-nodes` for the node at that place of the job. Each node asks those
-/// behind it, the last ones the first, up to 32 of them. The first node, which starts the others by
-/// ssh, also asks for the sshd of those that it reaches at an address that is none of theirs. Empty
-/// where there is nothing to ask.
+/// Returns the words behind `reach-nodes` for the node at that place of the job. Each node asks
+/// those behind it, the last ones the first, up to 32 of them. The first node, which starts the
+/// others by ssh, also tries the sshd of those that it reaches at an address of another machine.
+/// Empty if there is nothing to ask.
 std::vector<std::string> reach_words(const JobFilesRequest& request,
                                      std::span<const agent::NodeFacts> facts, std::size_t place);
 
-/// What one node answered.
+/// The answer of one node.
 struct ReachAnswer {
   std::size_t place = 0;
   std::string text{};

@@ -29,7 +29,7 @@ std::size_t width_of(std::string_view digits) {
   return digits.size() > 1 && digits.front() == '0' ? digits.size() : 0;
 }
 
-/// Appends "0-3", "01-16" or "7". Returns false where `range` is none of them.
+/// Appends "0-3", "01-16" or "7". Returns false for any other `range`.
 bool append_range(std::string_view range, std::size_t most, std::vector<std::string>& out) {
   const std::size_t dash = range.find('-');
   const std::string_view first = range.substr(0, dash);

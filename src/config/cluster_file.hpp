@@ -36,7 +36,7 @@ struct HostEntry {
   std::string where{};                   ///< "cluster.yaml:7:3", for messages.
 };
 
-/// What ends or stops the cluster by itself, as written ("8h", "50usd"); empty: not said.
+/// The limits that end or stop the cluster by itself, as written ("8h", "50usd"); empty: unset.
 struct GuardEntry {
   std::string max_life{};
   std::string max_cost{};
@@ -45,7 +45,7 @@ struct GuardEntry {
   std::string idle_delete{};
 };
 
-/// What machines of clouds are wished for: the flags of create cluster of the same names.
+/// The wanted machines of clouds: the flags of create cluster of the same names.
 struct CloudFields {
   std::vector<std::string> clouds{};
   std::string gpus{};

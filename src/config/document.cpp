@@ -103,7 +103,7 @@ TreePtr replaced(const TreePtr& tree, std::span<const std::string> path, const A
                                     "' would lie in a value that has no parts");
 }
 
-/// The tree with every place said to be `place`: one line on a command line has no lines to count.
+/// Returns the tree with `place` as every position: text of a command line has no lines to count.
 TreePtr moved(const TreePtr& tree, const Place& place) {
   Tree copy = *tree;
   copy.place = place;

@@ -9,7 +9,7 @@
 namespace fastgpu::config {
 
 /// Returns the text of a file, or of standard input for "-"; a little more than what is too large.
-/// Throws not_found where there is no such file, denied or local where it cannot be read, and usage
+/// Throws not_found if the file is missing, denied or local if it cannot be read, and usage
 /// where it is empty, a directory or a device. A FIFO is read like standard input, which lets a
 /// shell's <(...) be named.
 std::string read_text(const std::filesystem::path& path);

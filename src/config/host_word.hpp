@@ -19,7 +19,7 @@ struct HostWord {
 /// ErrorKind::usage with the word and what is allowed.
 HostWord parse_host_word(std::string_view text);
 
-/// Reads a list of such words whose ranges stand for many hosts: "n[01-04],ann@n9:22". Throws as
+/// Reads a list of such words, with ranges for many hosts: "n[01-04],ann@n9:22". Throws as
 /// parse_host_word.
 std::vector<HostWord> parse_host_words(std::string_view text);
 
@@ -31,8 +31,8 @@ struct HostParts {
 };
 HostParts split_host(std::string_view text);
 
-/// Throw ErrorKind::usage for what is no address and no host name, and for what is no user name, by
-/// their looks: neither may pass for an option or a word of a shell.
+/// Throw ErrorKind::usage for text that cannot be an address or host name, and for text that cannot
+/// be a user name: neither may pass for an option or a word of a shell.
 void check_address(std::string_view text);
 void check_user(std::string_view text);
 

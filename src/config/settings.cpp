@@ -70,7 +70,7 @@ constexpr std::array kSettings = {
     SettingInfo{"yes", "false", SettingType::boolean, SettingFiles::user, "ask nothing"},
 };
 
-/// Of files alone: names of groups of nodes.
+/// A field that only files have: names of groups of nodes.
 constexpr const char* kGroups = "groups";
 
 /// Groups that every cluster has.
@@ -85,7 +85,7 @@ std::vector<std::string> keys() {
   return names;
 }
 
-/// Throws where `value` is none that the setting can have.
+/// Throws if the setting cannot have that value.
 void check(const SettingInfo& info, const Value& value, const Layers& layers) {
   switch (info.type) {
     using enum SettingType;

@@ -19,7 +19,7 @@ namespace fastgpu::config {
 /// Strongest first. Flags are stronger than all of them, and are the caller's.
 enum class Origin : std::uint8_t { environment, project_file, user_file, built_in };
 
-/// What a setting's value has to be.
+/// The type of a setting's value.
 enum class SettingType : std::uint8_t {
   text,
   integer,
@@ -44,7 +44,7 @@ struct SettingInfo {
   SettingFiles files;
   std::string_view description;
   std::span<const std::string_view> choices{};
-  int least = 1;  ///< Of an integer.
+  int least = 1;  ///< The limits of an integer.
   int most = 1;
 };
 
@@ -60,7 +60,7 @@ struct Setting {
 /// Looks an environment variable up; absent where it is not set.
 using LookUp = std::function<std::optional<std::string>(const std::string& name)>;
 
-/// Where settings come from, besides what is built in.
+/// The sources of settings, besides the built-in ones.
 struct Layers {
   LookUp environment{};
   Document project{};
@@ -78,7 +78,7 @@ std::string variable_name(std::string_view key);
 std::optional<std::filesystem::path> user_file(const LookUp& environment);
 
 /// Reads the file `project` and the user's own, where they are there and can be trusted. Throws
-/// ErrorKind::usage where the user's own is no YAML, not_found or denied where FASTGPU_CONFIG names
+/// ErrorKind::usage if the user's own is not YAML, not_found or denied if FASTGPU_CONFIG names
 /// one that cannot be used.
 Layers read_layers(const std::filesystem::path& project, const LookUp& environment,
                    std::vector<std::string> providers);
@@ -88,18 +88,18 @@ Layers read_layers(const std::filesystem::path& project, const LookUp& environme
 class Settings {
  public:
   /// Throws ErrorKind::usage for what cannot be read in a variable or in the user's file, a field
-  /// that is no setting included. The same in the project's file is kept for those who ask for what
-  /// such a file decides: project_fault(), group() and the setting "cluster" throw it. Empty
+  /// of an unknown name included. An error of the project's file is kept for callers of the things
+  /// that such a file decides: project_fault(), group() and the setting "cluster" throw it. Empty
   /// environment variables count as unset.
   explicit Settings(const Layers& layers);
 
-  const Setting& find(std::string_view key) const;  ///< `key` must stand in the table.
+  const Setting& find(std::string_view key) const;  ///< `key` must be in the table.
   const std::string& text(std::string_view key) const { return find(key).text; }
   int integer(std::string_view key, int least, int most) const;
   bool boolean(std::string_view key) const;
   std::chrono::milliseconds duration(std::string_view key) const;
 
-  /// Returns the node set that a group's name stands for; absent where no file has that group. The
+  /// Returns the node set of a group's name; absent if no file has that group. The
   /// user's own groups go before the project's.
   std::optional<std::string> group(std::string_view name) const;
   /// Returns the names of the files' groups, those that every cluster has left out.

@@ -40,7 +40,7 @@ class Builder final : public YAML::EventHandler {
   }
   void OnDocumentEnd() override {}
 
-  /// Nothing has no place of its own: it is said to be where its field's name is.
+  /// A null value has no position of its own: it gets that of its field's name.
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const bool has_key = !open_.empty() && open_.back().key;
     const Place where = has_key ? open_.back().key->place : place(mark);
@@ -145,7 +145,7 @@ std::string Place::text() const {
 
 namespace {
 
-/// Refuses what is no text, at its place: yaml-cpp calls it an escape that it does not know.
+/// Refuses binary data, with its position: yaml-cpp would report an unknown escape.
 void check_is_text(const std::string& text, const Place& file) {
   Place place{.source = file.source, .line = 1, .column = 1};
   for (const char c : text) {

@@ -19,10 +19,8 @@ LIMITS = (3.0, 3.0, 0.3, 0.3, 0.3, 0.3)
 # Modules with older texts, and their figures when this check was made. They may only fall.
 ALLOWANCES = {
     "comm": (6.5, 10.5, 0.9, 1.1, 0.7, 0.3),
-    "launcher": (10.0, 3.0, 0.9, 0.5, 1.3, 0.3),
     "provision": (14.0, 24.0, 4.0, 1.0, 2.0, 1.2),
     "cli": (5.5, 4.0, 1.5, 1.0, 1.0, 0.3),
-    "pages": (3.0, 3.0, 2.8, 0.7, 0.5, 1.0),
 }
 MODULES = ("src", "envs", "agent", "comm", "launcher", "provision", "cli")
 PAGES = "pages"
@@ -41,7 +39,7 @@ QUOTED = re.compile(r"`[^`]*`|\"[^\"]*\"")
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 SOURCE = re.compile(r"\.(hpp|cpp|h|cu)$")
-PAGE = re.compile(r"(README\.md|docs/(?!news/|adr/).*\.md|comm/.*\.md)$")
+PAGE = re.compile(r"(README\.md|docs/(?!adr/).*\.md|comm/.*\.md)$")
 # A literal, which may have "//" in it, or a comment.
 TOKEN = re.compile(r'R"([^\s()]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|(?P<comment>//[^\n]*|/\*.*?\*/)', re.DOTALL)
 
