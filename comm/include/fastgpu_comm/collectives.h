@@ -26,7 +26,8 @@ size_t fgc_type_size(int type);
 
 /* On integers, sums and products wrap and averages round towards zero. On 16-bit floating-point
  * numbers, each operation is carried out in float32 and rounded to nearest, ties to even; those of
- * an average are divided before they are added, so that no sum overflows. A floating-point result is NaN where one of the operands is, and -0 is less than 0. */
+ * an average are divided before they are added, so that no sum overflows. A floating-point result
+ * is NaN where one of the operands is, and -0 is less than 0. */
 typedef enum fgc_op {
   FGC_SUM = 0,
   FGC_AVERAGE = 1,
