@@ -5,7 +5,6 @@
 #include <set>
 #include <sstream>
 
-#include "agent/protocol/facts.hpp"
 #include "agent/protocol/files.hpp"
 #include "support/agent_process.hpp"
 #include "support/failure.hpp"
