@@ -94,13 +94,22 @@ struct Mesh {
 
 // ---- rank 0 ----
 
-/// The others would be refused at an address of this machine where rank 0 does not listen. One that
-/// is not this machine's own may lead here all the same, and what is loopback here may be another
-/// address elsewhere.
+/// Returns this machine's addresses that other machines may reach; empty if it has loopback alone.
+std::vector<Endpoint> own_addresses() {
+  try {
+    return addresses_of_machine("");
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+/// Throws usage if the other ranks would connect to an address of this machine at which rank 0 does
+/// not listen. An address of another machine may lead here, and a name of loopback here may be
+/// another address elsewhere.
 void check_interface(const JobPlace& place, const std::vector<Endpoint>& points,
                      const Endpoint& listens_at) {
   if (place.interface.empty()) return;
-  const auto of_machine = addresses_of_machine("");
+  const std::vector<Endpoint> of_machine = own_addresses();
   const auto is_at = [](const std::vector<Endpoint>& all, const Endpoint& one) {
     return std::ranges::any_of(all, [&](const Endpoint& each) {
       return each.family == one.family && each.address == one.address;

@@ -1,6 +1,7 @@
 #include "cli/commands/file_sink.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -19,8 +20,9 @@ Error is_there(const fs::path& path) {
 }
 
 void refuse_existing(const fs::path& path) {
-  std::error_code none;
-  if (fs::exists(fs::symlink_status(path, none))) throw is_there(path);
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) == 0) throw is_there(path);
+  if (errno != ENOENT) throw system_error("looking at " + path.string(), errno);
 }
 
 UniqueFd make_file(const fs::path& path) {
