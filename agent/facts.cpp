@@ -117,8 +117,8 @@ void find_mpirun(const std::string& preferred, NodeFacts& facts) try {
   facts.mpirun.clear();  // The launcher says so, with the node's name.
 }
 
-/// Throws not_found or denied, as the rank would, for what it could not enter or run. A program without a slash is looked for
-/// in the PATH of the rank, which is not known here.
+/// Throws not_found or denied, as the rank would, for what it could not enter or run. A program
+/// without a slash is looked for in the PATH of the rank, which is not known here.
 void check_can_run(const std::filesystem::path& directory, const std::string& program) {
   std::error_code ignored;
   if (!std::filesystem::is_directory(directory, ignored))

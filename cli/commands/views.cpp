@@ -207,12 +207,13 @@ View view_of(std::span<const ClusterAndNodes> clusters, state::TimePoint now) {
       slots += node.slots;
     view.names.push_back(cluster.name.value);
     const Machine machine = machine_of(cluster);
-    view.table.rows.push_back({cluster.name.value, cluster.provider,
-                               state_cell(standing.ended ? "ended" : state::to_string(cluster.state)), running_of_all(nodes),
-                               std::to_string(slots), price_cell(standing), cost_text(standing),
-                               end_text(standing, now), age(cluster.created, now),
-                               or_dash(machine.type), or_dash(machine.zone), or_dash(machine.gpus),
-                               or_dash(network_word(cluster)), cluster.id.value});
+    view.table.rows.push_back(
+        {cluster.name.value, cluster.provider,
+         state_cell(standing.ended ? "ended" : state::to_string(cluster.state)),
+         running_of_all(nodes), std::to_string(slots), price_cell(standing), cost_text(standing),
+         end_text(standing, now), age(cluster.created, now), or_dash(machine.type),
+         or_dash(machine.zone), or_dash(machine.gpus), or_dash(network_word(cluster)),
+         cluster.id.value});
     Json item = cluster_fields(shown);
     item["nodes"] = nodes.size();
     view.root["clusters"].push_back(std::move(item));

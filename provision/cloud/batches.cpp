@@ -73,7 +73,8 @@ const Machine* machine_of(std::span<const Machine> machines, int index) {
 }
 
 const Machine* machine_of(std::span<const Machine> machines, const std::string& id, int index) {
-  // Which of several with one index is the node, and which are strays, instances_of decides so, too.
+  // Which of several with one index is the node, and which are strays, instances_of decides so,
+  // too.
   if (const Machine* found = machine_of(machines, index)) return found;
   const auto recorded = id.empty() ? machines.end() : std::ranges::find(machines, id, &Machine::id);
   return recorded != machines.end() && is_alive(*recorded) ? &*recorded : nullptr;

@@ -169,7 +169,8 @@ TEST_CASE("what cannot be is refused with line and column") {
        "cluster.yaml:1:8: 'nodes' must be a whole number from 1 to 10000, not a list"},
       {"name: a/b\n",
        "cluster.yaml:1:7: 'name': cluster name 'a/b' is not usable: use 1 to 40 letters, digits, "
-       "'.' and '-', begin with a letter, and begin and end each part between dots with a letter or "
+       "'.' and '-', begin with a letter, and begin and end each part between dots with a letter "
+       "or "
        "a digit"},
       {"link-rate: fast\n",
        "cluster.yaml:1:12: 'link-rate': 'fast' is not a link rate: write it like 300mbit, 1gbit or "

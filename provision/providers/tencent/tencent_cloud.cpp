@@ -262,11 +262,10 @@ void TencentCloud::tag(const std::string& region, std::span<const std::string> i
     json resources = json::array();
     for (const std::string& id : some)
       resources.push_back(start + id);
-    const ApiCall call{
-        .service = "tag",
-        .action = "TagResources",
-        .body = {{"ResourceList", std::move(resources)}, {"Tags", list}},
-        .doing = "marking " + counted(some.size(), "machine") + " in " + region};
+    const ApiCall call{.service = "tag",
+                       .action = "TagResources",
+                       .body = {{"ResourceList", std::move(resources)}, {"Tags", list}},
+                       .doing = "marking " + counted(some.size(), "machine") + " in " + region};
     const Document answer = api_.call(call, cancel);
     for (const Answer& failed : Answer(answer)["FailedResources"].items())
       throw Error(ErrorKind::remote, "tencent: " + call.doing + ": " + failed["Resource"].text() +

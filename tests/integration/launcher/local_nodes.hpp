@@ -82,9 +82,8 @@ class LocalNodes {
                  .user = "root",
                  .identity = identity,
                  .host_keys = {asked.host_public_key}};
-    node.peer = {.address = instance.private_address,
-                 .user = "root",
-                 .host_keys = {asked.host_public_key}};
+    node.peer = {
+        .address = instance.private_address, .user = "root", .host_keys = {asked.host_public_key}};
     nodes_.push_back(node);
     state::Node remembered;
     remembered.cluster = cluster_.id;
