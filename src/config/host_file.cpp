@@ -168,6 +168,11 @@ class HostFile {
 }  // namespace
 
 bool is_host_file(std::string_view text) {
+  const auto is_control = [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return (byte < 0x20 && c != '\n' && c != '\t' && c != '\r') || byte == 0x7f;
+  };
+  if (std::ranges::any_of(text, is_control)) return false;  // Not a text at all.
   bool has_words = false;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());

@@ -17,7 +17,8 @@ namespace fastgpu::config {
 std::vector<HostEntry> read_host_file(std::string_view text, const std::string& source,
                                       const HostEntry& defaults = {});
 
-/// Whether a text lists hosts as these files do, rather than fields as a cluster file does.
+/// Returns true for a text that lists hosts as these files do; false for one with fields, as a
+/// cluster file has, and for binary data.
 bool is_host_file(std::string_view text);
 
 }  // namespace fastgpu::config

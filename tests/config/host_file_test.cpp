@@ -57,7 +57,9 @@ TEST_CASE("a list of hosts is told from a cluster file") {
     CHECK(is_host_file(text));
   }
   for (const char* text : {"", "# nothing\n", "hosts: n[1-2]\n", "name: a\n", "hosts:\n- a\n",
-                           "- a\n", "{name: a}", "---\n", "\"name\": a\n"}) {
+                           "- a\n", "{name: a}", "---\n", "\"name\": a\n",
+                           "\x7f"
+                           "ELF\x02\x01"}) {
     CAPTURE(text);
     CHECK_FALSE(is_host_file(text));
   }
