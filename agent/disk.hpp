@@ -38,7 +38,7 @@ void write_atomically(const std::filesystem::path& path, std::string_view conten
 UniqueFd open_for_append(const std::filesystem::path& path);
 
 /// Returns whether a file with this owner may be one of ours. The owner must be this user, root, or
-/// "nobody", which a file server may substitute for root.
+/// user 65534, which a file server may substitute for root.
 bool may_be_ours(uid_t owner) noexcept;
 
 /// Makes the directory and its parents, 0700. Throws denied if it exists and belongs to another

@@ -35,8 +35,8 @@ class Contexts {
   void take(std::uint32_t number);
   /// `end` is above every call's number in a tag that the communicator has used.
   void give_back(std::uint32_t number, std::uint64_t end);
-  /// What a new communicator's calls are counted from: messages of those before it that have not
-  /// been received are never taken for its own.
+  /// Returns the first call's number for a new communicator: late messages of earlier ones with the
+  /// same number are never taken for its own.
   std::uint64_t end() const;
 
  private:
@@ -59,7 +59,7 @@ class Context {
   Context& operator=(const Context&) = delete;
 
   std::uint32_t number() const noexcept { return number_; }
-  /// What the messages' tags of a call begin with.
+  /// Returns the first part of the message tags of a call.
   std::uint64_t tag_of(std::uint64_t sequence) noexcept;
 
  private:
@@ -167,8 +167,8 @@ class Communicator {
   void use_flows(int flows) { world_->engine.use_flows(flows); }
   RailCaps caps_of_network() const noexcept { return world_->engine.caps_of_network(); }
 
-  /// What its calls belong to, in reports of waits; a literal. What names it reports long waits
-  /// itself.
+  /// Sets the name of its calls' owner in reports of waits; a literal. A named owner reports long
+  /// waits itself.
   void name_calls(const char* part_of) noexcept { part_of_ = part_of; }
 
   /// Whether this process was forked from the rank, and may not use the communicator.

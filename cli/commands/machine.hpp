@@ -22,7 +22,7 @@ struct Machine {
 Machine machine_of(const state::Cluster& cluster);
 
 /// Returns the network that the cluster is in, as one word: its range of addresses, or the
-/// identifier of a cloud's network. Empty if there is none.
+/// identifier of a cloud's network. Empty if the record has neither.
 std::string network_word(const state::Cluster& cluster);
 
 }  // namespace fastgpu::cli

@@ -1,4 +1,4 @@
-// What becomes of a rank in a child that it makes by fork.
+// Protection of a rank from the children that it makes by fork.
 #pragma once
 
 #include <atomic>
@@ -6,9 +6,9 @@
 
 namespace fastgpu::comm {
 
-/// In the child the descriptors are replaced by /dev/null, so that the rank's death is noticed
-/// while the child lives, and the child does not read what is for the rank. Children that are made
-/// without the C library's fork() are not noticed.
+/// Replaces the descriptors by /dev/null in a child. So the rank's death is noticed while the child
+/// lives, and the child does not read the rank's data. Children that are made without the C
+/// library's fork() are not noticed.
 class ForkGuard {
  public:
   explicit ForkGuard(std::vector<int> descriptors);
@@ -16,10 +16,10 @@ class ForkGuard {
   ForkGuard(const ForkGuard&) = delete;
   ForkGuard& operator=(const ForkGuard&) = delete;
 
-  /// The descriptor is about to be closed, and its number may be another's then.
+  /// Removes a descriptor that is about to be closed: its number may be used again.
   void forget(int descriptor);
 
-  /// Whether this process is such a child: locks may be held for ever here, and threads are
+  /// Returns whether this process is such a child: locks may be held for ever here, and threads are
   /// missing.
   bool is_child() const noexcept { return is_child_.load(std::memory_order_relaxed); }
 

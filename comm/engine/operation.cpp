@@ -26,7 +26,7 @@ Operation::Operation(Work work)
   if (work_.program->averaging == Averaging::before) divide();
 }
 
-/// What this rank gives to an average.
+/// Divides this rank's part of an average, in a copy if the input is separate.
 void Operation::divide() {
   const int ranks = static_cast<int>(work_.group->size());
   if (work_.input.empty()) return finish(work_.data, work_.reduction, ranks);
