@@ -54,6 +54,8 @@ FileSink::FileSink(fs::path directory, std::vector<std::string> names)
     : directory_(std::move(directory)), names_(std::move(names)), has_errors_(names_.size()) {
   std::error_code failure;
   fs::create_directory(directory_, failure);
+  if (failure == std::errc::file_exists || failure == std::errc::not_a_directory)
+    throw Error(ErrorKind::usage, "'" + directory_.string() + "' is not a directory");
   if (failure) throw system_error("making " + directory_.string(), failure.value());
   for (std::size_t host = 0; host < names_.size(); ++host)
     for (const Channel channel : {Channel::out, Channel::err})

@@ -60,6 +60,11 @@ TEST_CASE("a directory that cannot be made is named") {
   const test::TempDirectory place;
   const auto refused = test::failure_of([&] { FileSink(place.path() / "no" / "where", {"a"}); });
   CHECK(test::mentions(refused, "no/where"));
+  std::ofstream(place.path() / "file") << "mine";
+  const auto taken = test::failure_of([&] { FileSink(place.path() / "file", {"a"}); });
+  CHECK(taken.kind() == ErrorKind::usage);
+  CHECK(test::mentions(taken, "file' is not a directory"));
+  CHECK(text_of(place.path() / "file") == "mine");
 }
 
 TEST_SUITE_END();
