@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 
 #include <map>
+#include <string>
+#include <vector>
 
 #include "support/failure.hpp"
 #include "support/temp_directory.hpp"
@@ -58,8 +60,9 @@ TEST_CASE("a private file is 0600, replaced whole, and read back") {
 }
 
 TEST_CASE("an identity out of a cloud's tag leads nowhere else") {
-  for (const std::string text :
-       {"..", "../../home", "a/b", "/etc", ".hidden", "a\nb", "A", std::string(65, 'a').c_str()}) {
+  const std::vector<std::string> names{"..",      "../../home", "a/b", "/etc",
+                                       ".hidden", "a\nb",       "A",   std::string(65, 'a')};
+  for (const std::string& text : names) {
     CAPTURE(text);
     CHECK(failure_of([&] { cluster_directory("/s", {text}); }).kind() == ErrorKind::remote);
   }

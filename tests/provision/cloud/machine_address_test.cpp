@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
+#include <vector>
+
 #include "support/failure.hpp"
 
 namespace fastgpu::provision::cloud {
@@ -37,9 +40,10 @@ TEST_CASE("an id is taken as the cloud tells it, and an empty one is not known")
 }
 
 TEST_CASE("a text that is no id never gets any further, and the cloud is named") {
-  for (const std::string text :
-       {"..", "../../tags", "i-1/../x", "i-1 --force", "i-1\n", "-i", "$(id)", "i-1;reboot", "i-1.",
-        "\x1b]0;x", std::string(65, 'a').c_str()}) {
+  const std::vector<std::string> texts{
+      "..",         "../../tags", "i-1/../x", "i-1 --force",       "i-1\n", "-i", "$(id)",
+      "i-1;reboot", "i-1.",       "\x1b]0;x", std::string(65, 'a')};
+  for (const std::string& text : texts) {
     CAPTURE(text);
     const Error error = failure_of([&] { machine_id_told("huawei", text); });
     CHECK(error.kind() == ErrorKind::remote);
