@@ -16,6 +16,7 @@
 #include "agent/options.hpp"
 #include "agent/spot_notice.hpp"
 #include "agent/subcommands.hpp"
+#include "base/time_text.hpp"
 #include "process/capture.hpp"
 #include "process/child.hpp"
 
@@ -34,12 +35,8 @@ std::int64_t now_s() {
 }
 
 /// Returns "2026-11-22 07:18:00Z".
-std::string utc_text(std::int64_t seconds) {
-  const auto time = static_cast<std::time_t>(seconds);
-  std::tm utc{};
-  std::array<char, 32> text{};
-  ::gmtime_r(&time, &utc);
-  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%SZ", &utc)};
+std::string time_text(std::int64_t seconds) {
+  return utc_text(std::chrono::system_clock::from_time_t(seconds), "%Y-%m-%d %H:%M:%SZ");
 }
 
 void pause_for(milliseconds duration) {
@@ -149,7 +146,7 @@ class Guard {
     watch_.taken_back = notice.taken_back;
     watch_.at_risk = notice.at_risk;
     if (notice.taken_back == 0) return;
-    const std::string when = utc_text(notice.taken_back);
+    const std::string when = time_text(notice.taken_back);
     tell_jobs(when, "node " + host_name() + " is taken back at " + when + " by the cloud");
   }
 

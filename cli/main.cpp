@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/utf8.hpp"
-#include "cli/app.hpp"
-#include "cli/signals.hpp"
+#include "cli/program/app.hpp"
+#include "cli/program/signals.hpp"
 
 namespace fastgpu::cli {
 namespace {

@@ -1,6 +1,7 @@
 // Who may include whom: the table of docs/architecture.md, enforced.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -132,14 +133,14 @@ TEST_CASE("only cli/ui writes to the terminal, and few files pass a program's by
       {"may write to the standard streams",
        std::regex(R"(STD(OUT|ERR)_FILENO|std::(cout|cerr|clog)|write\([12],)"
                   R"(|\b(f?puts|putchar|fwrite|[vdf]*printf|perror)\s*\()"),
-       {"main.cpp", "signals.cpp", "ui/terminal.cpp"}},
+       {"main.cpp", "program/signals.cpp", "ui/terminal.cpp"}},
       {"may make an escape sequence",
        std::regex(R"(\\x1b|\\033|\\e\[|kColorEnd|\bescape\()"),
        {"ui/terminal.cpp", "ui/terminal.hpp", "ui/styled.cpp", "ui/progress.cpp"}},
       {"may pass a program's bytes on unescaped",
        std::regex(R"(program_(output|errors)\()"),
-       {"ui/ui.cpp", "ui/ui.hpp", "commands/remote_output.cpp", "commands/job_output.cpp",
-        "commands/job_output.hpp", "commands/exec.cpp"}},
+       {"ui/ui.cpp", "ui/ui.hpp", "commands/node/remote_output.cpp", "commands/job/job_output.cpp",
+        "commands/job/job_output.hpp", "commands/node/exec.cpp"}},
       {"may have a sink of its own",
        std::regex(R"(\bFdSink\b)"),
        {"main.cpp", "ui/sink.cpp", "ui/sink.hpp"}},
@@ -153,6 +154,76 @@ TEST_CASE("only cli/ui writes to the terminal, and few files pass a program's by
         for (const std::string& place : places_of(entry.path(), door.pattern))
           CHECK_MESSAGE(false, place << ": only cli/ui " << door.what);
   }
+}
+
+/// The folders of cli/, each with those that it may include. Only the table of commands, in
+/// program/app.cpp, knows the commands.
+const std::map<std::string, Modules> kCliFolders = {
+    {"ui", {}},
+    {"workflows", {}},
+    {"program", {"ui", "workflows"}},
+    {"commands", {"program", "ui", "workflows"}},
+};
+
+TEST_CASE("the folders of cli include only those below them, and workflows know no terminal") {
+  static const std::regex kInclude(R"re(^\s*#include "cli/([a-z_]+)/)re");
+  for (const auto& [name, allowed] : kCliFolders)
+    for (const auto& entry : fs::recursive_directory_iterator(folder_of("cli") / name)) {
+      if (!is_source(entry.path()) || entry.path().filename() == "app.cpp") continue;
+      std::ifstream in(entry.path());
+      std::smatch match;
+      for (std::string line; std::getline(in, line);)
+        if (std::regex_search(line, match, kInclude))
+          CHECK_MESSAGE((match[1] == name || allowed.contains(match[1])),
+                        entry.path().string() << " may not include cli/" << match[1].str());
+    }
+}
+
+/// A source file and its header count as one part, "cli/ui/table".
+std::string part_of(const fs::path& file) {
+  return fs::path(file).replace_extension().string();
+}
+
+using Graph = std::map<std::string, std::set<std::string>>;
+
+/// Returns which part of a module includes which others of it.
+Graph includes_within(const std::string& module) {
+  static const std::regex kInclude(R"re(^\s*#include "([a-z_]+/[^"]+)")re");
+  const fs::path folder = folder_of(module);
+  Graph graph;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (!is_source(entry.path())) continue;
+    const std::string part = part_of(fs::relative(entry.path(), folder.parent_path()));
+    std::ifstream in(entry.path());
+    std::smatch match;
+    for (std::string line; std::getline(in, line);)
+      if (std::regex_search(line, match, kInclude)) {
+        const std::string other = part_of(match[1].str());
+        if (other != part && other.starts_with(module + "/")) graph[part].insert(other);
+      }
+  }
+  return graph;
+}
+
+/// Returns the parts that are left when those that include no part that is left are taken away
+/// again and again: parts of a cycle, and those that lead into one.
+std::set<std::string> parts_of_cycles(const Graph& graph) {
+  std::set<std::string> left;
+  for (const auto& [part, others] : graph)
+    left.insert(part);
+  for (bool changed = true; changed;)
+    changed = std::erase_if(left, [&](const std::string& part) {
+                const auto& others = graph.at(part);
+                return std::none_of(others.begin(), others.end(),
+                                    [&](const std::string& other) { return left.contains(other); });
+              }) > 0;
+  return left;
+}
+
+TEST_CASE("no two parts of a module include each other, whatever is in between") {
+  for (const char* module : {"cli", "config", "process", "transfer"})
+    for (const std::string& part : parts_of_cycles(includes_within(module)))
+      FAIL_CHECK(part << " is part of a cycle of includes, or includes one");
 }
 
 TEST_CASE("what clouds answer is read by a type that cannot throw, and by no other") {

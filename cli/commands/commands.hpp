@@ -1,7 +1,7 @@
 // Every command of the table: each describes its arguments and returns its action.
 #pragma once
 
-#include "cli/command.hpp"
+#include "cli/program/command.hpp"
 
 namespace fastgpu::cli {
 

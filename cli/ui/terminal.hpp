@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "cli/parser.hpp"
+#include "state/directory.hpp"
 
 namespace fastgpu::cli {
 
@@ -29,7 +29,7 @@ struct Terminal {
 };
 
 /// Examines descriptors 0 to 2, NO_COLOR, CLICOLOR, CLICOLOR_FORCE, TERM and the locale.
-Terminal look_at_terminal(ColorWish wish, const Environment& environment);
+Terminal look_at_terminal(ColorWish wish, const state::Environment& environment);
 
 /// Measures the present terminals.
 Widths measure_terminals();
@@ -48,6 +48,6 @@ struct Descriptors {
   bool shared = false;
 };
 Terminal terminal_of(const Descriptors& terminals, const Widths& widths, ColorWish wish,
-                     const Environment& environment);
+                     const state::Environment& environment);
 
 }  // namespace fastgpu::cli

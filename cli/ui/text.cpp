@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <ctime>
 
 #include "base/utf8.hpp"
 
@@ -106,15 +105,6 @@ std::string age(std::chrono::system_clock::time_point then,
   if (count < 120LL * 60) return std::to_string(count / 60) + "m";
   if (count < 48LL * 3600) return std::to_string(count / 3600) + "h";
   return std::to_string(count / 86400) + "d";
-}
-
-std::string timestamp(std::chrono::system_clock::time_point when) {
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(when);
-  std::tm fields{};
-  ::gmtime_r(&seconds, &fields);
-  std::array<char, 32> buffer{};
-  std::strftime(buffer.data(), buffer.size(), "%Y-%m-%dT%H:%M:%SZ", &fields);
-  return buffer.data();
 }
 
 }  // namespace fastgpu::cli

@@ -26,7 +26,4 @@ std::size_t longest_word(std::string_view text);
 std::string age(std::chrono::system_clock::time_point then,
                 std::chrono::system_clock::time_point now);
 
-/// Returns "2026-03-01T12:00:00Z".
-std::string timestamp(std::chrono::system_clock::time_point when);
-
 }  // namespace fastgpu::cli

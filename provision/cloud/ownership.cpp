@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/time_text.hpp"
 #include "base/names.hpp"
 #include "provision/signing/hmac.hpp"
 
@@ -60,7 +61,7 @@ std::string owner_text(const Machine& machine) {
 
 std::string taken_mark(std::chrono::system_clock::time_point now, std::string_view host) {
   std::string mark =
-      signing::utc_text(std::chrono::floor<std::chrono::seconds>(now), "%Y%m%dT%H%M%SZ") + "_";
+      utc_text(now, "%Y%m%dT%H%M%SZ") + "_";
   for (const char c : host) {
     const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
                           (c >= '0' && c <= '9') || c == '-' || c == '.';

@@ -1,3 +1,4 @@
+#include "base/time_text.hpp"
 #include "http/urls.hpp"
 #include "provision/signing/canonical.hpp"
 #include "provision/signing/hmac.hpp"
@@ -23,7 +24,7 @@ void add_headers(http::Request& request, const Keys& keys, const Call& call, Tim
   add_host(request);
   set("x-acs-action", std::string(call.action));
   set("x-acs-version", std::string(call.version));
-  set("x-acs-date", utc_text(now, "%Y-%m-%dT%H:%M:%SZ"));
+  set("x-acs-date", utc_text(now));
   set("x-acs-signature-nonce", std::string(call.nonce));
   set("x-acs-content-sha256", sha256_hex(request.body));
   if (keys.session_token.reveal().empty()) return;

@@ -4,7 +4,6 @@
 #include <openssl/hmac.h>
 
 #include <array>
-#include <ctime>
 #include <new>
 
 namespace fastgpu::provision::signing {
@@ -20,15 +19,6 @@ Digest hmac_sha256(std::string_view key, std::string_view text) {
 
 Digest hmac_sha256(const Digest& key, std::string_view text) {
   return hmac_sha256({reinterpret_cast<const char*>(key.data()), key.size()}, text);
-}
-
-std::string utc_text(std::chrono::system_clock::time_point time, const char* format) {
-  const std::time_t seconds =
-      std::chrono::system_clock::to_time_t(std::chrono::floor<std::chrono::seconds>(time));
-  std::tm parts{};
-  gmtime_r(&seconds, &parts);
-  std::array<char, 64> text{};
-  return {text.data(), std::strftime(text.data(), text.size(), format, &parts)};
 }
 
 }  // namespace fastgpu::provision::signing

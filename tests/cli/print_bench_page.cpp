@@ -1,7 +1,7 @@
 // Prints the page of bench comm for fixed results.
 #include <cstdio>
 
-#include "cli/commands/bench_comm_report.hpp"
+#include "cli/commands/tool/bench_comm_report.hpp"
 #include "support/bench_results.hpp"
 
 int main() {

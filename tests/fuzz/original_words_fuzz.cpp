@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "cli/original.hpp"
+#include "cli/program/legacy_syntax.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);

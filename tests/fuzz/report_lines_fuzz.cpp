@@ -4,8 +4,8 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "cli/commands/env_demo_report.hpp"
-#include "cli/commands/tmux_script.hpp"
+#include "cli/commands/env/env_demo_report.hpp"
+#include "cli/workflows/node_scripts/tmux.hpp"
 #include "comm/bench/result.hpp"
 
 namespace {

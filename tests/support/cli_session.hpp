@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/app.hpp"
+#include "cli/program/app.hpp"
 #include "support/temp_directory.hpp"
 
 namespace fastgpu::cli::test {

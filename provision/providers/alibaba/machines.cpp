@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdio>
 
+#include "base/time_text.hpp"
 #include "provision/cloud/cloud.hpp"
 #include "provision/providers/alibaba/hpc.hpp"
 #include "provision/signing/base64.hpp"
@@ -148,7 +149,7 @@ system_clock::time_point release_at(system_clock::time_point wished, system_cloc
 }
 
 std::string release_time(system_clock::time_point wished, system_clock::time_point now) {
-  return signing::utc_text(release_at(wished, now), "%Y-%m-%dT%H:%M:00Z");
+  return utc_text(release_at(wished, now), "%Y-%m-%dT%H:%M:00Z");
 }
 
 void add_data_disk(Parameters& parameters, const DataDisk& disk) {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "provision/cloud/at_once.hpp"
+#include "base/time_text.hpp"
 #include "provision/cloud/catalogue.hpp"
 #include "provision/cloud/where_told.hpp"
 #include "provision/providers/alibaba/alibaba_cloud.hpp"
@@ -191,7 +192,7 @@ class Surveyor {
                               {{"InstanceType", type},
                                {"NetworkType", "vpc"},
                                {"OSType", "linux"},
-                               {"StartTime", signing::utc_text(start, "%Y-%m-%dT%H:%M:%SZ")}},
+                               {"StartTime", utc_text(start)}},
                               "spot prices of " + type));
     if (!answer) return;
     std::map<std::string, std::string> newest;

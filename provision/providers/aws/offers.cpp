@@ -6,6 +6,7 @@
 #include <set>
 
 #include "provision/cloud/answer.hpp"
+#include "base/time_text.hpp"
 #include "provision/cloud/at_once.hpp"
 #include "provision/cloud/catalogue.hpp"
 #include "provision/cloud/where_told.hpp"
@@ -193,7 +194,7 @@ class Surveyor {
   void ask_spot_prices() {
     const auto now = std::chrono::system_clock::now();
     Ec2Call call{.action = "DescribeSpotPriceHistory",
-                 .parameters = {{"StartTime", signing::utc_text(now, "%Y-%m-%dT%H:%M:%SZ")},
+                 .parameters = {{"StartTime", utc_text(now)},
                                 {"ProductDescription.1", "Linux/UNIX"}},
                  .doing = "asking for spot prices"};
     add_list(call.parameters, "InstanceType", names_);

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdio>
 
+#include "base/time_text.hpp"
 #include "provision/cloud/cloud.hpp"
 #include "provision/providers/huawei/huawei_dialect.hpp"
 #include "provision/signing/base64.hpp"
@@ -161,7 +162,7 @@ system_clock::time_point release_time(system_clock::time_point when, system_cloc
 }
 
 std::string release_text(system_clock::time_point when, system_clock::time_point now) {
-  return signing::utc_text(release_time(when, now), "%Y-%m-%dT%H:%M:00Z");
+  return utc_text(release_time(when, now), "%Y-%m-%dT%H:%M:00Z");
 }
 
 std::string client_token(const std::string& token, int generation) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "base/time_text.hpp"
 #include "base/host_names.hpp"
 #include "provision/cloud/cloud.hpp"
 #include "provision/signing/base64.hpp"
@@ -167,7 +168,7 @@ system_clock::time_point timer_time(system_clock::time_point wished, system_cloc
 json end_timer(system_clock::time_point wished, system_clock::time_point now) {
   const auto when = timer_time(wished, now);
   return {{"TimerAction", "TerminateInstances"},
-          {"ActionTime", signing::utc_text(when, "%Y-%m-%dT%H:%M:00Z")},
+          {"ActionTime", utc_text(when, "%Y-%m-%dT%H:%M:00Z")},
           {"Externals", {{"ReleaseAddress", true}}}};
 }
 

@@ -1,0 +1,95 @@
+// delete image: deletes one of our images, in any place.
+#include <memory>
+
+#include "base/counted.hpp"
+#include "base/parallel.hpp"
+#include "cli/commands/cluster/cloud_options.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/shared/dry_run.hpp"
+#include "cli/program/consent.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+using provision::cloud::OwnImage;
+
+struct Options {
+  CloudOptions place;
+  std::string name;
+  bool yes = false;
+  bool dry_run = false;
+};
+
+struct Found {
+  CloudPlace place;
+  OwnImage image;
+};
+
+/// Returns those of that name or id. Throws the failure of a place that cannot be asked, because
+/// the image may be there.
+std::vector<Found> find_images(Context& context, const Options& options) {
+  const auto places = places_of(context, options.place);
+  const auto answers = parallel_map(std::span(places), places.size(), [&](const CloudPlace& place) {
+    return place.cloud->own_images(place.region, context.cancel());
+  });
+  context.cancel().check();
+  std::vector<Found> found;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (const auto* error = std::get_if<Error>(&answers[i])) throw *error;
+    for (const OwnImage& image : std::get<0>(answers[i]))
+      if (image.image.id == options.name || image.image.name == options.name)
+        found.push_back({places[i], image});
+  }
+  return found;
+}
+
+Found the_one(Context& context, const Options& options) {
+  const auto found = find_images(context, options);
+  const std::string shown = printable(options.name);
+  if (found.empty())
+    throw Error(ErrorKind::not_found, "fastgpu has made no image '" + shown +
+                                          "': `fastgpu get images --mine` lists them");
+  if (found.size() > 1)
+    throw Error(ErrorKind::conflict,
+                counted(found.size(), "image") + " are called '" + shown +
+                    "': name one by its id, or say where by --cloud and --region");
+  if (found[0].image.state == provision::cloud::ImageState::pending)
+    throw Error(ErrorKind::conflict, "image '" + shown + "' is still being made");
+  return found[0];
+}
+
+int run(Context& context, const Options& options) {
+  const auto [place, own] = the_one(context, options);
+  const std::string what = "image " + own.image.id + " (" + own.image.name + ", " +
+                           std::string(place.cloud->name()) + " " + place.region + ")";
+  if (options.dry_run)
+    return show_dry_run(context.ui(), "delete image", own.image.id, {"delete " + what});
+  if (!consents(context, options.yes, "Delete " + what + "?")) {
+    context.ui().note("nothing deleted");
+    return 1;
+  }
+  place.cloud->remove_image(place.region, own);
+  if (context.ui().for_people()) {
+    context.ui().note("deleted " + what);
+    return 0;
+  }
+  View view;
+  view.root = document("deleted");
+  view.root["image"] = own.image.id;
+  view.names = {own.image.id};
+  context.ui().show(view);
+  return 0;
+}
+
+}  // namespace
+
+Action describe_delete_image(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  arguments.text("NAME", "", "The image, by name or id", options->name).required = true;
+  describe_place_options(arguments, options->place);
+  describe_consent(arguments, options->yes);
+  describe_dry_run(arguments, options->dry_run);
+  return [options](Context& context) { return run(context, *options); };
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,102 @@
+// addip: one more address that may log in.
+#include <algorithm>
+#include <memory>
+
+#include "cli/commands/cluster/cloud_options.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/shared/cluster_options.hpp"
+#include "cli/commands/shared/dry_run.hpp"
+#include "cli/workflows/lookup.hpp"
+#include "cli/workflows/record_publisher.hpp"
+#include "provision/cloud/cloud_spec.hpp"
+#include "provision/lifecycle.hpp"
+#include "provision/providers.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+struct Options : ClusterOptions {
+  std::vector<std::string> ssh_from;
+  bool all = false;
+  bool dry_run = false;
+};
+
+std::vector<state::Cluster> clusters_of(Context& context, const Options& options) {
+  if (options.all != options.name.empty())
+    throw Error(ErrorKind::usage, "addip: name a cluster, or all of them by --all");
+  if (!options.all) {
+    const state::Cluster cluster = find_cluster(context, options.name);
+    if (!provision::is_cloud(cluster.provider))
+      throw Error(ErrorKind::usage, "addip: cluster '" + options.name + "' is made by provider '" +
+                                        cluster.provider +
+                                        "', which filters no addresses: there is nothing to open");
+    return {cluster};
+  }
+  std::vector<state::Cluster> clusters = context.store().clusters();
+  std::erase_if(clusters, [](const auto& c) { return !provision::is_cloud(c.provider); });
+  return clusters;
+}
+
+/// Returns the provider's part of a cluster with these ranges let in as well.
+std::string letting_in(const std::string& spec_json, const std::vector<IpRange>& ranges) {
+  auto spec = provision::cloud::parse_cloud_spec(spec_json);
+  for (const IpRange& range : ranges)
+    if (std::ranges::find(spec.ssh_from, range) == spec.ssh_from.end())
+      spec.ssh_from.push_back(range);
+  return provision::cloud::to_json_text(spec);
+}
+
+/// Returns the cluster with these ranges let in; under --dry-run only the planned state.
+state::Cluster opened(Context& context, const Options& options, const state::Cluster& cluster,
+                      const std::vector<IpRange>& ranges) {
+  if (options.dry_run) {
+    state::Cluster changed = provision::look_before_change(context.tools(), cluster.name).cluster;
+    changed.spec_json = letting_in(changed.spec_json, ranges);
+    return changed;
+  }
+  state::Cluster changed =
+      provision::change_shared(tools_for(context, options), cluster.name,
+                               [&](const std::string& spec) { return letting_in(spec, ranges); });
+  publish_record(context, cluster.name);
+  return changed;
+}
+
+int run(Context& context, const Options& options) {
+  std::vector<IpRange> ranges = parse_ssh_from(options.ssh_from);
+  const std::vector<state::Cluster> clusters = clusters_of(context, options);
+  warn_of_world(context.ui(), ranges);
+  if (ranges.empty()) ranges = {context.clouds().own_address()};
+  View view;
+  view.root = document("access");
+  view.root["clusters"] = Json::array();
+  view.table.columns = {{"CLUSTER"}, {"SSH FROM"}};
+  for (const state::Cluster& cluster : clusters) {
+    const state::Cluster changed = opened(context, options, cluster, ranges);
+    Json allowed = Json::array();
+    for (const IpRange& range : provision::cloud::parse_cloud_spec(changed.spec_json).ssh_from) {
+      allowed.push_back(range.text());
+      view.table.rows.push_back({cluster.name.value, range.text()});
+    }
+    view.names.push_back(cluster.name.value);
+    view.root["clusters"].push_back({{"name", cluster.name.value}, {"ssh_from", allowed}});
+  }
+  view.when_empty = "no cluster of a cloud";
+  context.ui().show(view);
+  if (options.dry_run) context.ui().note("dry run: nothing was done");
+  return 0;
+}
+
+}  // namespace
+
+Action describe_addip(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  describe_cluster_options(arguments, *options).required = false;
+  arguments.list("--ssh-from", "CIDR",
+                 "Allow SSH from this range, too (the public address of this machine)",
+                 options->ssh_from);
+  describe_dry_run(arguments, options->dry_run);
+  arguments.flag("--all", "Change all clusters in clouds", options->all).letter = "-a";
+  return [options](Context& context) { return run(context, *options); };
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,93 @@
+// attach cluster: takes over a cluster that another machine has made.
+#include <memory>
+
+#include "base/fault_point.hpp"
+#include "cli/commands/cluster/cloud_options.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/shared/cluster_options.hpp"
+#include "cli/commands/shared/dry_run.hpp"
+#include "cli/workflows/cluster_guards.hpp"
+#include "cli/workflows/takeover.hpp"
+#include "provision/cloud/known_names.hpp"
+#include "provision/providers.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+struct Options : ClusterOptions {
+  TakeoverWish wish;
+  std::vector<std::string> ssh_from;
+  bool dry_run = false;
+};
+
+/// Throws for a provider without clusters to attach to, with an alternative.
+void check_provider(const std::string& provider) {
+  if (provider.empty())
+    throw Error(ErrorKind::usage, "attach cluster: --provider is missing: the cloud that it is in");
+  provision::check_provider_name(provider);
+  if (provider == "local")
+    throw Error(ErrorKind::usage,
+                "attach cluster: local nodes are processes of the machine that made them: log in "
+                "there, and use fastgpu as the user whose state directory has the cluster");
+  if (provider == "static")
+    throw Error(ErrorKind::usage,
+                "attach cluster: static hosts need no takeover: make a "
+                "cluster of the same file here (`fastgpu create cluster -f cluster.yaml`)");
+}
+
+int run(Context& context, Options options) {
+  check_provider(options.wish.provider);
+  for (const std::string& region : options.wish.regions)
+    provision::cloud::check_identifier("--region", region);
+  if (!options.wish.id.empty()) provision::cloud::check_identifier("--id", options.wish.id);
+  options.wish.name = parse_cluster_name(options.name);
+  options.wish.ssh_from = parse_ssh_from(options.ssh_from);
+  warn_of_world(context.ui(), options.wish.ssh_from);
+  std::string& identity = options.wish.identity;
+  if (identity.ends_with(".pub")) identity.resize(identity.size() - 4);
+  if (options.dry_run)
+    return show_dry_run(context.ui(), "attach cluster", options.name,
+                        plan_takeover(context, options.wish));
+  context.set_parting_words("cluster " + options.name +
+                            " is half taken over; the same command goes on");
+  const provision::Tools tools = tools_for(context, options);
+  const provision::ClusterView view = take_over(context, tools, options.wish);
+  keep_guards(context, view.cluster.name, Occasion::changed);
+  show_cluster(context, view);
+  context.ui().next_steps({"fastgpu get nodes " + view.cluster.name.value});
+  return 0;
+}
+
+}  // namespace
+
+Action describe_attach_cluster(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  Argument& name = describe_cluster_options(arguments, *options);
+  name.values = Values::none;
+  name.help = "The name that the cluster was created with";
+  arguments.text("--provider", "CLOUD", "The cloud of the cluster", options->wish.provider).values =
+      Values::provider;
+  arguments
+      .list("--region", "REGION", "Search this region only (the default regions)",
+            options->wish.regions)
+      .values = Values::region;
+  arguments.text("--id", "ID", "The id, if several clusters have this name", options->wish.id);
+  arguments
+      .text("--ssh-key", "FILE", "Private key to log in to the nodes (~/.ssh/id_ed25519)",
+            options->wish.identity)
+      .values = Values::path;
+  arguments.text("--user", "NAME", "User name on the nodes (root)", options->wish.user);
+  arguments.list("--ssh-from", "CIDR",
+                 "Allow SSH from this range, too (the public address of this machine)",
+                 options->ssh_from);
+  arguments.flag("--end-unrecorded",
+                 "Terminate machines of the cluster that its record does not list",
+                 options->wish.ends_unrecorded);
+  arguments.flag("--start", "Start stopped machines first", options->wish.starts);
+  arguments.flag("--force", "Break the lease of a machine that died while it changed the cluster",
+                 options->wish.breaks_lease);
+  describe_dry_run(arguments, options->dry_run);
+  return [options](Context& context) { return run(context, *options); };
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,434 @@
+#include "cli/commands/cluster/cloud_options.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/counted.hpp"
+#include "cli/commands/cluster/money_options.hpp"
+#include "cli/commands/shared/offer_views.hpp"
+#include "cli/program/checked_flag.hpp"
+#include "provision/cloud/catalogue.hpp"
+#include "provision/cloud/cloud_provider.hpp"
+#include "provision/cloud/known_names.hpp"
+#include "provision/cloud/user_data.hpp"
+#include "provision/providers.hpp"
+#include "ssh/keys.hpp"
+#include "state/directory.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+using provision::cloud::Cloud;
+using provision::cloud::CloudSpec;
+using provision::cloud::ExchangeRates;
+using provision::cloud::Market;
+using provision::cloud::Offer;
+using provision::cloud::RankedOffers;
+
+constexpr std::size_t kMostPlaces = 16;
+
+/// What goes to a cloud as it is written: refused where it can be no name of anything there.
+void check_words(const CloudOptions& options) {
+  using provision::cloud::check_identifier;
+  using provision::cloud::check_title;
+  for (const auto& [flag, word] : {std::pair("--region", &options.region),
+                                   {"--zone", &options.zone},
+                                   {"--instance-type", &options.type},
+                                   {"--reservation", &options.reservation}})
+    if (!word->empty()) check_identifier(flag, *word);
+  for (const auto& [flag, word] : {std::pair("--image", &options.image), {"--vpc", &options.vpc}})
+    if (!word->empty()) check_title(flag, *word);
+  for (const std::string& name : options.key_pairs)
+    check_title("--key-pair", name);
+}
+
+provision::cloud::Wish wish_of(const CloudOptions& options, const ExchangeRates& rates, int nodes) {
+  check_words(options);
+  provision::cloud::Wish wish{.type = options.type, .zone = options.zone, .nodes = nodes};
+  if (!options.gpus.empty()) provision::cloud::parse_gpus(options.gpus, wish);
+  if (options.spot) wish.market = Market::spot;
+  if (options.spot && !options.reservation.empty())
+    throw Error(ErrorKind::usage, "--reservation and --spot: machines are of one or the other");
+  wish.reservation = options.reservation;
+  if (!options.data_disk.empty()) wish.data_disk = provision::parse_data_disk(options.data_disk);
+  if (!options.max_price.empty())
+    wish.max_price = price_in("--max-price", options.max_price, rates);
+  return wish;
+}
+
+std::vector<provision::Mount> mounts_of(const CloudOptions& options) {
+  std::vector<provision::Mount> mounts;
+  for (const std::string& text : options.mounts)
+    mounts.push_back(provision::parse_mount(text));
+  return mounts;
+}
+
+/// Those named; all that we have credentials for where "any" is.
+std::vector<std::string> names_of(const CloudOptions& options, const std::string& provider) {
+  std::vector<std::string> names = options.clouds;
+  if (names.empty() && !provider.empty()) names = {provider};
+  if (!names.empty() && std::ranges::find(names, "any") == names.end()) return names;
+  names.clear();
+  for (const provision::ProviderInfo& info : provision::provider_table())
+    if (info.is_cloud) names.emplace_back(info.name);
+  return names;
+}
+
+/// Those that the options, or `provider`, name; else all that there are credentials for.
+std::vector<Cloud*> clouds_of(Context& context, const CloudOptions& options,
+                              const std::string& provider) {
+  const bool is_any = std::ranges::find(options.clouds, "any") != options.clouds.end() ||
+                      (options.clouds.empty() && provider.empty());
+  std::vector<Cloud*> clouds;
+  for (const std::string& name : names_of(options, provider)) {
+    Cloud& cloud = context.cloud(name);
+    if (!is_any || cloud.has_credentials()) clouds.push_back(&cloud);
+  }
+  if (clouds.empty())
+    throw Error(
+        ErrorKind::denied,
+        "there are no credentials of any cloud: `fastgpu get providers` says what each reads");
+  return clouds;
+}
+
+/// Every answer, in order. Regions that fail are reported; throws where all do, and not_found for a
+/// zone or a type that none of them has.
+RankedOffers asked(Context& context, const std::vector<Cloud*>& clouds, const std::string& region,
+                   const provision::cloud::Wish& wish, const ExchangeRates& rates) {
+  const auto asked = provision::cloud::clouds_with_region(clouds, region, context.cancel());
+  auto answers = provision::cloud::survey(asked, region, wish, context.cancel());
+  const auto& heard = answers.heard;
+  if (heard.answered.empty() && !heard.failed.empty()) throw Error(heard.failed.front().second);
+  for (const std::string& reason : provision::cloud::reasons(heard))
+    context.ui().warn(reason);
+  if (answers.offers.empty()) provision::cloud::check_names(asked, region, wish, context.cancel());
+  return provision::cloud::rank(std::move(answers.offers), wish, rates);
+}
+
+/// The plan of a cluster that exists, in full or by halves.
+std::optional<CloudPlan> plan_on_record(Context& context, const std::string& name,
+                                        const CloudSpec& wanted) {
+  const auto cluster = context.store().find_cluster(ClusterName{name});
+  if (!cluster || !provision::is_cloud(cluster->provider)) return std::nullopt;
+  CloudPlan plan{.provider = cluster->provider, .spec = wanted, .offers = {}};
+  const CloudSpec there = provision::cloud::parse_cloud_spec(cluster->spec_json);
+  plan.spec.places = there.places;
+  if (plan.spec.ssh_from.empty()) plan.spec.ssh_from = there.ssh_from;
+  return plan;
+}
+
+/// The keys in OpenSSH's public key files, without their comments. A private one stands for the
+/// public one beside it.
+std::vector<std::string> public_keys_in(const std::vector<std::string>& files) {
+  constexpr std::string_view kKind = "ssh-ed25519 ";
+  std::vector<std::string> keys;
+  for (const std::string& given : files) {
+    std::string file = given;
+    auto text = state::read_file(file);
+    if (text && text->starts_with("-----BEGIN ")) text = state::read_file(file += ".pub");
+    if (!text) throw Error(ErrorKind::not_found, "--ssh-key: there is no file " + file);
+    const std::string line = text->substr(0, text->find('\n'));
+    const std::string key = line.substr(0, line.find(' ', kKind.size()));
+    try {
+      if (!line.starts_with(kKind)) throw Error(ErrorKind::usage, "no Ed25519 key");
+      ssh::fingerprint(key);
+    } catch (const Error&) {
+      throw Error(ErrorKind::usage,
+                  "--ssh-key: " + file +
+                      " holds no public Ed25519 key (\"ssh-ed25519 AAAA...\"): "
+                      "name the .pub file of one that ssh-keygen -t ed25519 made");
+    }
+    keys.push_back(key);
+  }
+  return keys;
+}
+
+}  // namespace
+
+bool wants_a_cloud(const CloudOptions& options) {
+  return !options.clouds.empty() || !options.gpus.empty() || !options.type.empty() ||
+         !options.reservation.empty();
+}
+
+std::string given_option(const CloudOptions& options) {
+  const std::pair<bool, const char*> given[] = {
+      {!options.clouds.empty(), "--cloud"},
+      {!options.gpus.empty(), "--gpus"},
+      {!options.type.empty(), "--instance-type"},
+      {!options.region.empty(), "--region"},
+      {!options.zone.empty(), "--zone"},
+      {!options.image.empty(), "--image"},
+      {!options.vpc.empty(), "--vpc"},
+      {!options.reservation.empty(), "--reservation"},
+      {!options.max_price.empty(), "--max-price"},
+      {!options.ssh_from.empty(), "--ssh-from"},
+      {!options.ssh_keys.empty(), "--ssh-key"},
+      {!options.key_pairs.empty(), "--key-pair"},
+      {options.disk.has_value(), "--disk"},
+      {!options.data_disk.empty(), "--data-disk"},
+      {!options.mounts.empty(), "--mount"},
+      {options.min_nodes.has_value(), "--min-nodes"},
+      {options.hold.has_value(), "--hold"},
+      {!options.hold_cost.empty(), "--hold-cost"},
+      {!options.public_address.empty(), "--public-address"},
+      {options.spot, "--spot"},
+      {options.rdma, "--rdma"}};
+  for (const auto& [is_given, name] : given)
+    if (is_given) return name;
+  return {};
+}
+
+CloudOptions over_file(CloudOptions options, const config::CloudFields& file) {
+  const auto fall_back = [](auto& option, const auto& field) {
+    if (option == std::remove_cvref_t<decltype(option)>{}) option = field;
+  };
+  fall_back(options.clouds, file.clouds);
+  fall_back(options.gpus, file.gpus);
+  fall_back(options.type, file.instance_type);
+  fall_back(options.region, file.region);
+  fall_back(options.zone, file.zone);
+  fall_back(options.image, file.image);
+  fall_back(options.vpc, file.vpc);
+  fall_back(options.max_price, file.max_price);
+  fall_back(options.hold_cost, file.hold_cost);
+  fall_back(options.public_address, file.public_address);
+  fall_back(options.ssh_from, file.ssh_from);
+  fall_back(options.disk, file.disk);
+  fall_back(options.data_disk, file.data_disk);
+  fall_back(options.mounts, file.mounts);
+  fall_back(options.min_nodes, file.min_nodes);
+  fall_back(options.hold, file.hold);
+  fall_back(options.spot, file.spot);
+  fall_back(options.rdma, file.rdma);
+  return options;
+}
+
+provision::Holding holding_of(const CloudOptions& options, const ExchangeRates& rates) {
+  provision::Holding holding{.least = options.min_nodes.value_or(0)};
+  if (options.hold)
+    holding.longest = std::chrono::duration_cast<std::chrono::seconds>(*options.hold);
+  if (options.hold_cost.empty()) return holding;
+  holding.most_cost = money_in("--hold-cost", options.hold_cost, rates);
+  return holding;
+}
+
+std::vector<IpRange> parse_ssh_from(const std::vector<std::string>& texts) {
+  std::vector<IpRange> ranges;
+  for (const std::string& text : texts) {
+    try {
+      const IpRange range = IpRange::parse(text);
+      if (range.is_v6())
+        throw Error(ErrorKind::usage, "'" + printable(text) +
+                                          "' is a range of IPv6, and the nodes have IPv4 addresses "
+                                          "alone: name the IPv4 range that you log in from");
+      if (std::ranges::find(ranges, range) == ranges.end()) ranges.push_back(range);
+    } catch (const Error& e) {
+      throw e.during("--ssh-from");
+    }
+  }
+  return ranges;
+}
+
+void warn_of_world(Ui& ui, const std::vector<IpRange>& ranges) {
+  for (const IpRange& range : ranges)
+    if (range.is_world())
+      ui.warn("--ssh-from " + range.text() + " lets " +
+              (range.prefix() == 0 ? "the whole world" : "a large part of the world") +
+              " try to log in on port 22: name the range that you log in from");
+}
+
+void describe_place_options(Arguments& arguments, CloudOptions& options) {
+  Argument& cloud =
+      arguments.list("--cloud", "NAME", "Search this cloud; any searches all that have credentials",
+                     options.clouds);
+  cloud.values = Values::choice;
+  for (const provision::ProviderInfo& info : provision::provider_table())
+    if (info.is_cloud) cloud.choices.emplace_back(info.name);
+  cloud.choices.emplace_back("any");
+  arguments
+      .text("--region", "REGION", "Search this region only; all searches every region (all)",
+            options.region)
+      .values = Values::region;
+}
+
+void describe_machine_options(Arguments& arguments, CloudOptions& options) {
+  Argument& gpus =
+      arguments.text("--gpus", "GPU[:N]", "GPUs per node [A100:8, A100-80GB:8]", options.gpus);
+  gpus.values = Values::gpus;
+  checked(gpus, [](const std::string& text) {
+    provision::cloud::Wish wish;
+    provision::cloud::parse_gpus(text, wish);
+  });
+  arguments.text("--instance-type", "TYPE", "Instance type", options.type);
+  arguments.text("--zone", "ZONE", "Search this zone only", options.zone);
+  arguments.flag("--spot", "Use spot instances: cheaper, and the cloud may take them back",
+                 options.spot);
+  arguments.text("--max-price", "PRICE", "Maximum price of a node per hour [20USD]",
+                 options.max_price);
+  describe_exchange_rates(arguments, options.exchange_rates);
+}
+
+void describe_cloud_options(Arguments& arguments, CloudOptions& options) {
+  arguments.group("Machine");
+  describe_place_options(arguments, options);
+  describe_machine_options(arguments, options);
+  arguments.text("--image", "IMAGE", "Image by id or name (the newest that fits)", options.image);
+  arguments.text("--reservation", "ID",
+                 "Use this capacity reservation or capacity block (aws, alibaba)",
+                 options.reservation);
+  arguments.flag("--rdma",
+                 "Use RDMA or the fastest network of the type, and place nodes close together",
+                 options.rdma);
+  arguments.group("Capacity");
+  arguments.count("--min-nodes", "N",
+                  "Start with at least N nodes if the capacity for all is missing",
+                  options.min_nodes, 1, provision::kMostNodes);
+  arguments.duration("--hold",
+                     "Keep (and pay for) partial capacity this long while looking for the rest",
+                     options.hold);
+  arguments.text("--hold-cost", "AMOUNT", "Maximum cost of the nodes that --hold keeps [5USD]",
+                 options.hold_cost);
+  arguments.group("Storage");
+  arguments.disk("--disk", "Size of the system disk in GiB [200, 1TB] (that of the image)",
+                 options.disk, 32'768);
+  checked(arguments.text("--data-disk", "GIB[:TYPE]",
+                         "Attach a data disk to each node, mounted at /data [500:gp3, 10TB]",
+                         options.data_disk),
+          provision::parse_data_disk);
+  checked(arguments.list("--mount", "ADDRESS:/EXPORT[=/PATH]",
+                         "Mount an NFS export on all nodes, at PATH (/fastgpu)", options.mounts),
+          provision::parse_mount);
+  arguments.group("Network and login");
+  arguments.text("--vpc", "VPC", "Use an existing network, by name or id", options.vpc);
+  Argument& address = arguments.text("--public-address", "NODES", "Nodes that get a public address",
+                                     options.public_address);
+  address.values = Values::choice;
+  address.choices = {"all", "head", "none"};
+  arguments.list("--ssh-from", "CIDR",
+                 "Allow SSH from this range (the public address of this machine)",
+                 options.ssh_from);
+  arguments
+      .list("--ssh-key", "FILE.pub", "Let this public key log in to the nodes, too",
+            options.ssh_keys)
+      .values = Values::path;
+  arguments.list("--key-pair", "NAME", "Let this key pair of the cloud log in to the nodes, too",
+                 options.key_pairs);
+  arguments.group("");
+}
+
+std::vector<CloudPlace> places_of(Context& context, const CloudOptions& options) {
+  check_words(options);
+  std::vector<CloudPlace> places;
+  const auto clouds = clouds_of(context, options, "");
+  for (Cloud* cloud :
+       provision::cloud::clouds_with_region(clouds, options.region, context.cancel())) {
+    for (std::string& region :
+         provision::cloud::regions_to_ask(*cloud, options.region, context.cancel()))
+      places.push_back({cloud, std::move(region)});
+  }
+  return places;
+}
+
+RankedOffers offers_for(Context& context, const CloudOptions& options) {
+  const ExchangeRates rates = rates_for(context, options.exchange_rates);
+  provision::cloud::Wish wish = wish_of(options, rates, 1);
+  if (wish.gpu.empty() && wish.type.empty()) wish.gpus = 1;
+  return asked(context, clouds_of(context, options, ""), options.region, wish, rates);
+}
+
+/// Who wishes for RDMA is told which types have it.
+std::string types_to_take(std::span<Cloud* const> clouds, const provision::cloud::Wish& wish) {
+  if (!wish.rdma) return {};
+  std::vector<std::string_view> names;
+  for (const Cloud* cloud : clouds)
+    names.push_back(cloud->name());
+  std::string types;
+  for (const std::string& type : provision::cloud::types_with_rdma(names, wish))
+    types += (types.empty() ? "" : ", ") + type;
+  return types.empty() ? "; fastgpu knows no type with RDMA there: leave --rdma out"
+                       : "; those with RDMA are " + types + ", or leave --rdma out";
+}
+
+CloudPlan plan_in_clouds(Context& context, const CloudOptions& options, const std::string& provider,
+                         const std::string& cluster, int nodes) {
+  const ExchangeRates rates = rates_for(context, options.exchange_rates);
+  CloudSpec spec{
+      .wish = wish_of(options, rates, std::min(nodes, options.min_nodes.value_or(nodes))),
+      .region = options.region,
+      .image = options.image,
+      .vpc = options.vpc,
+      .disk_gib = options.disk.value_or(0),
+      .ssh_from = parse_ssh_from(options.ssh_from),
+      .ssh_keys = public_keys_in(options.ssh_keys),
+      .key_pairs = options.key_pairs,
+      .rdma = options.rdma,
+      .mounts = mounts_of(options)};
+  if (!options.public_address.empty())
+    spec.public_address = provision::cloud::parse_public_address(options.public_address);
+  check_storage(provision::cloud::storage_of(spec, provider));
+  if (spec.wish.gpu.empty() && spec.wish.type.empty() && spec.wish.reservation.empty())
+    throw Error(ErrorKind::usage, "what machines? --gpus A100:8, or --instance-type TYPE");
+  if (const auto recorded = plan_on_record(context, cluster, spec)) return *recorded;
+  CloudPlan plan{.provider = {}, .spec = std::move(spec), .offers = {}, .rates = rates};
+  const std::vector<Cloud*> clouds = clouds_of(context, options, provider);
+  for (const Cloud* cloud : clouds)
+    provision::cloud::check_first_boot(plan.spec.ssh_keys, plan.spec.key_pairs.size(),
+                                       plan.spec.wish.data_disk.gib, cloud->limits().user_data,
+                                       cloud->name());
+  provision::cloud::Wish wish = plan.spec.wish;
+  wish.rdma = plan.spec.rdma;
+  plan.offers =
+      provision::cloud::without_dear(asked(context, clouds, options.region, wish, rates), wish);
+  if (plan.offers.usable.empty())
+    throw Error(ErrorKind::capacity, "there is no place for " + counted(nodes, "such node") + ": " +
+                                         provision::cloud::why_none(plan.offers, wish) +
+                                         types_to_take(clouds, wish));
+  return plan_elsewhere(plan, {}).value();
+}
+
+/// Guards and costs count in one currency: that of the first place.
+bool has_currency_of(const CloudSpec& spec, const Offer& offer) {
+  if (spec.places.empty() || !spec.places.front().price_per_hour || !offer.price_per_hour)
+    return true;
+  return spec.places.front().price_per_hour->currency == offer.price_per_hour->currency;
+}
+
+/// The limit in the currency of a place; a converted one has as many digits as clouds take, and is
+/// never more than what was wished.
+Money bid(const Money& most, Currency currency, const ExchangeRates& rates) {
+  constexpr double kSteps = 1000;
+  Money limit = rates.in(currency, most);
+  if (currency != most.currency) limit.amount = std::floor(limit.amount * kSteps) / kSteps;
+  return limit;
+}
+
+provision::cloud::Place place_of(const Offer& offer, const provision::cloud::Wish& wish,
+                                 const ExchangeRates& rates) {
+  provision::cloud::Place place{.site = offer.site,
+                                .type = offer.type.name,
+                                .price_per_hour = offer.price_per_hour,
+                                .rdma_interfaces = offer.type.rdma_interfaces,
+                                .rdma_cards = offer.type.rdma_cards,
+                                .gpus = gpus_text(offer.type)};
+  if (wish.max_price && offer.price_per_hour)
+    place.max_price = bid(*wish.max_price, offer.price_per_hour->currency, rates);
+  return place;
+}
+
+std::optional<CloudPlan> plan_elsewhere(const CloudPlan& plan,
+                                        const std::set<std::string>& refused) {
+  CloudPlan other = plan;
+  other.provider.clear();
+  other.spec.places.clear();
+  for (const Offer& offer : plan.offers.usable) {
+    if (refused.contains(offer.cloud)) continue;
+    if (other.provider.empty()) other.provider = offer.cloud;
+    const bool is_fitting = offer.cloud == other.provider && has_currency_of(other.spec, offer);
+    if (is_fitting && other.spec.places.size() < kMostPlaces)
+      other.spec.places.push_back(place_of(offer, plan.spec.wish, plan.rates));
+  }
+  if (other.provider.empty()) return std::nullopt;
+  return other;
+}
+
+}  // namespace fastgpu::cli

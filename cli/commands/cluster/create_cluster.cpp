@@ -1,0 +1,463 @@
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include "base/counted.hpp"
+#include "base/units.hpp"
+#include "cli/commands/cluster/cloud_options.hpp"
+#include "cli/commands/cluster/guard_options.hpp"
+#include "cli/commands/cluster/money_options.hpp"
+#include "cli/commands/cluster/plan_table.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/shared/cluster_options.hpp"
+#include "cli/commands/shared/dry_run.hpp"
+#include "cli/commands/shared/offer_views.hpp"
+#include "cli/commands/show/views.hpp"
+#include "cli/program/checked_flag.hpp"
+#include "cli/program/consent.hpp"
+#include "cli/workflows/cluster_guards.hpp"
+#include "cli/workflows/contact.hpp"
+#include "cli/workflows/record_publisher.hpp"
+#include "cli/workflows/static_hosts.hpp"
+#include "config/host_file.hpp"
+#include "provision/cloud/trial.hpp"
+#include "provision/first_contact.hpp"
+#include "provision/lifecycle.hpp"
+#include "provision/providers.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+struct Options : ClusterOptions {
+  CloudOptions cloud;
+  GuardOptions guards;
+  std::string provider;
+  std::optional<int> nodes;
+  std::optional<int> slots;
+  std::string link_rate;
+  std::string file;
+  std::string host_file;
+  std::vector<std::string> set;
+  bool accept_host_keys = false;
+  bool dry_run = false;
+  bool yes = false;
+  bool detach = false;
+  bool keep = false;
+};
+
+/// The cluster file of --file, or a hostfile given in its place, or both.
+config::ClusterFile file_of(const Options& options) {
+  config::Document document;
+  const std::string text = options.file.empty() ? "" : config::read_text(options.file);
+  const bool is_host_file = config::is_host_file(text);
+  if (!text.empty() && !is_host_file) document = config::Document::of_file(text, options.file);
+  for (const std::string& assignment : options.set)
+    document.set(assignment);
+  config::ClusterFile file = config::read_cluster_file(document);
+  if (options.host_file.empty() && !is_host_file) return file;
+  if (!file.hosts.empty() || (is_host_file && !options.host_file.empty()))
+    throw Error(ErrorKind::usage, "create cluster: both --hostfile and --file list hosts");
+  const std::string& path = is_host_file ? options.file : options.host_file;
+  const std::string source = path == "-" ? "standard input" : path;
+  file.hosts = config::read_host_file(is_host_file ? text : config::read_text(path), source,
+                                      file.host_defaults);
+  return file;
+}
+
+/// What the provider alone understands, as JSON.
+std::string own_part(Context& context, const Options& options, const config::ClusterFile& file,
+                     const std::string& provider) {
+  if (provider == "static") {
+    if (file.hosts.empty())
+      throw Error(
+          ErrorKind::usage,
+          "create cluster: --provider static needs a file that lists hosts: -f cluster.yaml or "
+          "-f hosts.txt");
+    const auto unknown = options.accept_host_keys ? UnknownHosts::accept : UnknownHosts::refuse;
+    const auto& list = options.file.empty() ? options.host_file : options.file;
+    const auto folder = std::filesystem::absolute(list).parent_path();
+    return provision::to_spec_json(ready_static_hosts(context, file, folder, unknown));
+  }
+  Json own = Json::object();
+  std::optional<BitRate> rate = file.link_rate;
+  if (!options.link_rate.empty()) rate = parse_bit_rate(options.link_rate);
+  if (rate) own["link_rate_bits"] = rate->bits_per_second;
+  return own.dump();
+}
+
+/// A wish, and for a cloud what there is to fulfil it.
+struct Wanted {
+  provision::ClusterSpec spec;
+  GuardOptions guards{};
+  provision::cloud::ExchangeRates rates;
+  std::optional<Money> hold_cost{};  ///< As it is wished; the spec has it in the price's currency.
+  std::optional<CloudPlan> plan{};
+};
+
+std::optional<Money> price_of_a_node(const Wanted& wanted) {
+  return wanted.plan ? wanted.plan->spec.places.front().price_per_hour : std::nullopt;
+}
+
+/// The guards that are wished, held against the price of the best place.
+provision::Guards guards_of(const Wanted& wanted) {
+  const auto price = price_of_a_node(wanted);
+  const auto guards = with_options({}, wanted.guards, price, wanted.rates);
+  const bool is_spot =
+      wanted.plan && wanted.plan->spec.wish.market == provision::cloud::Market::spot;
+  check_guards(guards, wanted.spec.provider, price, is_spot);
+  return guards;
+}
+
+void take_over_plan(Wanted& wanted) {
+  wanted.spec.provider = wanted.plan->provider;
+  wanted.spec.holding.most_cost = wanted.hold_cost;
+  if (const auto price = price_of_a_node(wanted); price && wanted.hold_cost)
+    wanted.spec.holding.most_cost = wanted.rates.in(price->currency, *wanted.hold_cost);
+  wanted.plan->spec.guards = guards_of(wanted);
+  wanted.spec.spec_json = provision::cloud::to_json_text(wanted.plan->spec);
+}
+
+/// Options of clouds for a place that is none would be forgotten without a word. `named`: by a flag
+/// or the file.
+void check_cloud_options(const CloudOptions& options, const std::string& named) {
+  const std::string given = given_option(options);
+  if (given.empty() || provision::is_cloud(named)) return;
+  if (!named.empty())
+    throw Error(ErrorKind::usage, "create cluster: " + given + " is for clouds, and provider '" +
+                                      named + "' is none");
+  if (!wants_a_cloud(options))
+    throw Error(ErrorKind::usage, "create cluster: " + given +
+                                      " is for clouds: say which machines, by --gpus A100:8 or "
+                                      "--instance-type TYPE");
+}
+
+/// Refuses what another provider understands and `place` would not: it would be forgotten without a
+/// word.
+void check_fits(const Options& options, const config::ClusterFile& file, const std::string& place) {
+  const auto refuse = [&](const std::string& what, const std::string& wanted) {
+    throw Error(ErrorKind::usage, "create cluster: " + what + " for provider " + wanted +
+                                      " alone, and this cluster would be of provider " + place);
+  };
+  if (!file.hosts.empty() && place != "static") refuse("'hosts' of the file are", "static");
+  const config::HostEntry& defaults = file.host_defaults;
+  if (place != "static" && (defaults.port || !defaults.identity.empty() || !defaults.jumps.empty()))
+    refuse("'port', 'identity' and 'jump' of the file are", "static");
+  if (options.accept_host_keys && place != "static") refuse("--accept-host-keys is", "static");
+  if ((!options.link_rate.empty() || file.link_rate) && place != "local")
+    refuse("a link rate is", "local");
+}
+
+/// Who may log in where nobody says it: we, as we are seen from there.
+std::vector<IpRange> usual_ranges(Context& context, const provision::cloud::CloudSpec& spec) {
+  if (spec.public_address == provision::cloud::PublicAddress::none)
+    return parse_ssh_from({"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"});
+  return {context.clouds().own_address()};
+}
+
+void plan_cloud(Context& context, const CloudOptions& options, Wanted& wanted) {
+  provision::ClusterSpec& spec = wanted.spec;
+  spec.holding = holding_of(options, wanted.rates);
+  wanted.hold_cost = spec.holding.most_cost;
+  provision::check_spec(spec);  // Before anybody is asked.
+  const bool is_named = provision::is_cloud(spec.provider);
+  wanted.plan =
+      plan_in_clouds(context, options, is_named ? spec.provider : "", spec.name.value, spec.nodes);
+  if (wanted.plan->spec.ssh_from.empty())
+    wanted.plan->spec.ssh_from = usual_ranges(context, wanted.plan->spec);
+  take_over_plan(wanted);
+}
+
+/// Flags over the file.
+Wanted wanted_of(Context& context, const Options& options) {
+  const config::ClusterFile file = file_of(options);
+  const CloudOptions cloud = over_file(options.cloud, file.cloud);
+  Wanted wanted{.spec = {}, .rates = rates_for(context, cloud.exchange_rates)};
+  provision::ClusterSpec& spec = wanted.spec;
+  const std::string name = options.name.empty() ? file.name.value_or("") : options.name;
+  if (name.empty())
+    throw Error(ErrorKind::usage,
+                "create cluster: NAME is missing (see: fastgpu create cluster --help)");
+  spec.name = parse_cluster_name(name);
+  const config::Settings& settings = context.settings();
+  const std::string usual = file.hosts.empty() ? settings.text("provider") : "static";
+  const std::string named =
+      !options.provider.empty() ? options.provider : file.provider.value_or("");
+  spec.provider = named.empty() ? usual : named;
+  provision::check_provider_name(spec.provider);
+  check_cloud_options(cloud, named);
+  wanted.guards = over_file(options.guards, file.guards);
+  const int usual_nodes = spec.provider == "static"
+                              ? static_cast<int>(file.hosts.size())
+                              : settings.integer("nodes", 1, provision::kMostNodes);
+  spec.nodes = options.nodes ? *options.nodes : file.nodes.value_or(usual_nodes);
+  spec.slots = options.slots
+                   ? *options.slots
+                   : file.slots.value_or(settings.integer("slots", 1, provision::kMostSlots));
+  const config::Setting& user = settings.find("user");
+  spec.user =
+      user.origin == config::Origin::environment ? user.text : file.user.value_or(user.text);
+  const bool is_in_cloud = wants_a_cloud(cloud) || provision::is_cloud(spec.provider);
+  check_fits(options, file,
+             is_in_cloud && !provision::is_cloud(spec.provider) ? "any cloud" : spec.provider);
+  if (is_in_cloud)
+    plan_cloud(context, cloud, wanted);
+  else
+    spec.spec_json =
+        provision::with_guards(own_part(context, options, file, spec.provider), guards_of(wanted));
+  return wanted;
+}
+
+/// What all nodes cost an hour; nothing where they are ours.
+std::string price_of(const Wanted& wanted) {
+  return wanted.plan ? plan_price(*wanted.plan, wanted.spec.nodes) : "none";
+}
+
+/// What each node is given once it is there, as steps of the plan.
+std::vector<std::string> storage_steps(const provision::cloud::CloudSpec& spec) {
+  std::vector<std::string> steps;
+  if (const provision::DataDisk& disk = spec.wish.data_disk; disk.gib > 0)
+    steps.push_back("give each node a data disk of " + std::to_string(disk.gib) + " GiB" +
+                    (disk.type.empty() ? "" : " (" + disk.type + ")") + " at " +
+                    std::string(provision::kDataPath));
+  for (const auto& [source, path] : spec.mounts)
+    steps.push_back("mount " + source + " at " + path + " on each node");
+  return steps;
+}
+
+View view_of(const provision::Plan& plan, const Wanted& wanted) {
+  View view;
+  view.root = document("plan");
+  view.root["plan"] = Json(provision::to_json(plan));
+  view.root["plan"].erase("schema");
+  put_price(view.root, Money{0, kUsd});
+  if (wanted.plan) {
+    const auto price = price_of_a_node(wanted);
+    put_price(view.root, price ? std::optional(*price * wanted.spec.nodes) : price);
+    view.root["places"] = plan_json(*wanted.plan, wanted.spec.nodes);
+    view.root["offers"] = view_of_offers(wanted.plan->offers).root["offers"];
+    view.root.update(storage_fields(wanted.plan->spec.wish.data_disk, wanted.plan->spec.mounts));
+  }
+  view.table.columns = {{"STEP"}};
+  std::vector<std::string> steps = provision::describe(plan);
+  if (wanted.plan && plan.kind != provision::PlanKind::unchanged)
+    std::ranges::move(storage_steps(wanted.plan->spec), std::back_inserter(steps));
+  for (const std::string& step : steps) {
+    view.table.rows.push_back({step});
+    view.names.push_back(step);
+  }
+  view.when_empty = "nothing to do: the cluster is as it is wanted";
+  return view;
+}
+
+void show_next_steps(Ui& ui, const state::Cluster& cluster, std::span<const state::Node> nodes) {
+  const std::string& name = cluster.name.value;
+  int slots = 0;
+  bool running = true;
+  for (const state::Node& node : nodes) {
+    slots += node.slots;
+    running = running && node.state == state::NodeState::running;
+  }
+  std::vector<std::string> next;
+  if (!running) next.push_back("fastgpu get nodes " + name);
+  next.push_back("fastgpu ssh " + name);
+  next.push_back("fastgpu run job --cluster " + name + " -np " + std::to_string(slots) +
+                 " -- hostname");
+  next.push_back("fastgpu delete cluster " + name);
+  ui.next_steps(next);
+}
+
+/// Where one cloud has no room the next one is asked, as long as nothing of it is left.
+provision::CreateResult create_somewhere(Context& context, const provision::Tools& tools,
+                                         Wanted& wanted, const Options& options) {
+  const auto on_failure = options.keep ? provision::OnFailure::keep : provision::OnFailure::remove;
+  const auto until = options.detach ? provision::Until::accepted : provision::Until::nodes_answer;
+  std::set<std::string> refused;
+  for (;;) {
+    try {
+      return provision::create_cluster(tools, wanted.spec, on_failure, until);
+    } catch (const Error& e) {
+      if (e.kind() != ErrorKind::capacity || !wanted.plan ||
+          context.store().find_cluster(wanted.spec.name))
+        throw;
+      refused.insert(wanted.spec.provider);
+      auto elsewhere = plan_elsewhere(*wanted.plan, refused);
+      if (!elsewhere) throw;
+      wanted.plan = std::move(elsewhere);
+      take_over_plan(wanted);
+      context.ui().note(std::string(e.what()) + ": trying " + wanted.spec.provider + " for " +
+                        price_of(wanted));
+    }
+  }
+}
+
+/// What is left to do, and who does it.
+void tell_unmet(Context& context, const state::Cluster& cluster) {
+  const std::size_t count = provision::unmet_nodes(context.store(), cluster.id).size();
+  if (count == 0) return;
+  context.ui().note("cluster " + cluster.name.value + ": " + counted(count, "machine") +
+                    (count == 1 ? " is" : " are") +
+                    " on the way; the first command that uses the nodes waits for them and gives "
+                    "them host keys of their own");
+}
+
+/// EC2 gives a machine with several network interfaces no public address.
+void tell_idle_cards(Context& context, const provision::cloud::CloudSpec& spec) {
+  const provision::cloud::Place& best = spec.places.front();
+  if (!spec.rdma || best.rdma_interfaces < 2 ||
+      spec.public_address == provision::cloud::PublicAddress::none)
+    return;
+  context.ui().note("nodes with a public address use one of their " +
+                    std::to_string(best.rdma_interfaces) +
+                    " network cards for RDMA: --public-address none has all of them");
+}
+
+/// A repeated creation closes no door.
+void warn_of_others_let_in(Ui& ui, const state::Cluster& cluster, const Wanted& wanted) {
+  if (!wanted.plan) return;
+  const auto& ranges = wanted.plan->spec.ssh_from;
+  for (const IpRange& there : provision::cloud::parse_cloud_spec(cluster.spec_json).ssh_from)
+    if (std::ranges::find(ranges, there) == ranges.end())
+      ui.warn("cluster " + cluster.name.value + " lets " + there.text() +
+              " log in as well, which this command does not name");
+}
+
+void tell_unchanged(Ui& ui, const state::Cluster& cluster) {
+  const std::string name = cluster.name.value;
+  if (cluster.state == state::ClusterState::degraded)
+    ui.warn("cluster " + name + " exists already, but is degraded: `fastgpu start cluster " + name +
+            " --replace-lost` gives it what it lacks");
+  else
+    ui.note("cluster " + name + " exists already as wanted");
+}
+
+/// Whether the account may have what was planned.
+void try_launch(Context& context, const Wanted& wanted) {
+  provision::cloud::Cloud& cloud = context.cloud(wanted.spec.provider);
+  const auto outcome = provision::cloud::try_best_place(cloud, wanted.plan->spec, wanted.spec.nodes,
+                                                        context.cancel());
+  if (outcome == provision::cloud::TrialOutcome::accepted)
+    context.ui().note(wanted.spec.provider + " would launch it: it was asked, as a trial");
+}
+
+int plan(Context& context, const Wanted& wanted) {
+  Ui& ui = context.ui();
+  const provision::Plan plan = provision::plan_cluster(context.tools(), wanted.spec);
+  const bool buys = wanted.plan && plan.kind != provision::PlanKind::unchanged;
+  if (buys && ui.for_people()) {
+    if (!wanted.plan->offers.usable.empty()) ui.show(view_of_offers(wanted.plan->offers));
+    View view;
+    view.table = plan_table(*wanted.plan, wanted.spec.nodes);
+    ui.show(view);
+  }
+  if (buys) warn_of_world(ui, wanted.plan->spec.ssh_from);
+  ui.show(view_of(plan, wanted));
+  const bool is_bought_already = wanted.plan && !buys;
+  ui.note((is_bought_already ? "" : "price: " + price_of(wanted) + "; ") + "nothing was done");
+  if (wanted.plan && plan.kind == provision::PlanKind::create) try_launch(context, wanted);
+  return 0;
+}
+
+std::string machines_text(const provision::ClusterSpec& spec) {
+  return counted(spec.nodes, "machine") + " of " + spec.provider;
+}
+
+/// Shows what is about to be bought, and asks where nobody has said yes to it.
+bool may_buy(Context& context, const Wanted& wanted, const Options& options) {
+  if (!wanted.plan || context.store().find_cluster(wanted.spec.name)) return true;
+  Ui& ui = context.ui();
+  warn_of_world(ui, wanted.plan->spec.ssh_from);
+  const Table table = plan_table(*wanted.plan, wanted.spec.nodes);
+  const std::string what = machines_text(wanted.spec) + " for " + price_of(wanted);
+  if (has_consent(context, options.yes)) {
+    ui.note_table(table);
+    ui.note("creating " + what);
+    return true;
+  }
+  ui.question_table(table);
+  return consents(context, options.yes, "create " + what + "?");
+}
+
+int run(Context& context, const Options& options) {
+  Wanted wanted = wanted_of(context, options);
+  const provision::ClusterSpec& spec = wanted.spec;
+  const std::string& name = spec.name.value;
+  Ui& ui = context.ui();
+  if (options.dry_run) return plan(context, wanted);
+  if (!may_buy(context, wanted, options)) return 1;
+  if (wanted.plan && spec.provider == "aws") tell_idle_cards(context, wanted.plan->spec);
+  const std::string delete_command = "fastgpu delete cluster " + name;
+  context.set_parting_words("cluster " + name + " is half made; remove it with: " + delete_command +
+                            " --yes");
+  context.set_stopping_words(options.keep
+                                 ? "stopping; what was made of cluster " + name + " stays"
+                                 : "stopping, and removing what was made of cluster " + name);
+  const provision::Tools tools = tools_for(context, options);
+  auto made = create_somewhere(context, tools, wanted, options);
+  context.set_stopping_words("stopping; cluster " + name + " stays");
+  context.set_parting_words("cluster " + name + " stands; remove it with: " + delete_command);
+  if (made.kind == provision::PlanKind::unchanged) {
+    tell_unchanged(ui, made.view.cluster);
+    warn_of_others_let_in(ui, made.view.cluster, wanted);
+  } else {
+    keep_guards(context, spec.name, Occasion::created,
+                options.detach ? Reach::cloud_alone : Reach::nodes);
+  }
+  if (options.detach)
+    tell_unmet(context, made.view.cluster);
+  else if (meet(context, tools, made.view.cluster))
+    made.view.nodes = context.store().nodes(made.view.cluster.id);
+  else if (made.kind != provision::PlanKind::unchanged)
+    publish_record(context, spec.name);
+  if (provision::guards_of(made.view.cluster.spec_json) != provision::guards_of(spec.spec_json))
+    ui.warn("its guards stay as they were: `fastgpu guard cluster " + name + "` changes them");
+  show_cluster(context, made.view);
+  show_next_steps(ui, made.view.cluster, made.view.nodes);
+  return 0;
+}
+
+}  // namespace
+
+Action describe_create_cluster(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  describe_cluster_options(arguments, *options).required = false;
+  shared(arguments.text("--provider", "WHERE",
+                        "local (nodes on this machine), static (existing hosts) or a cloud",
+                        options->provider))
+      .values = Values::provider;
+  shared(arguments.count("--nodes", "N", "Number of nodes (1)", options->nodes, 1,
+                         provision::kMostNodes))
+      .letter = "-n";
+  shared(arguments.count("--slots", "S", "Slots per node: the ranks that it takes (1)",
+                         options->slots, 1, provision::kMostSlots));
+  describe_cloud_options(arguments, options->cloud);
+  arguments.group("Guard");
+  describe_guard_options(arguments, options->guards);
+  arguments.group("Local and static cluster");
+  checked(arguments.text("--link-rate", "RATE", "Limit the network of each local node [1gbit]",
+                         options->link_rate),
+          parse_bit_rate);
+  arguments
+      .text("--hostfile", "FILE",
+            "Read the hosts of a static cluster from a hostfile of Open MPI, MPICH or Slurm",
+            options->host_file)
+      .values = Values::path;
+  arguments.flag("--accept-host-keys",
+                 "Accept unknown host keys of static hosts, and print their fingerprints",
+                 options->accept_host_keys);
+  arguments.group("");
+  Argument& file =
+      arguments.text("--file", "CLUSTER.YAML",
+                     "Cluster file, or a list of hosts; - reads standard input", options->file);
+  file.letter = "-f";
+  file.values = Values::path;
+  arguments.list("--set", "KEY=VALUE", "Override a field of the cluster file", options->set);
+  describe_dry_run(arguments, options->dry_run);
+  arguments.flag("--detach",
+                 "Return as soon as the cloud has accepted; the next command waits for the nodes",
+                 options->detach);
+  arguments.flag("--keep", "Keep what was created if the command fails", options->keep);
+  describe_consent(arguments, options->yes);
+  return [options](Context& context) { return run(context, *options); };
+}
+
+}  // namespace fastgpu::cli

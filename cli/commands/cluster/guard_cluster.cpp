@@ -1,0 +1,118 @@
+// guard: when a cluster stops or ends by itself.
+#include <memory>
+
+#include "base/fault_point.hpp"
+#include "base/time_text.hpp"
+#include "base/units.hpp"
+#include "cli/commands/cluster/cloud_options.hpp"
+#include "cli/commands/cluster/guard_options.hpp"
+#include "cli/commands/cluster/money_options.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/shared/cluster_options.hpp"
+#include "cli/commands/shared/dry_run.hpp"
+#include "cli/commands/show/views.hpp"
+#include "cli/workflows/cluster_guards.hpp"
+#include "cli/workflows/contact.hpp"
+#include "cli/workflows/lookup.hpp"
+#include "cli/workflows/record_publisher.hpp"
+#include "cli/workflows/spot_notices.hpp"
+#include "provision/held_cluster.hpp"
+#include "provision/takeover.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+struct Options : ClusterOptions {
+  GuardOptions guards;
+  std::vector<std::string> exchange_rates;
+  bool dry_run = false;
+};
+
+std::string text_of(const std::optional<std::chrono::seconds>& time) {
+  return time ? to_string(std::chrono::milliseconds(*time)) : "-";
+}
+
+View view_of_guards(const state::Cluster& cluster, const Standing& standing) {
+  View view;
+  view.root = document("guards");
+  view.root["cluster"] = cluster.name.value;
+  view.root.update(guard_fields(standing));
+  view.names = {cluster.name.value};
+  view.table.columns = {{"MAX LIFE"},    {"MAX COST"}, {"UNATTENDED"}, {"IDLE STOP"},
+                        {"IDLE DELETE"}, {"COST"},     {"ENDS"}};
+  const provision::Guards& guards = standing.guards;
+  view.table.rows.push_back(
+      {text_of(guards.max_life), guards.max_cost ? to_string(*guards.max_cost) : "-",
+       text_of(guards.unattended), text_of(guards.idle_stop), text_of(guards.idle_delete),
+       cost_text(standing), standing.end ? utc_text(standing.end->when) : "never"});
+  return view;
+}
+
+/// The cluster with its guards changed as wished. Throws where that cannot be.
+state::Cluster guarded(Context& context, const Options& options, state::Cluster cluster) {
+  const Standing standing = standing_of(context.store(), cluster, std::chrono::system_clock::now());
+  const auto guards = with_options(standing.guards, options.guards, standing.price,
+                                   rates_for(context, options.exchange_rates));
+  check_guards(guards, cluster.provider, standing.price, is_spot(cluster));
+  cluster.spec_json = provision::with_guards(cluster.spec_json, guards);
+  return cluster;
+}
+
+void show_guards(Context& context, const state::Cluster& cluster, const Standing& standing) {
+  constexpr std::chrono::minutes kSame{1};
+  context.ui().show(view_of_guards(cluster, standing));
+  if (standing.end && standing.due && standing.end->when - *standing.due > kSame)
+    context.ui().note("the guards would end it at " + utc_text(*standing.due) +
+                      ", and the timers of " + cluster.provider +
+                      " take no time that is so near: it ends at " + utc_text(standing.end->when));
+}
+
+int plan(Context& context, const Options& options) {
+  const state::Cluster cluster = find_cluster(context, options.name);
+  provision::require_ours(context.tools(), cluster);
+  const state::Cluster wanted = guarded(context, options, cluster);
+  Standing standing = standing_of(context.store(), wanted, std::chrono::system_clock::now());
+  if (standing.end && standing.due) standing.end->when = *standing.due;
+  standing.end = held(context, wanted, standing.end);
+  show_guards(context, wanted, standing);
+  context.ui().note("dry run: nothing was done");
+  return 0;
+}
+
+/// Puts the wish on record, under the cluster's lock.
+void write_guards(Context& context, const Options& options, const ClusterName& name) {
+  const provision::Tools tools = tools_for(context, options);
+  const state::Cluster before = find_cluster(context, name.value);
+  guarded(context, options, before);  // Refuses what cannot be before any node is met.
+  meet_holders(context, tools, before);
+  const provision::HeldCluster mine(tools, name);
+  provision::require_ours(tools, mine.cluster());
+  context.store().update_cluster(guarded(context, options, mine.cluster()));
+  fault_point("guard:written");
+}
+
+int run(Context& context, const Options& options) {
+  if (options.dry_run) return plan(context, options);
+  const ClusterName name = parse_cluster_name(options.name);
+  const bool is_question = says_nothing(options.guards);
+  if (!is_question) write_guards(context, options, find_cluster(context, options.name).name);
+  arrange_guards(context, find_cluster(context, options.name).id, Occasion::guarded, Reach::nodes);
+  if (!is_question) publish_record(context, name);
+  const state::Cluster cluster = find_cluster(context, name.value);
+  show_guards(context, cluster,
+              standing_of(context.store(), cluster, std::chrono::system_clock::now()));
+  return 0;
+}
+
+}  // namespace
+
+Action describe_guard_cluster(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  describe_cluster_options(arguments, *options);
+  describe_guard_options(arguments, options->guards);
+  describe_exchange_rates(arguments, options->exchange_rates);
+  describe_dry_run(arguments, options->dry_run);
+  return [options](Context& context) { return run(context, *options); };
+}
+
+}  // namespace fastgpu::cli

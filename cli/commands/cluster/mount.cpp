@@ -1,0 +1,111 @@
+// mount: NFS exports on all nodes, now and after a restart.
+#include <algorithm>
+#include <memory>
+
+#include "cli/commands/commands.hpp"
+#include "cli/commands/shared/cluster_options.hpp"
+#include "cli/commands/shared/dry_run.hpp"
+#include "cli/commands/show/views.hpp"
+#include "cli/workflows/lookup.hpp"
+#include "cli/workflows/record_publisher.hpp"
+#include "provision/cloud/cloud_spec.hpp"
+#include "provision/lifecycle.hpp"
+#include "provision/providers.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+struct Options : ClusterOptions {
+  std::string mount;
+  bool remove = false;
+  bool dry_run = false;
+};
+
+using Mounts = std::vector<provision::Mount>;
+
+void add(Mounts& mounts, const provision::Mount& wanted) {
+  if (std::ranges::find(mounts, wanted) == mounts.end()) mounts.push_back(wanted);
+}
+
+/// Removes mounts by the path, the source, or both.
+void take_away(Mounts& mounts, const std::string& what) {
+  const bool has_path = what.find('=') != std::string::npos;
+  const bool is_path = what.starts_with('/');
+  provision::Mount meant;
+  if (!is_path) meant = provision::parse_mount(what);
+  std::erase_if(mounts, [&](const provision::Mount& mount) {
+    if (is_path) return mount.path == what;
+    return has_path ? mount == meant : mount.source == meant.source;
+  });
+}
+
+/// Returns the cloud's part of a cluster with the wanted mounts.
+std::string with_mounts(const std::string& spec_json, const Options& options) {
+  auto spec = provision::cloud::parse_cloud_spec(spec_json);
+  if (options.remove)
+    take_away(spec.mounts, options.mount);
+  else if (!options.mount.empty())
+    add(spec.mounts, provision::parse_mount(options.mount));
+  return provision::cloud::to_json_text(spec);
+}
+
+/// Returns the cluster's name, after all checks that need no node.
+ClusterName checked(Context& context, const Options& options) {
+  const state::Cluster cluster = find_cluster(context, options.name);
+  if (!provision::is_cloud(cluster.provider))
+    throw Error(ErrorKind::usage, "mount: cluster '" + options.name + "' is made by provider '" +
+                                      cluster.provider +
+                                      "': only nodes of clouds are given mounts");
+  if (options.remove && options.mount.empty())
+    throw Error(ErrorKind::usage, "mount: --remove what? name an ADDRESS:/EXPORT or a /PATH");
+  if (options.mount.starts_with('/') && !options.remove)
+    throw Error(ErrorKind::usage,
+                "mount: what at " + printable(options.mount) + "? write ADDRESS:/EXPORT=/PATH");
+  with_mounts(cluster.spec_json, options);
+  return cluster.name;
+}
+
+View view_of(const state::Cluster& cluster) {
+  View view;
+  view.root = document("mounts");
+  view.root["cluster"] = cluster.name.value;
+  view.table.columns = {{"SOURCE"}, {"PATH"}};
+  const auto mounts = provision::cloud::parse_cloud_spec(cluster.spec_json).mounts;
+  view.root["mounts"] = storage_fields({}, mounts)["mounts"];
+  for (const auto& [source, path] : mounts) {
+    view.names.push_back(source + "=" + path);
+    view.table.rows.push_back({source, path});
+  }
+  view.when_empty = "nothing is mounted";
+  return view;
+}
+
+int run(Context& context, const Options& options) {
+  const ClusterName name = checked(context, options);
+  const auto change = [&](const std::string& spec) { return with_mounts(spec, options); };
+  if (options.dry_run) {
+    context.ui().show(view_of(provision::plan_storage(context.tools(), name, change)));
+    context.ui().note("dry run: nothing was done");
+    return 0;
+  }
+  const state::Cluster changed =
+      provision::change_storage(tools_for(context, options), name, change);
+  publish_record(context, changed.name);
+  context.ui().show(view_of(changed));
+  return 0;
+}
+
+}  // namespace
+
+Action describe_mount(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  describe_cluster_options(arguments, *options);
+  arguments.text("EXPORT", "",
+                 "The export, ADDRESS:/EXPORT, and the mount point, =/PATH (/fastgpu)",
+                 options->mount);
+  arguments.flag("--remove", "Unmount it, named by its address, its path or both", options->remove);
+  describe_dry_run(arguments, options->dry_run);
+  return [options](Context& context) { return run(context, *options); };
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,57 @@
+#include "cli/commands/cluster/running_jobs.hpp"
+
+#include <algorithm>
+
+#include "base/counted.hpp"
+#include "cli/workflows/job_access.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+constexpr std::size_t kMostNamed = 5;
+
+/// Returns true if the job is on the nodes. One whose record cannot be read may be anywhere.
+bool is_on(const state::Job& job, const std::vector<state::Node>& nodes) try {
+  const launcher::JobRecord record = launcher::parse_job_record(job.spec_json);
+  return std::ranges::any_of(record.placement, [&](const launcher::NodeRanks& ranks) {
+    return std::ranges::find(nodes, ranks.node, &state::Node::name) != nodes.end();
+  });
+} catch (const Error&) {
+  return true;
+}
+
+/// Returns the job in its nodes' view. A job of a node that does not answer keeps its recorded
+/// state.
+state::Job asked(Context& context, const state::Job& job) {
+  try {
+    return refresh_job(context, job);
+  } catch (const Error&) {
+    context.cancel().check();
+    return job;
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> running_jobs(Context& context, const state::Cluster& cluster,
+                                      const std::vector<state::Node>& nodes, JobSource source) {
+  std::vector<std::string> ids;
+  for (const state::Job& job : context.store().jobs()) {
+    if (job.cluster != cluster.id || launcher::has_ended(job) || !is_on(job, nodes)) continue;
+    const bool has_ended = source == JobSource::nodes && launcher::has_ended(asked(context, job));
+    if (!has_ended) ids.push_back(job.id);
+  }
+  std::ranges::reverse(ids);
+  return ids;
+}
+
+std::string jobs_text(const std::vector<std::string>& jobs) {
+  if (jobs.empty()) return {};
+  std::string text =
+      counted(jobs.size(), "job") + (jobs.size() == 1 ? " runs on it: " : " run on it: ");
+  for (std::size_t i = 0; i < std::min(jobs.size(), kMostNamed); ++i)
+    text += (i == 0 ? "" : ", ") + jobs[i];
+  return text + (jobs.size() > kMostNamed ? ", ..." : "");
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,210 @@
+// env bake: a machine image out of a node on which an environment is complete.
+#include <algorithm>
+#include <memory>
+
+#include "cli/commands/commands.hpp"
+#include "cli/commands/env/env_tools.hpp"
+#include "cli/commands/shared/cluster_options.hpp"
+#include "cli/workflows/image_baking.hpp"
+#include "cli/workflows/job_access.hpp"
+#include "cli/workflows/node_scripts/bake.hpp"
+#include "provision/cloud/cloud_spec.hpp"
+#include "provision/held_cluster.hpp"
+#include "provision/providers.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+using provision::cloud::ImageState;
+using provision::cloud::OwnImage;
+
+struct Options {
+  EnvTarget target;
+  std::string name;
+  std::string image;
+  bool dry_run = false;
+};
+
+void check_cluster(const state::Cluster& cluster) {
+  const std::string& name = cluster.name.value;
+  if (!provision::is_cloud(cluster.provider))
+    throw Error(ErrorKind::usage,
+                "env bake: cluster '" + name + "' is made by provider '" + cluster.provider +
+                    "': images are made of nodes of clouds alone; `fastgpu env pack` makes an "
+                    "archive of an environment");
+  if (provision::cloud::parse_cloud_spec(cluster.spec_json).wish.data_disk.gib > 0)
+    throw Error(ErrorKind::usage, "env bake: the nodes of '" + name +
+                                      "' have a data disk, which the image would hold: make it of "
+                                      "a cluster without --data-disk");
+}
+
+void check_image_name(const std::string& name) {
+  const auto fits = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
+  };
+  if (name.size() < 3 || name.size() > 60 || !std::ranges::all_of(name, fits) ||
+      std::isalpha(static_cast<unsigned char>(name.front())) == 0)
+    throw Error(ErrorKind::usage, "env bake: " + printable(name) +
+                                      " is no image's name: 3 to 60 letters, digits and '-_.', "
+                                      "a letter first");
+}
+
+void check_no_job_runs(Context& context, const state::Cluster& cluster) {
+  const auto is_open = [](const state::Job& job) {
+    return job.state == state::JobState::starting || job.state == state::JobState::running;
+  };
+  for (const state::Job& job : context.store().jobs())
+    if (job.cluster == cluster.id && is_open(job) && is_open(refresh_job(context, job)))
+      throw Error(ErrorKind::conflict, "job " + job.id + " runs on cluster '" + cluster.name.value +
+                                           "': `fastgpu wait job " + job.id + "`, or cancel it");
+}
+
+/// The node for an image, and its build.
+struct Candidate {
+  state::Node node;
+  EnvBuild build;
+};
+
+/// Returns the last node with the environment complete: the first does more for the others.
+Candidate find_candidate(EnvCluster& cluster, const std::string& name) {
+  const auto builds = complete_builds(cluster, name);
+  const EnvBuild& last = builds.back();
+  for (const state::Node& node : cluster.target().nodes)
+    if (node.name == last.host.name) return {node, last};
+  throw Error(ErrorKind::internal, "no node is called " + last.host.name.value);
+}
+
+BakeSight look_at(Context& context, const Candidate& candidate) {
+  constexpr std::chrono::seconds kPatience{60};
+  const std::string command =
+      look_before_baking(candidate.node, candidate.build.directory.parent_path().string());
+  const auto answers =
+      launcher::ask(context.ssh(), {{candidate.build.host, command}}, kPatience, context.cancel());
+  return bake_sight_in(answers.at(0));
+}
+
+void check_sight(const Candidate& candidate, const BakeSight& sight) {
+  const std::string& node = candidate.node.name.value;
+  if (sight.mount != "/")
+    throw Error(ErrorKind::usage, node + ": the environment is on " + sight.mount +
+                                      ", and an image has the system's disk alone");
+  if (!sight.at_work.empty())
+    throw Error(ErrorKind::conflict,
+                node + ": process " + sight.at_work + " belongs to a job that runs there");
+}
+
+/// Returns the digest of everything that decides whether another image would be the same.
+std::string made_of(const state::Cluster& cluster, const Options& options,
+                    const Candidate& candidate, const BakeSight& sight) {
+  const std::string below = provision::cloud::parse_standing(cluster.network).image;
+  const std::vector<std::string> parts = {options.name,
+                                          candidate.build.version,
+                                          candidate.build.manifest,
+                                          candidate.build.directory.string(),
+                                          below,
+                                          sight.driver};
+  return provision::cloud::digest_of(parts);
+}
+
+Bake bake_of(Context& context, const state::Cluster& cluster, const Options& options,
+             const Candidate& candidate, const BakeSight& sight) {
+  const auto spec = provision::cloud::parse_cloud_spec(cluster.spec_json);
+  const auto standing = provision::cloud::parse_standing(cluster.network);
+  provision::cloud::ImageWish wish{.region = spec.places.at(standing.place).site.region,
+                                   .machine = candidate.node.instance_id,
+                                   .marks = {.environment = options.name,
+                                             .made_of = made_of(cluster, options, candidate, sight),
+                                             .cluster = cluster.id,
+                                             .cluster_name = cluster.name.value,
+                                             .owner = context.owner(cluster.provider).mark()}};
+  wish.name = options.image.empty() ? provision::cloud::image_name(wish.marks) : options.image;
+  return {cluster, candidate.node, wish};
+}
+
+View view_of(const std::string& cloud, const std::string& region, const OwnImage& image) {
+  View view;
+  view.root = document("image");
+  view.root["cloud"] = cloud;
+  view.root["region"] = region;
+  view.root["id"] = image.image.id;
+  view.root["name"] = image.image.name;
+  view.root["state"] = to_string(image.state);
+  view.root["environment"] = image.marks.environment;
+  view.root["made_of"] = image.marks.made_of;
+  view.table.columns = {{"CLOUD"}, {"REGION"}, {"IMAGE"}, {"NAME"}, {"STATE"}};
+  view.table.rows.push_back(
+      {cloud, region, image.image.id, image.image.name, std::string(to_string(image.state))});
+  view.names = {image.image.id};
+  return view;
+}
+
+int show_plan(Context& context, const Bake& bake) {
+  const std::string node = bake.node.name.value;
+  const std::vector<std::string> steps = {
+      "hide keys and what fastgpu keeps on " + node + " in its memory",
+      "make image " + bake.wish.name + " of its disk in " + bake.wish.region,
+      "wait until it is available", "put " + node + " back"};
+  View view;
+  view.root = document("plan");
+  view.root["steps"] = steps;
+  view.table.columns = {{"STEP"}};
+  for (const std::string& step : steps)
+    view.table.rows.push_back({step});
+  view.names = steps;
+  context.ui().show(view);
+  return 0;
+}
+
+std::optional<OwnImage> image_there(Context& context, const Bake& bake) {
+  auto& cloud = context.cloud(bake.cluster.provider);
+  return provision::cloud::find_image(cloud, bake.wish.region, bake.wish.marks.made_of,
+                                      context.cancel());
+}
+
+int show_there(Context& context, const Bake& bake, const OwnImage& image) {
+  context.ui().note("image " + image.image.name + " is there already and made of the same");
+  context.ui().show(view_of(bake.cluster.provider, bake.wish.region, image));
+  return 0;
+}
+
+int run(Context& context, const Options& options) {
+  if (!options.image.empty()) check_image_name(options.image);
+  EnvCluster environments(context, options.target);
+  check_cluster(environments.target().cluster);
+  const Candidate candidate = find_candidate(environments, options.name);
+  const BakeSight sight = look_at(context, candidate);
+  check_sight(candidate, sight);
+  const ClusterName name = environments.target().cluster.name;
+  const provision::Tools tools = tools_for(context, {});
+  const provision::HeldCluster held(tools, name);
+  held.look();  // Checks that it is still ours.
+  Bake bake = bake_of(context, held.cluster(), options, candidate, sight);
+  const auto unfinished = unfinished_bake(context, held.cluster(), bake.wish.marks.made_of);
+  if (unfinished) bake = *unfinished;
+  const auto there = image_there(context, bake);
+  if (there && there->state == ImageState::available && !unfinished)
+    return show_there(context, bake, *there);
+  check_no_job_runs(context, held.cluster());
+  if (options.dry_run) return show_plan(context, bake);
+  end_other_bakes(context, held.cluster(), bake.wish.marks.made_of);
+  const OwnImage image = bake_image(context, bake);
+  context.ui().show(view_of(bake.cluster.provider, bake.wish.region, image));
+  context.ui().next_steps({"fastgpu create cluster NAME --cloud " + bake.cluster.provider +
+                           " --region " + bake.wish.region + " --image " + image.image.id});
+  return 0;
+}
+
+}  // namespace
+
+Action describe_env_bake(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  Argument& name = arguments.text("NAME", "", "The environment", options->name);
+  name.required = true;
+  name.values = Values::environment;
+  describe_env_target(arguments, options->target);
+  arguments.text("--image", "NAME", "Name of the image (fastgpu-NAME-DIGEST)", options->image);
+  arguments.flag("--dry-run", "Show what would be done, without doing it", options->dry_run);
+  return [options](Context& context) { return run(context, *options); };
+}
+
+}  // namespace fastgpu::cli

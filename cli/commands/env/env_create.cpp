@@ -1,0 +1,150 @@
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "cli/commands/commands.hpp"
+#include "cli/commands/env/env_install.hpp"
+#include "envs/environments/requirements_file.hpp"
+#include "envs/matrix/matrix.hpp"
+#include "state/directory.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+struct Options {
+  EnvTarget target;
+  std::string name;
+  std::string file;
+  std::string requirements;
+  std::string from;
+  std::string builder;
+  InstallOptions install;
+  std::vector<std::string> set;
+};
+
+bool is_name_alone(const Options& options) {
+  return options.file.empty() && options.requirements.empty() && options.set.empty() &&
+         options.from.empty();
+}
+
+EnvWish wish_of_lock(const Options& options) {
+  if (!options.set.empty() || !options.from.empty() || !options.builder.empty())
+    throw Error(ErrorKind::usage,
+                "env create: a lock is taken as it is, without --set, --from or --builder");
+  EnvWish wish;
+  wish.lock = read_lock_file(options.file);
+  wish.spec = wish.lock->spec;
+  if (!options.name.empty() && wish.spec.name != options.name)
+    throw Error(ErrorKind::usage, "env create: the lock is that of an environment '" +
+                                      wish.spec.name + "', not of '" + options.name + "'");
+  return wish;
+}
+
+/// The file's fields with what the command line says over them; a name that says all of it is
+/// enough.
+EnvWish wish_of_file(const config::Document& document, const Options& options) {
+  EnvWish wish{.spec = envs::read_environment_spec(document.root())};
+  if (!options.from.empty()) wish.spec.from = options.from;
+  if (is_name_alone(options)) wish.spec.from = options.name;
+  if (!options.name.empty()) wish.spec.name = options.name;
+  if (wish.spec.name.empty() && wish.spec.from.empty())
+    throw Error(ErrorKind::usage,
+                "env create: the name is missing: give NAME, or 'name' in the file");
+  return wish;
+}
+
+/// For nodes that lack what others have: the same, by its lock.
+std::optional<EnvWish> wish_on_nodes(const EnvCluster& cluster, const std::string& name) {
+  const auto builds = find_builds(cluster, name);
+  if (builds.empty()) return std::nullopt;
+  const EnvBuild& build = builds.front();
+  const auto answer =
+      envs::call_node(cluster.access(), build.host,
+                      {.words = {"env-show", build.directory.parent_path().parent_path().string(),
+                                 name, build.version}},
+                      {});
+  EnvWish wish;
+  wish.lock = envs::parse_lock(answer.get("lock"), "the lock on " + build.host.name.value);
+  wish.spec = wish.lock->spec;
+  return wish;
+}
+
+/// What the matrix says of it. A name that is none of the matrix is one that some nodes have.
+void complete(Context& context, const EnvCluster& cluster, const Options& options, PythonOf python,
+              EnvWish& wish) try {
+  complete_from(context, &cluster, options.install.needs.assumed_gpus, python, wish.spec);
+  if (wish.spec.name.empty()) wish.spec.name = wish.spec.from;
+} catch (const Error& e) {
+  if (e.kind() != ErrorKind::usage || !is_name_alone(options) || !options.builder.empty()) throw;
+  auto there = wish_on_nodes(cluster, options.name);
+  if (!there)
+    throw Error(e.kind(), std::string(e.what()) + "; and no node has an environment '" +
+                              options.name + "' that others could get");
+  wish = *std::move(there);
+}
+
+/// What the command line names wins over the file, but for a Python that is fetched.
+PythonOf python_of(const config::Document& document, const Options& options,
+                   const envs::EnvironmentSpec& spec) {
+  const bool is_in_file = document.root().find("python").has_value();
+  const bool stays = options.from.empty() ? is_in_file : spec.python_archive.has_value();
+  return stays ? PythonOf::spec : PythonOf::name;
+}
+
+config::Document document_of(const Options& options) {
+  if (options.requirements.empty())
+    return options.file.empty() ? config::Document() : read_environment_file(options.file);
+  if (!options.file.empty()) throw Error(ErrorKind::usage, "env create: give -f or -r, not both");
+  return config::Document::parse(
+      to_yaml(envs::read_requirements(options.requirements, state::read_file)),
+      options.requirements);
+}
+
+int run(Context& context, const Options& options) {
+  if (!options.name.empty()) agent::check_environment_name(options.name);
+  config::Document document = document_of(options);
+  const bool is_lock = envs::is_lock(document);
+  if (!is_lock) {
+    for (const std::string& assignment : options.set)
+      document.set(assignment);
+    if (!options.builder.empty()) document.set("builder=" + options.builder);
+  }
+  EnvWish wish = is_lock ? wish_of_lock(options) : wish_of_file(document, options);
+  EnvCluster cluster(context, options.target);
+  if (!is_lock) complete(context, cluster, options, python_of(document, options, wish.spec), wish);
+  return install_environment(context, cluster, wish, options.install);
+}
+
+}  // namespace
+
+Action describe_env_create(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  arguments
+      .text("NAME", "", "Name of the environment; a name of the matrix defines its packages, too",
+            options->name)
+      .values = Values::matrix_name;
+  describe_env_target(arguments, options->target);
+  Argument& file = arguments.text(
+      "--file", "ENV.YAML", "Environment file or lock; - reads standard input", options->file);
+  file.letter = "-f";
+  file.values = Values::path;
+  Argument& requirements = arguments.text(
+      "--requirements", "FILE", "Read packages from a requirements.txt", options->requirements);
+  requirements.letter = "-r";
+  requirements.values = Values::path;
+  arguments.list("--set", "KEY=VALUE", "Override a field of the file", options->set);
+  arguments
+      .text("--from", "MATRIX_NAME",
+            "Take Python and frameworks from a name of the matrix; without cu, cpu or can the "
+            "nodes decide",
+            options->from)
+      .values = Values::matrix_name;
+  Argument& builder =
+      arguments.text("--builder", "HOW", "Package manager (auto)", options->builder);
+  builder.values = Values::choice;
+  builder.choices = {"auto", "uv", "conda"};
+  describe_install_options(arguments, options->install);
+  return [options](Context& context) { return run(context, *options); };
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,145 @@
+#include <memory>
+#include <numeric>
+
+#include "base/counted.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/env/env_demo_report.hpp"
+#include "cli/commands/env/env_tools.hpp"
+#include "cli/commands/job/first_rank_lines.hpp"
+#include "cli/commands/job/job_result.hpp"
+#include "cli/commands/job/job_start.hpp"
+#include "cli/workflows/remote_target.hpp"
+#include "envs/environments/lock.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+constexpr int kMostRanks = 100'000;
+
+struct Options {
+  EnvTarget target;
+  std::string name;
+  std::optional<int> ranks;
+  std::optional<std::chrono::milliseconds> timeout;
+  bool oversubscribe = false;
+};
+
+/// Returns the lock of the build, from the first node that has it.
+envs::EnvironmentLock lock_on_nodes(const EnvCluster& cluster, const std::string& name) {
+  const auto answers = cluster.call({"env-show", cluster.prefix_for(name), name});
+  for (const auto& answer : answers)
+    if (answer.ok())
+      return envs::parse_lock(answer.value().get("lock"), "the lock on " + answer.host.value);
+  throw Error(answers.front().error());
+}
+
+std::vector<std::string> frameworks_of(const EnvCluster& cluster, const std::string& name) {
+  auto frameworks = demos_for(lock_on_nodes(cluster, name));
+  if (frameworks.empty())
+    throw Error(ErrorKind::not_found,
+                "environment '" + name +
+                    "' has none of numpy, PyTorch, TensorFlow, JAX and MXNet, which the "
+                    "demonstrations are for: fastgpu env install-frameworks " +
+                    name + " --framework numpy");
+  return frameworks;
+}
+
+int ranks_for(const RemoteTarget& target, const Options& options) {
+  const int slots =
+      std::accumulate(target.nodes.begin(), target.nodes.end(), 0,
+                      [](int sum, const state::Node& node) { return sum + node.slots; });
+  const int ranks = options.ranks.value_or(slots);
+  if (ranks < 2)
+    throw Error(
+        ErrorKind::usage,
+        "env demo: there is one slot alone, and nothing to compare: --np 2 --oversubscribe");
+  return ranks;
+}
+
+launcher::JobSpec spec_of(EnvCluster& cluster, const Options& options, const std::string& framework,
+                          int ranks) {
+  const std::string run = envs::runner_in(cluster.record(), options.name);
+  const agent::EnvironmentPlaces places{cluster.record().prefix.at(options.name)};
+  launcher::JobSpec spec;
+  spec.name = parse_job_name("demo-" + framework);
+  spec.argv = {run, "python", (places.current(options.name) / demo_script(framework)).string()};
+  spec.mpirun_in = envs::programs_in(cluster.record(), options.name);
+  spec.environment = {"PYTHONDONTWRITEBYTECODE=1"};  // An environment stays as in its manifest.
+  spec.ranks = ranks;
+  if (options.timeout) spec.timeout = *options.timeout;
+  if (options.oversubscribe) spec.crowding = launcher::Crowding::allowed;
+  launcher::validate(spec);
+  return spec;
+}
+
+/// Trains on so many ranks. Absent if the reader of our own output is gone.
+std::optional<DemoRun> train(Context& context, EnvCluster& cluster, const Options& options,
+                             const std::string& framework, int ranks) {
+  const auto record = placed_on(cluster.target(), spec_of(cluster, options, framework, ranks));
+  context.ui().progress(framework + " on " + counted(ranks, "rank"));
+  StartedJob started = start_job(context, cluster.target(), record);
+  std::optional<DemoRun> report;
+  FirstRankLines output(context, [&](const std::string& line) {
+    if (auto found = parse_demo_report(line)) report = std::move(found);
+  });
+  const auto job = follow_to_end(context, started.runner, started.open,
+                                 {.on_cancel = launcher::OnCancel::stop_job}, output);
+  context.ui().end_progress();
+  if (!job) return std::nullopt;
+  if (job->state != state::JobState::succeeded) throw failure_of(*job);
+  output.check();
+  if (!report)
+    throw Error(ErrorKind::remote, "job " + job->id + ": the demonstration has reported nothing");
+  if (report->ranks != ranks)
+    throw Error(ErrorKind::remote, "job " + job->id + ": " + "started " + counted(ranks, "rank") +
+                                       ", and the demonstration counted " +
+                                       std::to_string(report->ranks));
+  return report;
+}
+
+void require_everywhere(EnvCluster& cluster, const std::string& name) {
+  std::vector<NodeName> nodes;
+  for (const state::Node& node : cluster.target().nodes)
+    nodes.push_back(node.name);
+  cluster.require_on(name, nodes);
+}
+
+int run(Context& context, const Options& options) {
+  EnvCluster cluster(context, options.target);
+  const int ranks = ranks_for(cluster.target(), options);
+  cluster.find(options.name);
+  require_everywhere(cluster, options.name);
+  std::vector<DemoRun> runs;
+  std::string objections;
+  for (const std::string& framework : frameworks_of(cluster, options.name)) {
+    for (const int some : {1, ranks}) {
+      const auto report = train(context, cluster, options, framework, some);
+      if (!report) return kBrokenPipe;
+      runs.push_back(*report);
+    }
+    const std::string why = objection(runs[runs.size() - 2], runs.back());
+    if (!why.empty()) objections += (objections.empty() ? "" : "; ") + why;
+  }
+  context.ui().show(view_of(options.name, runs));
+  if (!objections.empty()) throw Error(ErrorKind::remote, objections);
+  return 0;
+}
+
+}  // namespace
+
+Action describe_env_demo(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  Argument& name = arguments.text("NAME", "", "The environment", options->name);
+  name.required = true;
+  name.values = Values::environment;
+  describe_env_target(arguments, options->target);
+  arguments
+      .count("--np", "N", "Number of ranks to compare with one (one per slot)", options->ranks, 2,
+             kMostRanks)
+      .letter = "-np";
+  arguments.duration("--timeout", "Stop a run after this long", options->timeout);
+  arguments.flag("--oversubscribe", "Allow more ranks than slots", options->oversubscribe);
+  return [options](Context& context) { return run(context, *options); };
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,175 @@
+#include "cli/commands/env/env_tools.hpp"
+#include "cli/workflows/remote_target.hpp"
+
+#include <algorithm>
+
+#include "cli/workflows/copy_route.hpp"
+#include "cli/workflows/lookup.hpp"
+#include "state/directory.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+constexpr std::chrono::milliseconds kPatience{0};  // Two at once are a mistake rather than a queue.
+
+}  // namespace
+
+Argument& describe_env_target(Arguments& arguments, EnvTarget& target) {
+  Argument& cluster =
+      shared(arguments.text("--cluster", "CLUSTER[/NODES]",
+                            "Cluster or nodes to use (the only cluster)", target.cluster));
+  cluster.letter = "-c";
+  cluster.values = Values::target;
+  shared(arguments.text(
+      "--prefix", "DIR",
+      "Directory of environments on the nodes (root: /opt/fastgpu/envs, others: ~/.fastgpu/envs)",
+      target.prefix));
+  return cluster;
+}
+
+EnvCluster::EnvCluster(Context& context, const EnvTarget& target)
+    : EnvCluster(context, running_nodes(context, usual_cluster(context, target.cluster, "env"))) {
+  given_prefix_ = target.prefix;
+}
+
+EnvCluster::EnvCluster(Context& context, RemoteTarget target)
+    : context_(context), target_(std::move(target)), record_(envs::read_record(directory())) {}
+
+void EnvCluster::lock() {
+  lock_.emplace(context_.store(), target_.cluster.name, kPatience, context_.cancel());
+}
+
+std::filesystem::path EnvCluster::directory() const {
+  return state::cluster_directory(context_.state_directory(), target_.cluster.id);
+}
+
+envs::NodeAccess EnvCluster::access() const {
+  return node_access(context_);
+}
+
+std::string EnvCluster::prefix_for(const std::string& name) const {
+  if (!given_prefix_.empty()) return given_prefix_;
+  const auto found = record_.prefix.find(name);
+  return found == record_.prefix.end() ? "" : found->second;
+}
+
+std::string EnvCluster::find(const std::string& name) {
+  agent::check_environment_name(name);
+  const auto known = record_.prefix.find(name);
+  if (known != record_.prefix.end() && (given_prefix_.empty() || given_prefix_ == known->second))
+    return known->second;
+  const Answers answers = ask(given_prefix_, target_.nodes);
+  auto record = envs::read_record(directory());  // Another process may have changed it meanwhile.
+  record.prefix.erase(name);
+  record.machines.erase(name);
+  take_up(record, answers.found);
+  const auto found = record.prefix.find(name);
+  if (found == record.prefix.end()) {
+    if (!answers.failures.empty()) throw Error(answers.failures.front());
+    throw Error(ErrorKind::not_found,
+                "there is no environment '" + name + "' on the nodes of cluster '" +
+                    target_.cluster.name.value + "'; fastgpu env list shows those that are");
+  }
+  record_ = std::move(record);
+  store_record();
+  return record_.prefix.at(name);
+}
+
+void EnvCluster::require_on(const std::string& name, std::span<const NodeName> nodes) {
+  const auto those_without = [&] {
+    std::vector<state::Node> those;
+    for (const state::Node& node : target_.nodes)
+      if (std::ranges::find(nodes, node.name) != nodes.end() &&
+          !envs::is_on(record_, name, node.token))
+        those.push_back(node);
+    return those;
+  };
+  auto without = those_without();
+  if (without.empty()) return;
+  const Answers answers = ask(find(name), without);
+  record_ = envs::read_record(directory());
+  take_up(record_, answers.found);
+  store_record();
+  without = those_without();
+  if (without.empty()) return;
+  if (!answers.failures.empty()) throw Error(answers.failures.front());
+  std::vector<std::string> names;
+  for (const state::Node& node : without)
+    names.push_back(node.name.value);
+  throw Error(ErrorKind::not_found, fold_names(names) + (names.size() == 1 ? " does" : " do") +
+                                        " not have environment '" + name +
+                                        "': fastgpu env create " + name + " --cluster " +
+                                        target_.cluster.name.value + " brings it there");
+}
+
+EnvCluster::Answers EnvCluster::ask(const std::string& prefix,
+                                    std::span<const state::Node> nodes) const {
+  std::vector<ssh::Host> hosts;
+  for (const state::Node& node : nodes)
+    hosts.push_back(*std::ranges::find(target_.hosts, node.name, &ssh::Host::name));
+  const auto looked = envs::look_at_nodes(access(), hosts, prefix);
+  Answers answers;
+  for (std::size_t i = 0; i < looked.size(); ++i) {
+    if (looked[i].ok())
+      answers.found.push_back({nodes[i].token, looked[i].value()});
+    else
+      answers.failures.push_back(looked[i].error());
+  }
+  return answers;
+}
+
+void EnvCluster::note_made(const std::string& name, const envs::InstallationResult& result) {
+  record_.prefix[name] = result.prefix;
+  for (const auto& outcome : result.nodes) {
+    const auto node = std::ranges::find(target_.nodes, outcome.host, &state::Node::name);
+    if (node == target_.nodes.end()) continue;
+    if (outcome.ok())
+      record_.machines[name].insert(node->token);
+    else
+      record_.machines[name].erase(node->token);
+  }
+  store_record();
+}
+
+void EnvCluster::store_record() const {
+  envs::write_record(directory(), record_);
+}
+
+std::vector<HostResult<agent::Records>> EnvCluster::call(
+    const std::vector<std::string>& words) const {
+  return envs::call_nodes(access(), hosts(),
+                          [&](std::size_t) { return envs::NodeCall{.words = words}; }, {});
+}
+
+std::vector<EnvBuild> find_builds(const EnvCluster& cluster, const std::string& name) {
+  const auto looked =
+      envs::look_at_nodes(cluster.access(), cluster.hosts(), cluster.prefix_for(name));
+  std::vector<EnvBuild> builds;
+  for (std::size_t i = 0; i < looked.size(); ++i) {
+    if (!looked[i].ok()) continue;
+    for (const agent::FoundVersion& found : looked[i].value().versions)
+      if (found.name == name && found.current && !found.manifest.empty())
+        builds.push_back({.host = cluster.hosts()[i],
+                          .version = found.version,
+                          .manifest = found.manifest,
+                          .directory = agent::EnvironmentPlaces{looked[i].value().prefix}.version(
+                              name, found.version)});
+  }
+  return builds;
+}
+
+std::vector<EnvBuild> complete_builds(const EnvCluster& cluster, const std::string& name) {
+  auto builds = find_builds(cluster, name);
+  if (builds.empty())
+    throw Error(ErrorKind::not_found,
+                "no node of the cluster has environment '" + name + "' complete");
+  return builds;
+}
+
+int report_failures(Context& context, const std::vector<std::pair<NodeName, Error>>& failures) {
+  for (const auto& [node, error] : failures)
+    context.ui().error_data(host_line(node, error.what()));
+  return failures.empty() ? 0 : exit_code(failures.front().second.kind());
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,41 @@
+#include <memory>
+
+#include "cli/commands/commands.hpp"
+#include "cli/commands/env/env_install.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+struct Options {
+  EnvTarget target;
+  std::string archive;
+  InstallOptions install;
+};
+
+/// Reads all of the archive before a node is asked anything.
+int run(Context& context, const Options& options) {
+  EnvCluster cluster(context, options.target);
+  context.ui().progress("reading " + options.archive);
+  EnvWish wish;
+  wish.archive = envs::check_archive(options.archive, context.cancel());
+  context.ui().end_progress();
+  wish.lock = wish.archive->lock;
+  wish.spec = wish.lock->spec;
+  return install_environment(context, cluster, wish, options.install);
+}
+
+}  // namespace
+
+Action describe_env_unpack(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  Argument& archive =
+      arguments.text("FILE", "", "An archive (.tar.zst) of `env pack`", options->archive);
+  archive.required = true;
+  archive.values = Values::path;
+  describe_env_target(arguments, options->target);
+  describe_needs_options(arguments, options->install.needs);
+  describe_copy_options(arguments, options->install);
+  return [options](Context& context) { return run(context, *options); };
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,146 @@
+// delete job: removes the remains of ended jobs, on their nodes and here.
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include "base/counted.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/program/app.hpp"
+#include "cli/program/consent.hpp"
+#include "cli/workflows/job_access.hpp"
+#include "cli/workflows/lookup.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> names;
+  std::optional<std::chrono::milliseconds> older_than;
+  bool all = false;
+  bool dry_run = false;
+  bool yes = false;
+};
+
+void check(const Options& options) {
+  const bool by_rule = options.all || options.older_than;
+  if (options.names.empty() && !by_rule)
+    throw Error(ErrorKind::usage,
+                "delete job: name jobs, or say which by --all or --older-than (7d)");
+  if (!options.names.empty() && by_rule)
+    throw Error(ErrorKind::usage,
+                "delete job: name jobs, or say which by --all or --older-than; not both");
+}
+
+/// Returns the named jobs, each once. Throws conflict for one that runs.
+std::vector<state::Job> named_jobs(Context& context, const Options& options) {
+  std::vector<state::Job> jobs;
+  std::set<std::string> seen;
+  for (const std::string& name : options.names) {
+    const state::Job job = refresh_job(context, find_job(context, name));
+    if (!seen.insert(job.id).second) continue;
+    if (!launcher::has_ended(job))
+      throw Error(ErrorKind::conflict,
+                  "job " + job.id + " is running: stop it first: fastgpu cancel job " + job.id);
+    jobs.push_back(job);
+  }
+  return jobs;
+}
+
+/// Returns the jobs that have ended, or only those that ended long ago.
+std::vector<state::Job> old_jobs(Context& context, const Options& options) {
+  const auto now = std::chrono::system_clock::now();
+  std::vector<state::Job> jobs;
+  for (const state::Job& job : context.store().jobs()) {
+    if (!launcher::has_ended(job)) continue;
+    const bool is_old = !options.older_than || !job.ended || now - *job.ended > *options.older_than;
+    if (is_old) jobs.push_back(job);
+  }
+  return jobs;
+}
+
+bool is_agreed(Context& context, const Options& options, const std::vector<state::Job>& jobs) {
+  const std::string what = jobs.size() == 1 ? "job " + jobs[0].id : counted(jobs.size(), "job");
+  return consents(context, options.yes, "Delete " + what + " with logs and copied files?");
+}
+
+/// Removes the folders on the nodes, then the record. A deleted cluster has no folders.
+void remove(Context& context, const state::Job& job) {
+  if (context.store().find_cluster(job.cluster)) {
+    const OpenJob open = open_job(context, job.id);
+    require_running(context, open);
+    for (const auto& one :
+         runner_for(context, open.cluster).remove(job.id, open.record, context.cancel()))
+      if (!one.ok()) throw one.error().during("job " + job.id + " on " + one.host.value);
+  }
+  context.store().erase_job(job.id);
+}
+
+struct Deletion {
+  std::string job;
+  std::optional<Error> failure{};
+};
+
+View view_of(const std::vector<Deletion>& deletions, bool dry_run) {
+  View view;
+  view.when_empty = "no job that has ended";
+  view.root = document(dry_run ? "plan" : "deleted");
+  view.root["jobs"] = Json::array();
+  view.table.columns = {{"JOB"}, {"RESULT"}};
+  for (const Deletion& one : deletions) {
+    const std::string result = one.failure ? one.failure->what()
+                               : dry_run   ? "to delete"
+                                           : "deleted";
+    Json item;
+    item["id"] = one.job;
+    item["error"] = one.failure ? Json(result) : Json(nullptr);
+    view.root["jobs"].push_back(std::move(item));
+    view.table.rows.push_back({one.job, Cell(result, one.failure ? Color::red : Color::green)});
+    view.names.push_back(one.job);
+  }
+  return view;
+}
+
+int run(Context& context, const Options& options) {
+  check(options);
+  const auto jobs =
+      options.names.empty() ? old_jobs(context, options) : named_jobs(context, options);
+  if (!jobs.empty() && !options.dry_run && !is_agreed(context, options, jobs)) {
+    context.ui().note("nothing deleted");
+    return 1;
+  }
+  std::vector<Deletion> deletions;
+  int code = 0;
+  for (const state::Job& job : jobs) {
+    deletions.push_back({.job = job.id});
+    if (options.dry_run) continue;
+    context.ui().progress("deleting job " + job.id);
+    try {
+      context.cancel().check();
+      remove(context, job);
+    } catch (const Error& e) {
+      deletions.back().failure = e;
+      code = std::max(code, exit_code(e.kind()));
+    }
+  }
+  context.ui().end_progress();
+  context.ui().show(view_of(deletions, options.dry_run));
+  return code;
+}
+
+}  // namespace
+
+Action describe_delete_job(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  Argument& names = arguments.list(
+      "JOB", "", "Ended jobs; a name without a number is its newest run", options->names);
+  names.values = Values::job;
+  arguments.flag("--all", "Delete all ended jobs", options->all);
+  arguments.duration("--older-than", "Delete jobs that ended longer ago than this [7d]",
+                     options->older_than);
+  arguments.flag("--dry-run", "Show which jobs would be deleted, without deleting them",
+                 options->dry_run);
+  describe_consent(arguments, options->yes);
+  return [options](Context& context) { return run(context, *options); };
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,34 @@
+// The stdout of a job's rank 0, line by line, for commands that read it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "cli/commands/job/job_output.hpp"
+
+namespace fastgpu::cli {
+
+/// An output that gives each line of rank 0's stdout to `take`. All other output is shown as for
+/// other jobs.
+class FirstRankLines : public JobOutput {
+ public:
+  using Take = std::function<void(const std::string& line)>;
+
+  FirstRankLines(Context& context, Take take)
+      : JobOutput(context, RankLabels::shown), take_(std::move(take)) {}
+  void output(int rank, agent::OutputStream stream, std::string_view bytes) override;
+
+  /// Throws ErrorKind::remote if a line had no end, and the first exception of `take`.
+  void check() const;
+
+ private:
+  void fail(const Error& why);
+  void take(const std::string& line);
+
+  Take take_;
+  std::string unfinished_;
+  std::optional<Error> failure_;
+};
+
+}  // namespace fastgpu::cli

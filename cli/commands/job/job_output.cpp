@@ -1,0 +1,94 @@
+#include "cli/commands/job/job_output.hpp"
+
+#include <array>
+
+#include "base/utf8.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+constexpr std::size_t kMostWords = 64UL * 1024;
+constexpr std::array kRankColors = {Color::cyan, Color::green, Color::yellow, Color::magenta,
+                                    Color::blue};
+
+Styled prefix_of(int rank, bool colored) {
+  const std::string label =
+      rank == agent::kLauncherRank ? "[mpirun]" : "[" + std::to_string(rank) + "]";
+  const Color color =
+      rank < 0 ? Color::dim : kRankColors[static_cast<std::size_t>(rank) % kRankColors.size()];
+  Styled prefix = Styled::painted(label, color, colored);
+  prefix += " ";
+  return prefix;
+}
+
+}  // namespace
+
+void JobOutput::Stdout::write(std::string_view bytes) {
+  if (closed) return;
+  if (!context.ui().for_people()) return context.ui().program_errors(bytes);
+  try {
+    context.ui().program_output(bytes);
+  } catch (const OutputClosed&) {
+    closed = true;
+    context.cancel().request();
+  }
+}
+
+JobOutput::JobOutput(Context& context, RankLabels labels)
+    : context_(context),
+      labels_(labels),
+      out_(context),
+      err_(context),
+      out_lines_(out_, cursor_),
+      err_lines_(err_, context.ui().terminal().shared ? cursor_ : err_cursor_) {}
+
+LineMux::Stream JobOutput::stream_of(int rank, bool colored, LineMux& lines, Streams& streams) {
+  const auto found = streams.find(rank);
+  if (found != streams.end()) return found->second;
+  return streams[rank] = lines.add(prefix_of(rank, colored));
+}
+
+void JobOutput::output(int rank, agent::OutputStream stream, std::string_view bytes) {
+  if (rank == agent::kLauncherRank) {
+    launcher_words_ += bytes.substr(0, kMostWords - launcher_words_.size());
+    return;
+  }
+  const bool to_stdout = stream == agent::OutputStream::out;
+  if (labels_ == RankLabels::none) {
+    Sink& sink = to_stdout ? static_cast<Sink&>(out_) : err_;
+    return sink.write(bytes);
+  }
+  const Terminal& terminal = context_.ui().terminal();
+  if (to_stdout)
+    out_lines_.write(stream_of(rank, terminal.color_out, out_lines_, out_streams_), bytes);
+  else
+    err_lines_.write(stream_of(rank, terminal.color_err, err_lines_, err_streams_), bytes);
+}
+
+void JobOutput::rank_ended(const agent::RankEnd& end, const NodeName&) {
+  if (const auto found = out_streams_.find(end.rank); found != out_streams_.end())
+    out_lines_.finish(found->second);
+  if (const auto found = err_streams_.find(end.rank); found != err_streams_.end())
+    err_lines_.finish(found->second);
+}
+
+void JobOutput::disk_full(const NodeName& node, const std::string& path) {
+  context_.ui().warn("no space left on " + node.value + ": " + path + ": logs there are cut off");
+}
+
+void JobOutput::connection_lost(const NodeName& node, const Error& error) {
+  context_.ui().warn(node.value + " does not answer, trying on: " + error.what());
+}
+
+void JobOutput::finish(LauncherWords words) {
+  out_lines_.finish_all();
+  err_lines_.finish_all();
+  if (words == LauncherWords::dropped || launcher_words_.empty()) return;
+  err_lines_.write(
+      stream_of(agent::kLauncherRank, context_.ui().terminal().color_err, err_lines_, err_streams_),
+      escaped(launcher_words_, Layout::kept));
+  err_lines_.finish_all();
+  launcher_words_.clear();
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,95 @@
+#include "cli/commands/job/job_result.hpp"
+
+#include "base/units.hpp"
+#include "cli/commands/node/remote_output.hpp"
+#include "cli/commands/show/views.hpp"
+#include "cli/workflows/cluster_guards.hpp"
+#include "launcher/linked_cancel.hpp"
+#include "state/words.hpp"
+
+namespace fastgpu::cli {
+
+int show_ended(Context& context, const state::Job& job, const std::string& cluster) {
+  Ui& ui = context.ui();
+  const int code = job.exit_code.value_or(1);
+  if (!ui.for_people()) {
+    Json fields = to_json(job);
+    fields["cluster"] = cluster;
+    ui.show(view_of_one("job", fields, job.id));
+  } else if (job.state != state::JobState::succeeded) {
+    const std::string_view word = state::to_string(job.state);
+    const bool explains = !job.reason.empty() && job.reason != word;
+    ui.error_data("job " + job.id + " " + std::string(word) + (explains ? ": " + job.reason : "") +
+                  "\n");
+  }
+  return code;
+}
+
+Error failure_of(const state::Job& job) {
+  ErrorKind kind = ErrorKind::remote;
+  for (const ErrorKind one : {ErrorKind::usage, ErrorKind::timeout, ErrorKind::interrupted})
+    if (job.exit_code == exit_code(one)) kind = one;
+  return {kind, "job " + job.id + ": " + (job.reason.empty() ? "it failed" : job.reason)};
+}
+
+std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& runner,
+                                        const OpenJob& open, const FollowWish& wish,
+                                        JobOutput& output) {
+  const AttendancePtr attendance = attend(context, open.cluster);
+  launcher::FollowingOptions options;
+  options.data = wish.output;
+  options.tail = wish.tail;
+  options.input = wish.input;
+  const bool ours = wish.on_cancel == launcher::OnCancel::stop_job;
+  options.renew_lease = ours ? launcher::Renewal::yes : launcher::Renewal::no;
+  launcher::Outcome outcome;
+  const launcher::LinkedCancel stop(context.cancel(),
+                                    wish.patience.value_or(std::chrono::milliseconds(-1)));
+  try {
+    outcome = runner.follow(open.job.id, open.record, wish.on_cancel, options, output, stop.both());
+  } catch (const Error& e) {
+    output.finish(LauncherWords::shown);
+    if (stop.timed_out() && e.kind() == ErrorKind::interrupted)
+      throw Error(ErrorKind::timeout, "job " + open.job.id + " has not ended after " +
+                                          to_string(*wish.patience) + "; it goes on");
+    if (ours) {  // The job has been stopped.
+      state::Job job = open.job;
+      launcher::mark_ended(
+          context.store(), job,
+          {.state = state::JobState::failed, .exit_code = exit_code(e.kind()), .reason = e.what()});
+    }
+    if (output.closed()) return std::nullopt;
+    throw;
+  }
+  const bool explained = outcome.first_rank || outcome.state != state::JobState::failed;
+  output.finish(explained ? LauncherWords::dropped : LauncherWords::shown);
+  state::Job job = open.job;
+  launcher::mark_ended(context.store(), job, outcome);
+  if (output.closed()) return std::nullopt;
+  return job;
+}
+
+int follow_job(Context& context, launcher::JobRunner& runner, const OpenJob& open,
+               const FollowWish& wish) {
+  context.ui().waiting("job " + open.job.id + " is running");
+  if (wish.on_cancel == launcher::OnCancel::stop_job)
+    context.set_stopping_words("stopping job " + open.job.id +
+                               "; Ctrl-C again leaves at once, and the job ends by itself");
+  JobOutput output(context, wish.labels);
+  const auto job = follow_to_end(context, runner, open, wish, output);
+  return job ? show_ended(context, *job, open.cluster.name.value) : kBrokenPipe;
+}
+
+int show_detached(Context& context, const state::Job& job) {
+  Ui& ui = context.ui();
+  if (!ui.for_people()) {
+    ui.show(view_of_one("job", to_json(job), job.id));
+    return 0;
+  }
+  ui.data(job.id + "\n");
+  ui.next_steps({"fastgpu logs " + job.id + " -f", "fastgpu wait job " + job.id,
+                 "fastgpu cancel job " + job.id});
+  return 0;
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,90 @@
+#include "cli/commands/job/job_start.hpp"
+#include "cli/workflows/remote_target.hpp"
+
+#include <optional>
+#include <set>
+
+#include "launcher/placement.hpp"
+#include "remote/copy.hpp"
+#include "remote/left_out.hpp"
+#include "state/directory.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+void upload(Context& context, const RemoteTarget& target, const launcher::JobRecord& record,
+            const std::string& id) {
+  if (record.spec.sync.empty()) return;
+  const bool is_ours =  // The job of a command that makes its own.
+      record.spec.sync.starts_with(context.state_directory().string() + "/");
+  context.ui().progress(is_ours ? "copying what job " + id + " needs"
+                                : "copying " + record.spec.sync);
+  std::vector<ssh::Host> hosts;
+  for (const launcher::NodeRanks& ranks : record.placement)
+    for (const ssh::Host& host : target.hosts)
+      if (host.name == ranks.node) hosts.push_back(host);
+  const std::filesystem::path source(record.spec.sync);
+  remote::CopyOptions options;
+  options.left_out = remote::left_out_of(source);
+  const auto copied =
+      remote::copy_to(context.ssh(), hosts, {source}, launcher::job_work_directory(id),
+                      context.agent(), options, nullptr, context.cancel());
+  for (const auto& outcome : copied)
+    if (!outcome.ok())
+      throw outcome.error().during("copying " + record.spec.sync + " to " + outcome.host.value);
+  context.ui().end_progress();
+  std::set<std::string> vanished;
+  for (const auto& outcome : copied)
+    vanished.insert(outcome.value().vanished.begin(), outcome.value().vanished.end());
+  for (const std::string& name : vanished)
+    context.ui().warn(name + " vanished while it was copied: the rest is there");
+}
+
+/// Starts the job. If this fails the job counts as ended.
+void start(Context& context, const RemoteTarget& target, StartedJob& started) {
+  const launcher::JobRecord& record = started.open.record;
+  state::Job& job = started.open.job;
+  try {
+    started.runner.start(job.id, record, context.cancel(),
+                         [&] { upload(context, target, record, job.id); });
+  } catch (const Error& e) {
+    const bool stopped = e.kind() == ErrorKind::interrupted;
+    launcher::mark_ended(context.store(), job,
+                         {.state = stopped ? state::JobState::cancelled : state::JobState::failed,
+                          .exit_code = exit_code(e.kind()),
+                          .reason = e.what()});
+    throw;
+  }
+  launcher::mark_running(context.store(), job);
+}
+
+}  // namespace
+
+launcher::JobRecord placed_on(const RemoteTarget& target, launcher::JobSpec spec) {
+  std::vector<launcher::NodeSlots> slots;
+  for (const state::Node& node : target.nodes)
+    slots.push_back({node.name, node.slots});
+  auto placement = launcher::place(slots, spec);
+  return {std::move(spec), std::move(placement)};
+}
+
+StartedJob start_job(Context& context, const RemoteTarget& target,
+                     const launcher::JobRecord& record) {
+  if (!record.spec.sync.empty())
+    remote::check_readable({record.spec.sync}, remote::left_out_of(record.spec.sync));
+  StartedJob started{.runner = runner_for(context, target.cluster),
+                     .open = {.job = {}, .record = record, .cluster = target.cluster},
+                     .owner = nullptr};
+  state::Job& job = started.open.job;
+  context.store().atomically([&] {  // The job is invisible before it has its owner.
+    job = launcher::insert_job(context.store(), target.cluster.id, record);
+    started.owner = std::make_unique<JobOwner>(context.state_directory(), job.id);
+  });
+  context.set_parting_words(
+      "job " + job.id + " ends by itself within 30 s; at once with: fastgpu cancel job " + job.id);
+  context.set_stopping_words("stopping job " + job.id + " before it runs");
+  start(context, target, started);
+  return started;
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,89 @@
+#include "cli/commands/job/log_document.hpp"
+
+#include "cli/program/app.hpp"
+#include "cli/ui/json.hpp"
+#include "cli/ui/yaml.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+/// The longest line; a longer one becomes several, so that an endless one takes no endless memory.
+constexpr std::size_t kLongestLine = std::size_t{1} << 20;
+
+std::string field(std::string_view key, const Json& value, Format format) {
+  if (format == Format::yaml) return to_yaml(Json{{key, value}});
+  return "  " + json_text(Json(key), -1) + ": " + json_text(value, -1);
+}
+
+}  // namespace
+
+LogDocument::LogDocument(Context& context, const std::string& job) : context_(context) {
+  const Format format = context_.ui().format();
+  const Json head = document("logs");
+  if (format == Format::yaml) {
+    write(to_yaml(head) + field("job", job, format));
+    return;
+  }
+  write("{\n" + field("schema", head["schema"], format) + ",\n" + field("job", job, format) +
+        ",\n  \"lines\": [");
+}
+
+void LogDocument::write(const std::string& text) {
+  if (closed_) return;
+  try {
+    context_.ui().show(Styled(text));
+  } catch (const OutputClosed&) {
+    closed_ = true;
+    context_.cancel().request();
+  }
+}
+
+void LogDocument::line(int rank, agent::OutputStream stream, std::string_view text) {
+  if (text.ends_with('\r')) text.remove_suffix(1);
+  Json item;
+  item["rank"] = rank == agent::kLauncherRank ? Json() : Json(rank);
+  item["stream"] = stream == agent::OutputStream::out ? "stdout" : "stderr";
+  item["text"] = text;
+  const std::string json = json_text(item, -1);
+  if (context_.ui().format() == Format::yaml)
+    write((has_lines_ ? "  - " : "lines:\n  - ") + json + "\n");  // YAML reads JSON.
+  else
+    write((has_lines_ ? ",\n    " : "\n    ") + json);
+  has_lines_ = true;
+}
+
+void LogDocument::output(int rank, agent::OutputStream stream, std::string_view bytes) {
+  std::string& held = held_[{rank, stream}];
+  for (std::size_t end = 0; (end = bytes.find('\n')) != std::string_view::npos;
+       bytes.remove_prefix(end + 1)) {
+    held += bytes.substr(0, end);
+    line(rank, stream, held);
+    held.clear();
+  }
+  held += bytes;
+  if (held.size() < kLongestLine) return;
+  line(rank, stream, held);
+  held.clear();
+}
+
+void LogDocument::connection_lost(const NodeName& node, const Error& error) {
+  context_.ui().warn(node.value + " does not answer, trying on: " + error.what());
+}
+
+void LogDocument::finish(const Error* error) {
+  for (const auto& [source, text] : held_)
+    if (!text.empty()) line(source.first, source.second, text);
+  held_.clear();
+  Json failure;
+  if (error != nullptr) failure = {{"kind", word_for(error->kind())}, {"message", error->what()}};
+  const Format format = context_.ui().format();
+  if (format == Format::yaml) {
+    write((has_lines_ ? "" : "lines: []\n") +
+          (error == nullptr ? "" : field("error", failure, format)));
+    return;
+  }
+  write(std::string(has_lines_ ? "\n  ]" : "]") +
+        (error == nullptr ? "" : ",\n" + field("error", failure, format)) + "\n}\n");
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,260 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <optional>
+
+#include "base/counted.hpp"
+#include "base/error.hpp"
+#include "base/unique_fd.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/env/env_tools.hpp"
+#include "cli/commands/job/job_result.hpp"
+#include "cli/commands/job/job_start.hpp"
+#include "cli/commands/shared/program_variables.hpp"
+#include "cli/commands/shared/standard_input.hpp"
+#include "cli/workflows/lookup.hpp"
+#include "cli/workflows/remote_target.hpp"
+#include "config/job_file.hpp"
+#include "launcher/placement.hpp"
+#include "process/command.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+constexpr int kMostRanks = 100'000;
+
+struct Options {
+  std::string name;
+  std::string cluster;
+  std::string file;
+  std::vector<std::string> set;
+  std::optional<int> ranks;
+  std::optional<int> per_node;
+  VariableFlags variables;
+  std::string environment;
+  bool no_environment = false;
+  std::string sync;
+  std::string directory;
+  std::optional<std::chrono::milliseconds> timeout;
+  bool detach = false;
+  bool oversubscribe = false;
+  bool dry_run = false;
+  std::vector<std::string> program;
+};
+
+config::JobFile file_of(const Options& options) {
+  config::Document document;
+  if (!options.file.empty()) document = config::Document::read(options.file);
+  for (const std::string& assignment : options.set)
+    document.set(assignment);
+  return config::read_job_file(document);
+}
+
+/// A name for a job that was given none, from its program: "./train.py" is "train-py".
+std::string name_from(const std::string& program) {
+  std::string out;
+  for (const char c : program.substr(program.rfind('/') + 1)) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9' && !out.empty());
+    if (plain)
+      out += c;
+    else if (c >= 'A' && c <= 'Z')
+      out += static_cast<char>(c - 'A' + 'a');
+    else if (!out.empty() && out.back() != '-')
+      out += '-';
+  }
+  out = out.substr(0, 30);
+  while (out.ends_with('-'))
+    out.pop_back();
+  return out.empty() ? "job" : out;
+}
+
+/// Its ranks then run in the environment that is meant, which has to be where they are placed.
+void enter_environment(const Options& options, EnvCluster& cluster, launcher::JobRecord& job) {
+  if (options.no_environment) return;
+  const std::string name =
+      options.environment.empty() ? cluster.record().active : options.environment;
+  if (name.empty()) return;
+  std::vector<NodeName> nodes;
+  for (const launcher::NodeRanks& ranks : job.placement)
+    nodes.push_back(ranks.node);
+  cluster.find(name);
+  cluster.require_on(name, nodes);
+  job.spec.argv.insert(job.spec.argv.begin(), envs::runner_in(cluster.record(), name));
+  job.spec.mpirun_in = envs::programs_in(cluster.record(), name);
+}
+
+/// Throws what copying it would, before anything is done elsewhere.
+void check_sync(const std::string& path) {
+  if (path.empty()) return;
+  const UniqueFd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory) return;
+  const std::string what = "run job: --sync " + printable(path);
+  if (errno == ENOTDIR) throw Error(ErrorKind::usage, what + " is not a directory");
+  if (errno == ENOENT) throw Error(ErrorKind::not_found, what + " does not exist");
+  throw system_error(what, errno);
+}
+
+/// Throws usage for a bare NAME that stands for nothing, which used to name an environment.
+std::vector<std::string> own_variables(const Options& options, const state::Environment& ours) try {
+  return variables_of(options.variables, ours);
+} catch (const Error& e) {
+  for (const std::string& text : options.variables.given) {
+    const bool is_unset = text.find('=') == std::string::npos && !ours(text.c_str());
+    if (is_unset)
+      throw Error(e.kind(), std::string(e.what()) +
+                                "; an environment of the cluster is chosen by --environment " +
+                                printable(text));
+  }
+  throw;
+}
+
+/// Flags over the file.
+launcher::JobSpec spec_of(const Options& options, const config::JobFile& file,
+                          const std::vector<std::string>& variables) {
+  launcher::JobSpec spec;
+  spec.argv = options.program.empty() ? file.command : options.program;
+  if (spec.argv.empty())
+    throw Error(
+        ErrorKind::usage,
+        "run job: the program is missing: put it after --, or write it in the file as 'command'");
+  const std::string name =
+      options.name.empty() ? file.name.value_or(name_from(spec.argv[0])) : options.name;
+  spec.name = parse_job_name(name);
+  spec.ranks = options.ranks ? options.ranks : file.np;
+  spec.per_node = options.per_node ? options.per_node : file.npernode;
+  for (const auto& [key, value] : file.env)
+    spec.environment.push_back(key + "=" + value);
+  for (const std::string& assignment : variables)
+    process::set_variable(spec.environment, assignment);
+  spec.sync = options.sync.empty() ? file.sync.value_or("") : options.sync;
+  spec.directory = options.directory.empty() ? file.workdir.value_or("") : options.directory;
+  if (const auto timeout = options.timeout ? options.timeout : file.timeout) {
+    if (timeout->count() == 0)
+      throw Error(ErrorKind::usage,
+                  "run job: the timeout is 0, after which nothing has run; leave it out for none");
+    spec.timeout = *timeout;
+  }
+  if (options.detach || file.detach.value_or(false)) spec.presence = launcher::Presence::detached;
+  if (options.oversubscribe) spec.crowding = launcher::Crowding::allowed;
+  launcher::validate(spec);
+  check_sync(spec.sync);
+  return spec;
+}
+
+std::string cluster_of(Context& context, const Options& options, const config::JobFile& file) {
+  return usual_cluster(
+      context, options.cluster.empty() ? file.cluster.value_or("") : options.cluster, "run job");
+}
+
+View view_of(const launcher::JobRecord& record) {
+  View view;
+  view.root = document("plan");
+  view.root["job"] = Json::parse(launcher::to_json(record));
+  view.root["price_per_hour"] = 0;
+  view.table.columns = {{"NODE"}, {"RANKS"}};
+  for (const launcher::NodeRanks& ranks : record.placement) {
+    const std::string last = std::to_string(ranks.first + ranks.count - 1);
+    view.table.rows.push_back({ranks.node.value, std::to_string(ranks.first) + "-" + last});
+    view.names.push_back(ranks.node.value);
+  }
+  return view;
+}
+
+/// Our standard input for rank 0. A detached job reads nothing, nor does one whose file came that
+/// way.
+std::unique_ptr<remote::SharedInput> input_for(const Options& options,
+                                               const launcher::JobSpec& spec) {
+  const bool is_detached = spec.presence == launcher::Presence::detached;
+  if (is_detached || options.file == "-" || !is_passed_on(STDIN_FILENO)) return nullptr;
+  return std::make_unique<remote::SharedInput>(STDIN_FILENO, 1);
+}
+
+/// "4 ranks on 2 nodes"
+std::string places_of(const launcher::JobRecord& record) {
+  const auto ranks = static_cast<std::size_t>(launcher::total_ranks(record.placement));
+  return counted(ranks, "rank") + " on " + counted(record.placement.size(), "node");
+}
+
+int run(Context& context, const Options& options) {
+  const config::JobFile file = file_of(options);
+  const launcher::JobSpec spec =
+      spec_of(options, file, own_variables(options, context.environment()));
+  EnvCluster cluster(context, running_nodes(context, cluster_of(context, options, file)));
+  launcher::JobRecord record = placed_on(cluster.target(), spec);
+  enter_environment(options, cluster, record);
+  if (options.dry_run) {
+    const auto refused =
+        runner_for(context, cluster.target().cluster).try_start(record, context.cancel());
+    View view = view_of(record);
+    if (refused) {
+      view.root["exit_code"] = refused->exit_code;
+      view.root["reason"] = refused->reason;
+      context.ui().fail(refused->reason);
+      if (context.ui().wants_document()) context.ui().show(view);
+      return refused->exit_code;
+    }
+    context.ui().show(view);
+    context.ui().note("dry run: nothing was started");
+    return 0;
+  }
+  const auto input = input_for(options, record.spec);
+  if (input) record.spec.input = launcher::Input::rank_0;
+  StartedJob started = start_job(context, cluster.target(), record);
+  if (record.spec.presence == launcher::Presence::detached)
+    return show_detached(context, started.open.job);
+  context.ui().note("job " + started.open.job.id + ": " + places_of(record));
+  return follow_job(context, started.runner, started.open,
+                    {.on_cancel = launcher::OnCancel::stop_job,
+                     .labels = RankLabels::shown,
+                     .input = input.get()});
+}
+
+}  // namespace
+
+Action describe_run_job(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  arguments.text("NAME", "", "Name of the job (its program)", options->name);
+  Argument& cluster =
+      shared(arguments.text("--cluster", "CLUSTER[/NODES]",
+                            "Cluster or nodes to use (the only cluster)", options->cluster));
+  cluster.letter = "-c";
+  cluster.values = Values::target;
+  Argument& file =
+      arguments.text("--file", "JOB.YAML", "Job file; - reads standard input", options->file);
+  file.letter = "-f";
+  file.values = Values::path;
+  arguments.list("--set", "KEY=VALUE", "Override a field of the job file", options->set);
+  arguments.duration("--timeout", "Stop the job after this long", options->timeout);
+  arguments.flag("--detach", "Return at once and leave the job running", options->detach).letter =
+      "-d";
+  arguments.flag("--dry-run", "Show where the ranks would run, without starting them",
+                 options->dry_run);
+  arguments.group("Rank");
+  arguments
+      .count("--np", "N", "Total number of ranks (one per slot)", options->ranks, 1, kMostRanks)
+      .letter = "-np";
+  arguments.count("--npernode", "K", "Number of ranks per node", options->per_node, 1, kMostRanks);
+  arguments.flag("--oversubscribe", "Allow more ranks than slots", options->oversubscribe);
+  arguments.group("Environment");
+  describe_variables(arguments, options->variables, "every rank");
+  Argument& environment = arguments.text(
+      "--environment", "NAME", "Run in this environment (the active one)", options->environment);
+  environment.letter = "-E";
+  environment.values = Values::environment;
+  arguments.flag("--no-environment", "Run in no environment, not even the active one",
+                 options->no_environment);
+  arguments.group("File");
+  arguments
+      .text("--sync", "DIR", "Copy this directory to the nodes and run the job there",
+            options->sync)
+      .values = Values::path;
+  arguments.text("--workdir", "DIR", "Working directory on the nodes (home)", options->directory);
+  arguments.group("");
+  arguments.program({"The program of every rank and its arguments, passed on unchanged", false,
+                     &options->program});
+  return [options](Context& context) { return run(context, *options); };
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,34 @@
+// The common part of the commands that change a cluster.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "cli/program/arguments.hpp"
+#include "cli/program/context.hpp"
+#include "cli/workflows/services.hpp"
+#include "provision/observe.hpp"
+#include "provision/settle.hpp"
+
+namespace fastgpu::cli {
+
+struct ClusterOptions {
+  std::string name;
+  std::optional<std::chrono::milliseconds> timeout;
+  std::optional<std::chrono::milliseconds> wait;
+};
+
+/// Adds NAME, which is returned, --timeout and --wait.
+Argument& describe_cluster_options(Arguments& arguments, ClusterOptions& options);
+/// Adds --timeout and --wait alone.
+void describe_limits(Arguments& arguments, ClusterOptions& options);
+
+/// Returns the tools for one operation under the limits of `options`; unfinished operations of
+/// earlier runs are settled first.
+provision::Tools tools_for(Context& context, const ClusterOptions& options);
+
+/// Shows the state of the cluster after an operation.
+void show_cluster(Context& context, const provision::ClusterView& view);
+
+}  // namespace fastgpu::cli

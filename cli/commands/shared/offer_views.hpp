@@ -1,0 +1,27 @@
+// Offers of clouds, instance types and prices for the user.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/ui/view.hpp"
+#include "provision/cloud/survey.hpp"
+
+namespace fastgpu::cli {
+
+/// Returns the offers as a table, the best first.
+View view_of_offers(const provision::cloud::RankedOffers& offers);
+
+Json to_json(const provision::cloud::InstanceType& type);
+
+std::string gpus_text(const provision::cloud::InstanceType& type);  ///< Returns "8xA100-80G", "-".
+std::string number_text(double number);                             ///< Returns "1.5", "400".
+
+Json money_json(const std::optional<Money>& money);  ///< {"amount": 3, "currency": "USD"}, null
+/// Sets the fields "price_per_hour" and "currency".
+void put_price(Json& object, const std::optional<Money>& price);
+
+/// Returns "12.24 USD/h"; "price unknown".
+std::string price_text(const std::optional<Money>& price, int machines);
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,80 @@
+#include "cli/commands/shared/out_file.hpp"
+
+#include <fcntl.h>
+#include <stdio.h>  // renameat2
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/error.hpp"
+#include "base/unique_fd.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error is_there(const OutFile& out) {
+  return {ErrorKind::conflict, "'" + out.path + "' exists: --force replaces it"};
+}
+
+bool is_special(const fs::path& path) {
+  std::error_code none;
+  const auto status = fs::status(path, none);
+  return status.type() != fs::file_type::not_found && !fs::is_regular_file(status);
+}
+
+}  // namespace
+
+Argument& describe_out_file(Arguments& arguments, std::string_view help, OutFile& out) {
+  arguments.flag("--force", "Overwrite the file of --out", out.force);
+  Argument& argument = arguments.text("--out", "FILE", help, out.path);
+  argument.values = Values::path;
+  return argument;
+}
+
+void check_out_file(const OutFile& out) {
+  struct stat status {};
+  if (::lstat(out.path.c_str(), &status) == 0) {
+    if (is_special(out.path))
+      throw Error(ErrorKind::usage, "--out '" + out.path + "' is no regular file");
+    if (!out.force) throw is_there(out);
+  }
+  const fs::path directory = fs::absolute(out.path).parent_path();
+  std::error_code none;
+  if (!fs::is_directory(directory, none))
+    throw Error(ErrorKind::not_found,
+                "--out '" + out.path + "': there is no directory " + directory.string());
+}
+
+void publish_out_file(const fs::path& draft, const OutFile& out) {
+  const unsigned flags = out.force ? 0 : RENAME_NOREPLACE;
+  if (::renameat2(AT_FDCWD, draft.c_str(), AT_FDCWD, out.path.c_str(), flags) == 0) return;
+  if (errno == EEXIST) throw is_there(out);
+  if (errno != EINVAL) throw system_error("writing " + out.path, errno);
+  check_out_file(out);  // A file system without that flag.
+  if (::rename(draft.c_str(), out.path.c_str()) != 0)
+    throw system_error("writing " + out.path, errno);
+}
+
+void write_out_file(const OutFile& out, std::string_view text) {
+  const fs::path draft = out.path + ".partial." + std::to_string(::getpid());
+  const UniqueFd file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (!file) throw system_error("making " + draft.string(), errno);
+  try {
+    while (!text.empty()) {
+      const ssize_t count = ::write(file.get(), text.data(), text.size());
+      if (count < 0 && errno != EINTR) throw system_error("writing " + draft.string(), errno);
+      if (count > 0) text.remove_prefix(static_cast<std::size_t>(count));
+    }
+    if (::fsync(file.get()) != 0) throw system_error("writing " + draft.string(), errno);
+    publish_out_file(draft, out);
+  } catch (const Error&) {
+    std::error_code ignored;
+    fs::remove(draft, ignored);
+    throw;
+  }
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,101 @@
+#include "cli/commands/shared/program_variables.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "base/error.hpp"
+#include "base/literals.hpp"
+#include "base/names.hpp"
+#include "base/unique_fd.hpp"
+#include "process/command.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+constexpr std::size_t kMostBytes = 256UL << 10U;
+
+/// Returns "NAME=VALUE" from "NAME=VALUE" or "NAME". `where` begins the error messages.
+std::string assignment_of(const std::string& text, const std::string& where,
+                          const state::Environment& ours) {
+  const auto equals = text.find('=');
+  const std::string name = text.substr(0, equals);
+  const bool is_bare = equals == std::string::npos;
+  if (!is_variable_name(name))
+    throw Error(ErrorKind::usage, where + ": '" + printable(name) +
+                                      "' is not the name of a variable: letters, digits and '_', "
+                                      "such as TOKEN=abc");
+  if (text.find('\0') != std::string::npos)
+    throw Error(ErrorKind::usage, where + ": the value of " + name + " has a NUL byte");
+  if (!is_bare) return text;
+  const auto value = ours(name.c_str());
+  if (!value)
+    throw Error(ErrorKind::usage, where + ": the variable " + name +
+                                      " is not set here; give it a value: " + name + "=VALUE");
+  return name + "=" + *value;
+}
+
+std::string read_regular(const std::string& path) {
+  // Opened without blocking, because a FIFO without a writer would never open.
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file) throw system_error("--env-file: opening " + printable(path), errno);
+  struct stat about {};
+  if (::fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode))
+    throw Error(ErrorKind::usage, "--env-file: " + printable(path) + " is not a regular file");
+  std::string text;
+  std::array<char, 65536> buffer;
+  for (;;) {
+    const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw system_error("--env-file: reading " + printable(path), errno);
+    if (got == 0) return text;
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+    if (text.size() > kMostBytes)
+      throw Error(ErrorKind::usage, "--env-file: " + printable(path) + " has more than " +
+                                        std::to_string(kMostBytes) + " bytes");
+  }
+}
+
+}  // namespace
+
+void describe_variables(Arguments& arguments, VariableFlags& flags, const std::string& receiver) {
+  arguments
+      .list("--env", "NAME[=VALUE]",
+            "Set a variable for " + receiver + "; NAME alone passes on its value here", flags.given)
+      .letter = "-e";
+  arguments
+      .list("--env-file", "FILE", "Read variables from a file with lines NAME=VALUE", flags.files)
+      .values = Values::path;
+}
+
+std::vector<std::string> variables_of(const VariableFlags& flags, const state::Environment& ours) {
+  std::vector<std::string> all;
+  for (const std::string& path : flags.files)
+    for (const std::string& assignment : variables_in(read_regular(path), printable(path), ours))
+      process::set_variable(all, assignment);
+  for (const std::string& text : flags.given)
+    process::set_variable(all, assignment_of(text, "--env", ours));
+  return all;
+}
+
+std::vector<std::string> variables_in(const std::string& text, const std::string& source,
+                                      const state::Environment& ours) {
+  std::vector<std::string> all;
+  int number = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const auto end = std::min(text.find('\n', begin), text.size());
+    std::string line = text.substr(begin, end - begin);
+    begin = end + 1;
+    ++number;
+    if (line.ends_with('\r')) line.pop_back();
+    if (line.empty() || line.front() == '#') continue;
+    process::set_variable(all, assignment_of(line, source + ":" + std::to_string(number), ours));
+  }
+  return all;
+}
+
+}  // namespace fastgpu::cli

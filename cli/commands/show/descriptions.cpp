@@ -1,0 +1,380 @@
+#include "cli/commands/show/descriptions.hpp"
+#include "cli/commands/shared/offer_views.hpp"
+
+#include <algorithm>
+
+#include "base/counted.hpp"
+#include "base/quote.hpp"
+#include "base/time_text.hpp"
+#include "base/units.hpp"
+#include "cli/commands/cluster/cloud_options.hpp"
+#include "cli/commands/shared/machine.hpp"
+#include "cli/ui/text.hpp"
+#include "cli/workflows/name_folding.hpp"
+#include "launcher/job.hpp"
+#include "launcher/placement.hpp"
+#include "provision/cloud/cloud_spec.hpp"
+#include "provision/lifecycle.hpp"
+#include "provision/providers.hpp"
+#include "provision/providers/local/records.hpp"
+#include "state/words.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+using state::TimePoint;
+
+constexpr std::uint16_t kSshPort = 22;
+
+/// Adds a line for `text`, unless that is empty.
+void put(Json& section, const std::string& label, const std::string& text) {
+  if (!text.empty()) section[label] = text;
+}
+
+/// Adds `part`, a section or a table, unless that is empty.
+void put_part(Json& description, const std::string& label, Json part) {
+  if (!part.empty()) description[label] = std::move(part);
+}
+
+std::string time_text(TimePoint when, TimePoint now) {
+  return utc_text(when) +
+         (when <= now ? " (" + age(when, now) + " ago)" : " (in " + age(now, when) + ")");
+}
+
+std::string duration_text(const std::optional<std::chrono::seconds>& time) {
+  return time ? to_string(std::chrono::milliseconds(*time)) : "";
+}
+
+std::string gib_text(int gib) {
+  return gib > 0 ? std::to_string(gib) + " GiB" : "";
+}
+
+/// Returns "3 of 4 running".
+std::string running_text(std::span<const state::Node> nodes) {
+  const auto running = std::ranges::count(nodes, state::NodeState::running, &state::Node::state);
+  return std::to_string(running) + " of " + std::to_string(nodes.size()) + " running";
+}
+
+/// Returns the type and its features; nothing for a machine of the user's own.
+Json machine_section(const state::Cluster& cluster) {
+  const Machine machine = machine_of(cluster);
+  Json section = Json::object();
+  put(section, "type", machine.type);
+  put(section, "GPUs", machine.gpus);
+  put(section, "region", machine.region);
+  put(section, "zone", machine.zone);
+  put(section, "market", machine.market);
+  if (!machine.type.empty()) section["price"] = price_text(machine.price, 1);
+  return section;
+}
+
+std::vector<std::string> texts_of(std::span<const IpRange> ranges) {
+  std::vector<std::string> texts;
+  for (const IpRange& range : ranges)
+    texts.push_back(range.text());
+  return texts;
+}
+
+std::string joined(const std::vector<std::string>& texts) {
+  std::string out;
+  for (const std::string& text : texts)
+    out += (out.empty() ? "" : ", ") + text;
+  return out;
+}
+
+/// Returns "security group" for "security-group"; short names are abbreviations.
+std::string part_label(std::string name) {
+  std::ranges::replace(name, '-', ' ');
+  if (name == "vpc") return "VPC";
+  return name;
+}
+
+std::string public_address_text(provision::cloud::PublicAddress which) {
+  using enum provision::cloud::PublicAddress;
+  switch (which) {
+    case all:
+      return "";
+    case head:
+      return "of the first node alone";
+    case none:
+      return "none";
+  }
+  return "";
+}
+
+/// Adds a cloud's part of a cluster: the recorded data beside its machines.
+void put_cloud(Json& description, const state::Cluster& cluster) {
+  const auto spec = provision::cloud::parse_cloud_spec(cluster.spec_json);
+  const auto standing = provision::cloud::parse_standing(cluster.network);
+  Json& machine = description["machine"];
+  put(machine, "image",
+      spec.image.empty() || spec.image == standing.image ? standing.image
+                                                         : spec.image + " " + standing.image);
+  put(machine, "system disk", gib_text(spec.disk_gib));
+  if (spec.rdma) machine["RDMA"] = "yes";
+  Json network = Json::object();
+  for (const auto& [name, id] : standing.parts)
+    put(network, part_label(name), id);
+  put(network, "public addresses", public_address_text(spec.public_address));
+  put(network, "SSH from", joined(texts_of(spec.ssh_from)));
+  put_part(description, "network", std::move(network));
+  Json storage = Json::object();
+  const provision::DataDisk& disk = spec.wish.data_disk;
+  if (disk.gib > 0)
+    storage["data disk"] = gib_text(disk.gib) + (disk.type.empty() ? "" : " " + disk.type) +
+                           " at " + std::string(provision::kDataPath);
+  for (const provision::Mount& mount : spec.mounts)
+    storage[mount.path] = mount.source;
+  put_part(description, "storage", std::move(storage));
+}
+
+void put_network(Json& description, const state::Cluster& cluster) {
+  if (provision::is_cloud(cluster.provider)) return put_cloud(description, cluster);
+  put(description, "network", network_word(cluster));
+  if (cluster.provider != "local") return;
+  const std::string rate = provision::local::link_rate_of(cluster.spec_json);
+  if (!rate.empty()) description["link rate"] = to_string(BitRate{std::stoull(rate)});
+}
+
+bool costs_nothing(const Standing& standing) {
+  return standing.price && standing.price->amount == 0;
+}
+
+Json cost_section(const Standing& standing) {
+  Json section = Json::object();
+  if (costs_nothing(standing)) return section;
+  section["now"] =
+      standing.price ? price_text(standing.spending.per_hour, 1) : std::string("price unknown");
+  if (standing.price) section["so far"] = to_string(standing.spending.so_far);
+  return section;
+}
+
+Json guards_section(const Standing& standing, TimePoint now) {
+  const provision::Guards& guards = standing.guards;
+  Json section = Json::object();
+  put(section, "max life", duration_text(guards.max_life));
+  if (guards.max_cost) section["max cost"] = to_string(*guards.max_cost);
+  put(section, "unattended", duration_text(guards.unattended));
+  put(section, "idle stop", duration_text(guards.idle_stop));
+  put(section, "idle delete", duration_text(guards.idle_delete));
+  if (standing.end)
+    section["ends"] =
+        time_text(standing.end->when, now) + " by " + std::string(cause_word(standing.end->cause));
+  return section;
+}
+
+Json taken_back_table(std::span<const Notice> notices) {
+  Json table = Json::array();
+  for (const Notice& notice : notices) {
+    Json row;
+    row["node"] = notice.node.value;
+    row["when"] = time_json(notice.taken_back);
+    row["at risk since"] = time_json(notice.at_risk);
+    table.push_back(std::move(row));
+  }
+  return table;
+}
+
+/// Returns "10.0.0.1", "10.0.0.1:2222".
+std::string address_text(const std::string& address, std::uint16_t port) {
+  if (address.empty() || port == kSshPort) return address;
+  const bool is_v6 = address.find(':') != std::string::npos;
+  return (is_v6 ? "[" + address + "]" : address) + ":" + std::to_string(port);
+}
+
+std::string inner_address(const state::Node& node) {
+  return node.private_address == node.address ? "" : node.private_address;
+}
+
+std::string cost_word(const Standing& standing, const state::Node& node, TimePoint now) {
+  if (costs_nothing(standing)) return "";
+  const auto cost = cost_of(standing, node, now);
+  return cost ? to_string(*cost) : "?";
+}
+
+/// Removes the columns that are empty in all rows.
+Json without_empty_columns(const Json& table) {
+  Json out = Json::array();
+  for (const Json& row : table) {
+    out.push_back(Json::object());
+    for (const auto& [key, value] : row.items())
+      if (std::ranges::any_of(table, [&, &name = key](const Json& one) {
+            return !one[name].is_null() && one[name] != "";
+          }))
+        out.back()[key] = value;
+  }
+  return out;
+}
+
+Json nodes_table(const ClusterAndNodes& shown, TimePoint now) {
+  Json table = Json::array();
+  for (const state::Node& node : shown.nodes) {
+    Json row;
+    row["name"] = node.name.value;
+    row["state"] = state::to_string(node.state);
+    row["address"] = address_text(node.address, node.port);
+    row["private address"] = inner_address(node);
+    row["slots"] = node.slots;
+    row["instance"] = node.instance_id;
+    row["cost"] = cost_word(shown.standing, node, now);
+    table.push_back(std::move(row));
+  }
+  return without_empty_columns(table);
+}
+
+Json jobs_table(std::span<const state::Job> jobs, const state::ClusterId& cluster, TimePoint now) {
+  Json table = Json::array();
+  for (const state::Job& job : jobs) {
+    if (job.cluster != cluster || job.ended) continue;
+    Json row;
+    row["job"] = job.id;
+    row["state"] = state::to_string(job.state);
+    row["age"] = age(job.created, now);
+    table.push_back(std::move(row));
+  }
+  return table;
+}
+
+/// Returns the start of the run of the node's present machine.
+std::optional<TimePoint> running_since(const Standing& standing, const state::Node& node) {
+  for (const state::Run& run : standing.runs)
+    if (run.index == node.index && !run.ended) return run.began;
+  return std::nullopt;
+}
+
+/// Returns the hosts on the way to the node, the nearest one first.
+std::string way_text(const state::Node& node) {
+  std::string text;
+  for (const state::JumpHost& jump : node.jumps)
+    text += (text.empty() ? "" : ", ") + jump.user + (jump.user.empty() ? "" : "@") +
+            address_text(jump.address, jump.port);
+  return text;
+}
+
+/// Returns "0-3", "2".
+std::string ranks_text(const launcher::NodeRanks& ranks) {
+  const std::string first = std::to_string(ranks.first);
+  return ranks.count == 1 ? first : first + "-" + std::to_string(ranks.first + ranks.count - 1);
+}
+
+std::string ranks_summary(const std::vector<launcher::NodeRanks>& placement) {
+  return counted(launcher::total_ranks(placement), "rank") + " on " +
+         counted(placement.size(), "node");
+}
+
+/// Returns the names of the job's variables: only those are kept.
+std::string variables_text(const state::Job& job) {
+  const Json spec = Json::parse(job.spec_json, nullptr, false);
+  if (!spec.is_object() || !spec.contains("variables")) return "";
+  std::vector<std::string> names;
+  for (const Json& name : spec["variables"])
+    if (name.is_string()) names.push_back(name.get<std::string>());
+  return joined(names);
+}
+
+/// Adds the job as it was requested.
+void put_wish(Json& description, const state::Job& job) {
+  const launcher::JobRecord record = launcher::parse_job_record(job.spec_json);
+  const launcher::JobSpec& spec = record.spec;
+  put(description, "command", shell_join(spec.argv));
+  put(description, "directory", spec.directory);
+  put(description, "copied from", spec.sync);
+  put(description, "variables", variables_text(job));
+  if (spec.timeout.count() > 0) description["timeout"] = to_string(spec.timeout);
+  if (spec.presence == launcher::Presence::detached) description["detached"] = "yes";
+  put(description, "ranks", ranks_summary(record.placement));
+  Json table = Json::array();
+  for (const launcher::NodeRanks& ranks : record.placement)
+    table.push_back(Json{{"node", ranks.node.value}, {"ranks", ranks_text(ranks)}});
+  put_part(description, "nodes", std::move(table));
+}
+
+}  // namespace
+
+std::chrono::seconds duration_of(const state::Job& job, TimePoint now) {
+  const TimePoint end = job.ended.value_or(now);
+  return std::chrono::duration_cast<std::chrono::seconds>(std::max(end, job.created) - job.created);
+}
+
+std::string place_of_logs(const state::Job& job) {
+  const std::string place = "~/" + launcher::job_directory(job.id);
+  try {
+    std::vector<std::string> nodes;
+    for (const launcher::NodeRanks& ranks : launcher::parse_job_record(job.spec_json).placement)
+      nodes.push_back(ranks.node.value);
+    return place + " on " + fold_names(nodes);
+  } catch (const Error&) {  // Written by another version.
+    return place;
+  }
+}
+
+std::optional<Money> cost_of(const Standing& standing, const state::Node& node, TimePoint now) {
+  if (!standing.price) return std::nullopt;
+  std::vector<state::Run> runs = standing.runs;
+  std::erase_if(runs, [&](const state::Run& run) { return run.index != node.index; });
+  return provision::spending_of(runs, *standing.price, now).so_far;
+}
+
+Json description_of(const ClusterAndNodes& shown, std::span<const state::Job> jobs,
+                    std::size_t open_intents, TimePoint now) {
+  const state::Cluster& cluster = shown.cluster;
+  Json out;
+  out["name"] = cluster.name.value;
+  out["id"] = cluster.id.value;
+  out["provider"] = cluster.provider;
+  out["state"] = state::to_string(cluster.state);
+  if (open_intents > 0)
+    out["unfinished"] = counted(open_intents, "change") +
+                        ", under way or left by a run that died: fastgpu gc settles those";
+  out["size"] = running_text(shown.nodes);
+  put(out, "user", cluster.user);
+  out["created"] = time_text(cluster.created, now);
+  put_part(out, "machine", machine_section(cluster));
+  put_network(out, cluster);
+  put_part(out, "cost", cost_section(shown.standing));
+  put_part(out, "guards", guards_section(shown.standing, now));
+  put_part(out, "taken back", without_empty_columns(taken_back_table(shown.notices)));
+  put_part(out, "nodes", nodes_table(shown, now));
+  put_part(out, "jobs", jobs_table(jobs, cluster.id, now));
+  return out;
+}
+
+Json description_of(const state::Node& node, const ClusterAndNodes& shown, TimePoint now) {
+  Json out;
+  out["name"] = node.name.value;
+  put(out, "cluster", shown.cluster.name.value);
+  out["state"] = state::to_string(node.state);
+  if (const auto since = running_since(shown.standing, node))
+    out["running since"] = time_text(*since, now);
+  out["slots"] = std::to_string(node.slots);
+  put(out, "user", node.user);
+  put(out, "address", address_text(node.address, node.port));
+  put(out, "private address", inner_address(node));
+  put(out, "reached through", way_text(node));
+  put(out, "instance", node.instance_id);
+  put_part(out, "machine", machine_section(shown.cluster));
+  put(out, "cost so far", cost_word(shown.standing, node, now));
+  put_part(out, "host keys", Json(node.host_keys));
+  return out;
+}
+
+Json description_of(const JobAndCluster& shown, TimePoint now) {
+  const state::Job& job = shown.job;
+  Json out;
+  out["id"] = job.id;
+  put(out, "cluster", shown.cluster);
+  out["state"] = state::to_string(job.state);
+  if (job.exit_code) out["exit code"] = std::to_string(*job.exit_code);
+  put(out, "reason", job.reason);
+  out["created"] = time_text(job.created, now);
+  if (job.ended) out["ended"] = time_text(*job.ended, now);
+  out["duration"] = to_string(std::chrono::milliseconds(duration_of(job, now)));
+  try {
+    put_wish(out, job);
+  } catch (const Error&) {  // Written by another version.
+  }
+  out["logs"] = place_of_logs(job);
+  return out;
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,291 @@
+#include "cli/commands/show/views.hpp"
+#include "cli/commands/shared/offer_views.hpp"
+
+#include <algorithm>
+
+#include "base/time_text.hpp"
+#include "cli/commands/shared/machine.hpp"
+#include "cli/ui/text.hpp"
+#include "provision/cloud/cloud_spec.hpp"
+#include "provision/providers.hpp"
+#include "state/words.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+Cell state_cell(std::string_view word) {
+  return {std::string(word), color_of(word)};
+}
+
+/// The provider's own part of the wish: JSON where it is, text where it is not.
+Json embedded(const std::string& text) {
+  Json parsed = Json::parse(text, nullptr, false);
+  return parsed.is_discarded() ? Json(text) : parsed;
+}
+
+std::string running_of_all(std::span<const state::Node> nodes) {
+  const auto running = std::ranges::count(nodes, state::NodeState::running, &state::Node::state);
+  return std::to_string(running) + "/" + std::to_string(nodes.size());
+}
+
+std::string exit_word(const state::Job& job) {
+  return job.exit_code ? std::to_string(*job.exit_code) : "";
+}
+
+std::string price_cell(const Standing& standing) {
+  if (!standing.price) return "?";
+  if (standing.price->amount == 0) return "0/h";
+  return price_text(standing.spending.per_hour, 1);
+}
+
+std::string end_text(const Standing& standing, state::TimePoint now) {
+  if (standing.ended) return "ended";
+  if (!standing.end) return "never";
+  if (standing.end->when <= now) return "now";
+  return "in " + age(now, standing.end->when);
+}
+
+Json seconds_json(const std::optional<std::chrono::seconds>& time) {
+  return time ? Json(time->count()) : Json();
+}
+
+/// "0/h" for a machine of the user's own.
+std::string price_cell(const Machine& machine) {
+  return machine.type.empty() && machine.price ? "0/h" : price_text(machine.price, 1);
+}
+
+std::string or_dash(const std::string& text) {
+  return text.empty() ? "-" : text;
+}
+
+}  // namespace
+
+std::string_view cause_word(provision::EndCause cause) {
+  switch (cause) {
+    case provision::EndCause::max_life:
+      return "max-life";
+    case provision::EndCause::max_cost:
+      return "max-cost";
+    case provision::EndCause::unattended:
+      return "unattended";
+    case provision::EndCause::idle:
+      return "idle-delete";
+  }
+  return "";
+}
+
+Json machine_fields(const state::Cluster& cluster) {
+  const Machine machine = machine_of(cluster);
+  const auto text = [](const std::string& value) { return value.empty() ? Json() : Json(value); };
+  Json fields = {{"type", text(machine.type)},
+                 {"region", text(machine.region)},
+                 {"zone", text(machine.zone)},
+                 {"gpus", text(machine.gpus)},
+                 {"market", text(machine.market)}};
+  put_price(fields, machine.price);
+  return fields;
+}
+
+Json guard_fields(const Standing& standing) {
+  const bool is_known = standing.price.has_value();
+  const provision::Guards& guards = standing.guards;
+  Json fields;
+  put_price(fields, is_known ? std::optional(standing.spending.per_hour) : std::nullopt);
+  fields["cost_so_far"] = is_known ? Json(standing.spending.so_far.amount) : Json();
+  fields["guards"] = {{"max_life_seconds", seconds_json(guards.max_life)},
+                      {"max_cost", money_json(guards.max_cost)},
+                      {"unattended_seconds", seconds_json(guards.unattended)},
+                      {"idle_stop_seconds", seconds_json(guards.idle_stop)},
+                      {"idle_delete_seconds", seconds_json(guards.idle_delete)}};
+  fields["ends"] = standing.end ? Json(utc_text(standing.end->when)) : Json();
+  fields["ends_because"] = standing.end ? Json(cause_word(standing.end->cause)) : Json();
+  fields["ended_because"] = standing.ended ? Json(cause_word(*standing.ended)) : Json();
+  return fields;
+}
+
+std::string cost_text(const Standing& standing) {
+  if (!standing.price) return "?";
+  if (standing.price->amount == 0) return "0";
+  return to_string(standing.spending.so_far);
+}
+
+Json time_json(std::int64_t seconds) {
+  if (seconds == 0) return nullptr;
+  return utc_text(std::chrono::system_clock::from_time_t(seconds));
+}
+
+Json storage_fields(const provision::DataDisk& disk, std::span<const provision::Mount> mounts) {
+  Json fields;
+  fields["data_disk"] = Json();
+  if (disk.gib > 0)
+    fields["data_disk"] = {{"gib", disk.gib}, {"type", disk.type}, {"path", provision::kDataPath}};
+  fields["mounts"] = Json::array();
+  for (const auto& [source, path] : mounts)
+    fields["mounts"].push_back({{"source", source}, {"path", path}});
+  return fields;
+}
+
+Json cluster_fields(const ClusterAndNodes& shown) {
+  Json fields = to_json(shown.cluster);
+  if (provision::is_cloud(shown.cluster.provider)) {
+    const auto spec = provision::cloud::parse_cloud_spec(shown.cluster.spec_json);
+    fields.update(storage_fields(spec.wish.data_disk, spec.mounts));
+  }
+  fields["machine"] = machine_fields(shown.cluster);
+  fields.update(guard_fields(shown.standing));
+  fields["taken_back"] = Json::array();
+  for (const Notice& notice : shown.notices)
+    fields["taken_back"].push_back({{"node", notice.node.value},
+                                    {"when", time_json(notice.taken_back)},
+                                    {"at_risk_since", time_json(notice.at_risk)}});
+  return fields;
+}
+
+Json to_json(const state::Cluster& cluster) {
+  Json out;
+  out["name"] = cluster.name.value;
+  out["id"] = cluster.id.value;
+  out["provider"] = cluster.provider;
+  out["state"] = state::to_string(cluster.state);
+  out["slots"] = cluster.slots;
+  out["user"] = cluster.user;
+  out["network"] = cluster.network;
+  out["created"] = utc_text(cluster.created);
+  out["spec"] = embedded(cluster.spec_json);
+  return out;
+}
+
+Json to_json(const state::Node& node) {
+  Json out;
+  out["name"] = node.name.value;
+  out["index"] = node.index;
+  out["state"] = state::to_string(node.state);
+  out["address"] = node.address;
+  out["port"] = node.port;
+  out["private_address"] = node.private_address;
+  out["user"] = node.user;
+  out["slots"] = node.slots;
+  out["instance"] = node.instance_id;
+  out["host_keys"] = node.host_keys;
+  return out;
+}
+
+Json to_json(const state::Job& job) {
+  Json out;
+  out["id"] = job.id;
+  out["state"] = state::to_string(job.state);
+  out["exit_code"] = job.exit_code ? Json(*job.exit_code) : Json(nullptr);
+  out["reason"] = job.reason;
+  out["created"] = utc_text(job.created);
+  out["ended"] = job.ended ? Json(utc_text(*job.ended)) : Json(nullptr);
+  out["spec"] = embedded(job.spec_json);
+  return out;
+}
+
+View view_of(std::span<const ClusterAndNodes> clusters, state::TimePoint now) {
+  View view;
+  view.when_empty = "no clusters; make one: fastgpu create cluster demo --nodes 2";
+  view.table.columns = {{"NAME"},
+                        {"PROVIDER"},
+                        {"STATE"},
+                        {"NODES"},
+                        {"SLOTS", false, Fit::optional},
+                        {"PRICE"},
+                        {"COST"},
+                        {"ENDS", true},
+                        {"AGE", false, Fit::optional},
+                        {"TYPE", true},
+                        {"ZONE", true},
+                        {"GPUS", true},
+                        {"NETWORK", true},
+                        {"ID", true}};
+  view.root = document("clusters");
+  view.root["clusters"] = Json::array();
+  for (const ClusterAndNodes& shown : clusters) {
+    const auto& [cluster, nodes, standing, notices] = shown;
+    int slots = 0;
+    for (const state::Node& node : nodes)
+      slots += node.slots;
+    view.names.push_back(cluster.name.value);
+    const Machine machine = machine_of(cluster);
+    view.table.rows.push_back(
+        {cluster.name.value, cluster.provider,
+         state_cell(standing.ended ? "ended" : state::to_string(cluster.state)),
+         running_of_all(nodes), std::to_string(slots), price_cell(standing), cost_text(standing),
+         end_text(standing, now), age(cluster.created, now), or_dash(machine.type),
+         or_dash(machine.zone), or_dash(machine.gpus), or_dash(network_word(cluster)),
+         cluster.id.value});
+    Json item = cluster_fields(shown);
+    item["nodes"] = nodes.size();
+    view.root["clusters"].push_back(std::move(item));
+  }
+  return view;
+}
+
+View view_of_nodes(std::span<const ClusterAndNodes> clusters) {
+  View view;
+  view.when_empty = "no nodes; make some: fastgpu create cluster demo --nodes 2";
+  view.table.columns = {{"NAME"},
+                        {"CLUSTER", false, Fit::optional},
+                        {"STATE"},
+                        {"ADDRESS"},
+                        {"SLOTS", false, Fit::optional},
+                        {"PRIVATE", true},
+                        {"PORT", true},
+                        {"USER", true},
+                        {"INSTANCE", true},
+                        {"TYPE", true},
+                        {"ZONE", true},
+                        {"GPUS", true},
+                        {"PRICE", true}};
+  view.root = document("nodes");
+  view.root["nodes"] = Json::array();
+  for (const auto& [cluster, nodes, standing, notices] : clusters) {
+    const Machine machine = machine_of(cluster);
+    for (const state::Node& node : nodes) {
+      view.names.push_back(node.name.value);
+      view.table.rows.push_back(
+          {node.name.value, cluster.name.value, state_cell(state::to_string(node.state)),
+           node.address, std::to_string(node.slots), node.private_address,
+           std::to_string(node.port), node.user, node.instance_id, or_dash(machine.type),
+           or_dash(machine.zone), or_dash(machine.gpus), price_cell(machine)});
+      Json item = to_json(node);
+      item["cluster"] = cluster.name.value;
+      item.update(machine_fields(cluster));
+      view.root["nodes"].push_back(std::move(item));
+    }
+  }
+  return view;
+}
+
+View view_of(std::span<const JobAndCluster> jobs, state::TimePoint now) {
+  View view;
+  view.when_empty = "no jobs; run one: fastgpu run job --cluster demo -np 2 -- hostname";
+  view.table.columns = {{"JOB"},
+                        {"CLUSTER"},
+                        {"STATE"},
+                        {"EXIT"},
+                        {"AGE", false, Fit::optional},
+                        {"REASON", true, Fit::prose}};
+  view.root = document("jobs");
+  view.root["jobs"] = Json::array();
+  for (const auto& [job, cluster] : jobs) {
+    view.names.push_back(job.id);
+    view.table.rows.push_back({job.id, cluster, state_cell(state::to_string(job.state)),
+                               exit_word(job), age(job.created, now), job.reason});
+    Json item = to_json(job);
+    item["cluster"] = cluster;
+    view.root["jobs"].push_back(std::move(item));
+  }
+  return view;
+}
+
+View view_of_one(std::string_view kind, const Json& fields, std::string name) {
+  View view;
+  view.root = document(kind);
+  view.root.update(fields);
+  view.names = {std::move(name)};
+  return view;
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,181 @@
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <optional>
+
+#include "base/quote.hpp"
+#include "base/time_text.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/job/job_result.hpp"
+#include "cli/commands/job/job_start.hpp"
+#include "cli/commands/shared/program_variables.hpp"
+#include "cli/commands/tool/bench_comm_job.hpp"
+#include "cli/commands/tool/bench_comm_report.hpp"
+#include "cli/workflows/remote_target.hpp"
+#include "comm/bench/models.hpp"
+#include "comm/bench/settings.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+constexpr int kMostRanks = 100'000;
+
+struct Options {
+  std::string cluster;
+  /// Arguments of the measuring program, which parses them again.
+  std::vector<std::string> measured;
+  std::string model;
+  std::optional<int> ranks;
+  std::optional<int> per_node;
+  VariableFlags variables;
+  std::optional<std::chrono::milliseconds> timeout;
+  bool oversubscribe = false;
+};
+
+bool is_file(const std::string& model) {
+  return !model.empty() && !comm::bench::is_known_model(model);
+}
+
+std::vector<std::string> words_of(const Options& options) {
+  std::vector<std::string> words = options.measured;
+  if (!options.model.empty())
+    words.push_back("--model=" + (is_file(options.model) ? BenchFiles::model_file(options.model)
+                                                         : options.model));
+  return words;
+}
+
+/// Throws for values that the nodes would refuse.
+void check(const Options& options) {
+  comm::bench::settings_of({.name = "bench comm", .about = "", .options = {}}, words_of(options));
+  if (!options.model.empty()) comm::bench::find_model(options.model);
+}
+
+launcher::JobSpec spec_of(const Options& options, const state::Environment& ours) {
+  launcher::JobSpec spec;
+  spec.name = parse_job_name("bench-comm");
+  spec.argv = {BenchFiles::program()};
+  const std::vector<std::string> words = words_of(options);
+  spec.argv.insert(spec.argv.end(), words.begin(), words.end());
+  spec.ranks = options.ranks;
+  spec.per_node = options.per_node;
+  spec.environment = variables_of(options.variables, ours);
+  if (options.timeout) spec.timeout = *options.timeout;
+  if (options.oversubscribe) spec.crowding = launcher::Crowding::allowed;
+  launcher::validate(spec);
+  return spec;
+}
+
+void show(Context& context, const BenchReport& report) {
+  Ui& ui = context.ui();
+  ui.end_progress();
+  const Detail detail = ui.format() == Format::wide ? Detail::wide : Detail::usual;
+  if (ui.for_people())
+    ui.show(text_of(report, detail, ui.terminal()));
+  else
+    ui.show(view_of(report));
+}
+
+/// Returns the command line in the page's form.
+std::string command_of(const Options& options) {
+  std::vector<std::string> words = {"fastgpu", "bench", "comm", options.cluster};
+  std::ranges::copy(options.measured, std::back_inserter(words));
+  if (!options.model.empty()) words.push_back("--model=" + options.model);
+  if (options.ranks) words.push_back("-np=" + std::to_string(*options.ranks));
+  if (options.per_node) words.push_back("--npernode=" + std::to_string(*options.per_node));
+  if (options.oversubscribe) words.emplace_back("--oversubscribe");
+  return shell_join(words);
+}
+
+int run(Context& context, const Options& options) {
+  check(options);
+  launcher::JobSpec spec = spec_of(options, context.environment());
+  const RemoteTarget target = running_nodes(context, options.cluster);
+  const BenchFiles files(context.state_directory(), is_file(options.model) ? options.model : "");
+  spec.sync = files.directory().string();
+  StartedJob started = start_job(context, target, placed_on(target, spec));
+  BenchOutput output(context);
+  const auto job = follow_to_end(context, started.runner, started.open,
+                                 {.on_cancel = launcher::OnCancel::stop_job}, output);
+  if (!job) return kBrokenPipe;
+  const BenchReport report{target.cluster.name.value, job->id, output.results(),
+                           command_of(options), utc_text(job->created)};
+  const bool has_succeeded = job->state == state::JobState::succeeded;
+  if (has_succeeded || (context.ui().for_people() && !report.results.empty()))
+    show(context, report);
+  if (!has_succeeded) throw failure_of(*job);
+  return 0;
+}
+
+/// Adds an option whose value is checked by the measuring program's own reader.
+Argument& passed_on(Arguments& arguments, Options& options, const std::string& name,
+                    std::string_view value, std::string_view help) {
+  Argument& made = arguments.add({.name = name, .value = std::string(value)});
+  made.help = help;
+  made.take = [&options, name](const std::string& text) {
+    options.measured.push_back(name + "=" + text);
+  };
+  return made;
+}
+
+template <class Names>
+std::vector<std::string> names_of(const Names& items) {
+  std::vector<std::string> names;
+  for (const auto item : items)
+    names.emplace_back(name_of(item));
+  return names;
+}
+
+void describe_measured(Arguments& arguments, Options& options) {
+  passed_on(arguments, options, "--sizes", "LEAST:MOST:FACTOR|LIST",
+            "Message sizes in bytes; K, M and G are powers of 2 (8:128M:4)");
+  Argument& model = arguments.add({.name = "--model", .value = "MODEL"});
+  model.help = "Exchange the gradients of this model, or of a file with lines 'name elements'";
+  model.values = Values::path;
+  model.choices.assign(comm::bench::kModels.begin(), comm::bench::kModels.end());
+  model.take = [&options](const std::string& text) { options.model = text; };
+  Argument& collective =
+      passed_on(arguments, options, "--collective", "LIST", "Collectives to measure (all_reduce)");
+  collective.values = Values::choice;
+  collective.choices = names_of(comm::bench::kCollectives);
+  Argument& dtype = passed_on(arguments, options, "--dtype", "LIST", "Data types (float32)");
+  dtype.values = Values::choice;
+  dtype.choices = names_of(comm::bench::kTypes);
+  Argument& buffers = passed_on(arguments, options, "--buffers", "WHOSE",
+                                "Allocate buffers in the program or in the library (private)");
+  buffers.values = Values::choice;
+  buffers.choices = {"private", "heap"};
+  Argument& memory = passed_on(arguments, options, "--memory", "HOW",
+                               "Copy gradients into the send buffer, or write them there (copies)");
+  memory.values = Values::choice;
+  memory.choices = {"copies", "views"};
+  passed_on(arguments, options, "--steps", "N", "Number of steps with a model (20)");
+  passed_on(arguments, options, "--repetitions", "N",
+            "Number of repetitions, of which the median is shown (7)");
+  Argument& no_check = arguments.add({.name = "--no-check"});
+  no_check.help = "Do not check the results";
+  no_check.take = [&options](const std::string&) { options.measured.emplace_back("--no-check"); };
+}
+
+}  // namespace
+
+Action describe_bench_comm(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  Argument& cluster =
+      arguments.text("CLUSTER[/NODES]", "", "The nodes to measure on", options->cluster);
+  cluster.required = true;
+  cluster.values = Values::target;
+  describe_measured(arguments, *options);
+  arguments.group("Rank");
+  arguments
+      .count("--np", "N", "Total number of ranks (one per slot)", options->ranks, 1, kMostRanks)
+      .letter = "-np";
+  arguments.count("--npernode", "K", "Number of ranks per node", options->per_node, 1, kMostRanks);
+  arguments.flag("--oversubscribe", "Allow more ranks than slots", options->oversubscribe);
+  describe_variables(arguments, options->variables, "every rank");
+  arguments.group("");
+  arguments.duration("--timeout", "Give up after this long", options->timeout);
+  arguments.offer_page();
+  return [options](Context& context) { return run(context, *options); };
+}
+
+}  // namespace fastgpu::cli

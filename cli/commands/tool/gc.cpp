@@ -1,0 +1,88 @@
+#include "provision/gc.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "cli/commands/commands.hpp"
+#include "cli/commands/shared/disk_report.hpp"
+#include "cli/commands/show/views.hpp"
+#include "cli/workflows/cluster_guards.hpp"
+#include "cli/workflows/image_baking.hpp"
+#include "cli/workflows/job_access.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+struct Options {
+  bool dry_run = false;
+};
+
+View view_of(const std::vector<provision::Settled>& all, const std::vector<DiskReport>& disks) {
+  View view;
+  view.when_empty = "nothing to put right";
+  view.root = document("gc");
+  view.root["settled"] = Json::array();
+  view.table.columns = {{"CLUSTER"}, {"WHAT", false, Fit::prose}, {"RESULT", false, Fit::prose}};
+  for (const provision::Settled& settled : all) {
+    const std::string error = settled.error ? settled.error->what() : "";
+    view.names.push_back(settled.cluster);
+    view.table.rows.push_back({settled.cluster, settled.what,
+                               settled.error ? Cell(error, Color::red) : Cell("ok", Color::green)});
+    Json item;
+    item["cluster"] = settled.cluster;
+    item["what"] = settled.what;
+    item["error"] = settled.error ? Json(error) : Json(nullptr);
+    view.root["settled"].push_back(std::move(item));
+  }
+  view.root["full_disks"] = Json::array();
+  for (const DiskReport& disk : disks)
+    view.root["full_disks"].push_back(to_json(disk));
+  return view;
+}
+
+/// Settles jobs, before the clusters: their clusters may be about to go.
+std::vector<provision::Settled> settle_jobs(Context& context, const Options& options) {
+  std::vector<provision::Settled> out;
+  for (const state::Job& job : abandoned_jobs(context)) {
+    const auto cluster = context.store().find_cluster(job.cluster);
+    out.push_back({.cluster = cluster ? cluster->name.value : job.cluster.value,
+                   .what = "abandoned job " + job.id});
+    if (options.dry_run) continue;
+    try {
+      end_abandoned(context, job);
+    } catch (const Error& e) {
+      out.back().error = e;
+    }
+  }
+  return out;
+}
+
+int run(Context& context, const Options& options) {
+  const auto mode = options.dry_run ? provision::GcMode::look : provision::GcMode::remove;
+  std::vector<provision::Settled> settled = settle_jobs(context, options);
+  const auto carrying = options.dry_run ? Carrying::told : Carrying::done;
+  for (provision::Settled& one : carry_out_guards(context, carrying))
+    settled.push_back(std::move(one));
+  for (provision::Settled& one : settle_bakes(context, options.dry_run))
+    settled.push_back(std::move(one));
+  for (provision::Settled& one : provision::collect_garbage(context.tools(), mode))
+    settled.push_back(std::move(one));
+  const std::vector<DiskReport> disks = report_full_disks(context);
+  context.ui().show(view_of(settled, disks));
+  for (const DiskReport& disk : disks)
+    for (const std::string& line : lines_of(disk))
+      context.ui().note(line);
+  const bool failed = std::ranges::any_of(
+      settled, [](const provision::Settled& one) { return one.error.has_value(); });
+  return failed ? 1 : 0;
+}
+
+}  // namespace
+
+Action describe_gc(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  arguments.flag("--dry-run", "Show what would be removed, without removing it", options->dry_run);
+  return [options](Context& context) { return run(context, *options); };
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,74 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+
+#include "base/unique_fd.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/program/context.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+constexpr std::string_view kClusterFile =
+#include "cluster_template.inc"
+    ;
+constexpr std::string_view kJobFile =
+#include "job_template.inc"
+    ;
+
+struct Options {
+  std::string kind = "cluster";
+  std::string file;
+};
+
+/// Writes a file that must not exist yet. It is complete or absent under its name.
+void write_new(const std::string& path, std::string_view text) {
+  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (!file && errno == EEXIST)
+    throw Error(ErrorKind::conflict,
+                path + " exists already: move it away, or give another --file");
+  if (!file) throw system_error("writing " + path, errno);
+  const ssize_t written = ::write(file.get(), text.data(), text.size());
+  if (written == static_cast<ssize_t>(text.size())) return;
+  const int error = written < 0 ? errno : ENOSPC;
+  ::unlink(path.c_str());
+  throw system_error("writing " + path, error);
+}
+
+int run(Context& context, const Options& options) {
+  const bool cluster = options.kind == "cluster";
+  const std::string_view text = cluster ? kClusterFile : kJobFile;
+  if (options.file == "-") {
+    context.ui().data(text);
+    return 0;
+  }
+  const std::string path = options.file.empty() ? options.kind + ".yaml" : options.file;
+  write_new(path, text);
+  View view;
+  view.root = document("init");
+  view.root["file"] = path;
+  view.names = {path};
+  if (!context.ui().for_people()) context.ui().show(view);
+  context.ui().note("wrote " + path);
+  context.ui().next_steps(
+      {(cluster ? "fastgpu create cluster -f " : "fastgpu run job -f ") + path});
+  return 0;
+}
+
+}  // namespace
+
+Action describe_init(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  Argument& kind = arguments.text("WHAT", "", "Kind of file (cluster)", options->kind);
+  kind.values = Values::choice;
+  kind.choices = {"cluster", "job"};
+  Argument& file =
+      arguments.text("--file", "PATH", "File to write; - writes to standard output", options->file);
+  file.letter = "-f";
+  file.values = Values::path;
+  return [options](Context& context) { return run(context, *options); };
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,45 @@
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "cli/commands/commands.hpp"
+#include "cli/program/app.hpp"
+#include "cli/program/common_flags.hpp"
+#include "cli/program/man.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+struct Options {
+  std::string directory;
+};
+
+void write_page(const std::filesystem::path& directory, const std::string& name,
+                const std::string& text) {
+  const std::filesystem::path file = directory / (name + ".1");
+  std::ofstream out(file, std::ios::binary);
+  out << text;
+  out.close();
+  if (!out) throw Error(ErrorKind::local, "writing " + file.string() + " failed");
+}
+
+int run(const Options& options) {
+  const std::filesystem::path directory(options.directory);
+  std::filesystem::create_directories(directory);
+  write_page(directory, "fastgpu", man_page_for_all(commands()));
+  for (const Command& command : commands())
+    if (!command.summary.empty())
+      write_page(directory, man_name(command), man_page(command, arguments_of(command)));
+  return 0;
+}
+
+}  // namespace
+
+Action describe_man(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  arguments.text("DIR", "", "Where the manual pages are written", options->directory).required =
+      true;
+  return [options](Context&) { return run(*options); };
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,63 @@
+#include "cli/program/common_flags.hpp"
+
+#include <map>
+#include <optional>
+
+namespace fastgpu::cli {
+
+void describe_common(Arguments& arguments, CommonFlags& common) {
+  if (arguments.offers_table()) {
+    arguments.group("");
+    shared(arguments.text("--sort-by", "COLUMN", "Sort the rows by this column", common.sort_by));
+    shared(
+        arguments.flag("--no-headers", "Leave out the titles of the columns", common.no_headers));
+  }
+  arguments.group("Global");
+  Argument& output = shared(arguments.text("--output", "FORMAT", "Output format", common.output));
+  output.letter = "-o";
+  output.values = Values::choice;
+  output.choices = {"table", "wide", "json", "yaml", "name"};
+  if (arguments.offers_page()) output.choices.emplace_back("html");
+  Argument& color =
+      shared(arguments.text("--color", "WHEN", "Colours on stdout and stderr", common.color));
+  color.values = Values::choice;
+  color.choices = {"auto", "always", "never"};
+  Argument& state = shared(arguments.text(
+      "--state-dir", "DIR", "Directory for clusters, jobs and keys (~/.local/state/fastgpu)",
+      common.state_directory));
+  state.values = Values::path;
+  shared(arguments.flag("--quiet", "Print only results, warnings and errors", common.quiet))
+      .letter = "-q";
+  shared(arguments.flag("--verbose", "Print every request to a cloud", common.verbose)).letter =
+      "-v";
+}
+
+Arguments arguments_of(const Command& command) {
+  CommonFlags common;
+  Arguments arguments;
+  command.describe(arguments);
+  describe_common(arguments, common);
+  return arguments;
+}
+
+Arguments leading_flags(std::span<const Command> table) {
+  std::map<std::string, std::optional<bool>> is_bare;  // Absent if it depends on the command.
+  const auto note = [&](const std::string& spelling, bool bare) {
+    const auto [found, is_new] = is_bare.emplace(spelling, bare);
+    if (!is_new && found->second != bare) found->second.reset();
+  };
+  for (const Command& command : table) {
+    const Arguments arguments = arguments_of(command);
+    for (const Argument& argument : arguments.all()) {
+      if (argument.positional()) continue;
+      note(argument.name, argument.bare());
+      if (!argument.letter.empty()) note(argument.letter, argument.bare());
+    }
+  }
+  Arguments flags;
+  for (const auto& [spelling, bare] : is_bare)
+    if (bare) flags.add({.name = spelling, .value = *bare ? "" : "VALUE"});
+  return flags;
+}
+
+}  // namespace fastgpu::cli

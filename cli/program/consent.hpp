@@ -1,0 +1,23 @@
+// The question before a payment or a deletion: the only place that asks one.
+#pragma once
+
+#include <string_view>
+
+#include "cli/program/arguments.hpp"
+#include "cli/program/automation.hpp"
+#include "cli/program/context.hpp"
+
+namespace fastgpu::cli {
+
+/// Adds --yes.
+void describe_consent(Arguments& arguments, bool& yes);
+
+/// Returns true if the user has agreed beforehand: by --yes (`yes`) or by the setting of that name.
+bool has_consent(Context& context, bool yes);
+
+/// Returns true if the user agrees: by --yes (`yes`), by the setting of that name, or by an answer
+/// to `question`. Throws ErrorKind::usage if there is no terminal to ask on, or
+/// FASTGPU_IN_AUTOMATION forbids to ask.
+bool consents(Context& context, bool yes, std::string_view question);
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,38 @@
+// Help texts, made from the table of commands and their arguments.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/program/arguments.hpp"
+#include "cli/program/command.hpp"
+
+namespace fastgpu::cli {
+
+/// The user's words, and their meaning.
+using HelpRows = std::vector<std::pair<std::string, std::string>>;
+
+/// Rows below a heading of their own: "Storage flags".
+struct HelpGroup {
+  std::string title;
+  HelpRows rows;
+};
+
+/// Returns the commands by topic, in the order of the topics.
+std::vector<HelpGroup> command_groups(std::span<const Command> table);
+HelpRows argument_rows(const Arguments& arguments);  ///< Returns the arguments without a flag.
+/// Returns the flags by their groups, those without one first.
+std::vector<HelpGroup> flag_groups(const Arguments& arguments);
+/// Returns a sentence on the variables of flags, with examples.
+std::string variables_sentence(const Command& command, const Arguments& arguments);
+std::string usage_line(const Command& command, const Arguments& arguments);
+
+/// Returns the text of --help. `width` is that of the terminal, in columns; 0 breaks no row.
+std::string help_for_all(std::span<const Command> table, int width);
+std::string help_for_verb(std::span<const Command> table, std::string_view verb, int width);
+std::string help_for_command(const Command& command, const Arguments& arguments, int width);
+
+}  // namespace fastgpu::cli

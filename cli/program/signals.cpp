@@ -1,0 +1,92 @@
+#include "cli/program/signals.hpp"
+
+#include <signal.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <list>
+
+#include "base/utf8.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+constexpr int kInterrupted = 130;
+constexpr std::array kStopping = {SIGINT, SIGTERM, SIGHUP};
+
+// The objects that a handler may touch: lock-free atomics, and text that is never freed before the
+// exit.
+std::atomic<Cancel*> g_cancel{nullptr};
+std::atomic<const std::string*> g_stopping{nullptr};
+std::atomic<const std::string*> g_parting{nullptr};
+static_assert(std::atomic<Cancel*>::is_always_lock_free);
+/// The modes at the start: a session on a node may have changed them. Written before the handlers
+/// are set.
+termios g_modes{};
+std::atomic<bool> g_has_modes{false};
+
+void write_line(const std::string* line) noexcept {
+  if (line == nullptr) return;
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line->data(), line->size());
+}
+
+/// Returns `sentence` as a line that is never freed: a handler may be reading the one before.
+const std::string* kept_line(const std::string& sentence) {
+  static std::list<std::string> kept;
+  kept.push_back("\nfastgpu: " + escaped(sentence, Layout::kept) + "\n");
+  return &kept.back();
+}
+
+void on_signal(int) noexcept {
+  Cancel* const cancel = g_cancel.load();
+  if (cancel == nullptr) return;
+  if (!cancel->requested()) {
+    write_line(g_stopping.load());
+    return cancel->request();
+  }
+  write_line(g_parting.load());
+  // A background process would be stopped by this call.
+  if (g_has_modes.load() && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp())
+    ::tcsetattr(STDIN_FILENO, TCSANOW, &g_modes);
+  ::_exit(kInterrupted);
+}
+
+}  // namespace
+
+Signals::Signals(Cancel& cancel) {
+  g_cancel.store(&cancel);
+  set_parting_words(
+      "left at once; what was under way is settled by the next command or: fastgpu gc");
+  g_has_modes.store(::tcgetattr(STDIN_FILENO, &g_modes) == 0);
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  sigemptyset(&action.sa_mask);
+  for (const int number : kStopping)
+    sigaddset(&action.sa_mask, number);
+  for (const int number : kStopping) {
+    struct sigaction before {};
+    ::sigaction(number, nullptr, &before);
+    // nohup is respected. An ignored SIGINT is not: scripts ignore it for programs that they start
+    // with &. A job there would otherwise outlive the Ctrl-C or kill -INT that was meant for it.
+    if (number == SIGHUP && before.sa_handler == SIG_IGN) continue;
+    ::sigaction(number, &action, nullptr);
+  }
+  ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);  // A write past the limit of a file's size fails with a reason.
+}
+
+Signals::~Signals() {
+  g_cancel.store(nullptr);
+}
+
+void Signals::set_stopping_words(const std::string& sentence) {
+  g_stopping.store(sentence.empty() ? nullptr : kept_line(sentence));
+}
+
+void Signals::set_parting_words(const std::string& sentence) {
+  g_parting.store(kept_line(sentence));
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,117 @@
+#include "cli/program/variables.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "base/join.hpp"
+#include "base/names.hpp"
+#include "cli/program/common_flags.hpp"
+#include "cli/workflows/cloud_endpoints.hpp"
+#include "config/settings.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+constexpr std::string_view kPrefix = "FASTGPU_";
+
+/// Belong to libfastgpu_comm, which checks them itself, and to the tests.
+constexpr std::array<std::string_view, 2> kFamilies = {"FASTGPU_COMM_", "FASTGPU_TEST_"};
+
+/// Read beside flags and settings.
+constexpr std::array kRead = {
+    "FASTGPU_ADDRESS_URL",       // What tells this machine its address as seen from outside.
+    "FASTGPU_LOCAL_DIR",         // Where local nodes are kept.
+    "FASTGPU_ALIBABA_ENDPOINT",  // Where a cloud is reached, in place of its usual address.
+    "FASTGPU_HUAWEI_ENDPOINT",
+    "FASTGPU_TENCENT_ENDPOINT",
+    "FASTGPU_METADATA_ENDPOINT",
+    "FASTGPU_CONFIG",         // The user's own file.
+    "FASTGPU_IN_AUTOMATION",  // Asks nothing.
+    "FASTGPU_INDEX_LOGINS",   // User names and passwords of package indexes.
+    "FASTGPU_FAULT",          // Of builds with fault points.
+    "FASTGPU_BUILD_DIR",      // Of the script for people who work on fastgpu.
+    "FASTGPU_BENCH_PYTHON",   // Of the benchmarks.
+    "FASTGPU_ROOTLESS",       // Of the tests.
+};
+
+/// Set for ranks, for programs that are run on nodes, and in environments: a fastgpu that is
+/// started there inherits them.
+constexpr std::array kSetOnNodes = {
+    "FASTGPU_JOB_ID",     "FASTGPU_EXEC_ID",    "FASTGPU_RANK",
+    "FASTGPU_WORLD_SIZE", "FASTGPU_LOCAL_RANK", "FASTGPU_NODE_RANK",
+    "FASTGPU_NUM_NODES",  "FASTGPU_NODE_IPS",   "FASTGPU_LOCAL_WORLD_SIZE",
+    "FASTGPU_NODE_NAMES", "FASTGPU_HOSTFILE",   "FASTGPU_GPUS_PER_NODE",
+    "FASTGPU_ENV",        "FASTGPU_CANN",
+};
+
+bool is_of_family(std::string_view name) {
+  return std::ranges::any_of(kFamilies, [&](auto family) { return name.starts_with(family); });
+}
+
+/// Returns the variables of the flags that `name` would serve if those of all flags had, or none
+/// had, a command in them; that of `command` alone if it has such a flag.
+std::vector<std::string> meant_flags(const std::string& name, std::span<const Command> table,
+                                     const Command& command) {
+  std::set<std::string> found;
+  for (const Command& other : table) {
+    const Arguments arguments = arguments_of(other);
+    for (const Argument& argument : arguments.all()) {
+      if (argument.positional()) continue;
+      Argument other_way = argument;
+      other_way.shared = !argument.shared;
+      if (other_way.variable(other.words()) != name) continue;
+      if (&other == &command) return {argument.variable(other.words())};
+      found.insert(argument.variable(other.words()));
+    }
+  }
+  return {found.begin(), found.end()};
+}
+
+std::string fault_of(const std::string& name, std::span<const Command> table,
+                     const Command& command, std::span<const std::string> known) {
+  const std::string what = "the environment variable " + printable(name) + " has no meaning";
+  const auto meant = meant_flags(name, table, command);
+  if (meant.size() == 1) return what + ": the flag's variable is " + meant.front();
+  if (!meant.empty())
+    return what +
+           ": the flag differs from command to command, and so do its variables: " + joined(meant);
+  std::vector<std::string> ends;  // The beginning, which all have, makes none of them likely.
+  for (const std::string& variable : known)
+    ends.push_back(variable.substr(kPrefix.size()));
+  const std::string near = nearest_name(name.substr(kPrefix.size()), ends);
+  if (near.empty()) return what + " to fastgpu: unset it";
+  return what + ", did you mean " + std::string(kPrefix) + near + "?";
+}
+
+}  // namespace
+
+std::vector<std::string> known_variables(std::span<const Command> table) {
+  std::set<std::string> known(kRead.begin(), kRead.end());
+  known.insert(kSetOnNodes.begin(), kSetOnNodes.end());
+  const auto endpoints = endpoint_variables();
+  known.insert(endpoints.begin(), endpoints.end());
+  for (const config::SettingInfo& setting : config::setting_table())
+    known.insert(config::variable_name(setting.key));
+  for (const Command& command : table) {
+    const Arguments arguments = arguments_of(command);
+    for (const Argument& argument : arguments.all())
+      if (!argument.positional()) known.insert(argument.variable(command.words()));
+  }
+  return {known.begin(), known.end()};
+}
+
+std::vector<std::string> unknown_variables(std::span<const std::string> names,
+                                           std::span<const Command> table, const Command& command) {
+  std::vector<std::string> faults;
+  std::vector<std::string> known;
+  for (const std::string& name : names) {
+    if (!name.starts_with(kPrefix) || is_of_family(name)) continue;
+    if (known.empty()) known = known_variables(table);
+    if (!std::ranges::binary_search(known, name))
+      faults.push_back(fault_of(name, table, command, known));
+  }
+  return faults;
+}
+
+}  // namespace fastgpu::cli

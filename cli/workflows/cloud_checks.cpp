@@ -1,0 +1,79 @@
+#include "cli/workflows/cloud_checks.hpp"
+
+#include <poll.h>
+
+#include <optional>
+#include <thread>
+
+#include "base/parallel.hpp"
+#include "provision/providers.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+constexpr std::chrono::milliseconds kTimeout{10'000};
+
+/// A cancel that follows the user's, and is requested by itself after kTimeout.
+class TimedCancel {
+ public:
+  explicit TimedCancel(const Cancel& users)
+      : watcher_([this, &users] {
+          pollfd waited[] = {{users.fd(), POLLIN, 0}, {done_.fd(), POLLIN, 0}};
+          ::poll(waited, 2, static_cast<int>(kTimeout.count()));
+          cancel_.request();
+        }) {}
+  ~TimedCancel() { done_.request(); }
+  TimedCancel(const TimedCancel&) = delete;
+  TimedCancel& operator=(const TimedCancel&) = delete;
+
+  const Cancel& cancel() const noexcept { return cancel_; }
+
+ private:
+  Cancel cancel_;
+  Cancel done_;
+  std::jthread watcher_;  // The last member: it is joined first.
+};
+
+std::string kind_of_trouble(const Error& e) {
+  if (e.kind() == ErrorKind::interrupted) return "no answer within 10s";
+  return e.what();
+}
+
+/// Checks a cloud's credentials; absent without any.
+std::optional<Check> look_at(provision::cloud::Cloud& cloud, const Cancel& users) {
+  const std::string name = std::string(cloud.name()) + " credentials";
+  try {
+    if (!cloud.has_credentials()) return std::nullopt;
+    const TimedCancel timed(users);
+    return Check{name, Verdict::ok, "accepted: " + printable(cloud.account(timed.cancel()), 200),
+                 ""};
+  } catch (const Error& e) {
+    users.check();
+    const bool is_refused = e.kind() == ErrorKind::denied;
+    return Check{
+        name, Verdict::warn, printable(kind_of_trouble(e), 300),
+        is_refused ? "renew them, or take them away" : "see that the cloud can be reached"};
+  }
+}
+
+}  // namespace
+
+std::vector<Check> examine_clouds(Services& services) {
+  std::vector<provision::cloud::Cloud*> clouds;
+  for (const provision::ProviderInfo& info : provision::provider_table())
+    if (info.is_cloud) clouds.push_back(&services.cloud(std::string(info.name)));
+  std::vector<Check> checks;
+  const auto looked = parallel_map(
+      std::span<provision::cloud::Cloud* const>(clouds), clouds.size(),
+      [&](provision::cloud::Cloud* cloud) { return look_at(*cloud, services.cancel()); });
+  services.cancel().check();
+  for (const auto& one : looked)
+    if (const auto* check = std::get_if<0>(&one); check != nullptr && *check)
+      checks.push_back(**check);
+  if (checks.empty())
+    checks.push_back(
+        {"clouds", Verdict::ok, "no credentials of any; local clusters need none", ""});
+  return checks;
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,55 @@
+// The program's clouds: credentials by the vendors' rules, requests over libcurl, each of them
+// shown if that is wanted.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/ip.hpp"
+#include "cli/workflows/services.hpp"
+#include "http/curl_client.hpp"
+#include "provision/cloud/caller.hpp"
+#include "provision/cloud/cloud.hpp"
+#include "state/directory.hpp"
+
+namespace fastgpu::cli {
+
+/// A printer of requests as lines on stderr: "aws ec2 RunInstances us-east-1 ... 200 51 ms".
+class ShownCalls final : public provision::cloud::CallObserver {
+ public:
+  explicit ShownCalls(Messages& messages) : messages_(messages) {}
+  void show_all() noexcept { shows_ = true; }
+  void attempted(const provision::cloud::CallReport& report) override;
+
+ private:
+  Messages& messages_;
+  std::mutex mutex_;
+  bool shows_ = false;
+};
+
+/// A maker of clouds, which outlives them.
+class CloudFactory {
+ public:
+  CloudFactory(Messages& messages, const state::Environment& environment, const Cancel& cancel);
+
+  void show_calls() noexcept { calls_.show_all(); }
+
+  /// Returns the cloud; null for an unknown name.
+  std::unique_ptr<provision::cloud::Cloud> make(const std::string& name);
+
+  /// Returns this machine's public address, as a range of one. Throws, naming --ssh-from, if it
+  /// cannot be found.
+  IpRange own_address();
+
+ private:
+  provision::cloud::ApiTools tools(
+      provision::credentials::Credentials (*find)(const provision::credentials::Sources&));
+
+  const state::Environment& environment_;
+  const Cancel& cancel_;
+  http::CurlClient http_;
+  ShownCalls calls_;
+};
+
+}  // namespace fastgpu::cli

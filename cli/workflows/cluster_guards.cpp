@@ -1,0 +1,280 @@
+#include "cli/workflows/cluster_guards.hpp"
+
+#include <algorithm>
+
+#include "cli/workflows/reachable_hosts.hpp"
+#include "cli/workflows/spot_notices.hpp"
+#include "launcher/guards.hpp"
+#include "provision/cloud/cloud_spec.hpp"
+#include "provision/cloud/timers.hpp"
+#include "provision/first_contact.hpp"
+#include "provision/lifecycle.hpp"
+#include "provision/providers.hpp"
+#include "provision/takeover.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using provision::Guards;
+using provision::cloud::Cloud;
+using state::TimePoint;
+
+/// AWS tells two minutes before, and says that one should look every five seconds.
+constexpr std::chrono::milliseconds kBetweenNotices{5'000};
+
+/// Null where the cluster is in no cloud.
+Cloud* cloud_of(Services& services, const state::Cluster& cluster) {
+  return provision::is_cloud(cluster.provider) ? &services.cloud(cluster.provider) : nullptr;
+}
+
+/// Whether nodes end themselves: a machine that is off costs nothing there.
+bool nodes_act(const Cloud* cloud) {
+  return cloud == nullptr || !cloud->limits().has_timer;
+}
+
+std::vector<std::string> power_off_command(const state::Cluster& cluster) {
+  std::vector<std::string> words = {"shutdown", "-P", "now"};
+  if (cluster.provider == "local") words = {"kill", "-TERM", "1"};
+  if (cluster.user != "root") words.insert(words.begin(), {"sudo", "-n"});
+  return words;
+}
+
+/// A tenth of the shortest limit, within reason: every look costs some processor time.
+std::chrono::milliseconds period_for(const agent::GuardOrder& order) {
+  const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::chrono::seconds shortest = 5min;
+  for (const auto limit : {order.idle, order.unattended, std::chrono::seconds(order.ends - now)})
+    if (limit.count() > 0) shortest = std::min(shortest, limit);
+  return std::max<std::chrono::milliseconds>(shortest / 10, 1s);
+}
+
+agent::GuardOrder order_for(const state::Cluster& cluster, const Guards& guards,
+                            const std::optional<provision::End>& bound, bool acts) {
+  agent::GuardOrder order;
+  if (guards.idle_stop || guards.idle_delete)
+    order.idle = guards.idle_stop ? *guards.idle_stop : *guards.idle_delete;
+  order.period = period_for(order);
+  if (!acts) return order;
+  if (guards.unattended) order.unattended = *guards.unattended;
+  if (bound)
+    order.ends =
+        std::chrono::system_clock::to_time_t(std::chrono::ceil<std::chrono::seconds>(bound->when));
+  if (!order.is_empty()) order.off = power_off_command(cluster);
+  order.period = period_for(order);
+  return order;
+}
+
+/// Has nodes look for what their cloud says about taking them back.
+void watch_for_notice(Services& services, const state::Cluster& cluster, agent::GuardOrder& order) {
+  if (!is_spot(cluster)) return;
+  order.cloud = cluster.provider;
+  order.metadata = services.environment()("FASTGPU_METADATA_ENDPOINT").value_or("");
+  order.period = std::min(order.period, kBetweenNotices);
+}
+
+/// What the nodes are told; empty where there is nothing to tell them.
+std::string tell_nodes(Services& services, const state::Cluster& cluster,
+                       const std::vector<state::Node>& nodes, const agent::GuardOrder& order,
+                       const std::string& told) {
+  const std::string text = order.is_empty() ? "" : to_text(order);
+  const auto hosts = reachable_hosts(services, cluster, nodes);
+  if ((text.empty() && told.empty()) || hosts.empty()) return told;
+  launcher::tell_guards(services.ssh(), hosts, order, services.agent(), services.cancel());
+  return text;
+}
+
+/// A machine that powers itself off is to stop where idleness stops it, else to end.
+std::optional<TimePoint> fate_of(const Guards& guards, const std::optional<provision::End>& end,
+                                 TimePoint now) {
+  if (guards.idle_stop) return std::nullopt;
+  if (end) return end->when;
+  return guards.idle_delete ? std::optional(now) : std::nullopt;
+}
+
+/// Whether every running node of the cluster says that it has been idle for long enough.
+bool is_idle(Services& services, const state::Cluster& cluster) {
+  if (!provision::unmet_nodes(services.store(), cluster.id).empty()) return false;
+  const auto hosts = reachable_hosts(services, cluster, services.store().nodes(cluster.id));
+  const auto watches =
+      launcher::watch_nodes(services.ssh(), hosts, services.agent(), services.cancel());
+  const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  return !watches.empty() && std::ranges::all_of(watches, [&](const auto& watch) {
+    if (!watch.ok()) throw watch.error();
+    return watch.value().because == "idle" && watch.value().powers_off <= now;
+  });
+}
+
+/// What was, or would be, done about one cluster; empty: nothing.
+std::string carry_out(Services& services, const ClusterName& name, Carrying carrying) {
+  const provision::Tools tools = services.tools();
+  const state::Cluster cluster = provision::refresh_cluster(tools, name).cluster;
+  const TimePoint now = std::chrono::system_clock::now();
+  Standing standing = standing_of(services.store(), cluster, now);
+  // Whom nobody attends to is ended by the cloud, or by itself: they know of more than we do.
+  const bool is_over = (standing.bound && standing.bound->when <= now) || standing.ended;
+  const bool acts = nodes_act(cloud_of(services, cluster));
+  const Guards& guards = standing.guards;
+  const bool judges_idle = (guards.idle_stop || guards.idle_delete) && !acts &&
+                           cluster.state != state::ClusterState::stopped;
+  if (!is_over && (!judges_idle || !is_idle(services, cluster))) return "";
+  // Whoever has taken it over carries its guards out.
+  if (provision::is_taken(tools.providers(cluster.provider).list(cluster))) return "";
+  if (!is_over && guards.idle_stop) {
+    if (carrying == Carrying::done) {
+      provision::stop_cluster(tools, name);
+      arrange_guards(services, cluster.id, Occasion::changed, Reach::cloud_alone);
+    }
+    return "stopped: its nodes were idle";
+  }
+  if (carrying == Carrying::done) provision::delete_cluster(tools, name);
+  if (standing.ended)
+    return "deleted: it has ended by itself, for " + provision::reason_of(guards, *standing.ended);
+  return "deleted: " + (is_over ? provision::reason_of(guards, standing.bound->cause)
+                                : std::string("its nodes were idle"));
+}
+
+/// Whether every machine that the cluster had is gone.
+bool has_no_machine(const state::Store& store, const state::Cluster& cluster) {
+  const auto nodes = store.nodes(cluster.id);
+  return !nodes.empty() && std::ranges::all_of(nodes, [](const state::Node& node) {
+    return node.state == state::NodeState::lost;
+  });
+}
+
+bool is_settled(const state::Cluster& cluster) {
+  return cluster.state != state::ClusterState::creating &&
+         cluster.state != state::ClusterState::deleting;
+}
+
+}  // namespace
+
+Standing standing_of(const state::Store& store, const state::Cluster& cluster, TimePoint now) {
+  Standing standing{.guards = provision::guards_of(cluster.spec_json)};
+  standing.price = Money{0, kUsd};
+  if (provision::is_cloud(cluster.provider)) standing.price = provision::cloud::price_of(cluster);
+  standing.runs = store.runs(cluster.id);
+  const Money price = standing.price.value_or(Money{0, kUsd});
+  standing.spending = provision::spending_of(standing.runs, price, now);
+  const auto timer = store.timer(cluster.id);
+  const provision::Watched watched{.created = cluster.created,
+                                   .contact = timer ? timer->contact : cluster.created,
+                                   .stopped = provision::stopped_since(standing.runs),
+                                   .spending = standing.spending};
+  const provision::ProviderInfo provider = provision::provider_info(cluster.provider);
+  standing.end = provision::end_of(standing.guards, watched, now);
+  if (standing.end) standing.due = standing.end->when;
+  if (standing.end && provider.has_timer && timer && timer->ends) standing.end->when = *timer->ends;
+  if (provider.is_cloud && has_no_machine(store, cluster))
+    standing.ended = provision::ended_by(standing.guards, watched,
+                                         !provider.has_timer && !is_spot(cluster), now);
+  Guards bounds = standing.guards;
+  bounds.unattended.reset();
+  standing.bound = provision::end_of(bounds, watched, now);
+  return standing;
+}
+
+void check_guards(const Guards& guards, const std::string& provider,
+                  const std::optional<Money>& price, bool is_spot) {
+  if (guards == Guards{}) return;
+  if (guards.idle_stop && is_spot && !provision::provider_info(provider).can_stop_spot)
+    throw Error(ErrorKind::usage, "--idle-stop stops machines, and " + provider +
+                                      " cannot stop those of --spot: write --idle-delete instead");
+  if (provider == "static")
+    throw Error(ErrorKind::usage,
+                "guards stop and end machines, and hosts that you have are neither stopped nor "
+                "ended by fastgpu");
+  if (guards.max_cost && (!price || price->amount <= 0))
+    throw Error(ErrorKind::usage,
+                "--max-cost needs a price, and none is known here: write --max-life instead");
+}
+
+bool nodes_hold_guards(Services& services, const state::Cluster& cluster) {
+  return nodes_act(cloud_of(services, cluster));
+}
+
+std::optional<provision::End> held(Services& services, const state::Cluster& cluster,
+                                   std::optional<provision::End> wished) {
+  const Cloud* const cloud = cloud_of(services, cluster);
+  if (wished && cloud != nullptr && cloud->limits().has_timer)
+    wished->when = provision::cloud::held_end(*cloud, wished->when);
+  return wished;
+}
+
+namespace {
+
+/// Whether the timers that machines were launched with are those of the end as it is now: an end
+/// that is counted from the creation, and that the cloud takes.
+bool has_launch_timer(const Cloud& cloud, const provision::End& end) {
+  constexpr std::chrono::minutes kSame{1};
+  return end.cause == provision::EndCause::max_life &&
+         provision::cloud::held_end(cloud, end.when) - end.when < kSame;
+}
+
+}  // namespace
+
+void arrange_guards(Services& services, const state::ClusterId& id, Occasion occasion,
+                    Reach reach) {
+  state::Store& store = services.store();
+  const auto cluster = store.find_cluster(id);
+  if (!cluster || !is_settled(*cluster)) return;
+  const auto before = store.timer(id);
+  const TimePoint now = std::chrono::system_clock::now();
+  state::Timer timer{.ends = {}, .contact = now, .told = before ? before->told : ""};
+  if (provision::guards_of(cluster->spec_json) == Guards{} && !before && !is_spot(*cluster)) return;
+  store.put_timer(id, timer);
+  const Standing standing = standing_of(store, *cluster, now);
+  const auto nodes = store.nodes(id);
+  if (standing.end) timer.ends = standing.end->when;
+  Cloud* const cloud = cloud_of(services, *cluster);
+  const bool is_launched_so =
+      occasion == Occasion::created &&
+      (!standing.end || (cloud != nullptr && has_launch_timer(*cloud, *standing.end)));
+  if (cloud != nullptr && cloud->limits().has_timer && !is_launched_so)
+    timer.ends = set_timers(*cloud, services.owner(cluster->provider).mark(), *cluster, nodes,
+                            timer.ends, services.cancel());
+  if (cloud != nullptr && !cloud->limits().has_timer && occasion == Occasion::guarded)
+    set_timers(*cloud, services.owner(cluster->provider).mark(), *cluster, nodes,
+               fate_of(standing.guards, standing.end, now), services.cancel());
+  auto order = order_for(*cluster, standing.guards, standing.bound, nodes_act(cloud));
+  watch_for_notice(services, *cluster, order);
+  if (reach == Reach::nodes) timer.told = tell_nodes(services, *cluster, nodes, order, timer.told);
+  store.put_timer(id, timer);
+}
+
+bool nodes_are_told(Services& services, const state::Cluster& cluster, const Guards& guards) {
+  if (is_spot(cluster)) return true;
+  if (guards == Guards{}) return false;
+  return guards.idle_stop || guards.idle_delete || nodes_act(cloud_of(services, cluster));
+}
+
+void keep_guards(Services& services, const ClusterName& name, Occasion occasion, Reach reach) {
+  const auto cluster = services.store().find_cluster(name);
+  if (!cluster) return;
+  try {
+    arrange_guards(services, cluster->id, occasion, reach);
+  } catch (const Error& e) {
+    services.cancel().check();
+    services.messages().warn("the guards of " + name.value + " are not in place: " + e.what() +
+                             ": `fastgpu guard cluster " + name.value + "` tries again");
+  }
+}
+
+std::vector<provision::Settled> carry_out_guards(Services& services, Carrying carrying) {
+  std::vector<provision::Settled> done;
+  for (const state::Cluster& listed : services.store().clusters()) {
+    if (provision::guards_of(listed.spec_json) == Guards{} || !is_settled(listed)) continue;
+    provision::Settled item{listed.name.value, ""};
+    try {
+      if (item.what = carry_out(services, listed.name, carrying); item.what.empty()) continue;
+    } catch (const Error& e) {
+      services.cancel().check();
+      item.what = "its guards";
+      item.error = e;
+    }
+    done.push_back(std::move(item));
+  }
+  return done;
+}
+
+}  // namespace fastgpu::cli

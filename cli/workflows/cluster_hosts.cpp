@@ -1,0 +1,101 @@
+#include "cli/workflows/cluster_hosts.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "provision/cloud/cloud_spec.hpp"
+#include "provision/providers.hpp"
+#include "provision/providers/local/rootless/world.hpp"
+#include "state/directory.hpp"
+
+namespace fastgpu::cli {
+
+bool has_head_alone(const state::Cluster& cluster) {
+  namespace cloud = provision::cloud;
+  return provision::is_cloud(cluster.provider) &&
+         cloud::parse_cloud_spec(cluster.spec_json).public_address == cloud::PublicAddress::head;
+}
+
+bool is_behind_head(const state::Node& node) {
+  return node.index != provision::cloud::kHead && node.address == node.private_address;
+}
+
+ClusterHosts::ClusterHosts(const state::Store& store, state::Cluster cluster)
+    : directory_(store.directory()), cluster_(std::move(cluster)) {
+  if (cluster_.provider == "static") listed_ = provision::parse_spec_json(cluster_);
+  if (!has_head_alone(cluster_)) return;
+  const std::vector<state::Node> nodes = store.nodes(cluster_.id);
+  if (!nodes.empty()) head_ = without_head(nodes.front());
+}
+
+ssh::Host ClusterHosts::of(const state::Node& node) const {
+  ssh::Host host = without_head(node);
+  if (head_ && is_behind_head(node)) host.jumps = {*head_};
+  return host;
+}
+
+launcher::Peer ClusterHosts::peer(const state::Node& node) const {
+  launcher::Peer peer{.address = node.private_address.empty() ? node.address : node.private_address,
+                      .port = node.port,
+                      .user = node.user.empty() ? cluster_.user : node.user,
+                      .host_keys = node.host_keys};
+  const auto index = static_cast<std::size_t>(node.index);
+  if (index < listed_.size() && !listed_[index].inner.empty()) {
+    peer.address = listed_[index].inner;
+    peer.port = listed_[index].inner_port;
+  }
+  return peer;
+}
+
+ssh::Host ClusterHosts::without_head(const state::Node& node) const {
+  const std::filesystem::path key = state::identity_file(directory_, cluster_.id);
+  const std::filesystem::path own = node.identity_file;
+  ssh::Host host{.name = node.name,
+                 .address = node.address,
+                 .port = node.port,
+                 .user = node.user.empty() ? cluster_.user : node.user,
+                 .identity = key,
+                 .host_keys = node.host_keys};
+  if (cluster_.provider == "local" && ::geteuid() != 0)
+    host.door = provision::local::world_door(provision::local::world_folder(directory_));
+  for (const state::JumpHost& jump : node.jumps)
+    host.jumps.push_back({.name = {jump.address},
+                          .address = jump.address,
+                          .port = jump.port,
+                          .user = jump.user,
+                          .identity = own.empty() ? key : own,
+                          .host_keys = jump.host_keys});
+  const auto index = static_cast<std::size_t>(node.index);
+  if (index < listed_.size()) apply_listed(listed_[index], ssh::Login::with_identity, host);
+  return host;
+}
+
+void apply_listed(const provision::StaticHost& listed, ssh::Login who, ssh::Host& host) {
+  for (std::size_t i = 0; i < std::min(host.jumps.size(), listed.jumps.size()); ++i)
+    if (!listed.jumps[i].identity.empty()) host.jumps[i].identity = listed.jumps[i].identity;
+  if (!listed.openssh || (who == ssh::Login::with_identity && !listed.openssh->always)) return;
+  host.openssh = {.login = who,
+                  .name = listed.openssh->name,
+                  .config = listed.openssh->config,
+                  .proxy = listed.openssh->proxy,
+                  .agent = {}};
+  if (who == ssh::Login::as_user) host.identity = listed.openssh->identity;
+  // Jump hosts take the user's key, also when the host behind them takes the cluster's.
+  for (std::size_t i = 0; i < std::min(host.jumps.size(), listed.jumps.size()); ++i) {
+    const std::string& own = listed.jumps[i].identity;
+    host.jumps[i].identity = own.empty() ? listed.openssh->identity : own;
+    host.jumps[i].openssh = {.login = ssh::Login::as_user,
+                             .name = {},
+                             .config = listed.openssh->config,
+                             .proxy = {},
+                             .agent = {}};
+  }
+}
+
+ssh::Host to_host(const state::Store& store, const state::Cluster& cluster,
+                  const state::Node& node) {
+  return ClusterHosts(store, cluster).of(node);
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,50 @@
+#include "cli/workflows/contact.hpp"
+
+#include "cli/workflows/cluster_guards.hpp"
+#include "cli/workflows/cluster_hosts.hpp"
+#include "cli/workflows/record_publisher.hpp"
+#include "provision/first_contact.hpp"
+
+namespace fastgpu::cli {
+
+namespace {
+
+/// Returns those nodes, and the head if the way to them leads through it.
+std::vector<state::Node> with_head(const state::Store& store, const state::Cluster& cluster,
+                                   std::span<const state::Node> nodes) {
+  std::vector<state::Node> all(nodes.begin(), nodes.end());
+  const std::vector<state::Node> known = store.nodes(cluster.id);
+  if (has_head_alone(cluster) && !known.empty() && known.front().state == state::NodeState::running)
+    all.push_back(known.front());
+  return all;
+}
+
+}  // namespace
+
+bool meet(Services& services, const provision::Tools& tools, const state::Cluster& cluster,
+          std::span<const state::Node> nodes) {
+  if (provision::unmet_nodes(services.store(), cluster.id).empty()) return false;
+  const std::vector<state::Node> needed = with_head(services.store(), cluster, nodes);
+  if (!provision::meet_nodes(tools, cluster.name, needed)) return false;
+  keep_guards(services, cluster.name, Occasion::changed);
+  publish_record(services, cluster.name);
+  return true;
+}
+
+bool meet(Services& services, const provision::Tools& tools, const state::Cluster& cluster) {
+  return meet(services, tools, cluster, services.store().nodes(cluster.id));
+}
+
+void meet_holders(Services& services, const provision::Tools& tools,
+                  const state::Cluster& cluster) {
+  if (!nodes_hold_guards(services, cluster)) return;
+  try {
+    meet(services, tools, cluster);
+  } catch (const Error& e) {
+    services.cancel().check();
+    throw e.during("the guards of " + cluster.name.value +
+                   " stay as they are, for its nodes hold them and cannot be told of others yet");
+  }
+}
+
+}  // namespace fastgpu::cli

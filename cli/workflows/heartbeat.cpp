@@ -1,0 +1,102 @@
+// Somebody looks after a cluster for as long as a command goes on.
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "base/caught.hpp"
+#include "cli/workflows/cluster_guards.hpp"
+#include "provision/cloud/timers.hpp"
+#include "provision/providers.hpp"
+
+namespace fastgpu::cli {
+
+using namespace std::chrono_literals;
+using provision::cloud::Cloud;
+
+class Attendance {
+ public:
+  /// `cloud` is null where nodes see for themselves that somebody is there.
+  Attendance(Services& services, const state::Cluster& cluster, Cloud* cloud,
+             std::chrono::seconds unattended)
+      : messages_(services.messages()),
+        cancel_(services.cancel()),
+        directory_(services.state_directory()),
+        cluster_(cluster),
+        cloud_(cloud),
+        owner_(cloud == nullptr ? "" : services.owner(cluster.provider).mark()),
+        step_(std::max<std::chrono::seconds>(unattended / 10, 1s)),
+        thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+  ~Attendance() {
+    thread_.request_stop();
+    thread_.join();
+    if (!failure_) return;
+    try {
+      messages_.warn("the end of " + cluster_.name.value +
+                     " could not be put off: " + failure_->what());
+    } catch (const Error&) {  // Nobody reads it.
+    }
+  }
+  Attendance(const Attendance&) = delete;
+  Attendance& operator=(const Attendance&) = delete;
+
+ private:
+  void run(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    do {
+      try {
+        put_off();
+        failure_.reset();
+      } catch (...) {
+        failure_ = caught_error();
+      }
+    } while (!woken_.wait_for(lock, stop, step_, [] { return false; }) && !stop.stop_requested());
+  }
+
+  /// Not more often than it is worth a call.
+  void put_off() {
+    state::Store store(directory_);  // One thread a store.
+    const auto now = std::chrono::system_clock::now();
+    const auto before = store.timer(cluster_.id);
+    if (before && now - before->contact < step_) return;
+    state::Timer timer{.contact = now, .told = before ? before->told : ""};
+    store.put_timer(cluster_.id, timer);
+    const Standing standing = standing_of(store, cluster_, now);
+    if (standing.end) timer.ends = standing.end->when;
+    if (cloud_ != nullptr && (!before || before->ends != timer.ends))
+      timer.ends =
+          set_timers(*cloud_, owner_, cluster_, store.nodes(cluster_.id), timer.ends, cancel_);
+    store.put_timer(cluster_.id, timer);
+  }
+
+  Messages& messages_;
+  const Cancel& cancel_;
+  std::filesystem::path directory_;
+  state::Cluster cluster_;
+  Cloud* cloud_;
+  std::string owner_;
+  std::chrono::seconds step_;
+  std::optional<Error> failure_;
+  std::mutex mutex_;
+  std::condition_variable_any woken_;
+  std::jthread thread_;  // The last one: it uses all others.
+};
+
+void EndAttendance::operator()(Attendance* attendance) const noexcept {
+  delete attendance;
+}
+
+AttendancePtr attend(Services& services, const state::Cluster& cluster) {
+  const provision::Guards guards = provision::guards_of(cluster.spec_json);
+  if (guards == provision::Guards{}) return nullptr;
+  const auto timer = services.store().timer(cluster.id);
+  if (nodes_are_told(services, cluster, guards) && (!timer || timer->told.empty()))
+    keep_guards(services, cluster.name, Occasion::changed, Reach::nodes);
+  if (!guards.unattended) return nullptr;
+  Cloud* cloud = nullptr;
+  if (provision::is_cloud(cluster.provider)) cloud = &services.cloud(cluster.provider);
+  if (cloud != nullptr && !cloud->limits().has_timer) cloud = nullptr;
+  return AttendancePtr(new Attendance(services, cluster, cloud, *guards.unattended));
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,222 @@
+#include "cli/workflows/image_baking.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/fault_point.hpp"
+#include "cli/workflows/cluster_hosts.hpp"
+#include "cli/workflows/node_scripts/bake.hpp"
+#include "cli/workflows/node_scripts/node_script.hpp"
+#include "provision/cloud/caller.hpp"
+#include "provision/held_cluster.hpp"
+#include "provision/journal.hpp"
+#include "provision/marks.hpp"
+#include "state/lock.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using provision::cloud::Asked;
+using provision::cloud::ImageState;
+using provision::cloud::OwnImage;
+
+constexpr std::chrono::minutes kPatience{10};  // Timeout of a node that overwrites hidden files.
+
+Json to_json(const provision::cloud::ImageWish& wish) {
+  return {{"region", wish.region},
+          {"machine", wish.machine},
+          {"name", wish.name},
+          {"environment", wish.marks.environment},
+          {"made_of", wish.marks.made_of},
+          {"owner", wish.marks.owner}};
+}
+
+provision::cloud::ImageWish parse_wish(const state::Intent& intent, const state::Cluster& cluster) {
+  const Json json = Json::parse(intent.detail, nullptr, false);
+  const auto text = [&](const char* key) {
+    return json.is_object() && json.contains(key) && json[key].is_string()
+               ? json[key].get<std::string>()
+               : std::string();
+  };
+  return {.region = text("region"),
+          .machine = text("machine"),
+          .name = text("name"),
+          .marks = {.environment = text("environment"),
+                    .made_of = text("made_of"),
+                    .cluster = cluster.id,
+                    .cluster_name = cluster.name.value,
+                    .owner = text("owner")},
+          .token = intent.token};
+}
+
+std::vector<state::Intent> open_bakes(Services& services, const state::ClusterId& cluster) {
+  auto intents = services.store().open_intents(cluster);
+  std::erase_if(intents, [](const auto& intent) { return intent.action != provision::kBakeImage; });
+  return intents;
+}
+
+/// Returns the node; absent if it is gone: there is nothing to restore there.
+std::optional<state::Node> node_of(Services& services, const state::Intent& intent) {
+  for (const state::Node& node : services.store().nodes(intent.cluster))
+    if (node.name.value == intent.subject) return node;
+  return std::nullopt;
+}
+
+void run_on(Services& services, const state::Cluster& cluster, const state::Node& node,
+            const std::string& command, const std::string& what, const Cancel& cancel) {
+  const ssh::Host host = to_host(services.store(), cluster, node);
+  const auto answers = launcher::ask(services.ssh(), {{host, command}}, kPatience, cancel);
+  if (const auto failure = script_failure(answers.at(0), what)) throw Error(*failure);
+}
+
+/// Restores a node's secrets; ignores a cancel.
+void put_back(Services& services, const state::Cluster& cluster, const state::Node& node) {
+  const Cancel never;
+  run_on(services, cluster, node, restore_secrets_command(node), "get its keys back", never);
+}
+
+/// Returns true if an image may still come of it.
+bool may_come(const Error& e) {
+  return e.kind() == ErrorKind::interrupted || e.kind() == ErrorKind::transient ||
+         e.kind() == ErrorKind::timeout;
+}
+
+Error with_way_on(const Error& e, const Bake& bake) {
+  return {e.kind(), std::string(e.what()) + ": the cloud may go on making image " + bake.wish.name +
+                        "; the same command waits for it and puts " + bake.node.name.value +
+                        " back"};
+}
+
+/// Returns an earlier run's entry for the same image, or a new entry.
+state::Intent written_down(Services& services, const Bake& bake) {
+  for (const state::Intent& intent : open_bakes(services, bake.cluster.id))
+    if (parse_wish(intent, bake.cluster).marks.made_of == bake.wish.marks.made_of) return intent;
+  state::Intent intent{.id = {},
+                       .cluster = bake.cluster.id,
+                       .action = std::string(provision::kBakeImage),
+                       .subject = bake.node.name.value,
+                       .token = provision::new_token(),
+                       .detail = to_json(bake.wish).dump()};
+  intent.id = services.store().open_intent(intent);
+  return intent;
+}
+
+/// Records the request before the cloud gets it; returns whether it was recorded before.
+Asked note_asking(Services& services, state::Intent& intent) {
+  Json detail = Json::parse(intent.detail, nullptr, false);
+  if (!detail.is_object()) detail = Json::object();
+  if (detail.value("asked", false)) return Asked::perhaps;
+  detail["asked"] = true;
+  intent.detail = detail.dump();
+  services.store().atomically([&] {
+    services.store().close_intent(intent.id);
+    intent.id = services.store().open_intent(intent);
+  });
+  return Asked::never;
+}
+
+OwnImage make(Services& services, const Bake& bake, Asked asked) {
+  auto& cloud = services.cloud(bake.cluster.provider);
+  services.messages().progress("making image " + bake.wish.name + " of " + bake.node.name.value);
+  return provision::cloud::make_image(cloud, bake.wish, asked, provision::cloud::wait_for,
+                                      services.cancel());
+}
+
+/// Restores the node of a bake whose image is made, or was never requested. Returns false if it is
+/// still being made.
+bool end_bake(Services& services, const state::Cluster& cluster, const state::Intent& intent) {
+  const auto wish = parse_wish(intent, cluster);
+  const auto image = provision::cloud::find_image(services.cloud(cluster.provider), wish.region,
+                                                  wish.marks.made_of, services.cancel());
+  if (image && image->state == ImageState::pending) return false;
+  if (const auto node = node_of(services, intent)) put_back(services, cluster, *node);
+  services.store().close_intent(intent.id);
+  return true;
+}
+
+provision::Settled settle(Services& services, const state::Intent& intent,
+                          const state::Cluster& cluster, bool dry_run) {
+  provision::Settled settled{cluster.name.value, "unfinished bake-image " + intent.subject};
+  if (dry_run) return settled;
+  try {
+    const provision::Tools tools = services.tools();
+    const provision::HeldCluster held(tools, cluster.name);
+    if (!end_bake(services, held.cluster(), intent))
+      throw Error(ErrorKind::conflict, "its image is still being made: later, then");
+    settled.what = "put " + intent.subject + " back after an unfinished bake-image";
+  } catch (const Error& e) {
+    settled.error = e;
+  }
+  return settled;
+}
+
+}  // namespace
+
+std::optional<Bake> unfinished_bake(Services& services, const state::Cluster& cluster,
+                                    const std::string& made_of) {
+  for (const state::Intent& intent : open_bakes(services, cluster.id)) {
+    const auto wish = parse_wish(intent, cluster);
+    const auto node = node_of(services, intent);
+    if (wish.marks.made_of == made_of && node) return Bake{cluster, *node, wish};
+  }
+  return std::nullopt;
+}
+
+OwnImage bake_image(Services& services, const Bake& wanted) {
+  Bake bake = wanted;
+  state::Intent intent = written_down(services, bake);
+  bake.wish.token = intent.token;
+  fault_point("bake:written");
+  const std::string& node = bake.node.name.value;
+  services.set_parting_words("image " + bake.wish.name + " is half made, and keys of " + node +
+                             " lie in its memory alone; the same command goes on");
+  std::optional<OwnImage> image;
+  try {
+    services.messages().progress("hiding keys of " + node + " in its memory");
+    run_on(services, bake.cluster, bake.node, hide_secrets_command(bake.node), "hide its keys",
+           services.cancel());
+    fault_point("bake:hidden");
+    image = make(services, bake, note_asking(services, intent));
+  } catch (const Error& e) {
+    services.messages().end_progress();
+    if (may_come(e)) throw with_way_on(e, bake);
+    put_back(services, bake.cluster, bake.node);
+    services.store().close_intent(intent.id);
+    throw;
+  }
+  fault_point("bake:made");
+  services.messages().progress("putting " + node + " back");
+  put_back(services, bake.cluster, bake.node);
+  fault_point("bake:restored");
+  services.store().close_intent(intent.id);
+  services.messages().end_progress();
+  return *image;
+}
+
+void end_other_bakes(Services& services, const state::Cluster& cluster,
+                     const std::string& made_of) {
+  for (const state::Intent& intent : open_bakes(services, cluster.id)) {
+    const auto wish = parse_wish(intent, cluster);
+    if (wish.marks.made_of == made_of) continue;
+    if (!end_bake(services, cluster, intent))
+      throw Error(ErrorKind::conflict, "image " + wish.name + " is still being made of " +
+                                           intent.subject +
+                                           ": wait until `fastgpu get images "
+                                           "--mine` shows it as available");
+  }
+}
+
+std::vector<provision::Settled> settle_bakes(Services& services, bool dry_run) {
+  std::vector<provision::Settled> all;
+  for (const state::Intent& intent : services.store().open_intents()) {
+    if (intent.action != provision::kBakeImage) continue;
+    const auto cluster = services.store().find_cluster(intent.cluster);
+    if (!cluster) continue;  // All journal entries without a cluster are skipped.
+    if (!state::ClusterLock::try_lock(services.store(), cluster->name)) continue;
+    all.push_back(settle(services, intent, *cluster, dry_run));
+  }
+  return all;
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,38 @@
+// Images made of nodes: requested once, with the node's secrets hidden meanwhile and restored
+// afterwards, even if a run dies in between.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/workflows/services.hpp"
+#include "provision/cloud/make_image.hpp"
+#include "provision/settle.hpp"
+
+namespace fastgpu::cli {
+
+/// An image that should be made, or that a run which died has begun to make.
+struct Bake {
+  state::Cluster cluster{};
+  state::Node node{};
+  provision::cloud::ImageWish wish{};  ///< The token is made when it is recorded.
+};
+
+/// Returns the cluster's unfinished bake that is made of the same; absent without one.
+std::optional<Bake> unfinished_bake(Services& services, const state::Cluster& cluster,
+                                    const std::string& made_of);
+
+/// Makes the image, or goes on with it. The caller holds the cluster. After a cancel, and if the
+/// cloud does not answer, the node's secrets stay in its memory, because the image may still be
+/// made. The same call goes on then.
+provision::cloud::OwnImage bake_image(Services& services, const Bake& bake);
+
+/// Restores the nodes of other bakes. Throws conflict if such an image is still being made.
+void end_other_bakes(Services& services, const state::Cluster& cluster, const std::string& made_of);
+
+/// Restores the nodes of clusters that are not in use. Those whose images are still being made are
+/// left.
+std::vector<provision::Settled> settle_bakes(Services& services, bool dry_run);
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,143 @@
+#include "cli/workflows/job_access.hpp"
+
+#include <algorithm>
+
+#include "cli/workflows/cluster_hosts.hpp"
+#include "cli/workflows/job_owner.hpp"
+#include "cli/workflows/lookup.hpp"
+#include "launcher/node_commands.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+constexpr std::chrono::milliseconds kGlance{2'000};
+
+class NobodyListens final : public launcher::JobObserver {
+ public:
+  void output(int, agent::OutputStream, std::string_view) override {}
+};
+
+std::vector<ssh::Host> hosts_of(Services& services, const OpenJob& open) {
+  const auto nodes = services.store().nodes(open.cluster.id);
+  const ClusterHosts where(services.store(), open.cluster);
+  std::vector<ssh::Host> hosts;
+  for (const launcher::NodeRanks& ranks : open.record.placement) {
+    const auto node = std::ranges::find(nodes, ranks.node, &state::Node::name);
+    if (node == nodes.end())
+      throw Error(ErrorKind::not_found,
+                  "node " + ranks.node.value + " is not in the cluster any more");
+    hosts.push_back(where.of(*node));
+  }
+  return hosts;
+}
+
+launcher::Retention retention_of(Services& services) {
+  constexpr int kMost = 1'000'000;
+  const auto age = services.settings().duration("keep-jobs-for");
+  return {.count = services.settings().integer("keep-jobs", 0, kMost),
+          .age = std::chrono::duration_cast<std::chrono::seconds>(age)};
+}
+
+void lose(Services& services, state::Job& job, const std::string& why) {
+  launcher::mark_ended(services.store(), job,
+                       {.state = state::JobState::lost, .exit_code = 1, .reason = why});
+}
+
+}  // namespace
+
+OpenJob open_job(Services& services, std::string_view name) {
+  OpenJob out;
+  out.job = find_job(services, name);
+  out.record = launcher::parse_job_record(out.job.spec_json);
+  const auto cluster = services.store().find_cluster(out.job.cluster);
+  if (!cluster)
+    throw Error(ErrorKind::conflict,
+                "the cluster of job " + out.job.id + " is deleted, and its logs with it");
+  out.cluster = *cluster;
+  return out;
+}
+
+launcher::JobRunner runner_for(Services& services, const state::Cluster& cluster) {
+  const ClusterHosts where(services.store(), cluster);
+  std::vector<launcher::ClusterNode> nodes;
+  for (const state::Node& node : services.store().nodes(cluster.id))
+    nodes.push_back({.host = where.of(node), .peer = where.peer(node)});
+  // The key that opens the nodes for us opens them for each other.
+  const auto key = state::identity_file(services.state_directory(), cluster.id);
+  const auto text = state::read_file(key);
+  if (!text)
+    throw Error(ErrorKind::local,
+                "the key of cluster " + cluster.name.value + " is gone: " + key.string());
+  return {services.ssh(), std::move(nodes),
+          launcher::ClusterAccess{.cluster_id = cluster.id.value, .private_key = Secret(*text)},
+          launcher::RunnerOptions{.agent = services.agent(),
+                                  .retention = retention_of(services),
+                                  .network_check = services.settings().boolean("network-check")
+                                                       ? launcher::NetworkCheck::on
+                                                       : launcher::NetworkCheck::off}};
+}
+
+void require_running(Services& services, const OpenJob& open) {
+  const auto nodes = services.store().nodes(open.cluster.id);
+  for (const launcher::NodeRanks& ranks : open.record.placement) {
+    const auto node = std::ranges::find(nodes, ranks.node, &state::Node::name);
+    if (node != nodes.end() && node->state == state::NodeState::stopped)
+      throw Error(ErrorKind::conflict, node->name.value +
+                                           " is stopped: start it with: fastgpu start cluster " +
+                                           open.cluster.name.value);
+  }
+}
+
+state::Job refresh_job(Services& services, const state::Job& job) {
+  if (launcher::has_ended(job)) return job;
+  state::Job now = job;
+  const auto cluster = services.store().find_cluster(job.cluster);
+  if (!cluster) {
+    lose(services, now, "its cluster was deleted");
+    return now;
+  }
+  if (cluster->state == state::ClusterState::stopped) {
+    lose(services, now, "its cluster was stopped");
+    return now;
+  }
+  if (cluster->state != state::ClusterState::running &&
+      cluster->state != state::ClusterState::degraded)
+    return now;
+  const OpenJob open{now, launcher::parse_job_record(job.spec_json), *cluster};
+  NobodyListens nobody;
+  launcher::FollowingOptions options;
+  options.data = false;
+  options.renew_lease = launcher::Renewal::no;
+  launcher::Following following(services.ssh(), hosts_of(services, open), open.record.placement,
+                                {services.agent().hash, job.id}, options, nobody);
+  following.catch_up(kGlance);
+  launcher::JobReport report = following.report();
+  if (!report.launcher) return now;
+  report.lease = launcher::RunnerOptions{.agent = services.agent()}.lease;
+  report.timeout = open.record.spec.timeout;
+  launcher::mark_ended(services.store(), now, launcher::decide(report));
+  return now;
+}
+
+std::vector<state::Job> abandoned_jobs(Services& services) {
+  std::vector<state::Job> out;
+  for (const state::Job& job : services.store().jobs()) {
+    if (launcher::has_ended(job)) continue;
+    const auto record = launcher::parse_job_record(job.spec_json);
+    if (record.spec.presence == launcher::Presence::detached) continue;
+    if (JobOwner(services.state_directory(), job.id).held()) out.push_back(job);
+  }
+  return out;
+}
+
+void end_abandoned(Services& services, const state::Job& abandoned) {
+  state::Job job = refresh_job(services, abandoned);
+  if (launcher::has_ended(job)) return;
+  const OpenJob open = open_job(services, job.id);
+  if (open.cluster.state != state::ClusterState::stopped)
+    for (const auto& outcome : runner_for(services, open.cluster).stop(job.id, open.record))
+      if (!outcome.ok()) throw outcome.error();
+  lose(services, job, "the fastgpu that ran it was ended");
+}
+
+}  // namespace fastgpu::cli

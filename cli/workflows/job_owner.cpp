@@ -1,0 +1,31 @@
+#include "cli/workflows/job_owner.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "base/error.hpp"
+#include "state/directory.hpp"
+
+namespace fastgpu::cli {
+
+JobOwner::JobOwner(const std::filesystem::path& state_directory, const std::string& job_id)
+    : path_(state_directory / "locks" / ("job." + job_id + ".lock")) {
+  state::make_private_directory(path_.parent_path());
+  UniqueFd file(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!file) throw system_error("opening the lock " + path_.string(), errno);
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0)
+    file_ = std::move(file);
+  else if (errno != EWOULDBLOCK)
+    throw system_error("locking " + path_.string(), errno);
+}
+
+JobOwner::~JobOwner() {
+  // A job's name is never used again, so that no process can be waiting for this file.
+  if (held()) ::unlink(path_.c_str());
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,175 @@
+#include "cli/workflows/lease.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "base/time_text.hpp"
+#include "base/units.hpp"
+#include "cli/workflows/cluster_hosts.hpp"
+#include "cli/workflows/record_publisher.hpp"
+#include "provision/providers.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::seconds kDuration = 60s;
+constexpr std::chrono::seconds kRenewAfter = 20s;
+constexpr std::chrono::milliseconds kBetweenAttempts = 500ms;
+constexpr std::chrono::seconds kPatienceWithNode = 15s;
+
+std::string clock_text(std::int64_t seconds) {
+  return utc_text(std::chrono::system_clock::from_time_t(seconds), "%H:%M:%SZ");
+}
+
+Error refusal(const LeaseWish& wish, const agent::LeaseAnswer& answer, const std::string& holder) {
+  const agent::LeaseBook& book = answer.book;
+  if (!book.owner.empty() && book.owner != holder && !wish.takes_over)
+    return {ErrorKind::conflict, "cluster '" + wish.cluster +
+                                     "' was taken over by state directory " +
+                                     printable(book.owner) + " (" + printable(book.taken) +
+                                     "): `fastgpu attach cluster " + wish.cluster + " --provider " +
+                                     wish.provider + "` takes it back, `fastgpu delete cluster " +
+                                     wish.cluster + " --forget` forgets it here"};
+  return {ErrorKind::conflict, "cluster '" + wish.cluster + "' is being changed by " +
+                                   printable(book.who) + ", whose lease ends at " +
+                                   clock_text(book.until) +
+                                   " unless it is renewed: wait for it (--wait 2m)" +
+                                   (wish.takes_over ? ", or, if that machine is dead, break it "
+                                                      "(--force)"
+                                                    : "")};
+}
+
+/// Returns "broke the lease of laptop, process 4711, which had it for 12m".
+std::string broken_text(const agent::LeaseAnswer& answer) {
+  std::string text = "broke the lease of " + printable(answer.broken);
+  if (answer.broken_since <= 0 || answer.broken_since > answer.now) return text;
+  const std::chrono::seconds held(answer.now - answer.broken_since);
+  return text + ", which had it for " + to_string(std::chrono::milliseconds(held));
+}
+
+/// Returns the node with the lowest index, which keeps the lease; null if it has no running
+/// machine.
+const state::Node* head_in(const std::vector<state::Node>& nodes) {
+  if (nodes.empty()) return nullptr;
+  const state::Node& head = nodes.front();
+  const bool is_there = head.state == state::NodeState::running && !head.address.empty();
+  return is_there ? &head : nullptr;
+}
+
+/// A lease that is not returned if its node is gone after the operation.
+class HeldLease {
+ public:
+  HeldLease(Services& services, const state::Cluster& cluster, ssh::Host head,
+            const LeaseWish& wish)
+      : services_(services), cluster_(cluster.id), lease_(services, std::move(head), wish) {}
+  ~HeldLease() try {
+    if (head_in(services_.store().nodes(cluster_)) == nullptr) lease_.abandon();
+  } catch (const std::exception&) {
+    return;  // The lease is returned, or runs out.
+  }
+  HeldLease(const HeldLease&) = delete;
+  HeldLease& operator=(const HeldLease&) = delete;
+
+ private:
+  Services& services_;
+  state::ClusterId cluster_;
+  Lease lease_;
+};
+
+}  // namespace
+
+std::string own_host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "?";
+}
+
+struct Lease::Renewal {
+  std::unique_ptr<ssh::Client> client{};
+  launcher::HeadNode head;
+  agent::LeaseWish wish;
+  Cancel cancel{};
+  std::mutex mutex{};
+  std::condition_variable_any woken{};
+  std::jthread thread{};
+};
+
+Lease::Lease(Services& services, ssh::Host host, const LeaseWish& wish) {
+  const std::string mark = services.owner(wish.provider).mark();
+  agent::LeaseWish asked{.holder = mark,
+                         .who = own_host_name() + ", process " + std::to_string(::getpid()),
+                         .duration = kDuration,
+                         .takes_over = wish.takes_over,
+                         .breaks = wish.breaks};
+  auto client = services.another_ssh();
+  launcher::HeadNode head(*client, std::move(host), services.agent(), kPatienceWithNode);
+  const auto until = std::chrono::steady_clock::now() + wish.patience;
+  for (;;) {
+    const agent::LeaseAnswer answer = head.take_lease(asked, services.cancel());
+    if (answer.is_granted) {
+      if (!answer.broken.empty()) services.messages().warn(broken_text(answer));
+      break;
+    }
+    const bool is_anothers = !answer.book.owner.empty() && answer.book.owner != mark;
+    if ((is_anothers && !wish.takes_over) || std::chrono::steady_clock::now() >= until)
+      throw refusal(wish, answer, mark);
+    services.clock().sleep(kBetweenAttempts);
+    services.cancel().check();
+  }
+  asked.breaks = false;  // A state directory that breaks ours in turn keeps it.
+  renewal_ = std::unique_ptr<Renewal>(
+      new Renewal{.client = std::move(client), .head = std::move(head), .wish = asked});
+  renewal_->thread = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void Lease::run(const std::stop_token& stop) {
+  std::unique_lock lock(renewal_->mutex);
+  while (!renewal_->woken.wait_for(lock, stop, kRenewAfter, [] { return false; }) &&
+         !stop.stop_requested()) {
+    try {
+      renewal_->head.take_lease(renewal_->wish, renewal_->cancel);
+    } catch (const std::exception&) {
+      // The node may be shutting down; else the next attempt is in time.
+    }
+  }
+}
+
+Lease::~Lease() {
+  renewal_->thread.request_stop();
+  renewal_->cancel.request();
+  renewal_->thread.join();
+  if (is_abandoned_) return;
+  try {
+    renewal_->head.drop_lease(renewal_->wish.holder, Cancel());
+  } catch (const std::exception&) {
+    return;  // The lease runs out by itself.
+  }
+}
+
+std::shared_ptr<void> lease_for(Services& services, const provision::Tools& tools,
+                                const state::Cluster& cluster) {
+  if (!provision::is_cloud(cluster.provider)) return nullptr;
+  const std::vector<state::Node> nodes = services.store().nodes(cluster.id);
+  const state::Node* head = head_in(nodes);
+  if (head == nullptr || !is_published(services, cluster.id)) return nullptr;
+  const ssh::Host host = to_host(services.store(), cluster, *head);
+  try {
+    return std::make_shared<HeldLease>(
+        services, cluster, host,
+        LeaseWish{cluster.name.value, cluster.provider, tools.patience, false});
+  } catch (const Error& e) {
+    if (e.kind() == ErrorKind::conflict) throw;
+    services.cancel().check();
+    services.messages().warn(
+        std::string(e.what()) +
+        ": going on without the cluster's lease, by the marks of its machines alone");
+    return nullptr;
+  }
+}
+
+}  // namespace fastgpu::cli

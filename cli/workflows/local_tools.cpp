@@ -1,0 +1,67 @@
+#include "cli/workflows/local_tools.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+
+#include "base/counted.hpp"
+#include "ssh/keys.hpp"
+
+namespace fastgpu::cli {
+
+using std::chrono::milliseconds;
+
+void SystemClock::sleep(milliseconds duration) {
+  pollfd stop{cancel_.fd(), POLLIN, 0};
+  ::poll(&stop, 1, static_cast<int>(std::max<milliseconds::rep>(0, duration.count())));
+}
+
+provision::KeyPair SshKeyMaker::make(std::string_view comment) {
+  ssh::KeyPair made = ssh::generate_key_pair(comment);
+  return {std::move(made.private_key), std::move(made.public_key)};
+}
+
+void ProgressEvents::step_started(std::string_view step) {
+  try {
+    messages_.progress(step);
+  } catch (const Error&) {  // Progress that nobody can read stops nothing.
+  }
+}
+
+void ProgressEvents::step_finished(std::string_view) {
+  messages_.end_progress();
+}
+
+void ProgressEvents::moving_on(std::string_view reason) {
+  try {
+    messages_.end_progress();
+    messages_.note(std::string(reason) + ": trying the next place");
+  } catch (const Error&) {  // The next place is tried unseen.
+  }
+}
+
+void ProgressEvents::replacing(std::string_view reason) {
+  try {
+    messages_.end_progress();
+    messages_.note(std::string(reason) + ": asking for others");
+  } catch (const Error&) {  // They are asked for unseen.
+  }
+}
+
+void ProgressEvents::shrunk(std::size_t wanted, std::size_t got) {
+  try {
+    messages_.end_progress();
+    messages_.warn("no place has room for " + counted(wanted, "node") + ": going on with " +
+                   std::to_string(got));
+  } catch (const Error&) {  // The cluster begins unannounced.
+  }
+}
+
+void ProgressEvents::left_behind(std::string_view sentence) {
+  try {
+    messages_.warn(sentence);
+  } catch (const Error&) {  // The removal goes on.
+  }
+}
+
+}  // namespace fastgpu::cli

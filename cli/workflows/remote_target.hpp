@@ -1,0 +1,28 @@
+// The nodes that a command goes to.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "cli/workflows/cluster_guards.hpp"
+#include "cli/workflows/services.hpp"
+#include "ssh/host.hpp"
+#include "state/model.hpp"
+
+namespace fastgpu::cli {
+
+struct RemoteTarget {
+  state::Cluster cluster;
+  std::vector<state::Node> nodes;
+  std::vector<ssh::Host> hosts;        ///< One a node.
+  AttendancePtr attendance = nullptr;  ///< The cluster is attended as long as this is in use.
+};
+
+enum class Coming : std::uint8_t { to_use, to_look };
+
+/// Returns the nodes of "CLUSTER[/NODESET]". Throws ErrorKind::conflict, with a remedy, if one of
+/// them does not run.
+RemoteTarget running_nodes(Services& services, std::string_view text,
+                           Coming coming = Coming::to_use);
+
+}  // namespace fastgpu::cli

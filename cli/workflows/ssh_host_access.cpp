@@ -1,0 +1,165 @@
+#include "cli/workflows/ssh_host_access.hpp"
+
+#include "cli/workflows/cluster_hosts.hpp"
+#include "launcher/fan_out.hpp"
+#include "ssh/identity.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+using provision::Granted;
+using provision::HostDoor;
+using Outcomes = provision::HostAccess::Outcomes;
+
+constexpr std::chrono::milliseconds kPatience{60'000};  // The timeout beside the time to connect.
+
+/// The agent's exit status for an action that the host does not allow.
+constexpr int kDenied = 126;
+
+HostResult<Granted> outcome_of(const launcher::NodeAnswer& answer) {
+  const NodeName& host = answer.result.host;
+  if (!answer.result.ok()) return {host, answer.result.error()};
+  const int code = answer.result.value().code();
+  if (code == 0) return {host, Granted{}};
+  std::string said = answer.err.substr(0, answer.err.find('\n'));
+  if (said.empty()) said = "the agent ended with " + std::to_string(code);
+  return {host,
+          Error(code == kDenied ? ErrorKind::denied : ErrorKind::remote, host.value + ": " + said)};
+}
+
+/// Returns true for an error that another key would not change.
+bool is_passing(ErrorKind kind) {
+  return kind == ErrorKind::transient || kind == ErrorKind::timeout;
+}
+
+}  // namespace
+
+Outcomes SshHostAccess::check(const state::Cluster& cluster, std::span<const HostDoor> doors,
+                              const Cancel& cancel) {
+  return call_as_user(
+      cluster, doors, [](const HostDoor&) { return std::vector<std::string>{"access-check"}; },
+      cancel);
+}
+
+Outcomes SshHostAccess::open(const state::Cluster& cluster, std::span<const HostDoor> doors,
+                             const std::string& public_key, const Cancel& cancel) {
+  const auto words = [&](const HostDoor& door) {
+    return std::vector<std::string>{"access-add", public_key + " " + door.mark};
+  };
+  return call_as_user(cluster, doors, words, cancel);
+}
+
+Outcomes SshHostAccess::close(const state::Cluster& cluster, std::span<const HostDoor> doors) {
+  const auto words = [&](const HostDoor& door) {
+    return std::vector<std::string>{"access-remove", door.mark, cluster.id.value};
+  };
+  const auto with_cluster_key = [&](const HostDoor& door) {
+    return to_host(services_.store(), cluster, door.node);
+  };
+  const Cancel never;  // A cancel asks for this very undoing.
+  Outcomes outcomes = call(doors, with_cluster_key, words, never);
+  // If our key opens nothing, it was removed already, or never added.
+  std::vector<HostDoor> shut;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    if (outcomes[i].ok() || is_passing(outcomes[i].error().kind())) continue;
+    shut.push_back(doors[i]);
+    places.push_back(i);
+  }
+  const Outcomes again = call_as_user(cluster, shut, words, never);
+  for (std::size_t i = 0; i < again.size(); ++i)
+    outcomes[places[i]] = again[i];
+  return outcomes;
+}
+
+std::vector<std::string> SshHostAccess::locked_keys(const provision::OpenSshUse& use) {
+  std::vector<std::string> files{use.identity};
+  if (use.identity.empty()) {
+    const auto home = std::filesystem::path(services_.environment()("HOME").value_or("/")) / ".ssh";
+    files = {home / "id_rsa", home / "id_ecdsa", home / "id_ed25519"};
+  }
+  std::erase_if(files, [&](const std::string& file) {
+    return ssh::identity_kind(file) != ssh::IdentityKind::locked || agent_has(services_, file);
+  });
+  return files;
+}
+
+void SshHostAccess::unlock(std::span<const provision::StaticHost> hosts) {
+  std::vector<std::string> keys;
+  for (const provision::StaticHost& host : hosts)
+    for (const std::string& key : locked_keys(*host.openssh))
+      if (asked_.insert(key).second) keys.push_back(key);
+  if (keys.empty() || !services_.can_ask()) return;
+  if (!agent_) agent_ = std::make_unique<PrivateAgent>(services_);
+  agent_->add(keys);
+}
+
+Error SshHostAccess::explained(const Error& refusal, const provision::OpenSshUse& use) {
+  const auto locked = agent_ ? std::vector<std::string>() : locked_keys(use);
+  if (locked.empty() || refusal.kind() != ErrorKind::denied) return refusal;
+  return {ErrorKind::denied, std::string(refusal.what()) + "; " + locked.front() +
+                                 " has a passphrase: load it into an agent with ssh-add, or run "
+                                 "this at a terminal, which asks for it"};
+}
+
+Outcomes SshHostAccess::call_as_user(const state::Cluster& cluster, std::span<const HostDoor> doors,
+                                     const Words& words, const Cancel& cancel) {
+  if (doors.empty()) return {};
+  const std::vector<provision::StaticHost> hosts = provision::parse_spec_json(cluster);
+  const auto listed = [&](const HostDoor& door) -> const provision::StaticHost& {
+    return hosts.at(static_cast<std::size_t>(door.node.index));
+  };
+  const auto as_user = [&](const HostDoor& door, bool by_client) {
+    ssh::Host host = to_host(services_.store(), {}, door.node);
+    host.identity = door.node.identity_file;
+    provision::StaticHost way = listed(door);
+    if (!by_client) way.openssh.reset();
+    apply_listed(way, ssh::Login::as_user, host);
+    if (host.openssh && agent_) host.openssh->agent = agent_->socket();
+    return host;
+  };
+  const auto needs_client = [&](const HostDoor& door) {
+    const auto& use = listed(door).openssh;
+    return use && (use->first || use->always);
+  };
+  std::vector<provision::StaticHost> for_client;
+  for (const HostDoor& door : doors)
+    if (needs_client(door)) for_client.push_back(listed(door));
+  unlock(for_client);
+  Outcomes outcomes = call(
+      doors, [&](const HostDoor& door) { return as_user(door, needs_client(door)); }, words,
+      cancel);
+  std::vector<HostDoor> refused;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    if (outcomes[i].ok() || !listed(doors[i]).openssh) continue;
+    if (needs_client(doors[i])) {
+      outcomes[i] = {outcomes[i].host, explained(outcomes[i].error(), *listed(doors[i]).openssh)};
+    } else if (outcomes[i].error().kind() == ErrorKind::denied) {
+      refused.push_back(doors[i]);
+      places.push_back(i);
+    }
+  }
+  // An agent, a certificate or another key of the user may open them.
+  const Outcomes again = call(
+      refused, [&](const HostDoor& door) { return as_user(door, true); }, words, cancel);
+  for (std::size_t i = 0; i < again.size(); ++i)
+    if (again[i].ok()) outcomes[places[i]] = again[i];
+  return outcomes;
+}
+
+Outcomes SshHostAccess::call(std::span<const HostDoor> doors, const Key& key, const Words& words,
+                             const Cancel& cancel) {
+  if (doors.empty()) return {};
+  const remote::AgentProgram& agent = services_.agent();
+  std::vector<launcher::NodeTask> tasks;
+  for (const HostDoor& door : doors)
+    tasks.push_back({.host = key(door), .command = remote::agent_command(agent.hash, words(door))});
+  const auto limit = kPatience + services_.settings().duration("connect-timeout");
+  Outcomes outcomes;
+  for (const auto& answer : launcher::ask_agent(services_.ssh(), tasks, agent, limit, cancel))
+    outcomes.push_back(outcome_of(answer));
+  return outcomes;
+}
+
+}  // namespace fastgpu::cli

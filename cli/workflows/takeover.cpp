@@ -1,0 +1,320 @@
+#include "cli/workflows/takeover.hpp"
+
+#include <algorithm>
+
+#include "base/fault_point.hpp"
+#include "base/file_status.hpp"
+#include "base/parallel.hpp"
+#include "cli/workflows/cloud_factory.hpp"
+#include "cli/workflows/cluster_hosts.hpp"
+#include "cli/workflows/lease.hpp"
+#include "cli/workflows/record_publisher.hpp"
+#include "provision/bring_up.hpp"
+#include "provision/cloud/batches.hpp"
+#include "provision/cloud/catalogue.hpp"
+#include "provision/cloud/cloud_spec.hpp"
+#include "provision/cloud/ownership.hpp"
+#include "provision/cluster_keys.hpp"
+#include "provision/held_cluster.hpp"
+#include "provision/next_look.hpp"
+#include "provision/takeover.hpp"
+#include "ssh/keys.hpp"
+#include "ssh/scan.hpp"
+#include "state/directory.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+namespace cloud = provision::cloud;
+using cloud::Machine;
+using provision::ClusterRecord;
+using provision::run_step;
+
+constexpr std::size_t kRegionsAtOnce = 32;
+constexpr std::chrono::seconds kPatience{60};
+constexpr std::chrono::minutes kStartLimit{10};
+
+/// Returns the machines of the wanted cluster, in any region.
+std::vector<Machine> find_machines(Services& services, const TakeoverWish& wish) {
+  std::vector<std::string> regions = wish.regions;
+  if (regions.empty())
+    for (const std::string_view region : cloud::usual_regions(wish.provider))
+      regions.emplace_back(region);
+  cloud::Cloud& api = services.cloud(wish.provider);
+  std::vector<Machine> all;
+  std::optional<Error> failure;
+  for (auto& answer : parallel_map(std::span<const std::string>(regions), kRegionsAtOnce,
+                                   [&](const std::string& region) {
+                                     return api.machines(region, {}, services.cancel());
+                                   })) {
+    if (const auto* error = std::get_if<Error>(&answer))
+      failure = *error;
+    else
+      std::ranges::move(std::get<0>(answer), std::back_inserter(all));
+  }
+  services.cancel().check();
+  try {
+    return cloud::machines_named(all, wish.name.value, wish.id);
+  } catch (const Error& e) {
+    if (!failure || e.kind() != ErrorKind::not_found) throw;
+    throw Error(failure->kind(),
+                std::string(e.what()) + "; it may be where we cannot look: " + failure->what());
+  }
+}
+
+/// Throws unless all machines run: every node gets our key, and proves its identity, during the
+/// takeover.
+void check_running(std::span<const Machine> machines) {
+  for (const Machine& machine : machines)
+    if (machine.state != cloud::MachineState::running)
+      throw Error(ErrorKind::conflict,
+                  "machine " + machine.id + " (node " + std::to_string(machine.index) +
+                      ") does not run: every node has to, so that it can be given a key. "
+                      "--start starts those that are stopped");
+}
+
+struct Found {
+  std::vector<Machine> machines{};
+  Machine head{};
+};
+
+Found checked(std::vector<Machine> machines) {
+  check_running(machines);
+  Machine head = cloud::head_of(machines);
+  return {std::move(machines), std::move(head)};
+}
+
+/// Returns the address at which we reach it: a machine without a public address is in a network
+/// that we are in, too.
+std::string address_of(const Machine& head) {
+  return (head.address.empty() ? head.private_address : head.address).text();
+}
+
+/// Returns true once the machine is running and has an address.
+bool is_up(const Machine& machine) {
+  return machine.state == cloud::MachineState::running && !address_of(machine).empty();
+}
+
+std::vector<std::string> stopped_among(std::span<const Machine> machines) {
+  std::vector<std::string> ids;
+  for (const Machine& machine : machines)
+    if (machine.state == cloud::MachineState::stopped) ids.push_back(machine.id);
+  return ids;
+}
+
+/// Returns the same machines, once those that are stopped, or about to be, run.
+std::vector<Machine> started(Services& services, const TakeoverWish& wish,
+                             std::vector<Machine> machines) {
+  cloud::Cloud& api = services.cloud(wish.provider);
+  const cloud::Marks marks = machines.front().marks;
+  const std::string region = machines.front().site.region;
+  const auto most = static_cast<std::size_t>(api.limits().machines_a_call);
+  std::chrono::milliseconds waited{0};
+  while (!std::ranges::all_of(machines, is_up)) {
+    for (const auto& ids : cloud::chunks(stopped_among(machines), most))
+      api.start(region, ids, services.cancel());
+    if (waited > kStartLimit)
+      throw Error(ErrorKind::timeout,
+                  "the machines of cluster '" + wish.name.value + "' did not start in 10 minutes");
+    const std::chrono::milliseconds pause = provision::next_look(waited);
+    services.clock().sleep(pause);
+    services.cancel().check();
+    waited += pause;
+    machines = cloud::machines_named(api.machines(region, marks.cluster, services.cancel()),
+                                     wish.name.value, "");
+  }
+  return machines;
+}
+
+Found find(Services& services, const provision::Tools& tools, const TakeoverWish& wish) {
+  std::vector<Machine> machines = find_machines(services, wish);
+  if (wish.starts && !stopped_among(machines).empty())
+    run_step(tools, "starting what is stopped",
+             [&] { machines = started(services, wish, std::move(machines)); });
+  return checked(std::move(machines));
+}
+
+/// Looks again under the lease: a change may have ended in between.
+Found look_again(Services& services, const TakeoverWish& wish, const Found& before) {
+  const Machine& head = before.head;
+  Found now = checked(
+      cloud::machines_named(services.cloud(wish.provider)
+                                .machines(head.site.region, head.marks.cluster, services.cancel()),
+                            wish.name.value, ""));
+  if (now.head.id == head.id) return now;
+  throw Error(ErrorKind::conflict,
+              "cluster '" + wish.name.value + "' has got another head node just now: try again");
+}
+
+std::string identity_for(Services& services, const TakeoverWish& wish,
+                         const state::ClusterId& cluster) {
+  if (!wish.identity.empty()) return wish.identity;
+  const auto ours = state::identity_file(services.state_directory(), cluster);
+  if (path_exists(ours)) return ours.string();
+  return services.environment()("HOME").value_or("/") + "/.ssh/id_ed25519";
+}
+
+void open_door(Services& services, const TakeoverWish& wish, const Machine& head) {
+  std::vector<IpRange> ranges = wish.ssh_from;
+  if (ranges.empty()) ranges = {services.clouds().own_address()};
+  services.cloud(wish.provider)
+      .make_network({.marks = head.marks, .site = head.site, .vpc = head.vpc, .ssh_from = ranges},
+                    services.cancel());
+}
+
+void check_fingerprint(const Machine& head) {
+  if (!head.host_key.empty()) return;
+  throw Error(
+      ErrorKind::conflict,
+      "machine " + head.id +
+          ", the head node, carries no fingerprint of its host key: "
+          "its cluster was made with --detach and not used since, or is incomplete. The first "
+          "use of its nodes by the fastgpu that has it (`fastgpu exec`), or a change, writes "
+          "it");
+}
+
+/// Returns the key that the head node shows, if its tag has that key's fingerprint.
+std::string verified_key(Services& services, const Machine& head) {
+  check_fingerprint(head);
+  const ssh::Host host{.name = {"the head node"}, .address = address_of(head)};
+  const auto shown = ssh::scan_host_keys({&host, 1}, kPatience, services.cancel());
+  if (!shown.front().ok()) throw shown.front().error();
+  const std::string& key = shown.front().value();
+  const std::string fingerprint = ssh::fingerprint(key);
+  if (cloud::host_key_mark(fingerprint) != head.host_key)
+    throw Error(ErrorKind::denied,
+                "the host at " + address_of(head) + " is not machine " + head.id +
+                    ": it shows the host key " + fingerprint + ", and the machine's tag " +
+                    std::string(cloud::kHostKeyTag) + " is " + printable(head.host_key));
+  return key;
+}
+
+/// Returns the record after a comparison with the cloud's data, which is more reliable.
+ClusterRecord checked_record(launcher::HeadNode& head, const Machine& machine,
+                             const TakeoverWish& wish, const Cancel& cancel) {
+  ClusterRecord record =
+      provision::parse_cluster_record(head.record(provision::kLargestRecord, cancel));
+  if (record.cluster.id != machine.marks.cluster || record.cluster.provider != wish.provider)
+    throw Error(ErrorKind::remote, "the record on machine " + machine.id + " is of cluster " +
+                                       record.cluster.id.value + " of " + record.cluster.provider +
+                                       ", and its tags say " + machine.marks.cluster.value);
+  if (record.nodes.front().host_keys != head.host().host_keys)
+    throw Error(ErrorKind::remote,
+                "the record on machine " + machine.id + " has another host key of it");
+  try {
+    const auto spec = cloud::parse_cloud_spec(record.cluster.spec_json);
+    const auto standing = cloud::parse_standing(record.cluster.network);
+    if (standing.place < spec.places.size() && cloud::is_at(machine, spec.places[standing.place]))
+      return record;
+  } catch (const Error& e) {
+    throw Error(ErrorKind::remote, "the record on machine " + machine.id + ": " + e.what());
+  }
+  throw Error(ErrorKind::remote,
+              "the record on machine " + machine.id + " has another place than the machine");
+}
+
+ssh::Host as_user(const state::Cluster& cluster, const state::Node& node,
+                  const std::string& identity) {
+  return {.name = node.name,
+          .address = node.address,
+          .port = node.port,
+          .user = node.user.empty() ? cluster.user : node.user,
+          .identity = identity,
+          .host_keys = node.host_keys};
+}
+
+/// Adds our keys to those that are there.
+void put_keys(Services& services, const provision::Tools& tools, const state::Cluster& cluster,
+              const std::vector<state::Node>& nodes, const std::string& identity) {
+  provision::make_cluster_key(tools, cluster);
+  fault_point("takeover:key_made");
+  const auto key = provision::authorized_key(services.state_directory(), cluster.id);
+  const std::string mark =
+      "fastgpu-" + cluster.id.value + "-" + services.owner(cluster.provider).mark();
+  const std::vector<std::string> words = {"access-add", key.value_or("") + " " + mark};
+  std::vector<launcher::NodeTask> tasks;
+  for (const state::Node& node : nodes) {
+    if (node.state != state::NodeState::running) continue;
+    ssh::Host host = as_user(cluster, node, identity);
+    if (has_head_alone(cluster) && is_behind_head(node))
+      host.jumps = {as_user(cluster, nodes.front(), identity)};
+    tasks.push_back({std::move(host), remote::agent_command(services.agent().hash, words)});
+  }
+  check(launcher::ask_agent(services.ssh(), tasks, services.agent(), kPatience, services.cancel()),
+        "adding a key");
+  fault_point("takeover:keys_put");
+}
+
+/// Records the cluster here, with a way into every node; it is not ours yet.
+provision::ClusterView adopt(Services& services, const provision::Tools& tools,
+                             const TakeoverWish& wish, const ClusterRecord& record,
+                             const Found& found, const std::string& identity) {
+  const auto spec = cloud::parse_cloud_spec(record.cluster.spec_json);
+  const auto& place = spec.places[cloud::parse_standing(record.cluster.network).place];
+  const auto instances = cloud::instances_of(
+      found.machines, place, services.owner(wish.provider).mark(), spec.public_address);
+  run_step(tools, "giving the nodes a key of ours", [&] {
+    put_keys(services, tools, record.cluster, provision::recovered(record, instances).nodes,
+             identity);
+  });
+  return provision::adopt_cluster(
+      tools, record, instances,
+      wish.ends_unrecorded ? provision::Unrecorded::remove : provision::Unrecorded::refuse);
+}
+
+void mark_machines(Services& services, const state::Cluster& cluster,
+                   std::span<const Machine> machines, const std::string& taken) {
+  const cloud::Tags tags{.owner = services.owner(cluster.provider).mark(), .taken = taken};
+  std::vector<std::string> ids;
+  for (const Machine& machine : machines)
+    if (machine.marks.owner != tags.owner) ids.push_back(machine.id);
+  if (!ids.empty())
+    services.cloud(cluster.provider)
+        .tag(machines.front().site.region, ids, tags, services.cancel());
+  fault_point("takeover:marked");
+}
+
+}  // namespace
+
+provision::ClusterView take_over(Services& services, const provision::Tools& tools,
+                                 const TakeoverWish& wish) {
+  Found found;
+  run_step(tools, "looking for cluster " + wish.name.value,
+           [&] { found = find(services, tools, wish); });
+  open_door(services, wish, found.head);
+  const ssh::Host host{.name = {wish.name.value + "-" + std::to_string(found.head.index)},
+                       .address = address_of(found.head),
+                       .user = wish.user,
+                       .identity = identity_for(services, wish, found.head.marks.cluster),
+                       .host_keys = {verified_key(services, found.head)}};
+  launcher::HeadNode head(services.ssh(), host, services.agent());
+  const Lease lease(services, host,
+                    {wish.name.value, wish.provider, tools.patience, true, wish.breaks_lease});
+  fault_point("takeover:leased");
+  found = look_again(services, wish, found);
+  const ClusterRecord record = checked_record(head, found.head, wish, services.cancel());
+  const state::ClusterLock lock = provision::lock_cluster(tools, record.cluster.name);
+  const auto view = adopt(services, tools, wish, record, found, host.identity);
+  const std::string taken = cloud::taken_mark(std::chrono::system_clock::now(), own_host_name());
+  mark_machines(services, view.cluster, found.machines, taken);
+  head.own(services.owner(wish.provider).mark(), taken, services.cancel());
+  fault_point("takeover:owned");
+  write_record(services, view.cluster, head);
+  return view;
+}
+
+std::vector<std::string> plan_takeover(Services& services, const TakeoverWish& wish) {
+  std::vector<Machine> machines = find_machines(services, wish);
+  std::vector<std::string> steps;
+  for (const std::string& id : stopped_among(machines))
+    if (wish.starts) steps.push_back("start machine " + id);
+  if (steps.empty()) check_running(machines);
+  const Machine head = cloud::head_of(machines);
+  check_fingerprint(head);
+  steps.push_back("open port 22 of machine " + head.id + ", the head node, for this machine");
+  for (const Machine& machine : machines)
+    steps.push_back("give machine " + machine.id + " a key of ours, and our mark");
+  return steps;
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,107 @@
+#include "cli/commands/shared/program_variables.hpp"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "base/unique_fd.hpp"
+#include "cli/commands/shared/standard_input.hpp"
+#include "support/failure.hpp"
+#include "support/temp_directory.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+using test::failure_of;
+using Words = std::vector<std::string>;
+
+std::optional<std::string> ours(const char* name) {
+  if (std::string(name) == "HERE") return "of ours";
+  if (std::string(name) == "EMPTY") return "";
+  return std::nullopt;
+}
+
+TEST_SUITE_BEGIN("cli/program_variables");
+
+TEST_CASE("a value is taken as it is, a bare name is ours, the last one wins") {
+  CHECK(variables_of({.given = {"A=1", "B=x=y z\n'", "HERE", "EMPTY", "A=2"}}, ours) ==
+        Words{"B=x=y z\n'", "HERE=of ours", "EMPTY=", "A=2"});
+  CHECK(variables_of({}, ours).empty());
+}
+
+TEST_CASE("what is no variable is refused, without its value") {
+  struct Case {
+    std::string given;
+    std::string said;
+  };
+  const std::vector<Case> cases = {
+      {"A B=hush", "--env: 'A B' is not the name of a variable"},
+      {"1A=hush", "--env: '1A' is not the name of a variable"},
+      {"=hush", "--env: '' is not the name of a variable"},
+      {"A-B=hush", "--env: 'A-B' is not the name of a variable"},
+      {"", "--env: '' is not the name of a variable"},
+      {std::string("A=hush\0", 7), "--env: the value of A has a NUL byte"},
+      {"GONE", "--env: the variable GONE is not set here; give it a value: GONE=VALUE"},
+  };
+  for (const Case& one : cases) {
+    CAPTURE(one.said);
+    const Error e = failure_of([&] { variables_of({.given = {one.given}}, ours); });
+    CHECK(e.kind() == ErrorKind::usage);
+    CHECK(std::string(e.what()).starts_with(one.said));
+    CHECK(std::string(e.what()).find("hush") == std::string::npos);
+  }
+}
+
+TEST_CASE("a file has a variable in each line, and flags win over it") {
+  const test::TempDirectory directory;
+  const auto path = directory.path() / "vars";
+  std::ofstream(path) << "# of the job\n\nA=1\r\nB=\"x y\" # no comment\nHERE\nC=last";
+  CHECK(variables_of({.given = {"A=3"}, .files = {path.string()}}, ours) ==
+        Words{"B=\"x y\" # no comment", "HERE=of ours", "C=last", "A=3"});
+  CHECK(std::string(failure_of([] { variables_in("A=1\n\nexport B=hush\n", "f", ours); }).what())
+            .starts_with("f:3: 'export B' is not the name of a variable"));
+  CHECK(std::string(failure_of([] { variables_in("GONE\n", "f", ours); }).what())
+            .starts_with("f:1: the variable GONE is not set here"));
+}
+
+TEST_CASE("a file that is none, or is too large, is refused at once") {
+  const test::TempDirectory directory;
+  const auto fifo = directory.path() / "fifo";
+  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+  const auto big = directory.path() / "big";
+  std::ofstream(big) << "A=" << std::string(300'000, 'x');
+  const auto said = [](const std::filesystem::path& path) {
+    return std::string(failure_of([&] { variables_of({.files = {path.string()}}, ours); }).what());
+  };
+  CHECK(said(fifo).ends_with("is not a regular file"));
+  CHECK(said("/dev/zero").ends_with("is not a regular file"));
+  CHECK(said(directory.path()).ends_with("is not a regular file"));
+  CHECK(said(big).ends_with("has more than 262144 bytes"));
+  CHECK(said(directory.path() / "gone").ends_with("No such file or directory"));
+}
+
+TEST_CASE("files, pipes and sockets are passed on; terminals and devices are not") {
+  const test::TempDirectory directory;
+  std::ofstream(directory.path() / "file") << "x";
+  const UniqueFd file(::open((directory.path() / "file").c_str(), O_RDONLY));
+  const UniqueFd writing(::open((directory.path() / "file").c_str(), O_WRONLY));
+  const UniqueFd null(::open("/dev/null", O_RDONLY));
+  const UniqueFd folder(::open(directory.path().c_str(), O_RDONLY));
+  const UniqueFd terminal(::posix_openpt(O_RDWR | O_NOCTTY));
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  const UniqueFd out(ends[0]), in(ends[1]);
+  CHECK(is_passed_on(file.get()));
+  CHECK(is_passed_on(out.get()));
+  for (const int fd : {writing.get(), in.get(), null.get(), folder.get(), terminal.get(), -1})
+    CHECK_FALSE(is_passed_on(fd));
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::cli

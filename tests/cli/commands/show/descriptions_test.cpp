@@ -1,0 +1,218 @@
+#include "cli/commands/show/descriptions.hpp"
+
+#include <doctest/doctest.h>
+
+#include "cli/commands/shared/machine.hpp"
+#include "cli/ui/description.hpp"
+#include "launcher/job.hpp"
+#include "provision/cloud/cloud_spec.hpp"
+#include "support/cli_session.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+const auto kNow = std::chrono::system_clock::from_time_t(1'772'370'000);  // 2026-03-01T13:00:00Z
+
+ClusterAndNodes local_cluster() {
+  ClusterAndNodes shown;
+  shown.cluster = {.id = {"0a1b2c3d"},
+                   .name = {"demo"},
+                   .provider = "local",
+                   .state = state::ClusterState::running,
+                   .user = "root",
+                   .spec_json = R"({"guards":{"max_life":7200},"link_rate_bits":1000000000})",
+                   .network = "10.64.1.0/24",
+                   .created = kNow - 1h};
+  for (int i = 0; i < 2; ++i)
+    shown.nodes.push_back({.cluster = shown.cluster.id,
+                           .index = i,
+                           .name = {"demo-" + std::to_string(i)},
+                           .state = state::NodeState::running,
+                           .instance_id = "0a1b2c3d/" + std::to_string(i),
+                           .address = "10.64.1.1" + std::to_string(i),
+                           .private_address = "10.64.1.1" + std::to_string(i),
+                           .user = "root",
+                           .host_keys = {"ssh-ed25519 AAAA"}});
+  shown.standing.price = Money{0, kUsd};
+  return shown;
+}
+
+ClusterAndNodes cloud_cluster() {
+  using namespace provision::cloud;
+  ClusterAndNodes shown = local_cluster();
+  shown.cluster.provider = "aws";
+  CloudSpec spec{.wish = {.market = Market::spot, .data_disk = {.gib = 100, .type = "gp3"}},
+                 .disk_gib = 60,
+                 .ssh_from = {IpRange::parse("203.0.113.7/32")},
+                 .public_address = PublicAddress::head,
+                 .mounts = {{"10.0.0.4:/models", "/models"}},
+                 .places = {{.site = {"us-east-1", "us-east-1a"},
+                             .type = "p4d.24xlarge",
+                             .price_per_hour = Money{32.7726, kUsd},
+                             .gpus = "8xA100-40G"}}};
+  shown.cluster.spec_json = to_json_text(spec);
+  shown.cluster.network = to_json_text(provision::cloud::Standing{
+      .image = "ami-1", .parts = {{"vpc", "vpc-1"}, {"security-group", "sg-1"}}});
+  shown.nodes[1].private_address = "10.77.0.5";
+  shown.nodes[1].port = 2222;
+  shown.standing.price = Money{32.7726, kUsd};
+  shown.standing.spending = {.so_far = Money{65.5, kUsd}, .per_hour = Money{65.5452, kUsd}};
+  shown.standing.runs = {{.index = 0, .began = kNow - 2h},
+                         {.index = 1, .began = kNow - 1h, .ended = kNow - 30min}};
+  return shown;
+}
+
+std::string text_of(const Json& description) {
+  return print_description(description, {}).str();
+}
+
+TEST_SUITE_BEGIN("cli/descriptions");
+
+TEST_CASE("a local cluster is described by what it has, and nothing that it has not is shown") {
+  ClusterAndNodes shown = local_cluster();
+  shown.standing.guards.max_life = 2h;
+  shown.standing.end = provision::End{.when = kNow + 1h, .cause = provision::EndCause::max_life};
+  CHECK(text_of(description_of(shown, {}, 0, kNow)) ==
+        "Name:       demo\n"
+        "ID:         0a1b2c3d\n"
+        "Provider:   local\n"
+        "State:      running\n"
+        "Size:       2 of 2 running\n"
+        "User:       root\n"
+        "Created:    2026-03-01T12:00:00Z (60m ago)\n"
+        "Network:    10.64.1.0/24\n"
+        "Link rate:  1gbit\n"
+        "Guards:\n"
+        "  Max life:  2h\n"
+        "  Ends:      2026-03-01T14:00:00Z (in 60m) by max-life\n"
+        "Nodes:\n"
+        "  NAME    STATE    ADDRESS     SLOTS  INSTANCE\n"
+        "  demo-0  running  10.64.1.10  1      0a1b2c3d/0\n"
+        "  demo-1  running  10.64.1.11  1      0a1b2c3d/1\n");
+}
+
+TEST_CASE("a cluster of a cloud is described with its machines, network, storage and cost") {
+  const ClusterAndNodes shown = cloud_cluster();
+  CHECK(text_of(description_of(shown, {}, 0, kNow)) ==
+        "Name:      demo\n"
+        "ID:        0a1b2c3d\n"
+        "Provider:  aws\n"
+        "State:     running\n"
+        "Size:      2 of 2 running\n"
+        "User:      root\n"
+        "Created:   2026-03-01T12:00:00Z (60m ago)\n"
+        "Machine:\n"
+        "  Type:         p4d.24xlarge\n"
+        "  GPUs:         8xA100-40G\n"
+        "  Region:       us-east-1\n"
+        "  Zone:         us-east-1a\n"
+        "  Market:       spot\n"
+        "  Price:        32.77 USD/h\n"
+        "  Image:        ami-1\n"
+        "  System disk:  60 GiB\n"
+        "Network:\n"
+        "  Security group:    sg-1\n"
+        "  VPC:               vpc-1\n"
+        "  Public addresses:  of the first node alone\n"
+        "  SSH from:          203.0.113.7/32\n"
+        "Storage:\n"
+        "  Data disk:  100 GiB gp3 at /data\n"
+        "  /models:    10.0.0.4:/models\n"
+        "Cost:\n"
+        "  Now:     65.55 USD/h\n"
+        "  So far:  65.50 USD\n"
+        "Nodes:\n"
+        "  NAME    STATE    ADDRESS          PRIVATE ADDRESS  SLOTS  INSTANCE    COST\n"
+        "  demo-0  running  10.64.1.10                        1      0a1b2c3d/0  65.55 USD\n"
+        "  demo-1  running  10.64.1.11:2222  10.77.0.5        1      0a1b2c3d/1  16.39 USD\n");
+  CHECK(network_word(shown.cluster) == "vpc-1");
+}
+
+TEST_CASE("a cluster is described with its unfinished changes and the jobs that run on it") {
+  const ClusterAndNodes shown = local_cluster();
+  std::vector<state::Job> jobs = {
+      {.id = "train-1", .cluster = shown.cluster.id, .created = kNow - 5min},
+      {.id = "old-1", .cluster = shown.cluster.id, .created = kNow - 1h, .ended = kNow},
+      {.id = "other-1", .cluster = {"ffffffff"}, .created = kNow}};
+  const std::string text = text_of(description_of(shown, jobs, 1, kNow));
+  CHECK(text.find("Unfinished:  1 change, under way or left by a run that died: fastgpu gc settles "
+                  "those\n") != std::string::npos);
+  CHECK(text.ends_with("Jobs:\n  JOB      STATE     AGE\n  train-1  starting  5m\n"));
+}
+
+TEST_CASE("a node is described with its machine, its cost and the way to it") {
+  ClusterAndNodes shown = cloud_cluster();
+  shown.nodes[0].jumps = {{.address = "gate", .port = 22, .user = "ops"}};
+  CHECK(text_of(description_of(shown.nodes[0], shown, kNow)) ==
+        "Name:             demo-0\n"
+        "Cluster:          demo\n"
+        "State:            running\n"
+        "Running since:    2026-03-01T11:00:00Z (2h ago)\n"
+        "Slots:            1\n"
+        "User:             root\n"
+        "Address:          10.64.1.10\n"
+        "Reached through:  ops@gate\n"
+        "Instance:         0a1b2c3d/0\n"
+        "Machine:\n"
+        "  Type:    p4d.24xlarge\n"
+        "  GPUs:    8xA100-40G\n"
+        "  Region:  us-east-1\n"
+        "  Zone:    us-east-1a\n"
+        "  Market:  spot\n"
+        "  Price:   32.77 USD/h\n"
+        "Cost so far:      65.55 USD\n"
+        "Host keys:\n"
+        "  - ssh-ed25519 AAAA\n");
+}
+
+TEST_CASE("a job is described with its times, its ranks by node and the place of its logs") {
+  launcher::JobRecord record{.spec = {.name = {"train"},
+                                      .argv = {"sh", "-c", "a b"},
+                                      .environment = {"SEED=3", "TOKEN=x"},
+                                      .timeout = 30min,
+                                      .presence = launcher::Presence::detached},
+                             .placement = {{{"demo-0"}, 0, 4}, {{"demo-1"}, 4, 1}}};
+  const state::Job job{.id = "train-1",
+                       .spec_json = launcher::to_json(record),
+                       .state = state::JobState::failed,
+                       .exit_code = 3,
+                       .reason = "rank 0 on demo-0: exited with 3",
+                       .created = kNow - 200s,
+                       .ended = kNow - 80s};
+  CHECK(text_of(description_of({job, "demo"}, kNow)) ==
+        "ID:         train-1\n"
+        "Cluster:    demo\n"
+        "State:      failed\n"
+        "Exit code:  3\n"
+        "Reason:     rank 0 on demo-0: exited with 3\n"
+        "Created:    2026-03-01T12:56:40Z (3m ago)\n"
+        "Ended:      2026-03-01T12:58:40Z (80s ago)\n"
+        "Duration:   2m\n"
+        "Command:    sh -c 'a b'\n"
+        "Variables:  SEED, TOKEN\n"
+        "Timeout:    30m\n"
+        "Detached:   yes\n"
+        "Ranks:      5 ranks on 2 nodes\n"
+        "Nodes:\n"
+        "  NODE    RANKS\n"
+        "  demo-0  0-3\n"
+        "  demo-1  4\n"
+        "Logs:       ~/.fastgpu/jobs/train-1 on demo-[0-1]\n");
+}
+
+TEST_CASE("a job that another version has written is described by what is known of every job") {
+  const state::Job job{.id = "train-1", .spec_json = "{\"new\": 1}", .created = kNow};
+  CHECK(text_of(description_of({job, ""}, kNow)) ==
+        "ID:        train-1\n"
+        "State:     starting\n"
+        "Created:   2026-03-01T13:00:00Z (0s ago)\n"
+        "Duration:  0s\n"
+        "Logs:      ~/.fastgpu/jobs/train-1\n");
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace fastgpu::cli
