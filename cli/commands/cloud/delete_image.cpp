@@ -83,7 +83,7 @@ int run(Context& context, const Options& options) {
 
 }  // namespace
 
-Action describe_delete_image(Arguments& arguments) {
+Action make_delete_image_command(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   arguments.text("NAME", "", "The image, by name or id", options->name).required = true;
   describe_place_options(arguments, options->place);

@@ -4,7 +4,7 @@
 
 namespace fastgpu::cli {
 
-Action describe_get_providers(Arguments& arguments) {
+Action make_get_providers_command(Arguments& arguments) {
   arguments.offer_table();
   return [](Context& context) {
     View view;

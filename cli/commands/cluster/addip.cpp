@@ -88,7 +88,7 @@ int run(Context& context, const Options& options) {
 
 }  // namespace
 
-Action describe_addip(Arguments& arguments) {
+Action make_addip_command(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   describe_cluster_options(arguments, *options).required = false;
   arguments.list("--ssh-from", "CIDR",

@@ -60,7 +60,7 @@ int run(Context& context, Options options) {
 
 }  // namespace
 
-Action describe_attach_cluster(Arguments& arguments) {
+Action make_attach_cluster_command(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   Argument& name = describe_cluster_options(arguments, *options);
   name.values = Values::none;

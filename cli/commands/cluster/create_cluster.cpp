@@ -417,7 +417,7 @@ int run(Context& context, const Options& options) {
 
 }  // namespace
 
-Action describe_create_cluster(Arguments& arguments) {
+Action make_create_cluster_command(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   describe_cluster_options(arguments, *options).required = false;
   shared(arguments.text("--provider", "WHERE",

@@ -106,7 +106,7 @@ int run(Context& context, const Options& options) {
 
 }  // namespace
 
-Action describe_guard_cluster(Arguments& arguments) {
+Action make_guard_cluster_command(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   describe_cluster_options(arguments, *options);
   describe_guard_options(arguments, options->guards);

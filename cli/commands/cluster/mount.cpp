@@ -97,7 +97,7 @@ int run(Context& context, const Options& options) {
 
 }  // namespace
 
-Action describe_mount(Arguments& arguments) {
+Action make_mount_command(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   describe_cluster_options(arguments, *options);
   arguments.text("EXPORT", "",

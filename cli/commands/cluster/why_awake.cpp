@@ -97,7 +97,7 @@ int run(Context& context, const Options& options) {
 
 }  // namespace
 
-Action describe_why_awake(Arguments& arguments) {
+Action make_why_awake_command(Arguments& arguments) {
   arguments.offer_table();
   auto options = std::make_shared<Options>();
   Argument& target =

@@ -117,7 +117,7 @@ int run(Context& context, const Options& options) {
 
 }  // namespace
 
-Action describe_env_create(Arguments& arguments) {
+Action make_env_create_command(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   arguments
       .text("NAME", "", "Name of the environment; a name of the matrix defines its packages, too",

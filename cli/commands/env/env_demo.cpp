@@ -127,7 +127,7 @@ int run(Context& context, const Options& options) {
 
 }  // namespace
 
-Action describe_env_demo(Arguments& arguments) {
+Action make_env_demo_command(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   Argument& name = arguments.text("NAME", "", "The environment", options->name);
   name.required = true;

@@ -136,7 +136,7 @@ int run(Context& context, const Options& options) {
 
 }  // namespace
 
-Action describe_env_frameworks(Arguments& arguments) {
+Action make_env_frameworks_command(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   arguments.text("NAME", "", "The environment (the active or the only one)", options->name).values =
       Values::environment;

@@ -119,7 +119,7 @@ int run(Context& context, const Options& options) {
 
 }  // namespace
 
-Action describe_env_list(Arguments& arguments) {
+Action make_env_list_command(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   describe_env_target(arguments, options->target);
   arguments.offer_table();

@@ -23,11 +23,6 @@ struct LockOptions {
   std::vector<std::string> set;
 };
 
-struct DiffOptions {
-  std::string before;
-  std::string after;
-};
-
 envs::EnvironmentSpec spec_of(Context& context, const EnvCluster* cluster,
                               const LockOptions& options) {
   auto document = read_environment_file(options.file);
@@ -110,24 +105,9 @@ int lock(Context& context, const LockOptions& options) {
   return 0;
 }
 
-int diff(Context& context, const DiffOptions& options) {
-  const auto before = read_lock_file(options.before);
-  const auto lines = differences(before, read_lock_file(options.after));
-  View view;
-  view.when_empty = "no difference";
-  view.root = document("environment-diff");
-  view.root["differences"] = lines;
-  view.table.columns = {{"DIFFERENCE", false, Fit::prose}};
-  for (const std::string& line : lines)
-    view.table.rows.push_back({line});
-  view.names = lines;
-  context.ui().show(view);
-  return lines.empty() ? 0 : 1;
-}
-
 }  // namespace
 
-Action describe_env_lock(Arguments& arguments) {
+Action make_env_lock_command(Arguments& arguments) {
   auto options = std::make_shared<LockOptions>();
   Argument& file = arguments.text("--file", "ENV.YAML", "Environment file; - reads standard input",
                                   options->file);
@@ -141,16 +121,6 @@ Action describe_env_lock(Arguments& arguments) {
   cluster.shared = false;
   describe_builder_options(arguments, options->building);
   return [options](Context& context) { return lock(context, *options); };
-}
-
-Action describe_env_diff(Arguments& arguments) {
-  auto options = std::make_shared<DiffOptions>();
-  for (auto [name, target] : {std::pair{"BEFORE", &options->before}, {"AFTER", &options->after}}) {
-    Argument& file = arguments.text(name, "", "A lock file", *target);
-    file.required = true;
-    file.values = Values::path;
-  }
-  return [options](Context& context) { return diff(context, *options); };
 }
 
 }  // namespace fastgpu::cli

@@ -267,7 +267,7 @@ int run(Context& context, const Options& options) {
 
 }  // namespace
 
-Action describe_env_matrix(Arguments& arguments) {
+Action make_env_matrix_command(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   arguments.text("NAME", "", "Show what this name stands for", options->name).values =
       Values::matrix_name;

@@ -133,7 +133,7 @@ int run(Context& context, const Options& options) {
 
 }  // namespace
 
-Action describe_env_pack(Arguments& arguments) {
+Action make_env_pack_command(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   Argument& name = arguments.text("NAME", "", "The environment", options->name);
   name.required = true;

@@ -172,4 +172,11 @@ int report_failures(Context& context, const std::vector<std::pair<NodeName, Erro
   return failures.empty() ? 0 : exit_code(failures.front().second.kind());
 }
 
+void describe_named_environment(Arguments& arguments, std::string& name, EnvTarget& target) {
+  Argument& environment = arguments.text("NAME", "", "The environment", name);
+  environment.required = true;
+  environment.values = Values::environment;
+  describe_env_target(arguments, target);
+}
+
 }  // namespace fastgpu::cli

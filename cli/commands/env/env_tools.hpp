@@ -26,6 +26,8 @@ struct EnvTarget {
 
 /// Adds --cluster, which is returned, and --prefix.
 Argument& describe_env_target(Arguments& arguments, EnvTarget& target);
+/// Adds NAME, which is required, and the flags of describe_env_target().
+void describe_named_environment(Arguments& arguments, std::string& name, EnvTarget& target);
 
 /// The running nodes of a cluster, with the record of its environments.
 class EnvCluster {

@@ -26,7 +26,7 @@ int run(Context& context, const Options& options) {
 
 }  // namespace
 
-Action describe_env_unpack(Arguments& arguments) {
+Action make_env_unpack_command(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   Argument& archive =
       arguments.text("FILE", "", "An archive (.tar.zst) of `env pack`", options->archive);

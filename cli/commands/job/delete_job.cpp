@@ -129,7 +129,7 @@ int run(Context& context, const Options& options) {
 
 }  // namespace
 
-Action describe_delete_job(Arguments& arguments) {
+Action make_delete_job_command(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   Argument& names = arguments.list(
       "JOB", "", "Ended jobs; a name without a number is its newest run", options->names);

@@ -213,7 +213,7 @@ int run(Context& context, const Options& options) {
 
 }  // namespace
 
-Action describe_run_job(Arguments& arguments) {
+Action make_run_job_command(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   arguments.text("NAME", "", "Name of the job (its program)", options->name);
   Argument& cluster =

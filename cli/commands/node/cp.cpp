@@ -287,7 +287,7 @@ int run(Context& context, const Options& options) {
 
 }  // namespace
 
-Action describe_cp(Arguments& arguments) {
+Action make_cp_command(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   Argument& paths =
       arguments.list("PATH", "", "Sources, then the destination; CLUSTER[/NODES]:PATH is on nodes",

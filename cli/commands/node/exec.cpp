@@ -259,7 +259,7 @@ int run(Context& context, const Options& options) {
 
 }  // namespace
 
-Action describe_exec(Arguments& arguments) {
+Action make_exec_command(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   Argument& target = arguments.text(
       "CLUSTER[/NODES]", "", "All nodes, or some: demo/0,2 or demo/demo-[0-3] or demo/@workers",

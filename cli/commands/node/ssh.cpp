@@ -44,7 +44,7 @@ int run(Context& context, const Options& options) {
 
 }  // namespace
 
-Action describe_ssh(Arguments& arguments) {
+Action make_ssh_command(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   Argument& target =
       arguments.text("CLUSTER[/NODE]", "", "The node (the first one)", options->target);

@@ -158,7 +158,7 @@ void describe_measured(Arguments& arguments, Options& options) {
 
 }  // namespace
 
-Action describe_bench_comm(Arguments& arguments) {
+Action make_bench_comm_command(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   Argument& cluster =
       arguments.text("CLUSTER[/NODES]", "", "The nodes to measure on", options->cluster);

@@ -142,7 +142,7 @@ int run(Context& context, const Options& options) {
 
 }  // namespace
 
-Action describe_complete(Arguments& arguments) {
+Action make_complete_command(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   arguments.program({"The words of the line", false, &options->words});
   return [options](Context& context) { return run(context, *options); };

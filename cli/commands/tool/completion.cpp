@@ -105,7 +105,7 @@ int run(Context& context, const Options& options) {
 
 }  // namespace
 
-Action describe_completion(Arguments& arguments) {
+Action make_completion_command(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   Argument& shell = arguments.text("SHELL", "", "The shell", options->shell);
   shell.values = Values::choice;

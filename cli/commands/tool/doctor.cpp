@@ -42,7 +42,7 @@ int run(Context& context) {
 
 }  // namespace
 
-Action describe_doctor(Arguments& arguments) {
+Action make_doctor_command(Arguments& arguments) {
   arguments.offer_table();
   return [](Context& context) { return run(context); };
 }

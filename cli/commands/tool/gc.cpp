@@ -79,7 +79,7 @@ int run(Context& context, const Options& options) {
 
 }  // namespace
 
-Action describe_gc(Arguments& arguments) {
+Action make_gc_command(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   arguments.flag("--dry-run", "Show what would be removed, without removing it", options->dry_run);
   return [options](Context& context) { return run(context, *options); };

@@ -59,7 +59,7 @@ int run(Context& context, const Options& options) {
 
 }  // namespace
 
-Action describe_init(Arguments& arguments) {
+Action make_init_command(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   Argument& kind = arguments.text("WHAT", "", "Kind of file (cluster)", options->kind);
   kind.values = Values::choice;

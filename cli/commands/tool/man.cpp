@@ -35,7 +35,7 @@ int run(const Options& options) {
 
 }  // namespace
 
-Action describe_man(Arguments& arguments) {
+Action make_man_command(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   arguments.text("DIR", "", "Where the manual pages are written", options->directory).required =
       true;

@@ -44,7 +44,7 @@ Json to_json(const Versions& versions) {
 
 }  // namespace
 
-Action describe_version(Arguments&) {
+Action make_version_command(Arguments&) {
   return [](Context& context) {
     if (context.ui().for_people()) {
       context.ui().data("fastgpu " FASTGPU_VERSION "\n");

@@ -230,7 +230,7 @@ int run(Context& context, Options options) {
 
 }  // namespace
 
-Action describe_env_install_driver(Arguments& arguments) {
+Action make_env_install_driver_command(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   Argument& cluster =
       arguments.text("--cluster", "CLUSTER[/NODES]", "Nodes to install on", options->cluster);

@@ -1,0 +1,100 @@
+#include "cli/commands/cluster/change_cluster.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/shared/dry_run.hpp"
+#include "cli/program/consent.hpp"
+#include "cli/ui/view.hpp"
+#include "cli/workflows/lookup.hpp"
+#include "provision/lifecycle.hpp"
+#include "provision/takeover.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+/// What others own goes on without this state directory.
+int run_forget(Context& context, const ChangeOptions& options, const Names& names) {
+  if (options.dry_run) {
+    Names steps;
+    for (const state::Cluster& cluster : known_clusters(context, names)) {
+      provision::check_forgettable(context.tools(), cluster.name);
+      steps.push_back("forget cluster " + cluster.name.value + "; its machines go on");
+    }
+    return show_dry_run(context.ui(), "delete cluster", joined(names), steps);
+  }
+  const auto forget = [&](const std::string& name) {
+    provision::forget_cluster(tools_for(context, options), find_cluster(context, name).name);
+  };
+  if (names.size() != 1) return for_each_cluster(context, names, "forgotten", "forgotten", forget);
+  forget(names.front());
+  View view;
+  view.root = document("forgotten");
+  view.root["cluster"] = names.front();
+  view.names = names;
+  if (context.ui().for_people())
+    context.ui().note("forgot cluster " + names.front() + "; its machines are somebody else's");
+  else
+    context.ui().show(view);
+  return 0;
+}
+
+int plan_delete(Context& context, const Names& names) {
+  Names steps;
+  for (const std::string& name : names) {
+    const state::Cluster cluster = find_cluster(context, name);
+    provision::require_ours(context.tools(), cluster);
+    const Nodes nodes = context.store().nodes(cluster.id);
+    add_job_steps(context, steps, cluster, nodes);
+    add_steps(steps, "delete node", nodes);
+    steps.push_back("delete what the nodes share, and cluster " + name);
+  }
+  return show_dry_run(context.ui(), "delete cluster", joined(names), steps);
+}
+
+bool may_delete(Context& context, const ChangeOptions& options, const Names& names) {
+  if (has_consent(context, options.yes)) return true;
+  const auto affected = affected_by(context, names);
+  if (affected.empty() || consents(context, options.yes, question_of("Delete", affected)))
+    return true;
+  context.ui().note("nothing deleted");
+  return false;
+}
+
+void delete_one(Context& context, const ChangeOptions& options, const std::string& name) {
+  const state::Cluster cluster = find_cluster(context, name);
+  context.set_parting_words("cluster " + name +
+                            " is half deleted; remove the rest with: " + "fastgpu gc");
+  provision::delete_cluster(tools_for(context, options), cluster.name);
+}
+
+int run_delete(Context& context, const ChangeOptions& options) {
+  const Names names = wanted_names(context, options, "delete cluster");
+  if (options.forget) return run_forget(context, options, names);
+  if (options.dry_run) return plan_delete(context, names);
+  if (!may_delete(context, options, names)) return 1;
+  if (names.size() != 1)
+    return for_each_cluster(context, names, "deleted", "deleted",
+                            [&](const std::string& name) { delete_one(context, options, name); });
+  delete_one(context, options, names.front());
+  View view;
+  view.root = document("deleted");
+  view.root["cluster"] = names.front();
+  view.names = names;
+  context.ui().end_progress();
+  if (context.ui().for_people())
+    context.ui().note("deleted cluster " + names.front());
+  else
+    context.ui().show(view);
+  return 0;
+}
+
+}  // namespace
+
+Action make_delete_cluster_command(Arguments& arguments) {
+  const auto options = describe_several_clusters(arguments);
+  describe_consent(arguments, options->yes);
+  arguments.flag("--forget",
+                 "Only remove the record here of a cluster that another machine has taken over",
+                 options->forget);
+  return [options](Context& context) { return run_delete(context, *options); };
+}
+
+}  // namespace fastgpu::cli

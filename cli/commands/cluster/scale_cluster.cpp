@@ -1,0 +1,89 @@
+#include <algorithm>
+
+#include "base/counted.hpp"
+#include "cli/commands/cluster/change_cluster.hpp"
+#include "cli/commands/cluster/plan_table.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/shared/dry_run.hpp"
+#include "cli/program/consent.hpp"
+#include "cli/workflows/cluster_guards.hpp"
+#include "cli/workflows/contact.hpp"
+#include "cli/workflows/lookup.hpp"
+#include "cli/workflows/record_publisher.hpp"
+#include "provision/lifecycle.hpp"
+#include "provision/providers.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+/// The nodes that scaling down to `wanted` removes.
+Nodes last_nodes(const Nodes& nodes, std::size_t wanted) {
+  return {nodes.begin() + static_cast<std::ptrdiff_t>(std::min(wanted, nodes.size())), nodes.end()};
+}
+
+/// Shows what more machines of a cloud are and cost. The number of nodes was written by hand: there
+/// is no question.
+void show_cost_of_more(Context& context, const state::Cluster& cluster, int count) {
+  if (!provision::is_cloud(cluster.provider)) return;
+  const CloudPlan plan = plan_of_more(context, cluster);
+  context.ui().note_table(plan_table(plan, count));
+  context.ui().note("adding " + counted(count, "node") + " to cluster " + cluster.name.value +
+                    " for " + plan_price(plan, count));
+}
+
+int plan_scale(Context& context, const ClusterName& name, std::size_t wanted) {
+  const auto scaling = provision::plan_scale(context.tools(), name, static_cast<int>(wanted));
+  std::vector<std::string> steps;
+  add_job_steps(context, steps, scaling.cluster, scaling.removed);
+  add_steps(steps, "delete node", scaling.removed);
+  add_steps(steps, "create node", scaling.added);
+  if (!scaling.added.empty())
+    show_cost_of_more(context, scaling.cluster, static_cast<int>(scaling.added.size()));
+  return show_dry_run(context.ui(), "scale cluster", name.value, steps);
+}
+
+bool may_remove(Context& context, const ChangeOptions& options, const state::Cluster& cluster,
+                std::size_t wanted) {
+  if (has_consent(context, options.yes)) return true;
+  const Nodes nodes = last_nodes(context.store().nodes(cluster.id), wanted);
+  const std::string jobs = jobs_text(running_jobs(context, cluster, nodes, JobSource::nodes));
+  if (consents(context, options.yes,
+               "Delete the last " + counted(nodes.size(), "node") + " of cluster " + options.name +
+                   (jobs.empty() ? "" : " (" + jobs + ")") + "?"))
+    return true;
+  context.ui().note("nothing deleted");
+  return false;
+}
+
+int run_scale(Context& context, const ChangeOptions& options) {
+  if (!options.nodes) throw Error(ErrorKind::usage, "scale cluster: --nodes is missing");
+  const state::Cluster cluster = find_cluster(context, options.name);
+  const std::size_t present = context.store().nodes(cluster.id).size();
+  const auto wanted = static_cast<std::size_t>(*options.nodes);
+  if (options.dry_run) return plan_scale(context, cluster.name, wanted);
+  if (wanted < present && !may_remove(context, options, cluster, wanted)) return 1;
+  if (wanted > present) show_cost_of_more(context, cluster, static_cast<int>(wanted - present));
+  context.set_parting_words("cluster " + options.name +
+                            " is half scaled; settle it with: fastgpu gc");
+  const provision::Tools tools = tools_for(context, options);
+  const auto view = provision::scale_cluster(tools, cluster.name, *options.nodes);
+  if (wanted > present) meet(context, tools, cluster);
+  keep_guards(context, cluster.name, Occasion::changed);
+  publish_record(context, cluster.name);
+  show_cluster(context, view);
+  if (wanted > present) show_environments_to_bring(context, cluster);
+  return 0;
+}
+
+}  // namespace
+
+Action make_scale_cluster_command(Arguments& arguments) {
+  const auto options = describe_one_cluster(arguments);
+  Argument& nodes = arguments.count("--nodes", "N", "New number of nodes", options->nodes, 1,
+                                    provision::kMostNodes);
+  nodes.letter = "-n";
+  describe_consent(arguments, options->yes);
+  return [options](Context& context) { return run_scale(context, *options); };
+}
+
+}  // namespace fastgpu::cli

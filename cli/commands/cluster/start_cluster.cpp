@@ -1,0 +1,82 @@
+#include "base/counted.hpp"
+#include "cli/commands/cluster/change_cluster.hpp"
+#include "cli/commands/cluster/plan_table.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/shared/dry_run.hpp"
+#include "cli/workflows/cluster_guards.hpp"
+#include "cli/workflows/contact.hpp"
+#include "cli/workflows/lookup.hpp"
+#include "cli/workflows/record_publisher.hpp"
+#include "provision/lifecycle.hpp"
+#include "provision/providers.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+int plan_start(Context& context, const ChangeOptions& options, const Names& names) {
+  Names steps;
+  for (const std::string& name : names) {
+    const auto view =
+        provision::look_before_change(context.tools(), find_cluster(context, name).name);
+    const Nodes stopped = in_state(view.nodes, state::NodeState::stopped);
+    const Nodes lost = in_state(view.nodes, state::NodeState::lost);
+    if (!stopped.empty() || (options.replace_lost && !lost.empty()))
+      context.tools().providers(view.cluster.provider).check_usable();
+    add_steps(steps, "start node", stopped);
+    if (options.replace_lost) add_steps(steps, "make a new machine for lost node", lost);
+  }
+  return show_dry_run(context.ui(), "start cluster", joined(names), steps);
+}
+
+/// A start takes no question: what is paid for again was asked about when it was made.
+void show_cost_of_start(Context& context, const state::Cluster& cluster) {
+  if (!provision::is_cloud(cluster.provider)) return;
+  const Nodes nodes = context.store().nodes(cluster.id);
+  const auto count = static_cast<int>(in_state(nodes, state::NodeState::stopped).size());
+  if (count == 0) return;
+  const CloudPlan plan = plan_of_more(context, cluster);
+  context.ui().note("starting " + counted(count, "node") + " (" + plan.spec.places.front().type +
+                    ") for " + plan_price(plan, count));
+}
+
+provision::ClusterView start_one(Context& context, const ChangeOptions& options,
+                                 const std::string& given) {
+  const state::Cluster cluster = find_cluster(context, given);
+  const ClusterName& name = cluster.name;
+  show_cost_of_start(context, cluster);
+  const provision::Tools tools = tools_for(context, options);
+  auto view = provision::start_cluster(tools, name);
+  const std::size_t lost = in_state(view.nodes, state::NodeState::lost).size();
+  if (options.replace_lost)
+    view = provision::replace_lost_nodes(tools, name);
+  else if (lost > 0)
+    context.ui().warn(counted(lost, "node") + " of cluster " + name.value +
+                      " lost: `fastgpu start cluster " + name.value +
+                      " --replace-lost` makes new ones in place");
+  if (lost == 0 || options.replace_lost) meet(context, tools, view.cluster);
+  keep_guards(context, name, Occasion::changed);
+  publish_record(context, name);
+  if (lost > 0 && options.replace_lost) show_environments_to_bring(context, view.cluster);
+  return view;
+}
+
+int run_start(Context& context, const ChangeOptions& options) {
+  const Names names = wanted_names(context, options, "start cluster");
+  if (options.dry_run) return plan_start(context, options, names);
+  if (names.size() != 1)
+    return for_each_cluster(context, names, "results", "started",
+                            [&](const std::string& name) { start_one(context, options, name); });
+  show_cluster(context, start_one(context, options, names.front()));
+  return 0;
+}
+
+}  // namespace
+
+Action make_start_cluster_command(Arguments& arguments) {
+  const auto options = describe_several_clusters(arguments);
+  arguments.flag("--replace-lost", "Create new machines for nodes that are lost",
+                 options->replace_lost);
+  return [options](Context& context) { return run_start(context, *options); };
+}
+
+}  // namespace fastgpu::cli

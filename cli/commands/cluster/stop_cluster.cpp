@@ -1,0 +1,65 @@
+#include <algorithm>
+
+#include "cli/commands/cluster/change_cluster.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/commands/shared/dry_run.hpp"
+#include "cli/program/consent.hpp"
+#include "cli/workflows/cluster_guards.hpp"
+#include "cli/workflows/lookup.hpp"
+#include "provision/lifecycle.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+int plan_stop(Context& context, const Names& names) {
+  Names steps;
+  for (const std::string& name : names) {
+    const auto view =
+        provision::look_before_change(context.tools(), find_cluster(context, name).name);
+    const Nodes running = in_state(view.nodes, state::NodeState::running);
+    add_job_steps(context, steps, view.cluster, running);
+    add_steps(steps, "stop node", running);
+  }
+  return show_dry_run(context.ui(), "stop cluster", joined(names), steps);
+}
+
+/// Clusters without jobs are stopped without a question: nothing on them is lost.
+bool may_stop(Context& context, const ChangeOptions& options, const Names& names) {
+  if (has_consent(context, options.yes)) return true;
+  const auto affected = affected_by(context, names);
+  if (std::ranges::all_of(affected, [](const Affected& one) { return one.jobs.empty(); }))
+    return true;
+  if (consents(context, options.yes, question_of("Stop", affected))) return true;
+  context.ui().note("nothing stopped");
+  return false;
+}
+
+provision::ClusterView stop_one(Context& context, const ChangeOptions& options,
+                                const std::string& given) {
+  const ClusterName name = find_cluster(context, given).name;
+  auto view = provision::stop_cluster(tools_for(context, options), name);
+  keep_guards(context, name, Occasion::changed, Reach::cloud_alone);
+  return view;
+}
+
+int run_stop(Context& context, const ChangeOptions& options) {
+  const Names names = wanted_names(context, options, "stop cluster");
+  if (options.dry_run) return plan_stop(context, names);
+  if (!may_stop(context, options, names)) return 1;
+  if (names.size() != 1)
+    return for_each_cluster(context, names, "results", "stopped",
+                            [&](const std::string& name) { stop_one(context, options, name); });
+  show_cluster(context, stop_one(context, options, names.front()));
+  context.ui().next_steps({"fastgpu start cluster " + names.front()});
+  return 0;
+}
+
+}  // namespace
+
+Action make_stop_cluster_command(Arguments& arguments) {
+  const auto options = describe_several_clusters(arguments);
+  describe_consent(arguments, options->yes);
+  return [options](Context& context) { return run_stop(context, *options); };
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,115 @@
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include "cli/commands/commands.hpp"
+#include "cli/commands/env/env_tools.hpp"
+#include "cli/workflows/lookup.hpp"
+#include "cli/workflows/name_folding.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+struct Options {
+  EnvTarget target;
+  std::string name;
+  bool all = false;
+  bool dry_run = false;
+};
+
+using Answers = std::vector<HostResult<agent::Records>>;
+
+/// One environment in one place, with the nodes that had it.
+struct Removal {
+  std::string name;
+  std::string prefix;
+  std::vector<std::string> nodes;
+};
+
+/// Adds a node's environments below the prefix that should be removed.
+void add_removals(const HostResult<agent::EnvironmentStatus>& node, const Options& options,
+                  std::vector<Removal>& removals) {
+  const agent::EnvironmentStatus& status = node.value();
+  std::set<std::string> names;
+  for (const agent::FoundVersion& found : status.versions)
+    if (options.all || found.name == options.name) names.insert(found.name);
+  for (const std::string& name : names) {
+    auto at = std::ranges::find_if(removals, [&](const Removal& one) {
+      return one.name == name && one.prefix == status.prefix;
+    });
+    if (at == removals.end()) at = removals.insert(at, {name, status.prefix, {}});
+    at->nodes.push_back(node.host.value);
+  }
+}
+
+View removal_view(const std::vector<Removal>& removals, bool dry_run) {
+  View view;
+  view.root = document("environment-removal");
+  view.root["environments"] = Json::array();
+  view.root["dry_run"] = dry_run;
+  view.table.columns = {{"ENVIRONMENT"}, {"NODES"}, {"PREFIX", true}, {"DONE"}};
+  view.when_empty = "no environment is there";
+  for (const Removal& one : removals) {
+    view.root["environments"].push_back(
+        {{"name", one.name}, {"prefix", one.prefix}, {"nodes", one.nodes}});
+    view.table.rows.push_back(
+        {one.name, fold_names(one.nodes), one.prefix, dry_run ? "nothing" : "removed"});
+    view.names.push_back(one.name);
+  }
+  return view;
+}
+
+/// Removes environments below one prefix; returns the exit code.
+int remove_below(Context& context, const EnvCluster& cluster, const std::string& prefix,
+                 const Options& options, std::vector<Removal>& removals) {
+  const auto looked = envs::look_at_nodes(cluster.access(), cluster.hosts(), prefix);
+  Answers answers;
+  if (!options.dry_run) {
+    std::vector<std::string> words = {"env-remove", prefix};
+    if (!options.all) words.push_back(options.name);
+    answers = cluster.call(words);
+  }
+  for (std::size_t i = 0; i < looked.size(); ++i)
+    if (looked[i].ok() && (options.dry_run || answers[i].ok()))
+      add_removals(looked[i], options, removals);
+  return options.dry_run ? report(context, looked) : report(context, answers);
+}
+
+int remove(Context& context, const Options& options) {
+  if (options.all == !options.name.empty())
+    throw Error(ErrorKind::usage, "env remove: give a name, or --all");
+  EnvTarget target = options.target;
+  target.cluster = usual_cluster(context, target.cluster, "env remove", Purpose::remove);
+  EnvCluster cluster(context, target);
+  if (!options.dry_run) cluster.lock();
+  auto& record = cluster.record();
+  std::set<std::string> prefixes = {options.all ? options.target.prefix
+                                                : cluster.find(options.name)};
+  if (options.all && options.target.prefix.empty())
+    for (const auto& [name, prefix] : record.prefix)
+      prefixes.insert(prefix);
+  int code = 0;
+  std::vector<Removal> removals;
+  for (const std::string& prefix : prefixes)
+    code = std::max(code, remove_below(context, cluster, prefix, options, removals));
+  context.ui().show(removal_view(removals, options.dry_run));
+  if (code != 0 || options.dry_run) return code;
+  if (options.all) record = {};
+  envs::forget(record, options.name);
+  cluster.store_record();
+  return 0;
+}
+
+}  // namespace
+
+Action make_env_remove_command(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  arguments.text("NAME", "", "The environment", options->name).values = Values::environment;
+  describe_env_target(arguments, options->target);
+  arguments.flag("--all", "Remove all environments and everything that came with them",
+                 options->all);
+  arguments.flag("--dry-run", "Show what would be removed, without removing it", options->dry_run);
+  return [options](Context& context) { return remove(context, *options); };
+}
+
+}  // namespace fastgpu::cli

@@ -1,0 +1,30 @@
+#include "cli/commands/job/recorded_job.hpp"
+
+namespace fastgpu::cli {
+
+std::shared_ptr<JobOptions> describe_job(Arguments& arguments) {
+  auto options = std::make_shared<JobOptions>();
+  Argument& job =
+      arguments.text("JOB", "", "The job; a name without a number is its newest run", options->job);
+  job.required = true;
+  job.values = Values::job;
+  return options;
+}
+
+void describe_tail(Arguments& arguments, JobOptions& options) {
+  arguments.count("--tail", "N", "Start with the last N lines of each rank", options.tail, 0,
+                  kMostLines);
+}
+
+std::optional<std::uint64_t> lines_of(const JobOptions& options) {
+  if (!options.tail) return std::nullopt;
+  return static_cast<std::uint64_t>(*options.tail);
+}
+
+OpenJob open_settled(Context& context, const std::string& name) {
+  OpenJob open = open_job(context, name);
+  if (open.cluster.state == state::ClusterState::stopped) open.job = refresh_job(context, open.job);
+  return open;
+}
+
+}  // namespace fastgpu::cli

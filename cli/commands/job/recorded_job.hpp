@@ -1,0 +1,38 @@
+// The common part of wait, attach, cancel and logs: a job that was started before.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cli/program/arguments.hpp"
+#include "cli/program/context.hpp"
+#include "cli/workflows/job_access.hpp"
+
+namespace fastgpu::cli {
+
+/// A bound for ranks and for lines.
+inline constexpr int kMostLines = 1'000'000'000;
+
+struct JobOptions {
+  std::string job;
+  std::optional<int> rank;
+  std::optional<int> tail;
+  std::optional<std::chrono::milliseconds> timeout;
+  bool follow = false;
+  bool dry_run = false;
+};
+
+/// Adds JOB.
+std::shared_ptr<JobOptions> describe_job(Arguments& arguments);
+/// Adds --tail.
+void describe_tail(Arguments& arguments, JobOptions& options);
+
+std::optional<std::uint64_t> lines_of(const JobOptions& options);  ///< Returns --tail.
+
+/// Returns the named job. One whose cluster is stopped has ended.
+OpenJob open_settled(Context& context, const std::string& name);
+
+}  // namespace fastgpu::cli

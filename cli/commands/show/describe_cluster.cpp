@@ -1,0 +1,39 @@
+#include <chrono>
+
+#include "cli/commands/commands.hpp"
+#include "cli/commands/show/descriptions.hpp"
+#include "cli/commands/show/shown_state.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+/// Returns the cost of one node so far, in the currency of the cluster.
+Json cost_json(const Standing& standing, const state::Node& node) {
+  const auto cost = cost_of(standing, node, std::chrono::system_clock::now());
+  return cost ? Json(cost->amount) : Json();
+}
+
+}  // namespace
+
+Action make_describe_cluster_command(Arguments& arguments) {
+  const auto options = describe_name(arguments, "The cluster", Values::cluster, Need::required);
+  return [options](Context& context) {
+    const ClusterAndNodes shown = wanted_clusters(context, options->name).front();
+    const auto& [cluster, nodes, standing, notices] = shown;
+    Json fields = cluster_fields(shown);
+    fields["nodes"] = Json::array();
+    for (const state::Node& node : nodes) {
+      fields["nodes"].push_back(to_json(node));
+      fields["nodes"].back()["cost_so_far"] = cost_json(standing, node);
+    }
+    const std::size_t open_intents = context.store().open_intents(cluster.id).size();
+    fields["open_intents"] = open_intents;
+    View view = view_of_one("cluster", fields, cluster.name.value);
+    view.described = description_of(shown, context.store().jobs(), open_intents,
+                                    std::chrono::system_clock::now());
+    context.ui().show(view);
+    return 0;
+  };
+}
+
+}  // namespace fastgpu::cli

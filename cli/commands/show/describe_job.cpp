@@ -1,0 +1,25 @@
+#include <chrono>
+
+#include "cli/commands/commands.hpp"
+#include "cli/commands/show/descriptions.hpp"
+#include "cli/commands/show/shown_state.hpp"
+
+namespace fastgpu::cli {
+
+Action make_describe_job_command(Arguments& arguments) {
+  const auto options = describe_name(arguments, "The job", Values::job, Need::required);
+  return [options](Context& context) {
+    const JobAndCluster found = wanted_jobs(context, options->name).front();
+    Json fields = to_json(found.job);
+    fields["cluster"] = found.cluster;
+    const auto now = std::chrono::system_clock::now();
+    fields["duration_seconds"] = duration_of(found.job, now).count();
+    fields["logs"] = place_of_logs(found.job);
+    View view = view_of_one("job", fields, found.job.id);
+    view.described = description_of(found, now);
+    context.ui().show(view);
+    return 0;
+  };
+}
+
+}  // namespace fastgpu::cli

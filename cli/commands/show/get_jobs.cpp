@@ -1,0 +1,18 @@
+#include <chrono>
+
+#include "cli/commands/commands.hpp"
+#include "cli/commands/show/shown_state.hpp"
+
+namespace fastgpu::cli {
+
+Action make_get_jobs_command(Arguments& arguments) {
+  arguments.offer_table();
+  const auto options = describe_name(arguments, "Show only this one", Values::job, Need::optional);
+  return [options](Context& context) {
+    const auto jobs = wanted_jobs(context, options->name);
+    context.ui().show(view_of(jobs, std::chrono::system_clock::now()));
+    return 0;
+  };
+}
+
+}  // namespace fastgpu::cli

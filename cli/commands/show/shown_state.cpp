@@ -1,0 +1,89 @@
+#include "cli/commands/show/shown_state.hpp"
+
+#include <chrono>
+#include <map>
+
+#include "cli/workflows/cluster_guards.hpp"
+#include "cli/workflows/job_access.hpp"
+#include "cli/workflows/lookup.hpp"
+#include "cli/workflows/spot_notices.hpp"
+#include "provision/lifecycle.hpp"
+
+namespace fastgpu::cli {
+namespace {
+
+Standing standing_now(Context& context, const state::Cluster& cluster) {
+  return standing_of(context.store(), cluster, std::chrono::system_clock::now());
+}
+
+/// Returns the job in its nodes' present view; they may not answer.
+state::Job now(Context& context, const state::Job& job) {
+  try {
+    return refresh_job(context, job);
+  } catch (const Error& e) {
+    context.cancel().check();
+    context.ui().warn(job.id + ": shown as last known: " + e.what());
+    return job;
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<NameOption> describe_name(Arguments& arguments, std::string_view help,
+                                          Values values, Need need) {
+  auto options = std::make_shared<NameOption>();
+  Argument& name = arguments.text("NAME", "", help, options->name);
+  name.values = values;
+  name.required = need == Need::required;
+  return options;
+}
+
+ClusterAndNodes as_it_is(Context& context, const state::Cluster& cluster) {
+  try {
+    provision::ClusterView view = provision::refresh_cluster(context.tools(), cluster.name);
+    const Standing standing = standing_now(context, view.cluster);
+    auto notices = notices_of(context, view.cluster, view.nodes);
+    for (const Notice& notice : notices)
+      warn_of(context.messages(), notice);
+    return {std::move(view.cluster), std::move(view.nodes), standing, std::move(notices)};
+  } catch (const Error& e) {
+    context.cancel().check();
+    context.ui().warn(cluster.name.value + ": shown as last known: " + e.what());
+    return {cluster, context.store().nodes(cluster.id), standing_now(context, cluster)};
+  }
+}
+
+std::vector<ClusterAndNodes> wanted_clusters(Context& context, const std::string& name) {
+  if (!name.empty()) return {as_it_is(context, find_cluster(context, name))};
+  std::vector<ClusterAndNodes> out;
+  for (const state::Cluster& cluster : context.store().clusters())
+    out.push_back(as_it_is(context, cluster));
+  return out;
+}
+
+std::vector<ClusterAndNodes> wanted_nodes(Context& context, const std::string& target) {
+  if (target.empty()) return wanted_clusters(context, "");
+  const auto [name, node_set] = find_target(context, target);
+  auto found = wanted_clusters(context, name);
+  if (!node_set.empty()) found.front().nodes = find_nodes(context, found.front().cluster, node_set);
+  return found;
+}
+
+std::vector<JobAndCluster> wanted_jobs(Context& context, const std::string& name) {
+  std::map<std::string, std::string> names;
+  for (const state::Cluster& cluster : context.store().clusters())
+    names[cluster.id.value] = cluster.name.value;
+  std::vector<state::Job> jobs;
+  if (name.empty())
+    jobs = context.store().jobs();
+  else
+    jobs = {find_job(context, name)};
+  std::vector<JobAndCluster> out;
+  for (const state::Job& job : jobs) {
+    const auto found = names.find(job.cluster.value);
+    out.push_back({now(context, job), found == names.end() ? "" : found->second});
+  }
+  return out;
+}
+
+}  // namespace fastgpu::cli

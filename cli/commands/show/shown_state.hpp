@@ -1,0 +1,39 @@
+// Clusters, nodes and jobs as they are now, for get and describe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/commands/show/views.hpp"
+#include "cli/program/arguments.hpp"
+#include "cli/program/context.hpp"
+
+namespace fastgpu::cli {
+
+struct NameOption {
+  std::string name;
+};
+
+enum class Need : std::uint8_t { optional, required };
+
+/// Adds NAME.
+std::shared_ptr<NameOption> describe_name(Arguments& arguments, std::string_view help,
+                                          Values values, Need need);
+
+/// Returns the cluster in its provider's present view, or, if that cannot be asked, its last known
+/// state, with a warning.
+ClusterAndNodes as_it_is(Context& context, const state::Cluster& cluster);
+
+/// Returns the named cluster, or all of them.
+std::vector<ClusterAndNodes> wanted_clusters(Context& context, const std::string& name);
+
+/// Returns the clusters in `target`, each with the nodes in it; all for an empty one.
+std::vector<ClusterAndNodes> wanted_nodes(Context& context, const std::string& target);
+
+/// Returns the named job, or all of them, in their nodes' present view.
+std::vector<JobAndCluster> wanted_jobs(Context& context, const std::string& name);
+
+}  // namespace fastgpu::cli
