@@ -71,6 +71,10 @@ std::vector<std::string> meant_flags(const std::string& name, std::span<const Co
 std::string fault_of(const std::string& name, std::span<const Command> table,
                      const Command& command, std::span<const std::string> known) {
   const std::string what = "the environment variable " + printable(name) + " has no meaning";
+  for (const config::SettingInfo& setting : config::setting_table())
+    if (const auto former = config::former_setting(setting.key);
+        former && config::variable_name(*former) == name)
+      return what + " any more: it is " + config::variable_name(setting.key) + " now";
   const auto meant = meant_flags(name, table, command);
   if (meant.size() == 1) return what + ": the flag's variable is " + meant.front();
   if (!meant.empty())

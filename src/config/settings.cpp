@@ -4,6 +4,7 @@
 #include <array>
 #include <cassert>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/names.hpp"
@@ -52,7 +53,7 @@ constexpr std::array kSettings = {
                 "how long one host may take to let us in"},
     SettingInfo{"answer-timeout", "60s", SettingType::duration, SettingFiles::any,
                 "how long one host may then be silent where it has something to say"},
-    SettingInfo{"patience", "10s", SettingType::duration, SettingFiles::any,
+    SettingInfo{"wait", "10s", SettingType::duration, SettingFiles::any,
                 "how long to wait for another fastgpu on the same cluster"},
     SettingInfo{"exchange-rate", "", SettingType::text, SettingFiles::user,
                 "what currencies are worth in US dollars: CNY=0.14, EUR=1.1"},
@@ -70,6 +71,9 @@ constexpr std::array kSettings = {
     SettingInfo{"yes", "false", SettingType::boolean, SettingFiles::user, "ask nothing"},
 };
 
+/// Settings with other names in earlier versions.
+constexpr std::array kRenamed = {std::pair<std::string_view, std::string_view>{"patience", "wait"}};
+
 /// A field that only files have: names of groups of nodes.
 constexpr const char* kGroups = "groups";
 
@@ -83,6 +87,14 @@ std::vector<std::string> keys() {
     names.emplace_back(setting.key);
   names.emplace_back(kGroups);
   return names;
+}
+
+/// Throws for a field that no file may have; a renamed one is reported with its present name.
+void check_fields(const Document& document) {
+  for (const auto& [former, present] : kRenamed)
+    if (const auto value = document.root().find(former))
+      throw value->error("the setting is called '" + std::string(present) + "' now");
+  document.root().allow_only(keys());
 }
 
 /// Throws if the setting cannot have that value.
@@ -159,6 +171,12 @@ std::span<const SettingInfo> setting_table() {
   return kSettings;
 }
 
+std::optional<std::string_view> former_setting(std::string_view key) {
+  for (const auto& [former, present] : kRenamed)
+    if (present == key) return former;
+  return std::nullopt;
+}
+
 std::string variable_name(std::string_view key) {
   std::string name = "FASTGPU_";
   for (const char c : key) {
@@ -215,7 +233,7 @@ Settings::Settings(const Layers& layers)
 }
 
 void Settings::take_user(const Document& user, const Layers& layers) {
-  user.root().allow_only(keys());
+  check_fields(user);
   for (const SettingInfo& info : kSettings)
     if (const auto value = user.root().find(info.key))
       settings_[std::string(info.key)] = checked(info, *value, layers, Origin::user_file);
@@ -223,7 +241,7 @@ void Settings::take_user(const Document& user, const Layers& layers) {
 }
 
 void Settings::take_project(const Document& project, const Layers& layers) {
-  project.root().allow_only(keys());
+  check_fields(project);
   for (const SettingInfo& info : kSettings) {
     const auto value = project.root().find(info.key);
     if (!value) continue;

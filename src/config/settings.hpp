@@ -51,6 +51,9 @@ struct SettingInfo {
 /// Every setting there is.
 std::span<const SettingInfo> setting_table();
 
+/// Returns the name that the setting `key` had in an earlier version; absent if it had no other.
+std::optional<std::string_view> former_setting(std::string_view key);
+
 struct Setting {
   std::string text;
   Origin origin = Origin::built_in;

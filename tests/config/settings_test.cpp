@@ -45,7 +45,7 @@ TEST_CASE("every setting has a default that can be read") {
   for (const SettingInfo& info : setting_table())
     CHECK(settings.text(info.key) == info.fallback);
   CHECK_FALSE(settings.boolean("yes"));
-  CHECK(settings.duration("patience") == std::chrono::seconds(10));
+  CHECK(settings.duration("wait") == std::chrono::seconds(10));
 }
 
 TEST_CASE("a wrong value is refused when it is taken in, and says where it comes from") {
@@ -56,8 +56,10 @@ TEST_CASE("a wrong value is refused when it is taken in, and says where it comes
         "FASTGPU_FANOUT: 'fanout' must be a whole number from 1 to 1024, not 'lots'");
   CHECK(fault({.user = Document::parse("output: csv\n", "config.yaml")}) ==
         "config.yaml:1:9: 'output': 'csv' is not one of table, wide, json, yaml, name");
-  CHECK(fault({.user = Document::parse("patience: 5\n", "config.yaml")})
-            .starts_with("config.yaml:1:11: 'patience': '5' lacks its unit"));
+  CHECK(fault({.user = Document::parse("wait: 5\n", "config.yaml")})
+            .starts_with("config.yaml:1:7: 'wait': '5' lacks its unit"));
+  CHECK(fault({.user = Document::parse("patience: 5s\n", "config.yaml")}) ==
+        "config.yaml:1:11: 'patience': the setting is called 'wait' now");
   CHECK(fault({.user = Document::parse("provider: awz\n", "config.yaml"),
                .providers = {"local", "aws"}})
             .find("did you mean aws?") != std::string::npos);

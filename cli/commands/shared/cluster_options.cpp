@@ -6,9 +6,9 @@ namespace fastgpu::cli {
 
 void describe_limits(Arguments& arguments, ClusterOptions& options) {
   arguments.duration("--timeout", "Give up after this long (10m)", options.timeout);
-  arguments.duration("--wait",
-                     "Wait this long for another fastgpu that works on this cluster (10s)",
-                     options.wait);
+  shared(arguments.duration("--wait",
+                            "Wait this long for another fastgpu that works on this cluster (10s)",
+                            options.wait));
 }
 
 Argument& describe_cluster_options(Arguments& arguments, ClusterOptions& options) {
@@ -22,7 +22,7 @@ Argument& describe_cluster_options(Arguments& arguments, ClusterOptions& options
 provision::Tools tools_for(Context& context, const ClusterOptions& options) {
   provision::Tools tools = context.tools();
   tools.deadline = tools.clock.now() + options.timeout.value_or(kUsualTimeout);
-  tools.patience = options.wait.value_or(context.settings().duration("patience"));
+  tools.patience = options.wait.value_or(context.settings().duration("wait"));
   for (const provision::Settled& settled : provision::settle(tools)) {
     const std::string line = settled.cluster + ": " + settled.what;
     if (settled.error)

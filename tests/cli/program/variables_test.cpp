@@ -77,6 +77,7 @@ TEST_CASE("flags that differ from command to command have variables that differ,
   CHECK(variable_of("create cluster", "--nodes") == "FASTGPU_NODES");
   CHECK(variable_of("scale cluster", "--nodes") == "FASTGPU_SCALE_CLUSTER_NODES");
   CHECK(variable_of("env install-driver", "--dry-run") == "FASTGPU_ENV_INSTALL_DRIVER_DRY_RUN");
+  CHECK(variable_of("stop cluster", "--wait") == "FASTGPU_WAIT");
   CHECK(variable_of("exec", "--state-dir") == "FASTGPU_STATE_DIR");
   CHECK(variable_of("env lock", "--cluster") == "FASTGPU_ENV_LOCK_CLUSTER");
   CHECK(variable_of("env create", "--cluster") == "FASTGPU_CLUSTER");
@@ -86,6 +87,9 @@ TEST_CASE("a variable without a meaning is refused with the one that is meant") 
   CHECK(first_fault("FASTGPU_NODSE") ==
         "the environment variable FASTGPU_NODSE has no meaning, did you mean FASTGPU_NODES?");
   CHECK(first_fault("FASTGPU_SATTE_DIR").ends_with("did you mean FASTGPU_STATE_DIR?"));
+  CHECK(first_fault("FASTGPU_PATIENCE") ==
+        "the environment variable FASTGPU_PATIENCE has no meaning any more: it is FASTGPU_WAIT "
+        "now");
   CHECK(first_fault("FASTGPU_XYZZY").ends_with("unset it"));
   CHECK(first_fault("FASTGPU_").ends_with("unset it"));
   CHECK(first_fault("FASTGPU_TIMEOUT", {"run", "job"}) ==

@@ -74,7 +74,7 @@ def test_a_broken_project_file_stops_those_who_need_it(user):
 def test_a_wrong_variable_stops_all_but_those_that_help(user):
     for name, value, said in (("FASTGPU_NODSE", "3", "FASTGPU_NODES?"), ("FASTGPU_TIMEOUT", "5m", "FASTGPU_RUN_JOB_TIMEOUT"),
                               ("FASTGPU_FANOUT", "lots", "FASTGPU_FANOUT"), ("FASTGPU_COLOR", "blue", "FASTGPU_COLOR"),
-                              ("FASTGPU_QUIET", "perhaps", "FASTGPU_QUIET"), ("FASTGPU_PATIENCE", "5", "lacks its unit")):
+                              ("FASTGPU_QUIET", "perhaps", "FASTGPU_QUIET"), ("FASTGPU_WAIT", "5", "lacks its unit"), ("FASTGPU_PATIENCE", "5s", "FASTGPU_WAIT now")):
         environment = {name: value}
         for words in RUN_ANYWAY:
             user.run(*words, environment=environment)
