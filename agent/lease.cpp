@@ -52,7 +52,7 @@ std::int64_t now_s() {
 
 int run_lease_take(Arguments arguments) {
   Options options(arguments);
-  LeaseWish wish{.takes_over = options.take_flag("--take-over"),
+  LeaseRequest wish{.takes_over = options.take_flag("--take-over"),
                  .breaks = options.take_flag("--break")};
   wish.holder = options.take_word("the holder");
   const auto seconds = parse_number<std::int64_t>(options.take_word("the seconds"), "the seconds");

@@ -104,15 +104,15 @@ int run(const std::vector<std::string>& words) {
   FdSink out(STDOUT_FILENO, cancel);
   FdSink err(STDERR_FILENO, cancel);
   const state::Environment environment = state::process_environment();
-  Ui ui(out, err, look_at_terminal(ColorWish::automatic, environment),
+  Ui ui(out, err, look_at_terminal(ColorChoice::automatic, environment),
         [&cancel] { return read_line(cancel); });
   ui.measure_by(measure_terminals);
   ui.keep_ticking();
   Context context(ui, cancel, environment, names_of_variables);
-  context.on_parting_words(
-      [&signals](const std::string& words_left) { signals.set_parting_words(words_left); });
-  context.on_stopping_words(
-      [&signals](const std::string& words_left) { signals.set_stopping_words(words_left); });
+  context.on_interrupt_hint(
+      [&signals](const std::string& words_left) { signals.set_interrupt_hint(words_left); });
+  context.on_stop_notice(
+      [&signals](const std::string& words_left) { signals.set_stop_notice(words_left); });
   int code = guarded_run(words, context);
   ui.end_progress();
   if (::close(STDOUT_FILENO) != 0 && errno != EBADF && code == 0) {  // A late ENOSPC shows here.

@@ -37,7 +37,7 @@ bool ended_with(const NodeAnswer& answer, int code) {
 
 }  // namespace
 
-agent::LeaseAnswer HeadNode::take_lease(const agent::LeaseWish& wish, const Cancel& cancel) {
+agent::LeaseAnswer HeadNode::take_lease(const agent::LeaseRequest& wish, const Cancel& cancel) {
   std::vector<std::string> words = {"lease-take"};
   if (wish.takes_over) words.emplace_back("--take-over");
   if (wish.breaks) words.emplace_back("--break");

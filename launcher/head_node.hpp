@@ -17,7 +17,7 @@ class HeadNode {
 
   const ssh::Host& host() const noexcept { return host_; }
 
-  agent::LeaseAnswer take_lease(const agent::LeaseWish& wish, const Cancel& cancel);
+  agent::LeaseAnswer take_lease(const agent::LeaseRequest& wish, const Cancel& cancel);
   void drop_lease(const std::string& holder, const Cancel& cancel);
   /// Sets the owner, for the lease's holder. Throws denied once the lease has run out.
   void own(const std::string& owner, const std::string& taken, const Cancel& cancel);

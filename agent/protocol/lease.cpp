@@ -26,7 +26,7 @@ LeaseBook book_in(const Records& records) {
 
 }  // namespace
 
-LeaseAnswer decide_lease(LeaseBook book, const LeaseWish& wish, std::int64_t now) {
+LeaseAnswer decide_lease(LeaseBook book, const LeaseRequest& wish, std::int64_t now) {
   const bool is_anothers = !book.owner.empty() && book.owner != wish.holder && !wish.takes_over;
   const bool is_running =
       !book.holder.empty() && book.until > now && book.until - now <= kLongestLease.count();

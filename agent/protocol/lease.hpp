@@ -18,7 +18,7 @@ struct LeaseBook {
   std::int64_t since = 0;  ///< The start of its rights; 0: not recorded.
 };
 
-struct LeaseWish {
+struct LeaseRequest {
   std::string holder{};  ///< A state directory's mark.
   std::string who{};
   std::chrono::seconds duration{60};
@@ -41,7 +41,7 @@ constexpr std::chrono::seconds kLongestLease{3600};
 /// Another one is granted unless the book has a different owner or a running lease. A lease that
 /// ends later than any that could have been granted was written under another clock, and counts as
 /// ended.
-LeaseAnswer decide_lease(LeaseBook book, const LeaseWish& wish, std::int64_t now);
+LeaseAnswer decide_lease(LeaseBook book, const LeaseRequest& wish, std::int64_t now);
 
 std::string to_text(const LeaseBook& book);
 LeaseBook parse_lease_book(std::string_view text);  ///< Throws remote.

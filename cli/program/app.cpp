@@ -288,7 +288,7 @@ std::string chosen(Context& context, const std::string& given, std::string_view 
 void apply_color(const CommonFlags& common, Context& context) {
   const std::string color = chosen(context, common.color, "color");
   if (color == "auto") return;
-  const ColorWish colors = color == "always" ? ColorWish::always : ColorWish::never;
+  const ColorChoice colors = color == "always" ? ColorChoice::always : ColorChoice::never;
   context.ui().set_terminal(look_at_terminal(colors, context.environment()));
 }
 
@@ -302,8 +302,8 @@ void apply_format(const CommonFlags& common, const Arguments& arguments, Context
 void apply(const CommonFlags& common, const Arguments& arguments, const Command& command,
            Context& context) {
   Ui& ui = context.ui();
-  if (common.quiet) ui.set_chatter(Chatter::quiet);
-  ui.set_table_wish(
+  if (common.quiet) ui.set_verbosity(Verbosity::quiet);
+  ui.set_table_style(
       {.sort_by = common.sort_by, .titles = common.no_headers ? Titles::left_out : Titles::shown});
   if (common.verbose) context.clouds().show_calls();
   if (!common.state_directory.empty()) context.set_state_directory(common.state_directory);
@@ -362,8 +362,8 @@ std::span<const Command> commands() {
 }
 
 int run_app(const std::vector<std::string>& words, Context& context) {
-  const Resolved resolved =
-      resolve(commands(), in_our_words(verb_first(commands(), words), config::read_text));
+  const Resolved resolved = resolve(
+      commands(), translate_legacy_command(verb_first(commands(), words), config::read_text));
   if (resolved.command == nullptr) return run_without_command(resolved, context);
   const Command& command = *resolved.command;
   CommonFlags common;
@@ -383,7 +383,7 @@ int run_app(const std::vector<std::string>& words, Context& context) {
   if (!hidden) check_variables(context, command);
   parse_words(command.words(), resolved.rest, arguments, context.environment(), hear);
   if (!hidden) apply(common, arguments, command, context);
-  if (command.effect == Effect::changes) context.set_stopping_words("stopping " + command.words());
+  if (command.effect == Effect::changes) context.set_stop_notice("stopping " + command.words());
   return finished(context, command, action(context));
 }
 

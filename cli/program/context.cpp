@@ -162,8 +162,8 @@ std::unique_ptr<provision::Provider> Context::make_provider(const std::string& n
   throw Error(ErrorKind::internal, "provider " + name + " is in the table and cannot be made");
 }
 
-void Context::set_parting_words(const std::string& sentence) {
-  if (hear_) hear_(sentence);
+void Context::set_interrupt_hint(const std::string& sentence) {
+  if (on_interrupt_hint_) on_interrupt_hint_(sentence);
 }
 
 }  // namespace fastgpu::cli

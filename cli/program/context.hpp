@@ -65,17 +65,19 @@ class Context : public Services {
   CloudFactory& clouds() override;
   provision::cloud::Owner owner(const std::string& provider) override;
   provision::Tools tools() override;
-  void set_parting_words(const std::string& sentence) override;
+  void set_interrupt_hint(const std::string& sentence) override;
 
   /// Sets the receiver of the sentence on what a second Ctrl-C would leave behind, and which
   /// command removes it.
-  void on_parting_words(std::function<void(const std::string&)> hear) { hear_ = std::move(hear); }
-  /// Sets the receiver of the sentence on what the first Ctrl-C ends.
-  void on_stopping_words(std::function<void(const std::string&)> hear) {
-    hear_stopping_ = std::move(hear);
+  void on_interrupt_hint(std::function<void(const std::string&)> hear) {
+    on_interrupt_hint_ = std::move(hear);
   }
-  void set_stopping_words(const std::string& sentence) {
-    if (hear_stopping_) hear_stopping_(sentence);
+  /// Sets the receiver of the sentence on what the first Ctrl-C ends.
+  void on_stop_notice(std::function<void(const std::string&)> hear) {
+    on_stop_notice_ = std::move(hear);
+  }
+  void set_stop_notice(const std::string& sentence) {
+    if (on_stop_notice_) on_stop_notice_(sentence);
   }
 
  protected:
@@ -101,8 +103,8 @@ class Context : public Services {
   std::unique_ptr<CloudFactory> clouds_;
   std::map<std::string, std::unique_ptr<provision::cloud::Cloud>> apis_;
   std::map<std::string, std::unique_ptr<provision::Provider>> providers_;
-  std::function<void(const std::string&)> hear_;
-  std::function<void(const std::string&)> hear_stopping_;
+  std::function<void(const std::string&)> on_interrupt_hint_;
+  std::function<void(const std::string&)> on_stop_notice_;
   VariableNames variable_names_;
 };
 

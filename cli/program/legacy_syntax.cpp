@@ -242,7 +242,7 @@ std::string target_in_our_words(const std::string& verb, const std::string& word
 
 }  // namespace
 
-Words in_our_words(Words words, const ReadText& read) {
+Words translate_legacy_command(Words words, const ReadText& read) {
   if (words.size() < 2) return words;
   const std::string verb = words[0];
   if (verb == "create" && words[1].starts_with("-") && words[1].size() > 1 && words[1] != "--")

@@ -16,6 +16,7 @@ using ReadText = std::function<std::string(const std::string& path)>;
 /// --nodes 2 --instance-type ecs.gn6v-c8g1.2xlarge", and "stop task0.t" an error that names what
 /// can be stopped. A create.cfg is read by `read`. Throws ErrorKind::usage for features of the
 /// original that ours lacks, with an alternative.
-std::vector<std::string> in_our_words(std::vector<std::string> words, const ReadText& read);
+std::vector<std::string> translate_legacy_command(std::vector<std::string> words,
+                                                  const ReadText& read);
 
 }  // namespace fastgpu::cli

@@ -57,7 +57,7 @@ void on_signal(int) noexcept {
 
 Signals::Signals(Cancel& cancel) {
   g_cancel.store(&cancel);
-  set_parting_words(
+  set_interrupt_hint(
       "left at once; what was under way is settled by the next command or: fastgpu gc");
   g_has_modes.store(::tcgetattr(STDIN_FILENO, &g_modes) == 0);
   struct sigaction action {};
@@ -81,11 +81,11 @@ Signals::~Signals() {
   g_cancel.store(nullptr);
 }
 
-void Signals::set_stopping_words(const std::string& sentence) {
+void Signals::set_stop_notice(const std::string& sentence) {
   g_stopping.store(sentence.empty() ? nullptr : kept_line(sentence));
 }
 
-void Signals::set_parting_words(const std::string& sentence) {
+void Signals::set_interrupt_hint(const std::string& sentence) {
   g_parting.store(kept_line(sentence));
 }
 

@@ -19,9 +19,9 @@ class Signals {
   Signals& operator=(const Signals&) = delete;
 
   /// Sets what the first signal ends, in one sentence that is written at once; "" is nothing.
-  void set_stopping_words(const std::string& sentence);
+  void set_stop_notice(const std::string& sentence);
   /// Sets what a second signal leaves behind and which command removes it, in one sentence.
-  void set_parting_words(const std::string& sentence);
+  void set_interrupt_hint(const std::string& sentence);
 };
 
 }  // namespace fastgpu::cli

@@ -42,12 +42,13 @@ bool is_set(const Environment& environment, const char* name) {
 }
 
 /// Returns the wish: NO_COLOR is stronger than CLICOLOR_FORCE, and both than CLICOLOR and TERM.
-ColorWish wish_of(const Environment& environment) {
-  if (is_set(environment, "NO_COLOR")) return ColorWish::never;
+ColorChoice wish_of(const Environment& environment) {
+  if (is_set(environment, "NO_COLOR")) return ColorChoice::never;
   const std::string force = environment("CLICOLOR_FORCE").value_or("");
-  if (!force.empty() && force != "0") return ColorWish::always;
-  if (environment("CLICOLOR").value_or("") == "0" || is_dumb(environment)) return ColorWish::never;
-  return ColorWish::automatic;
+  if (!force.empty() && force != "0") return ColorChoice::always;
+  if (environment("CLICOLOR").value_or("") == "0" || is_dumb(environment))
+    return ColorChoice::never;
+  return ColorChoice::automatic;
 }
 
 bool has_unicode(const Environment& environment) {
@@ -63,11 +64,11 @@ bool has_unicode(const Environment& environment) {
 
 }  // namespace
 
-Terminal terminal_of(const Descriptors& terminals, const Widths& widths, ColorWish wish,
+Terminal terminal_of(const Descriptors& terminals, const Widths& widths, ColorChoice wish,
                      const Environment& environment) {
-  if (wish == ColorWish::automatic) wish = wish_of(environment);
-  const bool always = wish == ColorWish::always;
-  const bool colored = wish != ColorWish::never;
+  if (wish == ColorChoice::automatic) wish = wish_of(environment);
+  const bool always = wish == ColorChoice::always;
+  const bool colored = wish != ColorChoice::never;
   return {.in = terminals.in,
           .out = terminals.out,
           .err = terminals.err,
@@ -85,7 +86,7 @@ Widths measure_terminals() {
   return {.out = width_of(STDOUT_FILENO), .err = err};
 }
 
-Terminal look_at_terminal(ColorWish wish, const Environment& environment) {
+Terminal look_at_terminal(ColorChoice wish, const Environment& environment) {
   const Descriptors terminals{.in = ::isatty(STDIN_FILENO) == 1,
                               .out = ::isatty(STDOUT_FILENO) == 1,
                               .err = ::isatty(STDERR_FILENO) == 1,

@@ -7,7 +7,7 @@
 
 namespace fastgpu::cli {
 
-enum class ColorWish : std::uint8_t { automatic, always, never };
+enum class ColorChoice : std::uint8_t { automatic, always, never };
 
 /// Columns of the terminals behind stdout and stderr; 0 for anything else.
 struct Widths {
@@ -29,7 +29,7 @@ struct Terminal {
 };
 
 /// Examines descriptors 0 to 2, NO_COLOR, CLICOLOR, CLICOLOR_FORCE, TERM and the locale.
-Terminal look_at_terminal(ColorWish wish, const state::Environment& environment);
+Terminal look_at_terminal(ColorChoice wish, const state::Environment& environment);
 
 /// Measures the present terminals.
 Widths measure_terminals();
@@ -47,7 +47,7 @@ struct Descriptors {
   bool err = false;
   bool shared = false;
 };
-Terminal terminal_of(const Descriptors& terminals, const Widths& widths, ColorWish wish,
+Terminal terminal_of(const Descriptors& terminals, const Widths& widths, ColorChoice wish,
                      const state::Environment& environment);
 
 }  // namespace fastgpu::cli

@@ -100,8 +100,9 @@ void Ui::show(const View& view) {
   const Guard guard(mutex_);
   progress_.end();
   close_line();
-  const Printed printed = print_view(table_wish_.sort_by.empty() ? view : sorted(view, table_wish_),
-                                     format_, terminal(), table_wish_.titles);
+  const Printed printed =
+      print_view(table_style_.sort_by.empty() ? view : sorted(view, table_style_), format_,
+                 terminal(), table_style_.titles);
   if (printed.text.empty() && for_people() && !view.when_empty.empty())
     return note(view.when_empty);
   write_out(printed.text.str());
@@ -138,7 +139,7 @@ void Ui::error_data(std::string_view text) {
 
 void Ui::note(std::string_view line) {
   const Guard guard(mutex_);
-  if (chatter_ == Chatter::quiet) return;
+  if (verbosity_ == Verbosity::quiet) return;
   if (line.ends_with('\n')) line.remove_suffix(1);
   Styled text{std::string(line)};
   text += "\n";
@@ -156,7 +157,7 @@ void Ui::warn(std::string_view line) {
 }
 
 void Ui::note_table(const Table& table) {
-  if (chatter_ != Chatter::quiet) question_table(table);
+  if (verbosity_ != Verbosity::quiet) question_table(table);
 }
 
 void Ui::question_table(const Table& table) {
@@ -195,7 +196,7 @@ void Ui::program_errors(std::string_view bytes) {
 
 void Ui::next_steps(const std::vector<std::string>& next) {
   const Guard guard(mutex_);
-  if (!for_people() || chatter_ == Chatter::quiet) return;
+  if (!for_people() || verbosity_ == Verbosity::quiet) return;
   Styled out("next:");
   for (const std::string& command : next) {
     const bool first = &command == &next.front();
@@ -208,13 +209,13 @@ void Ui::next_steps(const std::vector<std::string>& next) {
 
 void Ui::progress(std::string_view step, std::string_view figures) {
   const Guard guard(mutex_);
-  if (chatter_ == Chatter::quiet) return;
+  if (verbosity_ == Verbosity::quiet) return;
   if (line_ == Line::whole) progress_.show(step, figures, Progress::Clock::now());
 }
 
 void Ui::waiting(std::string_view what) {
   const Guard guard(mutex_);
-  if (chatter_ == Chatter::quiet) return;
+  if (verbosity_ == Verbosity::quiet) return;
   if (line_ == Line::whole) progress_.wait(what, Progress::Clock::now());
 }
 

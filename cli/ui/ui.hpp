@@ -17,7 +17,7 @@
 
 namespace fastgpu::cli {
 
-enum class Chatter : std::uint8_t { usual, quiet };
+enum class Verbosity : std::uint8_t { normal, quiet };
 
 /// The one place where text reaches the user's terminal. Everything that steers a terminal is
 /// escaped here, from any source; only program_output() and program_errors() pass bytes on. May be
@@ -33,8 +33,8 @@ class Ui {
 
   void set_format(Format format) noexcept { format_ = format; }
   /// Sets the form of later tables.
-  void set_table_wish(TableWish wish) { table_wish_ = std::move(wish); }
-  void set_chatter(Chatter chatter) noexcept { chatter_ = chatter; }
+  void set_table_style(TableStyle wish) { table_style_ = std::move(wish); }
+  void set_verbosity(Verbosity verbosity) noexcept { verbosity_ = verbosity; }
   void set_terminal(const Terminal& terminal);
   /// Sets a function that measures the widths before anything is drawn: a terminal may be resized.
   void measure_by(std::function<Widths()> measure) { measure_ = std::move(measure); }
@@ -104,8 +104,8 @@ class Ui {
   std::function<std::string()> read_line_;
   std::function<Widths()> measure_;
   Format format_ = Format::table;
-  TableWish table_wish_;
-  Chatter chatter_ = Chatter::usual;
+  TableStyle table_style_;
+  Verbosity verbosity_ = Verbosity::normal;
   bool answered_ = false;
   std::string text_;         ///< The text of data(), while it waits for complete().
   Line line_ = Line::whole;  ///< The state of the terminal's line: a program may not have ended it.

@@ -38,7 +38,7 @@ Format parse_format(std::string_view word) {
               "--output '" + printable(word) + "' is none of table, wide, json, yaml, name");
 }
 
-View sorted(View view, const TableWish& wish) {
+View sorted(View view, const TableStyle& wish) {
   if (wish.sort_by.empty() || view.table.columns.empty()) return view;
   const std::vector<std::size_t> order = sorted_rows(view.table, wish.sort_by);
   put_in_order(view.table.rows, order);

@@ -27,13 +27,13 @@ struct View {
 };
 
 /// The form in which the rows of a table are shown.
-struct TableWish {
+struct TableStyle {
   std::string sort_by{};  ///< A column; empty: the command's own order.
   Titles titles = Titles::shown;
 };
 
 /// Returns `view` with its rows, their names and their items in the document in the wished order.
-View sorted(View view, const TableWish& wish);
+View sorted(View view, const TableStyle& wish);
 
 /// Returns `view` as the text that goes to stdout.
 Printed print_view(const View& view, Format format, const Terminal& terminal,

@@ -106,11 +106,11 @@ bool is_idle(Services& services, const state::Cluster& cluster) {
 }
 
 /// What was, or would be, done about one cluster; empty: nothing.
-std::string carry_out(Services& services, const ClusterName& name, Carrying carrying) {
+std::string carry_out(Services& services, const ClusterName& name, Execution carrying) {
   const provision::Tools tools = services.tools();
   const state::Cluster cluster = provision::refresh_cluster(tools, name).cluster;
   const TimePoint now = std::chrono::system_clock::now();
-  Standing standing = standing_of(services.store(), cluster, now);
+  GuardStatus standing = guard_status_of(services.store(), cluster, now);
   // Whom nobody attends to is ended by the cloud, or by itself: they know of more than we do.
   const bool is_over = (standing.bound && standing.bound->when <= now) || standing.ended;
   const bool acts = nodes_act(cloud_of(services, cluster));
@@ -121,13 +121,13 @@ std::string carry_out(Services& services, const ClusterName& name, Carrying carr
   // Whoever has taken it over carries its guards out.
   if (provision::is_taken(tools.providers(cluster.provider).list(cluster))) return "";
   if (!is_over && guards.idle_stop) {
-    if (carrying == Carrying::done) {
+    if (carrying == Execution::apply) {
       provision::stop_cluster(tools, name);
-      arrange_guards(services, cluster.id, Occasion::changed, Reach::cloud_alone);
+      arrange_guards(services, cluster.id, GuardUpdate::changed, Scope::cloud_only);
     }
     return "stopped: its nodes were idle";
   }
-  if (carrying == Carrying::done) provision::delete_cluster(tools, name);
+  if (carrying == Execution::apply) provision::delete_cluster(tools, name);
   if (standing.ended)
     return "deleted: it has ended by itself, for " + provision::reason_of(guards, *standing.ended);
   return "deleted: " + (is_over ? provision::reason_of(guards, standing.bound->cause)
@@ -149,8 +149,9 @@ bool is_settled(const state::Cluster& cluster) {
 
 }  // namespace
 
-Standing standing_of(const state::Store& store, const state::Cluster& cluster, TimePoint now) {
-  Standing standing{.guards = provision::guards_of(cluster.spec_json)};
+GuardStatus guard_status_of(const state::Store& store, const state::Cluster& cluster,
+                            TimePoint now) {
+  GuardStatus standing{.guards = provision::guards_of(cluster.spec_json)};
   standing.price = Money{0, kUsd};
   if (provision::is_cloud(cluster.provider)) standing.price = provision::cloud::price_of(cluster);
   standing.runs = store.runs(cluster.id);
@@ -213,8 +214,8 @@ bool has_launch_timer(const Cloud& cloud, const provision::End& end) {
 
 }  // namespace
 
-void arrange_guards(Services& services, const state::ClusterId& id, Occasion occasion,
-                    Reach reach) {
+void arrange_guards(Services& services, const state::ClusterId& id, GuardUpdate occasion,
+                    Scope reach) {
   state::Store& store = services.store();
   const auto cluster = store.find_cluster(id);
   if (!cluster || !is_settled(*cluster)) return;
@@ -223,32 +224,32 @@ void arrange_guards(Services& services, const state::ClusterId& id, Occasion occ
   state::Timer timer{.ends = {}, .contact = now, .told = before ? before->told : ""};
   if (provision::guards_of(cluster->spec_json) == Guards{} && !before && !is_spot(*cluster)) return;
   store.put_timer(id, timer);
-  const Standing standing = standing_of(store, *cluster, now);
+  const GuardStatus standing = guard_status_of(store, *cluster, now);
   const auto nodes = store.nodes(id);
   if (standing.end) timer.ends = standing.end->when;
   Cloud* const cloud = cloud_of(services, *cluster);
   const bool is_launched_so =
-      occasion == Occasion::created &&
+      occasion == GuardUpdate::created &&
       (!standing.end || (cloud != nullptr && has_launch_timer(*cloud, *standing.end)));
   if (cloud != nullptr && cloud->limits().has_timer && !is_launched_so)
     timer.ends = set_timers(*cloud, services.owner(cluster->provider).mark(), *cluster, nodes,
                             timer.ends, services.cancel());
-  if (cloud != nullptr && !cloud->limits().has_timer && occasion == Occasion::guarded)
+  if (cloud != nullptr && !cloud->limits().has_timer && occasion == GuardUpdate::guarded)
     set_timers(*cloud, services.owner(cluster->provider).mark(), *cluster, nodes,
                fate_of(standing.guards, standing.end, now), services.cancel());
   auto order = order_for(*cluster, standing.guards, standing.bound, nodes_act(cloud));
   watch_for_notice(services, *cluster, order);
-  if (reach == Reach::nodes) timer.told = tell_nodes(services, *cluster, nodes, order, timer.told);
+  if (reach == Scope::nodes) timer.told = tell_nodes(services, *cluster, nodes, order, timer.told);
   store.put_timer(id, timer);
 }
 
-bool nodes_are_told(Services& services, const state::Cluster& cluster, const Guards& guards) {
+bool nodes_need_guards(Services& services, const state::Cluster& cluster, const Guards& guards) {
   if (is_spot(cluster)) return true;
   if (guards == Guards{}) return false;
   return guards.idle_stop || guards.idle_delete || nodes_act(cloud_of(services, cluster));
 }
 
-void keep_guards(Services& services, const ClusterName& name, Occasion occasion, Reach reach) {
+void keep_guards(Services& services, const ClusterName& name, GuardUpdate occasion, Scope reach) {
   const auto cluster = services.store().find_cluster(name);
   if (!cluster) return;
   try {
@@ -260,7 +261,7 @@ void keep_guards(Services& services, const ClusterName& name, Occasion occasion,
   }
 }
 
-std::vector<provision::Settled> carry_out_guards(Services& services, Carrying carrying) {
+std::vector<provision::Settled> carry_out_guards(Services& services, Execution carrying) {
   std::vector<provision::Settled> done;
   for (const state::Cluster& listed : services.store().clusters()) {
     if (provision::guards_of(listed.spec_json) == Guards{} || !is_settled(listed)) continue;

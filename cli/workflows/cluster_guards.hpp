@@ -15,7 +15,7 @@
 namespace fastgpu::cli {
 
 /// What a cluster has cost, and when it ends by itself as things are.
-struct Standing {
+struct GuardStatus {
   provision::Guards guards{};
   std::optional<Money> price{};  ///< Of a machine, an hour; absent: not told.
   std::vector<state::Run> runs{};
@@ -28,8 +28,8 @@ struct Standing {
 };
 
 /// From what is remembered alone.
-Standing standing_of(const state::Store& store, const state::Cluster& cluster,
-                     state::TimePoint now);
+GuardStatus guard_status_of(const state::Store& store, const state::Cluster& cluster,
+                            state::TimePoint now);
 
 /// Throws ErrorKind::usage for guards that nobody could keep: of hosts that are the user's own, or
 /// a cost where no price is known, stopping where `is_spot` machines cannot be stopped.
@@ -44,43 +44,43 @@ std::optional<provision::End> held(Services& services, const state::Cluster& clu
                                    std::optional<provision::End> wished);
 
 /// Why timers and nodes are to be told.
-enum class Occasion : std::uint8_t {
+enum class GuardUpdate : std::uint8_t {
   created,  ///< The machines were launched with their timers.
   changed,  ///< Nodes came, went, started or stopped.
   guarded,  ///< The guards are others.
 };
 
-enum class Reach : std::uint8_t { nodes, cloud_alone };
+enum class Scope : std::uint8_t { nodes, cloud_only };
 
 /// Brings the clouds' timers and the nodes' own in line with the guards. Somebody looks after the
 /// cluster at this moment. Nothing for a cluster that has no guards and never had.
-void arrange_guards(Services& services, const state::ClusterId& cluster, Occasion occasion,
-                    Reach reach);
+void arrange_guards(Services& services, const state::ClusterId& cluster, GuardUpdate occasion,
+                    Scope reach);
 
 /// The same for commands that have done their work by then: a failure is a warning that says so.
-void keep_guards(Services& services, const ClusterName& name, Occasion occasion,
-                 Reach reach = Reach::nodes);
+void keep_guards(Services& services, const ClusterName& name, GuardUpdate occasion,
+                 Scope reach = Scope::nodes);
 
 /// While this lives, somebody looks after a cluster that ends when nobody does: its time is put off
 /// again and again, on a thread of its own.
-class Attendance;
+class Heartbeat;
 
-struct EndAttendance {
-  void operator()(Attendance* attendance) const noexcept;
+struct EndHeartbeat {
+  void operator()(Heartbeat* heartbeat) const noexcept;
 };
-using AttendancePtr = std::unique_ptr<Attendance, EndAttendance>;
+using HeartbeatPtr = std::unique_ptr<Heartbeat, EndHeartbeat>;
 
 /// Whether nodes of such a cluster have to be told of its guards.
-bool nodes_are_told(Services& services, const state::Cluster& cluster,
-                    const provision::Guards& guards);
+bool nodes_need_guards(Services& services, const state::Cluster& cluster,
+                       const provision::Guards& guards);
 
 /// For a command that goes to the nodes of the cluster. Null where nothing has to be put off. Nodes
 /// that could not be told their guards when they were made are told now.
-AttendancePtr attend(Services& services, const state::Cluster& cluster);
+HeartbeatPtr start_heartbeat(Services& services, const state::Cluster& cluster);
 
 /// What the guards demand and neither a cloud nor a node has done: clusters whose time is over are
 /// deleted, those whose nodes say that they are idle stopped.
-enum class Carrying : std::uint8_t { told, done };
-std::vector<provision::Settled> carry_out_guards(Services& services, Carrying carrying);
+enum class Execution : std::uint8_t { dry_run, apply };
+std::vector<provision::Settled> carry_out_guards(Services& services, Execution carrying);
 
 }  // namespace fastgpu::cli

@@ -21,25 +21,26 @@ std::vector<state::Node> with_head(const state::Store& store, const state::Clust
 
 }  // namespace
 
-bool meet(Services& services, const provision::Tools& tools, const state::Cluster& cluster,
-          std::span<const state::Node> nodes) {
+bool complete_first_contact(Services& services, const provision::Tools& tools,
+                            const state::Cluster& cluster, std::span<const state::Node> nodes) {
   if (provision::unmet_nodes(services.store(), cluster.id).empty()) return false;
   const std::vector<state::Node> needed = with_head(services.store(), cluster, nodes);
   if (!provision::meet_nodes(tools, cluster.name, needed)) return false;
-  keep_guards(services, cluster.name, Occasion::changed);
+  keep_guards(services, cluster.name, GuardUpdate::changed);
   publish_record(services, cluster.name);
   return true;
 }
 
-bool meet(Services& services, const provision::Tools& tools, const state::Cluster& cluster) {
-  return meet(services, tools, cluster, services.store().nodes(cluster.id));
+bool complete_first_contact(Services& services, const provision::Tools& tools,
+                            const state::Cluster& cluster) {
+  return complete_first_contact(services, tools, cluster, services.store().nodes(cluster.id));
 }
 
-void meet_holders(Services& services, const provision::Tools& tools,
-                  const state::Cluster& cluster) {
+void contact_guard_nodes(Services& services, const provision::Tools& tools,
+                         const state::Cluster& cluster) {
   if (!nodes_hold_guards(services, cluster)) return;
   try {
-    meet(services, tools, cluster);
+    complete_first_contact(services, tools, cluster);
   } catch (const Error& e) {
     services.cancel().check();
     throw e.during("the guards of " + cluster.name.value +

@@ -13,11 +13,11 @@ namespace fastgpu::cli {
 using namespace std::chrono_literals;
 using provision::cloud::Cloud;
 
-class Attendance {
+class Heartbeat {
  public:
   /// `cloud` is null where nodes see for themselves that somebody is there.
-  Attendance(Services& services, const state::Cluster& cluster, Cloud* cloud,
-             std::chrono::seconds unattended)
+  Heartbeat(Services& services, const state::Cluster& cluster, Cloud* cloud,
+            std::chrono::seconds unattended)
       : messages_(services.messages()),
         cancel_(services.cancel()),
         directory_(services.state_directory()),
@@ -27,7 +27,7 @@ class Attendance {
         step_(std::max<std::chrono::seconds>(unattended / 10, 1s)),
         thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
-  ~Attendance() {
+  ~Heartbeat() {
     thread_.request_stop();
     thread_.join();
     if (!failure_) return;
@@ -37,8 +37,8 @@ class Attendance {
     } catch (const Error&) {  // Nobody reads it.
     }
   }
-  Attendance(const Attendance&) = delete;
-  Attendance& operator=(const Attendance&) = delete;
+  Heartbeat(const Heartbeat&) = delete;
+  Heartbeat& operator=(const Heartbeat&) = delete;
 
  private:
   void run(const std::stop_token& stop) {
@@ -61,7 +61,7 @@ class Attendance {
     if (before && now - before->contact < step_) return;
     state::Timer timer{.contact = now, .told = before ? before->told : ""};
     store.put_timer(cluster_.id, timer);
-    const Standing standing = standing_of(store, cluster_, now);
+    const GuardStatus standing = guard_status_of(store, cluster_, now);
     if (standing.end) timer.ends = standing.end->when;
     if (cloud_ != nullptr && (!before || before->ends != timer.ends))
       timer.ends =
@@ -82,21 +82,21 @@ class Attendance {
   std::jthread thread_;  // The last one: it uses all others.
 };
 
-void EndAttendance::operator()(Attendance* attendance) const noexcept {
-  delete attendance;
+void EndHeartbeat::operator()(Heartbeat* heartbeat) const noexcept {
+  delete heartbeat;
 }
 
-AttendancePtr attend(Services& services, const state::Cluster& cluster) {
+HeartbeatPtr start_heartbeat(Services& services, const state::Cluster& cluster) {
   const provision::Guards guards = provision::guards_of(cluster.spec_json);
   if (guards == provision::Guards{}) return nullptr;
   const auto timer = services.store().timer(cluster.id);
-  if (nodes_are_told(services, cluster, guards) && (!timer || timer->told.empty()))
-    keep_guards(services, cluster.name, Occasion::changed, Reach::nodes);
+  if (nodes_need_guards(services, cluster, guards) && (!timer || timer->told.empty()))
+    keep_guards(services, cluster.name, GuardUpdate::changed, Scope::nodes);
   if (!guards.unattended) return nullptr;
   Cloud* cloud = nullptr;
   if (provision::is_cloud(cluster.provider)) cloud = &services.cloud(cluster.provider);
   if (cloud != nullptr && !cloud->limits().has_timer) cloud = nullptr;
-  return AttendancePtr(new Attendance(services, cluster, cloud, *guards.unattended));
+  return HeartbeatPtr(new Heartbeat(services, cluster, cloud, *guards.unattended));
 }
 
 }  // namespace fastgpu::cli

@@ -71,7 +71,7 @@ void run_on(Services& services, const state::Cluster& cluster, const state::Node
 }
 
 /// Restores a node's secrets; ignores a cancel.
-void put_back(Services& services, const state::Cluster& cluster, const state::Node& node) {
+void restore_secrets(Services& services, const state::Cluster& cluster, const state::Node& node) {
   const Cancel never;
   run_on(services, cluster, node, restore_secrets_command(node), "get its keys back", never);
 }
@@ -130,7 +130,7 @@ bool end_bake(Services& services, const state::Cluster& cluster, const state::In
   const auto image = provision::cloud::find_image(services.cloud(cluster.provider), wish.region,
                                                   wish.marks.made_of, services.cancel());
   if (image && image->state == ImageState::pending) return false;
-  if (const auto node = node_of(services, intent)) put_back(services, cluster, *node);
+  if (const auto node = node_of(services, intent)) restore_secrets(services, cluster, *node);
   services.store().close_intent(intent.id);
   return true;
 }
@@ -169,8 +169,8 @@ OwnImage bake_image(Services& services, const Bake& wanted) {
   bake.wish.token = intent.token;
   fault_point("bake:written");
   const std::string& node = bake.node.name.value;
-  services.set_parting_words("image " + bake.wish.name + " is half made, and keys of " + node +
-                             " lie in its memory alone; the same command goes on");
+  services.set_interrupt_hint("image " + bake.wish.name + " is half made, and keys of " + node +
+                              " lie in its memory alone; the same command goes on");
   std::optional<OwnImage> image;
   try {
     services.messages().progress("hiding keys of " + node + " in its memory");
@@ -181,13 +181,13 @@ OwnImage bake_image(Services& services, const Bake& wanted) {
   } catch (const Error& e) {
     services.messages().end_progress();
     if (may_come(e)) throw with_way_on(e, bake);
-    put_back(services, bake.cluster, bake.node);
+    restore_secrets(services, bake.cluster, bake.node);
     services.store().close_intent(intent.id);
     throw;
   }
   fault_point("bake:made");
   services.messages().progress("putting " + node + " back");
-  put_back(services, bake.cluster, bake.node);
+  restore_secrets(services, bake.cluster, bake.node);
   fault_point("bake:restored");
   services.store().close_intent(intent.id);
   services.messages().end_progress();

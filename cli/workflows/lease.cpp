@@ -27,7 +27,8 @@ std::string clock_text(std::int64_t seconds) {
   return utc_text(std::chrono::system_clock::from_time_t(seconds), "%H:%M:%SZ");
 }
 
-Error refusal(const LeaseWish& wish, const agent::LeaseAnswer& answer, const std::string& holder) {
+Error refusal(const LeaseOptions& wish, const agent::LeaseAnswer& answer,
+              const std::string& holder) {
   const agent::LeaseBook& book = answer.book;
   if (!book.owner.empty() && book.owner != holder && !wish.takes_over)
     return {ErrorKind::conflict, "cluster '" + wish.cluster +
@@ -66,7 +67,7 @@ const state::Node* head_in(const std::vector<state::Node>& nodes) {
 class HeldLease {
  public:
   HeldLease(Services& services, const state::Cluster& cluster, ssh::Host head,
-            const LeaseWish& wish)
+            const LeaseOptions& wish)
       : services_(services), cluster_(cluster.id), lease_(services, std::move(head), wish) {}
   ~HeldLease() try {
     if (head_in(services_.store().nodes(cluster_)) == nullptr) lease_.abandon();
@@ -92,20 +93,20 @@ std::string own_host_name() {
 struct Lease::Renewal {
   std::unique_ptr<ssh::Client> client{};
   launcher::HeadNode head;
-  agent::LeaseWish wish;
+  agent::LeaseRequest wish;
   Cancel cancel{};
   std::mutex mutex{};
   std::condition_variable_any woken{};
   std::jthread thread{};
 };
 
-Lease::Lease(Services& services, ssh::Host host, const LeaseWish& wish) {
+Lease::Lease(Services& services, ssh::Host host, const LeaseOptions& wish) {
   const std::string mark = services.owner(wish.provider).mark();
-  agent::LeaseWish asked{.holder = mark,
-                         .who = own_host_name() + ", process " + std::to_string(::getpid()),
-                         .duration = kDuration,
-                         .takes_over = wish.takes_over,
-                         .breaks = wish.breaks};
+  agent::LeaseRequest asked{.holder = mark,
+                            .who = own_host_name() + ", process " + std::to_string(::getpid()),
+                            .duration = kDuration,
+                            .takes_over = wish.takes_over,
+                            .breaks = wish.breaks};
   auto client = services.another_ssh();
   launcher::HeadNode head(*client, std::move(host), services.agent(), kPatienceWithNode);
   const auto until = std::chrono::steady_clock::now() + wish.patience;
@@ -161,7 +162,7 @@ std::shared_ptr<void> lease_for(Services& services, const provision::Tools& tool
   try {
     return std::make_shared<HeldLease>(
         services, cluster, host,
-        LeaseWish{cluster.name.value, cluster.provider, tools.patience, false});
+        LeaseOptions{cluster.name.value, cluster.provider, tools.patience, false});
   } catch (const Error& e) {
     if (e.kind() == ErrorKind::conflict) throw;
     services.cancel().check();

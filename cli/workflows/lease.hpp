@@ -9,12 +9,12 @@
 
 namespace fastgpu::cli {
 
-struct LeaseWish {
+struct LeaseOptions {
   std::string cluster;  ///< The cluster's name, for messages.
   std::string provider;
   std::chrono::milliseconds patience{0};  ///< Timeout of another holder.
-  bool takes_over = false;                ///< See agent::LeaseWish.
-  bool breaks = false;  ///< See agent::LeaseWish; a broken lease is reported to the user.
+  bool takes_over = false;                ///< See agent::LeaseRequest.
+  bool breaks = false;  ///< See agent::LeaseRequest; a broken lease is reported to the user.
 };
 
 /// A lease from construction to destruction, renewed in between on a thread of its own. A killed
@@ -23,7 +23,7 @@ class Lease {
  public:
   /// Takes the lease. Throws conflict, naming the holder or the owner, if it is not granted in
   /// time; throws as HeadNode does if the node cannot be asked.
-  Lease(Services& services, ssh::Host head, const LeaseWish& wish);
+  Lease(Services& services, ssh::Host head, const LeaseOptions& wish);
   ~Lease();
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;

@@ -11,14 +11,14 @@ namespace {
 /// Returns tools for nodes that have not been met: another fastgpu may be about to do so.
 provision::Tools patient_tools(Services& services) {
   provision::Tools tools = services.tools();
-  tools.deadline = tools.clock.now() + kUsualTimeout;
-  tools.patience = kUsualTimeout;
+  tools.deadline = tools.clock.now() + kDefaultTimeout;
+  tools.patience = kDefaultTimeout;
   return tools;
 }
 
 }  // namespace
 
-RemoteTarget running_nodes(Services& services, std::string_view text, Coming coming) {
+RemoteTarget running_nodes(Services& services, std::string_view text, Access access) {
   const Target target = find_target(services, text);
   RemoteTarget out;
   out.cluster = find_cluster(services, target.cluster);
@@ -31,12 +31,12 @@ RemoteTarget running_nodes(Services& services, std::string_view text, Coming com
   }
   if (out.nodes.empty())
     throw Error(ErrorKind::conflict, "cluster " + target.cluster + " has no nodes yet");
-  if (meet(services, patient_tools(services), out.cluster, out.nodes))
+  if (complete_first_contact(services, patient_tools(services), out.cluster, out.nodes))
     out.nodes = find_nodes(services, out.cluster, target.node_set);
   const ClusterHosts where(services.store(), out.cluster);
   for (const state::Node& node : out.nodes)
     out.hosts.push_back(where.of(node));
-  if (coming == Coming::to_use) out.attendance = attend(services, out.cluster);
+  if (access == Access::modify) out.heartbeat = start_heartbeat(services, out.cluster);
   return out;
 }
 

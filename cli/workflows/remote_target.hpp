@@ -14,15 +14,15 @@ namespace fastgpu::cli {
 struct RemoteTarget {
   state::Cluster cluster;
   std::vector<state::Node> nodes;
-  std::vector<ssh::Host> hosts;        ///< One a node.
-  AttendancePtr attendance = nullptr;  ///< The cluster is attended as long as this is in use.
+  std::vector<ssh::Host> hosts;      ///< One a node.
+  HeartbeatPtr heartbeat = nullptr;  ///< The cluster is attended as long as this is in use.
 };
 
-enum class Coming : std::uint8_t { to_use, to_look };
+enum class Access : std::uint8_t { modify, inspect };
 
 /// Returns the nodes of "CLUSTER[/NODESET]". Throws ErrorKind::conflict, with a remedy, if one of
 /// them does not run.
 RemoteTarget running_nodes(Services& services, std::string_view text,
-                           Coming coming = Coming::to_use);
+                           Access access = Access::modify);
 
 }  // namespace fastgpu::cli

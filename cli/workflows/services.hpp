@@ -23,7 +23,7 @@ namespace fastgpu::cli {
 class CloudFactory;
 
 /// The timeout of an operation on a cluster, unless another is set.
-inline constexpr std::chrono::minutes kUsualTimeout{10};
+inline constexpr std::chrono::minutes kDefaultTimeout{10};
 
 /// The receiver of what a workflow reports to the user while it runs.
 class Messages {
@@ -69,7 +69,7 @@ class Services {
   virtual provision::Tools tools() = 0;
 
   /// Sets the sentence on what a second Ctrl-C would leave behind, and which command removes it.
-  virtual void set_parting_words(const std::string& sentence) = 0;
+  virtual void set_interrupt_hint(const std::string& sentence) = 0;
 };
 
 }  // namespace fastgpu::cli

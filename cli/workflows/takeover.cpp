@@ -35,7 +35,7 @@ constexpr std::chrono::seconds kPatience{60};
 constexpr std::chrono::minutes kStartLimit{10};
 
 /// Returns the machines of the wanted cluster, in any region.
-std::vector<Machine> find_machines(Services& services, const TakeoverWish& wish) {
+std::vector<Machine> find_machines(Services& services, const TakeoverRequest& wish) {
   std::vector<std::string> regions = wish.regions;
   if (regions.empty())
     for (const std::string_view region : cloud::usual_regions(wish.provider))
@@ -103,7 +103,7 @@ std::vector<std::string> stopped_among(std::span<const Machine> machines) {
 }
 
 /// Returns the same machines, once those that are stopped, or about to be, run.
-std::vector<Machine> started(Services& services, const TakeoverWish& wish,
+std::vector<Machine> started(Services& services, const TakeoverRequest& wish,
                              std::vector<Machine> machines) {
   cloud::Cloud& api = services.cloud(wish.provider);
   const cloud::Marks marks = machines.front().marks;
@@ -126,7 +126,7 @@ std::vector<Machine> started(Services& services, const TakeoverWish& wish,
   return machines;
 }
 
-Found find(Services& services, const provision::Tools& tools, const TakeoverWish& wish) {
+Found find(Services& services, const provision::Tools& tools, const TakeoverRequest& wish) {
   std::vector<Machine> machines = find_machines(services, wish);
   if (wish.starts && !stopped_among(machines).empty())
     run_step(tools, "starting what is stopped",
@@ -135,7 +135,7 @@ Found find(Services& services, const provision::Tools& tools, const TakeoverWish
 }
 
 /// Looks again under the lease: a change may have ended in between.
-Found look_again(Services& services, const TakeoverWish& wish, const Found& before) {
+Found look_again(Services& services, const TakeoverRequest& wish, const Found& before) {
   const Machine& head = before.head;
   Found now = checked(
       cloud::machines_named(services.cloud(wish.provider)
@@ -146,7 +146,7 @@ Found look_again(Services& services, const TakeoverWish& wish, const Found& befo
               "cluster '" + wish.name.value + "' has got another head node just now: try again");
 }
 
-std::string identity_for(Services& services, const TakeoverWish& wish,
+std::string identity_for(Services& services, const TakeoverRequest& wish,
                          const state::ClusterId& cluster) {
   if (!wish.identity.empty()) return wish.identity;
   const auto ours = state::identity_file(services.state_directory(), cluster);
@@ -154,7 +154,7 @@ std::string identity_for(Services& services, const TakeoverWish& wish,
   return services.environment()("HOME").value_or("/") + "/.ssh/id_ed25519";
 }
 
-void open_door(Services& services, const TakeoverWish& wish, const Machine& head) {
+void open_door(Services& services, const TakeoverRequest& wish, const Machine& head) {
   std::vector<IpRange> ranges = wish.ssh_from;
   if (ranges.empty()) ranges = {services.clouds().own_address()};
   services.cloud(wish.provider)
@@ -191,7 +191,7 @@ std::string verified_key(Services& services, const Machine& head) {
 
 /// Returns the record after a comparison with the cloud's data, which is more reliable.
 ClusterRecord checked_record(launcher::HeadNode& head, const Machine& machine,
-                             const TakeoverWish& wish, const Cancel& cancel) {
+                             const TakeoverRequest& wish, const Cancel& cancel) {
   ClusterRecord record =
       provision::parse_cluster_record(head.record(provision::kLargestRecord, cancel));
   if (record.cluster.id != machine.marks.cluster || record.cluster.provider != wish.provider)
@@ -247,7 +247,7 @@ void put_keys(Services& services, const provision::Tools& tools, const state::Cl
 
 /// Records the cluster here, with a way into every node; it is not ours yet.
 provision::ClusterView adopt(Services& services, const provision::Tools& tools,
-                             const TakeoverWish& wish, const ClusterRecord& record,
+                             const TakeoverRequest& wish, const ClusterRecord& record,
                              const Found& found, const std::string& identity) {
   const auto spec = cloud::parse_cloud_spec(record.cluster.spec_json);
   const auto& place = spec.places[cloud::parse_standing(record.cluster.network).place];
@@ -277,7 +277,7 @@ void mark_machines(Services& services, const state::Cluster& cluster,
 }  // namespace
 
 provision::ClusterView take_over(Services& services, const provision::Tools& tools,
-                                 const TakeoverWish& wish) {
+                                 const TakeoverRequest& wish) {
   Found found;
   run_step(tools, "looking for cluster " + wish.name.value,
            [&] { found = find(services, tools, wish); });
@@ -303,7 +303,7 @@ provision::ClusterView take_over(Services& services, const provision::Tools& too
   return view;
 }
 
-std::vector<std::string> plan_takeover(Services& services, const TakeoverWish& wish) {
+std::vector<std::string> plan_takeover(Services& services, const TakeoverRequest& wish) {
   std::vector<Machine> machines = find_machines(services, wish);
   std::vector<std::string> steps;
   for (const std::string& id : stopped_among(machines))

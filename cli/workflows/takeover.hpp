@@ -10,7 +10,7 @@
 
 namespace fastgpu::cli {
 
-struct TakeoverWish {
+struct TakeoverRequest {
   ClusterName name{};
   std::string provider{};
   std::vector<std::string> regions{};  ///< Empty: the cloud's usual ones.
@@ -32,10 +32,10 @@ struct TakeoverWish {
 /// belongs to its old owner, or the same call again makes it ours. Throws not_found, conflict, or
 /// denied if the head node is not the one in the tags.
 provision::ClusterView take_over(Services& services, const provision::Tools& tools,
-                                 const TakeoverWish& wish);
+                                 const TakeoverRequest& wish);
 
 /// Returns what take_over would do, as far as the cloud alone shows it: the nodes are not asked.
 /// Throws as that would, and changes nothing.
-std::vector<std::string> plan_takeover(Services& services, const TakeoverWish& wish);
+std::vector<std::string> plan_takeover(Services& services, const TakeoverRequest& wish);
 
 }  // namespace fastgpu::cli

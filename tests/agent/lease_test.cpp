@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 constexpr std::int64_t kNow = 1'000'000;
 
-LeaseWish wish_of(const std::string& holder, bool takes_over = false) {
+LeaseRequest wish_of(const std::string& holder, bool takes_over = false) {
   return {.holder = holder, .who = holder + "'s", .duration = 60s, .takes_over = takes_over};
 }
 
@@ -49,7 +49,7 @@ TEST_CASE("taking over waits for a change as anybody does") {
 TEST_CASE("a running lease is broken only for who says so, and who had it since when is told") {
   LeaseBook book = decide_lease({}, wish_of("a"), kNow).book;
   book = decide_lease(book, wish_of("a"), kNow + 30).book;
-  LeaseWish breaking = wish_of("b", true);
+  LeaseRequest breaking = wish_of("b", true);
   breaking.breaks = true;
   const LeaseAnswer answer = parse_lease_answer(to_text(decide_lease(book, breaking, kNow + 45)));
   CHECK(answer.is_granted);

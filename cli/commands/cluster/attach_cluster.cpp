@@ -15,7 +15,7 @@ namespace fastgpu::cli {
 namespace {
 
 struct Options : ClusterOptions {
-  TakeoverWish wish;
+  TakeoverRequest wish;
   std::vector<std::string> ssh_from;
   bool dry_run = false;
 };
@@ -48,11 +48,11 @@ int run(Context& context, Options options) {
   if (options.dry_run)
     return show_dry_run(context.ui(), "attach cluster", options.name,
                         plan_takeover(context, options.wish));
-  context.set_parting_words("cluster " + options.name +
-                            " is half taken over; the same command goes on");
+  context.set_interrupt_hint("cluster " + options.name +
+                             " is half taken over; the same command goes on");
   const provision::Tools tools = tools_for(context, options);
   const provision::ClusterView view = take_over(context, tools, options.wish);
-  keep_guards(context, view.cluster.name, Occasion::changed);
+  keep_guards(context, view.cluster.name, GuardUpdate::changed);
   show_cluster(context, view);
   context.ui().next_steps({"fastgpu get nodes " + view.cluster.name.value});
   return 0;

@@ -386,25 +386,24 @@ int run(Context& context, const Options& options) {
   if (!may_buy(context, wanted, options)) return 1;
   if (wanted.plan && spec.provider == "aws") tell_idle_cards(context, wanted.plan->spec);
   const std::string delete_command = "fastgpu delete cluster " + name;
-  context.set_parting_words("cluster " + name + " is half made; remove it with: " + delete_command +
-                            " --yes");
-  context.set_stopping_words(options.keep
-                                 ? "stopping; what was made of cluster " + name + " stays"
-                                 : "stopping, and removing what was made of cluster " + name);
+  context.set_interrupt_hint("cluster " + name +
+                             " is half made; remove it with: " + delete_command + " --yes");
+  context.set_stop_notice(options.keep ? "stopping; what was made of cluster " + name + " stays"
+                                       : "stopping, and removing what was made of cluster " + name);
   const provision::Tools tools = tools_for(context, options);
   auto made = create_somewhere(context, tools, wanted, options);
-  context.set_stopping_words("stopping; cluster " + name + " stays");
-  context.set_parting_words("cluster " + name + " stands; remove it with: " + delete_command);
+  context.set_stop_notice("stopping; cluster " + name + " stays");
+  context.set_interrupt_hint("cluster " + name + " stands; remove it with: " + delete_command);
   if (made.kind == provision::PlanKind::unchanged) {
     tell_unchanged(ui, made.view.cluster);
     warn_of_others_let_in(ui, made.view.cluster, wanted);
   } else {
-    keep_guards(context, spec.name, Occasion::created,
-                options.detach ? Reach::cloud_alone : Reach::nodes);
+    keep_guards(context, spec.name, GuardUpdate::created,
+                options.detach ? Scope::cloud_only : Scope::nodes);
   }
   if (options.detach)
     tell_unmet(context, made.view.cluster);
-  else if (meet(context, tools, made.view.cluster))
+  else if (complete_first_contact(context, tools, made.view.cluster))
     made.view.nodes = context.store().nodes(made.view.cluster.id);
   else if (made.kind != provision::PlanKind::unchanged)
     publish_record(context, spec.name);

@@ -60,8 +60,8 @@ bool may_delete(Context& context, const ChangeOptions& options, const Names& nam
 
 void delete_one(Context& context, const ChangeOptions& options, const std::string& name) {
   const state::Cluster cluster = find_cluster(context, name);
-  context.set_parting_words("cluster " + name +
-                            " is half deleted; remove the rest with: " + "fastgpu gc");
+  context.set_interrupt_hint("cluster " + name +
+                             " is half deleted; remove the rest with: " + "fastgpu gc");
   provision::delete_cluster(tools_for(context, options), cluster.name);
 }
 

@@ -32,7 +32,7 @@ std::string text_of(const std::optional<std::chrono::seconds>& time) {
   return time ? to_string(std::chrono::milliseconds(*time)) : "-";
 }
 
-View view_of_guards(const state::Cluster& cluster, const Standing& standing) {
+View view_of_guards(const state::Cluster& cluster, const GuardStatus& standing) {
   View view;
   view.root = document("guards");
   view.root["cluster"] = cluster.name.value;
@@ -50,7 +50,8 @@ View view_of_guards(const state::Cluster& cluster, const Standing& standing) {
 
 /// The cluster with its guards changed as wished. Throws where that cannot be.
 state::Cluster guarded(Context& context, const Options& options, state::Cluster cluster) {
-  const Standing standing = standing_of(context.store(), cluster, std::chrono::system_clock::now());
+  const GuardStatus standing =
+      guard_status_of(context.store(), cluster, std::chrono::system_clock::now());
   const auto guards = with_options(standing.guards, options.guards, standing.price,
                                    rates_for(context, options.exchange_rates));
   check_guards(guards, cluster.provider, standing.price, is_spot(cluster));
@@ -58,7 +59,7 @@ state::Cluster guarded(Context& context, const Options& options, state::Cluster 
   return cluster;
 }
 
-void show_guards(Context& context, const state::Cluster& cluster, const Standing& standing) {
+void show_guards(Context& context, const state::Cluster& cluster, const GuardStatus& standing) {
   constexpr std::chrono::minutes kSame{1};
   context.ui().show(view_of_guards(cluster, standing));
   if (standing.end && standing.due && standing.end->when - *standing.due > kSame)
@@ -71,7 +72,7 @@ int plan(Context& context, const Options& options) {
   const state::Cluster cluster = find_cluster(context, options.name);
   provision::require_ours(context.tools(), cluster);
   const state::Cluster wanted = guarded(context, options, cluster);
-  Standing standing = standing_of(context.store(), wanted, std::chrono::system_clock::now());
+  GuardStatus standing = guard_status_of(context.store(), wanted, std::chrono::system_clock::now());
   if (standing.end && standing.due) standing.end->when = *standing.due;
   standing.end = held(context, wanted, standing.end);
   show_guards(context, wanted, standing);
@@ -84,7 +85,7 @@ void write_guards(Context& context, const Options& options, const ClusterName& n
   const provision::Tools tools = tools_for(context, options);
   const state::Cluster before = find_cluster(context, name.value);
   guarded(context, options, before);  // Refuses what cannot be before any node is met.
-  meet_holders(context, tools, before);
+  contact_guard_nodes(context, tools, before);
   const provision::HeldCluster mine(tools, name);
   provision::require_ours(tools, mine.cluster());
   context.store().update_cluster(guarded(context, options, mine.cluster()));
@@ -96,11 +97,12 @@ int run(Context& context, const Options& options) {
   const ClusterName name = parse_cluster_name(options.name);
   const bool is_question = says_nothing(options.guards);
   if (!is_question) write_guards(context, options, find_cluster(context, options.name).name);
-  arrange_guards(context, find_cluster(context, options.name).id, Occasion::guarded, Reach::nodes);
+  arrange_guards(context, find_cluster(context, options.name).id, GuardUpdate::guarded,
+                 Scope::nodes);
   if (!is_question) publish_record(context, name);
   const state::Cluster cluster = find_cluster(context, name.value);
   show_guards(context, cluster,
-              standing_of(context.store(), cluster, std::chrono::system_clock::now()));
+              guard_status_of(context.store(), cluster, std::chrono::system_clock::now()));
   return 0;
 }
 

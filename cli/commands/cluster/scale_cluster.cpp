@@ -63,12 +63,12 @@ int run_scale(Context& context, const ChangeOptions& options) {
   if (options.dry_run) return plan_scale(context, cluster.name, wanted);
   if (wanted < present && !may_remove(context, options, cluster, wanted)) return 1;
   if (wanted > present) show_cost_of_more(context, cluster, static_cast<int>(wanted - present));
-  context.set_parting_words("cluster " + options.name +
-                            " is half scaled; settle it with: fastgpu gc");
+  context.set_interrupt_hint("cluster " + options.name +
+                             " is half scaled; settle it with: fastgpu gc");
   const provision::Tools tools = tools_for(context, options);
   const auto view = provision::scale_cluster(tools, cluster.name, *options.nodes);
-  if (wanted > present) meet(context, tools, cluster);
-  keep_guards(context, cluster.name, Occasion::changed);
+  if (wanted > present) complete_first_contact(context, tools, cluster);
+  keep_guards(context, cluster.name, GuardUpdate::changed);
   publish_record(context, cluster.name);
   show_cluster(context, view);
   if (wanted > present) show_environments_to_bring(context, cluster);

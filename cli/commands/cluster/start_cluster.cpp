@@ -53,8 +53,8 @@ provision::ClusterView start_one(Context& context, const ChangeOptions& options,
     context.ui().warn(counted(lost, "node") + " of cluster " + name.value +
                       " lost: `fastgpu start cluster " + name.value +
                       " --replace-lost` makes new ones in place");
-  if (lost == 0 || options.replace_lost) meet(context, tools, view.cluster);
-  keep_guards(context, name, Occasion::changed);
+  if (lost == 0 || options.replace_lost) complete_first_contact(context, tools, view.cluster);
+  keep_guards(context, name, GuardUpdate::changed);
   publish_record(context, name);
   if (lost > 0 && options.replace_lost) show_environments_to_bring(context, view.cluster);
   return view;

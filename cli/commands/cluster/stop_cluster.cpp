@@ -38,7 +38,7 @@ provision::ClusterView stop_one(Context& context, const ChangeOptions& options,
                                 const std::string& given) {
   const ClusterName name = find_cluster(context, given).name;
   auto view = provision::stop_cluster(tools_for(context, options), name);
-  keep_guards(context, name, Occasion::changed, Reach::cloud_alone);
+  keep_guards(context, name, GuardUpdate::changed, Scope::cloud_only);
   return view;
 }
 

@@ -69,7 +69,7 @@ void add_rows(View& view, const NodeName& name, const agent::NodeWatch& watch) {
 }
 
 int run(Context& context, const Options& options) {
-  const RemoteTarget target = running_nodes(context, options.target, Coming::to_look);
+  const RemoteTarget target = running_nodes(context, options.target, Access::inspect);
   const Watches watches =
       launcher::watch_nodes(context.ssh(), target.hosts, context.agent(), context.cancel());
   View view;

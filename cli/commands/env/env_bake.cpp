@@ -74,16 +74,16 @@ Candidate find_candidate(EnvCluster& cluster, const std::string& name) {
   throw Error(ErrorKind::internal, "no node is called " + last.host.name.value);
 }
 
-BakeSight look_at(Context& context, const Candidate& candidate) {
+BakePrecheck look_at(Context& context, const Candidate& candidate) {
   constexpr std::chrono::seconds kPatience{60};
   const std::string command =
-      look_before_baking(candidate.node, candidate.build.directory.parent_path().string());
+      bake_precheck_command(candidate.node, candidate.build.directory.parent_path().string());
   const auto answers =
       launcher::ask(context.ssh(), {{candidate.build.host, command}}, kPatience, context.cancel());
-  return bake_sight_in(answers.at(0));
+  return parse_bake_precheck(answers.at(0));
 }
 
-void check_sight(const Candidate& candidate, const BakeSight& sight) {
+void check_sight(const Candidate& candidate, const BakePrecheck& sight) {
   const std::string& node = candidate.node.name.value;
   if (sight.mount != "/")
     throw Error(ErrorKind::usage, node + ": the environment is on " + sight.mount +
@@ -95,7 +95,7 @@ void check_sight(const Candidate& candidate, const BakeSight& sight) {
 
 /// Returns the digest of everything that decides whether another image would be the same.
 std::string made_of(const state::Cluster& cluster, const Options& options,
-                    const Candidate& candidate, const BakeSight& sight) {
+                    const Candidate& candidate, const BakePrecheck& sight) {
   const std::string below = provision::cloud::parse_standing(cluster.network).image;
   const std::vector<std::string> parts = {options.name,
                                           candidate.build.version,
@@ -107,7 +107,7 @@ std::string made_of(const state::Cluster& cluster, const Options& options,
 }
 
 Bake bake_of(Context& context, const state::Cluster& cluster, const Options& options,
-             const Candidate& candidate, const BakeSight& sight) {
+             const Candidate& candidate, const BakePrecheck& sight) {
   const auto spec = provision::cloud::parse_cloud_spec(cluster.spec_json);
   const auto standing = provision::cloud::parse_standing(cluster.network);
   provision::cloud::ImageWish wish{.region = spec.places.at(standing.place).site.region,
@@ -172,7 +172,7 @@ int run(Context& context, const Options& options) {
   EnvCluster environments(context, options.target);
   check_cluster(environments.target().cluster);
   const Candidate candidate = find_candidate(environments, options.name);
-  const BakeSight sight = look_at(context, candidate);
+  const BakePrecheck sight = look_at(context, candidate);
   check_sight(candidate, sight);
   const ClusterName name = environments.target().cluster.name;
   const provision::Tools tools = tools_for(context, {});

@@ -35,7 +35,7 @@ Error failure_of(const state::Job& job) {
 std::optional<state::Job> follow_to_end(Context& context, launcher::JobRunner& runner,
                                         const OpenJob& open, const FollowWish& wish,
                                         JobOutput& output) {
-  const AttendancePtr attendance = attend(context, open.cluster);
+  const HeartbeatPtr heartbeat = start_heartbeat(context, open.cluster);
   launcher::FollowingOptions options;
   options.data = wish.output;
   options.tail = wish.tail;
@@ -73,8 +73,8 @@ int follow_job(Context& context, launcher::JobRunner& runner, const OpenJob& ope
                const FollowWish& wish) {
   context.ui().waiting("job " + open.job.id + " is running");
   if (wish.on_cancel == launcher::OnCancel::stop_job)
-    context.set_stopping_words("stopping job " + open.job.id +
-                               "; Ctrl-C again leaves at once, and the job ends by itself");
+    context.set_stop_notice("stopping job " + open.job.id +
+                            "; Ctrl-C again leaves at once, and the job ends by itself");
   JobOutput output(context, wish.labels);
   const auto job = follow_to_end(context, runner, open, wish, output);
   return job ? show_ended(context, *job, open.cluster.name.value) : kBrokenPipe;

@@ -80,9 +80,9 @@ StartedJob start_job(Context& context, const RemoteTarget& target,
     job = launcher::insert_job(context.store(), target.cluster.id, record);
     started.owner = std::make_unique<JobOwner>(context.state_directory(), job.id);
   });
-  context.set_parting_words(
+  context.set_interrupt_hint(
       "job " + job.id + " ends by itself within 30 s; at once with: fastgpu cancel job " + job.id);
-  context.set_stopping_words("stopping job " + job.id + " before it runs");
+  context.set_stop_notice("stopping job " + job.id + " before it runs");
   start(context, target, started);
   return started;
 }

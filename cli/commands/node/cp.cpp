@@ -257,7 +257,7 @@ int run(Context& context, const Options& options) {
   if (wanted.to_nodes) remote::check_readable({wanted.sources.begin(), wanted.sources.end()});
   const RemoteTarget target = running_nodes(context, wanted.target);
   if (options.dry_run) return plan(context, wanted, target, options);
-  context.set_stopping_words("stopping the copy");
+  context.set_stop_notice("stopping the copy");
   const Results results = copy(context, wanted, target, options);
   context.ui().end_progress();
   if (!context.ui().for_people()) context.ui().show(view_of(results));

@@ -239,7 +239,7 @@ int run(Context& context, const Options& options) {
   CountedSink sink(context.ui(), *kept, names);
   const auto input = input_for(names.size(), settings.width);
   settings.input = input.get();
-  context.set_stopping_words("stopping the program on " + counted(names.size(), "node"));
+  context.set_stop_notice("stopping the program on " + counted(names.size(), "node"));
   const Results results =
       remote::exec_everywhere(context.ssh(), target.hosts, options.program, context.agent(),
                               settings, sink, context.cancel());

@@ -42,18 +42,18 @@ class HoldingSink final : public remote::OutputSink {
   const std::vector<HeldOutput>& held() const noexcept { return held_; }
 
  private:
-  struct Coming {
+  struct Pending {
     std::string out;
     std::string err;
     std::size_t from_common = 0;  ///< Bytes beyond the host's share.
   };
-  std::string_view settle(std::string& text, Coming& coming);
+  std::string_view settle(std::string& text, Pending& pending);
 
   HoldingLimits limits_;
   Repeats repeats_;
   std::size_t share_;   ///< The share of each host, in bytes.
   std::size_t common_;  ///< The rest for those that need more.
-  std::vector<Coming> coming_;
+  std::vector<Pending> pending_;
   std::unordered_set<std::string> texts_;  ///< Streams that have ended; equal ones once.
   std::vector<HeldOutput> held_;
 };

@@ -22,7 +22,7 @@ int print_config(Context& context, const Options& options) {
   if (!options.program.empty())
     throw Error(ErrorKind::usage, "ssh: --config runs nothing: leave out '" +
                                       printable(shell_join(options.program)) + "'");
-  const RemoteTarget found = running_nodes(context, options.target, Coming::to_look);
+  const RemoteTarget found = running_nodes(context, options.target, Access::inspect);
   const auto known_hosts =
       state::cluster_directory(context.state_directory(), found.cluster.id) / "known_hosts";
   const bool is_whole = options.target == found.cluster.name.value;

@@ -108,7 +108,7 @@ void add_rows(View& view, const NodeName& node, std::string_view text) {
 }
 
 int list(Context& context, const Options& options) {
-  const RemoteTarget found = running_nodes(context, options.target, Coming::to_look);
+  const RemoteTarget found = running_nodes(context, options.target, Access::inspect);
   remote::ExecOptions settings;
   settings.connect_timeout = context.settings().duration("connect-timeout");
   settings.timeout = kLongestListing;

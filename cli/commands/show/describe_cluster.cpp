@@ -8,7 +8,7 @@ namespace fastgpu::cli {
 namespace {
 
 /// Returns the cost of one node so far, in the currency of the cluster.
-Json cost_json(const Standing& standing, const state::Node& node) {
+Json cost_json(const GuardStatus& standing, const state::Node& node) {
   const auto cost = cost_of(standing, node, std::chrono::system_clock::now());
   return cost ? Json(cost->amount) : Json();
 }

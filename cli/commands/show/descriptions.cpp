@@ -136,11 +136,11 @@ void put_network(Json& description, const state::Cluster& cluster) {
   if (!rate.empty()) description["link rate"] = to_string(BitRate{std::stoull(rate)});
 }
 
-bool costs_nothing(const Standing& standing) {
+bool costs_nothing(const GuardStatus& standing) {
   return standing.price && standing.price->amount == 0;
 }
 
-Json cost_section(const Standing& standing) {
+Json cost_section(const GuardStatus& standing) {
   Json section = Json::object();
   if (costs_nothing(standing)) return section;
   section["now"] =
@@ -149,7 +149,7 @@ Json cost_section(const Standing& standing) {
   return section;
 }
 
-Json guards_section(const Standing& standing, TimePoint now) {
+Json guards_section(const GuardStatus& standing, TimePoint now) {
   const provision::Guards& guards = standing.guards;
   Json section = Json::object();
   put(section, "max life", duration_text(guards.max_life));
@@ -186,7 +186,7 @@ std::string inner_address(const state::Node& node) {
   return node.private_address == node.address ? "" : node.private_address;
 }
 
-std::string cost_word(const Standing& standing, const state::Node& node, TimePoint now) {
+std::string cost_word(const GuardStatus& standing, const state::Node& node, TimePoint now) {
   if (costs_nothing(standing)) return "";
   const auto cost = cost_of(standing, node, now);
   return cost ? to_string(*cost) : "?";
@@ -236,7 +236,7 @@ Json jobs_table(std::span<const state::Job> jobs, const state::ClusterId& cluste
 }
 
 /// Returns the start of the run of the node's present machine.
-std::optional<TimePoint> running_since(const Standing& standing, const state::Node& node) {
+std::optional<TimePoint> running_since(const GuardStatus& standing, const state::Node& node) {
   for (const state::Run& run : standing.runs)
     if (run.index == node.index && !run.ended) return run.began;
   return std::nullopt;
@@ -308,7 +308,7 @@ std::string place_of_logs(const state::Job& job) {
   }
 }
 
-std::optional<Money> cost_of(const Standing& standing, const state::Node& node, TimePoint now) {
+std::optional<Money> cost_of(const GuardStatus& standing, const state::Node& node, TimePoint now) {
   if (!standing.price) return std::nullopt;
   std::vector<state::Run> runs = standing.runs;
   std::erase_if(runs, [&](const state::Run& run) { return run.index != node.index; });

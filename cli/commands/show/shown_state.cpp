@@ -12,8 +12,8 @@
 namespace fastgpu::cli {
 namespace {
 
-Standing standing_now(Context& context, const state::Cluster& cluster) {
-  return standing_of(context.store(), cluster, std::chrono::system_clock::now());
+GuardStatus guard_status_now(Context& context, const state::Cluster& cluster) {
+  return guard_status_of(context.store(), cluster, std::chrono::system_clock::now());
 }
 
 /// Returns the job in its nodes' present view; they may not answer.
@@ -41,7 +41,7 @@ std::shared_ptr<NameOption> describe_name(Arguments& arguments, std::string_view
 ClusterAndNodes as_it_is(Context& context, const state::Cluster& cluster) {
   try {
     provision::ClusterView view = provision::refresh_cluster(context.tools(), cluster.name);
-    const Standing standing = standing_now(context, view.cluster);
+    const GuardStatus standing = guard_status_now(context, view.cluster);
     auto notices = notices_of(context, view.cluster, view.nodes);
     for (const Notice& notice : notices)
       warn_of(context.messages(), notice);
@@ -49,7 +49,7 @@ ClusterAndNodes as_it_is(Context& context, const state::Cluster& cluster) {
   } catch (const Error& e) {
     context.cancel().check();
     context.ui().warn(cluster.name.value + ": shown as last known: " + e.what());
-    return {cluster, context.store().nodes(cluster.id), standing_now(context, cluster)};
+    return {cluster, context.store().nodes(cluster.id), guard_status_now(context, cluster)};
   }
 }
 

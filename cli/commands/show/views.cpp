@@ -32,13 +32,13 @@ std::string exit_word(const state::Job& job) {
   return job.exit_code ? std::to_string(*job.exit_code) : "";
 }
 
-std::string price_cell(const Standing& standing) {
+std::string price_cell(const GuardStatus& standing) {
   if (!standing.price) return "?";
   if (standing.price->amount == 0) return "0/h";
   return price_text(standing.spending.per_hour, 1);
 }
 
-std::string end_text(const Standing& standing, state::TimePoint now) {
+std::string end_text(const GuardStatus& standing, state::TimePoint now) {
   if (standing.ended) return "ended";
   if (!standing.end) return "never";
   if (standing.end->when <= now) return "now";
@@ -86,7 +86,7 @@ Json machine_fields(const state::Cluster& cluster) {
   return fields;
 }
 
-Json guard_fields(const Standing& standing) {
+Json guard_fields(const GuardStatus& standing) {
   const bool is_known = standing.price.has_value();
   const provision::Guards& guards = standing.guards;
   Json fields;
@@ -103,7 +103,7 @@ Json guard_fields(const Standing& standing) {
   return fields;
 }
 
-std::string cost_text(const Standing& standing) {
+std::string cost_text(const GuardStatus& standing) {
   if (!standing.price) return "?";
   if (standing.price->amount == 0) return "0";
   return to_string(standing.spending.so_far);

@@ -15,7 +15,7 @@ namespace fastgpu::cli {
 struct ClusterAndNodes {
   state::Cluster cluster;
   std::vector<state::Node> nodes;
-  Standing standing{};
+  GuardStatus standing{};
   std::vector<Notice> notices{};
 };
 
@@ -36,10 +36,10 @@ Json machine_fields(const state::Cluster& cluster);
 Json storage_fields(const provision::DataDisk& disk, std::span<const provision::Mount> mounts);
 
 /// Returns the guards, the cost and the end.
-Json guard_fields(const Standing& standing);
+Json guard_fields(const GuardStatus& standing);
 
 std::string_view cause_word(provision::EndCause cause);  ///< Returns "max-life", "idle-delete".
-std::string cost_text(const Standing& standing);         ///< Returns "12.30 USD", "0", "?".
+std::string cost_text(const GuardStatus& standing);      ///< Returns "12.30 USD", "0", "?".
 
 View view_of(std::span<const ClusterAndNodes> clusters, state::TimePoint now);
 /// Returns all nodes of all `clusters`.

@@ -60,7 +60,7 @@ std::vector<provision::Settled> settle_jobs(Context& context, const Options& opt
 int run(Context& context, const Options& options) {
   const auto mode = options.dry_run ? provision::GcMode::look : provision::GcMode::remove;
   std::vector<provision::Settled> settled = settle_jobs(context, options);
-  const auto carrying = options.dry_run ? Carrying::told : Carrying::done;
+  const auto carrying = options.dry_run ? Execution::dry_run : Execution::apply;
   for (provision::Settled& one : carry_out_guards(context, carrying))
     settled.push_back(std::move(one));
   for (provision::Settled& one : settle_bakes(context, options.dry_run))

@@ -67,7 +67,7 @@ hide() {
   clear_beneath
   umount "$memory/below"
 }
-put_back() {
+restore_secrets() {
   see_beneath
   if [ -d "$path" ]; then
     find "$beneath" -mindepth 1 -maxdepth 1 ! -name lock -exec rm -rf {} +
@@ -105,7 +105,7 @@ hide)
   fstrim / 2>/dev/null || :
   ;;
 restore)
-  hidden | sort | while IFS= read -r path; do put_back; done
+  hidden | sort | while IFS= read -r path; do restore_secrets; done
   while is_mounted "$memory"; do umount -R "$memory" 2>/dev/null || umount -R -l "$memory"; done
   if [ -d "$memory" ]; then rmdir "$memory"; fi
   sync
@@ -115,13 +115,13 @@ esac
 
 }  // namespace
 
-std::string look_before_baking(const state::Node& node, const std::string& prefix) {
+std::string bake_precheck_command(const state::Node& node, const std::string& prefix) {
   return script_command(node, kScript, {"look", prefix});
 }
 
-BakeSight bake_sight_in(const launcher::NodeAnswer& answer) {
+BakePrecheck parse_bake_precheck(const launcher::NodeAnswer& answer) {
   if (const auto failure = script_failure(answer, "be looked at")) throw Error(*failure);
-  BakeSight sight;
+  BakePrecheck sight;
   std::istringstream lines(answer.out);
   for (std::string key, value; lines >> key && std::getline(lines >> std::ws, value);) {
     value = printable(value, 200);

@@ -10,16 +10,16 @@
 namespace fastgpu::cli {
 
 /// The state of a node before a bake.
-struct BakeSight {
+struct BakePrecheck {
   std::string mount{};     ///< The mount point of the environment's disk: "/" for the system's.
   std::string driver{};    ///< The version of NVIDIA's driver; empty: none is loaded.
   std::string at_work{};   ///< A process of a job; empty: none.
   bool is_hidden = false;  ///< Left hidden by a run that died.
 };
 
-std::string look_before_baking(const state::Node& node, const std::string& prefix);
+std::string bake_precheck_command(const state::Node& node, const std::string& prefix);
 /// Parses an answer. Throws its failure.
-BakeSight bake_sight_in(const launcher::NodeAnswer& answer);
+BakePrecheck parse_bake_precheck(const launcher::NodeAnswer& answer);
 
 /// Returns a command that copies keys, fastgpu's files there, cloud-init's state and the machine's
 /// identity to memory. It mounts the copies over their places, and overwrites the files beneath.

@@ -12,7 +12,7 @@ using Words = std::vector<std::string>;
 using test::failure_of;
 
 Words ours(const Words& words, const std::string& file = "") {
-  return in_our_words(words, [&](const std::string&) { return file; });
+  return translate_legacy_command(words, [&](const std::string&) { return file; });
 }
 
 TEST_SUITE_BEGIN("cli/original");

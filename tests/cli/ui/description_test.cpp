@@ -36,7 +36,7 @@ TEST_CASE(
   view.root = {{"schema", "fastgpu.x/1"}, {"nodes", {{{"n", 10}}, {{"n", 9}}}}, {"other", {1}}};
   view.table = {{{"A LONG TITLE"}, {"B"}}, {{"n-10", "x"}, {"n-9", "y"}}};
   view.names = {"n-10", "n-9"};
-  ui.set_table_wish({.sort_by = "A LONG TITLE", .titles = Titles::left_out});
+  ui.set_table_style({.sort_by = "A LONG TITLE", .titles = Titles::left_out});
   ui.show(view);
   CHECK(out.text == "n-9   y\nn-10  x\n");
   out.text.clear();

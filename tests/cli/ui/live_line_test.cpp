@@ -62,7 +62,7 @@ TEST_CASE("a terminal that cannot erase gets plain lines") {
     };
     const Terminal terminal =
         terminal_of({.in = true, .out = true, .err = true}, {.out = 80, .err = 80},
-                    ColorWish::automatic, environment);
+                    ColorChoice::automatic, environment);
     Screen screen(terminal);
     screen.ui.progress("one");
     screen.ui.progress("two");

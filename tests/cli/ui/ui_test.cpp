@@ -60,7 +60,7 @@ TEST_CASE("next steps are one line, or a line each on a terminal, and only for p
   ui.set_format(Format::json);
   ui.next_steps(next);
   ui.set_format(Format::table);
-  ui.set_chatter(Chatter::quiet);
+  ui.set_verbosity(Verbosity::quiet);
   ui.next_steps(next);
   CHECK(err.text.empty());
   CHECK(out.text.empty());
@@ -202,25 +202,25 @@ TEST_CASE("colours follow the flag, then NO_COLOR, CLICOLOR_FORCE, CLICOLOR and 
   using Variables = std::map<std::string, std::string>;
   struct Wish {
     Variables variables;
-    ColorWish wish;
+    ColorChoice wish;
     bool on_terminal;
     bool on_pipe;
   };
   const std::vector<Wish> wishes = {
-      {{{"TERM", "xterm"}}, ColorWish::automatic, true, false},
-      {{{"TERM", "dumb"}}, ColorWish::automatic, false, false},
-      {{}, ColorWish::automatic, false, false},
-      {{{"TERM", "xterm"}, {"NO_COLOR", "1"}}, ColorWish::automatic, false, false},
+      {{{"TERM", "xterm"}}, ColorChoice::automatic, true, false},
+      {{{"TERM", "dumb"}}, ColorChoice::automatic, false, false},
+      {{}, ColorChoice::automatic, false, false},
+      {{{"TERM", "xterm"}, {"NO_COLOR", "1"}}, ColorChoice::automatic, false, false},
       {{{"TERM", "xterm"}, {"NO_COLOR", "1"}, {"CLICOLOR_FORCE", "1"}},
-       ColorWish::automatic,
+       ColorChoice::automatic,
        false,
        false},
-      {{{"TERM", "xterm"}, {"CLICOLOR_FORCE", "1"}}, ColorWish::automatic, true, true},
-      {{{"TERM", "xterm"}, {"CLICOLOR_FORCE", "0"}}, ColorWish::automatic, true, false},
-      {{{"TERM", "xterm"}, {"CLICOLOR", "0"}}, ColorWish::automatic, false, false},
-      {{{"TERM", "xterm"}, {"CLICOLOR", "1"}}, ColorWish::automatic, true, false},
-      {{{"NO_COLOR", "1"}}, ColorWish::always, true, true},
-      {{{"TERM", "xterm"}, {"CLICOLOR_FORCE", "1"}}, ColorWish::never, false, false},
+      {{{"TERM", "xterm"}, {"CLICOLOR_FORCE", "1"}}, ColorChoice::automatic, true, true},
+      {{{"TERM", "xterm"}, {"CLICOLOR_FORCE", "0"}}, ColorChoice::automatic, true, false},
+      {{{"TERM", "xterm"}, {"CLICOLOR", "0"}}, ColorChoice::automatic, false, false},
+      {{{"TERM", "xterm"}, {"CLICOLOR", "1"}}, ColorChoice::automatic, true, false},
+      {{{"NO_COLOR", "1"}}, ColorChoice::always, true, true},
+      {{{"TERM", "xterm"}, {"CLICOLOR_FORCE", "1"}}, ColorChoice::never, false, false},
   };
   for (const Wish& one : wishes) {
     const Environment environment = [&](const char* name) -> std::optional<std::string> {
